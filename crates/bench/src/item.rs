@@ -1,0 +1,79 @@
+//! Items of an exact size: an id, a partition key and ten fields of random alphanumerics, the
+//! shape YCSB gives its records.
+
+use anyhow::{Result, bail};
+
+use crate::random::Random;
+
+const FIELDS: usize = 10;
+
+/// Writes items whose JSON text is exactly as long as asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ItemShape {
+    value_bytes: usize,
+}
+
+impl ItemShape {
+    /// Fails when ids as long as `id_bytes_max` leave no room for the fields.
+    pub(crate) fn new(value_bytes: usize, id_bytes_max: usize) -> Result<Self> {
+        let least = frame_bytes(id_bytes_max);
+        if value_bytes < least {
+            bail!("items of {value_bytes} bytes are too small: the least is {least}");
+        }
+        Ok(Self { value_bytes })
+    }
+
+    /// Appends one item; the id needs no JSON escapes.
+    pub(crate) fn write(self, out: &mut Vec<u8>, id: &str, random: &mut Random) {
+        let padding = self.value_bytes - frame_bytes(id.len());
+        for (name, quote) in [("{\"id\":\"", "\""), (",\"pk\":\"", "\"")] {
+            out.extend_from_slice(name.as_bytes());
+            out.extend_from_slice(id.as_bytes());
+            out.extend_from_slice(quote.as_bytes());
+        }
+        for (field, digit) in (b'0'..=b'9').enumerate() {
+            out.extend_from_slice(b",\"field");
+            out.push(digit);
+            out.extend_from_slice(b"\":\"");
+            random.alphanumeric(
+                out,
+                padding / FIELDS + usize::from(field < padding % FIELDS),
+            );
+            out.push(b'"');
+        }
+        out.push(b'}');
+    }
+}
+
+/// The text around the random characters.
+fn frame_bytes(id_bytes: usize) -> usize {
+    "{\"id\":\"\",\"pk\":\"\"}".len() + 2 * id_bytes + FIELDS * ",\"field0\":\"\"".len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_has_the_asked_size_and_shape() {
+        let mut random = Random::new(1, 0);
+        for value_bytes in [frame_bytes(13), 200, 1023, 1024, 1029, 65_536] {
+            let mut text = Vec::new();
+            ItemShape::new(value_bytes, 13)
+                .unwrap()
+                .write(&mut text, "k000000000007", &mut random);
+            assert_eq!(text.len(), value_bytes);
+
+            let item: serde_json::Map<String, serde_json::Value> =
+                serde_json::from_slice(&text).unwrap();
+            assert_eq!(item.len(), 2 + FIELDS);
+            assert_eq!(item["id"], "k000000000007");
+            assert_eq!(item["pk"], item["id"]);
+        }
+    }
+
+    #[test]
+    fn too_small_is_an_error() {
+        assert!(ItemShape::new(frame_bytes(13) - 1, 13).is_err());
+    }
+}

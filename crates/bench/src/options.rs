@@ -1,0 +1,145 @@
+//! The command line of the load driver.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+/// The well-known key of the emulator, which a development server accepts.
+const EMULATOR_KEY: &str =
+    "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==";
+
+/// Measure an endpoint that speaks the Cosmos DB REST protocol.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// Address of the account, such as <http://127.0.0.1:8081>; plain HTTP only
+    #[arg(long, value_name = "URL")]
+    pub endpoint: Option<String>,
+
+    /// Master key of the account
+    #[arg(long, default_value = EMULATOR_KEY, hide_default_value = true)]
+    pub key: String,
+
+    /// What to run
+    #[arg(long, value_enum, default_value_t = Workload::Read)]
+    pub workload: Workload,
+
+    /// Items loaded before the measurement (the pure insert workloads load none)
+    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub items: u64,
+
+    /// Length of the JSON text of one item
+    #[arg(long, value_name = "BYTES", default_value_t = 1024)]
+    pub value_bytes: usize,
+
+    /// Connections, each with one request in flight
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
+    pub connections: u16,
+
+    /// Client threads the connections are spread over [default: half of the cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+
+    /// Seconds measured; a comparison measures each side this long
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    pub duration: u64,
+
+    /// Seconds driven before the measurement begins; later rounds of a comparison warm up shortly
+    #[arg(long, value_name = "SECONDS", default_value_t = 2)]
+    pub warmup: u64,
+
+    /// Rounds of a comparison: the sides alternate this often
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    pub rounds: u16,
+
+    /// Print one JSON document instead of a table
+    #[arg(long)]
+    pub json: bool,
+
+    /// Whether to show a line on standard error every second
+    #[arg(long, value_enum, default_value_t = Progress::Auto)]
+    pub progress: Progress,
+
+    /// Database to use, created when missing
+    #[arg(long, value_name = "NAME", default_value = "bench")]
+    pub database: String,
+
+    /// Container to use, created when missing, with the partition key /pk
+    #[arg(long, value_name = "NAME", default_value = "items")]
+    pub container: String,
+
+    /// Throughput to create the container with, in request units per second
+    #[arg(long, value_name = "RU")]
+    pub throughput: Option<u32>,
+
+    /// Leave the database and the container behind
+    #[arg(long)]
+    pub keep: bool,
+
+    /// Take the data as it is: create and load nothing, and delete nothing afterwards
+    #[arg(long)]
+    pub skip_load: bool,
+
+    /// Number from which every choice of keys and values follows
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+
+    /// Server program to start when no endpoint is given; whoever calls the driver starts it
+    #[arg(long, value_name = "PATH")]
+    pub server: Option<PathBuf>,
+
+    /// Folder whose file system the `PostgreSQL` cluster is made on [default: the temporary folder]
+    #[arg(long, value_name = "PATH")]
+    pub data_dir: Option<PathBuf>,
+
+    /// Program to re-execute as the bare server [default: this one]
+    #[arg(long, value_name = "PATH", hide = true)]
+    pub bare_program: Option<PathBuf>,
+}
+
+/// What a run does. The YCSB letters follow the core workloads of that suite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Workload {
+    /// Point reads of keys chosen uniformly
+    Read,
+    /// Creates of new items
+    Create,
+    /// Upserts over the loaded keys, chosen uniformly
+    Upsert,
+    /// Half reads, half replacements; zipfian keys
+    YcsbA,
+    /// 95% reads, 5% replacements; zipfian keys
+    YcsbB,
+    /// Reads only; zipfian keys
+    YcsbC,
+    /// 95% reads of the latest items, 5% creates
+    YcsbD,
+    /// 95% short scans, 5% creates; a scan is one page of the item feed
+    YcsbE,
+    /// Half reads, half reads followed by a replacement; zipfian keys
+    YcsbF,
+    /// Point reads against a bare HTTP server that repeats one recorded answer
+    Bare,
+    /// Alternate slices of `read` and `bare`, and their ratio
+    ReadVsBare,
+    /// Creates on one connection, then on all, and their ratio
+    GroupCommit,
+    /// Inserts into a temporary `PostgreSQL` cluster with default settings
+    Postgres,
+}
+
+impl Workload {
+    /// The name on the command line.
+    pub(crate) fn name(self) -> String {
+        self.to_possible_value()
+            .map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Progress {
+    /// When standard error is a terminal
+    Auto,
+    Off,
+}

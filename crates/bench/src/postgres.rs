@@ -1,0 +1,378 @@
+//! The same inserts into `PostgreSQL`, as Debian ships it and with the settings `initdb` writes.
+//!
+//! A temporary cluster holds `items(id text primary key, doc jsonb)` with a GIN index over the
+//! whole document (`jsonb_path_ops`), the nearest relative of a container that indexes every path.
+//! `pgbench` inserts documents of the size and shape of `item`, one per transaction, committed
+//! durably, over a Unix socket with prepared statements.
+//!
+//! `pgbench` cannot make random text, and making ten random fields in SQL would charge the server
+//! for the client's work. So the documents come from templates: variables (`-D`) that every
+//! execution sends as a text parameter, as an application would, so that the server parses the
+//! JSON each time. To keep values distinct, which decides what an index entry costs, each field of
+//! a template holds a mark that the statement replaces by one fresh 32-digit key, at the price of
+//! one `md5` and one `replace`. The key is also the id: random, as hashed partition keys are.
+//! A script file per template (`pgbench` allows 128) draws them with equal weight.
+//!
+//! What is left out in favour of `PostgreSQL`: no HTTP, no signature, no answer with the stored
+//! document.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+use tempfile::TempDir;
+
+use crate::options::Options;
+use crate::random::Random;
+
+const DEBIAN_BINARIES: &str = "/usr/lib/postgresql/15/bin";
+const DEBIAN_PACKAGE: &str = "postgresql-15";
+/// The server refuses to run as root; Debian's package creates this user.
+const SYSTEM_USER: &str = "postgres";
+const TEMPLATES: usize = 100;
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+const CLIENT_THREADS: &str = "2";
+const FIELDS: usize = 10;
+const MARK: &str = "~";
+const KEY_BYTES: usize = 32;
+const SCHEMA: &str = "CREATE TABLE items (id text PRIMARY KEY, doc jsonb); \
+    CREATE INDEX items_doc ON items USING gin (doc jsonb_path_ops);";
+
+/// What `pgbench` said.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PostgresReport {
+    pub version: String,
+    pub connections: u16,
+    pub transactions: u64,
+    pub failed: u64,
+    pub per_second: f64,
+    pub mean_ms: f64,
+    /// Average length of the stored documents as text, counted by the server.
+    pub document_bytes: f64,
+}
+
+impl fmt::Display for PostgresReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: {} inserts of {:.0} bytes over {} connections, {:.0}/s, mean {:.3} ms, {} failed",
+            self.version,
+            self.transactions,
+            self.document_bytes,
+            self.connections,
+            self.per_second,
+            self.mean_ms,
+            self.failed
+        )
+    }
+}
+
+/// Creates the cluster, inserts for the duration of the options, and deletes the cluster. Blocks.
+pub(crate) fn run(options: &Options) -> Result<PostgresReport> {
+    let binaries = Binaries::find()?;
+    let cluster = Cluster::start(&binaries, options.data_dir.as_deref())?;
+    cluster.sql(SCHEMA)?;
+    if options.warmup > 0 {
+        cluster
+            .insert(options, options.warmup)
+            .context("warming up")?;
+    }
+    let output = cluster.insert(options, options.duration)?;
+    let mut report = parse_pgbench(&output, options.connections)
+        .with_context(|| format!("reading the output of pgbench: {output}"))?;
+    report.version = cluster.sql("SELECT split_part(version(), ' (', 1)")?;
+    // The server prints jsonb with a space after each colon and comma; a sample takes them out.
+    let average = cluster.sql(
+        "SELECT avg(length(replace(replace(doc::text, ': ', ':'), ', ', ','))) \
+         FROM (SELECT doc FROM items LIMIT 1000) AS sample",
+    )?;
+    report.document_bytes = average.parse().context("the average document length")?;
+    Ok(report)
+}
+
+struct Binaries {
+    initdb: PathBuf,
+    postgres: PathBuf,
+    pg_ctl: PathBuf,
+    psql: PathBuf,
+    pgbench: PathBuf,
+}
+
+impl Binaries {
+    fn find() -> Result<Self> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        // The versioned folder first, so that all come from the same release.
+        let folders: Vec<PathBuf> = std::iter::once(DEBIAN_BINARIES.into())
+            .chain(std::env::split_paths(&path))
+            .collect();
+        let find = |name: &str| {
+            let found = folders
+                .iter()
+                .map(|folder| folder.join(name))
+                .find(|path| path.is_file());
+            found.with_context(|| {
+                format!(
+                    "{name} was found neither in {DEBIAN_BINARIES} nor in PATH: \
+                     install the Debian package {DEBIAN_PACKAGE}"
+                )
+            })
+        };
+        Ok(Self {
+            initdb: find("initdb")?,
+            postgres: find("postgres")?,
+            pg_ctl: find("pg_ctl")?,
+            psql: find("psql")?,
+            pgbench: find("pgbench")?,
+        })
+    }
+}
+
+/// A running cluster in a folder of its own; stopped and deleted when dropped.
+struct Cluster<'a> {
+    binaries: &'a Binaries,
+    folder: TempDir,
+    as_system_user: bool,
+    server: Option<Child>,
+}
+
+impl<'a> Cluster<'a> {
+    fn start(binaries: &'a Binaries, parent: Option<&Path>) -> Result<Self> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("pg-bench-");
+        let folder = match parent {
+            Some(parent) => builder.tempdir_in(parent),
+            None => builder.tempdir(),
+        }
+        .context("creating a folder for the cluster")?;
+        let as_system_user = is_root()?;
+        if as_system_user {
+            let mut command = Command::new("chown");
+            execute(command.arg(SYSTEM_USER).arg(folder.path()))
+                .context("giving the folder to the user of PostgreSQL")?;
+        }
+        let mut cluster = Self {
+            binaries,
+            folder,
+            as_system_user,
+            server: None,
+        };
+        let mut initdb = cluster.command(&binaries.initdb);
+        initdb.args(["--auth", "trust", "--username", SYSTEM_USER, "--pgdata"]);
+        execute(initdb.arg(cluster.data())).context("creating the cluster")?;
+        cluster.serve()?;
+        Ok(cluster)
+    }
+
+    /// The server is a child and not a daemon, so that an interrupt from the terminal reaches it.
+    fn serve(&mut self) -> Result<()> {
+        let log = fs::File::create(self.folder.path().join("log")).context("creating the log")?;
+        let mut server = self.command(&self.binaries.postgres);
+        server
+            .arg("-D")
+            .arg(self.data())
+            .arg("-k")
+            .arg(self.folder.path());
+        server.args(["-c", "listen_addresses="]);
+        server
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log);
+        self.server = Some(server.spawn().context("starting the cluster")?);
+        let began = Instant::now();
+        loop {
+            match self.sql("SELECT 1") {
+                Ok(_) => return Ok(()),
+                Err(error) if began.elapsed() > START_TIMEOUT => {
+                    return Err(error).context("waiting for the cluster to start");
+                }
+                Err(_) => std::thread::sleep(Duration::from_millis(50)),
+            }
+        }
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// A program run as a user the server accepts.
+    fn command(&self, program: &Path) -> Command {
+        let mut command = if self.as_system_user {
+            let mut command = Command::new("runuser");
+            command.args(["-u", SYSTEM_USER, "--"]).arg(program);
+            command
+        } else {
+            Command::new(program)
+        };
+        command.current_dir(self.folder.path());
+        command
+    }
+
+    fn connect(&self, program: &Path) -> Command {
+        let mut command = self.command(program);
+        command
+            .arg("--host")
+            .arg(self.folder.path())
+            .args(["--username", SYSTEM_USER]);
+        command
+    }
+
+    fn sql(&self, statement: &str) -> Result<String> {
+        let mut psql = self.connect(&self.binaries.psql);
+        psql.args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align"]);
+        psql.args([
+            "--set",
+            "ON_ERROR_STOP=1",
+            "--command",
+            statement,
+            "postgres",
+        ]);
+        execute(&mut psql).with_context(|| format!("running {statement}"))
+    }
+
+    fn insert(&self, options: &Options, seconds: u64) -> Result<String> {
+        let mut pgbench = self.connect(&self.binaries.pgbench);
+        pgbench.args([
+            "--no-vacuum",
+            "--protocol",
+            "prepared",
+            "--jobs",
+            CLIENT_THREADS,
+        ]);
+        pgbench.args(["--client", &options.connections.to_string()]);
+        pgbench.args(["--time", &seconds.to_string()]);
+        pgbench.args(["--random-seed", &options.seed.to_string()]);
+        let mut random = Random::new(options.seed, 0);
+        for number in 0..TEMPLATES {
+            let document = template(options.value_bytes, &mut random)?;
+            let script = self.folder.path().join(format!("insert-{number}.sql"));
+            fs::write(&script, insert_statement(number))
+                .with_context(|| format!("writing {}", script.display()))?;
+            pgbench
+                .arg("--define")
+                .arg(format!("doc{number}={document}"));
+            pgbench.arg("--file").arg(script);
+        }
+        execute(pgbench.arg("postgres")).context("running pgbench")
+    }
+}
+
+impl Drop for Cluster<'_> {
+    fn drop(&mut self) {
+        let Some(mut server) = self.server.take() else {
+            return;
+        };
+        let mut stop = self.command(&self.binaries.pg_ctl);
+        stop.args(["stop", "--mode", "immediate", "--pgdata"])
+            .arg(self.data());
+        // A server that is gone already cannot be stopped, and there is no one left to tell.
+        let stopped = stop.output().is_ok_and(|output| output.status.success());
+        if !stopped {
+            let _ = server.kill();
+        }
+        let _ = server.wait();
+    }
+}
+
+fn insert_statement(number: usize) -> String {
+    format!(
+        "INSERT INTO items SELECT fresh.key, replace(:doc{number}, '{MARK}', fresh.key)::jsonb \
+         FROM (SELECT md5(random()::text) AS key) AS fresh;\n"
+    )
+}
+
+/// A document of the given size once its marks are keys.
+fn template(value_bytes: usize, random: &mut Random) -> Result<String> {
+    let frame = "{\"id\":\"\",\"pk\":\"\"}".len() + FIELDS * ",\"field0\":\"\"".len();
+    let keys = (2 + FIELDS) * KEY_BYTES;
+    let padding = value_bytes
+        .checked_sub(frame + keys)
+        .with_context(|| format!("items must have at least {} bytes here", frame + keys))?;
+    let mut text = format!("{{\"id\":\"{MARK}\",\"pk\":\"{MARK}\"").into_bytes();
+    for field in 0..FIELDS {
+        text.extend_from_slice(format!(",\"field{field}\":\"{MARK}").as_bytes());
+        random.alphanumeric(
+            &mut text,
+            padding / FIELDS + usize::from(field < padding % FIELDS),
+        );
+        text.push(b'"');
+    }
+    text.push(b'}');
+    String::from_utf8(text).context("a template is text")
+}
+
+/// Numbers out of the summary that ends a run.
+fn parse_pgbench(output: &str, connections: u16) -> Result<PostgresReport> {
+    let value = |name: &str| {
+        let line = output.lines().find_map(|line| line.strip_prefix(name));
+        let word = line.and_then(|rest| rest.split_whitespace().next());
+        word.with_context(|| format!("no line beginning with {name:?}"))
+    };
+    Ok(PostgresReport {
+        version: String::new(),
+        connections,
+        transactions: value("number of transactions actually processed:")?.parse()?,
+        failed: value("number of failed transactions:")?.parse()?,
+        per_second: value("tps =")?.parse()?,
+        mean_ms: value("latency average =")?.parse()?,
+        document_bytes: 0.0,
+    })
+}
+
+fn is_root() -> Result<bool> {
+    Ok(execute(Command::new("id").arg("-u"))? == "0")
+}
+
+/// Standard output of a program that succeeds.
+fn execute(command: &mut Command) -> Result<String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command
+        .output()
+        .with_context(|| format!("starting {program}"))?;
+    if !status.success() {
+        bail!(
+            "{program} ended with {status}: {}",
+            String::from_utf8_lossy(&stderr).trim()
+        );
+    }
+    Ok(String::from_utf8_lossy(&stdout).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_grow_to_the_asked_size() {
+        let mut random = Random::new(1, 0);
+        for value_bytes in [600, 1024, 1027] {
+            let template = template(value_bytes, &mut random).unwrap();
+            let document = template.replace(MARK, &"0".repeat(KEY_BYTES));
+            assert_eq!(document.len(), value_bytes);
+            let fields: serde_json::Map<String, serde_json::Value> =
+                serde_json::from_str(&document).unwrap();
+            assert_eq!(fields.len(), 2 + FIELDS);
+        }
+        assert!(template(100, &mut random).is_err());
+    }
+
+    #[test]
+    fn summary_of_pgbench() {
+        let output = "transaction type: multiple scripts\nnumber of clients: 16\n\
+            number of transactions actually processed: 1234\n\
+            number of failed transactions: 2 (0.162%)\nlatency average = 3.210 ms\n\
+            initial connection time = 9.1 ms\ntps = 4984.500000 (without initial connection time)\n\
+            SQL script 1: insert-0.sql\n - weight: 1\n - latency average = 9.9 ms\n";
+        let report = parse_pgbench(output, 16).unwrap();
+        assert_eq!((report.transactions, report.failed), (1234, 2));
+        assert!((report.per_second - 4984.5).abs() < 1e-9 && (report.mean_ms - 3.21).abs() < 1e-9);
+        assert!(parse_pgbench("", 16).is_err());
+    }
+}

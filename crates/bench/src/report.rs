@@ -1,0 +1,253 @@
+//! What a run found, for people and for programs.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::driver::Measurement;
+use crate::operation::OperationKind;
+use crate::options::Workload;
+use crate::postgres::PostgresReport;
+use crate::statistics::KindStatistics;
+
+/// The result of a run: `Display` is the table, `Serialize` the JSON document.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    pub workload: Workload,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
+    pub items: u64,
+    pub value_bytes: usize,
+    pub threads: u16,
+    pub seed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadReport>,
+    pub slices: Vec<SliceReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<RatioReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub postgres: Option<PostgresReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_failure: Option<FailureReport>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct LoadReport {
+    pub created: u64,
+    pub existing: u64,
+    pub seconds: f64,
+    pub per_second: f64,
+}
+
+/// One uninterrupted measurement.
+#[derive(Clone, Debug, Serialize)]
+pub struct SliceReport {
+    pub name: String,
+    pub connections: u16,
+    pub seconds: f64,
+    /// Successful operations of all kinds.
+    pub per_second: f64,
+    pub operations: Vec<OperationReport>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct OperationReport {
+    pub operation: &'static str,
+    /// Successful operations.
+    pub count: u64,
+    pub per_second: f64,
+    pub mean_us: f64,
+    pub p50_us: f64,
+    pub p90_us: f64,
+    pub p99_us: f64,
+    pub p999_us: f64,
+    pub max_us: f64,
+    /// Other answers by status; 0 counts lost connections.
+    pub errors: BTreeMap<u16, u64>,
+    /// Answers 429, each followed by a pause and another attempt.
+    pub throttled: u64,
+    pub sent_bytes_per_second: f64,
+    pub received_bytes_per_second: f64,
+    pub request_charge: f64,
+}
+
+/// One side of a comparison divided by the other.
+#[derive(Clone, Debug, Serialize)]
+pub struct RatioReport {
+    pub of: String,
+    pub to: String,
+    /// The median of the rounds.
+    pub value: f64,
+    pub rounds: Vec<f64>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct FailureReport {
+    pub operation: &'static str,
+    pub status: u16,
+    pub body: String,
+}
+
+impl Report {
+    /// Whether every operation succeeded, apart from throttling.
+    pub fn is_clean(&self) -> bool {
+        self.slices
+            .iter()
+            .flat_map(|slice| &slice.operations)
+            .all(|o| o.errors.is_empty())
+    }
+
+    pub(crate) fn push(&mut self, name: impl Into<String>, measured: &Measurement) {
+        self.slices.push(SliceReport::new(name.into(), measured));
+        if let (None, Some(failure)) = (&self.first_failure, &measured.statistics.first_failure) {
+            let (operation, status) = (failure.kind.name(), failure.status);
+            self.first_failure = Some(FailureReport {
+                operation,
+                status,
+                body: failure.body.clone(),
+            });
+        }
+    }
+}
+
+impl SliceReport {
+    fn new(name: String, measured: &Measurement) -> Self {
+        let seconds = measured.elapsed.as_secs_f64();
+        let operations = OperationKind::ALL
+            .into_iter()
+            .filter_map(|kind| {
+                let counts = measured.statistics.kinds.get(&kind)?;
+                Some(OperationReport::new(kind, counts, seconds))
+            })
+            .collect();
+        let (connections, per_second) = (measured.connections, measured.per_second());
+        Self {
+            name,
+            connections,
+            seconds,
+            per_second,
+            operations,
+        }
+    }
+}
+
+impl OperationReport {
+    fn new(kind: OperationKind, counts: &KindStatistics, seconds: f64) -> Self {
+        let latency = &counts.latency_ns;
+        let quantile_us = |quantile| latency.value_at_quantile(quantile) as f64 / 1000.0;
+        Self {
+            operation: kind.name(),
+            count: latency.len(),
+            per_second: latency.len() as f64 / seconds,
+            mean_us: latency.mean() / 1000.0,
+            p50_us: quantile_us(0.5),
+            p90_us: quantile_us(0.9),
+            p99_us: quantile_us(0.99),
+            p999_us: quantile_us(0.999),
+            max_us: latency.max() as f64 / 1000.0,
+            errors: counts.errors.clone(),
+            throttled: counts.throttled,
+            sent_bytes_per_second: counts.sent_bytes as f64 / seconds,
+            received_bytes_per_second: counts.received_bytes as f64 / seconds,
+            request_charge: counts.charge,
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(load) = &self.load {
+            writeln!(
+                f,
+                "loaded {} items of {} bytes in {:.1} s ({:.0}/s), {} were there",
+                load.created, self.value_bytes, load.seconds, load.per_second, load.existing
+            )?;
+        }
+        if !self.slices.is_empty() {
+            writeln!(
+                f,
+                "{:<14} {:<17} {:>4} {:>10} {:>9} {:>8} {:>8} {:>8} {:>8} {:>8} {:>9} {:>7} {:>7} {:>9} {:>11}",
+                "slice",
+                "operation",
+                "conn",
+                "count",
+                "ops/s",
+                "mean us",
+                "p50",
+                "p90",
+                "p99",
+                "p99.9",
+                "max",
+                "errors",
+                "429",
+                "MB/s in",
+                "charge"
+            )?;
+        }
+        for slice in &self.slices {
+            for row in &slice.operations {
+                writeln!(
+                    f,
+                    "{:<14} {:<17} {:>4} {:>10} {:>9.0} {:>8.0} {:>8.0} {:>8.0} {:>8.0} {:>8.0} {:>9.0} {:>7} {:>7} {:>9.1} {:>11.0}",
+                    slice.name,
+                    row.operation,
+                    slice.connections,
+                    row.count,
+                    row.per_second,
+                    row.mean_us,
+                    row.p50_us,
+                    row.p90_us,
+                    row.p99_us,
+                    row.p999_us,
+                    row.max_us,
+                    row.errors.values().sum::<u64>(),
+                    row.throttled,
+                    row.received_bytes_per_second / 1e6,
+                    row.request_charge
+                )?;
+                if !row.errors.is_empty() {
+                    writeln!(f, "{:<14} {:<17} by status: {:?}", "", "", row.errors)?;
+                }
+            }
+        }
+        if let Some(ratio) = &self.ratio {
+            let rounds: Vec<_> = ratio
+                .rounds
+                .iter()
+                .map(|round| format!("{round:.2}"))
+                .collect();
+            writeln!(
+                f,
+                "{} / {} = {:.2} (rounds: {})",
+                ratio.of,
+                ratio.to,
+                ratio.value,
+                rounds.join(", ")
+            )?;
+        }
+        if let Some(postgres) = &self.postgres {
+            writeln!(f, "{postgres}")?;
+        }
+        if let Some(failure) = &self.first_failure {
+            let FailureReport {
+                operation,
+                status,
+                body,
+            } = failure;
+            writeln!(f, "first failure: {operation} answered {status}: {body}")?;
+        }
+        if self
+            .slices
+            .iter()
+            .flat_map(|slice| &slice.operations)
+            .any(|row| row.throttled > 0)
+        {
+            writeln!(
+                f,
+                "the container was throttled: raise --throughput to measure the server"
+            )?;
+        }
+        Ok(())
+    }
+}

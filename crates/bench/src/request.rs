@@ -1,0 +1,367 @@
+//! Requests as bytes, assembled in buffers that are reused.
+
+use std::io::Write as _;
+
+use anyhow::{Result, bail};
+
+use crate::date::RequestDate;
+use crate::endpoint::Endpoint;
+use crate::signature::{Signed, Signer};
+
+const VERSION: &str = "2020-07-15";
+
+/// The account and the container a run works on.
+#[derive(Clone)]
+pub(crate) struct Target {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) signer: Signer,
+    pub(crate) database: String,
+    pub(crate) container: String,
+}
+
+impl Target {
+    pub(crate) fn new(
+        endpoint: Endpoint,
+        signer: Signer,
+        [database, container]: [&str; 2],
+    ) -> Result<Self> {
+        for name in [database, container] {
+            // Names without escapes are the same in a path and in a signature.
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+            if name.is_empty() || !name.bytes().all(plain) {
+                bail!("name {name:?} is not made of letters, digits, '-', '_' and '.'");
+            }
+        }
+        let (database, container) = (database.to_owned(), container.to_owned());
+        Ok(Self {
+            endpoint,
+            signer,
+            database,
+            container,
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verb {
+    Get,
+    Post,
+    Put,
+    Delete,
+}
+
+impl Verb {
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Get => ("GET", "get"),
+            Self::Post => ("POST", "post"),
+            Self::Put => ("PUT", "put"),
+            Self::Delete => ("DELETE", "delete"),
+        }
+    }
+}
+
+/// Builds one request at a time.
+pub(crate) struct RequestWriter {
+    target: Target,
+    common_headers: String,
+    container_link: String,
+    date: RequestDate,
+    link: String,
+    bytes: Vec<u8>,
+}
+
+impl RequestWriter {
+    pub(crate) fn new(target: Target) -> Self {
+        let common_headers = format!(
+            " HTTP/1.1\r\nhost: {}\r\naccept: application/json\r\nuser-agent: orrery-bench\r\n\
+             x-ms-version: {VERSION}\r\n",
+            target.endpoint.authority()
+        );
+        let container_link = format!("dbs/{}/colls/{}", target.database, target.container);
+        let (date, link, bytes) = (RequestDate::default(), String::new(), Vec::new());
+        Self {
+            target,
+            common_headers,
+            container_link,
+            date,
+            link,
+            bytes,
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(crate) fn read(&mut self, id: &str) {
+        self.item_link(id);
+        self.begin_resource(Verb::Get, "docs");
+        self.partition_key(id);
+        self.bytes.extend_from_slice(b"\r\n");
+    }
+
+    pub(crate) fn create(&mut self, id: &str, item: &[u8]) {
+        self.begin_items(Verb::Post);
+        self.partition_key(id);
+        self.finish_json(item);
+    }
+
+    pub(crate) fn upsert(&mut self, id: &str, item: &[u8]) {
+        self.begin_items(Verb::Post);
+        self.partition_key(id);
+        self.bytes
+            .extend_from_slice(b"x-ms-documentdb-is-upsert: True\r\n");
+        self.finish_json(item);
+    }
+
+    pub(crate) fn replace(&mut self, id: &str, item: &[u8]) {
+        self.item_link(id);
+        self.begin_resource(Verb::Put, "docs");
+        self.partition_key(id);
+        self.finish_json(item);
+    }
+
+    pub(crate) fn scan(&mut self, items_max: u64) {
+        self.begin_items(Verb::Get);
+        self.bytes
+            .extend_from_slice(b"x-ms-documentdb-partitionkeyrangeid: 0\r\n");
+        self.header("x-ms-max-item-count", items_max);
+        self.bytes.extend_from_slice(b"\r\n");
+    }
+
+    pub(crate) fn create_database(&mut self) {
+        self.link.clear();
+        self.begin(Verb::Post, "dbs", Some("dbs"));
+        let body = format!("{{\"id\":\"{}\"}}", self.target.database);
+        self.finish_json(body.as_bytes());
+    }
+
+    pub(crate) fn create_container(&mut self, throughput: Option<u32>) {
+        self.database_link();
+        self.begin(Verb::Post, "colls", Some("colls"));
+        if let Some(throughput) = throughput {
+            self.header("x-ms-offer-throughput", throughput);
+        }
+        let body = format!(
+            "{{\"id\":\"{}\",\"partitionKey\":{{\"paths\":[\"/pk\"],\"kind\":\"Hash\",\"version\":2}}}}",
+            self.target.container
+        );
+        self.finish_json(body.as_bytes());
+    }
+
+    pub(crate) fn delete_database(&mut self) {
+        self.database_link();
+        self.begin_resource(Verb::Delete, "dbs");
+        self.bytes.extend_from_slice(b"\r\n");
+    }
+
+    pub(crate) fn delete_container(&mut self) {
+        self.link.clone_from(&self.container_link);
+        self.begin_resource(Verb::Delete, "colls");
+        self.bytes.extend_from_slice(b"\r\n");
+    }
+
+    fn database_link(&mut self) {
+        self.link = format!("dbs/{}", self.target.database);
+    }
+
+    fn item_link(&mut self, id: &str) {
+        self.link.clear();
+        for part in [&self.container_link, "/docs/", id] {
+            self.link.push_str(part);
+        }
+    }
+
+    fn begin_items(&mut self, verb: Verb) {
+        self.link.clone_from(&self.container_link);
+        self.begin(verb, "docs", Some("docs"));
+    }
+
+    fn begin_resource(&mut self, verb: Verb, resource_type: &'static str) {
+        self.begin(verb, resource_type, None);
+    }
+
+    /// Request line and signed headers for the resource at `self.link`, or its feed of children.
+    fn begin(&mut self, verb: Verb, resource_type: &'static str, feed: Option<&'static str>) {
+        self.date.refresh();
+        let (method, verb) = verb.names();
+        let out = &mut self.bytes;
+        out.clear();
+        out.extend_from_slice(method.as_bytes());
+        out.push(b' ');
+        if !self.link.is_empty() {
+            out.push(b'/');
+            out.extend_from_slice(self.link.as_bytes());
+        }
+        if let Some(feed) = feed {
+            out.push(b'/');
+            out.extend_from_slice(feed.as_bytes());
+        }
+        out.extend_from_slice(self.common_headers.as_bytes());
+        out.extend_from_slice(b"x-ms-date: ");
+        out.extend_from_slice(self.date.header().as_bytes());
+        out.extend_from_slice(b"\r\nauthorization: ");
+        let signed = Signed {
+            verb,
+            resource_type,
+            link: &self.link,
+        };
+        self.target
+            .signer
+            .authorize(out, signed, self.date.lower_case());
+        out.extend_from_slice(b"\r\n");
+    }
+
+    fn partition_key(&mut self, key: &str) {
+        self.bytes
+            .extend_from_slice(b"x-ms-documentdb-partitionkey: [\"");
+        self.bytes.extend_from_slice(key.as_bytes());
+        self.bytes.extend_from_slice(b"\"]\r\n");
+    }
+
+    fn header(&mut self, name: &str, value: impl std::fmt::Display) {
+        write!(self.bytes, "{name}: {value}\r\n").expect("writing to memory cannot fail");
+    }
+
+    fn finish_json(&mut self, body: &[u8]) {
+        self.bytes
+            .extend_from_slice(b"content-type: application/json\r\n");
+        self.header("content-length", body.len());
+        self.bytes.extend_from_slice(b"\r\n");
+        self.bytes.extend_from_slice(body);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target() -> Target {
+        let endpoint = Endpoint::parse("http://localhost:8081").unwrap();
+        Target::new(endpoint, Signer::new("a2V5").unwrap(), ["d", "c"]).unwrap()
+    }
+
+    /// The lines that depend neither on the clock nor on the connection.
+    fn stable_lines(request: &[u8]) -> Vec<String> {
+        let text = std::str::from_utf8(request).unwrap();
+        let volatile = [
+            "x-ms-date",
+            "authorization",
+            "host",
+            "accept",
+            "user-agent",
+            "x-ms-version",
+        ];
+        let stable = |line: &&str| !volatile.iter().any(|name| line.starts_with(name));
+        text.split("\r\n")
+            .filter(stable)
+            .map(str::to_owned)
+            .collect()
+    }
+
+    #[test]
+    fn requests() {
+        type Build = fn(&mut RequestWriter);
+        let cases: [(Build, &[&str]); 9] = [
+            (
+                |w| w.read("k1"),
+                &[
+                    "GET /dbs/d/colls/c/docs/k1 HTTP/1.1",
+                    "x-ms-documentdb-partitionkey: [\"k1\"]",
+                    "",
+                    "",
+                ],
+            ),
+            (
+                |w| w.create("k1", b"{}"),
+                &[
+                    "POST /dbs/d/colls/c/docs HTTP/1.1",
+                    "x-ms-documentdb-partitionkey: [\"k1\"]",
+                    "content-type: application/json",
+                    "content-length: 2",
+                    "",
+                    "{}",
+                ],
+            ),
+            (
+                |w| w.upsert("k1", b"{}"),
+                &[
+                    "POST /dbs/d/colls/c/docs HTTP/1.1",
+                    "x-ms-documentdb-partitionkey: [\"k1\"]",
+                    "x-ms-documentdb-is-upsert: True",
+                    "content-type: application/json",
+                    "content-length: 2",
+                    "",
+                    "{}",
+                ],
+            ),
+            (
+                |w| w.replace("k1", b"{}"),
+                &[
+                    "PUT /dbs/d/colls/c/docs/k1 HTTP/1.1",
+                    "x-ms-documentdb-partitionkey: [\"k1\"]",
+                    "content-type: application/json",
+                    "content-length: 2",
+                    "",
+                    "{}",
+                ],
+            ),
+            (
+                |w| w.scan(10),
+                &[
+                    "GET /dbs/d/colls/c/docs HTTP/1.1",
+                    "x-ms-documentdb-partitionkeyrangeid: 0",
+                    "x-ms-max-item-count: 10",
+                    "",
+                    "",
+                ],
+            ),
+            (
+                RequestWriter::create_database,
+                &[
+                    "POST /dbs HTTP/1.1",
+                    "content-type: application/json",
+                    "content-length: 10",
+                    "",
+                    "{\"id\":\"d\"}",
+                ],
+            ),
+            (
+                |w| w.create_container(Some(400)),
+                &[
+                    "POST /dbs/d/colls HTTP/1.1",
+                    "x-ms-offer-throughput: 400",
+                    "content-type: application/json",
+                    "content-length: 69",
+                    "",
+                    "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"/pk\"],\"kind\":\"Hash\",\"version\":2}}",
+                ],
+            ),
+            (
+                RequestWriter::delete_container,
+                &["DELETE /dbs/d/colls/c HTTP/1.1", "", ""],
+            ),
+            (
+                RequestWriter::delete_database,
+                &["DELETE /dbs/d HTTP/1.1", "", ""],
+            ),
+        ];
+        let mut writer = RequestWriter::new(target());
+        for (build, expected) in cases {
+            build(&mut writer);
+            assert_eq!(stable_lines(writer.bytes()), expected);
+        }
+    }
+
+    #[test]
+    fn names_that_need_escapes_are_refused() {
+        for names in [["a b", "c"], ["d", ""], ["d", "a/b"]] {
+            let target = target();
+            assert!(
+                Target::new(target.endpoint, target.signer, names).is_err(),
+                "{names:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The command line as it was typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use orrery_bench::{BareOptions, Options as BenchOptions};
+
+use crate::layer::Layer;
+
+/// An open document database that speaks the protocol of Azure Cosmos DB for NoSQL.
+///
+/// Without a command it serves: `orrery` is `orrery serve`.
+#[expect(clippy::doc_markdown, reason = "the help text, read on a terminal")]
+#[derive(Debug, Parser)]
+#[command(
+    name = "orrery",
+    version,
+    args_conflicts_with_subcommands = true,
+    after_help = AFTER_HELP
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+
+    #[command(flatten)]
+    pub(crate) serve: ServeArguments,
+}
+
+const AFTER_HELP: &str = "\
+Every option of serve can also be an environment variable (ORRERY_LISTEN for --listen) or a line of the \
+file named by --config (listen = \"8081\"). The flag wins, then the environment, then the file.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the server
+    #[command(after_help = AFTER_HELP)]
+    Serve(Box<ServeArguments>),
+
+    /// Verify the data directory of a stopped server
+    ///
+    /// Reads the log and every stored document. Exits with 0 when all is well, with 1 when there are
+    /// problems, and with 2 when the directory cannot be opened.
+    Check(CheckArguments),
+
+    /// Measure a server
+    ///
+    /// Without --endpoint a server is started on a temporary directory and stopped afterwards.
+    Bench(Box<BenchOptions>),
+
+    #[command(name = orrery_bench::BARE_SUBCOMMAND, hide = true)]
+    BenchBare(BareOptions),
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ServeArguments {
+    /// Read options from a TOML file; its keys are the names of the flags
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) layer: Layer,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    /// The data directory, as given to --data
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn serving_needs_no_command() {
+        let plain = Arguments::try_parse_from(["orrery", "--memory", "--listen", "0"]).unwrap();
+        assert!(plain.command.is_none());
+        assert_eq!(plain.serve.layer.memory, Some(true));
+        let named = Arguments::try_parse_from(["orrery", "serve", "--memory"]).unwrap();
+        let Some(Command::Serve(serve)) = named.command else {
+            panic!("not serve")
+        };
+        assert_eq!(serve.layer.memory, Some(true));
+    }
+
+    #[test]
+    fn a_refused_value_is_explained_and_a_key_is_not_repeated() {
+        let error = |arguments: &[&str]| {
+            Arguments::try_parse_from(arguments)
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(error(&["orrery", "--cache", "x"]).contains("256MB"));
+        assert!(error(&["orrery", "--data", "d", "--memory"]).contains("cannot be used with"));
+        let parsed = Arguments::try_parse_from(["orrery", "--key", "not base64"]).unwrap();
+        assert!(!format!("{parsed:?}").contains("not base64"));
+    }
+}

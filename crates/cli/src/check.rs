@@ -1,0 +1,75 @@
+//! `orrery check`: the offline check of a data directory, told to a person.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use orrery_engine::{CheckReport, check_directory};
+
+use crate::complaint::complain;
+
+const PROBLEMS: u8 = 1;
+const NOT_OPENED: u8 = 2;
+
+pub(crate) fn check(directory: &Path) -> Result<ExitCode> {
+    let checked =
+        check_directory(directory).with_context(|| format!("cannot check {}", directory.display()));
+    let report = match checked {
+        Ok(report) => report,
+        Err(error) => {
+            complain(&error);
+            return Ok(ExitCode::from(NOT_OPENED));
+        }
+    };
+    io::stdout().write_all(describe(directory, &report).as_bytes())?;
+    Ok(if report.problems.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(PROBLEMS)
+    })
+}
+
+fn describe(directory: &Path, report: &CheckReport) -> String {
+    let mut lines = vec![
+        directory.display().to_string(),
+        format!(
+            "  documents    {} ({} bytes)",
+            report.documents, report.document_bytes
+        ),
+        format!("  log records  {}", report.log_records),
+    ];
+    match report.problems.len() {
+        0 => lines.push("No problems found.".to_owned()),
+        1 => lines.push("1 problem found:".to_owned()),
+        count => lines.push(format!("{count} problems found:")),
+    }
+    lines.extend(report.problems.iter().map(|problem| format!("  {problem}")));
+    lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn problems_are_listed() {
+        let mut report = CheckReport {
+            documents: 2,
+            document_bytes: 30,
+            ..CheckReport::default()
+        };
+        let clean = describe(Path::new("d"), &report);
+        assert!(
+            clean.starts_with("d\n  documents    2 (30 bytes)\n"),
+            "{clean}"
+        );
+        assert!(clean.ends_with("No problems found.\n"), "{clean}");
+        report.problems.push("document x: wrong".to_owned());
+        let text = describe(Path::new("d"), &report);
+        assert!(
+            text.ends_with("1 problem found:\n  document x: wrong\n"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,16 @@
+//! An error on standard error: the whole chain once, and a hint.
+
+use std::io::{self, Write};
+
+use crate::hint::hint;
+
+pub(crate) fn complain(error: &anyhow::Error) {
+    let mut text = format!("error: {error:#}\n");
+    if let Some(hint) = hint(error) {
+        text.push_str("hint: ");
+        text.push_str(hint);
+        text.push('\n');
+    }
+    // Nobody is left to tell if this fails.
+    let _ = io::stderr().write_all(text.as_bytes());
+}

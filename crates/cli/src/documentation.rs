@@ -1,0 +1,178 @@
+//! docs/configuration.md, made from the definitions of the flags.
+//!
+//! `UPDATE=1 cargo test -p orrery documentation` writes it anew.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use clap::{Arg, Args};
+
+use crate::args::ServeArguments;
+use crate::settings::Settings;
+
+const INTRODUCTION: &str = "\
+# Configuration
+
+<!-- Made from crates/cli/src/layer.rs; write it anew with `UPDATE=1 cargo test -p orrery documentation`. -->
+
+`orrery serve` works without any configuration. Each setting below can be a flag, an environment
+variable, or a key of the TOML file that `--config` names. When several speak, the flag wins, then the
+environment, then the file, then the default. An empty environment variable counts as absent.
+
+| Flag | Environment variable | File key | Default | Meaning |
+|---|---|---|---|---|
+";
+
+const REMARKS: &str = "
+Sizes are whole numbers with an optional unit: `KB`, `MB`, `GB` are powers of 1000, `KiB`, `MiB`, `GiB`
+of 1024. `--listen` also takes `localhost:PORT`, `[::1]:PORT` or just a port. Paths are relative to the
+working directory.
+
+`--data` and `--memory` exclude each other, and so do the keys and `--key-file`: the strongest source that
+names either of a pair decides. A certificate of Orrery's own making is kept in the data directory as
+`certificate.pem` and `certificate-key.pem`; delete both to have new ones made, for instance after the name
+of the machine changed.
+
+A key file has one key to a line:
+
+```toml
+primary = \"...\"
+secondary = \"...\"
+primary-read-only = \"...\"
+secondary-read-only = \"...\"
+```
+
+It is read again within a second of a change. A file with a mistake is reported in the log and leaves the
+keys as they were.
+
+A configuration file, for example:
+
+```toml
+listen = \"0.0.0.0:8081\"
+advertise = \"https://db.example:8081/\"
+data = \"/var/lib/orrery\"
+key-file = \"/etc/orrery/keys.toml\"
+durability = \"sync\"
+cache = \"1GiB\"
+```
+
+`NO_COLOR` turns the colours of help and logs off.
+";
+
+#[test]
+fn the_page_is_current() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
+    let expected = page();
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, &expected).unwrap();
+    }
+    let found = std::fs::read_to_string(&path)
+        .unwrap_or_default()
+        .replace("\r\n", "\n");
+    assert!(
+        found == expected,
+        "docs/configuration.md is stale: run `UPDATE=1 cargo test -p orrery documentation`"
+    );
+}
+
+/// The help texts state the defaults; what is resolved from nothing must be the same.
+#[test]
+fn the_stated_defaults_are_the_defaults() {
+    let arguments = ServeArguments {
+        config: None,
+        layer: crate::layer::Layer::default(),
+    };
+    let settings = Settings::load(arguments, &|_| None).unwrap();
+    let data = settings.place.directory().unwrap().display().to_string();
+    for (flag, value) in [
+        ("listen", settings.listen.to_string()),
+        ("tls", settings.tls.to_string()),
+        ("data", data),
+        ("durability", settings.durability.to_string()),
+        ("cache", settings.cache.to_string()),
+        ("consistency", settings.consistency.name().to_owned()),
+        ("log", settings.log),
+        ("ready-json", settings.ready_json.to_string()),
+    ] {
+        let stated = arguments_of_serve()
+            .into_iter()
+            .find(|argument| argument.get_long() == Some(flag));
+        assert_eq!(
+            meaning_and_default(&stated.unwrap()).1,
+            Some(value),
+            "{flag}"
+        );
+    }
+}
+
+#[test]
+fn every_flag_has_its_variable() {
+    let declared = include_str!("env_vars.rs");
+    for argument in arguments_of_serve() {
+        let variable = variable_of(&argument);
+        assert!(
+            declared.contains(&format!("\"{variable}\"")),
+            "{variable} is not declared"
+        );
+    }
+}
+
+fn page() -> String {
+    let mut page = INTRODUCTION.to_owned();
+    for argument in arguments_of_serve() {
+        let long = argument.get_long().unwrap();
+        let value = argument.get_value_names().unwrap()[0].replace('|', "\\|");
+        let flag = match argument
+            .get_num_args()
+            .is_some_and(|count| count.min_values() == 0)
+        {
+            true => format!("`--{long}`"),
+            false => format!("`--{long} {value}`"),
+        };
+        let (meaning, default) = meaning_and_default(&argument);
+        let default = match default {
+            Some(sentence) if sentence.starts_with("the ") => sentence,
+            Some(value) => format!("`{value}`"),
+            None => String::new(),
+        };
+        let key = if long == "config" {
+            String::new()
+        } else {
+            format!("`{long}`")
+        };
+        let variable = variable_of(&argument);
+        writeln!(
+            page,
+            "| {flag} | `{variable}` | {key} | {default} | {meaning} |"
+        )
+        .unwrap();
+    }
+    page + REMARKS
+}
+
+fn arguments_of_serve() -> Vec<Arg> {
+    let command = ServeArguments::augment_args(clap::Command::new("serve"));
+    command.get_arguments().cloned().collect()
+}
+
+fn variable_of(argument: &Arg) -> String {
+    format!(
+        "ORRERY_{}",
+        argument
+            .get_long()
+            .unwrap()
+            .to_uppercase()
+            .replace('-', "_")
+    )
+}
+
+fn meaning_and_default(argument: &Arg) -> (String, Option<String>) {
+    let help = argument.get_help().unwrap().to_string();
+    match help.split_once(" [default: ") {
+        Some((meaning, default)) => (
+            meaning.to_owned(),
+            Some(default.trim_end_matches(']').to_owned()),
+        ),
+        None => (help, None),
+    }
+}

@@ -1,0 +1,39 @@
+//! The environment variables that the server reads. Nothing else in the program reads any.
+
+/// TOML file with further settings, as `--config`.
+pub(crate) const CONFIG: &str = "ORRERY_CONFIG";
+/// Address and port, as `--listen`.
+pub(crate) const LISTEN: &str = "ORRERY_LISTEN";
+/// Address for clients, as `--advertise`.
+pub(crate) const ADVERTISE: &str = "ORRERY_ADVERTISE";
+/// Certificate, as `--tls`.
+pub(crate) const TLS: &str = "ORRERY_TLS";
+/// Data directory, as `--data`.
+pub(crate) const DATA: &str = "ORRERY_DATA";
+/// `true` for a server in memory, as `--memory`.
+pub(crate) const MEMORY: &str = "ORRERY_MEMORY";
+/// Primary key, as `--key`. Unlike the flag it does not show in the list of processes.
+pub(crate) const KEY: &str = "ORRERY_KEY";
+/// Secondary key, as `--secondary-key`.
+pub(crate) const SECONDARY_KEY: &str = "ORRERY_SECONDARY_KEY";
+/// Primary key for reading, as `--read-only-key`.
+pub(crate) const READ_ONLY_KEY: &str = "ORRERY_READ_ONLY_KEY";
+/// Secondary key for reading, as `--secondary-read-only-key`.
+pub(crate) const SECONDARY_READ_ONLY_KEY: &str = "ORRERY_SECONDARY_READ_ONLY_KEY";
+/// File with the keys, as `--key-file`.
+pub(crate) const KEY_FILE: &str = "ORRERY_KEY_FILE";
+/// When writes are answered, as `--durability`.
+pub(crate) const DURABILITY: &str = "ORRERY_DURABILITY";
+/// Memory for data read from disk, as `--cache`.
+pub(crate) const CACHE: &str = "ORRERY_CACHE";
+/// Data to load at the start, as `--seed`.
+pub(crate) const SEED: &str = "ORRERY_SEED";
+/// Consistency of the account, as `--consistency`.
+pub(crate) const CONSISTENCY: &str = "ORRERY_CONSISTENCY";
+/// What to log, as `--log`.
+pub(crate) const LOG: &str = "ORRERY_LOG";
+/// `true` for a line of JSON at the start, as `--ready-json`.
+pub(crate) const READY_JSON: &str = "ORRERY_READY_JSON";
+
+/// Any value but the empty one turns colours off (<https://no-color.org>).
+pub(crate) const NO_COLOR: &str = "NO_COLOR";

@@ -1,0 +1,79 @@
+//! The layer of settings that environment variables make.
+
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use anyhow::{Result, anyhow};
+
+use crate::env_vars;
+use crate::layer::Layer;
+
+/// Looks a variable up; the environment of the process, or that of a test.
+pub(crate) type Lookup<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+
+/// Reads every variable. An empty one counts as absent.
+pub(crate) fn layer(lookup: Lookup<'_>) -> Result<Layer> {
+    Ok(Layer {
+        listen: parsed(lookup, env_vars::LISTEN)?,
+        advertise: parsed(lookup, env_vars::ADVERTISE)?,
+        tls: parsed(lookup, env_vars::TLS)?,
+        data: path(lookup, env_vars::DATA),
+        memory: parsed(lookup, env_vars::MEMORY)?,
+        key: parsed(lookup, env_vars::KEY)?,
+        secondary_key: parsed(lookup, env_vars::SECONDARY_KEY)?,
+        read_only_key: parsed(lookup, env_vars::READ_ONLY_KEY)?,
+        secondary_read_only_key: parsed(lookup, env_vars::SECONDARY_READ_ONLY_KEY)?,
+        key_file: path(lookup, env_vars::KEY_FILE),
+        durability: parsed(lookup, env_vars::DURABILITY)?,
+        cache: parsed(lookup, env_vars::CACHE)?,
+        seed: path(lookup, env_vars::SEED),
+        consistency: parsed(lookup, env_vars::CONSISTENCY)?,
+        log: parsed(lookup, env_vars::LOG)?,
+        ready_json: parsed(lookup, env_vars::READY_JSON)?,
+    })
+}
+
+pub(crate) fn path(lookup: Lookup<'_>, name: &str) -> Option<PathBuf> {
+    lookup(name)
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from)
+}
+
+fn parsed<T: FromStr<Err: Display>>(lookup: Lookup<'_>, name: &str) -> Result<Option<T>> {
+    let Some(value) = lookup(name).filter(|value| !value.is_empty()) else {
+        return Ok(None);
+    };
+    let text = value
+        .into_string()
+        .map_err(|_| anyhow!("environment variable {name} is not Unicode"))?;
+    text.parse()
+        .map(Some)
+        .map_err(|error| anyhow!("environment variable {name}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_become_a_layer() {
+        let layer = layer(&|name| match name {
+            "ORRERY_CACHE" => Some("1GiB".into()),
+            "ORRERY_MEMORY" => Some("true".into()),
+            "ORRERY_LOG" => Some("".into()),
+            _ => None,
+        })
+        .unwrap();
+        assert_eq!(layer.cache.unwrap().0, 1 << 30);
+        assert_eq!(layer.memory, Some(true));
+        assert_eq!(layer.log, None);
+    }
+
+    #[test]
+    fn a_wrong_value_names_its_variable() {
+        let error = layer(&|name| (name == "ORRERY_MEMORY").then(|| "perhaps".into())).unwrap_err();
+        assert!(error.to_string().contains("ORRERY_MEMORY"), "{error}");
+    }
+}

@@ -1,0 +1,57 @@
+//! The layer of settings that the configuration file makes.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow};
+
+use crate::layer::Layer;
+
+pub(crate) fn layer(path: &Path) -> Result<Layer> {
+    let text = fs::read_to_string(path)
+        .with_context(|| format!("cannot read the configuration file {}", path.display()))?;
+    parse(&text).with_context(|| format!("in the configuration file {}", path.display()))
+}
+
+/// The parser's own message would quote the line, which may hold a key.
+fn parse(text: &str) -> Result<Layer> {
+    toml::from_str(text).map_err(|error: toml::de::Error| {
+        let before = error
+            .span()
+            .and_then(|span| text.get(..span.start))
+            .unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        anyhow!("line {line}: {}", error.message())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_the_names_of_the_flags() {
+        let layer = parse("listen = \"9000\"\nmemory = true\nkey = \"YQ==\"\nready-json = false\n");
+        let layer = layer.unwrap();
+        assert_eq!(layer.listen.unwrap().to_string(), "127.0.0.1:9000");
+        assert_eq!((layer.memory, layer.ready_json), (Some(true), Some(false)));
+        assert!(layer.key.is_some());
+        assert_eq!(parse("").unwrap(), Layer::default());
+    }
+
+    #[test]
+    fn a_mistake_names_its_line_and_no_secret() {
+        for (text, phrases) in [
+            ("memory = true\nlisen = \"1\"", ["line 2", "lisen"]),
+            ("\n\ncache = \"much\"", ["line 3", "'much' is not a size"]),
+        ] {
+            let error = format!("{:#}", parse(text).unwrap_err());
+            assert!(
+                phrases.iter().all(|phrase| error.contains(phrase)),
+                "{error}"
+            );
+        }
+        let error = format!("{:#}", parse("key = \"c2VjcmV0\" x").unwrap_err());
+        assert!(!error.contains("c2VjcmV0"), "{error}");
+    }
+}

@@ -1,0 +1,71 @@
+//! What to do about an error, where we know it and the error itself does not say it.
+
+use std::io::ErrorKind;
+
+use orrery_engine::StoreError;
+
+pub(crate) fn hint(error: &anyhow::Error) -> Option<&'static str> {
+    error.chain().find_map(|cause| {
+        if let Some(store) = cause.downcast_ref::<StoreError>() {
+            return of_store(store);
+        }
+        cause
+            .downcast_ref::<std::io::Error>()
+            .and_then(|error| of_io(error.kind()))
+    })
+}
+
+fn of_store(error: &StoreError) -> Option<&'static str> {
+    match error {
+        StoreError::Format { .. } => Some(
+            "the directory was written by another version of Orrery; use that one, or another directory with --data",
+        ),
+        StoreError::Damaged(_) => Some("`orrery check DIR` lists what is damaged"),
+        // These say it themselves, or have a cause that decides.
+        StoreError::InUse(_)
+        | StoreError::Io { .. }
+        | StoreError::Storage(_)
+        | StoreError::Log(_)
+        | StoreError::ReadOnly(_) => None,
+    }
+}
+
+fn of_io(kind: ErrorKind) -> Option<&'static str> {
+    match kind {
+        ErrorKind::AddrInUse => {
+            Some("another program listens there already; --listen 0 takes any free port")
+        }
+        ErrorKind::AddrNotAvailable => {
+            Some("this machine does not have that address; 0.0.0.0 listens on all it has")
+        }
+        ErrorKind::PermissionDenied => Some(
+            "this user may not do that; a port below 1024 or the directory may belong to another",
+        ),
+        ErrorKind::StorageFull => Some("the disk is full"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    use super::*;
+
+    #[test]
+    fn the_cause_decides() {
+        let io = |kind| {
+            Err::<(), _>(std::io::Error::from(kind))
+                .context("outer")
+                .unwrap_err()
+        };
+        assert!(
+            hint(&io(ErrorKind::AddrInUse))
+                .unwrap()
+                .contains("--listen")
+        );
+        assert_eq!(hint(&io(ErrorKind::UnexpectedEof)), None);
+        let damaged = anyhow::Error::new(StoreError::Damaged("x".to_owned())).context("outer");
+        assert!(hint(&damaged).unwrap().contains("orrery check"));
+    }
+}

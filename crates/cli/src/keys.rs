@@ -1,0 +1,156 @@
+//! The keys of the account.
+//!
+//! A key is read as text, checked once, and from then on only compared and handed to the server;
+//! neither type prints what it holds.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::str::FromStr;
+
+use anyhow::{Result, bail};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use orrery_model::{AccountKeys, KeyRole, Secret};
+use serde::Deserialize;
+
+/// The key that every client of the emulator knows.
+pub(crate) const EMULATOR_KEY: &str =
+    "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==";
+
+/// A key as it was given, not checked yet: the parser of arguments would repeat a wrong value.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct KeyText(String);
+
+impl FromStr for KeyText {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<KeyText, Infallible> {
+        Ok(KeyText(text.to_owned()))
+    }
+}
+
+impl fmt::Debug for KeyText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyText(..)")
+    }
+}
+
+/// The four keys of an account, of which one must exist.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeySet {
+    primary: Secret,
+    secondary: Option<Secret>,
+    primary_read_only: Option<Secret>,
+    secondary_read_only: Option<Secret>,
+}
+
+/// The same before any check.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct KeyTexts {
+    pub(crate) primary: Option<KeyText>,
+    pub(crate) secondary: Option<KeyText>,
+    pub(crate) primary_read_only: Option<KeyText>,
+    pub(crate) secondary_read_only: Option<KeyText>,
+}
+
+impl KeySet {
+    /// Without a primary key it is the well-known one.
+    pub(crate) fn parse(texts: &KeyTexts) -> Result<KeySet> {
+        let optional = |name, text: &Option<KeyText>| {
+            text.as_ref().map(|text| decode(name, &text.0)).transpose()
+        };
+        let primary = texts.primary.as_ref().map_or(EMULATOR_KEY, |text| &text.0);
+        Ok(KeySet {
+            primary: decode("primary key", primary)?,
+            secondary: optional("secondary key", &texts.secondary)?,
+            primary_read_only: optional("primary read-only key", &texts.primary_read_only)?,
+            secondary_read_only: optional("secondary read-only key", &texts.secondary_read_only)?,
+        })
+    }
+
+    pub(crate) fn account_keys(&self) -> AccountKeys {
+        let given = [
+            (Some(&self.primary), KeyRole::ReadWrite),
+            (self.secondary.as_ref(), KeyRole::ReadWrite),
+            (self.primary_read_only.as_ref(), KeyRole::ReadOnly),
+            (self.secondary_read_only.as_ref(), KeyRole::ReadOnly),
+        ];
+        let keys = given
+            .into_iter()
+            .filter_map(|(key, role)| Some((key?.clone(), role)));
+        AccountKeys {
+            keys: keys.collect(),
+        }
+    }
+
+    /// The primary key, if it is no secret.
+    pub(crate) fn public_primary(&self) -> Option<&'static str> {
+        (STANDARD.encode(self.primary.expose()) == EMULATOR_KEY).then_some(EMULATOR_KEY)
+    }
+}
+
+fn decode(name: &str, text: &str) -> Result<Secret> {
+    match STANDARD.decode(text.trim()) {
+        Ok(bytes) if !bytes.is_empty() => Ok(Secret::new(bytes)),
+        Ok(_) => bail!("the {name} is empty"),
+        Err(_) => bail!("the {name} is not base64; make one with `openssl rand -base64 64`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(key: &str) -> Option<KeyText> {
+        Some(KeyText(key.to_owned()))
+    }
+
+    #[test]
+    fn the_well_known_key_is_the_default_and_public() {
+        let default = KeySet::parse(&KeyTexts::default()).unwrap();
+        assert_eq!(default.public_primary(), Some(EMULATOR_KEY));
+        assert_eq!(default.account_keys().keys.len(), 1);
+        let own = KeyTexts {
+            primary: text("YQ=="),
+            ..KeyTexts::default()
+        };
+        assert_eq!(KeySet::parse(&own).unwrap().public_primary(), None);
+    }
+
+    #[test]
+    fn keys_have_roles_and_the_primary_is_first() {
+        let texts = KeyTexts {
+            primary: text("YQ=="),
+            secondary: text("Yg=="),
+            primary_read_only: None,
+            secondary_read_only: text("Yw=="),
+        };
+        let keys = KeySet::parse(&texts).unwrap().account_keys().keys;
+        let keys: Vec<_> = keys
+            .iter()
+            .map(|(key, role)| (key.expose()[0], *role))
+            .collect();
+        let expected = [
+            (b'a', KeyRole::ReadWrite),
+            (b'b', KeyRole::ReadWrite),
+            (b'c', KeyRole::ReadOnly),
+        ];
+        assert_eq!(keys, expected);
+    }
+
+    #[test]
+    fn a_wrong_key_is_named_but_not_shown() {
+        for wrong in ["", "  ", "se cret", "secret!"] {
+            let texts = KeyTexts {
+                secondary: text(wrong),
+                ..KeyTexts::default()
+            };
+            let error = KeySet::parse(&texts).unwrap_err().to_string();
+            assert!(
+                error.contains("secondary key") && !error.contains("secret"),
+                "{error}"
+            );
+        }
+    }
+}

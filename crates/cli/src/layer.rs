@@ -1,0 +1,104 @@
+//! One source of settings: the flags, the environment, or the configuration file.
+//!
+//! All three say the same things, so they share one type. Nothing is decided here: whoever is
+//! silent leaves `None`, and [`crate::settings::resolve`] puts the layers on top of each other.
+
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::Args;
+use orrery_model::ConsistencyLevel;
+use serde::{Deserialize, Deserializer};
+
+use crate::advertise::Advertise;
+use crate::durability::DurabilitySetting;
+use crate::keys::KeyText;
+use crate::listen::Listen;
+use crate::size::Size;
+use crate::tls::Tls;
+
+// The help texts are also the table in docs/configuration.md.
+#[expect(clippy::doc_markdown, reason = "the help texts, read on a terminal")]
+#[derive(Debug, Clone, Default, PartialEq, Args, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub(crate) struct Layer {
+    /// Address and port to listen on; port 0 takes any free one [default: 127.0.0.1:8081]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) listen: Option<Listen>,
+
+    /// Address that clients are told to come to, when it differs from the one listened on
+    #[arg(long, value_name = "URL")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) advertise: Option<Advertise>,
+
+    /// TLS with a certificate of its own making (auto), with the given PEM files, or off [default: auto]
+    #[arg(long, value_name = "auto|off|CERT,KEY")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) tls: Option<Tls>,
+
+    /// Directory that holds the data, made when missing [default: ./orrery-data]
+    #[arg(long, value_name = "DIR", conflicts_with = "memory")]
+    pub(crate) data: Option<PathBuf>,
+
+    /// Keep everything in memory and forget it at the end [default: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true)]
+    pub(crate) memory: Option<bool>,
+
+    /// Primary key of the account, in base64 [default: the well-known key of the emulator]
+    #[arg(long, value_name = "KEY")]
+    pub(crate) key: Option<KeyText>,
+
+    /// Secondary key
+    #[arg(long, value_name = "KEY")]
+    pub(crate) secondary_key: Option<KeyText>,
+
+    /// Primary key for reading only
+    #[arg(long, value_name = "KEY")]
+    pub(crate) read_only_key: Option<KeyText>,
+
+    /// Secondary key for reading only
+    #[arg(long, value_name = "KEY")]
+    pub(crate) secondary_read_only_key: Option<KeyText>,
+
+    /// File with the keys, read again whenever it changes
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["key", "secondary_key", "read_only_key", "secondary_read_only_key"])]
+    pub(crate) key_file: Option<PathBuf>,
+
+    /// When writes reach the disk: before they are answered (sync), every MS milliseconds (interval:MS), or when the system likes (none) [default: sync]
+    #[arg(long, value_name = "sync|interval:MS|none")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) durability: Option<DurabilitySetting>,
+
+    /// Memory for data read from disk, such as 256MB or 1GiB [default: 128MiB]
+    #[arg(long, value_name = "SIZE")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) cache: Option<Size>,
+
+    /// JSON file of databases, containers and items to load at the start (see docs/seed.md)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) seed: Option<PathBuf>,
+
+    /// Consistency of the account: Strong, BoundedStaleness, Session, ConsistentPrefix or Eventual [default: Session]
+    #[arg(long, value_name = "LEVEL")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) consistency: Option<ConsistencyLevel>,
+
+    /// What to log on standard error, such as warn or info,orrery_server=debug [default: info]
+    #[arg(long, value_name = "FILTER")]
+    pub(crate) log: Option<String>,
+
+    /// Print one line of JSON on standard output once requests are served, and nothing else [default: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true)]
+    pub(crate) ready_json: Option<bool>,
+}
+
+fn parsed<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr<Err: Display>,
+{
+    let text = String::deserialize(deserializer)?;
+    text.parse().map(Some).map_err(serde::de::Error::custom)
+}

@@ -1,0 +1,75 @@
+//! The command line: serve, check, bench.
+//!
+//! Arguments, environment and file become one [`settings::Settings`]; the rest of the program sees
+//! nothing else. What is printed for people and programs is printed here and nowhere below.
+
+mod advertise;
+mod args;
+mod bench;
+mod certificate;
+mod check;
+mod complaint;
+#[cfg(test)]
+mod documentation;
+mod durability;
+mod env_vars;
+mod environment;
+mod file;
+mod hint;
+mod host_names;
+mod key_file;
+mod keys;
+mod layer;
+mod listen;
+mod logging;
+mod private_file;
+mod seed;
+mod serve;
+mod settings;
+mod shutdown;
+mod size;
+mod started;
+mod tls;
+mod token_secret;
+
+use std::process::ExitCode;
+use std::thread::available_parallelism;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use mimalloc::MiMalloc;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::args::{Arguments, Command};
+
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
+
+fn main() -> ExitCode {
+    run(Arguments::parse()).unwrap_or_else(|error| {
+        complaint::complain(&error);
+        ExitCode::FAILURE
+    })
+}
+
+fn run(arguments: Arguments) -> Result<ExitCode> {
+    match arguments.command {
+        None => serve::serve(runtime()?, arguments.serve)?,
+        Some(Command::Serve(arguments)) => serve::serve(runtime()?, *arguments)?,
+        Some(Command::Check(arguments)) => return check::check(&arguments.directory),
+        Some(Command::Bench(options)) => runtime()?.block_on(bench::bench(*options))?,
+        Some(Command::BenchBare(options)) => {
+            runtime()?.block_on(orrery_bench::serve_bare(options))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn runtime() -> Result<Runtime> {
+    let cores = available_parallelism().map_or(1, usize::from);
+    Builder::new_multi_thread()
+        .worker_threads(cores)
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")
+}

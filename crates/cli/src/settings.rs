@@ -1,0 +1,320 @@
+//! What the server is going to do, once every source has been heard.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use orrery_model::ConsistencyLevel;
+
+use crate::advertise::Advertise;
+use crate::args::ServeArguments;
+use crate::durability::DurabilitySetting;
+use crate::environment::Lookup;
+use crate::keys::{KeySet, KeyTexts};
+use crate::layer::Layer;
+use crate::listen::Listen;
+use crate::size::Size;
+use crate::tls::Tls;
+use crate::{env_vars, environment, file};
+
+const CACHE_DEFAULT: Size = Size::mebibytes(128);
+const DATA_DEFAULT: &str = "./orrery-data";
+const DURABILITY_DEFAULT: DurabilitySetting = DurabilitySetting(orrery_engine::Durability::Sync);
+const LOG_DEFAULT: &str = "info";
+
+#[derive(Debug, PartialEq)]
+pub(crate) struct Settings {
+    pub(crate) listen: Listen,
+    pub(crate) advertise: Option<Advertise>,
+    pub(crate) tls: Tls,
+    pub(crate) place: Place,
+    pub(crate) keys: KeySource,
+    pub(crate) durability: DurabilitySetting,
+    pub(crate) cache: Size,
+    pub(crate) seed: Option<PathBuf>,
+    pub(crate) consistency: ConsistencyLevel,
+    pub(crate) log: String,
+    pub(crate) ready_json: bool,
+}
+
+/// Where the data is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    Memory,
+    Directory(PathBuf),
+}
+
+impl Place {
+    pub(crate) fn directory(&self) -> Option<&Path> {
+        match self {
+            Place::Memory => None,
+            Place::Directory(path) => Some(path),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum KeySource {
+    Given(KeySet),
+    File(PathBuf),
+}
+
+impl Settings {
+    pub(crate) fn load(arguments: ServeArguments, lookup: Lookup<'_>) -> Result<Settings> {
+        let path = arguments
+            .config
+            .or_else(|| environment::path(lookup, env_vars::CONFIG));
+        let file = path
+            .map(|path| file::layer(&path))
+            .transpose()?
+            .unwrap_or_default();
+        resolve(&[
+            Source {
+                name: "on the command line",
+                layer: arguments.layer,
+            },
+            Source {
+                name: "in the environment",
+                layer: environment::layer(lookup)?,
+            },
+            Source {
+                name: "in the configuration file",
+                layer: file,
+            },
+        ])
+    }
+}
+
+/// A layer, and what to call it in a message.
+struct Source {
+    name: &'static str,
+    layer: Layer,
+}
+
+/// Puts the layers, strongest first, on top of the defaults. The only place that knows either.
+fn resolve(sources: &[Source]) -> Result<Settings> {
+    fn first<T: Clone>(sources: &[Source], setting: impl Fn(&Layer) -> Option<&T>) -> Option<T> {
+        sources
+            .iter()
+            .find_map(|source| setting(&source.layer))
+            .cloned()
+    }
+    Ok(Settings {
+        listen: first(sources, |layer| layer.listen.as_ref()).unwrap_or_default(),
+        advertise: first(sources, |layer| layer.advertise.as_ref()),
+        tls: first(sources, |layer| layer.tls.as_ref()).unwrap_or(Tls::Auto),
+        place: place(sources)?,
+        keys: keys(sources)?,
+        durability: first(sources, |layer| layer.durability.as_ref()).unwrap_or(DURABILITY_DEFAULT),
+        cache: first(sources, |layer| layer.cache.as_ref()).unwrap_or(CACHE_DEFAULT),
+        seed: first(sources, |layer| layer.seed.as_ref()),
+        consistency: first(sources, |layer| layer.consistency.as_ref())
+            .unwrap_or(ConsistencyLevel::Session),
+        log: first(sources, |layer| layer.log.as_ref()).unwrap_or_else(|| LOG_DEFAULT.to_owned()),
+        ready_json: first(sources, |layer| layer.ready_json.as_ref()).unwrap_or(false),
+    })
+}
+
+/// The strongest source that names a directory or asks for memory decides between them.
+fn place(sources: &[Source]) -> Result<Place> {
+    let mut memory_declined = false;
+    for Source { name, layer } in sources {
+        match (&layer.data, layer.memory) {
+            (Some(_), Some(true)) => bail!("both a data directory and memory are asked for {name}"),
+            (Some(directory), _) => return Ok(Place::Directory(directory.clone())),
+            (None, Some(true)) if !memory_declined => return Ok(Place::Memory),
+            (None, Some(false)) => memory_declined = true,
+            (None, _) => {}
+        }
+    }
+    Ok(Place::Directory(DATA_DEFAULT.into()))
+}
+
+/// The strongest source that says anything of keys decides whether they come from a file; keys
+/// given one by one are then looked up one by one.
+fn keys(sources: &[Source]) -> Result<KeySource> {
+    for Source { name, layer } in sources {
+        match (&layer.key_file, names_keys(layer)) {
+            (Some(_), true) => bail!("both keys and a key file are given {name}"),
+            (Some(file), false) => return Ok(KeySource::File(file.clone())),
+            (None, true) => break,
+            (None, false) => {}
+        }
+    }
+    let mut texts = KeyTexts::default();
+    for Source { layer, .. } in sources {
+        texts.primary = texts.primary.or_else(|| layer.key.clone());
+        texts.secondary = texts.secondary.or_else(|| layer.secondary_key.clone());
+        texts.primary_read_only = texts
+            .primary_read_only
+            .or_else(|| layer.read_only_key.clone());
+        texts.secondary_read_only = texts
+            .secondary_read_only
+            .or_else(|| layer.secondary_read_only_key.clone());
+    }
+    KeySet::parse(&texts).map(KeySource::Given)
+}
+
+fn names_keys(layer: &Layer) -> bool {
+    let keys = [
+        &layer.key,
+        &layer.secondary_key,
+        &layer.read_only_key,
+        &layer.secondary_read_only_key,
+    ];
+    keys.into_iter().any(Option::is_some)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::Arguments;
+
+    /// Flags, variables and the text of a file, as a user would write them.
+    fn load(flags: &[&str], variables: &[(&str, &str)], file: &str) -> Result<Settings> {
+        let directory = tempfile::tempdir()?;
+        let config = directory.path().join("orrery.toml");
+        std::fs::write(&config, file)?;
+        let mut arguments =
+            Arguments::try_parse_from([&["orrery"], flags].concat().as_slice())?.serve;
+        arguments.config = Some(config);
+        Settings::load(arguments, &|name| {
+            variables
+                .iter()
+                .find(|(other, _)| *other == name)
+                .map(|(_, value)| value.into())
+        })
+    }
+
+    fn directory(path: &str) -> Place {
+        Place::Directory(path.into())
+    }
+
+    #[test]
+    fn defaults() {
+        let settings = load(&[], &[], "").unwrap();
+        assert_eq!(settings.listen, Listen::default());
+        assert_eq!(settings.place, directory("./orrery-data"));
+        assert_eq!(settings.tls, Tls::Auto);
+        assert!(!settings.ready_json);
+    }
+
+    #[test]
+    fn flag_then_environment_then_file_then_default() {
+        let flag: &[&str] = &["--cache=1KB"];
+        let variable: &[(&str, &str)] = &[("ORRERY_CACHE", "2KB")];
+        let file = "cache = \"3KB\"";
+        for (flags, variables, file, expected) in [
+            (flag, variable, file, 1000),
+            (&[], variable, file, 2000),
+            (&[], &[], file, 3000),
+            (&[], &[], "", 128 << 20),
+            (flag, &[], file, 1000),
+        ] {
+            assert_eq!(load(flags, variables, file).unwrap().cache.0, expected);
+        }
+    }
+
+    #[test]
+    fn every_setting_comes_from_every_source() {
+        let flags = [
+            "--listen=1",
+            "--advertise=https://a",
+            "--tls=off",
+            "--data=d",
+            "--key=YQ==",
+            "--durability=none",
+            "--cache=1",
+            "--seed=s",
+            "--consistency=Strong",
+            "--log=warn",
+            "--ready-json",
+        ];
+        let variables = [
+            ("ORRERY_LISTEN", "1"),
+            ("ORRERY_ADVERTISE", "https://a"),
+            ("ORRERY_TLS", "off"),
+            ("ORRERY_DATA", "d"),
+            ("ORRERY_KEY", "YQ=="),
+            ("ORRERY_DURABILITY", "none"),
+            ("ORRERY_CACHE", "1"),
+            ("ORRERY_SEED", "s"),
+            ("ORRERY_CONSISTENCY", "Strong"),
+            ("ORRERY_LOG", "warn"),
+            ("ORRERY_READY_JSON", "true"),
+        ];
+        let file = variables.map(|(name, value)| {
+            let name = name
+                .trim_start_matches("ORRERY_")
+                .to_lowercase()
+                .replace('_', "-");
+            if value == "true" {
+                format!("{name} = true")
+            } else {
+                format!("{name} = '{value}'")
+            }
+        });
+        let of_flags = load(&flags, &[], "").unwrap();
+        assert_eq!(load(&[], &variables, "").unwrap(), of_flags);
+        assert_eq!(load(&[], &[], &file.join("\n")).unwrap(), of_flags);
+        assert_ne!(load(&[], &[], "").unwrap(), of_flags);
+    }
+
+    #[test]
+    fn memory_or_a_directory() {
+        for (flags, variables, file, expected) in [
+            (
+                &["--memory"][..],
+                &[("ORRERY_DATA", "e")][..],
+                "",
+                Place::Memory,
+            ),
+            (
+                &["--data=f"],
+                &[("ORRERY_MEMORY", "true")],
+                "",
+                directory("f"),
+            ),
+            (
+                &["--memory=false"],
+                &[],
+                "memory = true",
+                directory("./orrery-data"),
+            ),
+            (
+                &[],
+                &[("ORRERY_MEMORY", "true")],
+                "data = 'g'",
+                Place::Memory,
+            ),
+        ] {
+            assert_eq!(load(flags, variables, file).unwrap().place, expected);
+        }
+        let error = load(&[], &[], "data = 'd'\nmemory = true")
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("in the configuration file"), "{error}");
+    }
+
+    #[test]
+    fn keys_or_a_key_file() {
+        let file = KeySource::File("k".into());
+        assert_eq!(
+            load(&[], &[("ORRERY_KEY_FILE", "k")], "key = 'YQ=='")
+                .unwrap()
+                .keys,
+            file
+        );
+        let both = load(
+            &["--key=YQ=="],
+            &[("ORRERY_SECONDARY_KEY", "Yg==")],
+            "key-file = 'k'",
+        );
+        let KeySource::Given(keys) = both.unwrap().keys else {
+            panic!("not the given keys")
+        };
+        assert_eq!(keys.account_keys().keys.len(), 2);
+        assert!(load(&[], &[], "key = 'YQ=='\nkey-file = 'k'").is_err());
+    }
+}

@@ -1,0 +1,140 @@
+//! Work that nobody waits for: removal of expired items and of what deleted containers left.
+//!
+//! Each task holds the engine weakly, so that it ends with it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use orrery_model::Failure;
+use orrery_partition::{Container, Due};
+use tokio::sync::oneshot;
+use tokio::time::sleep;
+
+use crate::engine::stopping;
+use crate::{Engine, entries};
+
+/// Expired items are invisible at once; they need not be removed at once.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
+const SWEEP_ITEMS: usize = 500;
+
+pub(crate) fn start(engine: &Arc<Engine>, purges: Vec<u32>) {
+    tokio::spawn(sweep(Arc::downgrade(engine)));
+    purge(engine, purges);
+}
+
+/// Removes the documents of deleted containers, a little at a time.
+pub(crate) fn purge(engine: &Arc<Engine>, containers: Vec<u32>) {
+    if containers.is_empty() {
+        return;
+    }
+    let engine = Arc::downgrade(engine);
+    tokio::spawn(async move {
+        for container in containers {
+            if let Err(failure) = purge_container(&engine, container).await {
+                tracing::warn!(container, %failure, "a deleted container was not removed; it will be at the next start");
+            }
+        }
+    });
+}
+
+async fn purge_container(engine: &Weak<Engine>, container: u32) -> Result<(), Failure> {
+    loop {
+        let engine = engine.upgrade().ok_or_else(stopping)?;
+        let (reply, answer) = oneshot::channel();
+        engine
+            .store
+            .submit_purge(container, Box::new(move |result| drop(reply.send(result))));
+        let more = answer.await.unwrap_or_else(|_| Err(stopping()))?;
+        if !more {
+            // The mark may go only when the removal cannot be undone by a loss of power.
+            engine
+                .store
+                .persist()
+                .map_err(|error| Failure::Internal(error.to_string()))?;
+            return engine
+                .write_catalogue(vec![entries::delete_purge(container)])
+                .await;
+        }
+    }
+}
+
+async fn sweep(engine: Weak<Engine>) {
+    loop {
+        sleep(SWEEP_INTERVAL).await;
+        let Some(engine) = engine.upgrade() else {
+            return;
+        };
+        if let Err(failure) = engine.remove_expired().await {
+            tracing::warn!(%failure, "expired items were not removed; the next sweep tries again");
+        }
+    }
+}
+
+impl Engine {
+    /// Removes every item that has expired by now.
+    pub async fn remove_expired(self: &Arc<Self>) -> Result<(), Failure> {
+        loop {
+            let now_seconds = self.now_seconds();
+            let due = self
+                .store
+                .due(now_seconds, SWEEP_ITEMS)
+                .map_err(|error| Failure::Internal(error.to_string()))?;
+            let full = due.len() == SWEEP_ITEMS;
+            let mut by_container: BTreeMap<u32, Vec<Due>> = BTreeMap::new();
+            for due in due {
+                by_container.entry(due.container()).or_default().push(due);
+            }
+            for (number, due) in by_container {
+                let catalogue = self.catalogue();
+                let entry = catalogue.container_by_number(number);
+                let container = entry.map(|entry| Arc::clone(&entry.container));
+                self.expire(container, due, now_seconds).await?;
+            }
+            if !full {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Enters the items of a container whose TTL was turned on after they were written.
+    pub(crate) fn enter_for_expiry(self: &Arc<Self>, container: &Arc<Container>) {
+        let (engine, container) = (Arc::downgrade(self), Arc::clone(container));
+        tokio::spawn(async move {
+            let mut after = None;
+            while let Some(engine) = engine.upgrade() {
+                let found = engine
+                    .store
+                    .never_entered(&container, after.as_ref(), SWEEP_ITEMS);
+                let Ok(found) = found.inspect_err(|error| tracing::warn!(%error, "TTL entries"))
+                else {
+                    return;
+                };
+                let Some(last) = found.last() else {
+                    return;
+                };
+                after = Some(last.key.clone());
+                let now_seconds = engine.now_seconds();
+                if engine
+                    .expire(Some(Arc::clone(&container)), found, now_seconds)
+                    .await
+                    .is_err()
+                {
+                    return;
+                }
+            }
+        });
+    }
+
+    async fn expire(
+        &self,
+        container: Option<Arc<Container>>,
+        due: Vec<Due>,
+        now_seconds: u64,
+    ) -> Result<(), Failure> {
+        let (reply, answer) = oneshot::channel();
+        let reply = Box::new(move |result| drop(reply.send(result)));
+        self.store.submit_expiry(container, due, now_seconds, reply);
+        answer.await.unwrap_or_else(|_| Err(stopping()))
+    }
+}

@@ -1,0 +1,247 @@
+//! What exists in the account, as one immutable value that readers share.
+//!
+//! A change makes a new catalogue with most of the old one in it. Whoever resolved a name keeps a
+//! consistent picture for as long as the request lasts.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use orrery_keys::{ContainerRid, DatabaseRid, OfferRid, PermissionRid, UserRid};
+use orrery_model::{
+    ContainerAddress, Database, DatabaseAddress, Etag, Failure, Offer, Permission,
+    PermissionAddress, User, UserAddress,
+};
+use orrery_partition::Container;
+
+#[derive(Debug, Clone, Default)]
+pub struct Catalogue {
+    pub databases: BTreeMap<String, Arc<DatabaseEntry>>,
+    pub offers: BTreeMap<u32, Arc<Offer>>,
+    database_names: HashMap<DatabaseRid, String>,
+    container_names: HashMap<ContainerRid, (String, String)>,
+    pub(crate) numbers: Numbers,
+}
+
+/// The numbers given out last; none is ever given twice.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Numbers {
+    pub(crate) database: u32,
+    pub(crate) container: u32,
+    pub(crate) user: u32,
+    pub(crate) permission: u64,
+    pub(crate) offer: u32,
+    /// Counts changes of the catalogue; entity tags are made of it.
+    pub(crate) change: u64,
+}
+
+#[derive(Debug, Clone)]
+pub struct DatabaseEntry {
+    pub database: Database,
+    pub containers: BTreeMap<String, Arc<ContainerEntry>>,
+    pub users: BTreeMap<String, Arc<UserEntry>>,
+}
+
+#[derive(Debug, Clone)]
+pub struct ContainerEntry {
+    pub container: Arc<Container>,
+    pub etag: Etag,
+    pub modified_seconds: u64,
+    /// Absent when the container shares the throughput of its database.
+    pub offer: Option<OfferRid>,
+}
+
+#[derive(Debug, Clone)]
+pub struct UserEntry {
+    pub user: User,
+    pub permissions: BTreeMap<String, Arc<Permission>>,
+}
+
+impl Catalogue {
+    pub fn database(&self, address: DatabaseAddress<'_>) -> Result<&Arc<DatabaseEntry>, Failure> {
+        let name = match address {
+            DatabaseAddress::Name(name) => Some(name),
+            DatabaseAddress::Rid(rid) => self.database_names.get(&rid).map(String::as_str),
+        };
+        name.and_then(|name| self.databases.get(name))
+            .ok_or(Failure::NOT_FOUND)
+    }
+
+    /// A missing database is reported as a missing owner, a missing container as itself.
+    pub fn container(
+        &self,
+        address: ContainerAddress<'_>,
+    ) -> Result<(&Arc<DatabaseEntry>, &Arc<ContainerEntry>), Failure> {
+        let (database, container) = match address {
+            ContainerAddress::Name {
+                database,
+                container,
+            } => (database, container),
+            ContainerAddress::Rid(rid) => {
+                let (database, container) =
+                    self.container_names.get(&rid).ok_or(Failure::NOT_FOUND)?;
+                (database.as_str(), container.as_str())
+            }
+        };
+        let database = self
+            .databases
+            .get(database)
+            .ok_or(Failure::OWNER_NOT_FOUND)?;
+        let container = database
+            .containers
+            .get(container)
+            .ok_or(Failure::NOT_FOUND)?;
+        Ok((database, container))
+    }
+
+    pub fn user(
+        &self,
+        address: UserAddress<'_>,
+    ) -> Result<(&Arc<DatabaseEntry>, &Arc<UserEntry>), Failure> {
+        match address {
+            UserAddress::Name { database, user } => {
+                let database = self
+                    .databases
+                    .get(database)
+                    .ok_or(Failure::OWNER_NOT_FOUND)?;
+                Ok((
+                    database,
+                    database.users.get(user).ok_or(Failure::NOT_FOUND)?,
+                ))
+            }
+            UserAddress::Rid(rid) => {
+                let database = self.database(DatabaseAddress::Rid(rid.database()))?;
+                let user = database.users.values().find(|entry| entry.user.rid == rid);
+                Ok((database, user.ok_or(Failure::NOT_FOUND)?))
+            }
+        }
+    }
+
+    pub fn permission(
+        &self,
+        address: PermissionAddress<'_>,
+    ) -> Result<(&Arc<UserEntry>, &Arc<Permission>), Failure> {
+        let (user, permission) = match address {
+            PermissionAddress::Name { user, permission } => {
+                let (_, user) = self.user(user).map_err(|_| Failure::OWNER_NOT_FOUND)?;
+                (user, user.permissions.get(permission))
+            }
+            PermissionAddress::Rid(rid) => {
+                let (_, user) = self.user(UserAddress::Rid(rid.user()))?;
+                (
+                    user,
+                    user.permissions
+                        .values()
+                        .find(|permission| permission.rid == rid),
+                )
+            }
+        };
+        Ok((user, permission.ok_or(Failure::NOT_FOUND)?))
+    }
+
+    pub fn offer(&self, rid: OfferRid) -> Result<&Arc<Offer>, Failure> {
+        self.offers.get(&rid.id()).ok_or(Failure::NOT_FOUND)
+    }
+
+    /// A container by the number its documents are stored under.
+    pub(crate) fn container_by_number(&self, number: u32) -> Option<&Arc<ContainerEntry>> {
+        // Background work asks this a few times a second; requests do not.
+        let containers = self
+            .databases
+            .values()
+            .flat_map(|entry| entry.containers.values());
+        containers
+            .into_iter()
+            .find(|entry| entry.container.rid.id() == number)
+    }
+
+    pub(crate) fn set_database(&mut self, entry: DatabaseEntry) {
+        self.database_names
+            .insert(entry.database.rid, entry.database.id.clone());
+        self.databases
+            .insert(entry.database.id.clone(), Arc::new(entry));
+    }
+
+    pub(crate) fn remove_database(&mut self, id: &str) {
+        if let Some(entry) = self.databases.remove(id) {
+            self.database_names.remove(&entry.database.rid);
+            for container in entry.containers.values() {
+                self.container_names.remove(&container.container.rid);
+            }
+        }
+    }
+
+    pub(crate) fn set_container(&mut self, database: &str, entry: ContainerEntry) {
+        let id = entry.container.definition.id.clone();
+        self.container_names
+            .insert(entry.container.rid, (database.to_owned(), id.clone()));
+        self.change_database(database, |database| {
+            database.containers.insert(id, Arc::new(entry));
+        });
+    }
+
+    pub(crate) fn remove_container(&mut self, database: &str, id: &str) {
+        let mut removed = None;
+        self.change_database(database, |database| {
+            removed = database.containers.remove(id);
+        });
+        if let Some(entry) = removed {
+            self.container_names.remove(&entry.container.rid);
+        }
+    }
+
+    pub(crate) fn change_database(&mut self, id: &str, change: impl FnOnce(&mut DatabaseEntry)) {
+        if let Some(entry) = self.databases.get_mut(id) {
+            change(Arc::make_mut(entry));
+        }
+    }
+
+    pub(crate) fn change_user(
+        &mut self,
+        database: DatabaseRid,
+        user: UserRid,
+        change: impl FnOnce(&mut UserEntry),
+    ) {
+        let Some(name) = self.database_names.get(&database).cloned() else {
+            return;
+        };
+        self.change_database(&name, |database| {
+            let entry = database
+                .users
+                .values_mut()
+                .find(|entry| entry.user.rid == user);
+            if let Some(entry) = entry {
+                change(Arc::make_mut(entry));
+            }
+        });
+    }
+
+    pub(crate) fn next_change(&mut self, now_seconds: u64) -> Etag {
+        self.numbers.change += 1;
+        Etag::of_write(u32::from(u16::MAX), self.numbers.change, 0, now_seconds)
+    }
+
+    pub(crate) fn next_database(&mut self) -> DatabaseRid {
+        self.numbers.database += 1;
+        DatabaseRid::new(self.numbers.database)
+    }
+
+    pub(crate) fn next_container(&mut self, database: DatabaseRid) -> ContainerRid {
+        self.numbers.container += 1;
+        ContainerRid::new(database, self.numbers.container)
+    }
+
+    pub(crate) fn next_user(&mut self, database: DatabaseRid) -> UserRid {
+        self.numbers.user += 1;
+        UserRid::new(database, self.numbers.user)
+    }
+
+    pub(crate) fn next_permission(&mut self, user: UserRid) -> PermissionRid {
+        self.numbers.permission += 1;
+        PermissionRid::new(user, self.numbers.permission)
+    }
+
+    pub(crate) fn next_offer(&mut self) -> OfferRid {
+        self.numbers.offer += 1;
+        OfferRid::new(self.numbers.offer)
+    }
+}

@@ -1,0 +1,188 @@
+//! Containers: create, replace, delete.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use orrery_json::Value;
+use orrery_model::{
+    ConflictKind, ContainerAddress, ContainerDefinition, DatabaseAddress, Failure, Precondition,
+    RangeId, Throughput, limits,
+};
+use orrery_partition::{Container, Counters, Partition};
+
+use crate::catalogue::{Catalogue, ContainerEntry, DatabaseEntry};
+use crate::databases::check_match;
+use crate::offers::new_offer;
+use crate::{Engine, entries};
+
+#[derive(Debug)]
+pub struct NewContainer {
+    pub definition: ContainerDefinition,
+    pub throughput: Option<Throughput>,
+}
+
+impl Engine {
+    pub async fn create_container(
+        &self,
+        database: DatabaseAddress<'_>,
+        new: NewContainer,
+    ) -> Result<Arc<ContainerEntry>, Failure> {
+        let now_seconds = self.now_seconds();
+        self.change_catalogue(|catalogue, changes| {
+            let database = Arc::clone(catalogue.database(database).map_err(owner)?);
+            let id = new.definition.id.clone();
+            if database.containers.contains_key(&id) {
+                return Err(Failure::Conflict(ConflictKind::Id));
+            }
+            let throughput = effective_throughput(catalogue, &database, new.throughput)?;
+            let rid = catalogue.next_container(database.database.rid);
+            let link = entries::self_link(rid);
+            let ranges = new
+                .definition
+                .key()
+                .initial_ranges(throughput.scale.partition_count());
+            let partition = |(number, range)| {
+                let id = RangeId(u32::try_from(number).expect("a few partitions"));
+                Arc::new(Partition::new(id, range, Counters::default()))
+            };
+            let container = Container {
+                rid,
+                partitions: ranges.into_iter().enumerate().map(partition).collect(),
+                definition: new.definition,
+                self_link: link.clone(),
+                alive: Arc::new(AtomicBool::new(true)),
+            };
+            let offer = throughput
+                .own
+                .map(|own| new_offer(catalogue, changes, link, rid.to_string(), own, now_seconds));
+            let entry = ContainerEntry {
+                container: Arc::new(container),
+                etag: catalogue.next_change(now_seconds),
+                modified_seconds: now_seconds,
+                offer,
+            };
+            changes.push(entries::put_container(&entry));
+            catalogue.set_container(&database.database.id, entry.clone());
+            Ok(Arc::new(entry))
+        })
+        .await
+    }
+
+    /// Replaces the settings that may change; `body` is the whole definition.
+    pub async fn replace_container(
+        self: &Arc<Self>,
+        address: ContainerAddress<'_>,
+        body: &Value,
+        if_match: Option<&Precondition>,
+    ) -> Result<Arc<ContainerEntry>, Failure> {
+        let now_seconds = self.now_seconds();
+        let entry = self
+            .change_catalogue(|catalogue, changes| {
+                let (database, old) = catalogue.container(address)?;
+                let (database, old) = (database.database.id.clone(), Arc::clone(old));
+                check_match(if_match, &old.etag)?;
+                let definition = old.container.definition.replacement(body)?;
+                let container = Container {
+                    rid: old.container.rid,
+                    definition,
+                    partitions: old.container.partitions.clone(),
+                    self_link: old.container.self_link.clone(),
+                    alive: Arc::clone(&old.container.alive),
+                };
+                let entry = ContainerEntry {
+                    container: Arc::new(container),
+                    etag: catalogue.next_change(now_seconds),
+                    modified_seconds: now_seconds,
+                    offer: old.offer,
+                };
+                changes.push(entries::put_container(&entry));
+                catalogue.set_container(&database, entry.clone());
+                Ok(Arc::new(entry))
+            })
+            .await?;
+        if entry.container.default_ttl().is_some() {
+            self.enter_for_expiry(&entry.container);
+        }
+        Ok(entry)
+    }
+
+    pub async fn delete_container(
+        self: &Arc<Self>,
+        address: ContainerAddress<'_>,
+        if_match: Option<&Precondition>,
+    ) -> Result<Arc<ContainerEntry>, Failure> {
+        let entry = self
+            .change_catalogue(|catalogue, changes| {
+                let (database, entry) = catalogue.container(address)?;
+                let (database, entry) = (database.database.id.clone(), Arc::clone(entry));
+                check_match(if_match, &entry.etag)?;
+                changes.push(entries::delete_container(entry.container.rid));
+                changes.push(entries::put_purge(entry.container.rid));
+                if let Some(offer) = entry.offer {
+                    catalogue.offers.remove(&offer.id());
+                    changes.push(entries::delete_offer(offer));
+                }
+                catalogue.remove_container(&database, &entry.container.definition.id);
+                Ok(entry)
+            })
+            .await?;
+        self.retire(&[Arc::clone(&entry.container)]);
+        Ok(entry)
+    }
+}
+
+struct EffectiveThroughput {
+    /// What the container is charged against on its own.
+    own: Option<Throughput>,
+    /// What decides the number of its physical partitions.
+    scale: Throughput,
+}
+
+fn effective_throughput(
+    catalogue: &Catalogue,
+    database: &DatabaseEntry,
+    asked: Option<Throughput>,
+) -> Result<EffectiveThroughput, Failure> {
+    let shared = database
+        .database
+        .offer
+        .and_then(|rid| catalogue.offers.get(&rid.id()));
+    Ok(match (asked, shared) {
+        (Some(own), _) => EffectiveThroughput {
+            scale: own,
+            own: Some(own),
+        },
+        (None, Some(shared)) => {
+            let sharing = database
+                .containers
+                .values()
+                .filter(|entry| entry.offer.is_none())
+                .count();
+            if sharing >= limits::SHARED_DATABASE_CONTAINERS_MAX {
+                return Err(Failure::bad_request(format!(
+                    "One of the input values is invalid. The number of containers that share the throughput \
+                     of a database must not exceed {}. Give the container its own throughput.",
+                    limits::SHARED_DATABASE_CONTAINERS_MAX
+                )));
+            }
+            EffectiveThroughput {
+                own: None,
+                scale: shared.throughput,
+            }
+        }
+        (None, None) => {
+            let default = Throughput::Manual(limits::MANUAL_RUS_MIN);
+            EffectiveThroughput {
+                own: Some(default),
+                scale: default,
+            }
+        }
+    })
+}
+
+fn owner(failure: Failure) -> Failure {
+    match failure {
+        Failure::NotFound(_) => Failure::OWNER_NOT_FOUND,
+        other => other,
+    }
+}

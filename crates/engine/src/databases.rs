@@ -1,0 +1,101 @@
+//! Databases: create, delete.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use orrery_model::{
+    ConflictKind, Database, DatabaseAddress, Failure, Precondition, Throughput, check_resource_id,
+};
+
+use crate::catalogue::DatabaseEntry;
+use crate::offers::new_offer;
+use crate::{Engine, entries};
+
+impl Engine {
+    /// A throughput makes it shared by the containers that have none of their own.
+    pub async fn create_database(
+        &self,
+        id: &str,
+        throughput: Option<Throughput>,
+    ) -> Result<Database, Failure> {
+        check_resource_id(id)?;
+        let now_seconds = self.now_seconds();
+        self.change_catalogue(|catalogue, changes| {
+            if catalogue.databases.contains_key(id) {
+                return Err(Failure::Conflict(ConflictKind::Id));
+            }
+            let rid = catalogue.next_database();
+            let offer = throughput.map(|throughput| {
+                let (link, owner) = (format!("dbs/{rid}/"), rid.to_string());
+                new_offer(catalogue, changes, link, owner, throughput, now_seconds)
+            });
+            let database = Database {
+                rid,
+                id: id.to_owned(),
+                etag: catalogue.next_change(now_seconds),
+                modified_seconds: now_seconds,
+                offer,
+            };
+            changes.push(entries::put_database(&database));
+            catalogue.set_database(DatabaseEntry {
+                database: database.clone(),
+                containers: BTreeMap::new(),
+                users: BTreeMap::new(),
+            });
+            Ok(database)
+        })
+        .await
+    }
+
+    /// Deletes a database with everything in it.
+    pub async fn delete_database(
+        self: &Arc<Self>,
+        address: DatabaseAddress<'_>,
+        if_match: Option<&Precondition>,
+    ) -> Result<Database, Failure> {
+        let entry = self
+            .change_catalogue(|catalogue, changes| {
+                let entry = Arc::clone(catalogue.database(address)?);
+                check_match(if_match, &entry.database.etag)?;
+                changes.push(entries::delete_database(entry.database.rid));
+                let offers = entry
+                    .containers
+                    .values()
+                    .filter_map(|container| container.offer);
+                for offer in offers.chain(entry.database.offer) {
+                    catalogue.offers.remove(&offer.id());
+                    changes.push(entries::delete_offer(offer));
+                }
+                for container in entry.containers.values() {
+                    changes.push(entries::delete_container(container.container.rid));
+                    changes.push(entries::put_purge(container.container.rid));
+                }
+                for user in entry.users.values() {
+                    changes.push(entries::delete_user(user.user.rid));
+                    for permission in user.permissions.values() {
+                        changes.push(entries::delete_permission(permission.rid));
+                    }
+                }
+                catalogue.remove_database(&entry.database.id);
+                Ok(entry)
+            })
+            .await?;
+        let containers = entry
+            .containers
+            .values()
+            .map(|entry| Arc::clone(&entry.container));
+        self.retire(&containers.collect::<Vec<_>>());
+        Ok(entry.database.clone())
+    }
+}
+
+/// `If-Match` on a resource of the catalogue.
+pub(crate) fn check_match(
+    if_match: Option<&Precondition>,
+    etag: &orrery_model::Etag,
+) -> Result<(), Failure> {
+    match if_match {
+        Some(precondition) if !precondition.matches(etag) => Err(Failure::PreconditionFailed),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,123 @@
+//! The engine: one account, its catalogue and its store.
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use orrery_keys::ContainerRid;
+use orrery_model::{ConsistencyLevel, Failure};
+use orrery_partition::{Container, Durability, Error, Store, StoreOptions};
+use tokio::sync::{Mutex, oneshot};
+
+use crate::catalogue::Catalogue;
+use crate::entries::{self, Change};
+use crate::{Clock, background};
+
+pub struct EngineOptions {
+    /// None keeps everything in memory.
+    pub directory: Option<PathBuf>,
+    pub durability: Durability,
+    pub cache_bytes: u64,
+    pub consistency: ConsistencyLevel,
+    pub clock: Arc<dyn Clock>,
+}
+
+pub struct Engine {
+    pub(crate) store: Store,
+    catalogue: RwLock<Arc<Catalogue>>,
+    /// Changes of the catalogue are made one after another; data does not wait for them.
+    changing: Mutex<()>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub consistency: ConsistencyLevel,
+}
+
+impl Engine {
+    /// Opens the account and takes up background work that an earlier run left.
+    ///
+    /// Must be called inside a tokio runtime.
+    pub fn open(options: EngineOptions) -> Result<Arc<Engine>, Error> {
+        let store = Store::open(&StoreOptions {
+            directory: options.directory,
+            durability: options.durability,
+            cache_bytes: options.cache_bytes,
+        })?;
+        let (catalogue, purges) = entries::load(&store)?;
+        let engine = Arc::new(Engine {
+            store,
+            catalogue: RwLock::new(Arc::new(catalogue)),
+            changing: Mutex::new(()),
+            clock: options.clock,
+            consistency: options.consistency,
+        });
+        background::start(&engine, purges);
+        Ok(engine)
+    }
+
+    /// Everything that exists, as of now.
+    pub fn catalogue(&self) -> Arc<Catalogue> {
+        Arc::clone(
+            &self
+                .catalogue
+                .read()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
+    }
+
+    /// Finishes what is queued and closes the store. Requests must have ended.
+    pub fn close(engine: Arc<Engine>) -> Result<(), Error> {
+        match Arc::into_inner(engine) {
+            Some(engine) => engine.store.close(),
+            None => Err(Error::ReadOnly("requests are still running".to_owned())),
+        }
+    }
+
+    pub fn now_seconds(&self) -> u64 {
+        self.clock.now_seconds()
+    }
+
+    /// Changes the catalogue: `change` edits a copy and lists what to write; when that is durable,
+    /// the copy becomes the catalogue.
+    pub(crate) async fn change_catalogue<T>(
+        &self,
+        change: impl FnOnce(&mut Catalogue, &mut Vec<Change>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let _turn = self.changing.lock().await;
+        let mut next = Catalogue::clone(&self.catalogue());
+        let mut changes = Vec::new();
+        let result = change(&mut next, &mut changes)?;
+        if changes.is_empty() {
+            return Ok(result);
+        }
+        changes.push(entries::put_numbers(&next.numbers));
+        self.write_catalogue(changes).await?;
+        *self
+            .catalogue
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
+        Ok(result)
+    }
+
+    pub(crate) async fn write_catalogue(&self, changes: Vec<Change>) -> Result<(), Failure> {
+        let (reply, answer) = oneshot::channel();
+        self.store
+            .submit_catalogue(changes, Box::new(move |result| drop(reply.send(result))));
+        answer.await.unwrap_or_else(|_| Err(stopping()))
+    }
+
+    /// Refuses what still comes for deleted containers and removes their documents in time.
+    pub(crate) fn retire(self: &Arc<Self>, containers: &[Arc<Container>]) {
+        for container in containers {
+            container
+                .alive
+                .store(false, std::sync::atomic::Ordering::Release);
+        }
+        let numbers = containers
+            .iter()
+            .map(|container| container.rid)
+            .map(ContainerRid::id);
+        background::purge(self, numbers.collect());
+    }
+}
+
+pub(crate) fn stopping() -> Failure {
+    Failure::Unavailable("Service is currently unavailable: the server is stopping.".to_owned())
+}

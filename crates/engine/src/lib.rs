@@ -1,0 +1,29 @@
+//! The account: catalogue, routing, feeds and queries over partitions, background work.
+//!
+//! Takes and gives the plain types of `model`: no HTTP, no protocol text. `async` begins here,
+//! because a write waits for its group; reads do not wait for anything but the disk.
+
+mod background;
+mod catalogue;
+mod clock;
+mod containers;
+mod continuation;
+mod databases;
+mod engine;
+mod entries;
+mod feed;
+mod items;
+mod offers;
+mod query;
+mod users;
+
+pub use catalogue::{Catalogue, ContainerEntry, DatabaseEntry, UserEntry};
+pub use clock::{Clock, SystemClock};
+pub use containers::NewContainer;
+pub use engine::{Engine, EngineOptions};
+pub use feed::{FeedPage, FeedRequest, Scope};
+pub use orrery_partition::{
+    CheckReport, Container, Durability, Error as StoreError, Partition, check as check_directory,
+};
+pub use query::CompiledQuery;
+pub use users::NewPermission;

@@ -1,0 +1,105 @@
+//! Offers: the provisioned throughput of databases and containers.
+
+use std::sync::Arc;
+
+use orrery_json::Value;
+use orrery_keys::OfferRid;
+use orrery_model::{Failure, Migrate, Offer, OwnerUsage, Precondition, Throughput};
+
+use crate::catalogue::Catalogue;
+use crate::databases::check_match;
+use crate::entries::Change;
+use crate::{Engine, entries};
+
+/// Adds the offer of a resource that is being created.
+pub(crate) fn new_offer(
+    catalogue: &mut Catalogue,
+    changes: &mut Vec<Change>,
+    resource: String,
+    owner: String,
+    throughput: Throughput,
+    now_seconds: u64,
+) -> OfferRid {
+    let rid = catalogue.next_offer();
+    let offer = Offer {
+        rid,
+        resource,
+        owner,
+        max_ever: throughput.max(),
+        throughput,
+        etag: catalogue.next_change(now_seconds),
+        modified_seconds: now_seconds,
+    };
+    changes.push(entries::put_offer(&offer));
+    catalogue.offers.insert(rid.id(), Arc::new(offer));
+    rid
+}
+
+impl Engine {
+    pub async fn replace_offer(
+        &self,
+        rid: OfferRid,
+        body: &Value,
+        migrate: Option<Migrate>,
+        if_match: Option<&Precondition>,
+    ) -> Result<Arc<Offer>, Failure> {
+        let now_seconds = self.now_seconds();
+        self.change_catalogue(|catalogue, changes| {
+            let old = Arc::clone(catalogue.offer(rid)?);
+            check_match(if_match, &old.etag)?;
+            let throughput = old.replacement(body, migrate, usage(catalogue, &old))?;
+            let offer = Arc::new(Offer {
+                max_ever: old.max_ever.max(throughput.max()),
+                throughput,
+                etag: catalogue.next_change(now_seconds),
+                modified_seconds: now_seconds,
+                ..Offer::clone(&old)
+            });
+            changes.push(entries::put_offer(&offer));
+            catalogue.offers.insert(rid.id(), Arc::clone(&offer));
+            Ok(offer)
+        })
+        .await
+    }
+
+    /// The least throughput an offer may be set to.
+    pub fn offer_minimum(&self, offer: &Offer) -> u32 {
+        offer.minimum(usage(&self.catalogue(), offer))
+    }
+}
+
+/// What the owner of an offer holds.
+fn usage(catalogue: &Catalogue, offer: &Offer) -> OwnerUsage {
+    for database in catalogue.databases.values() {
+        let bytes = |shared_only: bool| -> u64 {
+            let containers = database.containers.values();
+            let counted = containers.filter(|entry| !shared_only || entry.offer.is_none());
+            let partitions = counted.flat_map(|entry| &entry.container.partitions);
+            partitions.map(|partition| partition.counters().bytes).sum()
+        };
+        if database.database.offer == Some(offer.rid) {
+            let sharing = database
+                .containers
+                .values()
+                .filter(|entry| entry.offer.is_none())
+                .count();
+            return OwnerUsage {
+                storage_bytes: bytes(true),
+                shared_containers: Some(sharing),
+            };
+        }
+        let owner = database
+            .containers
+            .values()
+            .find(|entry| entry.offer == Some(offer.rid));
+        if let Some(owner) = owner {
+            let partitions = owner.container.partitions.iter();
+            let storage_bytes = partitions.map(|partition| partition.counters().bytes).sum();
+            return OwnerUsage {
+                storage_bytes,
+                shared_containers: None,
+            };
+        }
+    }
+    OwnerUsage::default()
+}

@@ -1,0 +1,12 @@
+//! The engine from outside: what is promised of writes, reads, time and restarts.
+//!
+//! Time moves when a test moves it. One binary, because linking costs more than running.
+
+mod feed;
+mod model;
+mod random;
+mod recovery;
+mod support;
+mod transactions;
+mod ttl;
+mod unique_keys;

@@ -1,0 +1,376 @@
+//! An engine with a clock that stands still, and short ways to say what to do with it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use orrery_engine::{
+    Clock, Container, Durability, Engine, EngineOptions, FeedRequest, NewContainer, Scope,
+    StoreError,
+};
+use orrery_json::{Value, parse};
+use orrery_keys::PartitionKey;
+use orrery_model::{
+    Answer, ConsistencyLevel, ContainerAddress, ContainerDefinition, DatabaseAddress, Document,
+    Failure, Operation, OperationKind, OperationOutcome, Patch, PatchOperation, Precondition,
+    Throughput,
+};
+
+pub(crate) const START_SECONDS: u64 = 1_800_000_000;
+const LEVEL: ConsistencyLevel = ConsistencyLevel::Session;
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(crate) struct TestClock(AtomicU64);
+
+impl Clock for TestClock {
+    fn now_seconds(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// An account with the database `d`.
+pub(crate) struct World {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) clock: Arc<TestClock>,
+    pub(crate) directory: Option<PathBuf>,
+    durability: Durability,
+}
+
+impl World {
+    pub(crate) async fn in_memory() -> World {
+        World::open(None, Durability::None).await.unwrap()
+    }
+
+    pub(crate) async fn at(directory: &Path) -> World {
+        World::open(Some(directory), Durability::Sync)
+            .await
+            .unwrap()
+    }
+
+    /// Opens an account; makes the database if there is none.
+    pub(crate) async fn open(
+        directory: Option<&Path>,
+        durability: Durability,
+    ) -> Result<World, StoreError> {
+        let clock = Arc::new(TestClock(AtomicU64::new(START_SECONDS)));
+        let directory = directory.map(Path::to_owned);
+        let engine = open_engine(directory.clone(), durability, &clock)?;
+        if engine.catalogue().databases.is_empty() {
+            engine.create_database("d", None).await.unwrap();
+        }
+        Ok(World {
+            engine,
+            clock,
+            directory,
+            durability,
+        })
+    }
+
+    pub(crate) fn advance(&self, seconds: u64) {
+        self.clock.0.fetch_add(seconds, Ordering::SeqCst);
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        self.clock.now_seconds()
+    }
+
+    /// Closes the account once background work has let go of it.
+    pub(crate) async fn close(self) {
+        let World { engine, .. } = self;
+        close_engine(engine).await;
+    }
+
+    pub(crate) async fn reopen(self) -> World {
+        let World {
+            engine,
+            clock,
+            directory,
+            durability,
+        } = self;
+        close_engine(engine).await;
+        let engine = open_engine(directory.clone(), durability, &clock).unwrap();
+        World {
+            engine,
+            clock,
+            directory,
+            durability,
+        }
+    }
+
+    /// Lets go of the account without closing it, as a process that ends does.
+    pub(crate) async fn abandon(self) -> World {
+        let World {
+            engine,
+            clock,
+            directory,
+            durability,
+        } = self;
+        wait_until_alone(&engine).await;
+        drop(engine);
+        let engine = open_engine(directory.clone(), durability, &clock).unwrap();
+        World {
+            engine,
+            clock,
+            directory,
+            durability,
+        }
+    }
+
+    /// Creates a container from its definition.
+    pub(crate) async fn create(&self, definition: &str, throughput: u32) -> Arc<Container> {
+        let definition = ContainerDefinition::parse(&json(definition)).unwrap();
+        let new = NewContainer {
+            definition,
+            throughput: Some(Throughput::Manual(throughput)),
+        };
+        let entry = self
+            .engine
+            .create_container(DatabaseAddress::Name("d"), new)
+            .await
+            .unwrap();
+        Arc::clone(&entry.container)
+    }
+
+    /// A container with one physical partition, partitioned by `/p`; `settings` begin with a comma.
+    pub(crate) async fn container(&self, id: &str, settings: &str) -> Arc<Container> {
+        self.create(
+            &format!(r#"{{"id":"{id}","partitionKey":{{"paths":["/p"]}}{settings}}}"#),
+            400,
+        )
+        .await
+    }
+
+    pub(crate) async fn set_default_ttl(&self, id: &str, seconds: Option<i32>) -> Arc<Container> {
+        let container = self.find(id);
+        let Value::Object(mut body) = container.definition.to_value() else {
+            panic!("a definition is an object");
+        };
+        body.shift_remove("defaultTtl");
+        if let Some(seconds) = seconds {
+            body.insert("defaultTtl".to_owned(), i64::from(seconds).into());
+        }
+        let entry = self
+            .engine
+            .replace_container(address(id), &Value::Object(body), None)
+            .await
+            .unwrap();
+        Arc::clone(&entry.container)
+    }
+
+    pub(crate) async fn delete_container(&self, id: &str) {
+        self.engine
+            .delete_container(address(id), None)
+            .await
+            .unwrap();
+    }
+
+    pub(crate) fn find(&self, id: &str) -> Arc<Container> {
+        let catalogue = self.engine.catalogue();
+        Arc::clone(&catalogue.container(address(id)).unwrap().1.container)
+    }
+
+    pub(crate) async fn write(
+        &self,
+        container: &Arc<Container>,
+        key: &str,
+        operation: Operation,
+    ) -> Answer<OperationOutcome> {
+        self.engine
+            .write_item(container, pk(key), operation, LEVEL)
+            .await
+    }
+
+    pub(crate) async fn ok(
+        &self,
+        container: &Arc<Container>,
+        key: &str,
+        operation: Operation,
+    ) -> OperationOutcome {
+        self.write(container, key, operation).await.result.unwrap()
+    }
+
+    pub(crate) async fn refused(
+        &self,
+        container: &Arc<Container>,
+        key: &str,
+        operation: Operation,
+    ) -> Failure {
+        self.write(container, key, operation)
+            .await
+            .result
+            .unwrap_err()
+    }
+
+    pub(crate) async fn batch(
+        &self,
+        container: &Arc<Container>,
+        key: &str,
+        operations: Vec<Operation>,
+    ) -> Answer<Vec<Result<OperationOutcome, Failure>>> {
+        self.engine
+            .transact(container, pk(key), operations, LEVEL)
+            .await
+    }
+
+    pub(crate) fn read(
+        &self,
+        container: &Arc<Container>,
+        key: &str,
+        id: &str,
+    ) -> Result<OperationOutcome, Failure> {
+        self.engine
+            .read_item(container, &pk(key), id, None, LEVEL)
+            .result
+    }
+
+    pub(crate) async fn page(
+        &self,
+        container: &Arc<Container>,
+        scope: Scope,
+        items_max: usize,
+        continuation: Option<String>,
+    ) -> Result<(Vec<String>, Option<String>), Failure> {
+        let request = FeedRequest {
+            scope,
+            query: None,
+            items_max,
+            continuation,
+            level: LEVEL,
+        };
+        let page = self.engine.feed(container, request).await.result?;
+        let items = page
+            .items
+            .iter()
+            .map(|text| String::from_utf8(text.to_vec()).unwrap());
+        Ok((items.collect(), page.continuation))
+    }
+
+    /// All items of a scope, by pages of so many.
+    pub(crate) async fn all(
+        &self,
+        container: &Arc<Container>,
+        scope: Scope,
+        items_max: usize,
+    ) -> Vec<String> {
+        let (mut all, mut continuation) = (Vec::new(), None);
+        loop {
+            let page = self
+                .page(container, scope.clone(), items_max, continuation)
+                .await
+                .unwrap();
+            assert!(page.0.len() <= items_max);
+            all.extend(page.0);
+            continuation = page.1;
+            if continuation.is_none() {
+                return all;
+            }
+        }
+    }
+}
+
+fn open_engine(
+    directory: Option<PathBuf>,
+    durability: Durability,
+    clock: &Arc<TestClock>,
+) -> Result<Arc<Engine>, StoreError> {
+    Engine::open(EngineOptions {
+        directory,
+        durability,
+        cache_bytes: 4 << 20,
+        consistency: LEVEL,
+        clock: Arc::clone(clock) as Arc<dyn Clock>,
+    })
+}
+
+async fn close_engine(engine: Arc<Engine>) {
+    wait_until_alone(&engine).await;
+    Engine::close(engine).unwrap();
+}
+
+async fn wait_until_alone(engine: &Arc<Engine>) {
+    eventually("background work lets go of the engine", || {
+        Arc::strong_count(engine) == 1
+    })
+    .await;
+}
+
+/// Waits for what happens in the background.
+pub(crate) async fn eventually(what: &str, mut happened: impl FnMut() -> bool) {
+    let begun = std::time::Instant::now();
+    while !happened() {
+        assert!(begun.elapsed() < PATIENCE, "in vain: {what}");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+fn address(container: &str) -> ContainerAddress<'_> {
+    ContainerAddress::Name {
+        database: "d",
+        container,
+    }
+}
+
+pub(crate) fn json(text: &str) -> Value {
+    parse(text.as_bytes()).unwrap()
+}
+
+pub(crate) fn pk(header: &str) -> PartitionKey {
+    PartitionKey::parse_header(header).unwrap()
+}
+
+fn document(text: &str) -> Document {
+    Document::parse(text.as_bytes()).unwrap()
+}
+
+pub(crate) fn create(text: &str) -> Operation {
+    Operation::new(OperationKind::Create(document(text)))
+}
+
+pub(crate) fn upsert(text: &str) -> Operation {
+    Operation::new(OperationKind::Upsert(document(text)))
+}
+
+pub(crate) fn replace(id: &str, text: &str) -> Operation {
+    Operation::new(OperationKind::Replace {
+        id: id.to_owned(),
+        document: document(text),
+    })
+}
+
+pub(crate) fn patch(id: &str, operations: Vec<PatchOperation>) -> Operation {
+    let patch = Patch {
+        operations,
+        condition: None,
+    };
+    Operation::new(OperationKind::Patch {
+        id: id.to_owned(),
+        patch,
+    })
+}
+
+pub(crate) fn read(id: &str) -> Operation {
+    Operation::new(OperationKind::Read { id: id.to_owned() })
+}
+
+pub(crate) fn delete(id: &str) -> Operation {
+    Operation::new(OperationKind::Delete { id: id.to_owned() })
+}
+
+pub(crate) fn if_match(operation: Operation, etag: &str) -> Operation {
+    Operation {
+        if_match: Some(Precondition::Etag(etag.to_owned())),
+        ..operation
+    }
+}
+
+/// The property `name` of an item's text.
+pub(crate) fn property(outcome: &OperationOutcome, name: &str) -> Value {
+    json(std::str::from_utf8(outcome.body.as_ref().unwrap()).unwrap())
+        .get(name)
+        .clone()
+}
+
+pub(crate) fn text_property(outcome: &OperationOutcome, name: &str) -> String {
+    property(outcome, name).as_str().unwrap().to_owned()
+}

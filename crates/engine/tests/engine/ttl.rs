@@ -1,0 +1,189 @@
+//! Time to live: what is visible when, and what is removed.
+
+use std::sync::Arc;
+
+use orrery_engine::{Container, Scope};
+use orrery_model::{ConflictKind, Failure};
+
+use crate::support::{World, create, delete, eventually, replace, text_property, upsert};
+
+const KEY: &str = r#"["a"]"#;
+
+/// Items held, visible or not.
+fn held(container: &Container) -> u64 {
+    container.partitions.iter().map(|partition| partition.counters().items).sum()
+}
+
+async fn visible(world: &World, container: &Arc<Container>, id: &str) -> bool {
+    let by_read = world.read(container, KEY, id).is_ok();
+    let items = world.all(container, Scope::Container, 10).await;
+    let by_feed = items.iter().any(|item| item.contains(&format!(r#""id":"{id}""#)));
+    assert_eq!(by_read, by_feed, "{id}");
+    by_read
+}
+
+#[tokio::test]
+async fn the_table_of_container_and_item() {
+    // Container's default, item's own, seconds for which the item lives.
+    let cases = [
+        ("", "", None),
+        ("", r#","ttl":-1"#, None),
+        ("", r#","ttl":5"#, None),
+        (r#","defaultTtl":-1"#, "", None),
+        (r#","defaultTtl":-1"#, r#","ttl":-1"#, None),
+        (r#","defaultTtl":-1"#, r#","ttl":5"#, Some(5)),
+        (r#","defaultTtl":10"#, "", Some(10)),
+        (r#","defaultTtl":10"#, r#","ttl":-1"#, None),
+        (r#","defaultTtl":10"#, r#","ttl":5"#, Some(5)),
+        (r#","defaultTtl":10"#, r#","ttl":20"#, Some(20)),
+    ];
+    let world = World::in_memory().await;
+    for (number, (settings, own, lifetime)) in cases.into_iter().enumerate() {
+        let container = world.container(&format!("c{number}"), settings).await;
+        world.ok(&container, KEY, create(&format!(r#"{{"id":"1","p":"a"{own}}}"#))).await;
+        let case = format!("{settings} {own}");
+        let Some(seconds) = lifetime else {
+            world.advance(1_000_000);
+            assert!(visible(&world, &container, "1").await, "{case}");
+            continue;
+        };
+        world.advance(seconds - 1);
+        assert!(visible(&world, &container, "1").await, "{case}");
+        world.advance(1);
+        assert!(!visible(&world, &container, "1").await, "{case}");
+        assert_eq!(world.refused(&container, KEY, delete("1")).await, Failure::NOT_FOUND, "{case}");
+    }
+}
+
+#[tokio::test]
+async fn a_ttl_that_is_none_is_refused_where_ttl_is_on() {
+    let world = World::in_memory().await;
+    let off = world.container("off", "").await;
+    let on = world.container("on", r#","defaultTtl":-1"#).await;
+    for ttl in ["0", "null", "-10", r#""5""#, "1.5", "2147483648"] {
+        let item = format!(r#"{{"id":"1","p":"a","ttl":{ttl}}}"#);
+        let failure = world.refused(&on, KEY, create(&item)).await;
+        assert!(matches!(failure, Failure::BadRequest(_)), "{ttl}: {failure}");
+        world.ok(&off, KEY, upsert(&item)).await;
+    }
+}
+
+#[tokio::test]
+async fn any_write_starts_the_time_again() {
+    let world = World::in_memory().await;
+    let container = world.container("c", r#","defaultTtl":10"#).await;
+    world.ok(&container, KEY, create(r#"{"id":"1","p":"a"}"#)).await;
+    for _ in 0..3 {
+        world.advance(9);
+        world.ok(&container, KEY, replace("1", r#"{"id":"1","p":"a"}"#)).await;
+        world.engine.remove_expired().await.unwrap();
+    }
+    world.advance(9);
+    assert!(visible(&world, &container, "1").await);
+    world.advance(1);
+    assert!(!visible(&world, &container, "1").await);
+}
+
+#[tokio::test]
+async fn an_expired_item_makes_room_at_once_and_is_removed_later() {
+    let world = World::in_memory().await;
+    let container = world.container("c", r#","defaultTtl":10"#).await;
+    let first = world.ok(&container, KEY, create(r#"{"id":"1","p":"a"}"#)).await;
+    world.ok(&container, KEY, create(r#"{"id":"2","p":"a"}"#)).await;
+    world.advance(10);
+    let second = world.ok(&container, KEY, create(r#"{"id":"1","p":"a"}"#)).await;
+    assert_ne!(text_property(&first, "_rid"), text_property(&second, "_rid"));
+    assert_eq!(
+        world.refused(&container, KEY, create(r#"{"id":"1","p":"a"}"#)).await,
+        Failure::Conflict(ConflictKind::Id)
+    );
+    assert_eq!(held(&container), 2);
+    let lsn = container.partitions[0].counters().lsn.0;
+    world.engine.remove_expired().await.unwrap();
+    assert_eq!(held(&container), 1);
+    assert_eq!(container.partitions[0].counters().lsn.0, lsn + 1);
+    assert!(visible(&world, &container, "1").await);
+
+    world.advance(10);
+    world.engine.remove_expired().await.unwrap();
+    let counters = container.partitions[0].counters();
+    assert_eq!((counters.items, counters.bytes), (0, 0));
+}
+
+#[tokio::test]
+async fn a_default_that_changes_holds_for_what_is_there() {
+    let world = World::in_memory().await;
+    world.container("c", r#","defaultTtl":10"#).await;
+    world.ok(&world.find("c"), KEY, create(r#"{"id":"1","p":"a"}"#)).await;
+
+    let longer = world.set_default_ttl("c", Some(100)).await;
+    world.advance(50);
+    world.engine.remove_expired().await.unwrap();
+    assert!(visible(&world, &longer, "1").await);
+
+    let shorter = world.set_default_ttl("c", Some(20)).await;
+    assert!(!visible(&world, &shorter, "1").await);
+    removed(&world, &shorter).await;
+
+    world.ok(&shorter, KEY, create(r#"{"id":"1","p":"a"}"#)).await;
+    let off = world.set_default_ttl("c", None).await;
+    world.advance(1_000);
+    world.engine.remove_expired().await.unwrap();
+    assert!(visible(&world, &off, "1").await);
+}
+
+/// Waits until the background has nothing left to remove.
+async fn removed(world: &World, container: &Arc<Container>) {
+    eventually("the entries for expiry are made", || held(container) == 0 || {
+        futures_now(world);
+        held(container) == 0
+    })
+    .await;
+}
+
+fn futures_now(world: &World) {
+    let engine = Arc::clone(&world.engine);
+    tokio::spawn(async move { engine.remove_expired().await });
+}
+
+#[tokio::test]
+async fn ttl_turned_on_later_reaches_items_that_were_there() {
+    let world = World::in_memory().await;
+    let off = world.container("c", "").await;
+    world.ok(&off, KEY, create(r#"{"id":"default","p":"a"}"#)).await;
+    world.ok(&off, KEY, create(r#"{"id":"own","p":"a","ttl":50}"#)).await;
+    world.ok(&off, KEY, create(r#"{"id":"never","p":"a","ttl":-1}"#)).await;
+    world.ok(&off, KEY, create(r#"{"id":"nonsense","p":"a","ttl":"soon"}"#)).await;
+    world.advance(30);
+    let on = world.set_default_ttl("c", Some(20)).await;
+    for (id, expected) in [("default", false), ("own", true), ("never", true), ("nonsense", false)] {
+        assert_eq!(visible(&world, &on, id).await, expected, "{id}");
+    }
+    world.advance(20);
+    assert!(!visible(&world, &on, "own").await);
+    eventually("expired items are removed", || {
+        futures_now(&world);
+        held(&on) == 1
+    })
+    .await;
+    assert!(visible(&world, &on, "never").await);
+}
+
+#[tokio::test]
+async fn expired_items_stay_gone_over_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let world = World::at(directory.path()).await;
+    let container = world.container("c", r#","defaultTtl":10"#).await;
+    world.ok(&container, KEY, create(r#"{"id":"1","p":"a"}"#)).await;
+    world.ok(&container, KEY, create(r#"{"id":"2","p":"a","ttl":100}"#)).await;
+    world.advance(10);
+    let world = world.reopen().await;
+    let container = world.find("c");
+    assert!(!visible(&world, &container, "1").await);
+    world.engine.remove_expired().await.unwrap();
+    assert_eq!(held(&container), 1);
+    let world = world.abandon().await;
+    assert_eq!(held(&world.find("c")), 1);
+    assert!(visible(&world, &world.find("c"), "2").await);
+    world.close().await;
+}

@@ -1,0 +1,112 @@
+//! Arrays, and objects as arrays.
+
+use orrery_json::{Object, Value, equal};
+
+use super::{Argument, Arity, Function, count};
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    // An undefined third argument counts as false.
+    Function::seeing_undefined("ARRAY_CONTAINS", Arity::Between(2, 3), contains),
+    Function::seeing_undefined("ARRAY_CONTAINS_ANY", Arity::AtLeast(2), contains_any),
+    Function::seeing_undefined("ARRAY_CONTAINS_ALL", Arity::AtLeast(2), contains_all),
+    Function::new("ARRAY_CONCAT", Arity::AtLeast(2), concat),
+    Function::new("ARRAY_LENGTH", Arity::Exactly(1), |arguments| {
+        count(arguments.first()?.as_array()?.len())
+    }),
+    Function::new("ARRAY_SLICE", Arity::Between(2, 3), slice),
+    Function::new("OBJECTTOARRAY", Arity::Between(1, 3), object_to_array),
+    Function::new("OBJECT_TO_ARRAY", Arity::Between(1, 3), object_to_array),
+];
+
+fn contains(arguments: &[Argument<'_>]) -> Option<Value> {
+    let elements = arguments.first()?.as_array()?;
+    let needle = defined(arguments.get(1)?)?;
+    let partial = match arguments.get(2).map(AsRef::as_ref) {
+        None | Some(Value::Undefined) => false,
+        Some(flag) => flag.as_bool()?,
+    };
+    let matches = if partial { covers } else { equal };
+    Some(Value::Bool(
+        elements.iter().any(|element| matches(element, needle)),
+    ))
+}
+
+/// Whether every property of `part` is in `whole`, recursively; other values are compared.
+fn covers(whole: &Value, part: &Value) -> bool {
+    match (whole, part) {
+        (Value::Object(whole), Value::Object(part)) => part
+            .iter()
+            .all(|(name, part)| whole.get(name).is_some_and(|whole| covers(whole, part))),
+        (whole, part) => equal(whole, part),
+    }
+}
+
+fn contains_any(arguments: &[Argument<'_>]) -> Option<Value> {
+    settle(arguments, true)
+}
+
+fn contains_all(arguments: &[Argument<'_>]) -> Option<Value> {
+    settle(arguments, false)
+}
+
+/// One needle that is found, or not, as `decisive` says settles the result; without one, an
+/// undefined needle leaves it undefined.
+fn settle(arguments: &[Argument<'_>], decisive: bool) -> Option<Value> {
+    let (array, needles) = arguments.split_first()?;
+    let elements = array.as_array()?;
+    let mut result = Some(Value::Bool(!decisive));
+    for needle in needles {
+        if needle.is_undefined() {
+            result = None;
+        } else if elements.iter().any(|element| equal(element, needle)) == decisive {
+            return Some(Value::Bool(decisive));
+        }
+    }
+    result
+}
+
+fn concat(arguments: &[Argument<'_>]) -> Option<Value> {
+    let arrays = arguments
+        .iter()
+        .map(|array| array.as_array())
+        .collect::<Option<Vec<_>>>()?;
+    Some(Value::Array(arrays.concat()))
+}
+
+/// From a place, counted from the end when it is negative.
+fn slice(arguments: &[Argument<'_>]) -> Option<Value> {
+    let elements = arguments.first()?.as_array()?;
+    let start = arguments.get(1)?.as_number()?.as_i64()?;
+    let length = match arguments.get(2) {
+        Some(length) => usize::try_from(length.as_number()?.as_i64()?.max(0)).ok()?,
+        None => elements.len(),
+    };
+    let distance = usize::try_from(start.unsigned_abs()).ok()?;
+    let start = if start < 0 {
+        elements.len().saturating_sub(distance)
+    } else {
+        distance.min(elements.len())
+    };
+    let end = start.saturating_add(length).min(elements.len());
+    Some(Value::Array(elements[start..end].to_vec()))
+}
+
+fn object_to_array(arguments: &[Argument<'_>]) -> Option<Value> {
+    let object = arguments.first()?.as_object()?;
+    let name_of = |index: usize, default: &'static str| match arguments.get(index) {
+        Some(name) => name.as_str().map(str::to_owned),
+        None => Some(default.to_owned()),
+    };
+    let (key, value) = (name_of(1, "k")?, name_of(2, "v")?);
+    let pair = |(name, property): (&String, &Value)| {
+        let mut pair = Object::with_capacity(2);
+        pair.insert(key.clone(), Value::from(name.as_str()));
+        pair.insert(value.clone(), property.clone());
+        Value::Object(pair)
+    };
+    Some(Value::Array(object.iter().map(pair).collect()))
+}
+
+fn defined(value: &Value) -> Option<&Value> {
+    Some(value).filter(|value| !value.is_undefined())
+}

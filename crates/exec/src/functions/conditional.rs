@@ -1,0 +1,28 @@
+//! Choosing one of the arguments; the others may be undefined.
+
+use orrery_json::Value;
+
+use super::{Argument, Arity, Function};
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function::seeing_undefined("IIF", Arity::Exactly(3), iif),
+    Function::seeing_undefined("CHOOSE", Arity::AtLeast(2), choose),
+];
+
+fn iif(arguments: &[Argument<'_>]) -> Option<Value> {
+    let chosen = if arguments.first()?.as_bool() == Some(true) {
+        1
+    } else {
+        2
+    };
+    arguments.get(chosen).map(|value| value.as_ref().clone())
+}
+
+/// Counts from one.
+fn choose(arguments: &[Argument<'_>]) -> Option<Value> {
+    let chosen = usize::try_from(arguments.first()?.as_number()?.as_i64()?).ok()?;
+    if chosen == 0 {
+        return None;
+    }
+    arguments.get(chosen).map(|value| value.as_ref().clone())
+}

@@ -1,0 +1,64 @@
+//! Values to text, and JSON text to a value of the type that was asked for.
+
+use orrery_json::{Value, parse};
+
+use super::{Argument, Arity, Evaluate, Function};
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    unary("TOSTRING", to_string),
+    unary("TO_STRING", to_string),
+    unary("STRINGTOARRAY", string_to_array),
+    unary("STRING_TO_ARRAY", string_to_array),
+    unary("STRINGTOBOOLEAN", string_to_boolean),
+    unary("STRING_TO_BOOLEAN", string_to_boolean),
+    unary("STRINGTONULL", string_to_null),
+    unary("STRING_TO_NULL", string_to_null),
+    unary("STRINGTONUMBER", string_to_number),
+    unary("STRING_TO_NUMBER", string_to_number),
+    unary("STRINGTOOBJECT", string_to_object),
+    unary("STRING_TO_OBJECT", string_to_object),
+];
+
+const fn unary(name: &'static str, evaluate: Evaluate) -> Function {
+    Function::new(name, Arity::Exactly(1), evaluate)
+}
+
+fn to_string(arguments: &[Argument<'_>]) -> Option<Value> {
+    Some(match arguments.first()?.as_ref() {
+        Value::String(text) => Value::from(text.as_str()),
+        Value::Number(number) if !number.is_finite() => {
+            let value = number.as_f64();
+            Value::from(match (value.is_nan(), value > 0.0) {
+                (true, _) => "NaN",
+                (false, true) => "Infinity",
+                (false, false) => "-Infinity",
+            })
+        }
+        value => Value::String(value.to_string()),
+    })
+}
+
+fn parsed(arguments: &[Argument<'_>], accept: fn(&Value) -> bool) -> Option<Value> {
+    let text = arguments.first()?.as_str()?;
+    parse(text.trim().as_bytes()).ok().filter(accept)
+}
+
+fn string_to_array(arguments: &[Argument<'_>]) -> Option<Value> {
+    parsed(arguments, |value| matches!(value, Value::Array(_)))
+}
+
+fn string_to_boolean(arguments: &[Argument<'_>]) -> Option<Value> {
+    parsed(arguments, |value| matches!(value, Value::Bool(_)))
+}
+
+fn string_to_null(arguments: &[Argument<'_>]) -> Option<Value> {
+    parsed(arguments, |value| matches!(value, Value::Null))
+}
+
+fn string_to_number(arguments: &[Argument<'_>]) -> Option<Value> {
+    parsed(arguments, |value| matches!(value, Value::Number(_)))
+}
+
+fn string_to_object(arguments: &[Argument<'_>]) -> Option<Value> {
+    parsed(arguments, |value| matches!(value, Value::Object(_)))
+}

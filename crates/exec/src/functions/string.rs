@@ -1,0 +1,196 @@
+//! Making strings of strings. Lengths and places count UTF-16 units, as the order of strings does.
+
+use orrery_json::Value;
+
+use super::{Argument, Arity, Evaluate, Function, count};
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function::new("CONCAT", Arity::AtLeast(2), concat),
+    unary("LOWER", |arguments| map(arguments, lower)),
+    unary("UPPER", |arguments| map(arguments, upper)),
+    unary("REVERSE", |arguments| {
+        map(arguments, |text| text.chars().rev().collect())
+    }),
+    unary("LENGTH", |arguments| {
+        count(arguments.first()?.as_str()?.encode_utf16().count())
+    }),
+    Function::new("LEFT", Arity::Exactly(2), left),
+    Function::new("RIGHT", Arity::Exactly(2), right),
+    Function::new("SUBSTRING", Arity::Exactly(3), substring),
+    Function::new("REPLACE", Arity::Exactly(3), replace),
+    Function::new("REPLICATE", Arity::Exactly(2), replicate),
+    trim("TRIM", |arguments| trimmed(arguments, true, true)),
+    trim("LTRIM", |arguments| trimmed(arguments, true, false)),
+    trim("RTRIM", |arguments| trimmed(arguments, false, true)),
+    Function::new("STRINGJOIN", Arity::Exactly(2), join),
+    Function::new("STRING_JOIN", Arity::Exactly(2), join),
+    Function::new("STRINGSPLIT", Arity::Exactly(2), split),
+    Function::new("STRING_SPLIT", Arity::Exactly(2), split),
+];
+
+/// The longest text that a function multiplies out of its arguments: no row can be larger.
+const PRODUCT_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// The longest text that `REPLICATE` makes.
+const REPLICATE_UNITS_MAX: usize = 10_000;
+
+const fn unary(name: &'static str, evaluate: Evaluate) -> Function {
+    Function::new(name, Arity::Exactly(1), evaluate)
+}
+
+const fn trim(name: &'static str, evaluate: Evaluate) -> Function {
+    Function::new(name, Arity::Between(1, 2), evaluate)
+}
+
+fn map(arguments: &[Argument<'_>], convert: fn(&str) -> String) -> Option<Value> {
+    arguments
+        .first()?
+        .as_str()
+        .map(|text| Value::String(convert(text)))
+}
+
+fn concat(arguments: &[Argument<'_>]) -> Option<Value> {
+    let parts = arguments
+        .iter()
+        .map(|part| part.as_str())
+        .collect::<Option<Vec<_>>>()?;
+    Some(Value::String(parts.concat()))
+}
+
+fn left(arguments: &[Argument<'_>]) -> Option<Value> {
+    let text = units(arguments.first()?.as_str()?);
+    let length = length(arguments.get(1)?)?.min(text.len());
+    Some(Value::String(text_of_units(&text[..length])))
+}
+
+fn right(arguments: &[Argument<'_>]) -> Option<Value> {
+    let text = units(arguments.first()?.as_str()?);
+    let length = length(arguments.get(1)?)?.min(text.len());
+    Some(Value::String(text_of_units(&text[text.len() - length..])))
+}
+
+fn substring(arguments: &[Argument<'_>]) -> Option<Value> {
+    let text = units(arguments.first()?.as_str()?);
+    let start = arguments.get(1)?.as_number()?.as_i64()?;
+    let length = length(arguments.get(2)?)?;
+    let rest = usize::try_from(start)
+        .ok()
+        .and_then(|start| text.get(start..))
+        .unwrap_or_default();
+    Some(Value::String(text_of_units(
+        &rest[..length.min(rest.len())],
+    )))
+}
+
+/// A whole number, as a length that is not negative.
+fn length(value: &Value) -> Option<usize> {
+    usize::try_from(value.as_number()?.as_i64()?.max(0)).ok()
+}
+
+fn replace(arguments: &[Argument<'_>]) -> Option<Value> {
+    let (text, find) = (arguments.first()?.as_str()?, arguments.get(1)?.as_str()?);
+    let replacement = arguments.get(2)?.as_str()?;
+    if find.is_empty() {
+        return Some(Value::from(text));
+    }
+    let bytes = text.matches(find).count().saturating_mul(replacement.len());
+    (bytes <= PRODUCT_BYTES_MAX).then(|| Value::String(text.replace(find, replacement)))
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the fraction is dropped, and the range is checked"
+)]
+fn replicate(arguments: &[Argument<'_>]) -> Option<Value> {
+    let text = arguments.first()?.as_str()?;
+    let times = arguments.get(1)?.as_number()?.as_f64();
+    if !(0.0..=REPLICATE_UNITS_MAX as f64).contains(&times) {
+        return None;
+    }
+    let times = times as usize;
+    let units = text.encode_utf16().count().saturating_mul(times);
+    (units <= REPLICATE_UNITS_MAX).then(|| Value::String(text.repeat(times)))
+}
+
+/// Strips white space, or any of the characters of the second argument.
+fn trimmed(arguments: &[Argument<'_>], start: bool, end: bool) -> Option<Value> {
+    let text = arguments.first()?.as_str()?;
+    let set = match arguments.get(1) {
+        Some(set) => Some(set.as_str()?),
+        None => None,
+    };
+    let strip = |c: char| set.map_or(c.is_whitespace(), |set| set.contains(c));
+    let text = if start {
+        text.trim_start_matches(strip)
+    } else {
+        text
+    };
+    let text = if end {
+        text.trim_end_matches(strip)
+    } else {
+        text
+    };
+    Some(Value::from(text))
+}
+
+fn join(arguments: &[Argument<'_>]) -> Option<Value> {
+    let parts = arguments.first()?.as_array()?;
+    let separator = arguments.get(1)?.as_str()?;
+    let parts = parts
+        .iter()
+        .map(Value::as_str)
+        .collect::<Option<Vec<_>>>()?;
+    let bytes = parts.len().saturating_mul(separator.len());
+    (bytes <= PRODUCT_BYTES_MAX).then(|| Value::String(parts.join(separator)))
+}
+
+fn split(arguments: &[Argument<'_>]) -> Option<Value> {
+    let (text, separator) = (arguments.first()?.as_str()?, arguments.get(1)?.as_str()?);
+    if separator.is_empty() {
+        return Some(Value::Array(vec![Value::from(text)]));
+    }
+    Some(Value::Array(
+        text.split(separator).map(Value::from).collect(),
+    ))
+}
+
+pub(super) fn lower(text: &str) -> String {
+    text.chars().map(|c| single(c, c.to_lowercase())).collect()
+}
+
+fn upper(text: &str) -> String {
+    text.chars()
+        .map(|c| {
+            if c == MICRO_SIGN {
+                c
+            } else {
+                single(c, c.to_uppercase())
+            }
+        })
+        .collect()
+}
+
+/// The micro sign stays: its capital would be the Greek letter, another character's.
+const MICRO_SIGN: char = '\u{B5}';
+
+/// The invariant mapping keeps the number of characters: one that has no single counterpart stays.
+fn single(c: char, mut mapped: impl Iterator<Item = char>) -> char {
+    match (mapped.next(), mapped.next()) {
+        (Some(one), None) => one,
+        _ => c,
+    }
+}
+
+pub(super) fn units(text: &str) -> Vec<u16> {
+    text.encode_utf16().collect()
+}
+
+/// Half a character at a cut becomes the replacement character: strings hold whole ones.
+pub(super) fn text_of_units(units: &[u16]) -> String {
+    String::from_utf16_lossy(units)
+}
+
+pub(super) fn position_in_units(text: &str, position_in_bytes: usize) -> usize {
+    text[..position_in_bytes].encode_utf16().count()
+}

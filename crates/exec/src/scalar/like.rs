@@ -1,0 +1,153 @@
+//! `LIKE`: `%` is any run, `_` one character, `[a-f]` a set, `[^a-f]` what is not in it.
+
+#[derive(Debug, Clone)]
+pub(crate) struct Pattern {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone)]
+enum Part {
+    Run,
+    Any,
+    Char(char),
+    Set {
+        ranges: Vec<(char, char)>,
+        negated: bool,
+    },
+}
+
+impl Pattern {
+    pub(crate) fn new(text: &str, escape: Option<char>) -> Pattern {
+        let mut parts = Vec::new();
+        let mut rest = text.chars();
+        while let Some(c) = rest.next() {
+            let part = match c {
+                _ if Some(c) == escape => Part::Char(rest.next().unwrap_or(c)),
+                '%' => Part::Run,
+                '_' => Part::Any,
+                '[' => match rest.as_str().split_once(']') {
+                    Some((set, after)) => {
+                        rest = after.chars();
+                        set_part(set)
+                    }
+                    None => Part::Char(c),
+                },
+                _ => Part::Char(c),
+            };
+            let repeated_run = matches!(part, Part::Run) && matches!(parts.last(), Some(Part::Run));
+            if !repeated_run {
+                parts.push(part);
+            }
+        }
+        Pattern { parts }
+    }
+
+    /// On a mismatch only the last run is lengthened, so the cost is at most the product of the
+    /// two lengths.
+    pub(crate) fn matches(&self, text: &str) -> bool {
+        let mut part = 0;
+        let mut rest = text.chars();
+        let mut retry = None;
+        loop {
+            if let Some(Part::Run) = self.parts.get(part) {
+                part += 1;
+                retry = Some((part, rest.clone()));
+                continue;
+            }
+            let matched = match (self.parts.get(part), rest.next()) {
+                (None, None) => return true,
+                (Some(part), Some(c)) => part.matches(c),
+                (None, Some(_)) => false,
+                (Some(_), None) => return false,
+            };
+            if matched {
+                part += 1;
+                continue;
+            }
+            let Some((after_run, mut from)) = retry else {
+                return false;
+            };
+            if from.next().is_none() {
+                return false;
+            }
+            part = after_run;
+            rest = from.clone();
+            retry = Some((after_run, from));
+        }
+    }
+}
+
+impl Part {
+    fn matches(&self, c: char) -> bool {
+        match self {
+            Part::Run => false,
+            Part::Any => true,
+            Part::Char(expected) => *expected == c,
+            Part::Set { ranges, negated } => {
+                ranges.iter().any(|(low, high)| (*low..=*high).contains(&c)) != *negated
+            }
+        }
+    }
+}
+
+fn set_part(text: &str) -> Part {
+    let (negated, text) = match text.strip_prefix('^') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let mut ranges = Vec::new();
+    let mut chars = text.chars();
+    while let Some(low) = chars.next() {
+        let mut ahead = chars.clone();
+        let high = match (ahead.next(), ahead.next()) {
+            (Some('-'), Some(high)) => {
+                chars = ahead;
+                high
+            }
+            _ => low,
+        };
+        ranges.push((low, high));
+    }
+    Part::Set { ranges, negated }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        for (text, pattern, escape, expected) in [
+            ("abc", "abc", None, true),
+            ("abc", "ABC", None, false),
+            ("abc", "a%", None, true),
+            ("abc", "%c", None, true),
+            ("abc", "%b%", None, true),
+            ("abc", "%%", None, true),
+            ("", "%", None, true),
+            ("", "_", None, false),
+            ("abc", "a_c", None, true),
+            ("abc", "a_", None, false),
+            ("aXbXc", "a%Xc", None, true),
+            ("aaab", "%aab", None, true),
+            ("é😀", "__", None, true),
+            ("a%", "a!%", Some('!'), true),
+            ("ab", "a!%", Some('!'), false),
+            ("a!", "a!", Some('!'), true),
+            ("bat", "[bc]at", None, true),
+            ("hat", "[b-g]at", None, false),
+            ("hat", "[^b-g]at", None, true),
+            ("a%", "a[%]", None, true),
+            ("ab", "a[%]", None, false),
+            ("a]", "a]", None, true),
+            ("a[", "a[", None, true),
+            ("a-", "a[x-]", None, true),
+        ] {
+            assert_eq!(
+                Pattern::new(pattern, escape).matches(text),
+                expected,
+                "{text} LIKE {pattern}"
+            );
+        }
+    }
+}

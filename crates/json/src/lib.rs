@@ -1,0 +1,18 @@
+//! JSON values with `undefined`; numbers; the total order over types; paths.
+//!
+//! The one JSON reader and the one JSON writer of Orrery. This crate knows nothing of documents,
+//! partition keys or the protocol: it does no I/O and holds no clock.
+
+mod number;
+mod order;
+mod parse;
+mod path;
+mod print;
+mod value;
+
+pub use number::Number;
+pub use order::{compare, equal};
+pub use parse::{ParseError, parse, parse_bounded};
+pub use path::{Path, PathError};
+pub use print::{write_number, write_string, write_value};
+pub use value::{Object, Value};

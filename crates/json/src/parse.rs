@@ -1,0 +1,213 @@
+//! Text to value.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+
+use crate::{Number, Object, Value};
+
+/// Nesting that a document may have; deeper text is refused before it costs stack.
+const DEPTH_MAX: usize = 128;
+
+/// Why text is not JSON that Orrery can hold, with the place.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message} at line {line}, column {column}")]
+pub struct ParseError {
+    pub message: String,
+    pub line: usize,
+    pub column: usize,
+}
+
+/// Reads one JSON value nested at most 128 levels deep.
+pub fn parse(text: &[u8]) -> Result<Value, ParseError> {
+    parse_bounded(text, DEPTH_MAX)
+}
+
+/// Reads one JSON value; arrays and objects may nest `depth_max` levels deep.
+///
+/// Of repeated property names the last value counts. Numbers that no finite double can hold and
+/// strings with half a surrogate pair are refused.
+pub fn parse_bounded(text: &[u8], depth_max: usize) -> Result<Value, ParseError> {
+    let mut reader = serde_json::Deserializer::from_slice(text);
+    reader.disable_recursion_limit();
+    Reader {
+        depth_left: depth_max,
+    }
+    .deserialize(&mut reader)
+    .and_then(|value| reader.end().map(|()| value))
+    .map_err(|error| {
+        let full = error.to_string();
+        let message = full
+            .rsplit_once(" at line ")
+            .map_or(full.as_str(), |(head, _)| head);
+        ParseError {
+            message: message.to_owned(),
+            line: error.line(),
+            column: error.column(),
+        }
+    })
+}
+
+#[derive(Clone, Copy)]
+struct Reader {
+    depth_left: usize,
+}
+
+impl Reader {
+    fn deeper<E: serde::de::Error>(self) -> Result<Reader, E> {
+        match self.depth_left.checked_sub(1) {
+            Some(depth_left) => Ok(Reader { depth_left }),
+            None => Err(E::custom("arrays and objects are nested too deeply")),
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Reader {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Reader {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Number(Number::from(value)))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "beyond 64 bits signed, a double it is"
+        )]
+        let number = i64::try_from(value).map_or(Number::Float(value as f64), Number::Int);
+        Ok(Value::Number(number))
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        if value.is_finite() {
+            Ok(Value::Number(Number::from(value)))
+        } else {
+            Err(E::custom("number out of range"))
+        }
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Value, A::Error> {
+        let element = self
+            .deeper()
+            .map_err(|error: A::Error| A::Error::custom(error))?;
+        let mut array = Vec::new();
+        while let Some(value) = elements.next_element_seed(element)? {
+            array.push(value);
+        }
+        Ok(Value::Array(array))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut properties: A) -> Result<Value, A::Error> {
+        let property = self
+            .deeper()
+            .map_err(|error: A::Error| A::Error::custom(error))?;
+        let mut object = Object::new();
+        while let Some(name) = properties.next_key::<String>()? {
+            let value = properties.next_value_seed(property)?;
+            object.insert(name, value);
+        }
+        Ok(Value::Object(object))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(input: &str) -> String {
+        match parse(input.as_bytes()) {
+            Ok(value) => value.to_string(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn text_survives() {
+        for input in [
+            "null",
+            "true",
+            "[]",
+            "{}",
+            r#"{"b":1,"a":[1.5,"x",null,{"c":false}]}"#,
+            "9223372036854775807",
+            r#""é😀\n\"\\\u0001""#,
+        ] {
+            assert_eq!(text(input), input);
+        }
+    }
+
+    #[test]
+    fn numbers_take_their_shortest_form() {
+        for (input, expected) in [
+            ("1.0", "1"),
+            ("-0", "0"),
+            ("1e2", "100"),
+            ("0.10", "0.1"),
+            ("1e300", "1e300"),
+            ("18446744073709551615", "18446744073709551616"),
+            ("123456789012345678901234567890", "1.2345678901234568e29"),
+        ] {
+            assert_eq!(text(input), expected, "{input}");
+        }
+    }
+
+    #[test]
+    fn the_last_of_repeated_names_counts() {
+        assert_eq!(text(r#"{"a":1,"b":2,"a":3}"#), r#"{"a":3,"b":2}"#);
+    }
+
+    #[test]
+    fn what_is_not_json_is_refused_with_its_place() {
+        for (input, expected) in [
+            ("", "EOF while parsing a value at line 1, column 0"),
+            ("{\"a\":}", "expected value at line 1, column 6"),
+            ("[1,]", "trailing comma at line 1, column 4"),
+            ("1 2", "trailing characters at line 1, column 3"),
+            ("1e999", "number out of range at line 1, column 5"),
+            (
+                r#""\ud800""#,
+                "unexpected end of hex escape at line 1, column 8",
+            ),
+            ("NaN", "expected value at line 1, column 1"),
+        ] {
+            assert_eq!(text(input), expected, "{input}");
+        }
+    }
+
+    #[test]
+    fn nesting_is_bounded() {
+        let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+        assert!(parse(nested(128).as_bytes()).is_ok());
+        let error = parse(nested(129).as_bytes()).unwrap_err();
+        assert!(error.message.contains("nested too deeply"), "{error}");
+        assert!(parse(nested(1_000_000).as_bytes()).is_err());
+    }
+}

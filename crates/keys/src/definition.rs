@@ -1,0 +1,431 @@
+//! How a container finds the partition key of a document, and where that key lives.
+
+use orrery_json::{Path, Value};
+
+use crate::hash_v2::HASH_BYTES;
+use crate::sortable::write_epk_number;
+use crate::{Component, Epk, EpkRange, KeyError, PartitionKey, hash_v1, hash_v2, storage_prefix};
+
+/// One path hashed as a whole, or up to three hashed one by one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum KeyKind {
+    Hash,
+    MultiHash,
+}
+
+/// Version 1 looks at the first 100 characters of a string, version 2 at all of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum KeyVersion {
+    V1,
+    V2,
+}
+
+/// The partition key definition of a container, which never changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyDefinition {
+    paths: Vec<Path>,
+    kind: KeyKind,
+    version: KeyVersion,
+}
+
+/// Why paths, kind and version do not make a definition.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DefinitionError {
+    #[error("a hash partition key has one path, not {0}")]
+    HashPaths(usize),
+    #[error("a hierarchical partition key has 1 to {PATHS_MAX} paths, not {0}")]
+    MultiHashPaths(usize),
+    #[error("a hierarchical partition key must be of version 2")]
+    MultiHashVersion,
+}
+
+/// Paths of a hierarchical key.
+const PATHS_MAX: usize = 3;
+
+/// UTF-8 bytes of one component, where the whole of it is hashed.
+const COMPONENT_BYTES_MAX: usize = 2048;
+
+/// The largest hash of version 2, whose two highest bits are always clear.
+const HASH_V2_MAX: u128 = (1 << 126) - 1;
+
+impl KeyDefinition {
+    pub fn new(
+        paths: Vec<Path>,
+        kind: KeyKind,
+        version: KeyVersion,
+    ) -> Result<KeyDefinition, DefinitionError> {
+        match (kind, version) {
+            (KeyKind::Hash, _) if paths.len() != 1 => {
+                return Err(DefinitionError::HashPaths(paths.len()));
+            }
+            (KeyKind::MultiHash, _) if !(1..=PATHS_MAX).contains(&paths.len()) => {
+                return Err(DefinitionError::MultiHashPaths(paths.len()));
+            }
+            (KeyKind::MultiHash, KeyVersion::V1) => return Err(DefinitionError::MultiHashVersion),
+            (KeyKind::Hash, _) | (KeyKind::MultiHash, KeyVersion::V2) => {}
+        }
+        Ok(KeyDefinition {
+            paths,
+            kind,
+            version,
+        })
+    }
+
+    pub fn paths(&self) -> &[Path] {
+        &self.paths
+    }
+
+    pub fn kind(&self) -> KeyKind {
+        self.kind
+    }
+
+    pub fn version(&self) -> KeyVersion {
+        self.version
+    }
+
+    /// The complete key of a document. A path that leads nowhere is an undefined component; one
+    /// that leads to an array or an object is an error.
+    pub fn extract(&self, document: &Value) -> Result<PartitionKey, KeyError> {
+        self.paths
+            .iter()
+            .map(|path| {
+                let value = path.of_value(document);
+                Component::from_value(value).ok_or_else(|| KeyError::NotScalar {
+                    path: path.clone(),
+                    found: value.type_name(),
+                })
+            })
+            .collect::<Result<_, _>>()
+            .map(PartitionKey::new)
+    }
+
+    /// Whether the key has a component for every path, as operations on one item need.
+    pub fn check_complete(&self, key: &PartitionKey) -> Result<(), KeyError> {
+        self.check_prefix(key)?;
+        if key.len() < self.paths.len() {
+            return Err(KeyError::Incomplete {
+                found: key.len(),
+                defined: self.paths.len(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether the key has no more components than there are paths.
+    pub fn check_prefix(&self, key: &PartitionKey) -> Result<(), KeyError> {
+        if key.len() > self.paths.len() {
+            return Err(KeyError::TooMany {
+                found: key.len(),
+                defined: self.paths.len(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether every component fits. Version 1 ignores what is too long, so there all do.
+    pub fn check_size(&self, key: &PartitionKey) -> Result<(), KeyError> {
+        if self.version == KeyVersion::V1 {
+            return Ok(());
+        }
+        for component in key.components() {
+            if let Component::String(text) = component
+                && text.len() > COMPONENT_BYTES_MAX
+            {
+                return Err(KeyError::TooLong {
+                    found: text.len(),
+                    max: COMPONENT_BYTES_MAX,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The point of a complete key, or where the range of a prefix begins.
+    pub fn epk(&self, key: &PartitionKey) -> Epk {
+        let components = key.components();
+        Epk::from_bytes(match (self.kind, self.version) {
+            (KeyKind::MultiHash, _) => hash_v2::epk_of_multi_hash(components),
+            (KeyKind::Hash, KeyVersion::V2) => hash_v2::epk_of_hash(components),
+            (KeyKind::Hash, KeyVersion::V1) => {
+                let mut epk = Vec::new();
+                hash_v1::write_epk(components, &mut epk);
+                epk
+            }
+        })
+    }
+
+    /// The points of all complete keys that begin with `key`: for a complete key, one point.
+    pub fn prefix_range(&self, key: &PartitionKey) -> EpkRange {
+        let min = self.epk(key);
+        let mut bytes = min.as_bytes().to_vec();
+        let max = if self.kind == KeyKind::MultiHash && key.len() < self.paths.len() {
+            bytes.push(0xFF);
+            Epk::from_bytes(bytes)
+        } else {
+            if key.is_empty() {
+                // Room for a successor that is below the keys with components: those of version 1
+                // all begin with the mark of a number.
+                let room = match self.version {
+                    KeyVersion::V1 => 1,
+                    KeyVersion::V2 => HASH_BYTES,
+                };
+                bytes.resize(room, 0);
+            }
+            Epk::from_bytes(bytes).successor()
+        };
+        EpkRange::new(min, max)
+    }
+
+    /// The ranges of a new container with `count` physical partitions, which clients expect to be
+    /// exactly these. At least one.
+    pub fn initial_ranges(&self, count: usize) -> Vec<EpkRange> {
+        let count = count.max(1) as u128;
+        let boundary = |index| match index {
+            0 => Epk::min(),
+            _ if index == count => Epk::max(),
+            _ => self.initial_boundary(index, count),
+        };
+        (0..count)
+            .map(|index| EpkRange::new(boundary(index), boundary(index + 1)))
+            .collect()
+    }
+
+    fn initial_boundary(&self, index: u128, count: u128) -> Epk {
+        match self.version {
+            KeyVersion::V1 => {
+                let boundary = share(u128::from(u32::MAX), index, count);
+                let mut bytes = Vec::new();
+                write_epk_number(boundary as f64, &mut bytes);
+                Epk::from_bytes(bytes)
+            }
+            KeyVersion::V2 => {
+                let boundary = share(HASH_V2_MAX, index, count);
+                Epk::from_bytes(boundary.to_be_bytes().to_vec())
+            }
+        }
+    }
+
+    /// Appends bytes that stand for the logical partition of a complete key: injective, ending
+    /// themselves, and in the order of effective partition keys.
+    ///
+    /// Keys that version 1 does not tell apart are one logical partition and give the same bytes.
+    pub fn storage_prefix(&self, key: &PartitionKey, out: &mut Vec<u8>) {
+        let components = key.components();
+        match (self.kind, self.version) {
+            (KeyKind::MultiHash, _) => {
+                storage_prefix::write_multi_hash(self.paths.len(), components, out);
+            }
+            (KeyKind::Hash, KeyVersion::V2) => storage_prefix::write_hash_v2(components, out),
+            (KeyKind::Hash, KeyVersion::V1) => storage_prefix::write_hash_v1(components, out),
+        }
+    }
+}
+
+/// `total * index / count` rounded down, without the product that might not fit.
+fn share(total: u128, index: u128, count: u128) -> u128 {
+    total / count * index + total % count * index / count
+}
+
+#[cfg(test)]
+mod tests {
+    use orrery_json::parse;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::partition_key::tests::any_component;
+
+    fn paths(count: usize) -> Vec<Path> {
+        let names = ["/a", "/b/c", "/d", "/e"];
+        names[..count]
+            .iter()
+            .map(|text| Path::parse(text).unwrap())
+            .collect()
+    }
+
+    fn definition(count: usize, kind: KeyKind, version: KeyVersion) -> KeyDefinition {
+        KeyDefinition::new(paths(count), kind, version).unwrap()
+    }
+
+    fn definitions() -> [KeyDefinition; 4] {
+        [
+            definition(1, KeyKind::Hash, KeyVersion::V1),
+            definition(1, KeyKind::Hash, KeyVersion::V2),
+            definition(1, KeyKind::MultiHash, KeyVersion::V2),
+            definition(3, KeyKind::MultiHash, KeyVersion::V2),
+        ]
+    }
+
+    fn key(header: &str) -> PartitionKey {
+        PartitionKey::parse_header(header).unwrap()
+    }
+
+    fn prefix(definition: &KeyDefinition, key: &PartitionKey) -> Vec<u8> {
+        let mut out = Vec::new();
+        definition.storage_prefix(key, &mut out);
+        out
+    }
+
+    #[test]
+    fn definitions_are_checked() {
+        for (count, kind, version, valid) in [
+            (0, KeyKind::Hash, KeyVersion::V1, false),
+            (1, KeyKind::Hash, KeyVersion::V1, true),
+            (1, KeyKind::Hash, KeyVersion::V2, true),
+            (2, KeyKind::Hash, KeyVersion::V2, false),
+            (0, KeyKind::MultiHash, KeyVersion::V2, false),
+            (1, KeyKind::MultiHash, KeyVersion::V2, true),
+            (3, KeyKind::MultiHash, KeyVersion::V2, true),
+            (4, KeyKind::MultiHash, KeyVersion::V2, false),
+            (2, KeyKind::MultiHash, KeyVersion::V1, false),
+        ] {
+            let made = KeyDefinition::new(paths(count), kind, version);
+            assert_eq!(made.is_ok(), valid, "{count} {kind:?} {version:?}");
+        }
+    }
+
+    #[test]
+    fn keys_are_found_in_documents() {
+        let definition = definition(2, KeyKind::MultiHash, KeyVersion::V2);
+        for (document, expected) in [
+            (r#"{"a":1,"b":{"c":"x"}}"#, r#"[1,"x"]"#),
+            (r#"{"a":null}"#, "[null,{}]"),
+            (r#"{"a":-0.0,"b":5}"#, "[0,{}]"),
+            ("[]", "[{},{}]"),
+            (
+                r#"{"b":{"c":[]}}"#,
+                "partition key path '/b/c' may not hold array",
+            ),
+            (r#"{"a":{}}"#, "partition key path '/a' may not hold object"),
+        ] {
+            let found = definition.extract(&parse(document.as_bytes()).unwrap());
+            let text = found.map_or_else(|error| error.to_string(), |key| key.to_json());
+            assert_eq!(text, expected, "{document}");
+        }
+    }
+
+    #[test]
+    fn counts_and_sizes_are_checked() {
+        let [v1, v2, _, multi] = definitions();
+        assert!(multi.check_complete(&key("[1,2,3]")).is_ok());
+        assert!(multi.check_complete(&key("[1,2]")).is_err());
+        assert!(multi.check_prefix(&key("[1,2]")).is_ok());
+        assert!(multi.check_prefix(&key("[1,2,3,4]")).is_err());
+        let text = |bytes| PartitionKey::new(vec![Component::String("a".repeat(bytes))]);
+        assert!(v2.check_size(&text(2048)).is_ok());
+        assert!(v2.check_size(&text(2049)).is_err());
+        assert!(v1.check_size(&text(2049)).is_ok());
+    }
+
+    #[test]
+    fn version_1_does_not_see_the_end_of_a_long_string() {
+        let [v1, v2, ..] = definitions();
+        let text = |end: &str| PartitionKey::new(vec![Component::String("a".repeat(100) + end)]);
+        assert_eq!(prefix(&v1, &text("x")), prefix(&v1, &text("y")));
+        assert_ne!(prefix(&v2, &text("x")), prefix(&v2, &text("y")));
+    }
+
+    #[test]
+    fn ranges_of_complete_keys_are_points() {
+        let [v1, v2, _, multi] = definitions();
+        for (definition, header, expected) in [
+            (&v1, "[]", "[,01)"),
+            (&v1, "[1]", "[05C1ED172B6B2605BFF0,05C1ED172B6B2605BFF1)"),
+            (&v2, "[]", "[,00000000000000000000000000000001)"),
+            (
+                &v2,
+                "[1]",
+                "[20CD98B339BA78A5D0CF6953B87070B0,20CD98B339BA78A5D0CF6953B87070B1)",
+            ),
+            (&multi, "[]", "[,FF)"),
+            (
+                &multi,
+                "[1]",
+                "[20CD98B339BA78A5D0CF6953B87070B0,20CD98B339BA78A5D0CF6953B87070B0FF)",
+            ),
+        ] {
+            assert_eq!(definition.prefix_range(&key(header)).to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn initial_ranges_tile_the_line() {
+        for definition in definitions() {
+            for count in [0, 1, 2, 7, 1000] {
+                let ranges = definition.initial_ranges(count);
+                assert_eq!(ranges.len(), count.max(1));
+                assert_eq!(ranges[0].min, Epk::min());
+                assert_eq!(ranges[ranges.len() - 1].max, Epk::max());
+                assert!(ranges.windows(2).all(|pair| pair[0].max == pair[1].min));
+                assert!(ranges.iter().all(|range| !range.is_empty()));
+            }
+        }
+    }
+
+    /// Keys that often agree in part: short texts, long ones that differ late, prefixes.
+    fn any_key() -> impl Strategy<Value = PartitionKey> {
+        let component = prop_oneof![
+            any_component(),
+            "[ab\u{0}]{0,2}".prop_map(Component::String),
+            (98_usize..103, "[ab😀]{0,2}")
+                .prop_map(|(count, end)| Component::String("a".repeat(count) + &end)),
+            (0_i8..3).prop_map(|number| Component::Number(f64::from(number))),
+        ];
+        proptest::collection::vec(component, 0..4).prop_map(PartitionKey::new)
+    }
+
+    /// What a definition can tell apart.
+    fn identity(definition: &KeyDefinition, key: &PartitionKey) -> PartitionKey {
+        let see = |component: &Component| match component {
+            Component::String(text) if definition.version == KeyVersion::V1 => {
+                Component::String(hash_v1::significant(text).into_owned())
+            }
+            other => other.clone(),
+        };
+        PartitionKey::new(key.components().iter().map(see).collect())
+    }
+
+    proptest! {
+        #[test]
+        fn storage_prefixes_are_injective_and_ordered(a in any_key(), b in any_key()) {
+            for definition in definitions() {
+                let levels = definition.paths.len();
+                let cut = |key: &PartitionKey| {
+                    let components = key.components();
+                    PartitionKey::new(components[..components.len().min(levels)].to_vec())
+                };
+                let (a, b) = (cut(&a), cut(&b));
+                let (bytes_a, bytes_b) = (prefix(&definition, &a), prefix(&definition, &b));
+                let same = identity(&definition, &a) == identity(&definition, &b);
+                prop_assert_eq!(bytes_a == bytes_b, same);
+                prop_assert_eq!(bytes_a.starts_with(&bytes_b), same);
+                let (epk_a, epk_b) = (definition.epk(&a), definition.epk(&b));
+                if epk_a != epk_b {
+                    prop_assert_eq!(bytes_a.cmp(&bytes_b), epk_a.cmp(&epk_b));
+                }
+            }
+        }
+
+        #[test]
+        fn ranges_select_stored_keys_as_they_select_points(a in any_key(), b in any_key()) {
+            for definition in definitions() {
+                let levels = definition.paths.len();
+                let components = b.components();
+                let prefix_key =
+                    PartitionKey::new(components[..components.len().min(levels)].to_vec());
+                if a.len() < levels {
+                    continue;
+                }
+                let full = PartitionKey::new(a.components()[..levels].to_vec());
+                let range = definition.prefix_range(&prefix_key);
+                let mut stored = prefix(&definition, &full);
+                stored.push(0xFF);
+                let selected = range.min.significant_bytes() <= stored.as_slice()
+                    && stored.as_slice() < range.max.significant_bytes();
+                prop_assert_eq!(selected, range.contains(&definition.epk(&full)));
+                let own = definition.prefix_range(&full);
+                prop_assert!(own.contains(&definition.epk(&full)));
+                prop_assert!(own.is_subset(&EpkRange::full()));
+            }
+        }
+    }
+}

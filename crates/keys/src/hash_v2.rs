@@ -1,0 +1,75 @@
+//! Version 2 of the key hash: 128 bits over whole values, of which the top two are dropped.
+
+use crate::Component;
+use crate::murmur::murmur3_128;
+use crate::sortable::{STRING, marker};
+
+/// Bytes of one hash, and so of each level of an effective partition key.
+pub(crate) const HASH_BYTES: usize = 16;
+
+/// Ends a string; UTF-8 has no such byte.
+const STRING_END: u8 = 0xFF;
+
+/// Keeps hashes below `40`, so that `FF` is above them all.
+const FIRST_BYTE_MASK: u8 = 0x3F;
+
+/// The effective partition key of what [`write_input`] wrote.
+pub(crate) fn hash(input: &[u8]) -> [u8; HASH_BYTES] {
+    let mut bytes = murmur3_128(input).to_be_bytes();
+    bytes[0] &= FIRST_BYTE_MASK;
+    bytes
+}
+
+/// Appends the bytes that are hashed for a component. They are injective and end themselves.
+pub(crate) fn write_input(component: &Component, out: &mut Vec<u8>) {
+    out.push(marker(component));
+    match component {
+        Component::Undefined | Component::Null | Component::Bool(_) => {}
+        Component::Number(number) => out.extend_from_slice(&number.to_le_bytes()),
+        Component::String(text) => write_text(text, out),
+    }
+}
+
+/// [`write_input`] for a string that is not held by a component.
+pub(crate) fn write_string_input(text: &str, out: &mut Vec<u8>) {
+    out.push(STRING);
+    write_text(text, out);
+}
+
+/// How much [`write_input`] appends.
+pub(crate) fn input_bytes(component: &Component) -> usize {
+    match component {
+        Component::Undefined | Component::Null | Component::Bool(_) => 1,
+        Component::Number(_) => 1 + size_of::<f64>(),
+        Component::String(text) => 2 + text.len(),
+    }
+}
+
+fn write_text(text: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(text.as_bytes());
+    out.push(STRING_END);
+}
+
+/// One hash over all components: containers with one partition key path.
+pub(crate) fn epk_of_hash(components: &[Component]) -> Vec<u8> {
+    if components.is_empty() {
+        return Vec::new();
+    }
+    let mut input = Vec::new();
+    for component in components {
+        write_input(component, &mut input);
+    }
+    hash(&input).to_vec()
+}
+
+/// One hash for each component: hierarchical keys, where a prefix of the key is a range.
+pub(crate) fn epk_of_multi_hash(components: &[Component]) -> Vec<u8> {
+    let mut epk = Vec::with_capacity(components.len() * HASH_BYTES);
+    let mut input = Vec::new();
+    for component in components {
+        input.clear();
+        write_input(component, &mut input);
+        epk.extend_from_slice(&hash(&input));
+    }
+    epk
+}

@@ -1,0 +1,32 @@
+//! What the owner of a log may choose.
+
+use std::time::Duration;
+
+#[derive(Clone, Debug)]
+pub struct LogOptions {
+    /// Size at which a segment is sealed. A single commit larger than this still goes into one
+    /// segment, which grows to hold it.
+    pub segment_bytes: u64,
+    pub durability: Durability,
+}
+
+impl Default for LogOptions {
+    fn default() -> Self {
+        LogOptions {
+            segment_bytes: 64 << 20,
+            durability: Durability::Sync,
+        }
+    }
+}
+
+/// When a committed record survives the loss of power. It survives the end of the process in every
+/// mode, because a commit always hands its bytes to the operating system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// Every commit syncs before it returns.
+    Sync,
+    /// The owner calls [`Log::sync`](crate::Log::sync) on a timer of this period.
+    Interval(Duration),
+    /// Only when a segment is sealed and when the log is closed.
+    None,
+}

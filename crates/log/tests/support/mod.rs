@@ -1,0 +1,408 @@
+//! A disk in memory that behaves as badly as a real one may.
+//!
+//! Every write is kept as its own version until a sync. A crash chooses for each 512-byte sector
+//! independently which of its versions the platter got, now and then only a part of one, and for
+//! each unsynced change of a name whether it happened.
+
+#![allow(
+    dead_code,
+    clippy::allow_attributes,
+    reason = "each test file uses its own part"
+)]
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use orrery_log::{Disk, DiskFile};
+
+const SECTOR_BYTES: usize = 512;
+
+/// A small generator with a seed, so that a failure can be replayed.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        usize::try_from(self.next() % limit as u64).unwrap()
+    }
+
+    pub(crate) fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+}
+
+#[derive(Clone, Default)]
+pub(crate) struct FaultDisk(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    inodes: Vec<Inode>,
+    names: BTreeMap<PathBuf, usize>,
+    durable_names: BTreeMap<PathBuf, usize>,
+    name_changes: Vec<NameChange>,
+    /// Changes left before everything fails.
+    budget: Option<usize>,
+    capacity: Option<usize>,
+    failing_syncs: bool,
+    syncs: usize,
+}
+
+#[derive(Clone, Default)]
+struct Inode {
+    current: Vec<u8>,
+    durable: Vec<u8>,
+    writes: Vec<Change>,
+}
+
+#[derive(Clone)]
+enum Change {
+    Write { offset: usize, bytes: Vec<u8> },
+    Truncate(usize),
+}
+
+enum NameChange {
+    Link(PathBuf, usize),
+    Rename(PathBuf, PathBuf),
+    Remove(PathBuf),
+}
+
+impl FaultDisk {
+    /// After so many more changes the machine stops.
+    pub(crate) fn stop_after(&self, changes: usize) {
+        self.lock().budget = Some(changes);
+    }
+
+    pub(crate) fn set_capacity(&self, bytes: Option<usize>) {
+        self.lock().capacity = bytes;
+    }
+
+    pub(crate) fn used(&self) -> usize {
+        self.lock().used()
+    }
+
+    /// Syncs fail, and the system forgets that the pages were dirty.
+    pub(crate) fn fail_syncs(&self, failing: bool) {
+        self.lock().failing_syncs = failing;
+    }
+
+    pub(crate) fn syncs(&self) -> usize {
+        self.lock().syncs
+    }
+
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        self.lock().names.keys().cloned().collect()
+    }
+
+    pub(crate) fn content(&self, path: &Path) -> Vec<u8> {
+        let state = self.lock();
+        state.inodes[state.names[path]].current.clone()
+    }
+
+    /// Damage: what is on the disk changes without a write.
+    pub(crate) fn damage(&self, path: &Path, edit: impl FnOnce(&mut Vec<u8>)) {
+        let mut state = self.lock();
+        let index = state.names[path];
+        let inode = &mut state.inodes[index];
+        assert!(inode.writes.is_empty(), "damage comes after a sync");
+        edit(&mut inode.current);
+        inode.durable = inode.current.clone();
+    }
+
+    pub(crate) fn delete(&self, path: &Path) {
+        let mut state = self.lock();
+        state.names.remove(path);
+        state.durable_names.remove(path);
+    }
+
+    /// What the next start of the machine finds.
+    pub(crate) fn crash(&self, random: &mut Random) -> FaultDisk {
+        let mut state = self.lock();
+        let mut names = state.durable_names.clone();
+        for change in std::mem::take(&mut state.name_changes) {
+            if random.chance(50) {
+                change.apply(&mut names);
+            }
+        }
+        let mut inodes = Vec::new();
+        for inode in &state.inodes {
+            let survived = inode.survivors(random);
+            inodes.push(Inode {
+                current: survived.clone(),
+                durable: survived,
+                writes: Vec::new(),
+            });
+        }
+        let durable_names = names.clone();
+        let state = State {
+            inodes,
+            names,
+            durable_names,
+            ..State::default()
+        };
+        FaultDisk(Arc::new(Mutex::new(state)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap()
+    }
+
+    fn handle(&self, inode: usize) -> Box<dyn DiskFile> {
+        Box::new(FaultFile {
+            disk: self.clone(),
+            inode,
+        })
+    }
+}
+
+impl State {
+    fn used(&self) -> usize {
+        self.names
+            .values()
+            .map(|&inode| self.inodes[inode].current.len())
+            .sum()
+    }
+
+    /// Whether the machine still runs. The change under way when it stops may reach the disk.
+    fn spend(&mut self) -> io::Result<()> {
+        match &mut self.budget {
+            Some(0) => Err(io::Error::other("the machine has stopped")),
+            Some(left) => {
+                *left -= 1;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn change_name(&mut self, change: NameChange) -> io::Result<()> {
+        self.spend()?;
+        change.apply(&mut self.names);
+        self.name_changes.push(change);
+        Ok(())
+    }
+}
+
+impl NameChange {
+    fn apply(&self, names: &mut BTreeMap<PathBuf, usize>) {
+        match self {
+            NameChange::Link(path, inode) => {
+                names.insert(path.clone(), *inode);
+            }
+            NameChange::Rename(from, to) => {
+                if let Some(inode) = names.remove(from) {
+                    names.insert(to.clone(), inode);
+                }
+            }
+            NameChange::Remove(path) => {
+                names.remove(path);
+            }
+        }
+    }
+}
+
+impl Inode {
+    fn survivors(&self, random: &mut Random) -> Vec<u8> {
+        let mut result = self.durable.clone();
+        let size_max = self
+            .writes
+            .iter()
+            .fold(result.len(), |size, change| match change {
+                Change::Write { offset, bytes } => size.max(offset + bytes.len()),
+                Change::Truncate(_) => size,
+            });
+        if size_max == self.durable.len() && self.writes.is_empty() {
+            return result;
+        }
+        let all_or_nothing = random.below(10);
+        for sector in 0..size_max.div_ceil(SECTOR_BYTES) {
+            let start = sector * SECTOR_BYTES;
+            let end = start + SECTOR_BYTES;
+            let touching: Vec<(usize, &[u8])> = self
+                .writes
+                .iter()
+                .filter_map(|change| match change {
+                    Change::Write { offset, bytes }
+                        if *offset < end && offset + bytes.len() > start =>
+                    {
+                        let from = start.max(*offset);
+                        let to = end.min(offset + bytes.len());
+                        Some((from, &bytes[from - offset..to - offset]))
+                    }
+                    _ => None,
+                })
+                .collect();
+            let kept = match all_or_nothing {
+                0 => touching.len(),
+                1 => 0,
+                _ => random.below(touching.len() + 1),
+            };
+            for (index, (offset, bytes)) in touching[..kept].iter().enumerate() {
+                let torn = index + 1 == kept && all_or_nothing > 1 && random.chance(10);
+                let count = if torn {
+                    random.below(bytes.len() + 1)
+                } else {
+                    bytes.len()
+                };
+                grow(&mut result, offset + count);
+                result[*offset..offset + count].copy_from_slice(&bytes[..count]);
+            }
+        }
+        for change in &self.writes {
+            if let Change::Truncate(size) = change
+                && random.chance(50)
+            {
+                result.truncate(result.len().min(*size));
+            }
+        }
+        result
+    }
+}
+
+impl Disk for FaultDisk {
+    fn create_dir(&self, _dir: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn list(&self, dir: &Path) -> io::Result<Vec<PathBuf>> {
+        Ok(self
+            .paths()
+            .into_iter()
+            .filter(|path| path.parent() == Some(dir))
+            .collect())
+    }
+
+    fn open_read(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
+        let inode = self.lock().names.get(path).copied();
+        Ok(self.handle(inode.ok_or(io::ErrorKind::NotFound)?))
+    }
+
+    fn open_write(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
+        self.open_read(path)
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
+        let mut state = self.lock();
+        if state.names.contains_key(path) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let inode = state.inodes.len();
+        state.inodes.push(Inode::default());
+        state.change_name(NameChange::Link(path.to_owned(), inode))?;
+        drop(state);
+        Ok(self.handle(inode))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut state = self.lock();
+        assert!(state.names.contains_key(from) && !state.names.contains_key(to));
+        state.change_name(NameChange::Rename(from.to_owned(), to.to_owned()))
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.lock().change_name(NameChange::Remove(path.to_owned()))
+    }
+
+    fn sync_dir(&self, _dir: &Path) -> io::Result<()> {
+        let mut state = self.lock();
+        state.spend()?;
+        state.durable_names = state.names.clone();
+        state.name_changes.clear();
+        Ok(())
+    }
+}
+
+struct FaultFile {
+    disk: FaultDisk,
+    inode: usize,
+}
+
+impl DiskFile for FaultFile {
+    fn size(&mut self) -> io::Result<u64> {
+        Ok(self.disk.lock().inodes[self.inode].current.len() as u64)
+    }
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let state = self.disk.lock();
+        let current = &state.inodes[self.inode].current;
+        let start = current.len().min(usize::try_from(offset).unwrap());
+        let count = buffer.len().min(current.len() - start);
+        buffer[..count].copy_from_slice(&current[start..start + count]);
+        Ok(count)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let mut state = self.disk.lock();
+        let offset = usize::try_from(offset).unwrap();
+        let spent = state.spend();
+        let (used, capacity) = (state.used(), state.capacity.unwrap_or(usize::MAX));
+        let inode = &mut state.inodes[self.inode];
+        let end = offset + bytes.len();
+        let growth = end.saturating_sub(inode.current.len());
+        // A full disk takes what fits before it refuses.
+        let refused = growth.min((used + growth).saturating_sub(capacity));
+        let bytes = &bytes[..bytes.len() - refused];
+        if spent.is_ok() {
+            grow(&mut inode.current, offset + bytes.len());
+            inode.current[offset..offset + bytes.len()].copy_from_slice(bytes);
+        }
+        inode.writes.push(Change::Write {
+            offset,
+            bytes: bytes.to_vec(),
+        });
+        spent?;
+        if refused > 0 {
+            Err(io::ErrorKind::StorageFull.into())
+        } else {
+            Ok(())
+        }
+    }
+
+    fn truncate(&mut self, size: u64) -> io::Result<()> {
+        let mut state = self.disk.lock();
+        state.spend()?;
+        let inode = &mut state.inodes[self.inode];
+        let size = usize::try_from(size).unwrap();
+        inode.current.truncate(size);
+        inode.writes.push(Change::Truncate(size));
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        let mut state = self.disk.lock();
+        state.spend()?;
+        state.syncs += 1;
+        let failing = state.failing_syncs;
+        let inode = &mut state.inodes[self.inode];
+        let writes = std::mem::take(&mut inode.writes);
+        if failing {
+            return Err(io::Error::other("the device failed to flush"));
+        }
+        // Only what is dirty goes down: bytes of a failed sync stay behind unless written again.
+        for change in writes {
+            match change {
+                Change::Write { offset, bytes } => {
+                    grow(&mut inode.durable, offset + bytes.len());
+                    inode.durable[offset..offset + bytes.len()].copy_from_slice(&bytes);
+                }
+                Change::Truncate(size) => inode.durable.truncate(size),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `Vec::resize` goes byte by byte in a debug build, and this runs many times.
+fn grow(bytes: &mut Vec<u8>, size: usize) {
+    if size > bytes.len() {
+        bytes.extend_from_slice(&vec![0; size - bytes.len()]);
+    }
+}

@@ -1,0 +1,29 @@
+//! Whether coordinates lie on the globe or on a plane.
+
+use orrery_json::Value;
+
+use super::fields::{Fields, object, word_of};
+use crate::Failure;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Geospatial {
+    #[default]
+    Geography,
+    Geometry,
+}
+
+const TYPES: [(&str, Geospatial); 2] = [
+    ("Geography", Geospatial::Geography),
+    ("Geometry", Geospatial::Geometry),
+];
+
+pub(super) fn parse(body: &Fields<'_>) -> Result<Geospatial, Failure> {
+    let Some(config) = body.object("geospatialConfig")? else {
+        return Ok(Geospatial::default());
+    };
+    Ok(config.choice("type", &TYPES)?.unwrap_or_default())
+}
+
+pub(super) fn to_value(geospatial: Geospatial) -> Value {
+    object([("type", word_of(&geospatial, &TYPES))])
+}

@@ -1,0 +1,39 @@
+//! The settings of a container: what a client may write, checked once and with defaults filled in.
+//!
+//! One policy per file. Each reads itself from the JSON of a create or replace body and prints
+//! itself back; what it prints is both the answer to the client and the form kept on disk.
+
+mod change_feed;
+mod composite;
+mod computed;
+mod conflict;
+mod container;
+pub(crate) mod fields;
+mod full_text;
+mod geospatial;
+mod index_path;
+mod indexing;
+mod partition_key;
+mod spatial;
+#[cfg(test)]
+mod tests;
+mod ttl;
+mod unique_keys;
+mod vector;
+mod written_path;
+
+pub use composite::{CompositePath, SortOrder};
+pub use computed::ComputedProperty;
+pub use conflict::ConflictPolicy;
+pub use container::ContainerDefinition;
+pub use full_text::{FullTextPath, FullTextPolicy};
+pub use geospatial::Geospatial;
+pub use index_path::{IndexPath, IndexScope, IndexStep};
+pub use indexing::{IndexingMode, IndexingPolicy};
+pub use partition_key::PartitionKeySetting;
+pub use spatial::{BoundingBox, SpatialIndex, SpatialType};
+pub use unique_keys::UniqueKey;
+pub use vector::{
+    DistanceFunction, Quantizer, VectorDataType, VectorEmbedding, VectorIndex, VectorIndexKind,
+};
+pub use written_path::WrittenPath;

@@ -1,0 +1,90 @@
+//! The ways a request can end other than well: one variant for each thing a client can act on.
+//!
+//! `wire::status` alone turns these into status, sub-status and text.
+
+/// What a client is told when its request is not carried out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// The request is wrong in itself; the message says what to correct.
+    #[error("{0}")]
+    BadRequest(String),
+    #[error("required property '{0}' is missing")]
+    MissingProperty(&'static str),
+    #[error("no partition key was given")]
+    PartitionKeyMissing,
+    #[error("the partition key does not fit the container or the document")]
+    PartitionKeyMismatch,
+    /// The client's cached container is not the one of that name any more.
+    #[error("the container was recreated")]
+    ContainerRidMismatch,
+    #[error("the continuation token is not valid")]
+    InvalidContinuation,
+    /// No credential, or one that does not verify.
+    #[error("{0}")]
+    Unauthorized(String),
+    /// A valid credential that does not reach this far, or not at this time.
+    #[error("{0}")]
+    Forbidden(String),
+    #[error("not found")]
+    NotFound(NotFoundKind),
+    /// This replica has not reached the position the session token names.
+    #[error("the read session is not available for session token '{0}'")]
+    SessionNotAvailable(String),
+    #[error("the verb is not supported on this address")]
+    MethodNotAllowed,
+    #[error("the request ran out of time")]
+    Timeout,
+    #[error("already exists")]
+    Conflict(ConflictKind),
+    #[error("gone")]
+    Gone(GoneKind),
+    #[error("a precondition is not met")]
+    PreconditionFailed,
+    #[error("the patch condition does not hold")]
+    PatchConditionFalse,
+    #[error("{0}")]
+    TooLarge(String),
+    /// Another operation of the same batch failed.
+    #[error("another operation of the batch failed")]
+    FailedDependency,
+    #[error("the request rate is too large")]
+    TooManyRequests { retry_after_ms: u64 },
+    /// Part of the protocol that Orrery does not have yet; the text names it.
+    #[error("{0}")]
+    NotImplemented(String),
+    /// This node cannot take writes; reads go on.
+    #[error("{0}")]
+    Unavailable(String),
+    /// A defect of Orrery or of the machine below it.
+    #[error("{0}")]
+    Internal(String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotFoundKind {
+    /// The addressed resource itself.
+    Resource,
+    /// The database or container it should be in.
+    Owner,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConflictKind {
+    Id,
+    UniqueKey,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GoneKind {
+    /// The named physical partition does not exist (any more).
+    PartitionKeyRange,
+}
+
+impl Failure {
+    pub fn bad_request(message: impl Into<String>) -> Failure {
+        Failure::BadRequest(message.into())
+    }
+
+    pub const NOT_FOUND: Failure = Failure::NotFound(NotFoundKind::Resource);
+    pub const OWNER_NOT_FOUND: Failure = Failure::NotFound(NotFoundKind::Owner);
+}

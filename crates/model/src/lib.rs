@@ -1,0 +1,38 @@
+//! Databases, containers, policies, offers, users; typed operations, outcomes, failures; limits; charges.
+//!
+//! The words every layer above shares. Nothing here does I/O, holds a clock, or knows HTTP.
+
+mod account;
+mod address;
+mod charge;
+mod consistency;
+mod definition;
+mod document;
+mod failure;
+pub mod limits;
+mod offer;
+mod operation;
+mod outcome;
+mod patch;
+mod resource;
+mod throughput;
+
+pub use account::{AccountKeys, KeyRole, Secret};
+pub use address::{ContainerAddress, DatabaseAddress, ItemAddress, PermissionAddress, UserAddress};
+pub use charge::{Charge, ReadWork, WriteWork};
+pub use consistency::ConsistencyLevel;
+pub use definition::{
+    BoundingBox, CompositePath, ComputedProperty, ConflictPolicy, ContainerDefinition,
+    DistanceFunction, FullTextPath, FullTextPolicy, Geospatial, IndexPath, IndexScope, IndexStep,
+    IndexingMode, IndexingPolicy, PartitionKeySetting, Quantizer, SortOrder, SpatialIndex,
+    SpatialType, UniqueKey, VectorDataType, VectorEmbedding, VectorIndex, VectorIndexKind,
+    WrittenPath,
+};
+pub use document::{Document, check_item_id, check_resource_id};
+pub use failure::{ConflictKind, Failure, GoneKind, NotFoundKind};
+pub use offer::{Migrate, Offer};
+pub use operation::{IndexingDirective, Operation, OperationKind, Precondition};
+pub use outcome::{Answer, Lsn, OperationOutcome, OperationStatus, RangeId, Stamp};
+pub use patch::{Patch, PatchAction, PatchOperation, Pointer};
+pub use resource::{Database, Etag, Permission, PermissionMode, User};
+pub use throughput::{OwnerUsage, Throughput};

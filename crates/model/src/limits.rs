@@ -1,0 +1,41 @@
+//! Every published limit, with its unit in the name.
+
+pub const ITEM_BYTES_MAX: usize = 2 * 1024 * 1024;
+pub const REQUEST_BYTES_MAX: usize = 2 * 1024 * 1024;
+pub const RESPONSE_PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
+pub const ITEM_ID_BYTES_MAX: usize = 1023;
+pub const RESOURCE_ID_CHARS_MAX: usize = 255;
+pub const NESTING_LEVELS_MAX: usize = 128;
+pub const BATCH_OPERATIONS_MAX: usize = 100;
+pub const PATCH_OPERATIONS_MAX: usize = 10;
+pub const PARTITION_KEY_PATHS_MAX: usize = 3;
+pub const UNIQUE_KEYS_MAX: usize = 10;
+pub const UNIQUE_KEY_PATHS_MAX: usize = 16;
+pub const INDEX_PATHS_MAX: usize = 1_500;
+pub const COMPOSITE_PROPERTIES_MAX: usize = 8;
+pub const COMPOSITE_PATHS_MAX: usize = 100;
+pub const COMPUTED_PROPERTIES_MAX: usize = 20;
+pub const SHARED_DATABASE_CONTAINERS_MAX: usize = 25;
+pub const QUERY_TEXT_CHARS_MAX: usize = 256 * 1024;
+pub const TTL_SECONDS_MAX: i64 = i32::MAX as i64;
+pub const PAGE_ITEMS_DEFAULT: usize = 100;
+pub const EXECUTION_SECONDS_MAX: u64 = 5;
+pub const CLOCK_SKEW_SECONDS_MAX: u64 = 15 * 60;
+pub const RESOURCE_TOKEN_SECONDS_DEFAULT: u64 = 3_600;
+pub const RESOURCE_TOKEN_SECONDS_MIN: u64 = 10;
+pub const RESOURCE_TOKEN_SECONDS_MAX: u64 = 24 * 3_600;
+
+/// Throughput bounds, in request units a second.
+pub const MANUAL_RUS_MIN: u32 = 400;
+pub const MANUAL_RUS_STEP: u32 = 100;
+pub const AUTOSCALE_RUS_MIN: u32 = 1_000;
+pub const AUTOSCALE_RUS_STEP: u32 = 1_000;
+pub const THROUGHPUT_RUS_MAX: u32 = 1_000_000;
+/// Up to here one physical partition serves a new container.
+pub const PARTITION_RUS_MAX: u32 = 10_000;
+/// Above it, a new container gets one physical partition for each of these.
+pub const PARTITION_RUS_PLANNED: u32 = 6_000;
+
+const _: () = assert!(ITEM_BYTES_MAX <= REQUEST_BYTES_MAX);
+const _: () = assert!(REQUEST_BYTES_MAX <= RESPONSE_PAGE_BYTES_MAX);
+const _: () = assert!(RESOURCE_TOKEN_SECONDS_DEFAULT <= RESOURCE_TOKEN_SECONDS_MAX);

@@ -1,0 +1,409 @@
+//! The offer: the resource that holds the throughput of one database or container.
+
+use orrery_json::Value;
+use orrery_keys::OfferRid;
+
+use crate::definition::fields::{Fields, object, refused};
+use crate::throughput::{autoscale_from, out_of_autoscale_range, out_of_manual_range, round_up};
+use crate::{Etag, Failure, OwnerUsage, Throughput, limits};
+
+/// A change of mode that the client asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Migrate {
+    ToAutoscale,
+    ToManual,
+}
+
+/// The resource that holds the throughput of one database or container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    pub rid: OfferRid,
+    /// `_self` of the owner, byte for byte: clients find the offer by it.
+    pub resource: String,
+    /// Resource id of the owner.
+    pub owner: String,
+    pub throughput: Throughput,
+    pub max_ever: u32,
+    pub etag: Etag,
+    pub modified_seconds: u64,
+}
+
+impl Offer {
+    /// What the offer becomes by the body of a PUT.
+    ///
+    /// With `migrate`, the other mode is entered with the throughput that fits the present one and
+    /// the numbers of the body do not count. Without, the mode stays.
+    pub fn replacement(
+        &self,
+        body: &Value,
+        migrate: Option<Migrate>,
+        usage: OwnerUsage,
+    ) -> Result<Throughput, Failure> {
+        let body = Fields::of_body(body)?;
+        self.check_identity(&body)?;
+        match (migrate, self.throughput) {
+            (Some(Migrate::ToAutoscale), Throughput::Manual(units)) => {
+                Ok(self.migrated_to_autoscale(units, usage))
+            }
+            (Some(Migrate::ToManual), Throughput::Autoscale { max, .. }) => {
+                Ok(Throughput::Manual(max))
+            }
+            (Some(Migrate::ToAutoscale), same @ Throughput::Autoscale { .. })
+            | (Some(Migrate::ToManual), same @ Throughput::Manual(_)) => Ok(same),
+            (None, current) => {
+                let content = body
+                    .object("content")?
+                    .ok_or_else(|| body.missing("content"))?;
+                let new = same_mode(&content, current)?;
+                self.check_minimum(new, usage)?;
+                Ok(new)
+            }
+        }
+    }
+
+    /// The least this offer may be lowered to; answered in a header.
+    pub fn minimum(&self, usage: OwnerUsage) -> u32 {
+        self.throughput.minimum(self.max_ever, usage)
+    }
+
+    /// The resource body, system properties included. It is also the form kept on disk.
+    pub fn to_value(&self) -> Value {
+        let rid = self.rid.to_string();
+        object([
+            ("resource", Value::from(self.resource.as_str())),
+            ("offerType", Value::from("Invalid")),
+            ("offerResourceId", Value::from(self.owner.as_str())),
+            ("offerVersion", Value::from("V2")),
+            ("content", self.content()),
+            ("id", Value::from(rid.as_str())),
+            ("_rid", Value::from(rid.as_str())),
+            ("_self", Value::from(format!("offers/{rid}/"))),
+            ("_etag", Value::from(self.etag.as_str())),
+            (
+                "_ts",
+                Value::from(i64::try_from(self.modified_seconds).unwrap_or(i64::MAX)),
+            ),
+        ])
+    }
+
+    /// Reads what [`Offer::to_value`] wrote; the entity tag is kept by the caller.
+    pub fn from_value(value: &Value, etag: Etag) -> Result<Offer, Failure> {
+        let fields = Fields::of_body(value)?;
+        let content = fields
+            .object("content")?
+            .ok_or_else(|| fields.missing("content"))?;
+        let throughput = match content.object("offerAutopilotSettings")? {
+            Some(settings) => autoscale_from(&settings)?,
+            None => Throughput::manual(content.required_integer("offerThroughput")?)?,
+        };
+        let floor = content
+            .object("offerMinimumThroughputParameters")?
+            .ok_or_else(|| content.missing("offerMinimumThroughputParameters"))?;
+        let max_ever = floor.required_integer("maxThroughputEverProvisioned")?;
+        let rid = fields.required_text("_rid")?;
+        Ok(Offer {
+            rid: OfferRid::parse(rid).map_err(|error| refused(format!("'_rid': {error}.")))?,
+            resource: fields.required_text("resource")?.to_owned(),
+            owner: fields.required_text("offerResourceId")?.to_owned(),
+            throughput,
+            max_ever: u32::try_from(max_ever)
+                .map_err(|_| floor.missing("maxThroughputEverProvisioned"))?,
+            etag,
+            modified_seconds: u64::try_from(fields.required_integer("_ts")?)
+                .map_err(|_| fields.missing("_ts"))?,
+        })
+    }
+
+    fn content(&self) -> Value {
+        let settings = match self.throughput {
+            Throughput::Manual(_) => Value::Undefined,
+            Throughput::Autoscale {
+                max,
+                increment_percent,
+            } => {
+                let policy = increment_percent.map_or(Value::Undefined, |percent| {
+                    let throughput = object([("incrementPercent", integer(percent))]);
+                    object([("throughputPolicy", throughput)])
+                });
+                object([
+                    ("maxThroughput", integer(max)),
+                    ("tier", integer(0)),
+                    ("maximumTierThroughput", integer(max)),
+                    ("autoUpgradePolicy", policy),
+                ])
+            }
+        };
+        let floor = object([
+            ("maxThroughputEverProvisioned", integer(self.max_ever)),
+            ("maxConsumedStorageEverInKB", integer(0)),
+        ]);
+        object([
+            ("offerThroughput", integer(self.throughput.current())),
+            ("offerIsRUPerMinuteThroughputEnabled", Value::from(false)),
+            ("offerMinimumThroughputParameters", floor),
+            ("offerAutopilotSettings", settings),
+        ])
+    }
+
+    /// A body must be of this offer; the address has already found it.
+    fn check_identity(&self, body: &Fields<'_>) -> Result<(), Failure> {
+        let resource = body.required_text("resource")?;
+        if resource.trim_matches('/') != self.resource.trim_matches('/') {
+            return Err(refused(format!(
+                "The 'resource' of the offer cannot be changed from '{}' to '{resource}'.",
+                self.resource
+            )));
+        }
+        let rid = self.rid.to_string();
+        for (property, expected) in [
+            ("id", rid.as_str()),
+            ("_rid", rid.as_str()),
+            ("offerResourceId", self.owner.as_str()),
+        ] {
+            if let Some(text) = body.text(property)?
+                && text != expected
+            {
+                return Err(refused(format!(
+                    "The '{property}' of the offer cannot be changed from '{expected}' to '{text}'."
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_minimum(&self, new: Throughput, usage: OwnerUsage) -> Result<(), Failure> {
+        let minimum = new.minimum(self.max_ever, usage);
+        if new.max() >= minimum {
+            return Ok(());
+        }
+        Err(match new {
+            Throughput::Manual(units) => out_of_manual_range(i64::from(units), minimum),
+            Throughput::Autoscale { max, .. } => out_of_autoscale_range(i64::from(max), minimum),
+        })
+    }
+
+    fn migrated_to_autoscale(&self, units: u32, usage: OwnerUsage) -> Throughput {
+        let wanted = Throughput::Autoscale {
+            max: units,
+            increment_percent: None,
+        };
+        let max = wanted.minimum(self.max_ever, usage).max(units);
+        let max = round_up(max, limits::AUTOSCALE_RUS_STEP);
+        Throughput::Autoscale {
+            max,
+            increment_percent: None,
+        }
+    }
+}
+
+fn same_mode(content: &Fields<'_>, current: Throughput) -> Result<Throughput, Failure> {
+    let settings = content.object("offerAutopilotSettings")?;
+    match (current, settings) {
+        (Throughput::Manual(_), None) => {
+            Throughput::manual(content.required_integer("offerThroughput")?)
+        }
+        (Throughput::Autoscale { .. }, Some(settings)) => autoscale_from(&settings),
+        (Throughput::Manual(_), Some(_)) => Err(refused(
+            "The offer has manual throughput. Send x-ms-cosmos-migrate-offer-to-autopilot to \
+             change it to autoscale.",
+        )),
+        (Throughput::Autoscale { .. }, None) => Err(refused(
+            "The offer has autoscale throughput. Send \
+             x-ms-cosmos-migrate-offer-to-manual-throughput to change it to manual.",
+        )),
+    }
+}
+
+fn integer(number: u32) -> Value {
+    Value::from(i64::from(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use orrery_json::parse;
+
+    use super::*;
+
+    fn offer(throughput: Throughput, max_ever: u32) -> Offer {
+        Offer {
+            rid: OfferRid::parse("E+p7").unwrap(),
+            resource: "dbs/kRNGAA==/colls/kRNGAOrVWJo=/".to_owned(),
+            owner: "kRNGAOrVWJo=".to_owned(),
+            throughput,
+            max_ever,
+            etag: Etag::of_write(0, 7, 0, 1_700_000_000),
+            modified_seconds: 1_700_000_000,
+        }
+    }
+
+    fn autoscale(max: u32, increment_percent: Option<u32>) -> Throughput {
+        Throughput::Autoscale {
+            max,
+            increment_percent,
+        }
+    }
+
+    /// A PUT of the offer itself with other content.
+    fn put(offer: &Offer, content: &str, migrate: Option<Migrate>) -> Result<Throughput, Failure> {
+        let Value::Object(mut body) = offer.to_value() else {
+            panic!("an offer is an object")
+        };
+        body.insert("content".to_owned(), parse(content.as_bytes()).unwrap());
+        offer.replacement(&Value::Object(body), migrate, OwnerUsage::default())
+    }
+
+    fn message(result: Result<Throughput, Failure>) -> String {
+        match result {
+            Err(Failure::BadRequest(message)) => message,
+            other => panic!("{other:?} is not a refusal"),
+        }
+    }
+
+    #[test]
+    fn manual_offers_have_no_autopilot_settings() {
+        let text = offer(Throughput::Manual(400), 400).to_value().to_string();
+        assert_eq!(
+            text,
+            r#"{"resource":"dbs/kRNGAA==/colls/kRNGAOrVWJo=/","offerType":"Invalid","#.to_owned()
+                + r#""offerResourceId":"kRNGAOrVWJo=","offerVersion":"V2","content":{"offerThroughput":400,"#
+                + r#""offerIsRUPerMinuteThroughputEnabled":false,"offerMinimumThroughputParameters":"#
+                + r#"{"maxThroughputEverProvisioned":400,"maxConsumedStorageEverInKB":0}},"id":"E+p7","#
+                + r#""_rid":"E+p7","_self":"offers/E+p7/","#
+                + r#""_etag":"\"00000000-0007-0000-0000-6553f1000000\"","_ts":1700000000}"#
+        );
+    }
+
+    #[test]
+    fn autoscale_offers_show_the_policy_that_was_sent() {
+        let content = |percent| {
+            offer(autoscale(5000, percent), 5000)
+                .to_value()
+                .get("content")
+                .to_string()
+        };
+        let with = content(Some(0));
+        assert!(with.contains(r#""offerThroughput":500"#), "{with}");
+        assert!(with.contains(r#""maxThroughput":5000"#), "{with}");
+        let policy = r#""autoUpgradePolicy":{"throughputPolicy":{"incrementPercent":0}}"#;
+        assert!(with.contains(policy), "{with}");
+        assert!(!content(None).contains("autoUpgradePolicy"));
+    }
+
+    #[test]
+    fn offers_come_back_from_disk() {
+        for throughput in [
+            Throughput::Manual(1200),
+            autoscale(4000, None),
+            autoscale(4000, Some(10)),
+        ] {
+            let offer = offer(throughput, 50_000);
+            let read = Offer::from_value(&offer.to_value(), offer.etag.clone());
+            assert_eq!(read, Ok(offer));
+        }
+    }
+
+    #[test]
+    fn replacements_keep_the_mode() {
+        let manual = offer(Throughput::Manual(400), 400);
+        let scaled = offer(autoscale(4000, None), 4000);
+        assert_eq!(
+            put(&manual, r#"{"offerThroughput":1100}"#, None),
+            Ok(Throughput::Manual(1100))
+        );
+        // A client that only knows manual throughput sends the settings back as they were.
+        let echoed = r#"{"offerThroughput":700,"offerAutopilotSettings":{"maxThroughput":4000}}"#;
+        assert_eq!(put(&scaled, echoed, None), Ok(autoscale(4000, None)));
+        let settings = r#"{"offerAutopilotSettings":{"maxThroughput":6000}}"#;
+        assert_eq!(put(&scaled, settings, None), Ok(autoscale(6000, None)));
+        assert!(message(put(&manual, settings, None)).contains("migrate-offer-to-autopilot"));
+        let units = r#"{"offerThroughput":400}"#;
+        assert!(message(put(&scaled, units, None)).contains("to-manual-throughput"));
+    }
+
+    #[test]
+    fn migrations_ignore_the_body() {
+        let body = r#"{"offerThroughput":-5}"#;
+        for (throughput, max_ever, migrate, expected) in [
+            (
+                Throughput::Manual(400),
+                400,
+                Migrate::ToAutoscale,
+                autoscale(1000, None),
+            ),
+            (
+                Throughput::Manual(2100),
+                2100,
+                Migrate::ToAutoscale,
+                autoscale(3000, None),
+            ),
+            (
+                Throughput::Manual(400),
+                50_000,
+                Migrate::ToAutoscale,
+                autoscale(5000, None),
+            ),
+            (
+                autoscale(4000, None),
+                4000,
+                Migrate::ToManual,
+                Throughput::Manual(4000),
+            ),
+            (
+                autoscale(4000, None),
+                4000,
+                Migrate::ToAutoscale,
+                autoscale(4000, None),
+            ),
+            (
+                Throughput::Manual(400),
+                400,
+                Migrate::ToManual,
+                Throughput::Manual(400),
+            ),
+        ] {
+            let result = put(&offer(throughput, max_ever), body, Some(migrate));
+            assert_eq!(result, Ok(expected), "{throughput:?} {migrate:?}");
+        }
+    }
+
+    #[test]
+    fn below_the_minimum_is_refused() {
+        let manual = offer(Throughput::Manual(60_000), 100_000);
+        let refusal = message(put(&manual, r#"{"offerThroughput":900}"#, None));
+        assert!(
+            refusal
+                .contains("The offer should have valid throughput values between 1000 and 1000000"),
+            "{refusal}"
+        );
+        let scaled = offer(autoscale(60_000, None), 100_000);
+        let settings = r#"{"offerAutopilotSettings":{"maxThroughput":9000}}"#;
+        let refusal = message(put(&scaled, settings, None));
+        assert!(
+            refusal.contains(
+                "Requested throughput 9000 is less than required minimum throughput 10000"
+            ),
+            "{refusal}"
+        );
+    }
+
+    #[test]
+    fn the_body_must_be_of_this_offer() {
+        let offer = offer(Throughput::Manual(400), 400);
+        for (property, value) in [
+            ("resource", Value::Null),
+            ("resource", Value::from("dbs/x/")),
+            ("_rid", Value::from("AAAA")),
+            ("id", Value::from("AAAA")),
+            ("offerResourceId", Value::from("x")),
+            ("content", Value::Null),
+            ("content", Value::from(5)),
+        ] {
+            let Value::Object(mut body) = offer.to_value() else {
+                panic!("an offer is an object")
+            };
+            body.insert(property.to_owned(), value.clone());
+            let result = offer.replacement(&Value::Object(body), None, OwnerUsage::default());
+            assert!(message(result).contains(property), "{property}: {value}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Databases, users and permissions; entity tags.
+
+use std::fmt;
+
+use orrery_keys::{DatabaseRid, OfferRid, PartitionKey, PermissionRid, UserRid};
+
+/// Version of a resource, double quotes included: `"0000002a-0000-0000-0001-65f0c0de0000"`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Etag(String);
+
+impl Etag {
+    /// A tag no other write gets: the position of the write in the log of its partition.
+    pub fn of_write(range: u32, lsn: u64, ordinal: u16, seconds: u64) -> Etag {
+        let (high, low) = ((lsn >> 16) & 0xFFFF_FFFF, lsn & 0xFFFF);
+        let range = range & 0xFFFF;
+        let seconds = seconds & 0xFFFF_FFFF;
+        Etag(format!(
+            "\"{high:08x}-{low:04x}-{range:04x}-{ordinal:04x}-{seconds:08x}0000\""
+        ))
+    }
+
+    /// A tag that was made by [`Etag::of_write`] and kept as text.
+    pub fn from_stored(text: impl Into<String>) -> Etag {
+        Etag(text.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Etag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Database {
+    pub rid: DatabaseRid,
+    pub id: String,
+    pub etag: Etag,
+    pub modified_seconds: u64,
+    /// Set when the database shares its throughput among its containers.
+    pub offer: Option<OfferRid>,
+}
+
+#[derive(Debug, Clone)]
+pub struct User {
+    pub rid: UserRid,
+    pub id: String,
+    pub etag: Etag,
+    pub modified_seconds: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PermissionMode {
+    Read,
+    All,
+}
+
+#[derive(Debug, Clone)]
+pub struct Permission {
+    pub rid: PermissionRid,
+    pub id: String,
+    pub etag: Etag,
+    pub modified_seconds: u64,
+    pub mode: PermissionMode,
+    /// The mode as the client spelt it; it is echoed verbatim.
+    pub mode_text: String,
+    /// Link of the resource it opens, by name or by rid, as sent.
+    pub resource: String,
+    pub partition_key: Option<PartitionKey>,
+}

@@ -1,0 +1,58 @@
+//! What a partition counts, kept beside its data in the same batch.
+
+use bytes::Bytes;
+use orrery_model::{Lsn, RangeId};
+
+use crate::Error;
+
+/// The state of a partition that is not documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    pub lsn: Lsn,
+    pub items: u64,
+    /// Bytes of JSON text.
+    pub bytes: u64,
+    /// Number of the next item created here.
+    pub next_rid: u64,
+}
+
+const COUNTERS_BYTES: usize = 32;
+
+impl Counters {
+    pub(crate) fn encode(self) -> Bytes {
+        let fields = [self.lsn.0, self.items, self.bytes, self.next_rid];
+        Bytes::from(fields.map(u64::to_le_bytes).concat())
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Counters, Error> {
+        let (fields, []) = bytes.as_chunks::<8>() else {
+            return Err(damaged(bytes.len()));
+        };
+        let [lsn, items, bytes, next_rid] = fields else {
+            return Err(damaged(bytes.len()));
+        };
+        Ok(Counters {
+            lsn: Lsn(u64::from_le_bytes(*lsn)),
+            items: u64::from_le_bytes(*items),
+            bytes: u64::from_le_bytes(*bytes),
+            next_rid: u64::from_le_bytes(*next_rid),
+        })
+    }
+}
+
+fn damaged(length: usize) -> Error {
+    Error::Damaged(format!(
+        "partition counters have {length} bytes instead of {COUNTERS_BYTES}"
+    ))
+}
+
+/// Key of the counters of a partition in the meta space.
+pub(crate) fn counters_key(container: u32, range: RangeId) -> [u8; 9] {
+    let mut key = [b'p'; 9];
+    key[1..5].copy_from_slice(&container.to_be_bytes());
+    key[5..9].copy_from_slice(&range.0.to_be_bytes());
+    key
+}
+
+/// Key of the position applied last, in the meta space.
+pub(crate) const APPLIED_KEY: &[u8] = b"a";

@@ -1,0 +1,56 @@
+//! Where documents stand: container, logical partition, id.
+//!
+//! ```text
+//! container (4 bytes, big endian) | logical partition (begins with the EPK) | id
+//! ```
+//!
+//! A physical partition is therefore one run of keys, and so is a logical one.
+
+use bytes::Bytes;
+use orrery_keys::PartitionKey;
+
+use crate::Container;
+
+pub(crate) const CONTAINER_BYTES: usize = 4;
+
+/// The beginning of the keys of one logical partition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogicalPartition {
+    prefix: Bytes,
+}
+
+impl LogicalPartition {
+    pub(crate) fn new(container: &Container, key: &PartitionKey) -> LogicalPartition {
+        let mut prefix = Vec::with_capacity(96);
+        prefix.extend_from_slice(&container.rid.id().to_be_bytes());
+        container
+            .definition
+            .partition_key
+            .definition()
+            .storage_prefix(key, &mut prefix);
+        LogicalPartition {
+            prefix: prefix.into(),
+        }
+    }
+
+    pub(crate) fn prefix(&self) -> &[u8] {
+        &self.prefix
+    }
+
+    /// The prefix without the container: its place among the ranges of the container.
+    pub(crate) fn place(&self) -> &[u8] {
+        &self.prefix[CONTAINER_BYTES..]
+    }
+
+    pub(crate) fn document_key(&self, id: &str) -> Bytes {
+        [&self.prefix[..], id.as_bytes()].concat().into()
+    }
+}
+
+/// The smallest key that does not begin with `prefix`; none if every byte is `FF`.
+pub(crate) fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|&byte| byte != 0xFF)?;
+    let mut end = prefix[..=last].to_vec();
+    end[last] += 1;
+    Some(end)
+}

@@ -1,0 +1,60 @@
+//! What stops a store.
+
+use std::path::PathBuf;
+
+/// The machine below us failed, or the files are not what they were.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(
+        "the data directory {0} is in use by another Orrery process; stop that one or choose another \
+         directory with --data"
+    )]
+    InUse(PathBuf),
+    #[error("cannot {action} {}", path.display())]
+    Io {
+        action: &'static str,
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("data format {found} in {} is not known to this program, which writes format {known}", path.display())]
+    Format {
+        path: PathBuf,
+        found: String,
+        known: u32,
+    },
+    #[error(transparent)]
+    Storage(#[from] orrery_storage::Error),
+    #[error(transparent)]
+    Log(#[from] orrery_log::Error),
+    /// Stored bytes do not decode, or do not continue what was there. Never served.
+    #[error("the stored data is damaged: {0}")]
+    Damaged(String),
+    #[error("the store takes no more writes after an earlier failure: {0}")]
+    ReadOnly(String),
+}
+
+impl Error {
+    pub(crate) fn io(
+        action: &'static str,
+        path: &std::path::Path,
+    ) -> impl FnOnce(std::io::Error) -> Error {
+        move |source| Error::Io {
+            action,
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    /// The error and its causes on one line.
+    pub(crate) fn chain(&self) -> String {
+        let mut text = self.to_string();
+        let mut source = std::error::Error::source(self);
+        while let Some(cause) = source {
+            text.push_str(": ");
+            text.push_str(&cause.to_string());
+            source = cause.source();
+        }
+        text
+    }
+}

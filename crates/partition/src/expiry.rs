@@ -1,0 +1,52 @@
+//! The expiry space: documents by the second in which they are due, for the sweep that removes
+//! them. Whether a document is *visible* never depends on it.
+
+use bytes::Bytes;
+use orrery_storage::Snapshot;
+
+use crate::Error;
+use crate::spaces::EXPIRY;
+
+const SECOND_BYTES: usize = 4;
+
+pub(crate) fn entry_key(second: u32, document_key: &[u8]) -> Bytes {
+    [&second.to_be_bytes()[..], document_key].concat().into()
+}
+
+/// A document that may have expired.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Due {
+    /// The second it was entered under; 0 if it has no entry.
+    pub second: u32,
+    pub key: Bytes,
+}
+
+impl Due {
+    /// The number of the container the document is in.
+    pub fn container(&self) -> u32 {
+        self.key
+            .first_chunk()
+            .copied()
+            .map_or(0, u32::from_be_bytes)
+    }
+}
+
+/// Documents due at or before `now_seconds`, oldest first.
+pub(crate) fn due(snapshot: &Snapshot, now_seconds: u64, limit: usize) -> Result<Vec<Due>, Error> {
+    let end = u32::try_from(now_seconds.saturating_add(1))
+        .unwrap_or(u32::MAX)
+        .to_be_bytes();
+    let entries = snapshot.range(EXPIRY, &[], Some(&end)).take(limit);
+    entries
+        .map(|entry| {
+            let (entry, _) = entry?;
+            let second = entry
+                .first_chunk::<SECOND_BYTES>()
+                .ok_or_else(|| Error::Damaged("an expiry entry is too short".to_owned()))?;
+            Ok(Due {
+                second: u32::from_be_bytes(*second),
+                key: entry.slice(SECOND_BYTES..),
+            })
+        })
+        .collect()
+}

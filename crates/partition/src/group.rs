@@ -1,0 +1,207 @@
+//! Transactions that share one append, one sync and one batch.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use orrery_model::{Failure, Lsn, RangeId, Stamp};
+use orrery_storage::Storage;
+
+use crate::apply::{apply_catalogue, apply_change};
+use crate::committer::{Reply, TransactionOutcome, internal};
+use crate::document_key::CONTAINER_BYTES;
+use crate::expiry::{self, Due};
+use crate::overlay::Overlay;
+use crate::record::{Change, Record};
+use crate::spaces::{DOCUMENTS, EXPIRY};
+use crate::stored::StoredItem;
+use crate::transaction::decide;
+use crate::{Container, Counters, Error, ItemTransaction, Partition};
+
+/// Partitions that the group changes, by container and range, with their counters after it.
+pub(crate) type Touched = BTreeMap<(u32, RangeId), (Arc<Partition>, Counters)>;
+
+/// Told once the group is durable, or why it is not.
+type Finish = Box<dyn FnOnce(Option<Failure>) + Send>;
+
+pub(crate) struct Group<'a> {
+    pub(crate) overlay: Overlay<'a>,
+    pub(crate) touched: Touched,
+    pub(crate) records: Vec<Record>,
+    pub(crate) replies: Vec<Finish>,
+    bytes: usize,
+}
+
+/// What happens to a document that was due.
+enum Fate {
+    Stays,
+    /// Gets this value; none removes it.
+    Becomes(Option<Bytes>),
+}
+
+impl<'a> Group<'a> {
+    pub(crate) fn new(storage: &'a Storage) -> Group<'a> {
+        Group {
+            overlay: Overlay::new(storage),
+            touched: Touched::new(),
+            records: Vec::new(),
+            replies: Vec::new(),
+            bytes: 0,
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(crate) fn items(&mut self, transaction: ItemTransaction, reply: Reply<TransactionOutcome>) {
+        let container = transaction.container.rid.id();
+        let partition = Arc::clone(&transaction.partition);
+        let count = transaction.operations.len();
+        let before = self.counters(container, &partition);
+        let (results, lsn) = match decide(transaction, &mut self.overlay, before) {
+            Ok(decision) => {
+                let lsn = decision.counters.lsn;
+                self.record(container, &partition, decision.counters, decision.changes);
+                (decision.results, lsn)
+            }
+            Err(error) => (
+                (0..count).map(|_| Err(internal(&error))).collect(),
+                before.lsn,
+            ),
+        };
+        self.replies.push(Box::new(move |failure| {
+            let stamp = Stamp {
+                range: partition.id,
+                lsn,
+            };
+            reply(match failure {
+                None => TransactionOutcome { results, stamp },
+                Some(failure) => TransactionOutcome {
+                    results: (0..count).map(|_| Err(failure.clone())).collect(),
+                    stamp: partition.stamp(),
+                },
+            });
+        }));
+    }
+
+    pub(crate) fn catalogue(&mut self, changes: Vec<Change>, reply: Reply<Result<(), Failure>>) {
+        apply_catalogue(&mut self.overlay, &changes);
+        self.bytes += Record::changes_bytes(&changes);
+        self.records.push(Record::Catalogue { changes });
+        self.replies
+            .push(Box::new(move |failure| reply(failure.map_or(Ok(()), Err))));
+    }
+
+    pub(crate) fn expire(
+        &mut self,
+        container: Option<&Arc<Container>>,
+        due: &[Due],
+        now_seconds: u64,
+        reply: Reply<Result<(), Failure>>,
+    ) {
+        let result = match container.filter(|container| container.is_alive()) {
+            Some(container) => self.expire_items(container, due, now_seconds),
+            None => {
+                for Due { second, key } in due {
+                    self.overlay.delete(EXPIRY, expiry::entry_key(*second, key));
+                }
+                Ok(())
+            }
+        };
+        let failure_here = result.err().map(|error| internal(&error));
+        self.replies.push(Box::new(move |failure| {
+            reply(failure_here.or(failure).map_or(Ok(()), Err));
+        }));
+    }
+
+    fn expire_items(
+        &mut self,
+        container: &Container,
+        due: &[Due],
+        now_seconds: u64,
+    ) -> Result<(), Error> {
+        let mut by_partition: BTreeMap<RangeId, (Arc<Partition>, Vec<&Due>)> = BTreeMap::new();
+        for due in due {
+            let partition = container.partition_at(&due.key[CONTAINER_BYTES..]);
+            let (_, list) = by_partition
+                .entry(partition.id)
+                .or_insert_with(|| (Arc::clone(partition), Vec::new()));
+            list.push(due);
+        }
+        for (partition, due) in by_partition.into_values() {
+            let before = self.counters(container.rid.id(), &partition);
+            let mut counters = Counters {
+                lsn: Lsn(before.lsn.0 + 1),
+                ..before
+            };
+            let mut changes = Vec::new();
+            for Due { second, key } in due {
+                let change = self.expiry_change(container, *second, key, now_seconds)?;
+                if let Fate::Becomes(value) = change {
+                    apply_change(&mut self.overlay, key, value.as_ref(), &mut counters)?;
+                    changes.push((key.clone(), value));
+                }
+            }
+            self.record(container.rid.id(), &partition, counters, changes);
+        }
+        Ok(())
+    }
+
+    /// What becomes of a document that was due: removed, entered under its true second, or nothing.
+    fn expiry_change(
+        &mut self,
+        container: &Container,
+        second: u32,
+        key: &Bytes,
+        now_seconds: u64,
+    ) -> Result<Fate, Error> {
+        let item = self
+            .overlay
+            .get(DOCUMENTS, key)?
+            .map(StoredItem::decode)
+            .transpose()?;
+        let current = item.filter(|item| item.header.expiry_entry == second);
+        let Some(item) = current else {
+            self.overlay.delete(EXPIRY, expiry::entry_key(second, key));
+            return Ok(Fate::Stays);
+        };
+        let entry = match item.expires_at(container.default_ttl()) {
+            Some(expiry) if expiry <= now_seconds => return Ok(Fate::Becomes(None)),
+            Some(expiry) => u32::try_from(expiry).unwrap_or(u32::MAX),
+            None => 0,
+        };
+        Ok(if entry == second {
+            Fate::Stays
+        } else {
+            Fate::Becomes(Some(item.with_expiry_entry(entry)))
+        })
+    }
+
+    /// The counters of a partition as the group has left them so far.
+    fn counters(&self, container: u32, partition: &Arc<Partition>) -> Counters {
+        let touched = self.touched.get(&(container, partition.id));
+        touched.map_or_else(|| partition.counters(), |(_, counters)| *counters)
+    }
+
+    fn record(
+        &mut self,
+        container: u32,
+        partition: &Arc<Partition>,
+        counters: Counters,
+        changes: Vec<Change>,
+    ) {
+        if changes.is_empty() {
+            return;
+        }
+        self.bytes += Record::changes_bytes(&changes);
+        self.touched
+            .insert((container, partition.id), (Arc::clone(partition), counters));
+        self.records.push(Record::Items {
+            container,
+            range: partition.id,
+            lsn: counters.lsn,
+            changes,
+        });
+    }
+}

@@ -1,0 +1,43 @@
+//! One physical partition: documents, unique keys, TTL, transactions, and the commit path.
+//!
+//! A partition is a state machine fed by the log. A transaction reads the state, decides, and
+//! becomes one [`record`]; many records share one append and one sync; [`apply`] turns a record
+//! into changes of the state, the same way at run time and when the log is replayed. See
+//! [`committer`] for the order of these steps and why nobody reads what is not durable.
+//!
+//! Leaves to others: which partition a key belongs to and what a database is (`engine`), headers
+//! and status numbers (`wire`), the clock (times come in with requests).
+
+mod apply;
+mod committer;
+mod container;
+mod counters;
+mod data_directory;
+mod document_key;
+mod error;
+mod expiry;
+mod group;
+mod overlay;
+mod patch;
+mod prepare;
+mod record;
+mod scan;
+mod spaces;
+mod store;
+mod stored;
+mod terms;
+mod transaction;
+mod unique;
+
+pub use committer::{Reply, TransactionOutcome};
+pub use container::{Container, Partition};
+pub use counters::Counters;
+pub use data_directory::{CheckReport, check};
+pub use document_key::LogicalPartition;
+pub use error::Error;
+pub use expiry::Due;
+pub use prepare::{PreparedOperation, prepare};
+pub use scan::{ScanRange, Visit};
+pub use store::{Durability, Store, StoreOptions};
+pub use stored::StoredItem;
+pub use transaction::ItemTransaction;

@@ -1,0 +1,152 @@
+//! What can be decided about an operation before its turn comes, decided on the caller's thread.
+//!
+//! The commit path runs one transaction after another; everything that does not depend on the
+//! state (parsing, the key, unique digests, index terms, the text to store) is done here.
+
+use orrery_exec::{CompileError, Condition, compile_condition};
+use orrery_keys::PartitionKey;
+use orrery_model::{
+    Document, Failure, IndexingDirective, Operation, OperationKind, Patch, Precondition, limits,
+};
+
+use crate::Container;
+use crate::stored::Digest;
+use crate::terms::Terms;
+use crate::unique;
+
+/// An operation that needs only the state to be carried out.
+#[derive(Debug)]
+pub struct PreparedOperation {
+    pub(crate) kind: PreparedKind,
+    pub(crate) if_match: Option<Precondition>,
+    pub(crate) if_none_match: Option<Precondition>,
+    pub(crate) indexing: IndexingDirective,
+}
+
+#[derive(Debug)]
+pub(crate) enum PreparedKind {
+    Create(PreparedDocument),
+    Upsert(PreparedDocument),
+    Read {
+        id: String,
+    },
+    Replace {
+        id: String,
+        document: PreparedDocument,
+    },
+    Patch {
+        id: String,
+        patch: Patch,
+        condition: Option<Condition>,
+    },
+    Delete {
+        id: String,
+    },
+}
+
+#[derive(Debug)]
+pub(crate) struct PreparedDocument {
+    pub(crate) id: String,
+    /// The client's properties, without the closing brace.
+    pub(crate) open_text: Vec<u8>,
+    pub(crate) digests: Vec<Digest>,
+    /// 0 when the item has no `ttl`, or its container no TTL.
+    pub(crate) ttl: i32,
+    pub(crate) terms: Terms,
+    pub(crate) indexed: bool,
+}
+
+/// Checks an operation against the container and the partition key of its request.
+pub fn prepare(
+    container: &Container,
+    key: &PartitionKey,
+    operation: Operation,
+) -> Result<PreparedOperation, Failure> {
+    let indexing = operation.indexing;
+    let document = |document: Document| prepare_document(container, key, &document, indexing);
+    let kind = match operation.kind {
+        OperationKind::Create(body) => PreparedKind::Create(document(body)?),
+        OperationKind::Upsert(body) => PreparedKind::Upsert(document(body)?),
+        OperationKind::Read { id } => PreparedKind::Read { id },
+        OperationKind::Replace { id, document: body } => PreparedKind::Replace {
+            id,
+            document: document(body)?,
+        },
+        OperationKind::Patch { id, patch } => {
+            let condition = patch.condition.as_deref().map(compile).transpose()?;
+            PreparedKind::Patch {
+                id,
+                patch,
+                condition,
+            }
+        }
+        OperationKind::Delete { id } => PreparedKind::Delete { id },
+    };
+    Ok(PreparedOperation {
+        kind,
+        if_match: operation.if_match,
+        if_none_match: operation.if_none_match,
+        indexing,
+    })
+}
+
+fn compile(condition: &str) -> Result<Condition, Failure> {
+    compile_condition(condition).map_err(|error| match error {
+        CompileError::Unsupported { .. } => Failure::NotImplemented(error.to_string()),
+        other => Failure::BadRequest(format!("the patch condition is not valid: {other}")),
+    })
+}
+
+pub(crate) fn prepare_document(
+    container: &Container,
+    key: &PartitionKey,
+    document: &Document,
+    indexing: IndexingDirective,
+) -> Result<PreparedDocument, Failure> {
+    let definition = &container.definition;
+    let extracted = definition
+        .partition_key
+        .definition()
+        .extract(document.value())
+        .map_err(|error| {
+            Failure::BadRequest(format!("One of the input values is invalid. {error}."))
+        })?;
+    if extracted != *key && !is_system_key(container, key) {
+        return Err(Failure::PartitionKeyMismatch);
+    }
+    let mut open_text = Vec::with_capacity(1024);
+    document.write_open_text(&mut open_text);
+    if open_text.len() > limits::ITEM_BYTES_MAX {
+        return Err(Failure::TooLarge(format!(
+            "Request size is too large. An item may have {} bytes of JSON.",
+            limits::ITEM_BYTES_MAX
+        )));
+    }
+    let ttl = match container.default_ttl() {
+        Some(_) => document.ttl()?.unwrap_or(0),
+        None => 0,
+    };
+    let indexed = match indexing {
+        IndexingDirective::Default => definition.indexing.automatic,
+        IndexingDirective::Include => true,
+        IndexingDirective::Exclude => false,
+    };
+    let terms = if indexed {
+        Terms::of(&definition.indexing, document.value())
+    } else {
+        Terms::default()
+    };
+    Ok(PreparedDocument {
+        id: document.id().to_owned(),
+        open_text,
+        digests: unique::digests(&definition.unique_keys, document.value()),
+        ttl,
+        terms,
+        indexed,
+    })
+}
+
+/// Containers migrated from before partition keys keep items without one under the empty key.
+fn is_system_key(container: &Container, key: &PartitionKey) -> bool {
+    key.is_empty() && container.definition.partition_key.is_system_key()
+}

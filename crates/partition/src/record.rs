@@ -1,0 +1,171 @@
+//! One committed transaction as it stands in the log.
+//!
+//! A record says which documents a transaction wrote and removed; everything else that changes
+//! with them is derived by [`crate::apply`]. Times, ids and LSNs are chosen before the append, so
+//! that the same log gives the same state everywhere.
+
+use bytes::Bytes;
+use orrery_model::{Lsn, RangeId};
+
+use crate::Error;
+
+const VERSION: u8 = 1;
+const KIND_ITEMS: u8 = 1;
+const KIND_CATALOGUE: u8 = 2;
+const CHANGE_PUT: u8 = 1;
+const CHANGE_DELETE: u8 = 2;
+
+/// A key and its new value; none removes it.
+pub(crate) type Change = (Bytes, Option<Bytes>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Record {
+    Items {
+        container: u32,
+        range: RangeId,
+        lsn: Lsn,
+        changes: Vec<Change>,
+    },
+    Catalogue {
+        changes: Vec<Change>,
+    },
+}
+
+impl Record {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        let changes = match self {
+            Record::Items {
+                container,
+                range,
+                lsn,
+                changes,
+            } => {
+                out.extend_from_slice(&[VERSION, KIND_ITEMS]);
+                out.extend_from_slice(&container.to_le_bytes());
+                out.extend_from_slice(&range.0.to_le_bytes());
+                out.extend_from_slice(&lsn.0.to_le_bytes());
+                changes
+            }
+            Record::Catalogue { changes } => {
+                out.extend_from_slice(&[VERSION, KIND_CATALOGUE]);
+                changes
+            }
+        };
+        for (key, value) in changes {
+            match value {
+                Some(value) => {
+                    out.push(CHANGE_PUT);
+                    write_sized(key, out);
+                    write_sized(value, out);
+                }
+                None => {
+                    out.push(CHANGE_DELETE);
+                    write_sized(key, out);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Record, Error> {
+        decode(bytes).ok_or_else(|| {
+            Error::Damaged(format!(
+                "a log record of {} bytes does not decode",
+                bytes.len()
+            ))
+        })
+    }
+
+    /// Bytes of keys and values.
+    pub(crate) fn changes_bytes(changes: &[Change]) -> usize {
+        changes
+            .iter()
+            .map(|(key, value)| key.len() + value.as_ref().map_or(0, Bytes::len))
+            .sum()
+    }
+}
+
+fn write_sized(bytes: &[u8], out: &mut Vec<u8>) {
+    let length = u32::try_from(bytes.len()).expect("keys and documents are bounded by limits");
+    out.extend_from_slice(&length.to_le_bytes());
+    out.extend_from_slice(bytes);
+}
+
+fn decode(mut bytes: &[u8]) -> Option<Record> {
+    let [VERSION, kind] = *take::<2>(&mut bytes)? else {
+        return None;
+    };
+    match kind {
+        KIND_ITEMS => Some(Record::Items {
+            container: u32::from_le_bytes(*take(&mut bytes)?),
+            range: RangeId(u32::from_le_bytes(*take(&mut bytes)?)),
+            lsn: Lsn(u64::from_le_bytes(*take(&mut bytes)?)),
+            changes: decode_changes(bytes)?,
+        }),
+        KIND_CATALOGUE => Some(Record::Catalogue {
+            changes: decode_changes(bytes)?,
+        }),
+        _ => None,
+    }
+}
+
+fn decode_changes(mut bytes: &[u8]) -> Option<Vec<Change>> {
+    let mut changes = Vec::new();
+    while let Some((kind, rest)) = bytes.split_first() {
+        bytes = rest;
+        let key = take_sized(&mut bytes)?;
+        let value = match *kind {
+            CHANGE_PUT => Some(take_sized(&mut bytes)?),
+            CHANGE_DELETE => None,
+            _ => return None,
+        };
+        changes.push((key, value));
+    }
+    Some(changes)
+}
+
+fn take<'a, const N: usize>(bytes: &mut &'a [u8]) -> Option<&'a [u8; N]> {
+    let (head, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(head)
+}
+
+fn take_sized(bytes: &mut &[u8]) -> Option<Bytes> {
+    let length = usize::try_from(u32::from_le_bytes(*take(bytes)?)).ok()?;
+    let (head, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    Some(Bytes::copy_from_slice(head))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_read_back() {
+        let changes = vec![
+            ("a".into(), Some("1".into())),
+            ("b".into(), None),
+            ("c".into(), Some("".into())),
+        ];
+        for record in [
+            Record::Items {
+                container: 5,
+                range: RangeId(1),
+                lsn: Lsn(9),
+                changes: changes.clone(),
+            },
+            Record::Catalogue { changes },
+            Record::Catalogue {
+                changes: Vec::new(),
+            },
+        ] {
+            let mut bytes = Vec::new();
+            record.encode(&mut bytes);
+            assert_eq!(Record::decode(&bytes).unwrap(), record);
+            for cut in 0..bytes.len() {
+                let _ = Record::decode(&bytes[..cut]);
+            }
+        }
+        assert!(Record::decode(&[9, 1]).is_err());
+    }
+}

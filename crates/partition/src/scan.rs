@@ -1,0 +1,88 @@
+//! Runs of documents in key order: feeds and scans of queries.
+
+use bytes::Bytes;
+use orrery_keys::EpkRange;
+use orrery_storage::Snapshot;
+
+use crate::document_key::{CONTAINER_BYTES, prefix_end};
+use crate::spaces::DOCUMENTS;
+use crate::stored::StoredItem;
+use crate::{Container, Error, LogicalPartition};
+
+/// A contiguous run of document keys of one container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScanRange {
+    from: Vec<u8>,
+    to: Option<Vec<u8>>,
+}
+
+impl ScanRange {
+    /// The documents whose effective partition key is in `range`.
+    pub fn of_epk_range(container: &Container, range: &EpkRange) -> ScanRange {
+        let place = |point: &[u8]| [&container.rid.id().to_be_bytes()[..], point].concat();
+        ScanRange {
+            from: place(range.min.significant_bytes()),
+            to: Some(place(range.max.significant_bytes())),
+        }
+    }
+
+    pub fn of_logical_partition(logical: &LogicalPartition) -> ScanRange {
+        ScanRange {
+            from: logical.prefix().to_vec(),
+            to: prefix_end(logical.prefix()),
+        }
+    }
+
+    pub(crate) fn of_container(container: u32) -> ScanRange {
+        let prefix = container.to_be_bytes();
+        ScanRange {
+            from: prefix.to_vec(),
+            to: prefix_end(&prefix),
+        }
+    }
+
+    /// The rest of this range from a place that an earlier page gave; none if the place is outside.
+    pub fn resume(&self, place: &[u8]) -> Option<ScanRange> {
+        let from = [self.from.first_chunk::<CONTAINER_BYTES>()?, place].concat();
+        let inside = from >= self.from && self.to.as_ref().is_none_or(|to| from < *to);
+        inside.then_some(ScanRange {
+            from,
+            to: self.to.clone(),
+        })
+    }
+
+    pub(crate) fn bounds(&self) -> (&[u8], Option<&[u8]>) {
+        (&self.from, self.to.as_deref())
+    }
+}
+
+/// What a reader says of the item it is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Visit {
+    /// Go on with the next one.
+    Taken,
+    /// The page is full: the next page begins with this item.
+    Full,
+}
+
+/// Shows the visible documents of `range` and their ids in order; gives the place where the next page begins.
+pub(crate) fn scan(
+    snapshot: &Snapshot,
+    range: &ScanRange,
+    default_ttl: Option<i32>,
+    now_seconds: u64,
+    visit: &mut dyn FnMut(&[u8], &StoredItem) -> Visit,
+) -> Result<Option<Bytes>, Error> {
+    let (from, to) = range.bounds();
+    for entry in snapshot.range(DOCUMENTS, from, to) {
+        let (key, value) = entry?;
+        let item = StoredItem::decode(value)?;
+        let id = key
+            .get(usize::from(item.header.prefix_bytes)..)
+            .unwrap_or_default();
+        if item.is_visible(default_ttl, now_seconds) && visit(id, &item) == Visit::Full {
+            return Ok(Some(key.slice(CONTAINER_BYTES..)));
+        }
+    }
+    Ok(None)
+}

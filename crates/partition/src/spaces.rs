@@ -1,0 +1,17 @@
+//! The ordered maps of the store.
+
+use orrery_storage::Space;
+
+/// Names on disk, in the order of the constants below. Never reordered.
+pub(crate) const NAMES: [&str; 5] = ["documents", "unique", "expiry", "catalogue", "meta"];
+
+/// Document key -> stored document.
+pub(crate) const DOCUMENTS: Space = Space(0);
+/// Logical partition and digest of the unique values -> id of the document that holds them.
+pub(crate) const UNIQUE: Space = Space(1);
+/// Second of expiry and document key -> nothing.
+pub(crate) const EXPIRY: Space = Space(2);
+/// Catalogue key -> catalogue entry, both the engine's.
+pub(crate) const CATALOGUE: Space = Space(3);
+/// The position applied last; the counters of each partition.
+pub(crate) const META: Space = Space(4);

@@ -1,0 +1,396 @@
+//! The state, its log and the threads that keep them: what the engine holds.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Weak};
+use std::thread::{self, JoinHandle};
+
+use bytes::Bytes;
+use orrery_log::{Log, LogOptions, Position};
+use orrery_model::{Failure, RangeId};
+use orrery_storage::{Batch, Options, Storage};
+
+pub use orrery_log::Durability;
+
+use crate::apply::{apply_catalogue, apply_items};
+use crate::committer::{Command, Committer, Reply, TransactionOutcome, internal};
+use crate::counters::{APPLIED_KEY, counters_key};
+use crate::data_directory::DataDirectory;
+use crate::expiry::{self, Due};
+use crate::overlay::Overlay;
+use crate::record::{Change, Record};
+use crate::scan::{ScanRange, Visit, scan};
+use crate::spaces::{CATALOGUE, DOCUMENTS, META, NAMES};
+use crate::stored::StoredItem;
+use crate::{Container, Counters, Error, ItemTransaction, LogicalPartition};
+
+/// Segments of the log; two of them are what a restart reads at most in ordinary running.
+const SEGMENT_BYTES: u64 = 16 * 1024 * 1024;
+/// Bytes of records that recovery applies with one batch.
+const REPLAY_BATCH_BYTES: usize = 4 * 1024 * 1024;
+
+#[derive(Debug, Clone)]
+pub struct StoreOptions {
+    /// None keeps everything in memory.
+    pub directory: Option<PathBuf>,
+    pub durability: Durability,
+    pub cache_bytes: u64,
+}
+
+pub struct Store {
+    // In the order in which they are let go: without senders the threads end, and when they have
+    // ended nothing in the directory is open any more.
+    storage: Arc<Storage>,
+    commands: Arc<Sender<Command>>,
+    _threads: Threads,
+    /// Held for as long as the store lives: nobody else may open the directory.
+    _directory: Option<DataDirectory>,
+}
+
+impl Store {
+    /// Opens the state, replays what the log holds beyond it, and starts the committer.
+    pub fn open(options: &StoreOptions) -> Result<Store, Error> {
+        match &options.directory {
+            Some(directory) => Store::open_directory(directory, options),
+            None => Ok(Store::start(
+                Storage::in_memory(&NAMES),
+                None,
+                None,
+                options,
+            )),
+        }
+    }
+
+    fn open_directory(path: &Path, options: &StoreOptions) -> Result<Store, Error> {
+        let directory = DataDirectory::open(path)?;
+        let cache = Options {
+            cache_bytes: options.cache_bytes,
+        };
+        let storage = Storage::open(&directory.state(), &NAMES, cache)?;
+        let log_options = LogOptions {
+            segment_bytes: SEGMENT_BYTES,
+            durability: options.durability,
+        };
+        let (log, _) = Log::open(&directory.log(), log_options.clone())?;
+        let log = match replay(&storage, &log) {
+            Err(Error::Log(orrery_log::Error::Ahead { after, last })) => {
+                // Without a sync for every commit the engine may have saved more than the log.
+                let aside = directory.set_log_aside()?;
+                tracing::warn!(
+                    state = %after, log = %last, aside = %aside.display(),
+                    "the stored state is newer than the log; going on from the state with a new log"
+                );
+                begin_log_anew(&storage)?;
+                Log::open(&directory.log(), log_options)?.0
+            }
+            result => result.map(|()| log)?,
+        };
+        Ok(Store::start(storage, Some(log), Some(directory), options))
+    }
+
+    fn start(
+        storage: Storage,
+        log: Option<Log>,
+        directory: Option<DataDirectory>,
+        options: &StoreOptions,
+    ) -> Store {
+        let storage = Arc::new(storage);
+        let (commands, waiting) = channel();
+        let commands = Arc::new(commands);
+        let (checkpoints, asked) = channel();
+        let committer = Committer {
+            storage: Arc::clone(&storage),
+            log,
+            durability: options.durability,
+            checkpoints,
+            checkpoint_asked: Position(0),
+            broken: None,
+        };
+        let commit = spawn("orrery-commit", move || committer.run(&waiting));
+        let state = Arc::clone(&storage);
+        let saved = Arc::downgrade(&commands);
+        let checkpoint = spawn("orrery-checkpoint", move || {
+            checkpoint(&state, &asked, &saved);
+        });
+        Store {
+            storage,
+            commands,
+            _threads: Threads(vec![commit, checkpoint]),
+            _directory: directory,
+        }
+    }
+
+    /// The visible version of a document.
+    pub fn read(
+        &self,
+        container: &Container,
+        logical: &LogicalPartition,
+        id: &str,
+        now_seconds: u64,
+    ) -> Result<Option<StoredItem>, Failure> {
+        let read = || -> Result<Option<StoredItem>, Error> {
+            let bytes = self.storage.get(DOCUMENTS, &logical.document_key(id))?;
+            let item = bytes.map(StoredItem::decode).transpose()?;
+            Ok(item.filter(|item| item.is_visible(container.default_ttl(), now_seconds)))
+        };
+        read().map_err(|error| internal(&error))
+    }
+
+    /// Shows visible documents in key order until `visit` says that the page is full; gives the
+    /// place at which the next page begins. All of them are of one moment.
+    pub fn scan(
+        &self,
+        container: &Container,
+        range: &ScanRange,
+        now_seconds: u64,
+        visit: &mut dyn FnMut(&[u8], &StoredItem) -> Visit,
+    ) -> Result<Option<Bytes>, Failure> {
+        let snapshot = self.storage.snapshot();
+        scan(
+            &snapshot,
+            range,
+            container.default_ttl(),
+            now_seconds,
+            visit,
+        )
+        .map_err(|error| internal(&error))
+    }
+
+    /// Queues a transaction; `reply` is called when it is durable or refused.
+    pub fn submit(&self, transaction: ItemTransaction, reply: Reply<TransactionOutcome>) {
+        self.send(Command::Items(Box::new(transaction), reply));
+    }
+
+    /// Queues changes of the catalogue, which are applied together.
+    pub fn submit_catalogue(&self, changes: Vec<Change>, reply: Reply<Result<(), Failure>>) {
+        self.send(Command::Catalogue(changes, reply));
+    }
+
+    /// Every entry of the catalogue whose key begins with `prefix`, in key order.
+    pub fn catalogue(&self, prefix: u8) -> Result<Vec<(Bytes, Bytes)>, Error> {
+        let (from, to) = ([prefix], prefix.checked_add(1).map(|end| [end]));
+        let snapshot = self.storage.snapshot();
+        let entries = snapshot.range(CATALOGUE, &from, to.as_ref().map(|to| &to[..]));
+        entries.map(|entry| Ok(entry?)).collect()
+    }
+
+    /// What a partition counted when it was last changed.
+    pub fn counters(&self, container: u32, range: RangeId) -> Result<Counters, Error> {
+        let bytes = self.storage.get(META, &counters_key(container, range))?;
+        bytes.map_or(Ok(Counters::default()), |bytes| Counters::decode(&bytes))
+    }
+
+    /// Documents that were entered to expire by now, oldest first.
+    pub fn due(&self, now_seconds: u64, limit: usize) -> Result<Vec<Due>, Error> {
+        expiry::due(&self.storage.snapshot(), now_seconds, limit)
+    }
+
+    /// Documents of a container that stand in no expiry entry though they should: TTL was turned
+    /// on after they were written.
+    pub fn never_entered(
+        &self,
+        container: &Container,
+        after: Option<&Bytes>,
+        limit: usize,
+    ) -> Result<Vec<Due>, Error> {
+        let range = ScanRange::of_container(container.rid.id());
+        let (from, to) = range.bounds();
+        let resumed = after.map(|key| [&key[..], &[0]].concat());
+        let snapshot = self.storage.snapshot();
+        let mut found = Vec::new();
+        for entry in snapshot.range(DOCUMENTS, resumed.as_deref().unwrap_or(from), to) {
+            let (key, value) = entry?;
+            let item = StoredItem::decode(value)?;
+            if item.header.expiry_entry == 0 && item.expires_at(container.default_ttl()).is_some() {
+                found.push(Due { second: 0, key });
+                if found.len() == limit {
+                    break;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Queues the removal of those of `due` that have expired.
+    pub fn submit_expiry(
+        &self,
+        container: Option<Arc<Container>>,
+        due: Vec<Due>,
+        now_seconds: u64,
+        reply: Reply<Result<(), Failure>>,
+    ) {
+        self.send(Command::Expire {
+            container,
+            due,
+            now_seconds,
+            reply,
+        });
+    }
+
+    /// Queues the removal of some of what a deleted container left. The reply says whether it
+    /// should be called again.
+    pub fn submit_purge(&self, container: u32, reply: Reply<Result<bool, Failure>>) {
+        self.send(Command::Purge { container, reply });
+    }
+
+    /// Makes the state survive a loss of power without the log.
+    pub fn persist(&self) -> Result<(), Error> {
+        Ok(self.storage.persist()?)
+    }
+
+    pub fn disk_bytes(&self) -> Result<u64, Error> {
+        Ok(self.storage.disk_bytes()?)
+    }
+
+    /// Finishes what is queued and prepares a quick next start.
+    pub fn close(self) -> Result<(), Error> {
+        let (done, finished) = channel();
+        self.send(Command::Stop(Box::new(move |result| {
+            // The receiver waits below; if it is gone, so is whoever cared.
+            let _ = done.send(result);
+        })));
+        finished
+            .recv()
+            .unwrap_or_else(|_| Err(Error::ReadOnly("the commit thread has ended".to_owned())))
+    }
+
+    fn send(&self, command: Command) {
+        // The committer ends only after `close`, which consumes the store.
+        let sent = self.commands.send(command);
+        debug_assert!(sent.is_ok(), "the commit thread has ended");
+    }
+}
+
+/// Threads that are waited for.
+struct Threads(Vec<JoinHandle<()>>);
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        for thread in self.0.drain(..) {
+            // A thread that panicked has said so; it holds nothing any more.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
+    thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(run)
+        .expect("the operating system gives a thread at start")
+}
+
+/// Saves the state whenever asked, and tells the committer that the log may forget it.
+fn checkpoint(storage: &Storage, asked: &Receiver<Position>, saved: &Weak<Sender<Command>>) {
+    while let Ok(mut position) = asked.recv() {
+        while let Ok(later) = asked.try_recv() {
+            position = later;
+        }
+        match storage.persist() {
+            Ok(()) => {
+                let sent = saved
+                    .upgrade()
+                    .map(|saved| saved.send(Command::Saved(position)));
+                if !matches!(sent, Some(Ok(()))) {
+                    return;
+                }
+            }
+            Err(error) => {
+                let error = Error::from(error);
+                tracing::error!(
+                    cause = error.chain(),
+                    "the state could not be saved; the log is kept"
+                );
+            }
+        }
+    }
+}
+
+/// Forgets the position applied last: the next log counts from the beginning.
+fn begin_log_anew(storage: &Storage) -> Result<(), Error> {
+    let mut batch = Batch::default();
+    batch.put(
+        META,
+        APPLIED_KEY,
+        Bytes::copy_from_slice(&0_u64.to_le_bytes()),
+    );
+    storage.write(batch)?;
+    Ok(storage.persist()?)
+}
+
+/// Applies the records that the log holds beyond the state.
+fn replay(storage: &Storage, log: &Log) -> Result<(), Error> {
+    let applied = match storage.get(META, APPLIED_KEY)? {
+        Some(bytes) => bytes
+            .first_chunk()
+            .copied()
+            .map(u64::from_le_bytes)
+            .ok_or_else(|| Error::Damaged("the applied position is too short".to_owned()))?,
+        None => 0,
+    };
+    let mut batch = Replay {
+        storage,
+        overlay: Overlay::new(storage),
+        bytes: 0,
+        records: 0,
+    };
+    log.replay(Position(applied), &mut |position, payload| {
+        batch
+            .record(position, payload)
+            .map_err(|error| orrery_log::Error::visit(position, error))
+    })?;
+    batch.write()?;
+    if batch.records > 0 {
+        tracing::info!(
+            records = batch.records,
+            "replayed the log beyond the stored state"
+        );
+    }
+    Ok(())
+}
+
+struct Replay<'a> {
+    storage: &'a Storage,
+    overlay: Overlay<'a>,
+    bytes: usize,
+    records: u64,
+}
+
+impl Replay<'_> {
+    fn record(&mut self, position: Position, payload: &[u8]) -> Result<(), Error> {
+        match Record::decode(payload)? {
+            Record::Items {
+                container,
+                range,
+                lsn,
+                changes,
+            } => {
+                let key = Bytes::copy_from_slice(&counters_key(container, range));
+                let before = self.overlay.get(META, &key)?;
+                let before =
+                    before.map_or(Ok(Counters::default()), |bytes| Counters::decode(&bytes))?;
+                let after = apply_items(&mut self.overlay, lsn, &changes, before)?;
+                self.overlay.put(META, key, after.encode());
+            }
+            Record::Catalogue { changes } => apply_catalogue(&mut self.overlay, &changes),
+        }
+        self.overlay.put(
+            META,
+            APPLIED_KEY.into(),
+            Bytes::copy_from_slice(&position.0.to_le_bytes()),
+        );
+        self.records += 1;
+        self.bytes += payload.len();
+        if self.bytes >= REPLAY_BATCH_BYTES {
+            self.write()
+        } else {
+            Ok(())
+        }
+    }
+
+    fn write(&mut self) -> Result<(), Error> {
+        let overlay = std::mem::replace(&mut self.overlay, Overlay::new(self.storage));
+        self.bytes = 0;
+        Ok(self.storage.write(overlay.into_batch())?)
+    }
+}

@@ -1,0 +1,252 @@
+//! A document as it is stored: a fixed header, the digests of its unique values, its JSON text.
+//!
+//! The text is what a point read answers, system properties included, so that a read neither
+//! parses nor copies it. The header holds what a transaction needs to know of the old version.
+
+use bytes::Bytes;
+use orrery_model::{Etag, Lsn, RangeId};
+
+use crate::Error;
+
+const VERSION: u8 = 1;
+const HEADER_BYTES: usize = 44;
+pub(crate) const DIGEST_BYTES: usize = 32;
+const FLAG_NOT_INDEXED: u8 = 1;
+
+pub(crate) type Digest = [u8; DIGEST_BYTES];
+
+/// What is kept of a document beside its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) indexed: bool,
+    /// Length of the logical partition's prefix in the document's key.
+    pub(crate) prefix_bytes: u16,
+    pub(crate) modified_seconds: u32,
+    pub(crate) lsn: Lsn,
+    pub(crate) rid_counter: u64,
+    /// Partition, position in the record: with the LSN they make the entity tag.
+    pub(crate) range: RangeId,
+    pub(crate) ordinal: u16,
+    /// Index terms of this version, for the charge of its removal.
+    pub(crate) terms: u32,
+    /// The item's own `ttl`; 0 when it has none.
+    pub(crate) ttl: i32,
+    /// The second under which the document stands in the expiry space; 0 when it does not.
+    pub(crate) expiry_entry: u32,
+}
+
+/// One version of a document, read back.
+#[derive(Debug, Clone)]
+pub struct StoredItem {
+    pub(crate) header: Header,
+    bytes: Bytes,
+    text_from: usize,
+}
+
+impl StoredItem {
+    pub(crate) fn decode(bytes: Bytes) -> Result<StoredItem, Error> {
+        let (header, unique) = decode_header(&bytes).ok_or_else(|| {
+            Error::Damaged(format!(
+                "a stored document of {} bytes has no valid header",
+                bytes.len()
+            ))
+        })?;
+        let text_from = HEADER_BYTES + unique * DIGEST_BYTES;
+        if bytes.len() < text_from {
+            return Err(Error::Damaged(
+                "a stored document ends inside its unique keys".to_owned(),
+            ));
+        }
+        Ok(StoredItem {
+            header,
+            bytes,
+            text_from,
+        })
+    }
+
+    /// JSON text of the item, system properties included.
+    pub fn text(&self) -> Bytes {
+        self.bytes.slice(self.text_from..)
+    }
+
+    pub fn text_bytes(&self) -> usize {
+        self.bytes.len() - self.text_from
+    }
+
+    pub fn etag(&self) -> Etag {
+        self.header.etag()
+    }
+
+    /// The part of the resource id that tells items of a container apart.
+    pub fn rid_counter(&self) -> u64 {
+        self.header.rid_counter
+    }
+
+    pub fn lsn(&self) -> Lsn {
+        self.header.lsn
+    }
+
+    pub(crate) fn digests(&self) -> impl Iterator<Item = Digest> {
+        let (digests, _) = self.bytes[HEADER_BYTES..self.text_from].as_chunks::<DIGEST_BYTES>();
+        digests.iter().copied()
+    }
+
+    /// The second from which this version is gone, under the container's default.
+    pub(crate) fn expires_at(&self, default_ttl: Option<i32>) -> Option<u64> {
+        expires_at(self.header.modified_seconds, self.header.ttl, default_ttl)
+    }
+
+    pub fn is_visible(&self, default_ttl: Option<i32>, now_seconds: u64) -> bool {
+        self.expires_at(default_ttl)
+            .is_none_or(|expiry| now_seconds < expiry)
+    }
+
+    /// The same document with another place in the expiry space.
+    pub(crate) fn with_expiry_entry(&self, expiry_entry: u32) -> Bytes {
+        let mut header = self.header;
+        header.expiry_entry = expiry_entry;
+        let mut bytes = Vec::with_capacity(self.bytes.len());
+        #[expect(clippy::cast_possible_truncation, reason = "at most UNIQUE_KEYS_MAX")]
+        header.encode(
+            ((self.text_from - HEADER_BYTES) / DIGEST_BYTES) as u8,
+            &mut bytes,
+        );
+        bytes.extend_from_slice(&self.bytes[HEADER_BYTES..]);
+        bytes.into()
+    }
+}
+
+/// When an item goes: its own `ttl` before the container's default; never when TTL is off.
+pub(crate) fn expires_at(modified_seconds: u32, ttl: i32, default_ttl: Option<i32>) -> Option<u64> {
+    let default_ttl = default_ttl?;
+    let seconds = if ttl == 0 { default_ttl } else { ttl };
+    u64::try_from(seconds)
+        .ok()
+        .map(|seconds| u64::from(modified_seconds) + seconds)
+}
+
+impl Header {
+    pub(crate) fn etag(&self) -> Etag {
+        Etag::of_write(
+            self.range.0,
+            self.lsn.0,
+            self.ordinal,
+            u64::from(self.modified_seconds),
+        )
+    }
+
+    /// Appends the header; the digests and the text follow.
+    pub(crate) fn encode(&self, unique: u8, out: &mut Vec<u8>) {
+        let flags = if self.indexed { 0 } else { FLAG_NOT_INDEXED };
+        out.extend_from_slice(&[VERSION, flags, unique, 0]);
+        out.extend_from_slice(&self.prefix_bytes.to_le_bytes());
+        out.extend_from_slice(&self.ordinal.to_le_bytes());
+        out.extend_from_slice(&self.modified_seconds.to_le_bytes());
+        out.extend_from_slice(&self.range.0.to_le_bytes());
+        out.extend_from_slice(&self.lsn.0.to_le_bytes());
+        out.extend_from_slice(&self.rid_counter.to_le_bytes());
+        out.extend_from_slice(&self.terms.to_le_bytes());
+        out.extend_from_slice(&self.ttl.to_le_bytes());
+        out.extend_from_slice(&self.expiry_entry.to_le_bytes());
+    }
+}
+
+fn decode_header(bytes: &[u8]) -> Option<(Header, usize)> {
+    let header: &[u8; HEADER_BYTES] = bytes.first_chunk()?;
+    let [VERSION, flags, unique, 0] = *header.first_chunk::<4>()? else {
+        return None;
+    };
+    let half = |at: usize| {
+        header[at..]
+            .first_chunk::<2>()
+            .copied()
+            .map(u16::from_le_bytes)
+    };
+    let word = |at: usize| {
+        header[at..]
+            .first_chunk::<4>()
+            .copied()
+            .map(u32::from_le_bytes)
+    };
+    let long = |at: usize| {
+        header[at..]
+            .first_chunk::<8>()
+            .copied()
+            .map(u64::from_le_bytes)
+    };
+    let header = Header {
+        indexed: flags & FLAG_NOT_INDEXED == 0,
+        prefix_bytes: half(4)?,
+        ordinal: half(6)?,
+        modified_seconds: word(8)?,
+        range: RangeId(word(12)?),
+        lsn: Lsn(long(16)?),
+        rid_counter: long(24)?,
+        terms: word(32)?,
+        ttl: word(36)?.cast_signed(),
+        expiry_entry: word(40)?,
+    };
+    Some((header, usize::from(unique)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header() -> Header {
+        Header {
+            indexed: false,
+            prefix_bytes: 21,
+            modified_seconds: 1_700_000_000,
+            lsn: Lsn(42),
+            rid_counter: 7,
+            range: RangeId(3),
+            ordinal: 2,
+            terms: 10,
+            ttl: -1,
+            expiry_entry: 9,
+        }
+    }
+
+    #[test]
+    fn a_document_reads_back() {
+        let mut bytes = Vec::new();
+        header().encode(1, &mut bytes);
+        assert_eq!(bytes.len(), HEADER_BYTES);
+        bytes.extend_from_slice(&[5; DIGEST_BYTES]);
+        bytes.extend_from_slice(b"{}");
+        let item = StoredItem::decode(bytes.into()).unwrap();
+        assert_eq!(item.header, header());
+        assert_eq!(item.digests().collect::<Vec<_>>(), [[5; DIGEST_BYTES]]);
+        assert_eq!(item.text(), "{}");
+        let moved = StoredItem::decode(item.with_expiry_entry(11)).unwrap();
+        assert_eq!(moved.header.expiry_entry, 11);
+        assert_eq!(moved.text(), "{}");
+    }
+
+    #[test]
+    fn short_or_foreign_bytes_are_damage() {
+        for bytes in [&b""[..], &[1; 10], &[2; 60], &[1; HEADER_BYTES + 5]] {
+            assert!(StoredItem::decode(Bytes::copy_from_slice(bytes)).is_err());
+        }
+    }
+
+    #[test]
+    fn own_ttl_goes_before_the_default() {
+        let cases = [
+            (None, 5, None),
+            (Some(-1), 0, None),
+            (Some(-1), 5, Some(105)),
+            (Some(10), 0, Some(110)),
+            (Some(10), -1, None),
+            (Some(10), 5, Some(105)),
+        ];
+        for (default_ttl, ttl, expected) in cases {
+            assert_eq!(
+                expires_at(100, ttl, default_ttl),
+                expected,
+                "{default_ttl:?} {ttl}"
+            );
+        }
+    }
+}

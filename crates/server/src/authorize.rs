@@ -1,0 +1,46 @@
+//! Who asks, and may they.
+
+use hyper::Method;
+use orrery_model::Failure;
+use orrery_wire::{
+    Access, Action, Credential, RequestHeaders, RequestPath, Resource, SignedRequest, check_role,
+    verify_entra,
+};
+
+use crate::state::State;
+
+pub(crate) fn authorize(
+    state: &State,
+    method: &Method,
+    path: &RequestPath<'_>,
+    resource: Resource<'_>,
+    headers: &RequestHeaders<'_>,
+) -> Result<(), Failure> {
+    let now_seconds = state.engine.now_seconds();
+    let action = Action::of(method, headers);
+    match Credential::parse(headers.authorization)? {
+        Credential::Master(signature) => {
+            let request = SignedRequest {
+                method,
+                path,
+                x_ms_date: headers.x_ms_date,
+                date: headers.date,
+            };
+            let role = state.keys().verify(&signature, request, now_seconds)?;
+            check_role(role, action, resource)
+        }
+        Credential::Entra(token) => {
+            let role = verify_entra(&token, &state.keys(), now_seconds)?;
+            check_role(role, action, resource)
+        }
+        Credential::Resource(token) => {
+            let grant = state.token_secret.verify(&token, now_seconds)?;
+            let key = headers.partition_key()?;
+            grant.allows(Access {
+                path,
+                action,
+                partition_key: key.as_ref(),
+            })
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! What stops a server from starting.
+
+use std::net::SocketAddr;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("cannot listen on {address}; choose another address or port with --listen")]
+    Listen {
+        address: SocketAddr,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("the TLS certificate or its key cannot be used: {0}")]
+    Certificate(String),
+}

@@ -1,0 +1,76 @@
+//! One request with everything a route may want to know of it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use hyper::Method;
+use orrery_engine::{Catalogue, ContainerEntry, DatabaseEntry, Engine};
+use orrery_model::{ConsistencyLevel, ContainerAddress, Failure};
+use orrery_wire::{Owner, OwnerHeaders, RequestHeaders};
+
+use crate::state::State;
+
+pub(crate) struct Exchange<'r> {
+    pub(crate) state: &'r State,
+    pub(crate) method: &'r Method,
+    pub(crate) headers: &'r RequestHeaders<'r>,
+    pub(crate) body: Bytes,
+    pub(crate) activity_id: &'r str,
+    /// Scheme and host that the client used: `https://localhost:8081`.
+    pub(crate) base_url: String,
+}
+
+/// A container that a request resolved, with its place in the tree.
+pub(crate) struct Found {
+    pub(crate) database: Arc<DatabaseEntry>,
+    pub(crate) entry: Arc<ContainerEntry>,
+}
+
+impl Exchange<'_> {
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.state.engine
+    }
+
+    pub(crate) fn catalogue(&self) -> Arc<Catalogue> {
+        self.state.engine.catalogue()
+    }
+
+    /// Finds a container, and refuses a client that remembers another one of that name.
+    pub(crate) fn container(&self, address: ContainerAddress<'_>) -> Result<Found, Failure> {
+        let catalogue = self.catalogue();
+        let (database, entry) = catalogue.container(address)?;
+        self.headers.check_intended_container(entry.container.rid)?;
+        Ok(Found {
+            database: Arc::clone(database),
+            entry: Arc::clone(entry),
+        })
+    }
+
+    pub(crate) fn level(&self) -> Result<ConsistencyLevel, Failure> {
+        self.headers
+            .effective_consistency(self.state.engine.consistency)
+    }
+}
+
+impl Found {
+    /// Headers that name the container as the owner of items.
+    pub(crate) fn owner(&self) -> OwnerHeaders {
+        OwnerHeaders::new(Owner::Container {
+            rid: self.entry.container.rid,
+            database: &self.database.database.id,
+            name: &self.entry.container.definition.id,
+        })
+    }
+
+    /// Headers that name the database as the owner of the container.
+    pub(crate) fn database_owner(&self) -> OwnerHeaders {
+        database_owner(&self.database)
+    }
+}
+
+pub(crate) fn database_owner(database: &DatabaseEntry) -> OwnerHeaders {
+    OwnerHeaders::new(Owner::Database {
+        rid: database.database.rid,
+        name: &database.database.id,
+    })
+}

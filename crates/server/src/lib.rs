@@ -1,0 +1,23 @@
+//! Listener, TLS, authentication, one route file for each kind of resource.
+//!
+//! A request is parsed by `wire`, carried out by `engine`, and answered by `wire` again; what is
+//! here is the order of these steps. `async` ends here.
+
+mod activity;
+mod authorize;
+mod body;
+mod error;
+mod exchange;
+mod listener;
+mod options;
+mod public;
+mod reply;
+mod routes;
+mod service;
+mod state;
+mod tls;
+
+pub use error::Error;
+pub use listener::{Server, ServerHandle};
+pub use options::{ServerOptions, TlsMaterial};
+pub use tls::self_signed;

@@ -1,0 +1,38 @@
+//! What anybody may ask without a key.
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{Method, Response, StatusCode};
+
+use crate::state::State;
+
+/// The answer to a public path; none if the path is not one.
+pub(crate) fn answer(state: &State, method: &Method, path: &str) -> Option<Response<Full<Bytes>>> {
+    if *method != Method::GET && *method != Method::HEAD {
+        return None;
+    }
+    match path {
+        "/ready" | "/health" => Some(respond("application/json", br#"{"status":"ok"}"#)),
+        "/_explorer/emulator.pem" => Some(match &state.certificate_pem {
+            Some(pem) => respond("application/x-pem-file", pem.as_bytes()),
+            None => {
+                let mut response = respond(
+                    "text/plain",
+                    b"this server runs without TLS and has no certificate\n",
+                );
+                *response.status_mut() = StatusCode::NOT_FOUND;
+                response
+            }
+        }),
+        _ => None,
+    }
+}
+
+fn respond(content_type: &'static str, body: &[u8]) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::copy_from_slice(body)));
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}

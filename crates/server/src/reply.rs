@@ -1,0 +1,116 @@
+//! An answer before it becomes headers and bytes.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::{Response, StatusCode};
+use orrery_model::{Charge, Failure, Lsn, Stamp};
+use orrery_wire::{ErrorStatus, OwnerHeaders, ResponseHeaders, error_body};
+
+use crate::state::State;
+
+/// What a route answers.
+#[derive(Debug, Default)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) body: Bytes,
+    pub(crate) charge: Charge,
+    pub(crate) stamp: Option<Stamp>,
+    /// In place of the token of the stamp.
+    pub(crate) session_token: Option<String>,
+    pub(crate) owner: Option<OwnerHeaders>,
+    pub(crate) etag: Option<String>,
+    pub(crate) item_lsn: Option<Lsn>,
+    pub(crate) item_count: Option<usize>,
+    pub(crate) continuation: Option<String>,
+    /// Documents and kilobytes of a container, for clients that ask for its quota.
+    pub(crate) usage: Option<(u64, u64)>,
+    pub(crate) min_throughput: Option<u32>,
+    pub(crate) failure: Option<Failure>,
+}
+
+impl Reply {
+    pub(crate) fn new(status: u16, body: impl Into<Bytes>) -> Reply {
+        Reply {
+            status,
+            body: body.into(),
+            charge: Charge::MIN,
+            ..Reply::default()
+        }
+    }
+
+    pub(crate) fn not_modified(etag: impl Into<String>) -> Reply {
+        Reply {
+            etag: Some(etag.into()),
+            ..Reply::new(304, Bytes::new())
+        }
+    }
+
+    pub(crate) fn failed(failure: Failure) -> Reply {
+        Reply {
+            failure: Some(failure),
+            ..Reply::new(0, Bytes::new())
+        }
+    }
+
+    pub(crate) fn with_etag(mut self, etag: impl Into<String>) -> Reply {
+        self.etag = Some(etag.into());
+        self
+    }
+
+    pub(crate) fn with_owner(mut self, owner: OwnerHeaders) -> Reply {
+        self.owner = Some(owner);
+        self
+    }
+
+    pub(crate) fn into_response(
+        self,
+        state: &State,
+        activity_id: &str,
+        elapsed: Duration,
+    ) -> Response<Full<Bytes>> {
+        let mut headers = ResponseHeaders::new(activity_id, self.charge, elapsed)
+            .server_state(state.next_request_number(), &state.started);
+        if let Some(stamp) = self.stamp {
+            headers = headers.stamp(stamp);
+        }
+        if let Some(token) = &self.session_token {
+            headers = headers.session_token(token);
+        }
+        if let Some(owner) = &self.owner {
+            headers = headers.owner(owner);
+        }
+        if let Some(etag) = &self.etag {
+            headers = headers.feed_etag(etag);
+        }
+        if let Some(lsn) = self.item_lsn {
+            headers = headers.item_lsn(lsn);
+        }
+        if let Some(count) = self.item_count {
+            headers = headers.item_count(count);
+        }
+        if let Some((documents, kilobytes)) = self.usage {
+            headers = headers.container_quota(documents, kilobytes);
+        }
+        if let Some(minimum) = self.min_throughput {
+            headers = headers.offer(minimum, false);
+        }
+        headers = headers.continuation(self.continuation.as_deref());
+        let (status, body) = match &self.failure {
+            Some(failure) => {
+                headers = headers.failure(failure);
+                (
+                    ErrorStatus::of(failure).status,
+                    error_body(failure, activity_id).into(),
+                )
+            }
+            None => (self.status, self.body),
+        };
+        let mut response = Response::new(Full::new(body));
+        *response.status_mut() =
+            StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        *response.headers_mut() = headers.into_map();
+        response
+    }
+}

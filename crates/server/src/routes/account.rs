@@ -1,0 +1,32 @@
+//! `GET /`: the account document.
+
+use hyper::Method;
+use orrery_model::Failure;
+use orrery_wire::{AccountDescription, Region};
+
+use crate::exchange::Exchange;
+use crate::reply::Reply;
+
+/// Not `localhost`, for which one client would read this document before every request.
+const ACCOUNT_ID: &str = "orrery";
+const REGION: &str = "South Central US";
+
+pub(super) fn route(exchange: &Exchange<'_>) -> Result<Reply, Failure> {
+    if *exchange.method != Method::GET {
+        return Err(Failure::MethodNotAllowed);
+    }
+    let endpoint = exchange
+        .state
+        .advertise
+        .as_deref()
+        .unwrap_or(&exchange.base_url);
+    let document = AccountDescription {
+        id: ACCOUNT_ID,
+        regions: &[Region {
+            name: REGION,
+            endpoint,
+        }],
+        consistency: exchange.state.engine.consistency,
+    };
+    Ok(Reply::new(200, document.to_body()))
+}

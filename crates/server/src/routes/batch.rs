@@ -1,0 +1,190 @@
+//! Batches: transactions of one logical partition, and bulk, which is many operations in one
+//! request that have nothing to do with each other.
+
+use orrery_keys::PartitionKey;
+use orrery_model::{Charge, Failure, GoneKind, Operation, Stamp};
+use orrery_wire::{BatchEncoding, BatchOperation, BatchRequest, BatchResult, batch_status};
+
+use crate::exchange::{Exchange, Found};
+use crate::reply::Reply;
+
+pub(super) async fn route(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, Failure> {
+    let request = BatchRequest::parse(&exchange.body)?;
+    if exchange.headers.batch.atomic {
+        transaction(exchange, found, request).await
+    } else {
+        bulk(exchange, found, request).await
+    }
+}
+
+async fn transaction(
+    exchange: &Exchange<'_>,
+    found: &Found,
+    request: BatchRequest,
+) -> Result<Reply, Failure> {
+    let key = exchange
+        .headers
+        .partition_key()?
+        .ok_or(Failure::PartitionKeyMissing)?;
+    if request.operations.iter().any(|operation| {
+        operation
+            .partition_key
+            .as_ref()
+            .is_some_and(|other| *other != key)
+    }) {
+        return Err(Failure::bad_request(
+            "All operations of a transactional batch must have the partition key of the request.",
+        ));
+    }
+    let drops_body = drops_body(exchange, &request.operations);
+    let encoding = request.encoding;
+    let count = request.operations.len();
+    let operations: Result<Vec<Operation>, (usize, Failure)> = request
+        .operations
+        .into_iter()
+        .enumerate()
+        .map(|(index, operation)| operation.operation.map_err(|failure| (index, failure)))
+        .collect();
+    let operations = match operations {
+        Ok(operations) => operations,
+        Err((wrong, failure)) => {
+            let results = (0..count).map(|index| {
+                let failure = if index == wrong {
+                    &failure
+                } else {
+                    &Failure::FailedDependency
+                };
+                BatchResult::of_failure(failure, Charge::ZERO, exchange.activity_id)
+            });
+            let results: Vec<_> = results.collect();
+            return Ok(reply(found, encoding, &results, true, Charge::MIN, None));
+        }
+    };
+    let level = exchange.level()?;
+    let engine = exchange.engine();
+    let answer = engine
+        .transact(&found.entry.container, key, operations, level)
+        .await;
+    let outcomes = match answer.result {
+        Ok(outcomes) => outcomes,
+        Err(failure) => {
+            let failed = Reply::failed(failure);
+            return Ok(Reply {
+                stamp: answer.stamp,
+                owner: Some(found.owner()),
+                ..failed
+            });
+        }
+    };
+    let results: Vec<_> = outcomes
+        .iter()
+        .zip(drops_body)
+        .map(|(outcome, drops_body)| match outcome {
+            Ok(outcome) => BatchResult::of_outcome(outcome, drops_body),
+            Err(failure) => BatchResult::of_failure(failure, Charge::ZERO, exchange.activity_id),
+        })
+        .collect();
+    Ok(reply(
+        found,
+        encoding,
+        &results,
+        true,
+        answer.charge,
+        answer.stamp,
+    ))
+}
+
+async fn bulk(
+    exchange: &Exchange<'_>,
+    found: &Found,
+    request: BatchRequest,
+) -> Result<Reply, Failure> {
+    let container = &found.entry.container;
+    if let Some(range) = exchange.headers.key_range.range()? {
+        container
+            .partition(range)
+            .ok_or(Failure::Gone(GoneKind::PartitionKeyRange))?;
+    }
+    let drops_body = drops_body(exchange, &request.operations);
+    let encoding = request.encoding;
+    let own_key = exchange.headers.partition_key()?;
+    let stop_at_failure = !exchange.headers.batch.continue_on_error;
+
+    // Operations whose own content is wrong keep their place and do not reach the engine.
+    let mut places: Vec<Result<usize, Failure>> = Vec::new();
+    let mut operations = Vec::new();
+    let mut wrong = false;
+    for operation in request.operations {
+        let prepared = keyed(operation, own_key.as_ref());
+        places.push(match prepared {
+            Ok(_) if wrong && stop_at_failure => Err(Failure::FailedDependency),
+            Ok(keyed) => {
+                operations.push(keyed);
+                Ok(operations.len() - 1)
+            }
+            Err(failure) => {
+                wrong = true;
+                Err(failure)
+            }
+        });
+    }
+    let level = exchange.level()?;
+    let answers = exchange
+        .engine()
+        .bulk(container, operations, level, stop_at_failure)
+        .await;
+    let charge = answers.iter().map(|answer| answer.charge).sum();
+    let stamp = answers.iter().rev().find_map(|answer| answer.stamp);
+    let result = |(place, drops_body): (Result<usize, Failure>, bool)| {
+        let answer = match place {
+            Ok(index) => &answers[index],
+            Err(failure) => {
+                return BatchResult::of_failure(&failure, Charge::MIN, exchange.activity_id);
+            }
+        };
+        match &answer.result {
+            Ok(outcome) => BatchResult::of_outcome(outcome, drops_body),
+            Err(failure) => BatchResult::of_failure(failure, answer.charge, exchange.activity_id),
+        }
+    };
+    let results: Vec<_> = places.into_iter().zip(drops_body).map(result).collect();
+    Ok(reply(found, encoding, &results, false, charge, stamp))
+}
+
+/// An operation of a bulk request with its own key, or the request's.
+fn keyed(
+    operation: BatchOperation,
+    own_key: Option<&PartitionKey>,
+) -> Result<(PartitionKey, Operation), Failure> {
+    let key = operation.partition_key.or_else(|| own_key.cloned());
+    Ok((
+        key.ok_or(Failure::PartitionKeyMissing)?,
+        operation.operation?,
+    ))
+}
+
+fn drops_body(exchange: &Exchange<'_>, operations: &[BatchOperation]) -> Vec<bool> {
+    let prefers_minimal = exchange.headers.prefers_minimal;
+    operations
+        .iter()
+        .map(|operation| operation.drops_body(prefers_minimal))
+        .collect()
+}
+
+fn reply(
+    found: &Found,
+    encoding: BatchEncoding,
+    results: &[BatchResult],
+    is_atomic: bool,
+    charge: Charge,
+    stamp: Option<Stamp>,
+) -> Reply {
+    let status = batch_status(results, is_atomic);
+    Reply {
+        charge,
+        stamp,
+        owner: Some(found.owner()),
+        item_count: Some(results.len()),
+        ..Reply::new(status, encoding.response_body(results))
+    }
+}

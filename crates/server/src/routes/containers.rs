@@ -1,0 +1,132 @@
+//! `/dbs/{db}/colls` and `/dbs/{db}/colls/{coll}`.
+
+use hyper::Method;
+use orrery_engine::{ContainerEntry, NewContainer};
+use orrery_model::{ContainerAddress, ContainerDefinition, DatabaseAddress, Failure};
+use orrery_wire::{
+    ContainerSystem, FeedKind, FeedPost, RangeStatistics, container_body, parse_body,
+};
+
+use super::feed;
+use crate::exchange::{Exchange, Found, database_owner};
+use crate::reply::Reply;
+
+pub(super) async fn feed(
+    exchange: &Exchange<'_>,
+    database: DatabaseAddress<'_>,
+) -> Result<Reply, Failure> {
+    let list = || {
+        let catalogue = exchange.catalogue();
+        let entry = catalogue
+            .database(database)
+            .map_err(|_| Failure::OWNER_NOT_FOUND)?;
+        let containers = entry.containers.iter();
+        let bodies = containers
+            .map(|(id, entry)| (id.clone(), body_of(entry, false)))
+            .collect();
+        Ok((entry.database.rid.to_string(), bodies))
+    };
+    match *exchange.method {
+        Method::GET => {
+            let (rid, containers) = list()?;
+            feed::read(exchange, &rid, FeedKind::Containers, containers)
+        }
+        Method::POST => match exchange.headers.feed_post() {
+            FeedPost::Query => {
+                let (rid, containers) = list()?;
+                feed::query(exchange, &rid, FeedKind::Containers, containers)
+            }
+            FeedPost::Create => create(exchange, database).await,
+            FeedPost::Upsert | FeedPost::Batch | FeedPost::QueryPlan => {
+                Err(Failure::MethodNotAllowed)
+            }
+        },
+        _ => Err(Failure::MethodNotAllowed),
+    }
+}
+
+async fn create(exchange: &Exchange<'_>, address: DatabaseAddress<'_>) -> Result<Reply, Failure> {
+    let definition = ContainerDefinition::parse(&parse_body(&exchange.body)?)?;
+    let throughput = exchange.headers.offer.throughput;
+    let new = NewContainer {
+        definition,
+        throughput,
+    };
+    let entry = exchange.engine().create_container(address, new).await?;
+    let catalogue = exchange.catalogue();
+    let database = catalogue.database(address)?;
+    let reply = Reply::new(201, body_of(&entry, false)).with_etag(entry.etag.as_str());
+    Ok(reply.with_owner(database_owner(database)))
+}
+
+pub(super) async fn one(
+    exchange: &Exchange<'_>,
+    address: ContainerAddress<'_>,
+) -> Result<Reply, Failure> {
+    let if_match = exchange.headers.if_match();
+    match *exchange.method {
+        Method::GET => read(exchange, address),
+        Method::PUT => {
+            let found = exchange.container(address)?;
+            let body = parse_body(&exchange.body)?;
+            let engine = exchange.engine();
+            let entry = engine
+                .replace_container(address, &body, if_match.as_ref())
+                .await?;
+            let reply = Reply::new(200, body_of(&entry, false)).with_etag(entry.etag.as_str());
+            Ok(reply.with_owner(found.database_owner()))
+        }
+        Method::DELETE => {
+            let found = exchange.container(address)?;
+            exchange
+                .engine()
+                .delete_container(address, if_match.as_ref())
+                .await?;
+            Ok(Reply::new(204, "").with_owner(found.owner()))
+        }
+        _ => Err(Failure::MethodNotAllowed),
+    }
+}
+
+fn read(exchange: &Exchange<'_>, address: ContainerAddress<'_>) -> Result<Reply, Failure> {
+    let Found { entry, .. } = &exchange.container(address)?;
+    let owner = exchange.container(address)?.database_owner();
+    let known = exchange.headers.if_none_match();
+    if known.is_some_and(|known| known.matches(&entry.etag)) {
+        return Ok(Reply::not_modified(entry.etag.as_str()).with_owner(owner));
+    }
+    let body = body_of(entry, exchange.headers.populate_statistics);
+    let usage = exchange.headers.populate_quota.then(|| {
+        let ranges = statistics(entry);
+        let documents = ranges.iter().map(|range| range.documents).sum();
+        (documents, ranges.iter().map(|range| range.kilobytes).sum())
+    });
+    let reply = Reply {
+        usage,
+        ..Reply::new(200, body)
+    };
+    Ok(reply.with_etag(entry.etag.as_str()).with_owner(owner))
+}
+
+fn body_of(entry: &ContainerEntry, with_statistics: bool) -> Vec<u8> {
+    let system = ContainerSystem {
+        rid: entry.container.rid,
+        etag: &entry.etag,
+        modified_seconds: entry.modified_seconds,
+    };
+    let statistics = with_statistics.then(|| statistics(entry));
+    container_body(&entry.container.definition, system, statistics.as_deref())
+}
+
+fn statistics(entry: &ContainerEntry) -> Vec<RangeStatistics> {
+    let partitions = entry.container.partitions.iter();
+    let range = partitions.map(|partition| {
+        let counters = partition.counters();
+        RangeStatistics {
+            range: partition.id,
+            kilobytes: counters.bytes.div_ceil(1024),
+            documents: counters.items,
+        }
+    });
+    range.collect()
+}

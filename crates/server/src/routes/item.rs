@@ -1,0 +1,160 @@
+//! `/dbs/{db}/colls/{coll}/docs/{id}`: read, replace, patch and delete one item.
+
+use bytes::Bytes;
+use hyper::Method;
+use orrery_keys::PartitionKey;
+use orrery_model::{
+    Answer, ConsistencyLevel, Document, Failure, ItemAddress, Operation, OperationKind,
+    OperationOutcome, Stamp,
+};
+use orrery_wire::{
+    SINGLE_REGION_VERSION, SessionPosition, check_session_token, operation_status_code, parse_patch,
+};
+
+use super::not_built;
+use crate::exchange::{Exchange, Found};
+use crate::reply::Reply;
+
+pub(super) async fn route(
+    exchange: &Exchange<'_>,
+    address: ItemAddress<'_>,
+) -> Result<Reply, Failure> {
+    let found = exchange.container(address.container())?;
+    refuse_triggers(exchange)?;
+    let key = exchange
+        .headers
+        .partition_key()?
+        .ok_or(Failure::PartitionKeyMissing)?;
+    let id = match address {
+        ItemAddress::Name { id, .. } => id.to_owned(),
+        ItemAddress::Rid(rid) => {
+            exchange
+                .engine()
+                .item_id(&found.entry.container, key.clone(), rid)
+                .await?
+        }
+    };
+    match *exchange.method {
+        Method::GET => read(exchange, &found, &key, &id),
+        Method::PUT => {
+            let document = Document::parse(&exchange.body)?;
+            write(
+                exchange,
+                &found,
+                key,
+                OperationKind::Replace { id, document },
+            )
+            .await
+        }
+        Method::PATCH => {
+            let patch = parse_patch(&exchange.body)?;
+            write(exchange, &found, key, OperationKind::Patch { id, patch }).await
+        }
+        Method::DELETE => write(exchange, &found, key, OperationKind::Delete { id }).await,
+        _ => Err(Failure::MethodNotAllowed),
+    }
+}
+
+fn read(
+    exchange: &Exchange<'_>,
+    found: &Found,
+    key: &PartitionKey,
+    id: &str,
+) -> Result<Reply, Failure> {
+    let level = exchange.level()?;
+    let if_none_match = exchange.headers.if_none_match();
+    let container = &found.entry.container;
+    let mut answer = exchange
+        .engine()
+        .read_item(container, key, id, if_none_match.as_ref(), level);
+    if let Some(stamp) = answer.stamp
+        && let Err(failure) = check_session(exchange, level, stamp)
+    {
+        answer.result = Err(failure);
+    }
+    Ok(Reply {
+        item_count: Some(1),
+        ..reply(found, answer, false)
+    })
+}
+
+/// Carries out one write and answers it.
+pub(super) async fn write(
+    exchange: &Exchange<'_>,
+    found: &Found,
+    key: PartitionKey,
+    kind: OperationKind,
+) -> Result<Reply, Failure> {
+    let level = exchange.level()?;
+    let operation = Operation {
+        kind,
+        if_match: exchange.headers.if_match(),
+        if_none_match: exchange.headers.if_none_match(),
+        indexing: exchange.headers.indexing,
+    };
+    let container = &found.entry.container;
+    let answer = exchange
+        .engine()
+        .write_item(container, key, operation, level)
+        .await;
+    Ok(reply(found, answer, exchange.headers.prefers_minimal))
+}
+
+fn reply(found: &Found, answer: Answer<OperationOutcome>, drops_body: bool) -> Reply {
+    let base = match answer.result {
+        Ok(outcome) => {
+            let body = outcome
+                .body
+                .filter(|_| !drops_body)
+                .unwrap_or_else(Bytes::new);
+            Reply {
+                etag: outcome.etag.map(|etag| etag.as_str().to_owned()),
+                item_lsn: Some(outcome.item_lsn),
+                ..Reply::new(operation_status_code(outcome.status), body)
+            }
+        }
+        Err(failure) => Reply::failed(failure),
+    };
+    Reply {
+        charge: answer.charge,
+        stamp: answer.stamp,
+        owner: Some(found.owner()),
+        ..base
+    }
+}
+
+/// Has this partition reached what the client has seen? Asked only at levels that promise it.
+pub(super) fn check_session(
+    exchange: &Exchange<'_>,
+    level: ConsistencyLevel,
+    stamp: Stamp,
+) -> Result<(), Failure> {
+    let Some(token) = exchange.headers.session_token else {
+        return Ok(());
+    };
+    match level {
+        ConsistencyLevel::Strong
+        | ConsistencyLevel::BoundedStaleness
+        | ConsistencyLevel::Session => {
+            let position = SessionPosition {
+                range: stamp.range,
+                ancestors: &[],
+                version: SINGLE_REGION_VERSION,
+                lsn: stamp.lsn,
+            };
+            check_session_token(token, position)
+        }
+        ConsistencyLevel::ConsistentPrefix | ConsistencyLevel::Eventual => Ok(()),
+    }
+}
+
+pub(super) fn refuse_triggers(exchange: &Exchange<'_>) -> Result<(), Failure> {
+    let named = exchange
+        .headers
+        .pre_triggers
+        .or(exchange.headers.post_triggers);
+    match named {
+        Some(_) => Err(not_built("Triggers are")),
+        None => Ok(()),
+    }
+}

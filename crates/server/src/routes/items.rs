@@ -1,0 +1,171 @@
+//! `/dbs/{db}/colls/{coll}/docs`: create, upsert, query, query plan, batch, read feed.
+
+use hyper::Method;
+use orrery_engine::{CompiledQuery, Engine, FeedRequest, Scope};
+use orrery_keys::PartitionKey;
+use orrery_model::{ContainerAddress, Document, Failure, OperationKind, limits};
+use orrery_wire::{
+    FeedKind, FeedPost, QueryBody, empty_query_plan_body, feed_body, write_session_token,
+};
+
+use super::item::{check_session, refuse_triggers, write};
+use super::{batch, not_built};
+use crate::exchange::{Exchange, Found};
+use crate::reply::Reply;
+
+pub(super) async fn route(
+    exchange: &Exchange<'_>,
+    container: ContainerAddress<'_>,
+) -> Result<Reply, Failure> {
+    let found = exchange.container(container)?;
+    match *exchange.method {
+        Method::GET if exchange.headers.change_feed.is_some() => {
+            Err(not_built("The change feed is"))
+        }
+        Method::GET => page(exchange, &found, None).await,
+        Method::POST => match exchange.headers.feed_post() {
+            FeedPost::QueryPlan => plan(exchange),
+            FeedPost::Batch => batch::route(exchange, &found).await,
+            FeedPost::Query => {
+                let query = compile(exchange)?;
+                page(exchange, &found, Some(query)).await
+            }
+            FeedPost::Upsert => put(exchange, &found, OperationKind::Upsert).await,
+            FeedPost::Create => put(exchange, &found, OperationKind::Create).await,
+        },
+        _ => Err(Failure::MethodNotAllowed),
+    }
+}
+
+async fn put(
+    exchange: &Exchange<'_>,
+    found: &Found,
+    kind: fn(Document) -> OperationKind,
+) -> Result<Reply, Failure> {
+    refuse_triggers(exchange)?;
+    let document = Document::parse(&exchange.body)?;
+    let key = match exchange.headers.partition_key()? {
+        Some(key) => key,
+        None => extract_key(found, &document)?,
+    };
+    write(exchange, found, key, kind(document)).await
+}
+
+/// A client that names no key means the one in its document.
+fn extract_key(found: &Found, document: &Document) -> Result<PartitionKey, Failure> {
+    let definition = found.entry.container.definition.key();
+    definition.extract(document.value()).map_err(|error| {
+        Failure::BadRequest(format!("One of the input values is invalid. {error}."))
+    })
+}
+
+pub(super) async fn delete_by_key(
+    exchange: &Exchange<'_>,
+    container: ContainerAddress<'_>,
+) -> Result<Reply, Failure> {
+    if *exchange.method != Method::POST {
+        return Err(Failure::MethodNotAllowed);
+    }
+    let found = exchange.container(container)?;
+    let key = exchange
+        .headers
+        .partition_key()?
+        .ok_or(Failure::PartitionKeyMissing)?;
+    let answer = exchange
+        .engine()
+        .delete_partition_key(&found.entry.container, key)
+        .await;
+    let base = match answer.result {
+        Ok(()) => Reply::new(200, ""),
+        Err(failure) => Reply::failed(failure),
+    };
+    Ok(Reply {
+        charge: answer.charge,
+        stamp: answer.stamp,
+        owner: Some(found.owner()),
+        ..base
+    })
+}
+
+fn compile(exchange: &Exchange<'_>) -> Result<CompiledQuery, Failure> {
+    let body = QueryBody::parse(&exchange.body)?;
+    CompiledQuery::compile(&body.text, &body.parameters)
+}
+
+/// Every query that this version runs can be run by each partition as it is written.
+fn plan(exchange: &Exchange<'_>) -> Result<Reply, Failure> {
+    compile(exchange)?;
+    Ok(Reply::new(200, empty_query_plan_body()))
+}
+
+async fn page(
+    exchange: &Exchange<'_>,
+    found: &Found,
+    query: Option<CompiledQuery>,
+) -> Result<Reply, Failure> {
+    let headers = exchange.headers;
+    let container = &found.entry.container;
+    let level = exchange.level()?;
+    let scope = scope(exchange)?;
+    for partition in Engine::partitions_of(container, &scope)? {
+        check_session(exchange, level, partition.stamp())?;
+    }
+    let request = FeedRequest {
+        scope,
+        query,
+        items_max: headers.max_item_count.unwrap_or(limits::PAGE_ITEMS_DEFAULT),
+        continuation: headers.continuation.map(str::to_owned),
+        level,
+    };
+    let answer = exchange.engine().feed(container, request).await;
+    let base = match answer.result {
+        Ok(page) => {
+            check_continuation_size(exchange, page.continuation.as_deref())?;
+            let mut session_token = String::new();
+            for stamp in &page.stamps {
+                write_session_token(*stamp, &mut session_token);
+            }
+            Reply {
+                item_count: Some(page.items.len()),
+                continuation: page.continuation,
+                session_token: Some(session_token),
+                ..Reply::new(200, feed_body(container.rid, FeedKind::Items, &page.items))
+            }
+        }
+        Err(failure) => Reply::failed(failure),
+    };
+    Ok(Reply {
+        charge: answer.charge,
+        stamp: answer.stamp,
+        owner: Some(found.owner()),
+        ..base
+    })
+}
+
+/// Which items the headers ask for.
+fn scope(exchange: &Exchange<'_>) -> Result<Scope, Failure> {
+    let headers = exchange.headers;
+    let epk = headers.key_range.epk_range()?;
+    if let Some(key) = headers.partition_key()?
+        && epk.is_none()
+    {
+        return Ok(Scope::Key(key));
+    }
+    Ok(match (headers.key_range.range()?, epk) {
+        (Some(range), part) => Scope::Range(range, part),
+        (None, Some(range)) => Scope::Epk(range),
+        (None, None) => Scope::Container,
+    })
+}
+
+fn check_continuation_size(exchange: &Exchange<'_>, token: Option<&str>) -> Result<(), Failure> {
+    match (exchange.headers.continuation_limit_kb, token) {
+        (Some(kilobytes), Some(token)) if token.len() > kilobytes * 1024 => {
+            Err(Failure::bad_request(format!(
+                "The continuation token limit specified is not large enough: the token has {} bytes.",
+                token.len()
+            )))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,67 @@
+//! One file for each kind of resource; this table says which.
+
+mod account;
+mod batch;
+mod containers;
+mod databases;
+mod feed;
+mod item;
+mod items;
+mod offers;
+mod partition_key_ranges;
+mod permissions;
+mod users;
+
+use orrery_model::Failure;
+use orrery_wire::{Resource, ScriptKind};
+
+use crate::exchange::Exchange;
+use crate::reply::Reply;
+
+pub(crate) async fn dispatch(
+    exchange: &Exchange<'_>,
+    resource: Resource<'_>,
+) -> Result<Reply, Failure> {
+    match resource {
+        Resource::Account => account::route(exchange),
+        Resource::Databases => databases::feed(exchange).await,
+        Resource::Database(address) => databases::one(exchange, address).await,
+        Resource::Containers(database) => containers::feed(exchange, database).await,
+        Resource::Container(address) => containers::one(exchange, address).await,
+        Resource::Items(container) => items::route(exchange, container).await,
+        Resource::Item(address) => item::route(exchange, address).await,
+        Resource::PartitionKeyDelete(container) => items::delete_by_key(exchange, container).await,
+        Resource::PartitionKeyRanges(container) => partition_key_ranges::feed(exchange, container),
+        Resource::PartitionKeyRange(container, id) => {
+            partition_key_ranges::one(exchange, container, id)
+        }
+        Resource::Offers => offers::feed(exchange),
+        Resource::Offer(rid) => offers::one(exchange, rid).await,
+        Resource::Users(database) => users::feed(exchange, database).await,
+        Resource::User(address) => users::one(exchange, address).await,
+        Resource::Permissions(user) => permissions::feed(exchange, user).await,
+        Resource::Permission(address) => permissions::one(exchange, address).await,
+        Resource::Scripts(_, kind) | Resource::Script(_, kind, _) => Err(not_built(match kind {
+            ScriptKind::StoredProcedure => "Stored procedures are",
+            ScriptKind::Trigger => "Triggers are",
+            ScriptKind::UserDefinedFunction => "User-defined functions are",
+            ScriptKind::Conflict => "The conflict feed is",
+        })),
+        Resource::ClientEncryptionKeys(_) | Resource::ClientEncryptionKey(_, _) => {
+            Err(not_built("Client encryption keys are"))
+        }
+        Resource::Addresses => Err(Failure::NotImplemented(
+            "Direct mode is not built into Orrery. Use gateway mode: ConnectionMode.Gateway in .NET, \
+             gatewayMode() in Java."
+                .to_owned(),
+        )),
+        Resource::DistributedTransaction => Err(not_built("Distributed transactions are")),
+    }
+}
+
+/// For parts of the protocol that do not exist yet: `subject` ends in `is` or `are`.
+pub(crate) fn not_built(subject: &str) -> Failure {
+    Failure::NotImplemented(format!(
+        "{subject} not built into this version of Orrery; see COMPAT.md."
+    ))
+}

@@ -1,0 +1,63 @@
+//! `/offers` and `/offers/{rid}`: provisioned throughput.
+
+use std::sync::Arc;
+
+use hyper::Method;
+use orrery_json::write_value;
+use orrery_keys::OfferRid;
+use orrery_model::{Failure, Offer};
+use orrery_wire::{FeedKind, FeedPost, parse_body};
+
+use super::feed;
+use crate::exchange::Exchange;
+use crate::reply::Reply;
+
+pub(super) fn feed(exchange: &Exchange<'_>) -> Result<Reply, Failure> {
+    let offers = || {
+        let catalogue = exchange.catalogue();
+        let bodies = catalogue.offers.values();
+        let mut bodies: Vec<_> = bodies
+            .map(|offer| (offer.rid.to_string(), body_of(offer)))
+            .collect();
+        bodies.sort();
+        bodies
+    };
+    match *exchange.method {
+        Method::GET => feed::read(exchange, "", FeedKind::Offers, offers()),
+        Method::POST if exchange.headers.feed_post() == FeedPost::Query => {
+            feed::query(exchange, "", FeedKind::Offers, offers())
+        }
+        _ => Err(Failure::MethodNotAllowed),
+    }
+}
+
+pub(super) async fn one(exchange: &Exchange<'_>, rid: OfferRid) -> Result<Reply, Failure> {
+    let engine = exchange.engine();
+    let offer = match *exchange.method {
+        Method::GET => {
+            let catalogue = exchange.catalogue();
+            Arc::clone(catalogue.offer(rid)?)
+        }
+        Method::PUT => {
+            let body = parse_body(&exchange.body)?;
+            let migrate = exchange.headers.offer.migrate;
+            let if_match = exchange.headers.if_match();
+            engine
+                .replace_offer(rid, &body, migrate, if_match.as_ref())
+                .await?
+        }
+        _ => return Err(Failure::MethodNotAllowed),
+    };
+    let min_throughput = Some(engine.offer_minimum(&offer));
+    let reply = Reply {
+        min_throughput,
+        ..Reply::new(200, body_of(&offer))
+    };
+    Ok(reply.with_etag(offer.etag.as_str()))
+}
+
+fn body_of(offer: &Offer) -> Vec<u8> {
+    let mut body = Vec::new();
+    write_value(&offer.to_value(), &mut body);
+    body
+}

@@ -1,0 +1,90 @@
+//! `/dbs/{db}/colls/{coll}/pkranges`: the physical partitions of a container.
+//!
+//! Clients read this feed until they get 304: the etag is the number of ranges there have been.
+
+use hyper::Method;
+use orrery_engine::{ContainerEntry, Partition};
+use orrery_keys::PartitionKeyRangeRid;
+use orrery_model::{ContainerAddress, Failure, Precondition};
+use orrery_wire::{FeedKind, PartitionKeyRangeDescription, feed_body, partition_key_range_body};
+
+use crate::exchange::{Exchange, Found};
+use crate::reply::Reply;
+
+pub(super) fn feed(
+    exchange: &Exchange<'_>,
+    container: ContainerAddress<'_>,
+) -> Result<Reply, Failure> {
+    if *exchange.method != Method::GET {
+        return Err(Failure::MethodNotAllowed);
+    }
+    let found = find(exchange, container)?;
+    let partitions = &found.entry.container.partitions;
+    let made = partitions
+        .iter()
+        .map(|partition| partition.id.0 + 1)
+        .max()
+        .unwrap_or(0);
+    let etag = format!("\"{made}\"");
+    let unchanged = match exchange.headers.if_none_match() {
+        Some(Precondition::Etag(known)) => known == etag,
+        Some(Precondition::Any) => true,
+        None => false,
+    };
+    if unchanged {
+        return Ok(Reply::not_modified(etag).with_owner(found.owner()));
+    }
+    let bodies: Vec<_> = partitions
+        .iter()
+        .map(|partition| body_of(&found.entry, partition))
+        .collect();
+    let rid = found.entry.container.rid;
+    let reply = Reply {
+        item_count: Some(bodies.len()),
+        ..Reply::new(200, feed_body(rid, FeedKind::PartitionKeyRanges, &bodies))
+    };
+    Ok(reply.with_etag(etag).with_owner(found.owner()))
+}
+
+pub(super) fn one(
+    exchange: &Exchange<'_>,
+    container: ContainerAddress<'_>,
+    id: &str,
+) -> Result<Reply, Failure> {
+    if *exchange.method != Method::GET {
+        return Err(Failure::MethodNotAllowed);
+    }
+    let found = find(exchange, container)?;
+    let mut partitions = found.entry.container.partitions.iter();
+    let partition = partitions.find(|partition| {
+        id == partition.id.to_string() || id == rid_of(&found.entry, partition).to_string()
+    });
+    let body = body_of(&found.entry, partition.ok_or(Failure::NOT_FOUND)?);
+    Ok(Reply::new(200, body).with_owner(found.owner()))
+}
+
+fn find(exchange: &Exchange<'_>, container: ContainerAddress<'_>) -> Result<Found, Failure> {
+    exchange
+        .container(container)
+        .map_err(|failure| match failure {
+            Failure::NotFound(_) => Failure::OWNER_NOT_FOUND,
+            other => other,
+        })
+}
+
+fn rid_of(entry: &ContainerEntry, partition: &Partition) -> PartitionKeyRangeRid {
+    PartitionKeyRangeRid::new(entry.container.rid, u64::from(partition.id.0) + 1)
+}
+
+fn body_of(entry: &ContainerEntry, partition: &Partition) -> Vec<u8> {
+    partition_key_range_body(&PartitionKeyRangeDescription {
+        rid: rid_of(entry, partition),
+        id: partition.id,
+        range: &partition.range,
+        ancestors: &[],
+        throughput_fraction: 1.0 / entry.container.partitions.len() as f64,
+        etag: &entry.etag,
+        modified_seconds: entry.modified_seconds,
+        lsn: partition.counters().lsn,
+    })
+}

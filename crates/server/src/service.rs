@@ -1,0 +1,97 @@
+//! From a request to its response.
+
+use std::time::Instant;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::HOST;
+use hyper::http::request::Parts;
+use hyper::{Request, Response};
+use orrery_model::Failure;
+use orrery_wire::{RequestHeaders, RequestPath, names};
+
+use crate::authorize::authorize;
+use crate::exchange::Exchange;
+use crate::reply::Reply;
+use crate::state::State;
+use crate::{body, public, routes};
+
+/// Longest activity id that is echoed.
+const ACTIVITY_ID_BYTES_MAX: usize = 128;
+
+pub(crate) async fn handle(
+    state: &State,
+    scheme: &'static str,
+    request: Request<Incoming>,
+) -> Response<Full<Bytes>> {
+    let begun = Instant::now();
+    let (parts, incoming) = request.into_parts();
+    if let Some(response) = public::answer(state, &parts.method, parts.uri.path()) {
+        return response;
+    }
+    let activity_id = activity_id(state, &parts);
+    let reply = match answer(state, scheme, &parts, incoming, &activity_id).await {
+        Ok(reply) => reply,
+        Err(failure) => Reply::failed(failure),
+    };
+    if let Some(failure @ Failure::Internal(_)) = &reply.failure {
+        tracing::error!(activity_id, %failure, "a request failed");
+    }
+    tracing::debug!(
+        activity_id,
+        method = %parts.method,
+        status = reply.status,
+        charge = %reply.charge,
+        elapsed_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
+        "request"
+    );
+    reply.into_response(state, &activity_id, begun.elapsed())
+}
+
+async fn answer(
+    state: &State,
+    scheme: &'static str,
+    parts: &Parts,
+    incoming: Incoming,
+    activity_id: &str,
+) -> Result<Reply, Failure> {
+    let path = RequestPath::parse(parts.uri.path())?;
+    let checked = RequestHeaders::parse(&parts.headers).and_then(|headers| {
+        let resource = path.resource()?;
+        authorize(state, &parts.method, &path, resource, &headers)?;
+        Ok((headers, resource))
+    });
+    // The body is read in any case: a client that is still sending would not hear a refusal.
+    let body = body::read(incoming).await;
+    let (headers, resource) = checked?;
+    let exchange = Exchange {
+        state,
+        method: &parts.method,
+        headers: &headers,
+        body: body?,
+        activity_id,
+        base_url: base_url(scheme, parts),
+    };
+    routes::dispatch(&exchange, resource).await
+}
+
+fn activity_id(state: &State, parts: &Parts) -> String {
+    let sent = parts
+        .headers
+        .get(names::ACTIVITY_ID)
+        .and_then(|value| value.to_str().ok());
+    match sent.filter(|id| !id.is_empty() && id.len() <= ACTIVITY_ID_BYTES_MAX) {
+        Some(id) => id.to_owned(),
+        None => state.activity_ids.next(),
+    }
+}
+
+fn base_url(scheme: &str, parts: &Parts) -> String {
+    let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
+    let authority = parts
+        .uri
+        .authority()
+        .map(hyper::http::uri::Authority::as_str);
+    format!("{scheme}://{}", host.or(authority).unwrap_or("localhost"))
+}

@@ -1,0 +1,55 @@
+//! What all connections share.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use orrery_engine::Engine;
+use orrery_model::AccountKeys;
+use orrery_wire::{HttpDate, SigningKeys, TokenSecret};
+
+use crate::activity::ActivityIds;
+
+pub(crate) struct State {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) token_secret: TokenSecret,
+    pub(crate) advertise: Option<String>,
+    pub(crate) certificate_pem: Option<String>,
+    pub(crate) started: HttpDate,
+    pub(crate) activity_ids: ActivityIds,
+    keys: RwLock<Arc<SigningKeys>>,
+    requests: AtomicU32,
+}
+
+impl State {
+    pub(crate) fn new(
+        engine: Arc<Engine>,
+        keys: &AccountKeys,
+        token_secret: &[u8],
+        advertise: Option<String>,
+        certificate_pem: Option<String>,
+    ) -> State {
+        State {
+            started: HttpDate(engine.now_seconds()),
+            engine,
+            token_secret: TokenSecret::new(token_secret),
+            advertise,
+            certificate_pem,
+            activity_ids: ActivityIds::new(),
+            keys: RwLock::new(Arc::new(SigningKeys::new(keys))),
+            requests: AtomicU32::new(0),
+        }
+    }
+
+    pub(crate) fn keys(&self) -> Arc<SigningKeys> {
+        Arc::clone(&self.keys.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn set_keys(&self, keys: &AccountKeys) {
+        let keys = Arc::new(SigningKeys::new(keys));
+        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = keys;
+    }
+
+    pub(crate) fn next_request_number(&self) -> u32 {
+        self.requests.fetch_add(1, Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,69 @@
+//! Reserved words: in any case, never bare identifiers and never names after a dot.
+
+macro_rules! keywords {
+    ($($name:ident $text:literal)*) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum Keyword {
+            $($name,)*
+        }
+
+        impl Keyword {
+            pub(crate) fn of(word: &str) -> Option<Keyword> {
+                $(if word.eq_ignore_ascii_case($text) {
+                    return Some(Keyword::$name);
+                })*
+                None
+            }
+        }
+
+        #[cfg(test)]
+        const TEXTS: &[&str] = &[$($text),*];
+    };
+}
+
+// Words without a production are here because they cannot be identifiers either.
+keywords! {
+    And "AND" Array "ARRAY" As "AS" Asc "ASC" Between "BETWEEN" By "BY" Case "CASE" Cast "CAST"
+    Convert "CONVERT" Cross "CROSS" Desc "DESC" Distinct "DISTINCT" Else "ELSE" End "END"
+    Escape "ESCAPE" Exists "EXISTS" False "FALSE" For "FOR" From "FROM" Group "GROUP"
+    Having "HAVING" In "IN" Inner "INNER" Insert "INSERT" Into "INTO" Is "IS" Join "JOIN"
+    Left "LEFT" Like "LIKE" Limit "LIMIT" Not "NOT" Null "NULL" Offset "OFFSET" On "ON" Or "OR"
+    Order "ORDER" Outer "OUTER" Over "OVER" Right "RIGHT" Select "SELECT" Set "SET" Then "THEN"
+    Top "TOP" True "TRUE" Udf "UDF" Undefined "UNDEFINED" Update "UPDATE" Value "VALUE"
+    When "WHEN" Where "WHERE" With "WITH"
+}
+
+/// Whether `word` can stand alone as an identifier.
+pub(crate) fn is_identifier(word: &str) -> bool {
+    let mut bytes = word.bytes();
+    bytes.next().is_some_and(starts_identifier)
+        && bytes.all(continues_identifier)
+        && Keyword::of(word).is_none()
+}
+
+pub(crate) fn starts_identifier(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || byte == b'_'
+}
+
+pub(crate) fn continues_identifier(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reserved_words_are_no_identifiers_in_any_case() {
+        for text in TEXTS {
+            assert!(!is_identifier(text), "{text}");
+            assert!(!is_identifier(&text.to_lowercase()), "{text}");
+        }
+        for word in ["a", "_1", "LET", "rank", "All", "FIRST", "last", "values"] {
+            assert!(is_identifier(word), "{word}");
+        }
+        for word in ["", "1a", "a-b", "é"] {
+            assert!(!is_identifier(word), "{word}");
+        }
+    }
+}

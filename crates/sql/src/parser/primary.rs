@@ -1,0 +1,212 @@
+//! Operands: literals, names, calls, subqueries, arrays and objects, and access to their parts.
+
+use orrery_json::Number;
+
+use super::{Parser, Result};
+use crate::ast::{Call, Expr, Literal, Property, SubqueryKind};
+use crate::keyword::Keyword;
+use crate::token::{Symbol, TokenKind};
+use crate::{Span, number};
+
+impl Parser<'_> {
+    /// `.name` and `[index]` after `object`.
+    pub(super) fn postfix(&mut self, mut object: Box<Expr>) -> Result<Box<Expr>> {
+        loop {
+            let height = self.height;
+            if self.eat(Symbol::Dot) {
+                let name = self.identifier()?.name;
+                self.raise(0)?;
+                object = Box::new(Expr::Member { object, name });
+            } else if self.eat(Symbol::BracketOpen) {
+                let index = self.expression()?;
+                self.expect(Symbol::BracketClose)?;
+                self.raise(height)?;
+                object = Box::new(Expr::Index { object, index });
+            } else {
+                return Ok(object);
+            }
+        }
+    }
+
+    pub(super) fn primary(&mut self) -> Result<Box<Expr>> {
+        self.height = 1;
+        match &self.peek().kind {
+            TokenKind::Number => self.number(false),
+            TokenKind::Symbol(Symbol::Minus) if self.at_signed_number() => {
+                self.advance();
+                self.number(true)
+            }
+            TokenKind::String(_) => {
+                let text = self.eat_string().unwrap_or_default();
+                Ok(Box::new(Expr::Literal(Literal::String(text))))
+            }
+            TokenKind::Parameter => Ok(Box::new(Expr::Parameter(self.take_name()))),
+            TokenKind::Identifier => self.name(),
+            TokenKind::Keyword(keyword) => self.keyword(*keyword),
+            TokenKind::Symbol(Symbol::BracketOpen) => self.array(),
+            TokenKind::Symbol(Symbol::BraceOpen) => self.object(),
+            TokenKind::Symbol(Symbol::ParenOpen) => self.parenthesis(),
+            TokenKind::Symbol(_) | TokenKind::Invalid(_) | TokenKind::End => self.refuse(),
+        }
+    }
+
+    fn number(&mut self, negative: bool) -> Result<Box<Expr>> {
+        let value = number::value(self.peek().text, negative).ok_or_else(|| self.unexpected())?;
+        self.advance();
+        Ok(Box::new(Expr::Literal(Literal::Number(value))))
+    }
+
+    fn keyword(&mut self, keyword: Keyword) -> Result<Box<Expr>> {
+        let literal = match keyword {
+            Keyword::True => Literal::Bool(true),
+            Keyword::False => Literal::Bool(false),
+            Keyword::Null => Literal::Null,
+            Keyword::Undefined => Literal::Undefined,
+            Keyword::Exists => {
+                self.advance();
+                return self.subquery(SubqueryKind::Exists);
+            }
+            Keyword::Array => {
+                self.advance();
+                return self.subquery(SubqueryKind::Array);
+            }
+            Keyword::Left | Keyword::Right if self.at_ahead(1, Symbol::ParenOpen) => {
+                return self.call(false);
+            }
+            Keyword::Udf => {
+                self.advance();
+                self.expect(Symbol::Dot)?;
+                return self.call(true);
+            }
+            _ => return self.refuse(),
+        };
+        self.advance();
+        Ok(Box::new(Expr::Literal(literal)))
+    }
+
+    /// An identifier, and what it turns out to be.
+    fn name(&mut self) -> Result<Box<Expr>> {
+        if !self.at_ahead(1, Symbol::ParenOpen) {
+            let literal = match self.peek().text {
+                "NaN" => Some(f64::NAN),
+                "Infinity" => Some(f64::INFINITY),
+                _ => None,
+            };
+            let name = self.take_name();
+            return Ok(Box::new(literal.map_or(Expr::Identifier(name), |value| {
+                Expr::Literal(Literal::Number(Number::from(value)))
+            })));
+        }
+        if self.at_keyword_ahead(2, Keyword::Select) {
+            let operators = [
+                ("ALL", SubqueryKind::All),
+                ("FIRST", SubqueryKind::First),
+                ("LAST", SubqueryKind::Last),
+            ];
+            if let Some((_, kind)) = operators.into_iter().find(|(word, _)| self.at_word(word)) {
+                self.advance();
+                return self.subquery(kind);
+            }
+        }
+        self.call(false)
+    }
+
+    /// `name(argument, ...)`, of whatever token stands here as the name.
+    pub(super) fn call(&mut self, udf: bool) -> Result<Box<Expr>> {
+        let name = if udf {
+            self.identifier()?
+        } else {
+            self.take_name()
+        };
+        self.expect(Symbol::ParenOpen)?;
+        let arguments = self.list_until(Symbol::ParenClose, Self::element)?;
+        self.raise(0)?;
+        let span = Span {
+            start: name.span.start,
+            end: self.tokens[self.position - 1].span.end,
+        };
+        Ok(Box::new(Expr::Call(Call {
+            udf,
+            name,
+            arguments,
+            span,
+        })))
+    }
+
+    /// `(SELECT ...)`.
+    fn subquery(&mut self, kind: SubqueryKind) -> Result<Box<Expr>> {
+        self.expect(Symbol::ParenOpen)?;
+        let query = self.query()?;
+        self.expect(Symbol::ParenClose)?;
+        self.raise(0)?;
+        Ok(Box::new(Expr::Subquery {
+            kind,
+            query: Box::new(query),
+        }))
+    }
+
+    fn parenthesis(&mut self) -> Result<Box<Expr>> {
+        if self.at_keyword_ahead(1, Keyword::Select) {
+            return self.subquery(SubqueryKind::Scalar);
+        }
+        if self.at_let() {
+            return self.let_in();
+        }
+        self.advance();
+        let expr = self.expression()?;
+        self.expect(Symbol::ParenClose)?;
+        Ok(expr)
+    }
+
+    /// Whether `(LET name` stands here. `LET` alone is an ordinary name.
+    pub(super) fn at_let(&self) -> bool {
+        let word = self.peek_at(1);
+        self.at(Symbol::ParenOpen)
+            && word.kind == TokenKind::Identifier
+            && word.text.eq_ignore_ascii_case("LET")
+            && self.peek_at(2).kind == TokenKind::Identifier
+    }
+
+    /// `(LET name = value IN body)`. Its parts are not whole expressions, so the depth is counted
+    /// here.
+    fn let_in(&mut self) -> Result<Box<Expr>> {
+        self.nested(|parser| {
+            parser.position += 2;
+            let name = parser.identifier()?;
+            parser.expect(Symbol::Equal)?;
+            let value = parser.comparison()?;
+            let height = parser.height;
+            parser.expect_keyword(Keyword::In)?;
+            let body = parser.comparison()?;
+            parser.expect(Symbol::ParenClose)?;
+            parser.raise(height)?;
+            Ok(Box::new(Expr::Let { name, value, body }))
+        })
+    }
+
+    fn array(&mut self) -> Result<Box<Expr>> {
+        self.advance();
+        let elements = self.list_until(Symbol::BracketClose, Self::element)?;
+        self.raise(0)?;
+        Ok(Box::new(Expr::Array(elements)))
+    }
+
+    fn object(&mut self) -> Result<Box<Expr>> {
+        self.advance();
+        let properties = self.list_until(Symbol::BraceClose, Self::property)?;
+        self.raise(0)?;
+        Ok(Box::new(Expr::Object(properties)))
+    }
+
+    fn property(&mut self) -> Result<Property> {
+        let name = match self.eat_string() {
+            Some(name) => name,
+            None => self.identifier()?.name,
+        };
+        self.expect(Symbol::Colon)?;
+        Ok(Property {
+            name,
+            value: self.element()?,
+        })
+    }
+}

@@ -1,0 +1,148 @@
+//! Clauses.
+
+use std::fmt::{self, Formatter};
+
+use super::{Indent, expression, list, string, subquery};
+use crate::ast::{
+    Collection, Count, Direction, OrderBy, OrderItem, PathStep, Projection, Query, Select,
+    SelectItem, Source,
+};
+use crate::keyword::is_identifier;
+
+pub(super) fn write(query: &Query, indent: Indent, f: &mut Formatter<'_>) -> fmt::Result {
+    select(&query.select, indent, f)?;
+    for (index, from) in query.from.iter().enumerate() {
+        indent.line(f)?;
+        f.write_str(if index == 0 { "FROM " } else { "JOIN " })?;
+        source(from, indent, f)?;
+    }
+    if let Some(filter) = &query.filter {
+        indent.line(f)?;
+        f.write_str("WHERE ")?;
+        expression::write(filter, indent, f)?;
+    }
+    if !query.group_by.is_empty() {
+        indent.line(f)?;
+        f.write_str("GROUP BY ")?;
+        list(&query.group_by, f, |expr, f| {
+            expression::write(expr, indent, f)
+        })?;
+    }
+    if let Some(clause) = &query.order_by {
+        indent.line(f)?;
+        order_by(clause, indent, f)?;
+    }
+    if let Some(clause) = &query.offset_limit {
+        indent.line(f)?;
+        f.write_str("OFFSET ")?;
+        count(&clause.offset, f)?;
+        f.write_str(" LIMIT ")?;
+        count(&clause.limit, f)?;
+    }
+    Ok(())
+}
+
+fn select(select: &Select, indent: Indent, f: &mut Formatter<'_>) -> fmt::Result {
+    f.write_str("SELECT ")?;
+    if select.distinct {
+        f.write_str("DISTINCT ")?;
+    }
+    if let Some(top) = &select.top {
+        f.write_str("TOP ")?;
+        count(top, f)?;
+        f.write_str(" ")?;
+    }
+    match &select.projection {
+        Projection::Star(_) => f.write_str("*"),
+        Projection::Value(expr) => {
+            f.write_str("VALUE ")?;
+            expression::write(expr, indent, f)
+        }
+        Projection::Items(items) => list(items, f, |item, f| select_item(item, indent, f)),
+    }
+}
+
+fn select_item(item: &SelectItem, indent: Indent, f: &mut Formatter<'_>) -> fmt::Result {
+    expression::write(&item.expr, indent, f)?;
+    match &item.alias {
+        None => Ok(()),
+        Some(alias) if is_identifier(alias) => write!(f, " AS {alias}"),
+        Some(alias) => {
+            f.write_str(" AS ")?;
+            string(alias, f)
+        }
+    }
+}
+
+fn source(source: &Source, indent: Indent, f: &mut Formatter<'_>) -> fmt::Result {
+    match source {
+        Source::Value {
+            collection: value,
+            alias,
+        } => {
+            collection(value, indent, f)?;
+            alias
+                .as_ref()
+                .map_or(Ok(()), |alias| write!(f, " AS {}", alias.name))
+        }
+        Source::Elements {
+            alias,
+            collection: elements,
+        } => {
+            write!(f, "{} IN ", alias.name)?;
+            collection(elements, indent, f)
+        }
+    }
+}
+
+fn collection(collection: &Collection, indent: Indent, f: &mut Formatter<'_>) -> fmt::Result {
+    match collection {
+        Collection::Subquery(query) => subquery(query, indent, f),
+        Collection::Path { root, steps } => {
+            f.write_str(&root.name)?;
+            steps.iter().try_for_each(|step| path_step(step, f))
+        }
+    }
+}
+
+fn path_step(step: &PathStep, f: &mut Formatter<'_>) -> fmt::Result {
+    match step {
+        PathStep::Name(name) => write!(f, ".{name}"),
+        PathStep::Index(index) => write!(f, "[{index}]"),
+        PathStep::Key(key) => {
+            f.write_str("[")?;
+            string(key, f)?;
+            f.write_str("]")
+        }
+    }
+}
+
+fn order_by(clause: &OrderBy, indent: Indent, f: &mut Formatter<'_>) -> fmt::Result {
+    let items = match clause {
+        OrderBy::Items(items) => {
+            f.write_str("ORDER BY ")?;
+            items
+        }
+        OrderBy::Rank(items) => {
+            f.write_str("ORDER BY RANK ")?;
+            items
+        }
+    };
+    list(items, f, |item, f| order_item(item, indent, f))
+}
+
+fn order_item(item: &OrderItem, indent: Indent, f: &mut Formatter<'_>) -> fmt::Result {
+    expression::write(&item.expr, indent, f)?;
+    f.write_str(match item.direction {
+        None => "",
+        Some(Direction::Ascending) => " ASC",
+        Some(Direction::Descending) => " DESC",
+    })
+}
+
+fn count(count: &Count, f: &mut Formatter<'_>) -> fmt::Result {
+    match count {
+        Count::Literal(count) => write!(f, "{count}"),
+        Count::Parameter(parameter) => f.write_str(&parameter.name),
+    }
+}

@@ -1,0 +1,80 @@
+//! The words of the language.
+
+use crate::{Span, SyntaxErrorKind, keyword::Keyword};
+
+#[derive(Debug, Clone)]
+pub(crate) struct Token<'a> {
+    pub(crate) kind: TokenKind,
+    /// The text as written.
+    pub(crate) text: &'a str,
+    pub(crate) span: Span,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum TokenKind {
+    Identifier,
+    Keyword(Keyword),
+    Parameter,
+    Number,
+    /// A string literal, with its escapes resolved.
+    String(String),
+    Symbol(Symbol),
+    /// What the lexer could not read. It is the last token before the end, and it becomes an
+    /// error only when the parser arrives at it: an earlier mistake is reported first.
+    Invalid(SyntaxErrorKind),
+    End,
+}
+
+macro_rules! symbols {
+    ($($name:ident $text:literal)*) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum Symbol {
+            $($name,)*
+        }
+
+        impl Symbol {
+            /// The symbol at the beginning of `text`, with its length in bytes.
+            pub(crate) fn at_start(text: &str) -> Option<(Symbol, usize)> {
+                $(if text.starts_with($text) {
+                    return Some((Symbol::$name, $text.len()));
+                })*
+                None
+            }
+        }
+    };
+}
+
+// A longer symbol stands before its own beginning.
+symbols! {
+    ShiftRightUnsigned ">>>"
+    ShiftRight ">>"
+    GreaterOrEqual ">="
+    Greater ">"
+    ShiftLeft "<<"
+    LessOrEqual "<="
+    LessOrGreater "<>"
+    Less "<"
+    NotEqual "!="
+    Equal "="
+    Concat "||"
+    BitOr "|"
+    Coalesce "??"
+    Question "?"
+    Colon ":"
+    Plus "+"
+    Minus "-"
+    Star "*"
+    Slash "/"
+    Percent "%"
+    Tilde "~"
+    BitAnd "&"
+    BitXor "^"
+    Dot "."
+    Comma ","
+    ParenOpen "("
+    ParenClose ")"
+    BracketOpen "["
+    BracketClose "]"
+    BraceOpen "{"
+    BraceClose "}"
+}

@@ -1,0 +1,108 @@
+//! The engine on disk: fjall, an LSM tree.
+//!
+//! Its journal is never synced by us on the write path; the commit log in front of it is.
+
+use std::path::Path;
+
+use bytes::Bytes;
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
+
+use crate::{Batch, Error, Options, Space};
+
+/// Reopening replays the journal, so it is kept small.
+const JOURNAL_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// A memtable of this size is written out; with its sealed predecessor this bounds write memory.
+const MEMTABLE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+pub(crate) struct Disk {
+    database: Database,
+    spaces: Vec<Keyspace>,
+}
+
+impl Disk {
+    pub(crate) fn open(directory: &Path, names: &[&str], options: Options) -> Result<Disk, Error> {
+        let database = Database::builder(directory)
+            .cache_size(options.cache_bytes)
+            .max_journaling_size(JOURNAL_BYTES_MAX)
+            .worker_threads(2)
+            .open()
+            .map_err(|error| match error {
+                fjall::Error::InvalidVersion(_) => Error::Version,
+                other => Error::Engine(other),
+            })?;
+        let spaces = names
+            .iter()
+            .map(|name| {
+                database.keyspace(name, || {
+                    KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES_MAX)
+                })
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Disk { database, spaces })
+    }
+
+    fn space(&self, space: Space) -> &Keyspace {
+        &self.spaces[usize::from(space.0)]
+    }
+
+    pub(crate) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Bytes>, Error> {
+        Ok(self.space(space).get(key)?.map(Bytes::from))
+    }
+
+    pub(crate) fn write(&self, batch: Batch) -> Result<(), Error> {
+        let mut write = self.database.batch();
+        for (space, key, value) in batch.changes {
+            match value {
+                Some(value) => write.insert(self.space(space), key, value),
+                None => write.remove(self.space(space), key),
+            }
+        }
+        Ok(write.commit()?)
+    }
+
+    pub(crate) fn persist(&self) -> Result<(), Error> {
+        Ok(self.database.persist(PersistMode::SyncAll)?)
+    }
+
+    /// Writes every memtable out, so that the next start has no journal to replay.
+    pub(crate) fn flush(&self) -> Result<(), Error> {
+        for space in &self.spaces {
+            space.rotate_memtable_and_wait()?;
+        }
+        self.persist()
+    }
+
+    pub(crate) fn snapshot(&self) -> DiskSnapshot {
+        DiskSnapshot {
+            snapshot: self.database.snapshot(),
+            spaces: self.spaces.clone(),
+        }
+    }
+
+    pub(crate) fn disk_bytes(&self) -> Result<u64, Error> {
+        Ok(self.database.disk_space()?)
+    }
+}
+
+pub(crate) struct DiskSnapshot {
+    snapshot: fjall::Snapshot,
+    spaces: Vec<Keyspace>,
+}
+
+impl DiskSnapshot {
+    fn space(&self, space: Space) -> &Keyspace {
+        &self.spaces[usize::from(space.0)]
+    }
+
+    pub(crate) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Bytes>, Error> {
+        Ok(self.snapshot.get(self.space(space), key)?.map(Bytes::from))
+    }
+
+    pub(crate) fn range(&self, space: Space, from: &[u8], to: Option<&[u8]>) -> fjall::Iter {
+        let space = self.space(space);
+        match to {
+            Some(to) => self.snapshot.range(space, from.to_vec()..to.to_vec()),
+            None => self.snapshot.range(space, from.to_vec()..),
+        }
+    }
+}

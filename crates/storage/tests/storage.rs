@@ -1,0 +1,130 @@
+//! Both engines give the same answers.
+
+use std::collections::BTreeMap;
+
+use orrery_storage::{Batch, Options, Space, Storage};
+
+const A: Space = Space(0);
+const B: Space = Space(1);
+const NAMES: [&str; 2] = ["a", "b"];
+const OPTIONS: Options = Options {
+    cache_bytes: 1024 * 1024,
+};
+
+fn on_both(check: impl Fn(&Storage)) {
+    check(&Storage::in_memory(&NAMES));
+    let directory = tempfile::tempdir().unwrap();
+    check(&Storage::open(directory.path(), &NAMES, OPTIONS).unwrap());
+}
+
+fn keys(storage: &Storage, space: Space, from: &[u8], to: Option<&[u8]>) -> Vec<String> {
+    let snapshot = storage.snapshot();
+    let entries = snapshot.range(space, from, to);
+    entries
+        .map(|entry| String::from_utf8(entry.unwrap().0.to_vec()).unwrap())
+        .collect()
+}
+
+fn put(storage: &Storage, space: Space, key: &'static str, value: &'static str) {
+    let mut batch = Batch::default();
+    batch.put(space, key, value);
+    storage.write(batch).unwrap();
+}
+
+#[test]
+fn spaces_are_apart_and_ranges_are_half_open() {
+    on_both(|storage| {
+        for key in ["a", "b", "c"] {
+            put(storage, A, key, "1");
+        }
+        put(storage, B, "b", "2");
+        assert_eq!(storage.get(B, b"b").unwrap().unwrap(), "2");
+        assert_eq!(storage.get(B, b"a").unwrap(), None);
+        assert_eq!(keys(storage, A, b"a", Some(b"c")), ["a", "b"]);
+        assert_eq!(keys(storage, A, b"b", None), ["b", "c"]);
+        assert_eq!(keys(storage, A, b"c", Some(b"a")), [""; 0]);
+        assert_eq!(keys(storage, A, b"b", Some(b"b")), [""; 0]);
+    });
+}
+
+#[test]
+fn a_snapshot_does_not_move() {
+    on_both(|storage| {
+        put(storage, A, "a", "old");
+        let snapshot = storage.snapshot();
+        put(storage, A, "a", "new");
+        put(storage, A, "b", "new");
+        assert_eq!(snapshot.get(A, b"a").unwrap().unwrap(), "old");
+        assert_eq!(snapshot.range(A, b"", None).count(), 1);
+        assert_eq!(storage.get(A, b"a").unwrap().unwrap(), "new");
+    });
+}
+
+#[test]
+fn the_last_change_of_a_batch_wins() {
+    on_both(|storage| {
+        let mut batch = Batch::default();
+        batch.put(A, "a", "1");
+        batch.delete(A, "a");
+        batch.put(A, "b", "1");
+        batch.put(A, "b", "2");
+        storage.write(batch).unwrap();
+        assert_eq!(storage.get(A, b"a").unwrap(), None);
+        assert_eq!(storage.get(A, b"b").unwrap().unwrap(), "2");
+    });
+}
+
+#[test]
+fn data_survives_a_reopen() {
+    let directory = tempfile::tempdir().unwrap();
+    {
+        let storage = Storage::open(directory.path(), &NAMES, OPTIONS).unwrap();
+        put(&storage, A, "a", "1");
+        storage.flush().unwrap();
+        put(&storage, A, "b", "2");
+        storage.persist().unwrap();
+    }
+    let storage = Storage::open(directory.path(), &NAMES, OPTIONS).unwrap();
+    assert_eq!(keys(&storage, A, b"", None), ["a", "b"]);
+}
+
+#[test]
+fn random_batches_agree_with_a_btree() {
+    on_both(|storage| {
+        let mut model = BTreeMap::new();
+        let mut state = 7_u64;
+        let mut random = move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            state >> 33
+        };
+        for _ in 0..300 {
+            let mut batch = Batch::default();
+            for _ in 0..random() % 8 {
+                let key = format!("k{:02}", random() % 60);
+                if random() % 3 == 0 {
+                    model.remove(&key);
+                    batch.delete(A, key);
+                } else {
+                    let value = format!("v{}", random());
+                    model.insert(key.clone(), value.clone());
+                    batch.put(A, key, value);
+                }
+            }
+            storage.write(batch).unwrap();
+        }
+        let entries: Vec<_> = storage
+            .snapshot()
+            .range(A, b"", None)
+            .map(|entry| entry.unwrap())
+            .collect();
+        assert_eq!(entries.len(), model.len());
+        for ((key, value), (model_key, model_value)) in entries.iter().zip(&model) {
+            assert_eq!(
+                (&key[..], &value[..]),
+                (model_key.as_bytes(), model_value.as_bytes())
+            );
+        }
+    });
+}

@@ -1,0 +1,84 @@
+//! What a request does to data, which is what a key's role and a token's mode are about.
+
+use http::Method;
+use orrery_model::{Failure, KeyRole};
+
+use crate::headers::{FeedPost, RequestHeaders};
+use crate::path::Resource;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Reads, feeds, queries and query plans.
+    Read,
+    Write,
+}
+
+impl Action {
+    pub fn of(method: &Method, headers: &RequestHeaders<'_>) -> Action {
+        let is_query = *method == Method::POST
+            && matches!(headers.feed_post(), FeedPost::Query | FeedPost::QueryPlan);
+        let reads = [Method::GET, Method::HEAD, Method::OPTIONS].contains(method);
+        if reads || is_query {
+            Action::Read
+        } else {
+            Action::Write
+        }
+    }
+}
+
+/// A read-only key neither writes nor reads permissions, whose tokens may allow writing.
+pub fn check_role(role: KeyRole, action: Action, resource: Resource<'_>) -> Result<(), Failure> {
+    let hands_out_tokens = matches!(resource, Resource::Permissions(_) | Resource::Permission(_));
+    if role == KeyRole::ReadOnly && (action == Action::Write || hands_out_tokens) {
+        return Err(Failure::Forbidden(
+            "The request cannot be authorized by a read-only key. Sign it with a read-write key."
+                .to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderMap, HeaderValue};
+
+    use super::*;
+    use orrery_model::{DatabaseAddress, UserAddress};
+
+    #[test]
+    fn queries_are_reads() {
+        let mut map = HeaderMap::new();
+        let action = |method: &Method, map: &HeaderMap| {
+            Action::of(method, &RequestHeaders::parse(map).unwrap())
+        };
+        assert_eq!(action(&Method::GET, &map), Action::Read);
+        for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
+            assert_eq!(action(&method, &map), Action::Write, "{method}");
+        }
+        map.insert("x-ms-documentdb-isquery", HeaderValue::from_static("True"));
+        assert_eq!(action(&Method::POST, &map), Action::Read);
+        assert_eq!(action(&Method::DELETE, &map), Action::Write);
+    }
+
+    #[test]
+    fn read_only_keys_hand_out_nothing() {
+        let database = Resource::Database(DatabaseAddress::Name("d"));
+        let permissions = Resource::Permissions(UserAddress::Name {
+            database: "d",
+            user: "u",
+        });
+        for (role, action, resource, expected) in [
+            (KeyRole::ReadWrite, Action::Write, database, true),
+            (KeyRole::ReadWrite, Action::Read, permissions, true),
+            (KeyRole::ReadOnly, Action::Read, database, true),
+            (KeyRole::ReadOnly, Action::Write, database, false),
+            (KeyRole::ReadOnly, Action::Read, permissions, false),
+        ] {
+            assert_eq!(
+                check_role(role, action, resource).is_ok(),
+                expected,
+                "{role:?} {action:?}"
+            );
+        }
+    }
+}

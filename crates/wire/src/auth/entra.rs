@@ -1,0 +1,85 @@
+//! Tokens of Entra ID, of which only the emulator's kind can be checked here.
+//!
+//! An emulator credential is a JSON web token whose third part is not a signature but the account
+//! key itself. Tokens of a real tenant need its public keys and are refused with that explanation.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use orrery_model::{Failure, KeyRole};
+
+use super::SigningKeys;
+
+pub fn verify_entra(token: &str, keys: &SigningKeys, now_seconds: u64) -> Result<KeyRole, Failure> {
+    let parts: Vec<&str> = token.trim_end_matches('=').splitn(4, '.').collect();
+    let [_header, claims, key] = parts.as_slice() else {
+        return Err(unsupported());
+    };
+    let key_text = decode(key)?;
+    let role = keys.role_of_text(&key_text).ok_or_else(unsupported)?;
+    let claims = orrery_json::parse(&decode(claims)?).map_err(|_| unsupported())?;
+    let seconds = |name: &str| {
+        claims
+            .get(name)
+            .as_number()
+            .map(orrery_json::Number::as_f64)
+    };
+    let is_expired = seconds("exp").is_some_and(|expiry| expiry <= now_seconds as f64);
+    if is_expired {
+        return Err(Failure::Forbidden(
+            "The authorization token is not valid at the current time. Please create another token \
+             and retry."
+                .to_owned(),
+        ));
+    }
+    Ok(role)
+}
+
+fn decode(part: &str) -> Result<Vec<u8>, Failure> {
+    URL_SAFE_NO_PAD
+        .decode(part.trim_end_matches('='))
+        .map_err(|_| unsupported())
+}
+
+fn unsupported() -> Failure {
+    Failure::Unauthorized(
+        "The Entra token cannot be verified. Orrery accepts account keys, resource tokens, and the \
+         emulator's tokens whose third part is the base64url of an account key."
+            .to_owned(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::engine::general_purpose::STANDARD;
+    use orrery_model::{AccountKeys, Secret};
+
+    use super::*;
+
+    #[test]
+    fn only_tokens_with_the_key_are_accepted() {
+        let secret = Secret::new(vec![7; 64]);
+        let text = STANDARD.encode(secret.expose());
+        let keys = SigningKeys::new(&AccountKeys {
+            keys: vec![(secret, KeyRole::ReadWrite)],
+        });
+        let token = |claims: &str, key: &str| {
+            let encode = |part: &str| URL_SAFE_NO_PAD.encode(part);
+            format!("{}.{}.{}", encode("{}"), encode(claims), encode(key))
+        };
+        let good = token(r#"{"exp":2000}"#, &text);
+        assert_eq!(verify_entra(&good, &keys, 1_000), Ok(KeyRole::ReadWrite));
+        assert!(matches!(
+            verify_entra(&good, &keys, 2_000),
+            Err(Failure::Forbidden(_))
+        ));
+        for bad in [
+            token("{}", "other"),
+            "a.b".to_owned(),
+            "a.b.c.d".to_owned(),
+            String::new(),
+        ] {
+            let failure = verify_entra(&bad, &keys, 0);
+            assert!(matches!(failure, Err(Failure::Unauthorized(_))), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The envelope of a feed, around texts that are already JSON.
+
+use std::fmt::Display;
+use std::io::Write as _;
+
+use crate::path::ScriptKind;
+
+/// What a feed lists; the key of its array is spelt exactly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FeedKind {
+    Databases,
+    Containers,
+    Items,
+    PartitionKeyRanges,
+    Scripts(ScriptKind),
+    Users,
+    Permissions,
+    ClientEncryptionKeys,
+    Offers,
+}
+
+impl FeedKind {
+    pub fn envelope_key(self) -> &'static str {
+        match self {
+            FeedKind::Databases => "Databases",
+            FeedKind::Containers => "DocumentCollections",
+            FeedKind::Items => "Documents",
+            FeedKind::PartitionKeyRanges => "PartitionKeyRanges",
+            FeedKind::Scripts(ScriptKind::StoredProcedure) => "StoredProcedures",
+            FeedKind::Scripts(ScriptKind::Trigger) => "Triggers",
+            FeedKind::Scripts(ScriptKind::UserDefinedFunction) => "UserDefinedFunctions",
+            FeedKind::Scripts(ScriptKind::Conflict) => "Conflicts",
+            FeedKind::Users => "Users",
+            FeedKind::Permissions => "Permissions",
+            FeedKind::ClientEncryptionKeys => "ClientEncryptionKeys",
+            FeedKind::Offers => "Offers",
+        }
+    }
+}
+
+/// `{"_rid":"…","Documents":[…],"_count":n}`. The parent of a feed at the root has the empty id.
+pub fn feed_body<T: AsRef<[u8]>>(
+    parent_rid: impl Display,
+    kind: FeedKind,
+    elements: &[T],
+) -> Vec<u8> {
+    let bytes: usize = elements
+        .iter()
+        .map(|element| element.as_ref().len() + 1)
+        .sum();
+    let mut body = Vec::with_capacity(bytes + 96);
+    write!(
+        body,
+        "{{\"_rid\":\"{parent_rid}\",\"{}\":[",
+        kind.envelope_key()
+    )
+    .expect("a vector takes any bytes");
+    for (index, element) in elements.iter().enumerate() {
+        if index > 0 {
+            body.push(b',');
+        }
+        body.extend_from_slice(element.as_ref());
+    }
+    write!(body, "],\"_count\":{}}}", elements.len()).expect("a vector takes any bytes");
+    body
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn envelopes_always_count() {
+        let text = |body: Vec<u8>| String::from_utf8(body).unwrap();
+        let none: [&str; 0] = [];
+        assert_eq!(
+            text(feed_body("", FeedKind::Databases, &none)),
+            r#"{"_rid":"","Databases":[],"_count":0}"#
+        );
+        assert_eq!(
+            text(feed_body("r", FeedKind::Items, &["{}", "1"])),
+            r#"{"_rid":"r","Documents":[{},1],"_count":2}"#
+        );
+    }
+}

@@ -1,0 +1,39 @@
+//! Bodies: the protocol's JSON of each resource.
+
+mod account;
+mod container;
+mod database;
+mod feed;
+mod object;
+mod partition_key_range;
+mod permission;
+mod query;
+mod user;
+
+pub use account::{AccountDescription, Region};
+pub use container::{ContainerSystem, RangeStatistics, container_body, container_self_link};
+pub use database::{database_body, database_self_link, parse_id_body};
+pub use feed::{FeedKind, feed_body};
+pub(crate) use object::{ObjectWriter, array_of};
+pub use partition_key_range::{PartitionKeyRangeDescription, partition_key_range_body};
+pub use permission::{PermissionRequest, permission_body};
+pub use query::{QueryBody, empty_query_plan_body};
+pub use user::user_body;
+
+use orrery_json::Value;
+use orrery_model::{Failure, limits};
+
+/// Reads a body of the control plane.
+pub fn parse_body(body: &[u8]) -> Result<Value, Failure> {
+    if body.len() > limits::REQUEST_BYTES_MAX {
+        return Err(Failure::TooLarge(format!(
+            "Request size is too large. A request may have {} bytes.",
+            limits::REQUEST_BYTES_MAX
+        )));
+    }
+    orrery_json::parse(body).map_err(|error| {
+        Failure::BadRequest(format!(
+            "One of the input values is invalid. The body is not valid JSON: {error}."
+        ))
+    })
+}

@@ -1,0 +1,14 @@
+//! Headers of requests and responses.
+
+mod header;
+mod key_range;
+pub mod names;
+mod request;
+mod response;
+
+pub use key_range::KeyRangeHeaders;
+pub(crate) use request::parse_indexing_directive;
+pub use request::{
+    BatchFlags, ChangeFeedMode, FeedPost, PriorityLevel, QueryFlags, RequestHeaders,
+};
+pub use response::{Owner, OwnerHeaders, ResponseHeaders};

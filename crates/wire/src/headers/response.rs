@@ -1,0 +1,385 @@
+//! The headers of a response.
+
+use std::fmt::{self, Display, Write as _};
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use orrery_keys::{ContainerRid, DatabaseRid};
+use orrery_model::{Charge, Etag, Failure, Lsn, Stamp};
+
+use super::names;
+use crate::HttpDate;
+use crate::percent;
+use crate::session_token::SessionToken;
+use crate::status::ErrorStatus;
+
+/// A name checked when this is compiled; inserting it allocates nothing.
+macro_rules! name {
+    ($name:ident) => {
+        const { HeaderName::from_static(names::$name) }
+    };
+}
+
+const GATEWAY_VERSION: HeaderValue = HeaderValue::from_static("version=2.14.0");
+const SERVICE_VERSION: HeaderValue =
+    HeaderValue::from_static(concat!("version=", env!("CARGO_PKG_VERSION"), ".0"));
+const SERVER: HeaderValue = HeaderValue::from_static(concat!("orrery/", env!("CARGO_PKG_VERSION")));
+const DOCUMENT_QUOTA: &str =
+    "documentSize=10240;documentsSize=10485760;documentsCount=-1;collectionSize=10485760;";
+
+/// Writes headers into the map of a response.
+#[derive(Debug)]
+pub struct ResponseHeaders {
+    map: HeaderMap,
+}
+
+/// The resource that owns what the response is about, by resource id and by name.
+///
+/// For items it is the container, for a container the database. Clients file session tokens by it.
+#[derive(Debug, Clone, Copy)]
+pub enum Owner<'r> {
+    Database {
+        rid: DatabaseRid,
+        name: &'r str,
+    },
+    Container {
+        rid: ContainerRid,
+        database: &'r str,
+        name: &'r str,
+    },
+}
+
+/// The headers that name an owner, made once and shared by many responses.
+#[derive(Debug, Clone)]
+pub struct OwnerHeaders {
+    content_path: HeaderValue,
+    alt_content_path: HeaderValue,
+}
+
+impl OwnerHeaders {
+    pub fn new(owner: Owner<'_>) -> OwnerHeaders {
+        let (rid, link) = match owner {
+            Owner::Database { rid, name } => (rid.to_string(), format!("dbs/{name}")),
+            Owner::Container {
+                rid,
+                database,
+                name,
+            } => (rid.to_string(), format!("dbs/{database}/colls/{name}")),
+        };
+        let value = |text: &str| HeaderValue::from_str(text).expect("only visible ASCII is left");
+        OwnerHeaders {
+            content_path: value(&rid),
+            alt_content_path: value(&percent::encode_for_header(&link)),
+        }
+    }
+}
+
+impl ResponseHeaders {
+    /// The headers every response has, failures included.
+    pub fn new(activity_id: &str, charge: Charge, duration: Duration) -> ResponseHeaders {
+        let mut map = HeaderMap::with_capacity(32);
+        map.insert(
+            name!(CONTENT_TYPE),
+            HeaderValue::from_static("application/json"),
+        );
+        map.insert(name!(GATEWAY_VERSION), GATEWAY_VERSION);
+        map.insert(name!(SERVICE_VERSION), SERVICE_VERSION);
+        map.insert(name!(SCHEMA_VERSION), HeaderValue::from_static("1.19"));
+        map.insert(name!(VERSION), HeaderValue::from_static("2020-07-15"));
+        map.insert(name!(NUMBER_OF_READ_REGIONS), HeaderValue::from_static("0"));
+        map.insert(
+            name!(STRICT_TRANSPORT_SECURITY),
+            HeaderValue::from_static("max-age=31536000"),
+        );
+        map.insert(name!(SERVER), SERVER);
+        let mut headers = ResponseHeaders { map };
+        headers.set(name!(ACTIVITY_ID), activity_id);
+        headers.set_display(name!(REQUEST_CHARGE), charge);
+        let milliseconds = duration.as_secs_f64() * 1_000.0;
+        headers.set_display(
+            name!(REQUEST_DURATION_MS),
+            format_args!("{milliseconds:.3}"),
+        );
+        headers
+    }
+
+    /// What the answering partition says of itself, on success and on failure.
+    #[must_use]
+    pub fn stamp(mut self, stamp: Stamp) -> ResponseHeaders {
+        let lsn = HeaderValue::from(stamp.lsn.0);
+        for name in [
+            name!(LSN),
+            name!(GLOBAL_COMMITTED_LSN),
+            name!(QUORUM_ACKED_LSN),
+            name!(LLSN),
+            name!(QUORUM_ACKED_LLSN),
+        ] {
+            self.map.insert(name, lsn.clone());
+        }
+        let range = HeaderValue::from(stamp.range.0);
+        self.map
+            .insert(name!(PARTITION_KEY_RANGE_ID), range.clone());
+        self.map.insert(name!(INTERNAL_PARTITION_ID), range);
+        self.set_display(name!(SESSION_TOKEN), SessionToken(stamp));
+        self
+    }
+
+    /// Replaces the token of [`stamp`](Self::stamp), for answers of several ranges or the echo of a
+    /// token that is ahead. An empty token is not sent.
+    #[must_use]
+    pub fn session_token(mut self, token: &str) -> ResponseHeaders {
+        if !token.is_empty() {
+            self.set(name!(SESSION_TOKEN), token);
+        }
+        self
+    }
+
+    #[must_use]
+    pub fn owner(mut self, owner: &OwnerHeaders) -> ResponseHeaders {
+        self.map
+            .insert(name!(CONTENT_PATH), owner.content_path.clone());
+        self.map
+            .insert(name!(ALT_CONTENT_PATH), owner.alt_content_path.clone());
+        self
+    }
+
+    #[must_use]
+    pub fn etag(mut self, etag: &Etag) -> ResponseHeaders {
+        self.set(name!(ETAG), etag.as_str());
+        self
+    }
+
+    /// The etag of a feed, which is its continuation.
+    #[must_use]
+    pub fn feed_etag(mut self, etag: &str) -> ResponseHeaders {
+        self.set(name!(ETAG), etag);
+        self
+    }
+
+    /// LSN of the transaction that wrote the item.
+    #[must_use]
+    pub fn item_lsn(mut self, lsn: Lsn) -> ResponseHeaders {
+        self.map.insert(name!(ITEM_LSN), HeaderValue::from(lsn.0));
+        self.map.insert(name!(ITEM_LLSN), HeaderValue::from(lsn.0));
+        self
+    }
+
+    #[must_use]
+    pub fn item_count(mut self, count: usize) -> ResponseHeaders {
+        self.map.insert(name!(ITEM_COUNT), HeaderValue::from(count));
+        self
+    }
+
+    /// Absent on the last page.
+    #[must_use]
+    pub fn continuation(mut self, continuation: Option<&str>) -> ResponseHeaders {
+        if let Some(text) = continuation.filter(|text| !text.is_empty()) {
+            self.set(name!(CONTINUATION), text);
+        }
+        self
+    }
+
+    /// What a container may hold and holds; sizes in kilobytes.
+    #[must_use]
+    pub fn container_quota(mut self, documents: u64, kilobytes: u64) -> ResponseHeaders {
+        self.map.insert(
+            name!(RESOURCE_QUOTA),
+            HeaderValue::from_static(DOCUMENT_QUOTA),
+        );
+        let usage = format!(
+            "documentSize=0;documentsSize={kilobytes};documentsCount={documents};\
+             collectionSize={kilobytes};"
+        );
+        self.set(name!(RESOURCE_USAGE), &usage);
+        self.map.insert(
+            name!(INDEX_TRANSFORMATION_PROGRESS),
+            HeaderValue::from_static("100"),
+        );
+        self
+    }
+
+    /// What an answer about throughput says beside its body.
+    #[must_use]
+    pub fn offer(mut self, min_throughput: u32, replace_pending: bool) -> ResponseHeaders {
+        self.map
+            .insert(name!(MIN_THROUGHPUT), HeaderValue::from(min_throughput));
+        let pending = if replace_pending { "True" } else { "False" };
+        self.map.insert(
+            name!(OFFER_REPLACE_PENDING),
+            HeaderValue::from_static(pending),
+        );
+        self
+    }
+
+    /// Sub-status and waiting time of a failure, and no etag.
+    #[must_use]
+    pub fn failure(mut self, failure: &Failure) -> ResponseHeaders {
+        self.map.remove(names::ETAG);
+        if let Some(substatus) = ErrorStatus::of(failure).substatus {
+            self.map
+                .insert(name!(SUBSTATUS), HeaderValue::from(substatus));
+        }
+        match failure {
+            Failure::TooManyRequests { retry_after_ms } => {
+                self.map
+                    .insert(name!(RETRY_AFTER_MS), HeaderValue::from(*retry_after_ms));
+            }
+            Failure::SessionNotAvailable(token) => self.set(name!(SESSION_TOKEN), token),
+            _ => {}
+        }
+        self
+    }
+
+    /// Which request this was to the server, and since when the server is what it is.
+    #[must_use]
+    pub fn server_state(mut self, request_number: u32, since: &HttpDate) -> ResponseHeaders {
+        self.map.insert(
+            name!(TRANSPORT_REQUEST_ID),
+            HeaderValue::from(request_number),
+        );
+        self.set_display(name!(LAST_STATE_CHANGE), since);
+        self
+    }
+
+    /// Any other header; a value no header can carry is left out.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: &str) -> ResponseHeaders {
+        self.set(HeaderName::from_static(name), value);
+        self
+    }
+
+    pub fn into_map(self) -> HeaderMap {
+        self.map
+    }
+
+    fn set(&mut self, name: HeaderName, value: &str) {
+        self.set_bytes(name, value.as_bytes());
+    }
+
+    fn set_display(&mut self, name: HeaderName, value: impl Display) {
+        let mut text = ShortText::default();
+        match write!(text, "{value}") {
+            Ok(()) => self.set_bytes(name, &text.bytes[..text.length]),
+            Err(fmt::Error) => self.set(name, &value.to_string()),
+        }
+    }
+
+    fn set_bytes(&mut self, name: HeaderName, value: &[u8]) {
+        if let Ok(value) = HeaderValue::from_bytes(value) {
+            self.map.insert(name, value);
+        }
+    }
+}
+
+/// Numbers and tokens are formatted here before a header copies them.
+#[derive(Default)]
+struct ShortText {
+    bytes: [u8; 32],
+    length: usize,
+}
+
+impl fmt::Write for ShortText {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = self.length + text.len();
+        let room = self.bytes.get_mut(self.length..end).ok_or(fmt::Error)?;
+        room.copy_from_slice(text.as_bytes());
+        self.length = end;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use orrery_model::RangeId;
+
+    use super::*;
+
+    fn headers() -> ResponseHeaders {
+        ResponseHeaders::new(
+            "a-1",
+            Charge::from_units(5.71),
+            Duration::from_micros(1_500),
+        )
+    }
+
+    fn text(map: &HeaderMap, name: &str) -> String {
+        map.get(name)
+            .map_or(String::new(), |value| value.to_str().unwrap().to_owned())
+    }
+
+    #[test]
+    fn item_responses() {
+        let rid = ContainerRid::new(DatabaseRid::new(1), 2);
+        let owner = OwnerHeaders::new(Owner::Container {
+            rid,
+            database: "d é",
+            name: "c%",
+        });
+        let etag = Etag::of_write(0, 1, 0, 2);
+        let map = headers()
+            .stamp(Stamp {
+                range: RangeId(3),
+                lsn: Lsn(12),
+            })
+            .owner(&owner)
+            .etag(&etag)
+            .item_lsn(Lsn(7))
+            .item_count(1)
+            .continuation(Some(""))
+            .into_map();
+        for (name, expected) in [
+            (names::CONTENT_TYPE, "application/json"),
+            (names::ACTIVITY_ID, "a-1"),
+            (names::REQUEST_CHARGE, "5.71"),
+            (names::REQUEST_DURATION_MS, "1.500"),
+            (names::GATEWAY_VERSION, "version=2.14.0"),
+            (names::LSN, "12"),
+            (names::GLOBAL_COMMITTED_LSN, "12"),
+            (names::SESSION_TOKEN, "3:-1#12"),
+            (names::PARTITION_KEY_RANGE_ID, "3"),
+            (names::CONTENT_PATH, rid.to_string().as_str()),
+            (names::ALT_CONTENT_PATH, "dbs/d %C3%A9/colls/c%25"),
+            (names::ETAG, etag.as_str()),
+            (names::ITEM_LSN, "7"),
+            (names::ITEM_COUNT, "1"),
+            (names::CONTINUATION, ""),
+            (names::SUBSTATUS, ""),
+        ] {
+            assert_eq!(text(&map, name), expected, "{name}");
+        }
+        assert!(!map.contains_key(names::CONTINUATION));
+    }
+
+    #[test]
+    fn failures() {
+        let stamp = Stamp {
+            range: RangeId(0),
+            lsn: Lsn(1),
+        };
+        let map = headers()
+            .stamp(stamp)
+            .failure(&Failure::SessionNotAvailable("0:-1#9".into()));
+        let map = map.into_map();
+        assert_eq!(text(&map, names::SUBSTATUS), "1002");
+        assert_eq!(text(&map, names::SESSION_TOKEN), "0:-1#9");
+        let throttled = headers()
+            .failure(&Failure::TooManyRequests { retry_after_ms: 8 })
+            .into_map();
+        assert_eq!(text(&throttled, names::RETRY_AFTER_MS), "8");
+        let missing = headers()
+            .failure(&Failure::NOT_FOUND)
+            .session_token("")
+            .into_map();
+        assert!(!missing.contains_key(names::SUBSTATUS));
+        assert!(!missing.contains_key(names::SESSION_TOKEN));
+    }
+
+    #[test]
+    fn quotas_and_offers() {
+        let map = headers().container_quota(2, 1).offer(400, false).into_map();
+        let usage = "documentSize=0;documentsSize=1;documentsCount=2;collectionSize=1;";
+        assert_eq!(text(&map, names::RESOURCE_USAGE), usage);
+        assert_eq!(text(&map, names::MIN_THROUGHPUT), "400");
+        assert_eq!(text(&map, names::OFFER_REPLACE_PENDING), "False");
+    }
+}

@@ -1,0 +1,44 @@
+//! The REST protocol: paths, headers, bodies, status table, tokens.
+//!
+//! Turns the HTTP shapes of the protocol into the plain types of `model` and back. Only this crate
+//! knows header names, status numbers and protocol JSON. It does no I/O and holds no clock: times
+//! are passed in.
+
+mod auth;
+mod batch;
+mod body;
+mod headers;
+mod http_date;
+mod offer_headers;
+mod patch;
+mod path;
+mod percent;
+mod session_token;
+mod status;
+
+pub use auth::{
+    Access, Action, Credential, Grant, Signature, SignedRequest, SigningKeys, TokenSecret,
+    check_role, verify_entra,
+};
+pub use batch::{
+    BatchEncoding, BatchOperation, BatchRequest, BatchResult, batch_status, operation_status_code,
+};
+pub use body::{
+    AccountDescription, ContainerSystem, FeedKind, PartitionKeyRangeDescription, PermissionRequest,
+    QueryBody, RangeStatistics, Region, container_body, container_self_link, database_body,
+    database_self_link, empty_query_plan_body, feed_body, parse_body, parse_id_body,
+    partition_key_range_body, permission_body, user_body,
+};
+pub use headers::{
+    BatchFlags, ChangeFeedMode, FeedPost, KeyRangeHeaders, Owner, OwnerHeaders, PriorityLevel,
+    QueryFlags, RequestHeaders, ResponseHeaders, names,
+};
+pub use http_date::HttpDate;
+pub use offer_headers::OfferHeaders;
+pub use patch::parse_patch;
+pub use path::{RequestPath, Resource, ScriptKind};
+pub use session_token::{
+    SINGLE_REGION_VERSION, SessionPart, SessionPosition, SessionToken, check_session_token,
+    parse_session_token, write_session_token,
+};
+pub use status::{ErrorStatus, error_body, error_body_with};

@@ -1,0 +1,230 @@
+//! From the path of a URL to the resource it names.
+//!
+//! Segments are positional: even ones are keywords, odd ones ids. A keyword is never searched for,
+//! because a database may be called `colls`. Whether the ids are names or resource ids is decided on
+//! the segment after `dbs` and holds for the whole path.
+
+mod keyword;
+
+use std::borrow::Cow;
+
+use orrery_keys::{DatabaseRid, OfferRid, is_database_rid};
+use orrery_model::{
+    ContainerAddress, DatabaseAddress, Failure, ItemAddress, PermissionAddress, UserAddress,
+};
+
+use crate::percent;
+pub use keyword::ScriptKind;
+use keyword::{Keyword, is};
+
+/// Segments of the longest path: `dbs/d/colls/c/docs/i/attachments/a`.
+const SEGMENTS_MAX: usize = 8;
+
+/// A path split at `/` and then decoded; empty segments are gone.
+#[derive(Debug, Clone)]
+pub struct RequestPath<'a> {
+    segments: [Cow<'a, str>; SEGMENTS_MAX],
+    count: usize,
+}
+
+/// What a path names. Feeds are named by their parent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resource<'p> {
+    Account,
+    Databases,
+    Database(DatabaseAddress<'p>),
+    Containers(DatabaseAddress<'p>),
+    Container(ContainerAddress<'p>),
+    Items(ContainerAddress<'p>),
+    Item(ItemAddress<'p>),
+    PartitionKeyRanges(ContainerAddress<'p>),
+    PartitionKeyRange(ContainerAddress<'p>, &'p str),
+    /// `operations/partitionkeydelete`: all items of one logical partition.
+    PartitionKeyDelete(ContainerAddress<'p>),
+    Scripts(ContainerAddress<'p>, ScriptKind),
+    Script(ContainerAddress<'p>, ScriptKind, &'p str),
+    Users(DatabaseAddress<'p>),
+    User(UserAddress<'p>),
+    Permissions(UserAddress<'p>),
+    Permission(PermissionAddress<'p>),
+    ClientEncryptionKeys(DatabaseAddress<'p>),
+    ClientEncryptionKey(DatabaseAddress<'p>, &'p str),
+    Offers,
+    Offer(OfferRid),
+    /// Discovery of replicas, for clients in direct mode.
+    Addresses,
+    DistributedTransaction,
+}
+
+/// What a client signs for a path.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SigningTarget<'p> {
+    pub(crate) resource_type: &'static str,
+    /// Joined by `/` these are the link of a path of names.
+    pub(crate) link: &'p [Cow<'p, str>],
+    /// Signed in lower case and alone, for a path of resource ids.
+    pub(crate) rid: Option<&'p str>,
+}
+
+impl<'a> RequestPath<'a> {
+    /// Splits the path of a URL; the query string is not part of it.
+    pub fn parse(path: &'a str) -> Result<RequestPath<'a>, Failure> {
+        let mut segments = <[Cow<'a, str>; SEGMENTS_MAX]>::default();
+        let mut count = 0;
+        for raw in path.split('/').filter(|raw| !raw.is_empty()) {
+            let place = segments.get_mut(count).ok_or_else(unparsable)?;
+            *place = percent::decode(raw).ok_or_else(unparsable)?;
+            count += 1;
+        }
+        Ok(RequestPath { segments, count })
+    }
+
+    fn segments(&self) -> &[Cow<'a, str>] {
+        &self.segments[..self.count]
+    }
+
+    /// The decoded link without slashes at its ends: `dbs/d/colls/c`.
+    pub fn link(&self) -> String {
+        self.segments().join("/")
+    }
+
+    /// Whether the decoded link is `link` or lies below it.
+    pub(crate) fn is_within(&self, link: &str) -> bool {
+        let mut expected = link
+            .split('/')
+            .filter(|segment| !segment.is_empty())
+            .peekable();
+        let mut own = self.segments().iter();
+        expected.peek().is_some()
+            && expected.all(|expected| own.next().is_some_and(|segment| segment == expected))
+    }
+
+    pub fn resource(&self) -> Result<Resource<'_>, Failure> {
+        let Some(first) = self.segments.first().filter(|_| self.count > 0) else {
+            return Ok(Resource::Account);
+        };
+        match Keyword::of(first).ok_or_else(unparsable)? {
+            Keyword::Databases => self.below_databases(),
+            Keyword::Offers => match &self.segments()[1..] {
+                [] => Ok(Resource::Offers),
+                [rid] => Ok(Resource::Offer(OfferRid::parse(rid).map_err(not_a_rid)?)),
+                _ => Err(unparsable()),
+            },
+            Keyword::Addresses if self.count == 1 => Ok(Resource::Addresses),
+            Keyword::Operations if self.count == 2 && is(&self.segments[1], "dtc") => {
+                Ok(Resource::DistributedTransaction)
+            }
+            _ => Err(unparsable()),
+        }
+    }
+
+    fn below_databases(&self) -> Result<Resource<'_>, Failure> {
+        let [_, rest @ ..] = self.segments() else {
+            return Err(unparsable());
+        };
+        let [name, rest @ ..] = rest else {
+            return Ok(Resource::Databases);
+        };
+        let database = if is_database_rid(name) {
+            DatabaseAddress::Rid(DatabaseRid::parse(name).map_err(|_| Failure::OWNER_NOT_FOUND)?)
+        } else {
+            DatabaseAddress::Name(name)
+        };
+        let [keyword, rest @ ..] = rest else {
+            return Ok(Resource::Database(database));
+        };
+        match (Keyword::of(keyword), rest) {
+            (Some(Keyword::Containers), []) => Ok(Resource::Containers(database)),
+            (Some(Keyword::Containers), [name, rest @ ..]) => {
+                below_container(database.container(name)?, rest)
+            }
+            (Some(Keyword::Users), []) => Ok(Resource::Users(database)),
+            (Some(Keyword::Users), [name, rest @ ..]) => below_user(database.user(name)?, rest),
+            (Some(Keyword::ClientEncryptionKeys), []) => {
+                Ok(Resource::ClientEncryptionKeys(database))
+            }
+            (Some(Keyword::ClientEncryptionKeys), [id]) => {
+                Ok(Resource::ClientEncryptionKey(database, id))
+            }
+            _ => Err(unparsable()),
+        }
+    }
+
+    pub(crate) fn signing_target(&self) -> SigningTarget<'_> {
+        let segments = self.segments();
+        // Keywords are at even places, so an even count ends in the id of one resource.
+        let (keyword, link) = match segments {
+            [link @ .., keyword] if link.len() % 2 == 0 => (keyword.as_ref(), link),
+            [link @ .., keyword, _] if is(keyword, "operations") => (keyword.as_ref(), link),
+            [.., keyword, _] => (keyword.as_ref(), segments),
+            _ => ("", segments),
+        };
+        let by_rid = match segments {
+            [root, ..] if is(root, "offers") => true,
+            [_, database, ..] => is_database_rid(database),
+            _ => false,
+        };
+        SigningTarget {
+            resource_type: Keyword::of(keyword).map_or("", Keyword::resource_type),
+            link,
+            rid: if by_rid {
+                link.last().map(AsRef::as_ref)
+            } else {
+                None
+            },
+        }
+    }
+}
+
+fn below_container<'p>(
+    container: ContainerAddress<'p>,
+    rest: &'p [Cow<'p, str>],
+) -> Result<Resource<'p>, Failure> {
+    let [keyword, rest @ ..] = rest else {
+        return Ok(Resource::Container(container));
+    };
+    match (Keyword::of(keyword).ok_or_else(unparsable)?, rest) {
+        (Keyword::Items, []) => Ok(Resource::Items(container)),
+        (Keyword::Items, [id]) => Ok(Resource::Item(container.item(id)?)),
+        (Keyword::Items, [_, attachments, ..]) if is(attachments, "attachments") => Err(
+            Failure::NotImplemented("attachments are not supported".to_owned()),
+        ),
+        (Keyword::PartitionKeyRanges, []) => Ok(Resource::PartitionKeyRanges(container)),
+        (Keyword::PartitionKeyRanges, [id]) => Ok(Resource::PartitionKeyRange(container, id)),
+        (Keyword::Operations, [name]) if is(name, "partitionkeydelete") => {
+            Ok(Resource::PartitionKeyDelete(container))
+        }
+        (Keyword::Script(kind), []) => Ok(Resource::Scripts(container, kind)),
+        (Keyword::Script(kind), [id]) => Ok(Resource::Script(container, kind, id)),
+        _ => Err(unparsable()),
+    }
+}
+
+fn below_user<'p>(
+    user: UserAddress<'p>,
+    rest: &'p [Cow<'p, str>],
+) -> Result<Resource<'p>, Failure> {
+    let [keyword, rest @ ..] = rest else {
+        return Ok(Resource::User(user));
+    };
+    match (Keyword::of(keyword), rest) {
+        (Some(Keyword::Permissions), []) => Ok(Resource::Permissions(user)),
+        (Some(Keyword::Permissions), [name]) => Ok(Resource::Permission(user.permission(name)?)),
+        _ => Err(unparsable()),
+    }
+}
+
+fn unparsable() -> Failure {
+    Failure::bad_request("Server could not parse the Url.")
+}
+
+#[cfg(test)]
+mod tests;
+
+#[expect(clippy::needless_pass_by_value, reason = "the shape map_err asks for")]
+fn not_a_rid(error: orrery_keys::RidError) -> Failure {
+    Failure::BadRequest(format!(
+        "Failed to parse the value '{}' as ResourceId",
+        error.text
+    ))
+}

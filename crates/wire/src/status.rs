@@ -1,0 +1,353 @@
+//! The one table from failures to status, sub-status, code and text.
+
+use std::borrow::Cow;
+
+use orrery_json::write_string;
+use orrery_model::{ConflictKind, Failure, GoneKind, NotFoundKind};
+
+/// How a failure looks on the wire.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErrorStatus<'f> {
+    pub status: u16,
+    /// Sent only when it says something.
+    pub substatus: Option<u32>,
+    pub code: &'static str,
+    /// Without the activity id, which [`error_body`] adds.
+    pub message: Cow<'f, str>,
+}
+
+const PARTITION_KEY_MISMATCH: &str = "Partition key provided either doesn't correspond to definition in the collection or doesn't \
+     match partition key field values specified in the document.";
+const NOT_FOUND: &str = "Entity with the specified id does not exist in the system. Resource Not Found. Learn more: \
+     https://aka.ms/cosmosdb-tsg-not-found";
+const OWNER_NOT_FOUND: &str = "Owner resource does not exist. Resource Not Found. Learn more: \
+     https://aka.ms/cosmosdb-tsg-not-found";
+const SESSION_NOT_AVAILABLE: &str = "The read session is not available for the input session token. The read/write session is not \
+     available: this replica has not reached the position the token names.";
+const ID_EXISTS: &str = "Entity with the specified id already exists in the system. Resource with \
+                         specified id, name, or unique index already exists.";
+const UNIQUE_KEY_EXISTS: &str = "Unique index constraint violation. Resource with specified id, \
+                                 name, or unique index already exists.";
+const PRECONDITION_FAILED: &str = "Operation cannot be performed because one of the specified precondition is not met. One of \
+     the specified pre-condition is not met";
+
+impl<'f> ErrorStatus<'f> {
+    pub fn of(failure: &'f Failure) -> ErrorStatus<'f> {
+        let row = |status, substatus, code, message: &'f str| ErrorStatus {
+            status,
+            substatus,
+            code,
+            message: Cow::Borrowed(message),
+        };
+        match failure {
+            Failure::BadRequest(message) => row(400, None, "BadRequest", message),
+            Failure::MissingProperty(name) => ErrorStatus {
+                status: 400,
+                substatus: None,
+                code: "BadRequest",
+                message: Cow::Owned(format!(
+                    "The input content is invalid because the required properties - '{name}; ' - \
+                     are missing"
+                )),
+            },
+            Failure::PartitionKeyMissing => row(
+                400,
+                None,
+                "BadRequest",
+                "PartitionKey value must be supplied for this operation.",
+            ),
+            Failure::PartitionKeyMismatch => {
+                row(400, Some(1001), "BadRequest", PARTITION_KEY_MISMATCH)
+            }
+            Failure::ContainerRidMismatch => row(
+                400,
+                Some(1024),
+                "BadRequest",
+                "The container was recreated since the client read it: the intended collection rid \
+                 is not the current one.",
+            ),
+            Failure::InvalidContinuation => {
+                row(400, None, "BadRequest", "Invalid Continuation Token")
+            }
+            Failure::Unauthorized(message) => row(401, None, "Unauthorized", message),
+            Failure::Forbidden(message) => row(403, None, "Forbidden", message),
+            Failure::NotFound(NotFoundKind::Resource) => row(404, None, "NotFound", NOT_FOUND),
+            Failure::NotFound(NotFoundKind::Owner) => {
+                row(404, Some(1003), "NotFound", OWNER_NOT_FOUND)
+            }
+            Failure::SessionNotAvailable(_) => {
+                row(404, Some(1002), "NotFound", SESSION_NOT_AVAILABLE)
+            }
+            Failure::MethodNotAllowed => row(
+                405,
+                None,
+                "MethodNotAllowed",
+                "The requested verb is not supported.",
+            ),
+            Failure::Timeout => row(408, None, "RequestTimeout", "Request timed out."),
+            Failure::Conflict(ConflictKind::Id) => row(409, None, "Conflict", ID_EXISTS),
+            Failure::Conflict(ConflictKind::UniqueKey) => {
+                row(409, Some(3301), "Conflict", UNIQUE_KEY_EXISTS)
+            }
+            Failure::Gone(GoneKind::PartitionKeyRange) => row(
+                410,
+                Some(1002),
+                "Gone",
+                "The requested resource is no longer available at the server.",
+            ),
+            Failure::PreconditionFailed => {
+                row(412, None, "PreconditionFailed", PRECONDITION_FAILED)
+            }
+            Failure::PatchConditionFalse => {
+                row(412, Some(1110), "PreconditionFailed", PRECONDITION_FAILED)
+            }
+            Failure::TooLarge(message) => row(413, None, "RequestEntityTooLarge", message),
+            Failure::FailedDependency => row(
+                424,
+                None,
+                "FailedDependency",
+                "The operation was not carried out because another operation of the batch failed.",
+            ),
+            Failure::TooManyRequests { .. } => row(
+                429,
+                Some(3200),
+                "TooManyRequests",
+                "The request rate is too large. Please retry after sometime. Learn more: \
+                 http://aka.ms/cosmosdb-error-429",
+            ),
+            Failure::NotImplemented(message) => row(501, None, "NotImplemented", message),
+            Failure::Unavailable(message) => row(503, None, "ServiceUnavailable", message),
+            Failure::Internal(message) => row(500, None, "InternalServerError", message),
+        }
+    }
+}
+
+/// The body of a failed request.
+pub fn error_body(failure: &Failure, activity_id: &str) -> Vec<u8> {
+    error_body_with(failure, activity_id, None)
+}
+
+/// The same with `additionalErrorInfo`, in which query plans travel when a query needs the client's help.
+pub fn error_body_with(
+    failure: &Failure,
+    activity_id: &str,
+    additional_info: Option<&str>,
+) -> Vec<u8> {
+    let ErrorStatus { code, message, .. } = ErrorStatus::of(failure);
+    let agent = concat!("orrery/", env!("CARGO_PKG_VERSION"));
+    let mut body = Vec::with_capacity(message.len() + 128);
+    body.extend_from_slice(b"{\"code\":");
+    write_string(code, &mut body);
+    body.extend_from_slice(b",\"message\":");
+    write_string(
+        &format!("{message}\r\nActivityId: {activity_id}, {agent}"),
+        &mut body,
+    );
+    if let Some(info) = additional_info {
+        body.extend_from_slice(b",\"additionalErrorInfo\":");
+        write_string(info, &mut body);
+    }
+    body.push(b'}');
+    body
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_of_the_table() {
+        let text = || "text".to_owned();
+        for (failure, status, substatus, code, message) in [
+            (Failure::BadRequest(text()), 400, None, "BadRequest", "text"),
+            (
+                Failure::MissingProperty("id"),
+                400,
+                None,
+                "BadRequest",
+                "The input content is invalid because the required properties - 'id; ' - are missing",
+            ),
+            (
+                Failure::PartitionKeyMissing,
+                400,
+                None,
+                "BadRequest",
+                "PartitionKey value must be supplied for this operation.",
+            ),
+            (
+                Failure::PartitionKeyMismatch,
+                400,
+                Some(1001),
+                "BadRequest",
+                PARTITION_KEY_MISMATCH,
+            ),
+            (
+                Failure::ContainerRidMismatch,
+                400,
+                Some(1024),
+                "BadRequest",
+                "recreated",
+            ),
+            (
+                Failure::InvalidContinuation,
+                400,
+                None,
+                "BadRequest",
+                "Invalid Continuation Token",
+            ),
+            (
+                Failure::Unauthorized(text()),
+                401,
+                None,
+                "Unauthorized",
+                "text",
+            ),
+            (Failure::Forbidden(text()), 403, None, "Forbidden", "text"),
+            (
+                Failure::NOT_FOUND,
+                404,
+                None,
+                "NotFound",
+                "https://aka.ms/cosmosdb-tsg-not-found",
+            ),
+            (
+                Failure::NOT_FOUND,
+                404,
+                None,
+                "NotFound",
+                "Entity with the specified id does not exist",
+            ),
+            (
+                Failure::OWNER_NOT_FOUND,
+                404,
+                Some(1003),
+                "NotFound",
+                "Resource Not Found",
+            ),
+            (
+                Failure::SessionNotAvailable(text()),
+                404,
+                Some(1002),
+                "NotFound",
+                "The read session is not available for the input session token.",
+            ),
+            (
+                Failure::SessionNotAvailable(text()),
+                404,
+                Some(1002),
+                "NotFound",
+                "The read/write session is not available",
+            ),
+            (
+                Failure::MethodNotAllowed,
+                405,
+                None,
+                "MethodNotAllowed",
+                "The requested verb is not supported.",
+            ),
+            (
+                Failure::Timeout,
+                408,
+                None,
+                "RequestTimeout",
+                "Request timed out.",
+            ),
+            (
+                Failure::Conflict(ConflictKind::Id),
+                409,
+                None,
+                "Conflict",
+                "Entity with the specified id already exists in the system.",
+            ),
+            (
+                Failure::Conflict(ConflictKind::UniqueKey),
+                409,
+                Some(3301),
+                "Conflict",
+                "Resource with specified id, name, or unique index already exists.",
+            ),
+            (
+                Failure::Gone(GoneKind::PartitionKeyRange),
+                410,
+                Some(1002),
+                "Gone",
+                "The requested resource is no longer available at the server.",
+            ),
+            (
+                Failure::PreconditionFailed,
+                412,
+                None,
+                "PreconditionFailed",
+                "One of the specified pre-condition is not met",
+            ),
+            (
+                Failure::PatchConditionFalse,
+                412,
+                Some(1110),
+                "PreconditionFailed",
+                "one of the specified precondition is not met.",
+            ),
+            (
+                Failure::TooLarge(text()),
+                413,
+                None,
+                "RequestEntityTooLarge",
+                "text",
+            ),
+            (
+                Failure::FailedDependency,
+                424,
+                None,
+                "FailedDependency",
+                "another operation",
+            ),
+            (
+                Failure::TooManyRequests { retry_after_ms: 5 },
+                429,
+                Some(3200),
+                "TooManyRequests",
+                "The request rate is too large.",
+            ),
+            (
+                Failure::NotImplemented(text()),
+                501,
+                None,
+                "NotImplemented",
+                "text",
+            ),
+            (
+                Failure::Unavailable(text()),
+                503,
+                None,
+                "ServiceUnavailable",
+                "text",
+            ),
+            (
+                Failure::Internal(text()),
+                500,
+                None,
+                "InternalServerError",
+                "text",
+            ),
+        ] {
+            let row = ErrorStatus::of(&failure);
+            assert_eq!(
+                (row.status, row.substatus, row.code),
+                (status, substatus, code)
+            );
+            assert!(row.message.contains(message), "{failure:?}");
+        }
+    }
+
+    #[test]
+    fn bodies_name_the_activity() {
+        let body = error_body_with(&Failure::bad_request("a \"b\""), "id-1", Some("{}"));
+        let version = env!("CARGO_PKG_VERSION");
+        assert_eq!(
+            String::from_utf8(body).unwrap(),
+            format!(
+                r#"{{"code":"BadRequest","message":"a \"b\"\r\nActivityId: id-1, orrery/{version}","additionalErrorInfo":"{{}}"}}"#
+            )
+        );
+    }
+}

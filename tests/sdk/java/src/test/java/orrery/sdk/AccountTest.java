@@ -1,0 +1,30 @@
+package orrery.sdk;
+
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.azure.cosmos.CosmosClient;
+import com.azure.cosmos.CosmosException;
+import org.junit.jupiter.api.Test;
+
+class AccountTest extends Fixture {
+    private static final String OTHER_KEY = "bm90IHRoZSBrZXkgb2YgdGhpcyBzZXJ2ZXIhIQ==";
+
+    @Test
+    void clientIsBuiltFromTheAccount() {
+        try (CosmosClient client = clientBuilder().buildClient()) {
+            client.readAllDatabases().stream().count();
+        }
+    }
+
+    @Test
+    void wrongKeyIsUnauthorized() {
+        RuntimeException failure =
+                assertThrows(RuntimeException.class, () -> clientBuilder().key(OTHER_KEY).buildClient().close());
+        Throwable cause = failure;
+        while (cause != null && !(cause instanceof CosmosException)) {
+            cause = cause.getCause();
+        }
+        assertTrue(cause instanceof CosmosException e && e.getStatusCode() == 401, failure::toString);
+    }
+}

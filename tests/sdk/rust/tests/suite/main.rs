@@ -1,0 +1,26 @@
+//! The official Rust client, unmodified, against a server that this process starts.
+//!
+//! One binary, so that the client is linked once and one memory server serves every test. Each test
+//! makes databases of its own. The client's connections live on the runtime that opened them, so
+//! all tests share one runtime too, and are plain functions that enter it through `fixture::run`.
+
+mod account;
+mod batch;
+mod binary_encoding;
+mod charge;
+mod container;
+mod content_response;
+mod database;
+mod fixture;
+mod id;
+mod item;
+mod partition_key;
+mod patch;
+mod physical_partition;
+mod precondition;
+mod query;
+mod server;
+mod session;
+mod throughput;
+mod ttl;
+mod unique_key;

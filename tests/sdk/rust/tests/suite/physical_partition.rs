@@ -1,0 +1,128 @@
+use std::num::NonZeroU32;
+
+use azure_data_cosmos::{
+    FeedScope, Query,
+    models::{
+        ContainerProperties, PartitionKeyDefinition, PartitionKeyVersion, ThroughputProperties,
+    },
+    options::{MaxItemCountHint, QueryOptions},
+};
+use futures::TryStreamExt;
+use serde_json::Value;
+
+use crate::fixture::{fill, ids, new_container_with, properties, query_ids, read, run};
+
+const KEYS: usize = 30;
+
+#[test]
+fn feed_ranges_of_new_containers() {
+    run(async {
+        for (throughput, version, want) in [
+            (400, PartitionKeyVersion::V2, vec!["FF".to_owned()]),
+            (
+                11000,
+                PartitionKeyVersion::V2,
+                vec![format!("1{}", "F".repeat(31)), "FF".into()],
+            ),
+            (
+                18000,
+                PartitionKeyVersion::V2,
+                vec![
+                    format!("1{}", "5".repeat(31)),
+                    format!("2{}", "A".repeat(31)),
+                    "FF".into(),
+                ],
+            ),
+            (
+                18000,
+                PartitionKeyVersion::V1,
+                vec![
+                    "05C1D5AB55AB54".into(),
+                    "05C1E5AB55AB54".into(),
+                    "FF".into(),
+                ],
+            ),
+        ] {
+            let definition = PartitionKeyDefinition::from("/pk").with_version(version);
+            let container = new_container_with(
+                ContainerProperties::new("c", definition),
+                Some(ThroughputProperties::manual(throughput)),
+            )
+            .await;
+            let ranges = container.read_feed_ranges(None).await.unwrap();
+            let mut bounds: Vec<String> =
+                ranges.iter().map(|r| r.max_exclusive().to_hex()).collect();
+            bounds.sort();
+            assert_eq!(bounds, want);
+        }
+    });
+}
+
+#[test]
+fn three_answer_as_one() {
+    run(async {
+        let throughput = ThroughputProperties::manual(18000);
+        let container = new_container_with(properties("c"), Some(throughput)).await;
+        fill(&container, KEYS, 1).await;
+        for n in 0..KEYS {
+            let id = format!("{n}-0");
+            assert_eq!(read(&container, format!("p{n}"), &id).await["id"], id);
+        }
+        for page_size in [1, 7, 100] {
+            let limit = MaxItemCountHint::Limit(NonZeroU32::new(page_size).unwrap());
+            let options = QueryOptions::default().with_max_item_count(limit);
+            let all: Vec<Value> = container
+                .query_items(
+                    "SELECT * FROM c",
+                    FeedScope::full_container(),
+                    Some(options),
+                )
+                .await
+                .unwrap()
+                .try_collect()
+                .await
+                .unwrap();
+            assert_eq!(all.len(), KEYS, "pages of {page_size}");
+        }
+        let query = Query::from("SELECT * FROM c WHERE c.id = @id")
+            .with_parameter("@id", "17-0")
+            .unwrap();
+        assert_eq!(
+            query_ids(&container, query, FeedScope::full_container()).await,
+            "17-0"
+        );
+    });
+}
+
+#[test]
+fn feed_ranges_cover_the_container_once() {
+    run(async {
+        let throughput = ThroughputProperties::manual(18000);
+        let container = new_container_with(properties("c"), Some(throughput)).await;
+        fill(&container, KEYS, 1).await;
+        let mut all = Vec::new();
+        let ranges = container.read_feed_ranges(None).await.unwrap();
+        assert_eq!(ranges.len(), 3);
+        for range in ranges {
+            let part: Vec<Value> = container
+                .query_items("SELECT * FROM c", FeedScope::range(range), None)
+                .await
+                .unwrap()
+                .try_collect()
+                .await
+                .unwrap();
+            all.extend(part);
+        }
+        let whole = query_ids(&container, "SELECT * FROM c", FeedScope::full_container()).await;
+        assert_eq!(ids(&all), whole);
+        assert_eq!(all.len(), KEYS);
+
+        let one = container
+            .feed_range_from_partition_key("p5", None)
+            .await
+            .unwrap();
+        assert_eq!(one.len(), 1);
+        let scope = FeedScope::range(one[0].clone());
+        assert_eq!(query_ids(&container, "SELECT * FROM c", scope).await, "5-0");
+    });
+}

@@ -1,0 +1,151 @@
+//! Reads totals out of what test runners print.
+
+use crate::outcome::Counts;
+
+/// `test result: ok. 5 passed; 0 failed; …`, once for each test binary.
+pub(crate) fn cargo(output: &str) -> Counts {
+    output
+        .lines()
+        .filter(|line| line.starts_with("test result:"))
+        .map(pairs)
+        .sum()
+}
+
+/// The last line that looks like `2 failed, 98 passed, 1 error in 3.21s`.
+pub(crate) fn pytest(output: &str) -> Counts {
+    output
+        .lines()
+        .rev()
+        .find(|line| line.contains(" in ") && line.ends_with('s'))
+        .map(pairs)
+        .unwrap_or_default()
+}
+
+/// `ℹ pass 5`, `ℹ fail 0`, `ℹ cancelled 0`, whatever the reporter puts in front.
+pub(crate) fn node(output: &str) -> Counts {
+    let total = |name: &str| {
+        output
+            .lines()
+            .rev()
+            .filter_map(|line| line.split_once(' ').map(|(_, rest)| rest))
+            .find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok())
+            .unwrap_or(0)
+    };
+    Counts {
+        passed: total("pass "),
+        failed: total("fail ") + total("cancelled "),
+    }
+}
+
+/// `--- PASS: TestX` and `--- FAIL: TestX`, subtests included.
+pub(crate) fn go(output: &str) -> Counts {
+    let count = |mark: &str| {
+        output
+            .lines()
+            .filter(|line| line.trim_start().starts_with(mark))
+            .count() as u64
+    };
+    Counts {
+        passed: count("--- PASS:"),
+        failed: count("--- FAIL:"),
+    }
+}
+
+/// The total `Tests run: 12, Failures: 1, Errors: 0, Skipped: 0` after the per-class lines.
+pub(crate) fn maven(output: &str) -> Counts {
+    let Some(total) = output
+        .lines()
+        .rev()
+        .find(|line| line.contains("Tests run:") && !line.contains("Time elapsed"))
+    else {
+        return Counts::default();
+    };
+    let number = |name: &str| {
+        total
+            .split_once(name)
+            .and_then(|(_, rest)| {
+                rest.trim_start()
+                    .split(|c: char| !c.is_ascii_digit())
+                    .next()
+            })
+            .and_then(|digits| digits.parse::<u64>().ok())
+            .unwrap_or(0)
+    };
+    let failed = number("Failures:") + number("Errors:");
+    Counts {
+        passed: number("Tests run:").saturating_sub(failed + number("Skipped:")),
+        failed,
+    }
+}
+
+/// Adds up `N passed`, `N failed` and `N error(s)` in one line.
+fn pairs(line: &str) -> Counts {
+    let mut counts = Counts::default();
+    let words: Vec<&str> = line.split_whitespace().collect();
+    for pair in words.windows(2) {
+        let Ok(number) = pair[0].parse::<u64>() else {
+            continue;
+        };
+        match pair[1].trim_end_matches([',', ';']) {
+            "passed" => counts.passed += number,
+            "failed" | "error" | "errors" => counts.failed += number,
+            _ => {}
+        }
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Case = (fn(&str) -> Counts, &'static str, Counts);
+
+    fn counts(passed: u64, failed: u64) -> Counts {
+        Counts { passed, failed }
+    }
+
+    #[test]
+    fn totals_of_each_runner() {
+        let cases: [Case; 9] = [
+            (
+                cargo,
+                "test a ... ok\ntest result: ok. 5 passed; 0 failed; 1 ignored; 0 measured\n\
+                 test result: FAILED. 2 passed; 3 failed; 0 ignored",
+                counts(7, 3),
+            ),
+            (cargo, "error: could not compile", counts(0, 0)),
+            (
+                pytest,
+                "..F\n2 failed, 98 passed, 1 error in 3.21s",
+                counts(98, 3),
+            ),
+            (
+                pytest,
+                "=== 12 passed, 4 warnings in 0.50s ===\n12 passed in 0.50s",
+                counts(12, 0),
+            ),
+            (pytest, "no tests ran in 0.01s", counts(0, 0)),
+            (
+                node,
+                "ℹ tests 4\nℹ pass 2\nℹ fail 1\nℹ cancelled 1\n",
+                counts(2, 2),
+            ),
+            (node, "# pass 2\n# fail 0\n", counts(2, 0)),
+            (
+                go,
+                "--- PASS: TestA (0.0s)\n    --- FAIL: TestA/b (0.0s)\nFAIL\n",
+                counts(1, 1),
+            ),
+            (
+                maven,
+                "[INFO] Tests run: 3, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 1 s\n\
+                 [ERROR] Tests run: 12, Failures: 1, Errors: 2, Skipped: 3\n[INFO] BUILD",
+                counts(6, 3),
+            ),
+        ];
+        for (read, output, expected) in cases {
+            assert_eq!(read(output), expected, "{output}");
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! The suite of the official Rust SDK: a workspace of its own, so that its dependencies stay out of
+//! ours.
+
+use anyhow::Result;
+
+use crate::counts;
+use crate::outcome::Outcome;
+use crate::process;
+use crate::workspace::Workspace;
+
+pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
+    if let Some(absent) = super::absent(workspace, "rust", "Cargo.toml") {
+        return Ok(absent);
+    }
+    let mut suite = workspace.cargo(&["test", "--no-fail-fast", "--quiet"]);
+    suite
+        .current_dir(workspace.suite("rust"))
+        .env("CARGO_TARGET_DIR", workspace.target.join("sdk-rust"))
+        .env("ORRERY_BIN", workspace.server_binary());
+    process::count(&mut suite, counts::cargo)
+}

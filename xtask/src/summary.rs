@@ -1,0 +1,68 @@
+//! The table at the end, and a last line that a script can read.
+
+use std::io::IsTerminal;
+
+use crate::outcome::{Counts, Outcome, Report};
+
+const GREEN: &str = "32";
+const RED: &str = "31";
+const YELLOW: &str = "33";
+
+pub(crate) fn print(reports: &[Report]) {
+    heading("summary");
+    for report in reports {
+        let (colour, verdict) = verdict(&report.outcome);
+        let verdict = paint(colour, &format!("{verdict:<8}"));
+        let seconds = report.elapsed.as_secs_f64();
+        println!(
+            "{verdict} {seconds:>8.1} s  {:<18} {}",
+            report.title,
+            detail(&report.outcome)
+        );
+    }
+    let missing: Vec<&Report> = reports
+        .iter()
+        .filter(|report| matches!(report.outcome, Outcome::Missing(_)))
+        .collect();
+    if !missing.is_empty() {
+        println!(
+            "\n{}",
+            paint(YELLOW, "MISSING: these suites did not run at all")
+        );
+        for report in missing {
+            let line = format!("  {}: {}", report.title, detail(&report.outcome));
+            println!("{}", paint(YELLOW, &line));
+        }
+    }
+    let total: Counts = reports.iter().map(|report| report.outcome.counts()).sum();
+    println!("\n{} passed, {} failed", total.passed, total.failed);
+}
+
+pub(crate) fn heading(text: &str) {
+    println!("\n{}", paint("1", &format!("=== {text} ===")));
+}
+
+fn verdict(outcome: &Outcome) -> (&'static str, &'static str) {
+    match outcome {
+        Outcome::Ran(_) | Outcome::Broken(_) if outcome.is_failure() => (RED, "FAILED"),
+        Outcome::Ran(_) | Outcome::Broken(_) => (GREEN, "ok"),
+        Outcome::Missing(_) => (YELLOW, "MISSING"),
+        Outcome::Skipped(_) => (YELLOW, "skipped"),
+    }
+}
+
+fn detail(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Ran(counts) => format!("{} passed, {} failed", counts.passed, counts.failed),
+        Outcome::Missing(tool) => format!("{tool} is not installed"),
+        Outcome::Skipped(reason) | Outcome::Broken(reason) => reason.clone(),
+    }
+}
+
+fn paint(code: &str, text: &str) -> String {
+    if std::env::var_os("NO_COLOR").is_none() && std::io::stdout().is_terminal() {
+        format!("\x1b[{code}m{text}\x1b[0m")
+    } else {
+        text.to_owned()
+    }
+}
