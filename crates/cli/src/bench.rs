@@ -1,7 +1,6 @@
 //! `orrery bench`: the load driver, and a server for it when none is named.
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result};
@@ -9,10 +8,20 @@ use orrery_bench::{Options, Workload};
 use serde::Deserialize;
 use tempfile::TempDir;
 
+use crate::env_vars;
+
+/// Settings of a server that is not this one; how fast it is may still be set from outside.
+const NOT_INHERITED: [&str; 4] = [
+    env_vars::CONFIG,
+    env_vars::KEY_FILE,
+    env_vars::SEED,
+    env_vars::ADVERTISE,
+];
+
 pub(crate) async fn bench(mut options: Options) -> Result<()> {
     // Held until the end of the run: dropping it stops the server.
     let _server = if options.endpoint.is_none() && options.workload != Workload::Postgres {
-        let server = Server::start(options.server.as_deref(), options.data_dir.as_deref())?;
+        let server = Server::start(&options)?;
         options.endpoint = Some(server.endpoint.clone());
         Some(server)
     } else {
@@ -43,19 +52,24 @@ struct Ready {
 }
 
 impl Server {
-    fn start(program: Option<&Path>, parent: Option<&Path>) -> Result<Server> {
+    fn start(options: &Options) -> Result<Server> {
         let mut temporary = tempfile::Builder::new();
         temporary.prefix("orrery-bench-");
-        let directory = match parent {
+        let directory = match &options.data_dir {
             Some(parent) => temporary.tempdir_in(parent),
             None => temporary.tempdir(),
         };
         let directory = directory.context("cannot make a directory for the server")?;
-        let program = match program {
-            Some(program) => program.to_owned(),
+        let program = match &options.server {
+            Some(program) => program.clone(),
             None => std::env::current_exe().context("cannot find the running program")?,
         };
-        let mut process = Command::new(&program)
+        let mut command = Command::new(&program);
+        for name in NOT_INHERITED {
+            command.env_remove(name);
+        }
+        let mut process = command
+            .env(env_vars::KEY, &options.key)
             .args([
                 "serve",
                 "--listen=127.0.0.1:0",

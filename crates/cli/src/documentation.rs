@@ -122,12 +122,13 @@ fn page() -> String {
     for argument in arguments_of_serve() {
         let long = argument.get_long().unwrap();
         let value = argument.get_value_names().unwrap()[0].replace('|', "\\|");
-        let flag = match argument
+        let is_switch = argument
             .get_num_args()
-            .is_some_and(|count| count.min_values() == 0)
-        {
-            true => format!("`--{long}`"),
-            false => format!("`--{long} {value}`"),
+            .is_some_and(|count| count.min_values() == 0);
+        let flag = if is_switch {
+            format!("`--{long}`")
+        } else {
+            format!("`--{long} {value}`")
         };
         let (meaning, default) = meaning_and_default(&argument);
         let default = match default {

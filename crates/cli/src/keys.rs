@@ -102,8 +102,8 @@ fn decode(name: &str, text: &str) -> Result<Secret> {
 mod tests {
     use super::*;
 
-    fn text(key: &str) -> Option<KeyText> {
-        Some(KeyText(key.to_owned()))
+    fn text(key: &str) -> KeyText {
+        KeyText(key.to_owned())
     }
 
     #[test]
@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(default.public_primary(), Some(EMULATOR_KEY));
         assert_eq!(default.account_keys().keys.len(), 1);
         let own = KeyTexts {
-            primary: text("YQ=="),
+            primary: Some(text("YQ==")),
             ..KeyTexts::default()
         };
         assert_eq!(KeySet::parse(&own).unwrap().public_primary(), None);
@@ -121,10 +121,10 @@ mod tests {
     #[test]
     fn keys_have_roles_and_the_primary_is_first() {
         let texts = KeyTexts {
-            primary: text("YQ=="),
-            secondary: text("Yg=="),
+            primary: Some(text("YQ==")),
+            secondary: Some(text("Yg==")),
             primary_read_only: None,
-            secondary_read_only: text("Yw=="),
+            secondary_read_only: Some(text("Yw==")),
         };
         let keys = KeySet::parse(&texts).unwrap().account_keys().keys;
         let keys: Vec<_> = keys
@@ -143,7 +143,7 @@ mod tests {
     fn a_wrong_key_is_named_but_not_shown() {
         for wrong in ["", "  ", "se cret", "secret!"] {
             let texts = KeyTexts {
-                secondary: text(wrong),
+                secondary: Some(text(wrong)),
                 ..KeyTexts::default()
             };
             let error = KeySet::parse(&texts).unwrap_err().to_string();

@@ -43,7 +43,14 @@ pub(crate) struct Layer {
     pub(crate) data: Option<PathBuf>,
 
     /// Keep everything in memory and forget it at the end [default: false]
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        hide_possible_values = true
+    )]
     pub(crate) memory: Option<bool>,
 
     /// Primary key of the account, in base64 [default: the well-known key of the emulator]
@@ -63,15 +70,20 @@ pub(crate) struct Layer {
     pub(crate) secondary_read_only_key: Option<KeyText>,
 
     /// File with the keys, read again whenever it changes
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["key", "secondary_key", "read_only_key", "secondary_read_only_key"])]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["key", "secondary_key", "read_only_key", "secondary_read_only_key"]
+    )]
     pub(crate) key_file: Option<PathBuf>,
 
-    /// When writes reach the disk: before they are answered (sync), every MS milliseconds (interval:MS), or when the system likes (none) [default: sync]
+    /// When writes reach the disk: before they are answered (sync), every MS milliseconds
+    /// (interval:MS), or when the system likes (none) [default: sync]
     #[arg(long, value_name = "sync|interval:MS|none")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) durability: Option<DurabilitySetting>,
 
-    /// Memory for data read from disk, such as 256MB or 1GiB [default: 128MiB]
+    /// Memory for data read from disk, such as 256MB or 1GiB [default: 256MiB]
     #[arg(long, value_name = "SIZE")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) cache: Option<Size>,
@@ -90,7 +102,14 @@ pub(crate) struct Layer {
     pub(crate) log: Option<String>,
 
     /// Print one line of JSON on standard output once requests are served, and nothing else [default: false]
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        hide_possible_values = true
+    )]
     pub(crate) ready_json: Option<bool>,
 }
 

@@ -16,7 +16,7 @@ use crate::size::Size;
 use crate::tls::Tls;
 use crate::{env_vars, environment, file};
 
-const CACHE_DEFAULT: Size = Size::mebibytes(128);
+const CACHE_DEFAULT: Size = Size::mebibytes(256);
 const DATA_DEFAULT: &str = "./orrery-data";
 const DURABILITY_DEFAULT: DurabilitySetting = DurabilitySetting(orrery_engine::Durability::Sync);
 const LOG_DEFAULT: &str = "info";

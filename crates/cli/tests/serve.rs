@@ -178,3 +178,47 @@ fn check_needs_a_data_directory() {
     assert!(String::from_utf8(checked.stderr).unwrap().contains("none"));
     assert!(!directory.path().join("none").exists());
 }
+
+/// The load driver signs its requests, so it tells whether a key is accepted.
+#[test]
+fn keys_change_while_the_server_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("keys.toml");
+    fs::write(&file, "primary = \"YWFh\"\n").unwrap();
+    let mut command = orrery(["--memory", "--log=off", "--key-file"]);
+    command.arg(&file);
+    let server = Server::start(command);
+    let accepts = |key: &str| {
+        let endpoint = &server.ready.endpoint;
+        let mut bench = orrery([
+            "bench",
+            "--endpoint",
+            endpoint,
+            "--key",
+            key,
+            "--workload=read",
+        ]);
+        bench.args([
+            "--items=1",
+            "--connections=1",
+            "--warmup=0",
+            "--duration=1",
+            "--json",
+        ]);
+        bench.output().unwrap().status.success()
+    };
+    assert!(accepts("YWFh") && !accepts("YmJi"));
+    fs::write(&file, "primary = nonsense!\n").unwrap();
+    fs::write(&file, "primary = \"YmJi\"\n").unwrap();
+    let tries = 100;
+    assert!(
+        (0..tries).any(|_| accepts("YmJi") || pause()),
+        "the new key was never taken over"
+    );
+    assert!(!accepts("YWFh"));
+}
+
+fn pause() -> bool {
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    false
+}

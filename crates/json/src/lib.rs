@@ -3,6 +3,7 @@
 //! The one JSON reader and the one JSON writer of Orrery. This crate knows nothing of documents,
 //! partition keys or the protocol: it does no I/O and holds no clock.
 
+mod binary;
 mod number;
 mod order;
 mod parse;
@@ -10,6 +11,7 @@ mod path;
 mod print;
 mod value;
 
+pub use binary::{BINARY_MARK, parse_binary};
 pub use number::Number;
 pub use order::{compare, equal};
 pub use parse::{ParseError, parse, parse_bounded};

@@ -13,7 +13,7 @@
 //!
 //! What it does not know: documents, partitions, who else opens the directory, and when the state
 //! behind it has been saved. The owner says the last with [`Log::trim`]. Every byte on disk is
-//! described in `docs/format-log.md`.
+//! described in `docs/format.md`.
 
 mod directory;
 mod disk;

@@ -1,6 +1,8 @@
 //! A document as a client sent it, checked once.
 
-use orrery_json::{Object, Value, parse_bounded, write_string, write_value};
+use orrery_json::{
+    BINARY_MARK, Object, Value, parse_binary, parse_bounded, write_string, write_value,
+};
 
 use crate::{Failure, limits};
 
@@ -15,12 +17,17 @@ pub struct Document {
 }
 
 impl Document {
-    /// Reads the body of a create, upsert or replace.
+    /// Reads the body of a create, upsert or replace, as JSON text or binary JSON.
     pub fn parse(body: &[u8]) -> Result<Document, Failure> {
         if body.len() > limits::ITEM_BYTES_MAX {
             return Err(too_large());
         }
-        let value = parse_bounded(body, limits::NESTING_LEVELS_MAX).map_err(|error| {
+        let depth_max = limits::NESTING_LEVELS_MAX;
+        let parsed = match body.first() {
+            Some(&BINARY_MARK) => parse_binary(body, depth_max),
+            _ => parse_bounded(body, depth_max),
+        };
+        let value = parsed.map_err(|error| {
             Failure::BadRequest(format!(
                 "One of the input values is invalid. The body is not valid JSON: {error}."
             ))

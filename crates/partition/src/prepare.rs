@@ -50,7 +50,7 @@ pub(crate) struct PreparedDocument {
     /// The client's properties, without the closing brace.
     pub(crate) open_text: Vec<u8>,
     pub(crate) digests: Vec<Digest>,
-    /// 0 when the item has no `ttl`, or its container no TTL.
+    /// 0 when the item has no `ttl`, or none that means something.
     pub(crate) ttl: i32,
     pub(crate) terms: Terms,
     pub(crate) indexed: bool,
@@ -122,9 +122,11 @@ pub(crate) fn prepare_document(
             limits::ITEM_BYTES_MAX
         )));
     }
-    let ttl = match container.default_ttl() {
-        Some(_) => document.ttl()?.unwrap_or(0),
-        None => 0,
+    // Kept also while the container has TTL off: it counts from the moment it is turned on.
+    let ttl = match (document.ttl(), container.default_ttl()) {
+        (Ok(ttl), _) => ttl.unwrap_or(0),
+        (Err(failure), Some(_)) => return Err(failure),
+        (Err(_), None) => 0,
     };
     let indexed = match indexing {
         IndexingDirective::Default => definition.indexing.automatic,

@@ -185,8 +185,8 @@ impl Store {
         expiry::due(&self.storage.snapshot(), now_seconds, limit)
     }
 
-    /// Documents of a container that stand in no expiry entry though they should: TTL was turned
-    /// on after they were written.
+    /// Documents of a container that do not stand in the expiry entry they should: TTL was turned
+    /// on or changed after they were written.
     pub fn never_entered(
         &self,
         container: &Container,
@@ -201,8 +201,10 @@ impl Store {
         for entry in snapshot.range(DOCUMENTS, resumed.as_deref().unwrap_or(from), to) {
             let (key, value) = entry?;
             let item = StoredItem::decode(value)?;
-            if item.header.expiry_entry == 0 && item.expires_at(container.default_ttl()).is_some() {
-                found.push(Due { second: 0, key });
+            let second = item.header.expiry_entry;
+            let expiry = item.expires_at(container.default_ttl());
+            if expiry.is_some_and(|expiry| u32::try_from(expiry).unwrap_or(u32::MAX) != second) {
+                found.push(Due { second, key });
                 if found.len() == limit {
                     break;
                 }

@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use hyper::Method;
+use hyper::header::HOST;
+use hyper::http::request::Parts;
+use hyper::http::uri::Authority;
 use orrery_engine::{Catalogue, ContainerEntry, DatabaseEntry, Engine};
 use orrery_model::{ConsistencyLevel, ContainerAddress, Failure};
 use orrery_wire::{Owner, OwnerHeaders, RequestHeaders};
@@ -16,8 +19,8 @@ pub(crate) struct Exchange<'r> {
     pub(crate) headers: &'r RequestHeaders<'r>,
     pub(crate) body: Bytes,
     pub(crate) activity_id: &'r str,
-    /// Scheme and host that the client used: `https://localhost:8081`.
-    pub(crate) base_url: String,
+    pub(crate) scheme: &'static str,
+    pub(crate) request: &'r Parts,
 }
 
 /// A container that a request resolved, with its place in the tree.
@@ -46,6 +49,21 @@ impl Exchange<'_> {
         })
     }
 
+    /// Scheme and host that the client used: `https://localhost:8081`.
+    pub(crate) fn base_url(&self) -> String {
+        let host = self
+            .request
+            .headers
+            .get(HOST)
+            .and_then(|host| host.to_str().ok());
+        let authority = self.request.uri.authority().map(Authority::as_str);
+        format!(
+            "{}://{}",
+            self.scheme,
+            host.or(authority).unwrap_or("localhost")
+        )
+    }
+
     pub(crate) fn level(&self) -> Result<ConsistencyLevel, Failure> {
         self.headers
             .effective_consistency(self.state.engine.consistency)
@@ -54,11 +72,14 @@ impl Exchange<'_> {
 
 impl Found {
     /// Headers that name the container as the owner of items.
-    pub(crate) fn owner(&self) -> OwnerHeaders {
-        OwnerHeaders::new(Owner::Container {
-            rid: self.entry.container.rid,
-            database: &self.database.database.id,
-            name: &self.entry.container.definition.id,
+    pub(crate) fn owner(&self, exchange: &Exchange<'_>) -> OwnerHeaders {
+        let rid = self.entry.container.rid;
+        exchange.state.owners.of(rid, || {
+            OwnerHeaders::new(Owner::Container {
+                rid,
+                database: &self.database.database.id,
+                name: &self.entry.container.definition.id,
+            })
         })
     }
 

@@ -10,6 +10,7 @@ mod error;
 mod exchange;
 mod listener;
 mod options;
+mod owners;
 mod public;
 mod reply;
 mod routes;

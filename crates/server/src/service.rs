@@ -5,7 +5,6 @@ use std::time::Instant;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::header::HOST;
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use orrery_model::Failure;
@@ -71,7 +70,8 @@ async fn answer(
         headers: &headers,
         body: body?,
         activity_id,
-        base_url: base_url(scheme, parts),
+        scheme,
+        request: parts,
     };
     routes::dispatch(&exchange, resource).await
 }
@@ -85,13 +85,4 @@ fn activity_id(state: &State, parts: &Parts) -> String {
         Some(id) => id.to_owned(),
         None => state.activity_ids.next(),
     }
-}
-
-fn base_url(scheme: &str, parts: &Parts) -> String {
-    let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
-    let authority = parts
-        .uri
-        .authority()
-        .map(hyper::http::uri::Authority::as_str);
-    format!("{scheme}://{}", host.or(authority).unwrap_or("localhost"))
 }

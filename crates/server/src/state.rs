@@ -8,6 +8,7 @@ use orrery_model::AccountKeys;
 use orrery_wire::{HttpDate, SigningKeys, TokenSecret};
 
 use crate::activity::ActivityIds;
+use crate::owners::Owners;
 
 pub(crate) struct State {
     pub(crate) engine: Arc<Engine>,
@@ -16,6 +17,7 @@ pub(crate) struct State {
     pub(crate) certificate_pem: Option<String>,
     pub(crate) started: HttpDate,
     pub(crate) activity_ids: ActivityIds,
+    pub(crate) owners: Owners,
     keys: RwLock<Arc<SigningKeys>>,
     requests: AtomicU32,
 }
@@ -35,6 +37,7 @@ impl State {
             advertise,
             certificate_pem,
             activity_ids: ActivityIds::new(),
+            owners: Owners::default(),
             keys: RwLock::new(Arc::new(SigningKeys::new(keys))),
             requests: AtomicU32::new(0),
         }

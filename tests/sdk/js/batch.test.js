@@ -56,11 +56,17 @@ test("etags and conditions", async () => {
     { operationType: "Replace", id: "1", ifMatch, resourceBody: { id: "1", pk, n: 2 } },
   ];
   assert.deepEqual(statuses(await context.container.items.batch(replace('"stale"'), pk)), [412]);
-  assert.deepEqual(statuses(await context.container.items.batch(replace(resource._etag), pk)), [200]);
+  assert.deepEqual(
+    statuses(await context.container.items.batch(replace(resource._etag), pk)),
+    [200],
+  );
   const patch = {
     operationType: "Patch",
     id: "1",
-    resourceBody: { operations: [{ op: "incr", path: "/n", value: 1 }], condition: "from c where c.n = 1" },
+    resourceBody: {
+      operations: [{ op: "incr", path: "/n", value: 1 }],
+      condition: "from c where c.n = 1",
+    },
   };
   assert.deepEqual(statuses(await context.container.items.batch([patch], pk)), [412]);
 });

@@ -22,15 +22,24 @@ for (const version of [1, 2]) {
         resourceBody: { id: `i${n}`, pk: `k${n}`, n },
       }));
       const created = await run(create);
-      assert.deepEqual(created.map((row) => row.statusCode), Array(count).fill(201));
-      assert.deepEqual(created.map((row) => row.resourceBody.n), [...Array(count).keys()]);
+      assert.deepEqual(
+        created.map((row) => row.statusCode),
+        Array(count).fill(201),
+      );
+      assert.deepEqual(
+        created.map((row) => row.resourceBody.n),
+        [...Array(count).keys()],
+      );
       const read = create.map((row) => ({
         operationType: "Read",
         id: row.resourceBody.id,
         partitionKey: row.partitionKey,
       }));
       const found = await run(read);
-      assert.deepEqual(found.map((row) => row.resourceBody.n), [...Array(count).keys()]);
+      assert.deepEqual(
+        found.map((row) => row.resourceBody.n),
+        [...Array(count).keys()],
+      );
     });
   }
 }
@@ -64,7 +73,10 @@ for (const call of ["bulk", "executeBulkOperations"]) {
       { operationType: "Delete", partitionKey: "b", id: "taken" },
       { operationType: "Upsert", partitionKey: "b", resourceBody: { id: "new", pk: "b" } },
     ]);
-    assert.deepEqual(results.map((row) => row.statusCode), [409, 201, 404, 200, 404, 201]);
+    assert.deepEqual(
+      results.map((row) => row.statusCode),
+      [409, 201, 404, 200, 404, 201],
+    );
     assert.equal((await container.item("taken", "a").read()).resource.n, 2);
     assert.equal((await container.item("new", "b").read()).statusCode, 200);
   });
@@ -79,19 +91,33 @@ test("keys of every type", async () => {
     resourceBody: { id: `${n}`, pk },
   }));
   const results = await container.items.bulk(operations);
-  assert.deepEqual(results.map((row) => row.statusCode), keys.map(() => 201));
-  const none = await container.items.bulk([{ operationType: "Create", resourceBody: { id: "none" } }]);
-  assert.deepEqual(none.map((row) => row.statusCode), [201]);
+  assert.deepEqual(
+    results.map((row) => row.statusCode),
+    keys.map(() => 201),
+  );
+  const none = await container.items.bulk([
+    { operationType: "Create", resourceBody: { id: "none" } },
+  ]);
+  assert.deepEqual(
+    none.map((row) => row.statusCode),
+    [201],
+  );
   assert.equal((await container.item("none", undefined).read()).statusCode, 200);
 });
 
 test("stopping at the first failure", async () => {
   const container = await newContainer(context);
   await container.items.create({ id: "taken", pk: "a" });
-  const create = (id) => ({ operationType: "Create", partitionKey: "a", resourceBody: { id, pk: "a" } });
+  const create = (id) => ({
+    operationType: "Create",
+    partitionKey: "a",
+    resourceBody: { id, pk: "a" },
+  });
   const results = await container.items.bulk([create("x"), create("taken"), create("y")], {
     continueOnError: false,
   });
-  assert.deepEqual(results.map((row) => row.statusCode), [201, 409, 424]);
+  assert.deepEqual(
+    results.map((row) => row.statusCode),
+    [201, 409, 424],
+  );
 });
-

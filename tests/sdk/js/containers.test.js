@@ -37,10 +37,16 @@ test("the path alone is a partition key", async () => {
 });
 
 test("create twice, createIfNotExists, delete", async () => {
-  const { container, statusCode } = await context.database.containers.create({ id: "twice", partitionKey: "/pk" });
+  const { container, statusCode } = await context.database.containers.create({
+    id: "twice",
+    partitionKey: "/pk",
+  });
   assert.equal(statusCode, 201);
   await fails(context.database.containers.create({ id: "twice", partitionKey: "/pk" }), 409);
-  const again = await context.database.containers.createIfNotExists({ id: "twice", partitionKey: "/other" });
+  const again = await context.database.containers.createIfNotExists({
+    id: "twice",
+    partitionKey: "/other",
+  });
   assert.equal(again.statusCode, 200);
   assert.deepEqual(again.resource.partitionKey.paths, ["/pk"]);
   assert.equal((await container.delete()).statusCode, 204);
@@ -120,7 +126,10 @@ test("vector and full-text policies", async () => {
       { path: "/v", dataType: "float32", dimensions: 8, distanceFunction: "cosine" },
     ],
   };
-  const fullTextPolicy = { defaultLanguage: "en-US", fullTextPaths: [{ path: "/t", language: "en-US" }] };
+  const fullTextPolicy = {
+    defaultLanguage: "en-US",
+    fullTextPaths: [{ path: "/t", language: "en-US" }],
+  };
   const container = await newContainer(context, {
     vectorEmbeddingPolicy,
     fullTextPolicy,

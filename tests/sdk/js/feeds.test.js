@@ -83,7 +83,10 @@ for (const [condition, count] of CONDITIONS) {
 test("projections", async () => {
   const options = { partitionKey: "k7" };
   const values = await wide.items.query("SELECT VALUE c.n FROM c", options).fetchAll();
-  assert.deepEqual(values.resources.sort((a, b) => a - b), [7, 57]);
+  assert.deepEqual(
+    values.resources.sort((a, b) => a - b),
+    [7, 57],
+  );
   const rows = await wide.items.query("SELECT c.id, c.n FROM c WHERE c.n = 7", options).fetchAll();
   assert.deepEqual(rows.resources, [{ id: "i7", n: 7 }]);
 });
@@ -107,9 +110,8 @@ test("a syntax error is a bad request", async () => {
 
 test("what is not there yet says so", async () => {
   for (const query of ["SELECT * FROM c ORDER BY c.n", "SELECT VALUE COUNT(1) FROM c"]) {
-    await assert.rejects(
-      wide.items.query(query, { partitionKey: "k7" }).fetchAll(),
-      (error) => [400, 501].includes(error.code),
+    await assert.rejects(wide.items.query(query, { partitionKey: "k7" }).fetchAll(), (error) =>
+      [400, 501].includes(error.code),
     );
   }
 });

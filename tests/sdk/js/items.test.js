@@ -83,13 +83,17 @@ test("if-match and if-none-match", async () => {
 test("header and body must name the same key", async () => {
   const pk = unique("pk");
   await context.container.items.create({ id: "1", pk });
-  const error = await fails(context.container.item("1", pk).replace({ id: "1", pk: "other" }), 400, 1001);
+  const error = await fails(
+    context.container.item("1", pk).replace({ id: "1", pk: "other" }),
+    400,
+    1001,
+  );
   assert.match(error.message, /doesn't match partition key field values specified in the document/);
 });
 
 test("numbers and texts survive", async () => {
   const pk = unique("pk");
-  const value = [0, -1, 1.5, 1e21, 2 ** 53 - 1, 0.1, "\u2028\u0001\"\\", "😀", true, null, {}, []];
+  const value = [0, -1, 1.5, 1e21, 2 ** 53 - 1, 0.1, '\u2028\u0001"\\', "😀", true, null, {}, []];
   await context.container.items.create({ id: "1", pk, value });
   assert.deepEqual((await context.container.item("1", pk).read()).resource.value, value);
 });

@@ -46,7 +46,11 @@ test("hierarchical keys", async () => {
 });
 
 test("four levels are too many", async () => {
-  const partitionKey = { paths: ["/a", "/b", "/c", "/d"], kind: PartitionKeyKind.MultiHash, version: 2 };
+  const partitionKey = {
+    paths: ["/a", "/b", "/c", "/d"],
+    kind: PartitionKeyKind.MultiHash,
+    version: 2,
+  };
   await fails(newContainer(context, { partitionKey }), 400);
 });
 
@@ -63,9 +67,18 @@ for (const [version, offerThroughput, inner] of BOUNDARIES) {
     const partitionKey = { paths: ["/pk"], version };
     const container = await newContainer(context, { partitionKey }, { offerThroughput });
     const { resources } = await container.readPartitionKeyRanges().fetchAll();
-    assert.deepEqual(resources.map((range) => range.id), [...inner.keys(), inner.length].map(String));
-    assert.deepEqual(resources.map((range) => range.minInclusive), ["", ...inner]);
-    assert.deepEqual(resources.map((range) => range.maxExclusive), [...inner, "FF"]);
+    assert.deepEqual(
+      resources.map((range) => range.id),
+      [...inner.keys(), inner.length].map(String),
+    );
+    assert.deepEqual(
+      resources.map((range) => range.minInclusive),
+      ["", ...inner],
+    );
+    assert.deepEqual(
+      resources.map((range) => range.maxExclusive),
+      [...inner, "FF"],
+    );
     assert.ok(resources.every((range) => range.parents.length === 0));
     assert.equal((await container.getFeedRanges()).length, inner.length + 1);
   });

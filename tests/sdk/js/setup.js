@@ -23,7 +23,7 @@ export function connect(server, more = {}) {
   });
 }
 
-/** Fills the returned object before the first test, then runs `prepare`; cleans up after the last. */
+/** Fills the returned object before the first test, then runs `prepare`; cleans up at the end. */
 export function suite(prepare = async () => {}) {
   const context = {};
   before(async () => {

@@ -41,7 +41,10 @@ test("autoscale with an upgrade policy", async () => {
 });
 
 test("a shared database keeps the offer", async () => {
-  const { database } = await context.client.databases.create({ id: unique("db"), throughput: 1000 });
+  const { database } = await context.client.databases.create({
+    id: unique("db"),
+    throughput: 1000,
+  });
   assert.equal((await database.readOffer()).resource.content.offerThroughput, 1000);
   const { container } = await database.containers.create({ id: "c", partitionKey: "/pk" });
   assert.equal((await container.readOffer()).resource, undefined);

@@ -54,7 +54,11 @@ test("permission life cycle", async () => {
   const second = (await handle.read()).resource._token;
   assert.notEqual(first, second);
   assert.deepEqual(ids((await user.permissions.readAll().fetchAll()).resources), [permission.id]);
-  const body = { id: permission.id, permissionMode: PermissionMode.All, resource: permission.resource };
+  const body = {
+    id: permission.id,
+    permissionMode: PermissionMode.All,
+    resource: permission.resource,
+  };
   assert.equal((await handle.replace(body)).resource.permissionMode, PermissionMode.All);
   const again = { ...body, id: unique("may") };
   await fails(user.permissions.create(again), 409);
@@ -69,7 +73,9 @@ test("a read token reads and nothing else", async () => {
   await limited({ [context.container.url]: permission._token }, async (database) => {
     const container = database.container("items");
     assert.equal((await container.item("1", pk).read()).resource.id, "1");
-    const { resources } = await container.items.query("SELECT * FROM c", { partitionKey: pk }).fetchAll();
+    const { resources } = await container.items
+      .query("SELECT * FROM c", { partitionKey: pk })
+      .fetchAll();
     assert.deepEqual(ids(resources), ["1"]);
     await fails(container.item("1", pk).delete(), 403);
     await fails(container.items.create({ id: "2", pk }), 403);

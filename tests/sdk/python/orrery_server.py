@@ -60,7 +60,9 @@ def start(*, data=None, tls="off"):
 def binary():
     path = os.environ.get("ORRERY_BIN")
     if not path:
-        raise RuntimeError("ORRERY_BIN must name the server binary; `cargo xtask test python` sets it")
+        raise RuntimeError(
+            "ORRERY_BIN must name the server binary; `cargo xtask test python` sets it"
+        )
     return path
 
 

@@ -84,7 +84,9 @@ async def test_item_verbs(connect_async, database, container, pk):
         assert (await items.upsert_item({"id": "1", "pk": pk, "n": 1}))["n"] == 1
         assert (await items.replace_item("1", {"id": "1", "pk": pk, "n": 2}))["n"] == 2
         increment = [{"op": "incr", "path": "/n", "value": 1}]
-        patched = await items.patch_item("1", pk, increment, filter_predicate="from c where c.n = 2")
+        patched = await items.patch_item(
+            "1", pk, increment, filter_predicate="from c where c.n = 2"
+        )
         assert patched["n"] == 3
         with pytest.raises(CosmosHttpResponseError) as caught:
             await items.patch_item("1", pk, increment, filter_predicate="from c where c.n = 2")

@@ -170,7 +170,9 @@ def test_unique_keys_hold_inside_a_batch(new_container):
         made.execute_item_batch([create("1", "a", u=1), create("2", "a", u=1)], "a")
     assert (caught.value.status_code, caught.value.error_index) == (409, 1)
     made.execute_item_batch([create("1", "a", u=1), ("delete", ("1",)), create("2", "a", u=1)], "a")
-    assert [without_system(row) for row in made.read_all_items()] == [{"id": "2", "pk": "a", "u": 1}]
+    assert [without_system(row) for row in made.read_all_items()] == [
+        {"id": "2", "pk": "a", "u": 1}
+    ]
 
 
 def test_charge_of_the_batch(container, pk):

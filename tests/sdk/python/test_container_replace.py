@@ -51,9 +51,7 @@ def test_conflict_resolution_cannot_change(database, new_container):
     made = new_container()
     policy = {"mode": "LastWriterWins", "conflictResolutionPath": "/other"}
     with failure(400, message="Updating conflict resolution policy is currently not supported"):
-        database.replace_container(
-            made.id, PartitionKey("/pk"), conflict_resolution_policy=policy
-        )
+        database.replace_container(made.id, PartitionKey("/pk"), conflict_resolution_policy=policy)
 
 
 def test_id_cannot_change(database, new_container):

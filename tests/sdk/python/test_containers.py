@@ -136,7 +136,9 @@ def test_impossible_partition_keys_are_refused(database, key):
 
 def test_too_many_key_paths_are_counted(database):
     key = {"paths": ["/a", "/b", "/c", "/d"], "kind": "MultiHash", "version": 2}
-    with failure(400, message="Too many partition key paths (4) specified. A maximum of 3 is allowed."):
+    with failure(
+        400, message="Too many partition key paths (4) specified. A maximum of 3 is allowed."
+    ):
         database.create_container(unique("c"), key)
 
 

@@ -38,7 +38,10 @@ def test_list_and_query_find_databases(client, new_database):
     names = {new_database().id for _ in range(3)}
     assert names <= {found["id"] for found in client.list_databases()}
     wanted = min(names)
-    query = {"query": "SELECT * FROM r WHERE r.id=@id", "parameters": [{"name": "@id", "value": wanted}]}
+    query = {
+        "query": "SELECT * FROM r WHERE r.id=@id",
+        "parameters": [{"name": "@id", "value": wanted}],
+    }
     found = list(client.query_databases(query))
     assert [row["id"] for row in found] == [wanted]
 

@@ -45,7 +45,9 @@ def test_activity_id_is_echoed(container, pk):
     assert caught.value.headers["x-ms-activity-id"] == ACTIVITY
 
 
-@pytest.mark.parametrize("body", ["{", "[1]", "1", '"x"', "null", '{"id":"1","pk":NaN}', '{"id":"1"'])
+@pytest.mark.parametrize(
+    "body", ["{", "[1]", "1", '"x"', "null", '{"id":"1","pk":NaN}', '{"id":"1"']
+)
 def test_malformed_bodies(container, body):
     def replace_body(request):
         request.http_request.set_bytes_body(body.encode())

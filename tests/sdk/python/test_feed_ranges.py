@@ -42,9 +42,7 @@ def test_version_1(new_container, throughput, inner):
 
 
 def test_hierarchical(new_container):
-    made = new_container(
-        PartitionKey(["/a", "/b"], kind="MultiHash"), offer_throughput=12000
-    )
+    made = new_container(PartitionKey(["/a", "/b"], kind="MultiHash"), offer_throughput=12000)
     assert boundaries(made) == v2(2)
 
 

@@ -35,7 +35,7 @@ def test_read_returns_what_was_written(container, pk):
     item = {
         "id": "1",
         "pk": pk,
-        "string": "þ\u2028\"\\/\b\f\n\r\t\u0001 😀",
+        "string": 'þ\u2028"\\/\b\f\n\r\t\u0001 😀',
         "numbers": [0, -1, 1.5, 1e21, 9007199254740991, -9007199254740991, 1e-7, 0.1],
         "nothing": None,
         "flags": [True, False],

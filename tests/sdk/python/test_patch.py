@@ -68,9 +68,15 @@ CASES = {
     "remove an element": ([{"op": "remove", "path": "/list/0"}], {**START, "list": [2, 3]}),
     "incr": ([{"op": "incr", "path": "/a", "value": 5}], {**START, "a": 6}),
     "incr down": ([{"op": "incr", "path": "/a", "value": -3}], {**START, "a": -2}),
-    "incr by a fraction": ([{"op": "incr", "path": "/ratio", "value": 0.25}], {**START, "ratio": 0.75}),
+    "incr by a fraction": (
+        [{"op": "incr", "path": "/ratio", "value": 0.25}],
+        {**START, "ratio": 0.75},
+    ),
     "incr creates": ([{"op": "incr", "path": "/n", "value": 7}], {**START, "n": 7}),
-    "incr an element": ([{"op": "incr", "path": "/list/1", "value": 10}], {**START, "list": [1, 12, 3]}),
+    "incr an element": (
+        [{"op": "incr", "path": "/list/1", "value": 10}],
+        {**START, "list": [1, 12, 3]},
+    ),
     "move": (
         [{"op": "move", "from": "/deep/b/c", "path": "/a"}],
         {**START, "a": 5, "deep": {"b": {}, "gone": True}},

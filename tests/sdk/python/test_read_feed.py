@@ -46,7 +46,9 @@ def test_order_inside_a_partition_is_stable(new_container):
     for n in range(20):
         made.create_item({"id": f"{n}", "pk": f"k{n % 4}"})
     first = [row["id"] for row in made.read_all_items()]
-    again = [name for page in drain(made.read_all_items(max_item_count=3).by_page()) for name in page]
+    again = [
+        name for page in drain(made.read_all_items(max_item_count=3).by_page()) for name in page
+    ]
     assert first == again
 
 

@@ -23,7 +23,9 @@ def test_live_client_recovers(server, database):
         new = remembered.create_item({"id": "1", "pk": "a"})
         assert new["_rid"] != old["_rid"]
         assert [row["id"] for row in remembered.read_all_items()] == ["1"]
-        assert [row["id"] for row in remembered.query_items("SELECT * FROM c", partition_key="a")] == ["1"]
+        assert [
+            row["id"] for row in remembered.query_items("SELECT * FROM c", partition_key="a")
+        ] == ["1"]
         assert remembered.get_throughput().offer_throughput == 700
     database.delete_container(name)
 
@@ -63,8 +65,6 @@ def test_more_partitions_than_before(server, database):
         for n in range(30):
             remembered.create_item({"id": str(n), "pk": f"k{n}"})
         assert len(list(remembered.read_all_items(max_item_count=7))) == 30
-        found = list(
-            remembered.query_items("SELECT * FROM c", enable_cross_partition_query=True)
-        )
+        found = list(remembered.query_items("SELECT * FROM c", enable_cross_partition_query=True))
         assert len(found) == 30
     database.delete_container(name)

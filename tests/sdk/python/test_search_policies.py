@@ -16,7 +16,12 @@ EMBEDDINGS = {
             "dimensions": 256,
             "distanceFunction": "euclidean",
         },
-        {"path": "/vector2", "dataType": "int8", "dimensions": 200, "distanceFunction": "dotproduct"},
+        {
+            "path": "/vector2",
+            "dataType": "int8",
+            "dimensions": 200,
+            "distanceFunction": "dotproduct",
+        },
     ]
 }
 INDEXES = {
@@ -105,6 +110,8 @@ def test_full_text_policy_round_trip(new_container):
 
 def test_unsupported_language_is_named(database):
     policy = {"defaultLanguage": "xx-YY", "fullTextPaths": [{"path": "/abstract"}]}
-    message = "The Full Text Policy contains an unsupported language xx-YY. Supported languages are:"
+    message = (
+        "The Full Text Policy contains an unsupported language xx-YY. Supported languages are:"
+    )
     with failure(400, message=message):
         database.create_container(unique("c"), PartitionKey("/pk"), full_text_policy=policy)

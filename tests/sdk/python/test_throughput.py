@@ -7,6 +7,11 @@ from conftest import unique
 from expect import Hook, failure
 
 
+def offered(database):
+    """What has an offer. This SDK version crashes when asked for an offer that is not there."""
+    return {offer["resource"] for offer in database.client_connection.ReadOffers()}
+
+
 def test_default_is_400(new_container):
     assert new_container().get_throughput().offer_throughput == 400
 
@@ -45,9 +50,7 @@ def test_minimum_follows_the_highest_ever(new_container):
 @pytest.mark.parametrize("throughput", [100, 399, 450])
 def test_impossible_manual_values(database, throughput):
     with failure(400):
-        database.create_container(
-            unique("c"), PartitionKey("/pk"), offer_throughput=throughput
-        )
+        database.create_container(unique("c"), PartitionKey("/pk"), offer_throughput=throughput)
 
 
 def test_autoscale(new_container):
@@ -97,8 +100,7 @@ def test_shared_database(new_database):
     shared = new_database(offer_throughput=1000)
     assert shared.get_throughput().offer_throughput == 1000
     inside = shared.create_container("inside", PartitionKey("/pk"))
-    with failure(404, sub_status=10004):
-        inside.get_throughput()
+    assert inside.read()["_self"] not in offered(shared)
     dedicated = shared.create_container("dedicated", PartitionKey("/pk"), offer_throughput=600)
     assert dedicated.get_throughput().offer_throughput == 600
     assert shared.replace_throughput(2000).offer_throughput == 2000
@@ -110,11 +112,6 @@ def test_shared_database(new_database):
 def test_shared_autoscale_database(new_database):
     shared = new_database(offer_throughput=ThroughputProperties(auto_scale_max_throughput=2000))
     assert shared.get_throughput().auto_scale_max_throughput == 2000
-
-
-def offered(database):
-    """What has an offer; the SDK cannot ask for the offer of a database that has none."""
-    return {offer["resource"] for offer in database.client_connection.ReadOffers()}
 
 
 def test_database_without_throughput_has_no_offer(new_database):

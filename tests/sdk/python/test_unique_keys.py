@@ -8,7 +8,9 @@ from expect import failure
 @pytest.fixture
 def people(new_container):
     return new_container(
-        unique_key_policy={"uniqueKeys": [{"paths": ["/mail"]}, {"paths": ["/name/first", "/name/last"]}]}
+        unique_key_policy={
+            "uniqueKeys": [{"paths": ["/mail"]}, {"paths": ["/name/first", "/name/last"]}]
+        }
     )
 
 

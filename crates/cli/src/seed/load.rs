@@ -161,7 +161,7 @@ mod tests {
     #[tokio::test]
     async fn a_seed_is_loaded_and_loaded_again() {
         let engine = engine();
-        let many = (0..GROUP_ITEMS * 2 + 1).map(|id| format!(r#"{{"id":"{id}","a":1}}"#));
+        let many = (0..=GROUP_ITEMS * 2).map(|id| format!(r#"{{"id":"{id}","a":1}}"#));
         let many = many.collect::<Vec<_>>().join(",");
         let file = |items: &str| {
             format!(

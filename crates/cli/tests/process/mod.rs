@@ -1,5 +1,7 @@
 //! Runs the built program, and asks a running one over a plain socket.
 
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
@@ -13,7 +15,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// The line of `--ready-json`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Ready {
+pub(crate) struct Announcement {
     pub(crate) ready: bool,
     pub(crate) endpoint: String,
     pub(crate) key: Option<String>,
@@ -26,7 +28,7 @@ pub(crate) struct Ready {
 pub(crate) struct Server {
     process: Child,
     stdout: BufReader<std::process::ChildStdout>,
-    pub(crate) ready: Ready,
+    pub(crate) ready: Announcement,
 }
 
 /// The program with an environment that no setting of the developer reaches.

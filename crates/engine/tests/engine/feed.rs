@@ -28,16 +28,24 @@ async fn any_page_size_gives_the_same_items_in_the_same_order() {
     let all = world.all(&container, Scope::Container, 1000).await;
     assert_eq!(all.len(), 40);
     for size in [1, 2, 3, 7, 39, 40] {
-        assert_eq!(world.all(&container, Scope::Container, size).await, all, "{size}");
+        assert_eq!(
+            world.all(&container, Scope::Container, size).await,
+            all,
+            "{size}"
+        );
     }
     let mut by_range = Vec::new();
     for partition in &container.partitions {
-        let items = world.all(&container, Scope::Range(partition.id, None), 3).await;
+        let items = world
+            .all(&container, Scope::Range(partition.id, None), 3)
+            .await;
         assert_eq!(items.len() as u64, partition.counters().items);
         by_range.extend(items);
     }
     assert_eq!(by_range, all);
-    let unknown = world.page(&container, Scope::Range(RangeId(9), None), 3, None).await;
+    let unknown = world
+        .page(&container, Scope::Range(RangeId(9), None), 3, None)
+        .await;
     assert!(matches!(unknown, Err(Failure::Gone(_))));
 }
 
@@ -45,13 +53,21 @@ async fn any_page_size_gives_the_same_items_in_the_same_order() {
 async fn a_prefix_of_a_hierarchical_key_is_a_scope() {
     let world = World::in_memory().await;
     let paths = r#"{"paths":["/p","/q"],"kind":"MultiHash","version":2}"#;
-    let container =
-        world.create(&format!(r#"{{"id":"c","partitionKey":{paths}}}"#), 12_000).await;
+    let container = world
+        .create(&format!(r#"{{"id":"c","partitionKey":{paths}}}"#), 12_000)
+        .await;
     for (p, q) in [("a", "x"), ("a", "y"), ("b", "x"), ("aa", "x")] {
         let text = format!(r#"{{"id":"1","p":"{p}","q":"{q}"}}"#);
-        world.ok(&container, &format!(r#"["{p}","{q}"]"#), create(&text)).await;
+        world
+            .ok(&container, &format!(r#"["{p}","{q}"]"#), create(&text))
+            .await;
     }
-    for (key, expected) in [(r#"["a"]"#, 2), (r#"["b"]"#, 1), (r#"["a","x"]"#, 1), (r#"["c"]"#, 0)] {
+    for (key, expected) in [
+        (r#"["a"]"#, 2),
+        (r#"["b"]"#, 1),
+        (r#"["a","x"]"#, 1),
+        (r#"["c"]"#, 0),
+    ] {
         let items = world.all(&container, Scope::Key(pk(key)), 1).await;
         assert_eq!(items.len(), expected, "{key}");
     }
@@ -64,9 +80,15 @@ async fn a_token_survives_a_restart() {
     let container = world.container("c", "").await;
     fill(&world, &container, &(0..10).collect::<Vec<_>>()).await;
     let all = world.all(&container, Scope::Container, 100).await;
-    let (first, token) = world.page(&container, Scope::Container, 4, None).await.unwrap();
+    let (first, token) = world
+        .page(&container, Scope::Container, 4, None)
+        .await
+        .unwrap();
     let world = world.reopen().await;
-    let (rest, end) = world.page(&world.find("c"), Scope::Container, 100, token).await.unwrap();
+    let (rest, end) = world
+        .page(&world.find("c"), Scope::Container, 100, token)
+        .await
+        .unwrap();
     assert_eq!([first, rest].concat(), all);
     assert_eq!(end, None);
     world.close().await;
@@ -77,13 +99,20 @@ async fn writes_between_pages_neither_repeat_nor_lose_what_stays() {
     let world = World::in_memory().await;
     let container = world.container("c", "").await;
     fill(&world, &container, &(0..30).collect::<Vec<_>>()).await;
-    let order: Vec<String> =
-        world.all(&container, Scope::Container, 100).await.iter().map(|item| id(item)).collect();
+    let order: Vec<String> = world
+        .all(&container, Scope::Container, 100)
+        .await
+        .iter()
+        .map(|item| id(item))
+        .collect();
 
     let (mut seen, mut token) = (Vec::new(), None);
     let mut round = 0;
     loop {
-        let (items, next) = world.page(&container, Scope::Container, 4, token).await.unwrap();
+        let (items, next) = world
+            .page(&container, Scope::Container, 4, token)
+            .await
+            .unwrap();
         seen.extend(items.iter().map(|item| id(item)));
         token = next;
         if token.is_none() {
@@ -92,14 +121,19 @@ async fn writes_between_pages_neither_repeat_nor_lose_what_stays() {
         // The item the token stands at goes, and so does one that was shown; new ones come.
         if round == 0 {
             for gone in [&order[4], &order[0]] {
-                world.ok(&container, &format!(r#"["k{gone}"]"#), delete(gone)).await;
+                world
+                    .ok(&container, &format!(r#"["k{gone}"]"#), delete(gone))
+                    .await;
             }
         }
         fill(&world, &container, &[100 + round]).await;
         round += 1;
     }
-    let old: Vec<String> =
-        seen.iter().filter(|id| id.parse::<u32>().unwrap() < 100).cloned().collect();
+    let old: Vec<String> = seen
+        .iter()
+        .filter(|id| id.parse::<u32>().unwrap() < 100)
+        .cloned()
+        .collect();
     let mut expected = order.clone();
     expected.remove(4);
     assert_eq!(old, expected);
@@ -112,12 +146,21 @@ async fn writes_between_pages_neither_repeat_nor_lose_what_stays() {
 #[tokio::test]
 async fn tokens_of_elsewhere_are_refused() {
     let world = World::in_memory().await;
-    let (one, two) = (world.container("one", "").await, world.container("two", "").await);
+    let (one, two) = (
+        world.container("one", "").await,
+        world.container("two", "").await,
+    );
     fill(&world, &one, &[1, 2, 3]).await;
     let (_, token) = world.page(&one, Scope::Container, 1, None).await.unwrap();
     let token = token.unwrap();
-    for (container, token) in [(&two, token.clone()), (&one, token[1..].to_owned()), (&one, String::new())] {
-        let page = world.page(container, Scope::Container, 1, Some(token.clone())).await;
+    for (container, token) in [
+        (&two, token.clone()),
+        (&one, token[1..].to_owned()),
+        (&one, String::new()),
+    ] {
+        let page = world
+            .page(container, Scope::Container, 1, Some(token.clone()))
+            .await;
         assert_eq!(page.unwrap_err(), Failure::InvalidContinuation, "{token}");
     }
     world.delete_container("one").await;
@@ -135,9 +178,15 @@ async fn a_page_ends_at_four_megabytes() {
         let text = format!(r#"{{"id":"{number}","p":"a","x":"{filler}"}}"#);
         world.ok(&container, r#"["a"]"#, create(&text)).await;
     }
-    let (page, token) = world.page(&container, Scope::Container, 100, None).await.unwrap();
+    let (page, token) = world
+        .page(&container, Scope::Container, 100, None)
+        .await
+        .unwrap();
     assert_eq!((page.len(), token.is_some()), (2, true));
     let all = world.all(&container, Scope::Container, 100).await;
-    let ids: Vec<Value> = all.iter().map(|item| json(item).get("id").clone()).collect();
+    let ids: Vec<Value> = all
+        .iter()
+        .map(|item| json(item).get("id").clone())
+        .collect();
     assert_eq!(Value::Array(ids).to_string(), r#"["0","1","2","3","4"]"#);
 }

@@ -2,6 +2,8 @@
 //!
 //! Time moves when a test moves it. One binary, because linking costs more than running.
 
+#![expect(clippy::unwrap_used, reason = "a test ends where it is surprised")]
+
 mod feed;
 mod model;
 mod random;

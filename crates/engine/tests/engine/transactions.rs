@@ -17,15 +17,26 @@ const CONFLICT: Failure = Failure::Conflict(ConflictKind::Id);
 async fn a_batch_that_fails_leaves_nothing_behind() {
     let world = World::in_memory().await;
     let container = world.container("c", "").await;
-    world.ok(&container, KEY, create(r#"{"id":"old","p":"a"}"#)).await;
+    world
+        .ok(&container, KEY, create(r#"{"id":"old","p":"a"}"#))
+        .await;
     let before = container.partitions[0].counters();
     let failing = [
         (create(r#"{"id":"old","p":"a"}"#), CONFLICT),
-        (replace("none", r#"{"id":"none","p":"a"}"#), Failure::NOT_FOUND),
+        (
+            replace("none", r#"{"id":"none","p":"a"}"#),
+            Failure::NOT_FOUND,
+        ),
         (delete("none"), Failure::NOT_FOUND),
         (read("none"), Failure::NOT_FOUND),
-        (if_match(delete("old"), "\"x\""), Failure::PreconditionFailed),
-        (create(r#"{"id":"2","p":"b"}"#), Failure::PartitionKeyMismatch),
+        (
+            if_match(delete("old"), "\"x\""),
+            Failure::PreconditionFailed,
+        ),
+        (
+            create(r#"{"id":"2","p":"b"}"#),
+            Failure::PartitionKeyMismatch,
+        ),
         (create(r#"{"id":"1","p":"a"}"#), CONFLICT),
     ];
     for (operation, expected) in failing {
@@ -37,12 +48,22 @@ async fn a_batch_that_fails_leaves_nothing_behind() {
         ];
         let answer = world.batch(&container, KEY, operations).await;
         assert_eq!(answer.stamp.unwrap().lsn, before.lsn);
-        let failures: Vec<_> =
-            answer.result.unwrap().into_iter().map(|result| result.unwrap_err()).collect();
+        let failures: Vec<_> = answer
+            .result
+            .unwrap()
+            .into_iter()
+            .map(|result| result.unwrap_err())
+            .collect();
         let dependency = Failure::FailedDependency;
-        assert_eq!(failures, [dependency.clone(), dependency.clone(), expected, dependency]);
+        assert_eq!(
+            failures,
+            [dependency.clone(), dependency.clone(), expected, dependency]
+        );
         assert_eq!(container.partitions[0].counters(), before);
-        assert_eq!(world.read(&container, KEY, "1").unwrap_err(), Failure::NOT_FOUND);
+        assert_eq!(
+            world.read(&container, KEY, "1").unwrap_err(),
+            Failure::NOT_FOUND
+        );
         assert!(!text(&world.read(&container, KEY, "old").unwrap()).contains("\"n\""));
     }
 }
@@ -66,7 +87,12 @@ async fn a_batch_sees_its_own_writes_and_takes_one_lsn() {
     ];
     let answer = world.batch(&container, KEY, operations).await;
     assert_eq!(answer.stamp.unwrap().lsn.0, 1);
-    let results: Vec<_> = answer.result.unwrap().into_iter().map(Result::unwrap).collect();
+    let results: Vec<_> = answer
+        .result
+        .unwrap()
+        .into_iter()
+        .map(Result::unwrap)
+        .collect();
     let statuses: Vec<_> = results.iter().map(|outcome| outcome.status).collect();
     assert_eq!(
         statuses,
@@ -84,8 +110,10 @@ async fn a_batch_sees_its_own_writes_and_takes_one_lsn() {
     assert_eq!(results[3].body, results[4].body);
     assert!(results.iter().all(|outcome| outcome.item_lsn.0 == 1));
     let writes = [0, 2, 3, 5];
-    let mut etags: Vec<_> =
-        writes.iter().map(|&index| text_property(&results[index], "_etag")).collect();
+    let mut etags: Vec<_> = writes
+        .iter()
+        .map(|&index| text_property(&results[index], "_etag"))
+        .collect();
     etags.sort();
     etags.dedup();
     assert_eq!(etags.len(), writes.len());
@@ -95,22 +123,40 @@ async fn a_batch_sees_its_own_writes_and_takes_one_lsn() {
     let counters = container.partitions[0].counters();
     let stored = world.read(&container, KEY, "1").unwrap();
     assert_eq!(stored.body, results[5].body);
-    assert_eq!((counters.items, counters.bytes), (1, stored.body.unwrap().len() as u64));
+    assert_eq!(
+        (counters.items, counters.bytes),
+        (1, stored.body.unwrap().len() as u64)
+    );
 }
 
 #[tokio::test]
 async fn a_read_that_finds_nothing_newer_fails_its_batch() {
     let world = World::in_memory().await;
     let container = world.container("c", "").await;
-    let first = world.ok(&container, KEY, create(r#"{"id":"1","p":"a"}"#)).await;
+    let first = world
+        .ok(&container, KEY, create(r#"{"id":"1","p":"a"}"#))
+        .await;
     let etag = Precondition::Etag(first.etag.unwrap().as_str().to_owned());
-    let unchanged = Operation { if_none_match: Some(etag), ..read("1") };
+    let unchanged = Operation {
+        if_none_match: Some(etag),
+        ..read("1")
+    };
     let alone = world.ok(&container, KEY, unchanged.clone()).await;
-    assert_eq!((alone.status, alone.body), (OperationStatus::NotModified, None));
+    assert_eq!(
+        (alone.status, alone.body),
+        (OperationStatus::NotModified, None)
+    );
     let operations = vec![create(r#"{"id":"2","p":"a"}"#), unchanged];
-    let results = world.batch(&container, KEY, operations).await.result.unwrap();
+    let results = world
+        .batch(&container, KEY, operations)
+        .await
+        .result
+        .unwrap();
     assert_eq!(results[0].as_ref().unwrap_err(), &Failure::FailedDependency);
-    assert_eq!(results[1].as_ref().unwrap().status, OperationStatus::NotModified);
+    assert_eq!(
+        results[1].as_ref().unwrap().status,
+        OperationStatus::NotModified
+    );
     assert!(world.read(&container, KEY, "2").is_err());
 }
 
@@ -131,7 +177,11 @@ async fn lsns_grow_by_one_and_refusals_take_none() {
         let description = format!("{operation:?}");
         let answer = world.write(&container, KEY, operation).await;
         assert_eq!(answer.stamp.unwrap().lsn.0, lsn, "{description}");
-        assert_eq!(container.partitions[0].counters().lsn.0, lsn, "{description}");
+        assert_eq!(
+            container.partitions[0].counters().lsn.0,
+            lsn,
+            "{description}"
+        );
     }
 }
 
@@ -142,24 +192,46 @@ async fn etags_change_with_every_write_and_rids_with_every_item() {
     let item = r#"{"id":"1","p":"a"}"#;
     let first = world.ok(&container, KEY, create(item)).await;
     let second = world.ok(&container, KEY, replace("1", item)).await;
-    let (old, new) = (text_property(&first, "_etag"), text_property(&second, "_etag"));
+    let (old, new) = (
+        text_property(&first, "_etag"),
+        text_property(&second, "_etag"),
+    );
     assert_ne!(old, new);
     assert_eq!(second.etag.as_ref().unwrap().as_str(), new);
-    assert_eq!(text_property(&first, "_rid"), text_property(&second, "_rid"));
+    assert_eq!(
+        text_property(&first, "_rid"),
+        text_property(&second, "_rid")
+    );
 
-    let stale = [if_match(replace("1", item), &old), if_match(delete("1"), &old), if_match(upsert(item), &old)];
+    let stale = [
+        if_match(replace("1", item), &old),
+        if_match(delete("1"), &old),
+        if_match(upsert(item), &old),
+    ];
     for operation in stale {
-        assert_eq!(world.refused(&container, KEY, operation).await, Failure::PreconditionFailed);
+        assert_eq!(
+            world.refused(&container, KEY, operation).await,
+            Failure::PreconditionFailed
+        );
     }
-    let any = Operation { if_none_match: Some(Precondition::Any), ..upsert(item) };
-    assert_eq!(world.refused(&container, KEY, any.clone()).await, Failure::PreconditionFailed);
+    let any = Operation {
+        if_none_match: Some(Precondition::Any),
+        ..upsert(item)
+    };
+    assert_eq!(
+        world.refused(&container, KEY, any.clone()).await,
+        Failure::PreconditionFailed
+    );
     world.ok(&container, KEY, if_match(delete("1"), &new)).await;
 
     let third = world.ok(&container, KEY, any).await;
     assert_eq!(third.status, OperationStatus::Created);
     assert_ne!(text_property(&first, "_rid"), text_property(&third, "_rid"));
     let free = if_match(upsert(r#"{"id":"2","p":"a"}"#), "\"x\"");
-    assert_eq!(world.ok(&container, KEY, free).await.status, OperationStatus::Created);
+    assert_eq!(
+        world.ok(&container, KEY, free).await.status,
+        OperationStatus::Created
+    );
 }
 
 #[tokio::test]
@@ -170,10 +242,16 @@ async fn rids_are_not_given_twice_over_a_restart() {
     let mut rids = Vec::new();
     for round in 0..4 {
         let container = world.find("c");
-        let outcome = world.ok(&container, KEY, create(r#"{"id":"1","p":"a"}"#)).await;
+        let outcome = world
+            .ok(&container, KEY, create(r#"{"id":"1","p":"a"}"#))
+            .await;
         rids.push(text_property(&outcome, "_rid"));
         world.ok(&container, KEY, delete("1")).await;
-        world = if round % 2 == 0 { world.reopen().await } else { world.abandon().await };
+        world = if round % 2 == 0 {
+            world.reopen().await
+        } else {
+            world.abandon().await
+        };
     }
     rids.sort();
     rids.dedup();
@@ -201,16 +279,23 @@ async fn published_charges() {
     assert_eq!(created.body.as_ref().unwrap().len(), 1024);
     assert_eq!(units(&created), "7");
     assert_eq!(units(&world.read(&container, KEY, "1").unwrap()), "1");
-    let replaced = world.ok(&container, KEY, replace("1", &item(2, 2, fill))).await;
+    let replaced = world
+        .ok(&container, KEY, replace("1", &item(2, 2, fill)))
+        .await;
     assert_eq!(units(&replaced), "10.8");
     let set = |path: &str| PatchOperation {
         path: Pointer::parse(path).unwrap(),
         action: PatchAction::Set(Value::from(3_i64)),
     };
-    let patched = world.ok(&container, KEY, patch("1", vec![set("/a"), set("/b")])).await;
+    let patched = world
+        .ok(&container, KEY, patch("1", vec![set("/a"), set("/b")]))
+        .await;
     assert_eq!(units(&patched), "11.6");
     let batch = vec![read("1"), delete("1")];
-    assert_eq!(world.batch(&container, KEY, batch).await.charge.to_string(), "8.2");
+    assert_eq!(
+        world.batch(&container, KEY, batch).await.charge.to_string(),
+        "8.2"
+    );
     let missing = world.engine.read_item(
         &container,
         &crate::support::pk(KEY),

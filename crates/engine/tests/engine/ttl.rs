@@ -1,23 +1,30 @@
 //! Time to live: what is visible when, and what is removed.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use orrery_engine::{Container, Scope};
 use orrery_model::{ConflictKind, Failure};
 
-use crate::support::{World, create, delete, eventually, replace, text_property, upsert};
+use crate::support::{World, create, delete, replace, text_property, upsert};
 
 const KEY: &str = r#"["a"]"#;
 
 /// Items held, visible or not.
 fn held(container: &Container) -> u64 {
-    container.partitions.iter().map(|partition| partition.counters().items).sum()
+    container
+        .partitions
+        .iter()
+        .map(|partition| partition.counters().items)
+        .sum()
 }
 
 async fn visible(world: &World, container: &Arc<Container>, id: &str) -> bool {
     let by_read = world.read(container, KEY, id).is_ok();
     let items = world.all(container, Scope::Container, 10).await;
-    let by_feed = items.iter().any(|item| item.contains(&format!(r#""id":"{id}""#)));
+    let by_feed = items
+        .iter()
+        .any(|item| item.contains(&format!(r#""id":"{id}""#)));
     assert_eq!(by_read, by_feed, "{id}");
     by_read
 }
@@ -40,7 +47,13 @@ async fn the_table_of_container_and_item() {
     let world = World::in_memory().await;
     for (number, (settings, own, lifetime)) in cases.into_iter().enumerate() {
         let container = world.container(&format!("c{number}"), settings).await;
-        world.ok(&container, KEY, create(&format!(r#"{{"id":"1","p":"a"{own}}}"#))).await;
+        world
+            .ok(
+                &container,
+                KEY,
+                create(&format!(r#"{{"id":"1","p":"a"{own}}}"#)),
+            )
+            .await;
         let case = format!("{settings} {own}");
         let Some(seconds) = lifetime else {
             world.advance(1_000_000);
@@ -51,7 +64,11 @@ async fn the_table_of_container_and_item() {
         assert!(visible(&world, &container, "1").await, "{case}");
         world.advance(1);
         assert!(!visible(&world, &container, "1").await, "{case}");
-        assert_eq!(world.refused(&container, KEY, delete("1")).await, Failure::NOT_FOUND, "{case}");
+        assert_eq!(
+            world.refused(&container, KEY, delete("1")).await,
+            Failure::NOT_FOUND,
+            "{case}"
+        );
     }
 }
 
@@ -63,7 +80,10 @@ async fn a_ttl_that_is_none_is_refused_where_ttl_is_on() {
     for ttl in ["0", "null", "-10", r#""5""#, "1.5", "2147483648"] {
         let item = format!(r#"{{"id":"1","p":"a","ttl":{ttl}}}"#);
         let failure = world.refused(&on, KEY, create(&item)).await;
-        assert!(matches!(failure, Failure::BadRequest(_)), "{ttl}: {failure}");
+        assert!(
+            matches!(failure, Failure::BadRequest(_)),
+            "{ttl}: {failure}"
+        );
         world.ok(&off, KEY, upsert(&item)).await;
     }
 }
@@ -72,10 +92,14 @@ async fn a_ttl_that_is_none_is_refused_where_ttl_is_on() {
 async fn any_write_starts_the_time_again() {
     let world = World::in_memory().await;
     let container = world.container("c", r#","defaultTtl":10"#).await;
-    world.ok(&container, KEY, create(r#"{"id":"1","p":"a"}"#)).await;
+    world
+        .ok(&container, KEY, create(r#"{"id":"1","p":"a"}"#))
+        .await;
     for _ in 0..3 {
         world.advance(9);
-        world.ok(&container, KEY, replace("1", r#"{"id":"1","p":"a"}"#)).await;
+        world
+            .ok(&container, KEY, replace("1", r#"{"id":"1","p":"a"}"#))
+            .await;
         world.engine.remove_expired().await.unwrap();
     }
     world.advance(9);
@@ -88,13 +112,24 @@ async fn any_write_starts_the_time_again() {
 async fn an_expired_item_makes_room_at_once_and_is_removed_later() {
     let world = World::in_memory().await;
     let container = world.container("c", r#","defaultTtl":10"#).await;
-    let first = world.ok(&container, KEY, create(r#"{"id":"1","p":"a"}"#)).await;
-    world.ok(&container, KEY, create(r#"{"id":"2","p":"a"}"#)).await;
+    let first = world
+        .ok(&container, KEY, create(r#"{"id":"1","p":"a"}"#))
+        .await;
+    world
+        .ok(&container, KEY, create(r#"{"id":"2","p":"a"}"#))
+        .await;
     world.advance(10);
-    let second = world.ok(&container, KEY, create(r#"{"id":"1","p":"a"}"#)).await;
-    assert_ne!(text_property(&first, "_rid"), text_property(&second, "_rid"));
+    let second = world
+        .ok(&container, KEY, create(r#"{"id":"1","p":"a"}"#))
+        .await;
+    assert_ne!(
+        text_property(&first, "_rid"),
+        text_property(&second, "_rid")
+    );
     assert_eq!(
-        world.refused(&container, KEY, create(r#"{"id":"1","p":"a"}"#)).await,
+        world
+            .refused(&container, KEY, create(r#"{"id":"1","p":"a"}"#))
+            .await,
         Failure::Conflict(ConflictKind::Id)
     );
     assert_eq!(held(&container), 2);
@@ -114,7 +149,9 @@ async fn an_expired_item_makes_room_at_once_and_is_removed_later() {
 async fn a_default_that_changes_holds_for_what_is_there() {
     let world = World::in_memory().await;
     world.container("c", r#","defaultTtl":10"#).await;
-    world.ok(&world.find("c"), KEY, create(r#"{"id":"1","p":"a"}"#)).await;
+    world
+        .ok(&world.find("c"), KEY, create(r#"{"id":"1","p":"a"}"#))
+        .await;
 
     let longer = world.set_default_ttl("c", Some(100)).await;
     world.advance(50);
@@ -123,49 +160,62 @@ async fn a_default_that_changes_holds_for_what_is_there() {
 
     let shorter = world.set_default_ttl("c", Some(20)).await;
     assert!(!visible(&world, &shorter, "1").await);
-    removed(&world, &shorter).await;
+    until_held(&world, &shorter, 0).await;
 
-    world.ok(&shorter, KEY, create(r#"{"id":"1","p":"a"}"#)).await;
+    world
+        .ok(&shorter, KEY, create(r#"{"id":"1","p":"a"}"#))
+        .await;
     let off = world.set_default_ttl("c", None).await;
     world.advance(1_000);
     world.engine.remove_expired().await.unwrap();
     assert!(visible(&world, &off, "1").await);
 }
 
-/// Waits until the background has nothing left to remove.
-async fn removed(world: &World, container: &Arc<Container>) {
-    eventually("the entries for expiry are made", || held(container) == 0 || {
-        futures_now(world);
-        held(container) == 0
-    })
-    .await;
-}
-
-fn futures_now(world: &World) {
-    let engine = Arc::clone(&world.engine);
-    tokio::spawn(async move { engine.remove_expired().await });
+/// Waits until so many items are held. Entries for expiry are made in the background.
+async fn until_held(world: &World, container: &Container, count: u64) {
+    for _ in 0..5_000 {
+        world.engine.remove_expired().await.unwrap();
+        if held(container) == count {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    panic!("{} items are held instead of {count}", held(container));
 }
 
 #[tokio::test]
 async fn ttl_turned_on_later_reaches_items_that_were_there() {
     let world = World::in_memory().await;
     let off = world.container("c", "").await;
-    world.ok(&off, KEY, create(r#"{"id":"default","p":"a"}"#)).await;
-    world.ok(&off, KEY, create(r#"{"id":"own","p":"a","ttl":50}"#)).await;
-    world.ok(&off, KEY, create(r#"{"id":"never","p":"a","ttl":-1}"#)).await;
-    world.ok(&off, KEY, create(r#"{"id":"nonsense","p":"a","ttl":"soon"}"#)).await;
+    world
+        .ok(&off, KEY, create(r#"{"id":"default","p":"a"}"#))
+        .await;
+    world
+        .ok(&off, KEY, create(r#"{"id":"own","p":"a","ttl":50}"#))
+        .await;
+    world
+        .ok(&off, KEY, create(r#"{"id":"never","p":"a","ttl":-1}"#))
+        .await;
+    world
+        .ok(
+            &off,
+            KEY,
+            create(r#"{"id":"nonsense","p":"a","ttl":"soon"}"#),
+        )
+        .await;
     world.advance(30);
     let on = world.set_default_ttl("c", Some(20)).await;
-    for (id, expected) in [("default", false), ("own", true), ("never", true), ("nonsense", false)] {
+    for (id, expected) in [
+        ("default", false),
+        ("own", true),
+        ("never", true),
+        ("nonsense", false),
+    ] {
         assert_eq!(visible(&world, &on, id).await, expected, "{id}");
     }
     world.advance(20);
     assert!(!visible(&world, &on, "own").await);
-    eventually("expired items are removed", || {
-        futures_now(&world);
-        held(&on) == 1
-    })
-    .await;
+    until_held(&world, &on, 1).await;
     assert!(visible(&world, &on, "never").await);
 }
 
@@ -174,8 +224,12 @@ async fn expired_items_stay_gone_over_a_restart() {
     let directory = tempfile::tempdir().unwrap();
     let world = World::at(directory.path()).await;
     let container = world.container("c", r#","defaultTtl":10"#).await;
-    world.ok(&container, KEY, create(r#"{"id":"1","p":"a"}"#)).await;
-    world.ok(&container, KEY, create(r#"{"id":"2","p":"a","ttl":100}"#)).await;
+    world
+        .ok(&container, KEY, create(r#"{"id":"1","p":"a"}"#))
+        .await;
+    world
+        .ok(&container, KEY, create(r#"{"id":"2","p":"a","ttl":100}"#))
+        .await;
     world.advance(10);
     let world = world.reopen().await;
     let container = world.find("c");

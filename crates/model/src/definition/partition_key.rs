@@ -120,6 +120,12 @@ fn parse_paths(fields: &Fields<'_>, kind: KeyKind) -> Result<Vec<WrittenPath>, F
 }
 
 fn parse_version(fields: &Fields<'_>) -> Result<Option<KeyVersion>, Failure> {
+    // The Java client writes the name of its constant.
+    match fields.get("version").and_then(Value::as_str) {
+        Some("V1") => return Ok(Some(KeyVersion::V1)),
+        Some("V2") => return Ok(Some(KeyVersion::V2)),
+        _ => {}
+    }
     match fields.integer("version")? {
         None => Ok(None),
         Some(1) => Ok(Some(KeyVersion::V1)),

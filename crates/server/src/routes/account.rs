@@ -15,11 +15,8 @@ pub(super) fn route(exchange: &Exchange<'_>) -> Result<Reply, Failure> {
     if *exchange.method != Method::GET {
         return Err(Failure::MethodNotAllowed);
     }
-    let endpoint = exchange
-        .state
-        .advertise
-        .as_deref()
-        .unwrap_or(&exchange.base_url);
+    let seen = exchange.base_url();
+    let endpoint = exchange.state.advertise.as_deref().unwrap_or(&seen);
     let document = AccountDescription {
         id: ACCOUNT_ID,
         regions: &[Region {

@@ -57,7 +57,15 @@ async fn transaction(
                 BatchResult::of_failure(failure, Charge::ZERO, exchange.activity_id)
             });
             let results: Vec<_> = results.collect();
-            return Ok(reply(found, encoding, &results, true, Charge::MIN, None));
+            return Ok(reply(
+                exchange,
+                found,
+                encoding,
+                &results,
+                true,
+                Charge::MIN,
+                None,
+            ));
         }
     };
     let level = exchange.level()?;
@@ -71,7 +79,7 @@ async fn transaction(
             let failed = Reply::failed(failure);
             return Ok(Reply {
                 stamp: answer.stamp,
-                owner: Some(found.owner()),
+                owner: Some(found.owner(exchange)),
                 ..failed
             });
         }
@@ -85,6 +93,7 @@ async fn transaction(
         })
         .collect();
     Ok(reply(
+        exchange,
         found,
         encoding,
         &results,
@@ -148,7 +157,9 @@ async fn bulk(
         }
     };
     let results: Vec<_> = places.into_iter().zip(drops_body).map(result).collect();
-    Ok(reply(found, encoding, &results, false, charge, stamp))
+    Ok(reply(
+        exchange, found, encoding, &results, false, charge, stamp,
+    ))
 }
 
 /// An operation of a bulk request with its own key, or the request's.
@@ -172,6 +183,7 @@ fn drops_body(exchange: &Exchange<'_>, operations: &[BatchOperation]) -> Vec<boo
 }
 
 fn reply(
+    exchange: &Exchange<'_>,
     found: &Found,
     encoding: BatchEncoding,
     results: &[BatchResult],
@@ -183,7 +195,7 @@ fn reply(
     Reply {
         charge,
         stamp,
-        owner: Some(found.owner()),
+        owner: Some(found.owner(exchange)),
         item_count: Some(results.len()),
         ..Reply::new(status, encoding.response_body(results))
     }

@@ -82,7 +82,7 @@ pub(super) async fn one(
                 .engine()
                 .delete_container(address, if_match.as_ref())
                 .await?;
-            Ok(Reply::new(204, "").with_owner(found.owner()))
+            Ok(Reply::new(204, "").with_owner(found.owner(exchange)))
         }
         _ => Err(Failure::MethodNotAllowed),
     }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use hyper::Method;
 use orrery_keys::PartitionKey;
 use orrery_model::{
-    Answer, ConsistencyLevel, Document, Failure, ItemAddress, Operation, OperationKind,
+    Answer, ConsistencyLevel, Document, Etag, Failure, ItemAddress, Operation, OperationKind,
     OperationOutcome, Stamp,
 };
 use orrery_wire::{
@@ -74,7 +74,7 @@ fn read(
     }
     Ok(Reply {
         item_count: Some(1),
-        ..reply(found, answer, false)
+        ..reply(exchange, found, answer, false)
     })
 }
 
@@ -97,10 +97,20 @@ pub(super) async fn write(
         .engine()
         .write_item(container, key, operation, level)
         .await;
-    Ok(reply(found, answer, exchange.headers.prefers_minimal))
+    Ok(reply(
+        exchange,
+        found,
+        answer,
+        exchange.headers.prefers_minimal,
+    ))
 }
 
-fn reply(found: &Found, answer: Answer<OperationOutcome>, drops_body: bool) -> Reply {
+fn reply(
+    exchange: &Exchange<'_>,
+    found: &Found,
+    answer: Answer<OperationOutcome>,
+    drops_body: bool,
+) -> Reply {
     let base = match answer.result {
         Ok(outcome) => {
             let body = outcome
@@ -108,7 +118,7 @@ fn reply(found: &Found, answer: Answer<OperationOutcome>, drops_body: bool) -> R
                 .filter(|_| !drops_body)
                 .unwrap_or_else(Bytes::new);
             Reply {
-                etag: outcome.etag.map(|etag| etag.as_str().to_owned()),
+                etag: outcome.etag.map(Etag::into_string),
                 item_lsn: Some(outcome.item_lsn),
                 ..Reply::new(operation_status_code(outcome.status), body)
             }
@@ -118,7 +128,7 @@ fn reply(found: &Found, answer: Answer<OperationOutcome>, drops_body: bool) -> R
     Reply {
         charge: answer.charge,
         stamp: answer.stamp,
-        owner: Some(found.owner()),
+        owner: Some(found.owner(exchange)),
         ..base
     }
 }

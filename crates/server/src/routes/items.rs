@@ -82,7 +82,7 @@ pub(super) async fn delete_by_key(
     Ok(Reply {
         charge: answer.charge,
         stamp: answer.stamp,
-        owner: Some(found.owner()),
+        owner: Some(found.owner(exchange)),
         ..base
     })
 }
@@ -137,7 +137,7 @@ async fn page(
     Ok(Reply {
         charge: answer.charge,
         stamp: answer.stamp,
-        owner: Some(found.owner()),
+        owner: Some(found.owner(exchange)),
         ..base
     })
 }

@@ -32,7 +32,7 @@ pub(super) fn feed(
         None => false,
     };
     if unchanged {
-        return Ok(Reply::not_modified(etag).with_owner(found.owner()));
+        return Ok(Reply::not_modified(etag).with_owner(found.owner(exchange)));
     }
     let bodies: Vec<_> = partitions
         .iter()
@@ -43,7 +43,7 @@ pub(super) fn feed(
         item_count: Some(bodies.len()),
         ..Reply::new(200, feed_body(rid, FeedKind::PartitionKeyRanges, &bodies))
     };
-    Ok(reply.with_etag(etag).with_owner(found.owner()))
+    Ok(reply.with_etag(etag).with_owner(found.owner(exchange)))
 }
 
 pub(super) fn one(
@@ -60,7 +60,7 @@ pub(super) fn one(
         id == partition.id.to_string() || id == rid_of(&found.entry, partition).to_string()
     });
     let body = body_of(&found.entry, partition.ok_or(Failure::NOT_FOUND)?);
-    Ok(Reply::new(200, body).with_owner(found.owner()))
+    Ok(Reply::new(200, body).with_owner(found.owner(exchange)))
 }
 
 fn find(exchange: &Exchange<'_>, container: ContainerAddress<'_>) -> Result<Found, Failure> {

@@ -70,7 +70,16 @@ impl SigningKeys {
             .or(request.date)
             .ok_or_else(date_missing)?;
         let target = request.path.signing_target();
-        let role = self.signer(signature, request, target).ok_or_else(|| {
+        let role = self.signer(signature, request, target).or_else(|| {
+            // The Java client signs a delete by partition key as a request to the container.
+            let as_container = SigningTarget {
+                resource_type: "colls",
+                ..target
+            };
+            (target.resource_type == "partitionkey")
+                .then(|| self.signer(signature, request, as_container))?
+        });
+        let role = role.ok_or_else(|| {
             Failure::Unauthorized(format!(
                 "The input authorization token can't serve the request. Please check that the \
                  expected payload is built as per the protocol, and check the key being used. \

@@ -2,6 +2,7 @@ use std::num::NonZeroU32;
 
 use azure_data_cosmos::{
     FeedScope, Query,
+    feed::FeedRange,
     models::{
         ContainerProperties, PartitionKeyDefinition, PartitionKeyVersion, ThroughputProperties,
     },
@@ -117,12 +118,17 @@ fn feed_ranges_cover_the_container_once() {
         assert_eq!(ids(&all), whole);
         assert_eq!(all.len(), KEYS);
 
-        let one = container
+        // The physical range that holds a key, and the key alone.
+        let covering = container
             .feed_range_from_partition_key("p5", None)
             .await
             .unwrap();
-        assert_eq!(one.len(), 1);
-        let scope = FeedScope::range(one[0].clone());
+        assert_eq!(covering.len(), 1);
+        let scope = FeedScope::range(covering[0].clone());
+        let held = query_ids(&container, "SELECT * FROM c", scope).await;
+        assert!(held.split(' ').any(|id| id == "5-0"), "{held}");
+        let alone = FeedRange::for_partition("p5".into(), &PartitionKeyDefinition::from("/pk"));
+        let scope = FeedScope::range(alone);
         assert_eq!(query_ids(&container, "SELECT * FROM c", scope).await, "5-0");
     });
 }

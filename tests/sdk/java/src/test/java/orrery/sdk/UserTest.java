@@ -41,7 +41,9 @@ class UserTest extends Fixture {
                 database.queryUsers("SELECT * FROM c WHERE c.id = 'v'").stream()
                         .map(CosmosUserProperties::getId)
                         .toList());
-        database.getUser("v").replace(new CosmosUserProperties().setId("w"));
+        // The client replaces by the resource's own link, so it needs the one that it read.
+        CosmosUserProperties read = database.getUser("v").read().getProperties();
+        database.getUser("v").replace(read.setId("w"));
         assertEquals("w", database.getUser("w").read().getProperties().getId());
         assertEquals(204, database.getUser("u").delete().getStatusCode());
         fails(404, () -> database.getUser("u").read());

@@ -1,0 +1,102 @@
+//! The server as a process.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::client::Client;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_orrery");
+
+pub(crate) struct Server {
+    child: Child,
+    address: SocketAddr,
+    pub(crate) time_to_ready: Duration,
+    /// Kept open: a server whose standard output is gone may not like it.
+    _stdout: BufReader<ChildStdout>,
+}
+
+impl Server {
+    /// Starts a server on a free port and waits until it is ready.
+    pub(crate) fn start(data: &Path) -> Server {
+        let begun = Instant::now();
+        let log = data.with_extension("log");
+        let stderr = File::options()
+            .create(true)
+            .append(true)
+            .open(&log)
+            .unwrap();
+        let mut child = Command::new(PROGRAM)
+            .args([
+                "serve",
+                "--listen",
+                "127.0.0.1:0",
+                "--tls",
+                "off",
+                "--ready-json",
+                "--log",
+                "warn",
+            ])
+            .arg("--data")
+            .arg(data)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(stderr)
+            .spawn()
+            .unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        let Ok(ready) = serde_json::from_str::<serde_json::Value>(&line) else {
+            let said = std::fs::read_to_string(&log).unwrap();
+            panic!("the server did not get ready: {line}\n{said}");
+        };
+        let endpoint = ready["endpoint"].as_str().unwrap();
+        let address = endpoint.trim_start_matches("http://").trim_end_matches('/');
+        Server {
+            address: address.parse().unwrap(),
+            time_to_ready: begun.elapsed(),
+            child,
+            _stdout: stdout,
+        }
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        Client::connect(self.address).unwrap()
+    }
+
+    /// SIGKILL, or what the system has in its place: nothing in the process gets to run any more.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Already dead unless the test failed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What `orrery check` says: the count of documents and whether they are clean.
+pub(crate) fn check(data: &Path) -> String {
+    let output = Command::new(PROGRAM)
+        .arg("check")
+        .arg(data)
+        .output()
+        .unwrap();
+    let report = String::from_utf8(output.stdout).unwrap();
+    let documents = report
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("documents"))
+        .and_then(|rest| rest.split_whitespace().next());
+    match documents {
+        Some(documents) if output.status.success() => format!("{documents} documents, clean"),
+        _ => format!("{report}{}", String::from_utf8_lossy(&output.stderr)),
+    }
+}

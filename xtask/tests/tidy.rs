@@ -1,0 +1,490 @@
+//! Walks the workspace and checks what no compiler does: which crate leans on which, the size and
+//! language of files, and that the documents which describe code still describe it.
+//!
+//! Each test collects every problem it finds and says for each what to do about it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What each crate may use of the others, from the bottom up. `crates/README.md` has this order.
+const EDGES: [(&str, &[&str]); 13] = [
+    ("json", &[]),
+    ("keys", &["json"]),
+    ("model", &["json", "keys"]),
+    ("sql", &["json"]),
+    ("exec", &["sql", "json"]),
+    ("storage", &[]),
+    ("log", &[]),
+    (
+        "partition",
+        &["exec", "log", "storage", "model", "keys", "json"],
+    ),
+    (
+        "engine",
+        &["partition", "exec", "sql", "model", "keys", "json"],
+    ),
+    ("wire", &["model", "keys", "json"]),
+    ("server", &["engine", "wire", "model", "keys", "json"]),
+    ("bench", &[]),
+    ("cli", &["server", "engine", "model", "json", "bench"]),
+];
+
+const FILE_LINES_MAX: usize = 700;
+
+/// Files of source that may be longer, and why.
+const LONG_FILES: [(&str, &str); 1] = [(
+    "crates/model/src/definition/tests.rs",
+    "tables of container definitions, one row a rule",
+)];
+
+const LINE_COLUMNS_MAX: usize = 120;
+
+/// Files with lines of prose that may be wider, and why.
+const WIDE_FILES: [(&str, &str); 1] = [(
+    "crates/cli/src/layer.rs",
+    "the comment of a flag is its help, which the terminal breaks",
+)];
+
+/// Directories that hold no source of ours.
+const SKIPPED: [&str; 6] = [
+    "target",
+    "node_modules",
+    ".git",
+    "__pycache__",
+    ".venv",
+    "orrery-data",
+];
+
+/// Put together here so that this file does not contain them.
+const FORBIDDEN: [(&str, &str); 9] = [
+    (
+        concat!("/wo", "rk/"),
+        "name a path relative to the repository",
+    ),
+    (
+        concat!("registry.", "npmjs.org"),
+        "leave the registry to npm",
+    ),
+    (
+        concat!("registry.", "yarnpkg.com"),
+        "leave the registry to npm",
+    ),
+    (concat!("py", "pi.org"), "leave the index to pip"),
+    (
+        concat!("files.", "pythonhosted.org"),
+        "leave the index to pip",
+    ),
+    (
+        concat!("repo.maven.", "apache.org"),
+        "leave the repository to Maven",
+    ),
+    (
+        concat!("repo1.", "maven.org"),
+        "leave the repository to Maven",
+    ),
+    (concat!("proxy.", "golang.org"), "leave the proxy to Go"),
+    (concat!("index.", "crates.io"), "leave the index to Cargo"),
+];
+
+const UNDONE: [&str; 3] = [
+    concat!("to", "do!("),
+    concat!("unimpl", "emented!("),
+    concat!("db", "g!("),
+];
+
+#[test]
+fn crates_lean_only_on_crates_below_them() {
+    let mut problems = Vec::new();
+    for name in crate_names() {
+        let Some((_, allowed)) = EDGES.iter().find(|(known, _)| *known == name) else {
+            problems.push(format!(
+                "crates/{name}: give it a row in EDGES of xtask/tests/tidy.rs"
+            ));
+            continue;
+        };
+        for dependency in dependencies(&manifest_of(&name), &["dependencies"]) {
+            let Some(other) = dependency.name.strip_prefix("orrery-") else {
+                continue;
+            };
+            if !allowed.contains(&other) {
+                problems.push(format!(
+                    "crates/{name} must not depend on {other}: pass what it needs as a value, or \
+                     change EDGES of xtask/tests/tidy.rs and say why"
+                ));
+            }
+        }
+    }
+    report(&problems);
+}
+
+#[test]
+fn versions_are_declared_once() {
+    let mut problems = Vec::new();
+    let mut manifests: Vec<_> = crate_names().iter().map(|name| manifest_of(name)).collect();
+    manifests.push(root().join("xtask/Cargo.toml"));
+    let sections = ["dependencies", "dev-dependencies", "build-dependencies"];
+    for manifest in manifests {
+        for dependency in dependencies(&manifest, &sections) {
+            if !dependency.from_workspace {
+                problems.push(format!(
+                    "{}: declare {} in [workspace.dependencies] with its reason, and write \
+                     `{}.workspace = true` here",
+                    relative(&manifest),
+                    dependency.name,
+                    dependency.name
+                ));
+            }
+        }
+    }
+    report(&problems);
+}
+
+#[test]
+fn nothing_names_the_machine_it_was_written_on() {
+    let mut problems = Vec::new();
+    for file in files("") {
+        let Ok(text) = fs::read_to_string(&file) else {
+            continue;
+        };
+        for (number, line) in text.lines().enumerate() {
+            for (word, instead) in FORBIDDEN {
+                if line.contains(word) {
+                    let place = relative(&file);
+                    problems.push(format!("{place}:{}: '{word}': {instead}", number + 1));
+                }
+            }
+        }
+    }
+    report(&problems);
+}
+
+#[test]
+fn files_hold_one_idea() {
+    let mut problems = Vec::new();
+    for file in files("crates")
+        .iter()
+        .filter(|file| is_rust(file) && relative(file).contains("/src/"))
+    {
+        let (place, lines) = (relative(file), read(file).lines().count());
+        let listed = LONG_FILES.iter().any(|(name, _)| *name == place);
+        if lines > FILE_LINES_MAX && !listed {
+            problems.push(format!(
+                "{place} has {lines} lines of at most {FILE_LINES_MAX}: split it by idea, or list \
+                 it in LONG_FILES of xtask/tests/tidy.rs with the reason"
+            ));
+        }
+        if lines <= FILE_LINES_MAX && listed {
+            problems.push(format!("{place} is short again: take it out of LONG_FILES"));
+        }
+    }
+    report(&problems);
+}
+
+/// Lines with a string in them are left alone: protocol bodies and messages are not broken.
+#[test]
+fn lines_fit_a_screen() {
+    let mut problems = Vec::new();
+    for file in files("").iter().filter(|file| is_rust(file)) {
+        let place = relative(file);
+        let listed = WIDE_FILES.iter().any(|(name, _)| *name == place);
+        for (number, line) in read(file).lines().enumerate() {
+            let columns = line.chars().count();
+            if columns > LINE_COLUMNS_MAX && !line.contains('"') && !listed {
+                problems.push(format!(
+                    "{place}:{}: {columns} columns of at most {LINE_COLUMNS_MAX}: break the line",
+                    number + 1
+                ));
+            }
+        }
+    }
+    report(&problems);
+}
+
+#[test]
+fn crates_and_modules_say_what_they_are_for() {
+    let mut problems = Vec::new();
+    for file in files("crates")
+        .iter()
+        .chain(&files("xtask"))
+        .filter(|file| is_rust(file))
+    {
+        let place = relative(file);
+        let tests_of_a_module = place.ends_with("/tests.rs") || place.contains("/tests/");
+        let opens = read(file).starts_with("//! ");
+        if !opens && !tests_of_a_module {
+            problems.push(format!(
+                "{place}: begin with a `//!` comment that says what this part is for"
+            ));
+        }
+    }
+    report(&problems);
+}
+
+#[test]
+fn nothing_is_left_undone() {
+    let mut problems = Vec::new();
+    for file in files("").iter().filter(|file| is_rust(file)) {
+        for (number, line) in read(file).lines().enumerate() {
+            for word in UNDONE.iter().filter(|word| line.contains(**word)) {
+                let place = relative(file);
+                problems.push(format!(
+                    "{place}:{}: '{word}': finish it, or answer Failure::NotImplemented and list \
+                     it in COMPAT.md",
+                    number + 1
+                ));
+            }
+        }
+    }
+    report(&problems);
+}
+
+#[test]
+fn the_list_of_crates_is_current() {
+    let text = read(&root().join("crates/README.md"));
+    let listed: Vec<&str> = text.lines().filter(|line| line.starts_with("- ")).collect();
+    let expected: Vec<String> = EDGES
+        .iter()
+        .map(|(name, _)| format!("- [`{name}`]({name}): {}", purpose(name)))
+        .collect();
+    assert!(
+        listed == expected,
+        "crates/README.md does not repeat the first paragraphs of the crates; its list should be:\
+         \n\n{}\n",
+        expected.join("\n")
+    );
+}
+
+#[test]
+fn compat_lists_every_header() {
+    let compat = read(&root().join("COMPAT.md"));
+    let names = read(&root().join("crates/wire/src/headers/names.rs"));
+    let problems: Vec<String> = strings(&names)
+        .filter(|name| !compat.contains(&format!("`{name}`")))
+        .map(|name| format!("COMPAT.md: say in a table of headers what happens with `{name}`"))
+        .collect();
+    report(&problems);
+}
+
+#[test]
+fn compat_lists_every_failure() {
+    let compat = read(&root().join("COMPAT.md"));
+    let errors = section(&compat, "## Errors");
+    let source = read(&root().join("crates/model/src/failure.rs"));
+    let (_, variants) = source
+        .split_once("pub enum Failure {")
+        .expect("failure.rs defines Failure");
+    let (variants, _) = variants.split_once("\n}").expect("an enum ends");
+    let problems: Vec<String> = variants
+        .lines()
+        .filter_map(|line| line.strip_prefix("    "))
+        .filter(|line| line.starts_with(|first: char| first.is_ascii_uppercase()))
+        .filter_map(|line| line.split(|next: char| !next.is_alphanumeric()).next())
+        .filter(|variant| !errors.contains(&format!("| `{variant}` |")))
+        .map(|variant| format!("COMPAT.md, Errors: give `{variant}` a row"))
+        .collect();
+    report(&problems);
+}
+
+#[test]
+fn compat_lists_every_function_under_its_state() {
+    let compat = read(&root().join("COMPAT.md"));
+    let (run, refused) = (
+        section(&compat, "### Functions that run"),
+        section(&compat, "### Functions that are refused"),
+    );
+    let mut problems = Vec::new();
+    let mut check = |names: &[String], right: &str, wrong: &str, state: &str| {
+        for name in names {
+            let quoted = format!("`{name}`");
+            if !right.contains(&quoted) {
+                problems.push(format!(
+                    "COMPAT.md: list {quoted} under 'Functions that {state}'"
+                ));
+            }
+            if wrong.contains(&quoted) {
+                problems.push(format!(
+                    "COMPAT.md: {quoted} belongs only under 'Functions that {state}'"
+                ));
+            }
+        }
+    };
+    let mut implemented = Vec::new();
+    let mut pending = Vec::new();
+    for file in files("crates/exec/src/functions") {
+        let text = read(&file);
+        match file.file_name().and_then(|name| name.to_str()) {
+            Some("mod.rs") => {}
+            Some("pending.rs") => {
+                let (_, names) = text.split_once("const NAMES").expect("a list of names");
+                pending.extend(strings(names).map(str::to_owned));
+            }
+            _ => implemented.extend(registered(&text)),
+        }
+    }
+    assert!(
+        implemented.len() > 50 && !pending.is_empty(),
+        "the function tables of crates/exec are written in another way; teach this test to read them"
+    );
+    check(&implemented, run, refused, "run");
+    check(&pending, refused, run, "are refused");
+    for (names, listed) in [(&implemented, run), (&pending, refused)] {
+        let stale = quoted(listed).filter(|listed| !names.iter().any(|name| name == listed));
+        problems
+            .extend(stale.map(|name| format!("COMPAT.md: `{name}` is not a function any more")));
+    }
+    report(&problems);
+}
+
+struct Dependency {
+    name: String,
+    from_workspace: bool,
+}
+
+/// What a manifest asks for in these sections, those for one platform included.
+fn dependencies(manifest: &Path, sections: &[&str]) -> Vec<Dependency> {
+    let mut found = Vec::new();
+    let mut inside = false;
+    for line in read(manifest).lines().map(str::trim) {
+        if let Some(section) = line.strip_prefix('[') {
+            let section = section.trim_end_matches(']');
+            inside = sections
+                .iter()
+                .any(|wanted| section == *wanted || section.ends_with(&format!(".{wanted}")));
+            continue;
+        }
+        let Some((key, value)) = line.split_once('=').filter(|_| inside) else {
+            continue;
+        };
+        let key = key.trim();
+        let name = key.strip_suffix(".workspace").unwrap_or(key);
+        let value = value.trim();
+        found.push(Dependency {
+            name: name.to_owned(),
+            from_workspace: name != key && value.starts_with("true")
+                || value.contains("workspace = true"),
+        });
+    }
+    found
+}
+
+/// The first paragraph of a crate's comment.
+fn purpose(name: &str) -> String {
+    let source = crate_directory(name).join("src");
+    let file = [source.join("lib.rs"), source.join("main.rs")]
+        .into_iter()
+        .find(|file| file.exists())
+        .unwrap_or_else(|| panic!("crates/{name} has neither lib.rs nor main.rs"));
+    let text = read(&file);
+    let paragraph: Vec<&str> = text
+        .lines()
+        .map_while(|line| line.strip_prefix("//! "))
+        .collect();
+    paragraph.join(" ")
+}
+
+/// Names of the functions in `FUNCTIONS`, each the first argument of the call that makes its row.
+fn registered(text: &str) -> Vec<String> {
+    let Some((_, table)) = text.split_once("FUNCTIONS: &[Function] = &[") else {
+        return Vec::new();
+    };
+    let (table, _) = table.split_once("\n];").expect("a table ends");
+    table
+        .split("(\"")
+        .skip(1)
+        .filter_map(|rest| rest.split_once('"'))
+        .map(|(name, _)| name.to_owned())
+        .collect()
+}
+
+/// The string literals of a text that has neither escapes nor quotes elsewhere.
+fn strings(text: &str) -> impl Iterator<Item = &str> {
+    text.split('"').skip(1).step_by(2)
+}
+
+/// What stands between back-ticks.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// What stands below a heading, up to the next one of its rank or higher.
+fn section<'a>(text: &'a str, heading: &str) -> &'a str {
+    let (_, rest) = text
+        .split_once(&format!("\n{heading}\n"))
+        .unwrap_or_else(|| panic!("COMPAT.md needs the heading '{heading}'"));
+    let rank = heading.chars().take_while(|first| *first == '#').count();
+    let end = (1..=rank)
+        .filter_map(|rank| rest.find(&format!("\n{} ", "#".repeat(rank))))
+        .min();
+    end.map_or(rest, |end| &rest[..end])
+}
+
+fn crate_names() -> Vec<String> {
+    let mut names: Vec<String> = entries(&root().join("crates"))
+        .into_iter()
+        .filter(|path| path.join("Cargo.toml").exists())
+        .filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()))
+        .collect();
+    names.sort();
+    assert!(!names.is_empty(), "there are no crates");
+    names
+}
+
+fn crate_directory(name: &str) -> PathBuf {
+    root().join("crates").join(name)
+}
+
+fn manifest_of(name: &str) -> PathBuf {
+    crate_directory(name).join("Cargo.toml")
+}
+
+/// Every file below a directory of the repository.
+fn files(directory: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut waiting = vec![root().join(directory)];
+    while let Some(directory) = waiting.pop() {
+        for path in entries(&directory) {
+            let name = path.file_name().and_then(|name| name.to_str());
+            if path.is_dir() {
+                if !name.is_some_and(|name| SKIPPED.contains(&name)) {
+                    waiting.push(path);
+                }
+            } else {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory)
+        .unwrap_or_else(|error| panic!("cannot list {}: {error}", directory.display()));
+    entries
+        .map(|entry| entry.expect("a directory can be listed").path())
+        .collect()
+}
+
+fn is_rust(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "rs")
+}
+
+fn read(file: &Path) -> String {
+    fs::read_to_string(file)
+        .unwrap_or_else(|error| panic!("cannot read {}: {error}", file.display()))
+}
+
+fn relative(file: &Path) -> String {
+    let path = file.strip_prefix(root()).unwrap_or(file);
+    path.to_string_lossy().replace('\\', "/")
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask lies in the repository")
+}
+
+fn report(problems: &[String]) {
+    assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
+}
