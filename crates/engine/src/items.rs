@@ -5,7 +5,7 @@ use std::sync::Arc;
 use orrery_keys::{ItemRid, PartitionKey};
 use orrery_model::{
     Answer, Charge, ConsistencyLevel, Failure, Operation, OperationKind, OperationOutcome,
-    OperationStatus, Precondition, ReadWork,
+    OperationStatus, Precondition, ReadWork, Stamp,
 };
 use orrery_partition::{
     Container, ItemTransaction, PreparedOperation, ScanRange, TransactionOutcome, Visit, prepare,
@@ -126,52 +126,41 @@ impl Engine {
         operation: Operation,
         level: ConsistencyLevel,
     ) -> Answer<OperationOutcome> {
-        let answer = self.transact(container, key, vec![operation], level).await;
-        let result = answer
-            .result
-            .and_then(|mut results| results.pop().unwrap_or_else(|| Err(stopping())));
-        let charge = result
-            .as_ref()
-            .map_or(Charge::MIN, |outcome| outcome.charge);
-        Answer {
-            result,
-            charge,
-            stamp: answer.stamp,
+        let prepared =
+            check_key(container, &key).and_then(|()| prepare(container, &key, operation));
+        match prepared {
+            Ok(operation) => single(
+                self.submit(container, key, vec![operation], level)
+                    .await
+                    .ok(),
+            ),
+            Err(failure) => Answer {
+                stamp: stamp(container, &key),
+                ..Answer::refused(failure)
+            },
         }
     }
 
     /// Carries out the operations of a batch together or not at all.
     ///
-    /// The results say what became of each; the answer itself fails only before anything ran.
+    /// An operation whose own content is wrong is refused in its turn. The results say what became
+    /// of each; the answer itself fails only before anything ran.
     pub async fn transact(
         &self,
         container: &Arc<Container>,
         key: PartitionKey,
-        operations: Vec<Operation>,
+        operations: Vec<Result<Operation, Failure>>,
         level: ConsistencyLevel,
     ) -> Answer<Results> {
         if let Err(failure) = check_key(container, &key) {
             return Answer::refused(failure);
         }
-        let count = operations.len();
-        let mut prepared = Vec::with_capacity(count);
-        for (index, operation) in operations.into_iter().enumerate() {
-            match prepare(container, &key, operation) {
-                Ok(operation) => prepared.push(operation),
-                Err(failure) => {
-                    let logical = container.logical_partition(&key);
-                    let stamp = Some(container.partition_of(&logical).stamp());
-                    let mut results: Results =
-                        (0..count).map(|_| Err(Failure::FailedDependency)).collect();
-                    results[index] = Err(failure);
-                    return Answer {
-                        result: Ok(results),
-                        charge: Charge::MIN,
-                        stamp,
-                    };
-                }
-            }
-        }
+        let prepared = operations.into_iter().map(|operation| {
+            operation
+                .and_then(|operation| prepare(container, &key, operation))
+                .unwrap_or_else(PreparedOperation::refused)
+        });
+        let prepared = prepared.collect();
         let Ok(outcome) = self.submit(container, key, prepared, level).await else {
             return Answer::refused(stopping());
         };
@@ -330,6 +319,16 @@ fn single(outcome: Option<TransactionOutcome>) -> Answer<OperationOutcome> {
         charge,
         stamp: Some(outcome.stamp),
     }
+}
+
+/// Where a key is, if it is a whole key.
+fn stamp(container: &Container, key: &PartitionKey) -> Option<Stamp> {
+    check_key(container, key).ok()?;
+    Some(
+        container
+            .partition_of(&container.logical_partition(key))
+            .stamp(),
+    )
 }
 
 /// A point operation needs the whole key, within its size.

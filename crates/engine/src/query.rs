@@ -2,6 +2,7 @@
 
 use orrery_exec::{CompileError, FilterQuery};
 use orrery_json::Value;
+use orrery_keys::{Component, KeyDefinition, PartitionKey};
 use orrery_model::{Failure, limits};
 
 /// A query bound to its parameters.
@@ -30,6 +31,20 @@ impl CompiledQuery {
         }
         let row = self.query.project(document);
         (!row.is_undefined()).then_some(row)
+    }
+
+    /// The one partition key that every row must have, if the filter says so.
+    pub fn pinned_key(&self, definition: &KeyDefinition) -> Option<PartitionKey> {
+        let component = |path| match self.query.required_values(path)?.as_slice() {
+            [value] => Component::from_value(value),
+            _ => None,
+        };
+        let components = definition
+            .paths()
+            .iter()
+            .map(component)
+            .collect::<Option<_>>();
+        components.map(PartitionKey::new)
     }
 
     /// Whether rows are documents as they are stored.

@@ -90,7 +90,7 @@ impl<'a> Reader<'a> {
         let number = |value: i64| Ok(Value::from(value));
         match marker {
             0x00..=0x1F => number(i64::from(marker)),
-            0x80..=0xBF | 0xC0..=0xC2 => self.string(marker).map(Value::String),
+            0x80..=0xC2 => self.string(marker).map(Value::String),
             0xC7 => {
                 let value = u64::from_le_bytes(self.array()?);
                 let exact = i64::try_from(value).map(Number::from);

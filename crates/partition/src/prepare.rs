@@ -23,8 +23,22 @@ pub struct PreparedOperation {
     pub(crate) indexing: IndexingDirective,
 }
 
+impl PreparedOperation {
+    /// An operation that is refused when its turn comes, for a batch in which an earlier one may
+    /// be refused first.
+    pub fn refused(failure: Failure) -> PreparedOperation {
+        PreparedOperation {
+            kind: PreparedKind::Refused(failure),
+            if_match: None,
+            if_none_match: None,
+            indexing: IndexingDirective::Default,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) enum PreparedKind {
+    Refused(Failure),
     Create(PreparedDocument),
     Upsert(PreparedDocument),
     Read {

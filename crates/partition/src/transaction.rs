@@ -162,6 +162,7 @@ impl Run<'_, '_> {
             if_none_match,
         };
         match kind {
+            PreparedKind::Refused(failure) => Err(failure.into()),
             PreparedKind::Create(document) => self.create(&document),
             PreparedKind::Upsert(document) => self.upsert(&document, &conditions),
             PreparedKind::Read { id } => self.read(&id, &conditions),

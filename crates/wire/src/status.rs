@@ -115,7 +115,8 @@ impl<'f> ErrorStatus<'f> {
                 "The request rate is too large. Please retry after sometime. Learn more: \
                  http://aka.ms/cosmosdb-error-429",
             ),
-            Failure::NotImplemented(message) => row(501, None, "NotImplemented", message),
+            // Not 501: the Python client sends a request that failed with 5xx four times.
+            Failure::NotImplemented(message) => row(400, None, "NotImplemented", message),
             Failure::Unavailable(message) => row(503, None, "ServiceUnavailable", message),
             Failure::Internal(message) => row(500, None, "InternalServerError", message),
         }
@@ -310,7 +311,7 @@ mod tests {
             ),
             (
                 Failure::NotImplemented(text()),
-                501,
+                400,
                 None,
                 "NotImplemented",
                 "text",

@@ -209,7 +209,12 @@ impl World {
         operations: Vec<Operation>,
     ) -> Answer<Vec<Result<OperationOutcome, Failure>>> {
         self.engine
-            .transact(container, pk(key), operations, LEVEL)
+            .transact(
+                container,
+                pk(key),
+                operations.into_iter().map(Ok).collect(),
+                LEVEL,
+            )
             .await
     }
 

@@ -1,14 +1,17 @@
 //! Batches: transactions of one logical partition, and bulk, which is many operations in one
 //! request that have nothing to do with each other.
 
+use orrery_engine::Container;
 use orrery_keys::PartitionKey;
-use orrery_model::{Charge, Failure, GoneKind, Operation, Stamp};
+use orrery_model::{Charge, Failure, GoneKind, Operation, RangeId, Stamp};
 use orrery_wire::{BatchEncoding, BatchOperation, BatchRequest, BatchResult, batch_status};
 
+use super::item::refuse_triggers;
 use crate::exchange::{Exchange, Found};
 use crate::reply::Reply;
 
 pub(super) async fn route(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, Failure> {
+    refuse_triggers(exchange)?;
     let request = BatchRequest::parse(&exchange.body)?;
     if exchange.headers.batch.atomic {
         transaction(exchange, found, request).await
@@ -38,36 +41,11 @@ async fn transaction(
     }
     let drops_body = drops_body(exchange, &request.operations);
     let encoding = request.encoding;
-    let count = request.operations.len();
-    let operations: Result<Vec<Operation>, (usize, Failure)> = request
+    let operations = request
         .operations
         .into_iter()
-        .enumerate()
-        .map(|(index, operation)| operation.operation.map_err(|failure| (index, failure)))
+        .map(|operation| operation.operation)
         .collect();
-    let operations = match operations {
-        Ok(operations) => operations,
-        Err((wrong, failure)) => {
-            let results = (0..count).map(|index| {
-                let failure = if index == wrong {
-                    &failure
-                } else {
-                    &Failure::FailedDependency
-                };
-                BatchResult::of_failure(failure, Charge::ZERO, exchange.activity_id)
-            });
-            let results: Vec<_> = results.collect();
-            return Ok(reply(
-                exchange,
-                found,
-                encoding,
-                &results,
-                true,
-                Charge::MIN,
-                None,
-            ));
-        }
-    };
     let level = exchange.level()?;
     let engine = exchange.engine();
     let answer = engine
@@ -109,7 +87,8 @@ async fn bulk(
     request: BatchRequest,
 ) -> Result<Reply, Failure> {
     let container = &found.entry.container;
-    if let Some(range) = exchange.headers.key_range.range()? {
+    let range = exchange.headers.key_range.range()?;
+    if let Some(range) = range {
         container
             .partition(range)
             .ok_or(Failure::Gone(GoneKind::PartitionKeyRange))?;
@@ -124,7 +103,8 @@ async fn bulk(
     let mut operations = Vec::new();
     let mut wrong = false;
     for operation in request.operations {
-        let prepared = keyed(operation, own_key.as_ref());
+        let prepared = keyed(operation, own_key.as_ref())
+            .and_then(|keyed| check_range(container, range, keyed));
         places.push(match prepared {
             Ok(_) if wrong && stop_at_failure => Err(Failure::FailedDependency),
             Ok(keyed) => {
@@ -160,6 +140,27 @@ async fn bulk(
     Ok(reply(
         exchange, found, encoding, &results, false, charge, stamp,
     ))
+}
+
+/// Refuses an operation on an item that is not in the range the request names.
+fn check_range(
+    container: &Container,
+    range: Option<RangeId>,
+    keyed: (PartitionKey, Operation),
+) -> Result<(PartitionKey, Operation), Failure> {
+    let is_whole = container.definition.key().check_complete(&keyed.0).is_ok();
+    let elsewhere = |range| {
+        container
+            .partition_of(&container.logical_partition(&keyed.0))
+            .id
+            != range
+    };
+    match range {
+        Some(range) if is_whole && elsewhere(range) => {
+            Err(Failure::Gone(GoneKind::PartitionKeyRange))
+        }
+        _ => Ok(keyed),
+    }
 }
 
 /// An operation of a bulk request with its own key, or the request's.

@@ -13,6 +13,10 @@ use super::{batch, not_built};
 use crate::exchange::{Exchange, Found};
 use crate::reply::Reply;
 
+const CROSS_PARTITION_DISABLED: &str = "Cross partition query is required but disabled. Please set \
+     x-ms-documentdb-query-enablecrosspartition to true, specify x-ms-documentdb-partitionkey, or revise \
+     your query to avoid this exception.";
+
 pub(super) async fn route(
     exchange: &Exchange<'_>,
     container: ContainerAddress<'_>,
@@ -106,7 +110,7 @@ async fn page(
     let headers = exchange.headers;
     let container = &found.entry.container;
     let level = exchange.level()?;
-    let scope = scope(exchange)?;
+    let scope = scope(exchange, found, query.as_ref())?;
     for partition in Engine::partitions_of(container, &scope)? {
         check_session(exchange, level, partition.stamp())?;
     }
@@ -142,8 +146,12 @@ async fn page(
     })
 }
 
-/// Which items the headers ask for.
-fn scope(exchange: &Exchange<'_>) -> Result<Scope, Failure> {
+/// Which items the headers ask for, or the filter of the query does.
+fn scope(
+    exchange: &Exchange<'_>,
+    found: &Found,
+    query: Option<&CompiledQuery>,
+) -> Result<Scope, Failure> {
     let headers = exchange.headers;
     let epk = headers.key_range.epk_range()?;
     if let Some(key) = headers.partition_key()?
@@ -151,11 +159,18 @@ fn scope(exchange: &Exchange<'_>) -> Result<Scope, Failure> {
     {
         return Ok(Scope::Key(key));
     }
-    Ok(match (headers.key_range.range()?, epk) {
-        (Some(range), part) => Scope::Range(range, part),
-        (None, Some(range)) => Scope::Epk(range),
-        (None, None) => Scope::Container,
-    })
+    match (headers.key_range.range()?, epk) {
+        (Some(range), part) => Ok(Scope::Range(range, part)),
+        (None, Some(range)) => Ok(Scope::Epk(range)),
+        (None, None) => query.map_or(Ok(Scope::Container), |query| {
+            let pinned = query.pinned_key(found.entry.container.definition.key());
+            match pinned {
+                Some(key) => Ok(Scope::Key(key)),
+                None if headers.query.enable_cross_partition => Ok(Scope::Container),
+                None => Err(Failure::bad_request(CROSS_PARTITION_DISABLED)),
+            }
+        }),
+    }
 }
 
 fn check_continuation_size(exchange: &Exchange<'_>, token: Option<&str>) -> Result<(), Failure> {

@@ -119,30 +119,27 @@ impl Expected {
     ) -> bool {
         assert_eq!(results.len(), steps.len());
         let before = self.items.clone();
-        // What is wrong with an operation in itself is found before any of them runs.
-        let mut end = steps.iter().enumerate().find_map(|(index, step)| {
-            let failure = self.check(key, step).err()?;
-            Some((index, Err(failure)))
-        });
+        let mut end = None;
         let mut wrote = false;
-        if end.is_none() {
-            for (index, step) in steps.iter().enumerate() {
-                match self.effect(key, step, now) {
-                    Ok(Effect::NotModified) if steps.len() > 1 => {
-                        end = Some((index, Ok(())));
-                        break;
+        for (index, step) in steps.iter().enumerate() {
+            let effect = self
+                .check(key, step)
+                .and_then(|()| self.effect(key, step, now));
+            match effect {
+                Ok(Effect::NotModified) if steps.len() > 1 => {
+                    end = Some((index, Ok(())));
+                    break;
+                }
+                Ok(effect) => {
+                    wrote |= matches!(effect, Effect::Write { .. } | Effect::Delete { .. });
+                    match &results[index] {
+                        Ok(outcome) => self.happen(key, effect, outcome, now, range),
+                        Err(_) => self.pretend(key, effect, now, range),
                     }
-                    Ok(effect) => {
-                        wrote |= matches!(effect, Effect::Write { .. } | Effect::Delete { .. });
-                        match &results[index] {
-                            Ok(outcome) => self.happen(key, effect, outcome, now, range),
-                            Err(_) => self.pretend(key, effect, now, range),
-                        }
-                    }
-                    Err(failure) => {
-                        end = Some((index, Err(failure)));
-                        break;
-                    }
+                }
+                Err(failure) => {
+                    end = Some((index, Err(failure)));
+                    break;
                 }
             }
         }

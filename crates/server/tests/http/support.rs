@@ -1,0 +1,263 @@
+//! A real server on a port of its own, with a clock that stands still, and a client that speaks
+//! plain HTTP/1.1 and signs what it sends.
+
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use orrery_engine::{Clock, Durability, Engine, EngineOptions};
+use orrery_model::{AccountKeys, ConsistencyLevel, KeyRole, Secret};
+use orrery_server::{Server, ServerOptions};
+use orrery_wire::HttpDate;
+use serde_json::{Value, json};
+use tokio::runtime::{Builder, Runtime};
+
+pub(crate) use crate::connection::{Connection, Response};
+use crate::signature::authorization;
+
+pub(crate) const START_SECONDS: u64 = 1_800_000_000;
+pub(crate) const PRIMARY: &[u8] = b"the primary key";
+pub(crate) const SECONDARY: &[u8] = b"the secondary key";
+pub(crate) const READ_ONLY: &[u8] = b"the read-only key";
+
+pub(crate) const PK: &str = "x-ms-documentdb-partitionkey";
+pub(crate) const RANGE_ID: &str = "x-ms-documentdb-partitionkeyrangeid";
+pub(crate) const UPSERT: (&str, &str) = ("x-ms-documentdb-is-upsert", "True");
+pub(crate) const QUERY: (&str, &str) = ("content-type", "application/query+json");
+
+/// The container every server of a test has: partition key `/pk`, version 2.
+pub(crate) const CONTAINER: &str = "/dbs/d/colls/c";
+pub(crate) const ITEMS: &str = "/dbs/d/colls/c/docs";
+
+struct TestClock(AtomicU64);
+
+impl Clock for TestClock {
+    fn now_seconds(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// A running server with the database `d` and the container `c`; it ends when this is dropped.
+pub(crate) struct World {
+    pub(crate) address: SocketAddr,
+    clock: Arc<TestClock>,
+    runtime: Option<Runtime>,
+}
+
+pub(crate) fn start() -> World {
+    start_with(ConsistencyLevel::Session)
+}
+
+pub(crate) fn start_with(consistency: ConsistencyLevel) -> World {
+    let clock = Arc::new(TestClock(AtomicU64::new(START_SECONDS)));
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let server = runtime.block_on(async {
+        let engine = Engine::open(EngineOptions {
+            directory: None,
+            durability: Durability::None,
+            cache_bytes: 16 * 1024 * 1024,
+            consistency,
+            clock: Arc::clone(&clock) as Arc<dyn Clock>,
+        })
+        .unwrap();
+        Server::bind(engine, options()).await.unwrap()
+    });
+    let address = server.local_address();
+    runtime.spawn(server.run(std::future::pending()));
+    let world = World {
+        address,
+        clock,
+        runtime: Some(runtime),
+    };
+    let client = world.client();
+    client.post("/dbs", r#"{"id":"d"}"#).expect(201);
+    client.create_container(&json!({
+        "id": "c", "partitionKey": {"paths": ["/pk"], "kind": "Hash", "version": 2}
+    }));
+    world
+}
+
+fn options() -> ServerOptions {
+    let key = |secret: &[u8], role| (Secret::new(secret.to_vec()), role);
+    ServerOptions {
+        listen: ([127, 0, 0, 1], 0).into(),
+        advertise: None,
+        tls: None,
+        keys: AccountKeys {
+            keys: vec![
+                key(PRIMARY, KeyRole::ReadWrite),
+                key(SECONDARY, KeyRole::ReadWrite),
+                key(READ_ONLY, KeyRole::ReadOnly),
+            ],
+        },
+        token_secret: b"secret of tokens".to_vec(),
+    }
+}
+
+impl World {
+    pub(crate) fn client(&self) -> Client {
+        self.client_of(PRIMARY)
+    }
+
+    pub(crate) fn client_of(&self, key: &[u8]) -> Client {
+        self.client_with(Credential::Key(key.to_vec()))
+    }
+
+    pub(crate) fn client_with(&self, credential: Credential) -> Client {
+        Client {
+            address: self.address,
+            clock: Arc::clone(&self.clock),
+            credential,
+            connection: RefCell::new(None),
+        }
+    }
+
+    pub(crate) fn advance(&self, seconds: u64) {
+        self.clock.0.fetch_add(seconds, Ordering::SeqCst);
+    }
+
+    pub(crate) fn connect(&self) -> Connection {
+        Connection::open(self.address)
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+pub(crate) enum Credential {
+    /// Signs with an account key.
+    Key(Vec<u8>),
+    /// Sends this resource token.
+    Token(String),
+    /// Sends only what the test itself adds.
+    Nothing,
+}
+
+pub(crate) struct Client {
+    address: SocketAddr,
+    clock: Arc<TestClock>,
+    credential: Credential,
+    /// Kept alive from one request to the next.
+    connection: RefCell<Option<Connection>>,
+}
+
+impl Client {
+    /// Sends a signed request; headers that a test gives replace those of the client.
+    pub(crate) fn request(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Response {
+        let bytes = self.bytes(method, path, headers, body.as_bytes());
+        let mut slot = self.connection.borrow_mut();
+        let mut connection = slot
+            .take()
+            .unwrap_or_else(|| Connection::open(self.address));
+        connection.send(&bytes);
+        let response = connection.receive(method);
+        if response.header("connection") != Some("close") {
+            *slot = Some(connection);
+        }
+        response
+    }
+
+    /// The bytes of a signed request.
+    pub(crate) fn bytes(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Vec<u8> {
+        let date = self.date();
+        let mut all = vec![
+            ("host", self.address.to_string()),
+            ("x-ms-date", date.clone()),
+            ("x-ms-version", "2020-07-15".to_owned()),
+        ];
+        match &self.credential {
+            Credential::Key(key) => {
+                all.push(("authorization", authorization(key, method, path, &date)));
+            }
+            Credential::Token(token) => all.push(("authorization", token.clone())),
+            Credential::Nothing => all.retain(|(name, _)| *name == "host"),
+        }
+        if !body.is_empty() {
+            all.push(("content-type", "application/json".to_owned()));
+        }
+        all.push(("content-length", body.len().to_string()));
+        all.retain(|(name, _)| !headers.iter().any(|(own, _)| own == name));
+        all.extend(headers.iter().map(|(name, value)| (*name, (*value).to_owned())));
+        let mut bytes = format!("{method} {path} HTTP/1.1\r\n").into_bytes();
+        for (name, value) in all {
+            bytes.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
+        }
+        bytes.extend_from_slice(b"\r\n");
+        bytes.extend_from_slice(body);
+        bytes
+    }
+
+    /// The time of the server, as a client writes it.
+    pub(crate) fn date(&self) -> String {
+        HttpDate(self.clock.now_seconds()).to_string()
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Response {
+        self.request("GET", path, &[], "")
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &str) -> Response {
+        self.request("POST", path, &[], body)
+    }
+
+    pub(crate) fn put(&self, path: &str, body: &str) -> Response {
+        self.request("PUT", path, &[], body)
+    }
+
+    pub(crate) fn delete(&self, path: &str) -> Response {
+        self.request("DELETE", path, &[], "")
+    }
+
+    /// A query over a feed.
+    pub(crate) fn query(&self, path: &str, text: &str) -> Response {
+        let body = json!({"query": text, "parameters": []}).to_string();
+        self.request("POST", path, &[QUERY], &body)
+    }
+
+    /// Creates a container in `d`.
+    #[track_caller]
+    pub(crate) fn create_container(&self, definition: &Value) -> Value {
+        let body = definition.to_string();
+        self.post("/dbs/d/colls", &body).expect(201).json()
+    }
+
+    /// Creates an item of `c` with this id and partition key, and these properties beside them.
+    #[track_caller]
+    pub(crate) fn create_item(&self, id: &str, pk: &str, rest: &Value) -> Response {
+        let mut item = json!({"id": id, "pk": pk});
+        for (name, value) in rest.as_object().unwrap() {
+            item[name] = value.clone();
+        }
+        let key = json!([pk]).to_string();
+        self.request("POST", ITEMS, &[(PK, &key)], &item.to_string())
+            .expect(201)
+    }
+
+    /// One operation on an item of `c`.
+    pub(crate) fn item(&self, method: &str, id: &str, pk: &str, body: &str) -> Response {
+        let key = json!([pk]).to_string();
+        self.request(method, &format!("{ITEMS}/{id}"), &[(PK, &key)], body)
+    }
+}
