@@ -11,16 +11,23 @@ use orrery_partition::{Container, Due};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
+use crate::Engine;
 use crate::engine::stopping;
-use crate::{Engine, entries};
+use crate::entries::{self, Pending};
 
 /// Expired items are invisible at once; they need not be removed at once.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 const SWEEP_ITEMS: usize = 500;
 
-pub(crate) fn start(engine: &Arc<Engine>, purges: Vec<u32>) {
+pub(crate) fn start(engine: &Arc<Engine>, pending: Pending) {
     tokio::spawn(sweep(Arc::downgrade(engine)));
-    purge(engine, purges);
+    purge(engine, pending.purges);
+    let catalogue = engine.catalogue();
+    for number in pending.ttl_changes {
+        if let Some(entry) = catalogue.container_by_number(number) {
+            engine.enter_for_expiry(&entry.container);
+        }
+    }
 }
 
 /// Removes the documents of deleted containers, a little at a time.
@@ -97,31 +104,14 @@ impl Engine {
         }
     }
 
-    /// Enters the items of a container whose TTL was turned on after they were written.
+    /// Enters the items of a container whose TTL was changed after they were written.
+    ///
+    /// The catalogue has a mark for as long as this takes, so that a restart takes it up again.
     pub(crate) fn enter_for_expiry(self: &Arc<Self>, container: &Arc<Container>) {
         let (engine, container) = (Arc::downgrade(self), Arc::clone(container));
         tokio::spawn(async move {
-            let mut after = None;
-            while let Some(engine) = engine.upgrade() {
-                let found = engine
-                    .store
-                    .never_entered(&container, after.as_ref(), SWEEP_ITEMS);
-                let Ok(found) = found.inspect_err(|error| tracing::warn!(%error, "TTL entries"))
-                else {
-                    return;
-                };
-                let Some(last) = found.last() else {
-                    return;
-                };
-                after = Some(last.key.clone());
-                let now_seconds = engine.now_seconds();
-                if engine
-                    .expire(Some(Arc::clone(&container)), found, now_seconds)
-                    .await
-                    .is_err()
-                {
-                    return;
-                }
+            if let Err(failure) = enter_all(&engine, &container).await {
+                tracing::warn!(%failure, "items were not entered for expiry; the next start will");
             }
         });
     }
@@ -136,5 +126,27 @@ impl Engine {
         let reply = Box::new(move |result| drop(reply.send(result)));
         self.store.submit_expiry(container, due, now_seconds, reply);
         answer.await.unwrap_or_else(|_| Err(stopping()))
+    }
+}
+
+async fn enter_all(engine: &Weak<Engine>, container: &Arc<Container>) -> Result<(), Failure> {
+    let mut after = None;
+    loop {
+        let engine = engine.upgrade().ok_or_else(stopping)?;
+        let found = engine
+            .store
+            .never_entered(container, after.as_ref(), SWEEP_ITEMS)
+            .map_err(|error| Failure::Internal(error.to_string()))?;
+        let Some(last) = found.last() else {
+            let number = container.rid.id();
+            return engine
+                .write_catalogue(vec![entries::delete_ttl_change(number)])
+                .await;
+        };
+        after = Some(last.key.clone());
+        let now_seconds = engine.now_seconds();
+        engine
+            .expire(Some(Arc::clone(container)), found, now_seconds)
+            .await?;
     }
 }

@@ -76,7 +76,7 @@ impl Engine {
         if_match: Option<&Precondition>,
     ) -> Result<Arc<ContainerEntry>, Failure> {
         let now_seconds = self.now_seconds();
-        let entry = self
+        let (entry, ttl_changed) = self
             .change_catalogue(|catalogue, changes| {
                 let (database, old) = catalogue.container(address)?;
                 let (database, old) = (database.database.id.clone(), Arc::clone(old));
@@ -96,11 +96,16 @@ impl Engine {
                     offer: old.offer,
                 };
                 changes.push(entries::put_container(&entry));
+                let (before, after) = (old.container.default_ttl(), entry.container.default_ttl());
+                let ttl_changed = before != after && after.is_some();
+                if ttl_changed {
+                    changes.push(entries::put_ttl_change(entry.container.rid));
+                }
                 catalogue.set_container(&database, entry.clone());
-                Ok(Arc::new(entry))
+                Ok((Arc::new(entry), ttl_changed))
             })
             .await?;
-        if entry.container.default_ttl().is_some() {
+        if ttl_changed {
             self.enter_for_expiry(&entry.container);
         }
         Ok(entry)

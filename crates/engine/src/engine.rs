@@ -40,7 +40,7 @@ impl Engine {
             durability: options.durability,
             cache_bytes: options.cache_bytes,
         })?;
-        let (catalogue, purges) = entries::load(&store)?;
+        let (catalogue, pending) = entries::load(&store)?;
         let engine = Arc::new(Engine {
             store,
             catalogue: RwLock::new(Arc::new(catalogue)),
@@ -48,7 +48,7 @@ impl Engine {
             clock: options.clock,
             consistency: options.consistency,
         });
-        background::start(&engine, purges);
+        background::start(&engine, pending);
         Ok(engine)
     }
 

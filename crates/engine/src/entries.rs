@@ -25,6 +25,8 @@ const USER: u8 = b'u';
 const PERMISSION: u8 = b'p';
 /// A deleted container whose documents are still being removed.
 const PURGE: u8 = b'x';
+/// A container whose items are still being entered for expiry after its TTL changed.
+const TTL_CHANGE: u8 = b't';
 
 /// A key of the catalogue and its new value; none removes it.
 pub(crate) type Change = (Bytes, Option<Bytes>);
@@ -104,6 +106,14 @@ pub(crate) fn delete_purge(container: u32) -> Change {
     (numbered(PURGE, container), None)
 }
 
+pub(crate) fn put_ttl_change(rid: ContainerRid) -> Change {
+    put(numbered(TTL_CHANGE, rid.id()), [])
+}
+
+pub(crate) fn delete_ttl_change(container: u32) -> Change {
+    (numbered(TTL_CHANGE, container), None)
+}
+
 pub(crate) fn put_offer(offer: &Offer) -> Change {
     let fields = [
         ("etag", text(offer.etag.as_str())),
@@ -149,8 +159,15 @@ pub(crate) fn delete_permission(rid: PermissionRid) -> Change {
     (permission_key(rid), None)
 }
 
-/// Reads the whole catalogue, and the containers that wait for their removal.
-pub(crate) fn load(store: &Store) -> Result<(Catalogue, Vec<u32>), Error> {
+/// Background work that an earlier run left, by the numbers of containers.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    pub(crate) purges: Vec<u32>,
+    pub(crate) ttl_changes: Vec<u32>,
+}
+
+/// Reads the whole catalogue, and what was left to do.
+pub(crate) fn load(store: &Store) -> Result<(Catalogue, Pending), Error> {
     let mut catalogue = Catalogue::default();
     for (_, value) in store.catalogue(NUMBERS)? {
         catalogue.numbers = read_numbers(&Entry::parse(&value)?)?;
@@ -207,12 +224,18 @@ pub(crate) fn load(store: &Store) -> Result<(Catalogue, Vec<u32>), Error> {
                 .insert(permission.id.clone(), Arc::new(permission));
         });
     }
-    let purges = store.catalogue(PURGE)?;
-    let purges = purges
-        .iter()
-        .map(|(key, _)| number(key, 1))
-        .collect::<Result<_, _>>()?;
-    Ok((catalogue, purges))
+    let numbers = |kind| -> Result<Vec<u32>, Error> {
+        store
+            .catalogue(kind)?
+            .iter()
+            .map(|(key, _)| number(key, 1))
+            .collect()
+    };
+    let pending = Pending {
+        purges: numbers(PURGE)?,
+        ttl_changes: numbers(TTL_CHANGE)?,
+    };
+    Ok((catalogue, pending))
 }
 
 fn database_name(catalogue: &Catalogue, rid: DatabaseRid) -> Result<String, Error> {
