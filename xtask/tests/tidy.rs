@@ -12,6 +12,7 @@ const EDGES: [(&str, &[&str]); 13] = [
     ("keys", &["json"]),
     ("model", &["json", "keys"]),
     ("sql", &["json"]),
+    ("plan", &["sql", "keys", "json"]),
     ("exec", &["sql", "json"]),
     ("storage", &[]),
     ("log", &[]),
@@ -21,7 +22,7 @@ const EDGES: [(&str, &[&str]); 13] = [
     ),
     (
         "engine",
-        &["partition", "exec", "sql", "model", "keys", "json"],
+        &["partition", "exec", "plan", "sql", "model", "keys", "json"],
     ),
     ("wire", &["model", "keys", "json"]),
     ("server", &["engine", "wire", "model", "keys", "json"]),

@@ -18,12 +18,12 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<&'static str> {
 fn of_store(error: &StoreError) -> Option<&'static str> {
     match error {
         StoreError::Format { .. } => Some(
-            "the directory was written by another version of Orrery; use that one, or another directory with --data",
+            "the directory was written by another version of Orrery; use that one, or another directory",
         ),
+        StoreError::InUse(_) => Some("stop that process first, or use another directory"),
         StoreError::Damaged(_) => Some("`orrery check DIR` lists what is damaged"),
         // These say it themselves, or have a cause that decides.
-        StoreError::InUse(_)
-        | StoreError::Io { .. }
+        StoreError::Io { .. }
         | StoreError::Storage(_)
         | StoreError::Log(_)
         | StoreError::ReadOnly(_) => None,
@@ -67,5 +67,7 @@ mod tests {
         assert_eq!(hint(&io(ErrorKind::UnexpectedEof)), None);
         let damaged = anyhow::Error::new(StoreError::Damaged("x".to_owned())).context("outer");
         assert!(hint(&damaged).unwrap().contains("orrery check"));
+        let in_use = anyhow::Error::new(StoreError::InUse("d".into())).context("outer");
+        assert!(hint(&in_use).unwrap().contains("stop that process"));
     }
 }

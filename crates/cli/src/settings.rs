@@ -209,7 +209,7 @@ mod tests {
             (flag, variable, file, 1000),
             (&[], variable, file, 2000),
             (&[], &[], file, 3000),
-            (&[], &[], "", 128 << 20),
+            (&[], &[], "", 256 << 20),
             (flag, &[], file, 1000),
         ] {
             assert_eq!(load(flags, variables, file).unwrap().cache.0, expected);

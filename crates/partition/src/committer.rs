@@ -10,29 +10,28 @@
 //! log that fails leaves the state as it was. After a failed append, sync or batch the committer
 //! refuses every later write; reads do not pass through it and go on.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use orrery_log::{Durability, Log, Position};
 use orrery_model::{Failure, OperationOutcome, Stamp};
-use orrery_storage::{Batch, Storage};
+use orrery_storage::Storage;
 
 use crate::counters::{APPLIED_KEY, counters_key};
 use crate::expiry::Due;
 use crate::group::{Group, Touched};
 use crate::overlay::Overlay;
+use crate::purge::{Purged, purge_step};
 use crate::record::{Change, Record};
-use crate::scan::ScanRange;
-use crate::spaces::{DOCUMENTS, META, UNIQUE};
+use crate::spaces::META;
 use crate::{Container, Error, ItemTransaction};
 
 /// A group is closed at this many commands or bytes, so that the first does not wait for the last.
 const GROUP_COMMANDS_MAX: usize = 1024;
 const GROUP_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// Keys that the removal of a dropped container takes in one step between other work.
-const PURGE_KEYS: usize = 2_000;
 
 /// Receives the answer on the committer's thread; it must not block.
 pub type Reply<T> = Box<dyn FnOnce(T) + Send>;
@@ -62,6 +61,8 @@ pub(crate) enum Command {
     },
     /// The state up to this position is safe on disk.
     Saved(Position),
+    /// The state could not be saved.
+    NotSaved(Error),
     Stop(Reply<Result<(), Error>>),
 }
 
@@ -70,9 +71,13 @@ pub(crate) struct Committer {
     /// None keeps everything in memory.
     pub(crate) log: Option<Log>,
     pub(crate) durability: Durability,
+    /// Since when something is committed that no sync has covered.
+    pub(crate) unsynced_since: Option<Instant>,
     /// Where positions go whose state should be saved.
     pub(crate) checkpoints: Sender<Position>,
     pub(crate) checkpoint_asked: Position,
+    /// Containers that are being removed.
+    pub(crate) purged: BTreeMap<u32, Purged>,
     pub(crate) broken: Option<String>,
 }
 
@@ -95,30 +100,39 @@ impl Committer {
         }
     }
 
-    /// The next command; with interval durability, syncs whenever none comes for that long.
+    /// The next command. With interval durability, syncs in between what has waited for so long,
+    /// however many commands there are.
     fn wait(&mut self, commands: &Receiver<Command>) -> Option<Command> {
-        let Durability::Interval(interval) = self.durability else {
-            return commands.recv().ok();
-        };
-        let mut dirty = true;
-        loop {
-            let patience = if dirty {
-                interval
+        while let Some(patience) = self.until_sync() {
+            let received = if patience.is_zero() {
+                Err(RecvTimeoutError::Timeout)
             } else {
-                Duration::from_secs(3600)
+                commands.recv_timeout(patience)
             };
-            match commands.recv_timeout(patience) {
+            match received {
                 Ok(command) => return Some(command),
-                Err(RecvTimeoutError::Timeout) => {
-                    if let Some(log) = &mut self.log
-                        && let Err(error) = log.sync()
-                    {
-                        self.break_down(&error.into());
-                    }
-                    dirty = false;
-                }
+                Err(RecvTimeoutError::Timeout) => self.sync(),
                 Err(RecvTimeoutError::Disconnected) => return None,
             }
+        }
+        commands.recv().ok()
+    }
+
+    /// How long the next sync of the log may take to come; none if it needs none.
+    fn until_sync(&self) -> Option<Duration> {
+        let Durability::Interval(interval) = self.durability else {
+            return None;
+        };
+        let since = self.unsynced_since?;
+        Some(interval.saturating_sub(since.elapsed()))
+    }
+
+    fn sync(&mut self) {
+        self.unsynced_since = None;
+        if let Some(log) = &mut self.log
+            && let Err(error) = log.sync()
+        {
+            self.break_down(&error.into());
         }
     }
 
@@ -145,8 +159,15 @@ impl Committer {
                     } => {
                         group.expire(container.as_ref(), &due, now_seconds, reply);
                     }
-                    Command::Purge { container, reply } => reply(self.purge(container)),
+                    Command::Purge { container, reply } => {
+                        // It removes what is in the state; what is decided must be there first.
+                        self.finish_group(std::mem::replace(&mut group, Group::new(&storage)));
+                        reply(self.purge(container));
+                    }
                     Command::Saved(position) => self.trim(position),
+                    Command::NotSaved(error) => {
+                        self.break_down(&error);
+                    }
                     Command::Stop(reply) => stop = Some(reply),
                 }
             }
@@ -195,6 +216,9 @@ impl Committer {
                 log.append_with(|buffer| record.encode(buffer));
             }
             let position = log.commit()?;
+            if log.durable() < position {
+                self.unsynced_since.get_or_insert_with(Instant::now);
+            }
             overlay.put(
                 META,
                 APPLIED_KEY.into(),
@@ -208,13 +232,14 @@ impl Committer {
         Ok(self.storage.write(overlay.into_batch())?)
     }
 
-    /// From here on this node only reads.
+    /// From here on this node only reads. What fails later fails because of what failed first.
     fn break_down(&mut self, error: &Error) -> Failure {
-        let cause = error.chain();
-        tracing::error!(%cause, "writes are refused until the server is started again");
-        let failure = unavailable(&cause);
-        self.broken.get_or_insert(cause);
-        failure
+        let first = self.broken.get_or_insert_with(|| {
+            let cause = error.chain();
+            tracing::error!(%cause, "writes are refused until the server is started again");
+            cause
+        });
+        unavailable(first)
     }
 
     /// When a segment of the log is full, the state behind it should be saved so that the segment
@@ -239,21 +264,18 @@ impl Committer {
     }
 
     fn purge(&mut self, container: u32) -> Result<bool, Failure> {
-        let range = ScanRange::of_container(container);
-        let (from, to) = range.bounds();
-        let snapshot = self.storage.snapshot();
-        let mut batch = Batch::default();
-        for space in [DOCUMENTS, UNIQUE] {
-            for entry in snapshot.range(space, from, to).take(PURGE_KEYS) {
-                let (key, _) = entry.map_err(|error| internal(&error.into()))?;
-                batch.delete(space, key);
-            }
+        if let Some(cause) = &self.broken {
+            return Err(unavailable(cause));
         }
-        let more = !batch.is_empty();
-        match self.storage.write(batch) {
-            Ok(()) => Ok(more),
-            Err(error) => Err(self.break_down(&error.into())),
+        let from = self.purged.remove(&container).unwrap_or_default();
+        let step = purge_step(&self.storage.snapshot(), container, from);
+        let (batch, next) = step.map_err(|error| internal(&error))?;
+        if let Err(error) = self.storage.write(batch) {
+            return Err(self.break_down(&error.into()));
         }
+        let more = next.is_some();
+        self.purged.extend(next.map(|next| (container, next)));
+        Ok(more)
     }
 
     fn close(self) -> Result<(), Error> {
@@ -279,7 +301,7 @@ fn refuse(command: Command, cause: &str) -> Option<Reply<Result<(), Error>>> {
             reply(Err(unavailable(cause)));
         }
         Command::Purge { reply, .. } => reply(Err(unavailable(cause))),
-        Command::Saved(_) => {}
+        Command::Saved(_) | Command::NotSaved(_) => {}
         Command::Stop(reply) => {
             reply(Err(Error::ReadOnly(cause.to_owned())));
             return Some(Box::new(|_| ()));
@@ -291,10 +313,48 @@ fn refuse(command: Command, cause: &str) -> Option<Reply<Result<(), Error>>> {
 fn unavailable(cause: &str) -> Failure {
     Failure::Unavailable(format!(
         "Service is currently unavailable for writes because the storage below it failed ({cause}). Reads \
-         continue. Correct the cause and start the server again."
+         continue. The usual reason is a disk that is full or failing; correct it and start the server again."
     ))
 }
 
 pub(crate) fn internal(error: &Error) -> Failure {
     Failure::Internal(error.chain())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+    use crate::spaces::NAMES;
+
+    #[test]
+    fn the_first_failure_is_the_one_that_is_told() {
+        let committer = Committer {
+            storage: Arc::new(Storage::in_memory(&NAMES)),
+            log: None,
+            durability: Durability::None,
+            unsynced_since: None,
+            checkpoints: channel().0,
+            checkpoint_asked: Position(0),
+            purged: BTreeMap::new(),
+            broken: None,
+        };
+        let (commands, waiting) = channel();
+        let (answer, answers) = channel();
+        for cause in ["first", "second"] {
+            let error = Error::Damaged(cause.to_owned());
+            commands.send(Command::NotSaved(error)).unwrap();
+        }
+        let reply = Box::new(move |result| answer.send(result).unwrap());
+        commands
+            .send(Command::Catalogue(Vec::new(), reply))
+            .unwrap();
+        drop(commands);
+        committer.run(&waiting);
+        let Err(Failure::Unavailable(text)) = answers.recv().unwrap() else {
+            panic!("a write was taken");
+        };
+        assert!(text.contains("first") && !text.contains("second"), "{text}");
+    }
 }

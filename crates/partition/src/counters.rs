@@ -4,6 +4,7 @@ use bytes::Bytes;
 use orrery_model::{Lsn, RangeId};
 
 use crate::Error;
+use crate::document_key::{container_of, prefix_end};
 
 /// The state of a partition that is not documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,6 +53,18 @@ pub(crate) fn counters_key(container: u32, range: RangeId) -> [u8; 9] {
     key[1..5].copy_from_slice(&container.to_be_bytes());
     key[5..9].copy_from_slice(&range.0.to_be_bytes());
     key
+}
+
+/// The container whose counters stand under a key of the meta space, if it is such a key.
+pub(crate) fn container_of_counters(key: &[u8]) -> Option<u32> {
+    container_of(key.strip_prefix(b"p")?)
+}
+
+/// Where the counters of all partitions of a container stand: from the first key up to the second.
+pub(crate) fn counters_range(container: u32) -> (Vec<u8>, Option<Vec<u8>>) {
+    let prefix = [&b"p"[..], &container.to_be_bytes()].concat();
+    let end = prefix_end(&prefix);
+    (prefix, end)
 }
 
 /// Key of the position applied last, in the meta space.

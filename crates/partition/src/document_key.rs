@@ -47,6 +47,11 @@ impl LogicalPartition {
     }
 }
 
+/// The number of the container that a key begins with.
+pub(crate) fn container_of(key: &[u8]) -> Option<u32> {
+    key.first_chunk().copied().map(u32::from_be_bytes)
+}
+
 /// The smallest key that does not begin with `prefix`; none if every byte is `FF`.
 pub(crate) fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|&byte| byte != 0xFF)?;

@@ -5,10 +5,7 @@ use std::path::PathBuf;
 /// The machine below us failed, or the files are not what they were.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error(
-        "the data directory {0} is in use by another Orrery process; stop that one or choose another \
-         directory with --data"
-    )]
+    #[error("the data directory {0} is in use by another Orrery process")]
     InUse(PathBuf),
     #[error("cannot {action} {}", path.display())]
     Io {

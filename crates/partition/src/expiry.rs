@@ -5,6 +5,7 @@ use bytes::Bytes;
 use orrery_storage::Snapshot;
 
 use crate::Error;
+use crate::document_key::container_of;
 use crate::spaces::EXPIRY;
 
 const SECOND_BYTES: usize = 4;
@@ -24,11 +25,16 @@ pub struct Due {
 impl Due {
     /// The number of the container the document is in.
     pub fn container(&self) -> u32 {
-        self.key
-            .first_chunk()
-            .copied()
-            .map_or(0, u32::from_be_bytes)
+        container_of(&self.key).unwrap_or(0)
     }
+}
+
+pub(crate) fn decode_entry(entry: &Bytes) -> Option<Due> {
+    let second = entry.first_chunk::<SECOND_BYTES>()?;
+    Some(Due {
+        second: u32::from_be_bytes(*second),
+        key: entry.slice(SECOND_BYTES..),
+    })
 }
 
 /// Documents due at or before `now_seconds`, oldest first.
@@ -40,13 +46,8 @@ pub(crate) fn due(snapshot: &Snapshot, now_seconds: u64, limit: usize) -> Result
     entries
         .map(|entry| {
             let (entry, _) = entry?;
-            let second = entry
-                .first_chunk::<SECOND_BYTES>()
-                .ok_or_else(|| Error::Damaged("an expiry entry is too short".to_owned()))?;
-            Ok(Due {
-                second: u32::from_be_bytes(*second),
-                key: entry.slice(SECOND_BYTES..),
-            })
+            decode_entry(&entry)
+                .ok_or_else(|| Error::Damaged("an expiry entry is too short".to_owned()))
         })
         .collect()
 }

@@ -9,6 +9,7 @@
 //! and status numbers (`wire`), the clock (times come in with requests).
 
 mod apply;
+mod check;
 mod committer;
 mod container;
 mod counters;
@@ -20,6 +21,7 @@ mod group;
 mod overlay;
 mod patch;
 mod prepare;
+mod purge;
 mod record;
 mod scan;
 mod spaces;
@@ -29,10 +31,10 @@ mod terms;
 mod transaction;
 mod unique;
 
+pub use check::{CheckReport, check};
 pub use committer::{Reply, TransactionOutcome};
 pub use container::{Container, Partition};
 pub use counters::Counters;
-pub use data_directory::{CheckReport, check};
 pub use document_key::LogicalPartition;
 pub use error::Error;
 pub use expiry::Due;

@@ -13,5 +13,8 @@ pub(crate) const UNIQUE: Space = Space(1);
 pub(crate) const EXPIRY: Space = Space(2);
 /// Catalogue key -> catalogue entry, both the engine's.
 pub(crate) const CATALOGUE: Space = Space(3);
+/// The one catalogue key that means something here: with the number of a deleted container behind
+/// it, it stands for as long as that container is being removed.
+pub(crate) const REMOVAL_MARK: u8 = b'x';
 /// The position applied last; the counters of each partition.
 pub(crate) const META: Space = Space(4);

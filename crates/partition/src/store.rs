@@ -1,12 +1,13 @@
 //! The state, its log and the threads that keep them: what the engine holds.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 
 use bytes::Bytes;
-use orrery_log::{Log, LogOptions, Position};
+use orrery_log::{Disk, Log, LogOptions, Position, SystemDisk};
 use orrery_model::{Failure, RangeId};
 use orrery_storage::{Batch, Options, Storage};
 
@@ -50,8 +51,13 @@ pub struct Store {
 impl Store {
     /// Opens the state, replays what the log holds beyond it, and starts the committer.
     pub fn open(options: &StoreOptions) -> Result<Store, Error> {
+        Store::open_on(options, &(Arc::new(SystemDisk) as Arc<dyn Disk>))
+    }
+
+    /// [`Store::open`] with the log on a given disk.
+    pub fn open_on(options: &StoreOptions, disk: &Arc<dyn Disk>) -> Result<Store, Error> {
         match &options.directory {
-            Some(directory) => Store::open_directory(directory, options),
+            Some(directory) => Store::open_directory(directory, options, disk),
             None => Ok(Store::start(
                 Storage::in_memory(&NAMES),
                 None,
@@ -61,7 +67,11 @@ impl Store {
         }
     }
 
-    fn open_directory(path: &Path, options: &StoreOptions) -> Result<Store, Error> {
+    fn open_directory(
+        path: &Path,
+        options: &StoreOptions,
+        disk: &Arc<dyn Disk>,
+    ) -> Result<Store, Error> {
         let directory = DataDirectory::open(path)?;
         let cache = Options {
             cache_bytes: options.cache_bytes,
@@ -71,7 +81,8 @@ impl Store {
             segment_bytes: SEGMENT_BYTES,
             durability: options.durability,
         };
-        let (log, _) = Log::open(&directory.log(), log_options.clone())?;
+        let open_log = || Log::open_on(Arc::clone(disk), &directory.log(), log_options.clone());
+        let (log, _) = open_log()?;
         let log = match replay(&storage, &log) {
             Err(Error::Log(orrery_log::Error::Ahead { after, last })) => {
                 // Without a sync for every commit the engine may have saved more than the log.
@@ -81,7 +92,7 @@ impl Store {
                     "the stored state is newer than the log; going on from the state with a new log"
                 );
                 begin_log_anew(&storage)?;
-                Log::open(&directory.log(), log_options)?.0
+                open_log()?.0
             }
             result => result.map(|()| log)?,
         };
@@ -102,8 +113,10 @@ impl Store {
             storage: Arc::clone(&storage),
             log,
             durability: options.durability,
+            unsynced_since: None,
             checkpoints,
             checkpoint_asked: Position(0),
+            purged: BTreeMap::new(),
             broken: None,
         };
         let commit = spawn("orrery-commit", move || committer.run(&waiting));
@@ -237,7 +250,13 @@ impl Store {
 
     /// Makes the state survive a loss of power without the log.
     pub fn persist(&self) -> Result<(), Error> {
-        Ok(self.storage.persist()?)
+        self.storage.persist().map_err(|error| {
+            // The engine takes no more writes from here on, and it says why only once.
+            let error = Error::from(error);
+            let cause = error.chain();
+            self.send(Command::NotSaved(error));
+            Error::ReadOnly(cause)
+        })
     }
 
     pub fn disk_bytes(&self) -> Result<u64, Error> {
@@ -288,22 +307,13 @@ fn checkpoint(storage: &Storage, asked: &Receiver<Position>, saved: &Weak<Sender
         while let Ok(later) = asked.try_recv() {
             position = later;
         }
-        match storage.persist() {
-            Ok(()) => {
-                let sent = saved
-                    .upgrade()
-                    .map(|saved| saved.send(Command::Saved(position)));
-                if !matches!(sent, Some(Ok(()))) {
-                    return;
-                }
-            }
-            Err(error) => {
-                let error = Error::from(error);
-                tracing::error!(
-                    cause = error.chain(),
-                    "the state could not be saved; the log is kept"
-                );
-            }
+        let command = match storage.persist() {
+            Ok(()) => Command::Saved(position),
+            Err(error) => Command::NotSaved(error.into()),
+        };
+        let sent = saved.upgrade().map(|saved| saved.send(command));
+        if !matches!(sent, Some(Ok(()))) {
+            return;
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::stored::Digest;
 ///
 /// A missing value counts as null, so that two documents without it collide.
 pub(crate) fn digests(constraints: &[UniqueKey], document: &Value) -> Vec<Digest> {
-    let digest = |(number, constraint): (usize, &UniqueKey)| {
+    let digest = |(number, constraint): (u64, &UniqueKey)| {
         let mut text = number.to_le_bytes().to_vec();
         for path in &constraint.paths {
             match path.path().of_value(document) {
@@ -26,7 +26,7 @@ pub(crate) fn digests(constraints: &[UniqueKey], document: &Value) -> Vec<Digest
         }
         Sha256::digest(&text).into()
     };
-    constraints.iter().enumerate().map(digest).collect()
+    (0..).zip(constraints).map(digest).collect()
 }
 
 pub(crate) fn entry_key(logical_prefix: &[u8], digest: &Digest) -> Bytes {
@@ -52,5 +52,7 @@ mod tests {
         assert_eq!(of(r#"{"a":1}"#), of(r#"{"a":1.0,"b":{"c":null}}"#));
         assert_ne!(of(r#"{"a":1}"#)[0], of(r#"{"a":"1"}"#)[0]);
         assert_ne!(of("{}")[0], of("{}")[1]);
+        let bytes = b"\x01\0\0\0\0\0\0\0null\0";
+        assert_eq!(of("{}")[1], Digest::from(Sha256::digest(bytes)));
     }
 }

@@ -1,0 +1,253 @@
+//! The offline check of a data directory: the chain of the log, every document, and that whatever
+//! was derived from the documents agrees with them.
+//!
+//! Each map is read once, in the order of its keys, with single reads into the others. What is held
+//! in memory grows with the number of containers, not with what is in them. Records that the log
+//! holds beyond the state are no matter here: the state is one moment, with all that belongs to it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::Path;
+
+use bytes::Bytes;
+use orrery_storage::{Options, Snapshot, Space, Storage};
+
+use crate::counters::container_of_counters;
+use crate::data_directory::DataDirectory;
+use crate::document_key::container_of;
+use crate::spaces::{CATALOGUE, DOCUMENTS, EXPIRY, META, NAMES, REMOVAL_MARK, UNIQUE};
+use crate::stored::{DIGEST_BYTES, StoredItem};
+use crate::{Counters, Error, expiry, unique};
+
+const CACHE_BYTES: u64 = 16 * 1024 * 1024;
+/// A report longer than this helps nobody.
+const PROBLEMS_MAX: usize = 1_000;
+
+/// What [`check`] found.
+#[derive(Debug, Default)]
+pub struct CheckReport {
+    pub documents: u64,
+    pub document_bytes: u64,
+    pub log_records: u64,
+    /// Each a sentence; empty when everything is as it should be.
+    pub problems: Vec<String>,
+}
+
+/// Verifies a data directory that no server has open. Changes nothing but what opening the engine
+/// changes.
+pub fn check(path: &Path) -> Result<CheckReport, Error> {
+    if !DataDirectory::mark(path).exists() {
+        let missing = io::Error::from(io::ErrorKind::NotFound);
+        return Err(Error::io("find a data directory at", path)(missing));
+    }
+    let directory = DataDirectory::open(path)?;
+    let log = orrery_log::verify(&directory.log())?;
+    let options = Options {
+        cache_bytes: CACHE_BYTES,
+    };
+    let storage = Storage::open(&directory.state(), &NAMES, options)?;
+    let mut check = Check::new(storage.snapshot())?;
+    check.report.log_records = log.records;
+    for problem in log.problems {
+        let (segment, offset) = (problem.segment.display(), problem.offset);
+        check.problem(format!("{segment} at byte {offset}: {}", problem.what));
+    }
+    check.every(DOCUMENTS, "document", Check::document);
+    check.every(UNIQUE, "unique key entry", Check::unique_entry);
+    check.every(EXPIRY, "expiry entry", Check::expiry_entry);
+    check.every(META, "meta entry", Check::meta_entry);
+    check.totals();
+    Ok(check.finish())
+}
+
+struct Check {
+    snapshot: Snapshot,
+    /// Deleted containers whose removal is under way: nothing is promised of what is left of them.
+    leaving: BTreeSet<u32>,
+    /// By container: what its documents are, and what its counters say.
+    found: BTreeMap<u32, Totals>,
+    counted: BTreeMap<u32, Totals>,
+    report: CheckReport,
+    unlisted: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Totals {
+    items: u64,
+    bytes: u64,
+}
+
+impl Totals {
+    fn add(&mut self, items: u64, bytes: u64) {
+        // Damaged counters may say anything.
+        self.items = self.items.saturating_add(items);
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+}
+
+/// What is wrong with an entry.
+struct Problem(String);
+
+type Verdict = Result<(), Problem>;
+
+impl From<&str> for Problem {
+    fn from(what: &str) -> Problem {
+        Problem(what.to_owned())
+    }
+}
+
+impl<E: Into<Error>> From<E> for Problem {
+    fn from(error: E) -> Problem {
+        Problem(error.into().chain())
+    }
+}
+
+impl Check {
+    fn new(snapshot: Snapshot) -> Result<Check, Error> {
+        let marks = snapshot.range(CATALOGUE, &[REMOVAL_MARK], Some(&[REMOVAL_MARK + 1]));
+        let leaving = marks.filter_map(|entry| match entry {
+            Ok((key, _)) => container_of(&key[1..]).map(Ok),
+            Err(error) => Some(Err(error)),
+        });
+        Ok(Check {
+            leaving: leaving.collect::<Result<_, _>>()?,
+            snapshot,
+            found: BTreeMap::new(),
+            counted: BTreeMap::new(),
+            report: CheckReport::default(),
+            unlisted: 0,
+        })
+    }
+
+    fn problem(&mut self, problem: String) {
+        if self.report.problems.len() < PROBLEMS_MAX {
+            self.report.problems.push(problem);
+        } else {
+            self.unlisted += 1;
+        }
+    }
+
+    fn finish(mut self) -> CheckReport {
+        if self.unlisted > 0 {
+            self.report.problems.push(format!(
+                "{} more problems are not listed here",
+                self.unlisted
+            ));
+        }
+        self.report
+    }
+
+    fn every(
+        &mut self,
+        space: Space,
+        name: &str,
+        verdict: fn(&mut Check, &Bytes, &Bytes) -> Verdict,
+    ) {
+        for entry in self.snapshot.range(space, &[], None) {
+            let (key, value) = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    let cause = Error::from(error).chain();
+                    self.problem(format!("no {name} can be read from here on: {cause}"));
+                    return;
+                }
+            };
+            if let Err(Problem(what)) = verdict(self, &key, &value) {
+                self.problem(format!("{name} {}: {what}", key.escape_ascii()));
+            }
+        }
+    }
+
+    fn document(&mut self, key: &Bytes, value: &Bytes) -> Verdict {
+        self.report.documents += 1;
+        self.report.document_bytes += value.len() as u64;
+        let Some(container) = container_of(key) else {
+            return Err("its key is too short to name a container".into());
+        };
+        let item = StoredItem::decode(value.clone())?;
+        let found = self.found.entry(container).or_default();
+        found.add(1, item.text_bytes() as u64);
+        let Some((prefix, id)) = key.split_at_checked(usize::from(item.header.prefix_bytes)) else {
+            return Err("its key is shorter than its header says".into());
+        };
+        if let Err(error) = orrery_json::parse(&item.text()) {
+            return Err(Problem(format!("its text is not JSON: {error}")));
+        }
+        if self.leaving.contains(&container) {
+            return Ok(());
+        }
+        for digest in item.digests() {
+            let entry = unique::entry_key(prefix, &digest);
+            if self.snapshot.get(UNIQUE, &entry)?.as_deref() != Some(id) {
+                return Err("a unique key entry does not name it".into());
+            }
+        }
+        let second = item.header.expiry_entry;
+        let entry = expiry::entry_key(second, key);
+        if second != 0 && self.snapshot.get(EXPIRY, &entry)?.is_none() {
+            return Err("it has no expiry entry although its header names one".into());
+        }
+        Ok(())
+    }
+
+    fn unique_entry(&mut self, key: &Bytes, id: &Bytes) -> Verdict {
+        let Some((prefix, digest)) = key.split_last_chunk::<DIGEST_BYTES>() else {
+            return Err("it is too short".into());
+        };
+        self.derived(&[prefix, id].concat(), |item| {
+            usize::from(item.header.prefix_bytes) == prefix.len()
+                && item.digests().any(|held| held == *digest)
+        })
+    }
+
+    fn expiry_entry(&mut self, key: &Bytes, _: &Bytes) -> Verdict {
+        let Some(due) = expiry::decode_entry(key) else {
+            return Err("it is too short".into());
+        };
+        self.derived(&due.key, |item| item.header.expiry_entry == due.second)
+    }
+
+    /// Whether the document from which an entry was derived is there and has it.
+    fn derived(&self, document: &[u8], has_it: impl FnOnce(&StoredItem) -> bool) -> Verdict {
+        if container_of(document).is_some_and(|container| self.leaving.contains(&container)) {
+            return Ok(());
+        }
+        let Some(value) = self.snapshot.get(DOCUMENTS, document)? else {
+            return Err("the document it names is not there".into());
+        };
+        if has_it(&StoredItem::decode(value)?) {
+            Ok(())
+        } else {
+            Err("the document it names does not have it".into())
+        }
+    }
+
+    fn meta_entry(&mut self, key: &Bytes, value: &Bytes) -> Verdict {
+        if let Some(container) = container_of_counters(key) {
+            let counters = Counters::decode(value)?;
+            let counted = self.counted.entry(container).or_default();
+            counted.add(counters.items, counters.bytes);
+        }
+        Ok(())
+    }
+
+    fn totals(&mut self) {
+        let containers: BTreeSet<u32> = self
+            .found
+            .keys()
+            .chain(self.counted.keys())
+            .copied()
+            .collect();
+        for container in containers.difference(&self.leaving.clone()) {
+            let totals =
+                |of: &BTreeMap<u32, Totals>| of.get(container).copied().unwrap_or_default();
+            let (found, counted) = (totals(&self.found), totals(&self.counted));
+            if found != counted {
+                self.problem(format!(
+                    "container {container}: its counters say {} items of {} bytes, but it has {} of {}",
+                    counted.items, counted.bytes, found.items, found.bytes
+                ));
+            }
+        }
+    }
+}

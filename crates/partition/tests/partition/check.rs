@@ -1,0 +1,204 @@
+//! The offline check finds what does not agree with the documents.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use orrery_log::{Disk, SystemDisk};
+use orrery_partition::{Durability, check};
+use orrery_storage::{Batch, Options, Space, Storage};
+
+use crate::support::{NUMBER, World, item};
+
+/// As in `docs/format.md`.
+const NAMES: [&str; 5] = ["documents", "unique", "expiry", "catalogue", "meta"];
+const DOCUMENTS: Space = Space(0);
+const UNIQUE: Space = Space(1);
+const EXPIRY: Space = Space(2);
+const CATALOGUE: Space = Space(3);
+const META: Space = Space(4);
+
+const SETTINGS: &str = r#","defaultTtl":100,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}"#;
+
+fn open(directory: &Path) -> World {
+    let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
+    World::open(directory, &disk, Durability::None, SETTINGS)
+}
+
+fn fill(world: &World, items: u32) {
+    for number in 0..items {
+        let properties = format!(r#","u":{number}"#);
+        let text = item(&number.to_string(), &properties);
+        world.upsert(&text).unwrap();
+    }
+}
+
+/// The entries of a space whose keys begin with `prefix`.
+fn entries(storage: &Storage, space: Space, prefix: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let range = storage.snapshot().range(space, prefix, None);
+    range
+        .map(|entry| entry.unwrap())
+        .take_while(|(key, _)| key.starts_with(prefix))
+        .map(|(key, value)| (key.to_vec(), value.to_vec()))
+        .collect()
+}
+
+fn storage(directory: &Path) -> Storage {
+    let options = Options {
+        cache_bytes: 1 << 20,
+    };
+    Storage::open(&directory.join("state"), &NAMES, options).unwrap()
+}
+
+/// What the check says after `damage`, one line for each problem.
+fn problems(damage: impl FnOnce(&Storage, &mut Batch)) -> Vec<String> {
+    let directory = tempfile::tempdir().unwrap();
+    let world = open(directory.path());
+    fill(&world, 3);
+    world.store.close().unwrap();
+    assert_eq!(check(directory.path()).unwrap().problems, [""; 0]);
+
+    let storage = storage(directory.path());
+    let mut batch = Batch::default();
+    damage(&storage, &mut batch);
+    storage.write(batch).unwrap();
+    storage.flush().unwrap();
+    drop(storage);
+    check(directory.path()).unwrap().problems
+}
+
+fn assert_problems(found: &[String], expected: &[&str]) {
+    assert_eq!(found.len(), expected.len(), "{found:#?}");
+    for (found, expected) in found.iter().zip(expected) {
+        assert!(
+            found.contains(expected),
+            "{found:?} instead of {expected:?}"
+        );
+    }
+}
+
+fn delete_first(space: Space, prefix: &'static [u8]) -> impl FnOnce(&Storage, &mut Batch) {
+    move |storage, batch| {
+        let (key, _) = entries(storage, space, prefix).remove(0);
+        batch.delete(space, key);
+    }
+}
+
+#[test]
+fn a_missing_entry_is_found() {
+    assert_problems(
+        &problems(delete_first(DOCUMENTS, b"")),
+        &[
+            "the document it names is not there",
+            "the document it names is not there",
+            "container 7: its counters say 3 items",
+        ],
+    );
+    assert_problems(
+        &problems(delete_first(UNIQUE, b"")),
+        &["a unique key entry does not name it"],
+    );
+    assert_problems(
+        &problems(delete_first(EXPIRY, b"")),
+        &["it has no expiry entry although its header names one"],
+    );
+    assert_problems(
+        &problems(delete_first(META, b"p")),
+        &["its counters say 0 items of 0 bytes, but it has 3 of"],
+    );
+}
+
+#[test]
+fn an_entry_too_many_is_found() {
+    let second_expiry = |storage: &Storage, batch: &mut Batch| {
+        let (mut key, value) = entries(storage, EXPIRY, b"").remove(0);
+        key[3] ^= 1;
+        batch.put(EXPIRY, key, value);
+    };
+    assert_problems(
+        &problems(second_expiry),
+        &["the document it names does not have it"],
+    );
+    let second_unique = |storage: &Storage, batch: &mut Batch| {
+        let (mut key, value) = entries(storage, UNIQUE, b"").remove(0);
+        *key.last_mut().unwrap() ^= 1;
+        batch.put(UNIQUE, key, value);
+    };
+    assert_problems(
+        &problems(second_unique),
+        &["the document it names does not have it"],
+    );
+    let short = |_: &Storage, batch: &mut Batch| {
+        batch.put(UNIQUE, "u", "");
+        batch.put(EXPIRY, "e", "");
+        batch.put(
+            META,
+            [&b"p"[..], &NUMBER.to_be_bytes(), &[9; 4]].concat(),
+            "c",
+        );
+    };
+    assert_problems(
+        &problems(short),
+        &[
+            "it is too short",
+            "it is too short",
+            "counters have 1 bytes",
+        ],
+    );
+}
+
+#[test]
+fn counters_are_compared() {
+    let one_more = |storage: &Storage, batch: &mut Batch| {
+        let (key, mut value) = entries(storage, META, b"p").remove(0);
+        value[8] += 1;
+        batch.put(META, key, value);
+    };
+    assert_problems(&problems(one_more), &["its counters say 4 items"]);
+}
+
+#[test]
+fn a_long_list_is_cut() {
+    let all = |_: &Storage, batch: &mut Batch| {
+        for number in 0..1_500_u32 {
+            batch.put(EXPIRY, [&[9; 8], &number.to_be_bytes()[..]].concat(), "");
+        }
+    };
+    let found = problems(all);
+    assert_eq!(found.len(), 1_001);
+    assert_eq!(found[1_000], "500 more problems are not listed here");
+}
+
+#[test]
+fn the_removal_of_a_container_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let world = open(directory.path());
+    fill(&world, 4_100);
+    world.write_catalogue("x\0\0\0\x07").unwrap();
+    assert!(world.purge().unwrap());
+    world.store.close().unwrap();
+    // In the middle of it nothing is wrong either.
+    let report = check(directory.path()).unwrap();
+    assert_eq!((report.documents, report.problems), (2_100, Vec::new()));
+
+    let world = open(directory.path());
+    while world.purge().unwrap() {}
+    world.store.close().unwrap();
+    let storage = storage(directory.path());
+    for space in [DOCUMENTS, UNIQUE, EXPIRY] {
+        assert_eq!(entries(&storage, space, b""), []);
+    }
+    assert_eq!(entries(&storage, META, b"p"), []);
+    assert_eq!(entries(&storage, CATALOGUE, b"").len(), 1);
+}
+
+#[test]
+fn a_start_that_was_cut_off_leaves_a_directory_that_opens() {
+    let directory = tempfile::tempdir().unwrap();
+    assert!(check(directory.path()).is_err());
+    fs::write(directory.path().join("FORMAT.new"), "orr").unwrap();
+    open(directory.path()).store.close().unwrap();
+    let mark = fs::read_to_string(directory.path().join("FORMAT")).unwrap();
+    assert_eq!(mark, "orrery 1\n");
+    assert!(!directory.path().join("FORMAT.new").exists());
+}

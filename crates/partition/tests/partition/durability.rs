@@ -1,0 +1,44 @@
+//! When the log is synced.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use orrery_log::Disk;
+use orrery_partition::Durability;
+
+use crate::disk::FaultDisk;
+use crate::support::{World, item};
+
+const INTERVAL: Duration = Duration::from_millis(20);
+const PATIENCE: Duration = Duration::from_secs(10);
+
+#[test]
+fn an_interval_passes_under_load_as_well() {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = FaultDisk::default();
+    let shared: Arc<dyn Disk> = Arc::new(disk.clone());
+    let durability = Durability::Interval(INTERVAL);
+    let world = World::open(directory.path(), &shared, durability, "");
+    let (begun, before) = (Instant::now(), disk.syncs());
+    let mut writes = 0;
+    while disk.syncs() < before + 3 {
+        world.upsert(&item("1", "")).unwrap();
+        writes += 1;
+        assert!(begun.elapsed() < PATIENCE, "never synced");
+    }
+    assert!(writes > 3, "every write was synced");
+    // Three intervals can have begun only one after the other.
+    assert!(begun.elapsed() >= 3 * INTERVAL, "synced too often");
+
+    let before = disk.syncs();
+    world.upsert(&item("2", "")).unwrap();
+    let begun = Instant::now();
+    while disk.syncs() == before {
+        assert!(
+            begun.elapsed() < PATIENCE,
+            "the last write was never synced"
+        );
+        std::thread::yield_now();
+    }
+    world.store.close().unwrap();
+}

@@ -1,0 +1,10 @@
+//! A store from outside: on disks that fail, and with a state that was damaged.
+
+#![expect(clippy::unwrap_used, reason = "a test ends where it is surprised")]
+
+mod check;
+#[path = "../../../log/tests/support/mod.rs"]
+mod disk;
+mod durability;
+mod faults;
+mod support;
