@@ -24,7 +24,7 @@ async fn main() -> anyhow::Result<()> {
         Command::BenchBare(options) => serve_bare(options).await,
         Command::Bench(options) => {
             let json = options.json;
-            let report = run(*options).await?;
+            let report = run(*options, None).await?;
             let mut stdout = std::io::stdout();
             if json {
                 serde_json::to_writer_pretty(&mut stdout, &report)?;

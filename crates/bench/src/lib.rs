@@ -9,8 +9,10 @@
 //! A number alone says little, so two workloads give it a yardstick: `read-vs-bare` alternates
 //! point reads with the same client loop against a bare hyper server that answers the very same
 //! bytes, and `postgres` inserts documents of the same shape into a default `PostgreSQL` cluster.
+//! `suite` measures all that has a target in one run and says whether it is met.
 //!
-//! The crate knows nothing of the server under test: no crate of the server is a dependency.
+//! The crate knows nothing of the server under test: no crate of the server is a dependency, and
+//! the command that starts one comes from the caller (`server`).
 
 mod bare;
 mod connection;
@@ -20,22 +22,37 @@ mod endpoint;
 mod item;
 mod keyspace;
 mod load;
+mod machine;
+mod markdown;
+mod median;
 mod operation;
 mod options;
+mod plan;
 mod postgres;
 mod progress;
 mod random;
 mod report;
 mod request;
+mod resident;
 mod response;
 mod run;
+mod server;
 mod signature;
+mod start;
 mod statistics;
+mod suite;
+mod suite_report;
+mod targets;
 mod workload;
 mod zipfian;
 
 pub use bare::{BARE_SUBCOMMAND, BareOptions, serve_bare};
+pub use machine::Machine;
 pub use options::{Options, Progress, Workload};
 pub use postgres::PostgresReport;
 pub use report::{FailureReport, LoadReport, OperationReport, RatioReport, Report, SliceReport};
 pub use run::run;
+pub use server::{ServerProgram, ServerReport, ServerSettings};
+pub use start::{StartReport, StartTimes};
+pub use suite_report::{CreateRound, Parts, SuiteReport};
+pub use targets::{TargetReport, Verdict};

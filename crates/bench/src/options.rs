@@ -9,7 +9,11 @@ use serde::Serialize;
 const EMULATOR_KEY: &str =
     "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==";
 
+pub(crate) const ITEMS_DEFAULT: u64 = 200_000;
+const START_ITEMS_DEFAULT: u64 = 1_000_000;
+
 /// Measure an endpoint that speaks the Cosmos DB REST protocol.
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 #[derive(Args, Clone, Debug)]
 pub struct Options {
     /// Address of the account, such as <http://127.0.0.1:8081>; plain HTTP only
@@ -24,9 +28,10 @@ pub struct Options {
     #[arg(long, value_enum, default_value_t = Workload::Read)]
     pub workload: Workload,
 
-    /// Items loaded before the measurement (the pure insert workloads load none)
-    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1..))]
-    pub items: u64,
+    /// Items loaded before the measurement; pure inserts load none [default: 200000, and 1000000
+    /// for start and suite]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub items: Option<u64>,
 
     /// Length of the JSON text of one item
     #[arg(long, value_name = "BYTES", default_value_t = 1024)]
@@ -88,9 +93,18 @@ pub struct Options {
     #[arg(long, value_name = "PATH")]
     pub server: Option<PathBuf>,
 
-    /// Folder whose file system the `PostgreSQL` cluster is made on [default: the temporary folder]
+    /// Folder whose file system the data of server and `PostgreSQL` is on [default: the temporary
+    /// folder]
     #[arg(long, value_name = "PATH")]
     pub data_dir: Option<PathBuf>,
+
+    /// Date to head the document of the suite with
+    #[arg(long, value_name = "TEXT")]
+    pub date: Option<String>,
+
+    /// Leave `PostgreSQL` out of the suite
+    #[arg(long)]
+    pub without_postgres: bool,
 
     /// Program to re-execute as the bare server [default: this one]
     #[arg(long, value_name = "PATH", hide = true)]
@@ -127,6 +141,19 @@ pub enum Workload {
     GroupCommit,
     /// Inserts into a temporary `PostgreSQL` cluster with default settings
     Postgres,
+    /// Time to the first answer and memory of a server that is started, loaded and started again
+    Start,
+    /// Every figure of docs/performance.md with its target, as a Markdown document
+    Suite,
+}
+
+impl Options {
+    pub(crate) fn items(&self) -> u64 {
+        self.items.unwrap_or(match self.workload {
+            Workload::Start | Workload::Suite => START_ITEMS_DEFAULT,
+            _ => ITEMS_DEFAULT,
+        })
+    }
 }
 
 impl Workload {

@@ -73,25 +73,7 @@ impl fmt::Display for PostgresReport {
 
 /// Creates the cluster, inserts for the duration of the options, and deletes the cluster. Blocks.
 pub(crate) fn run(options: &Options) -> Result<PostgresReport> {
-    let binaries = Binaries::find()?;
-    let cluster = Cluster::start(&binaries, options.data_dir.as_deref())?;
-    cluster.sql(SCHEMA)?;
-    if options.warmup > 0 {
-        cluster
-            .insert(options, options.warmup)
-            .context("warming up")?;
-    }
-    let output = cluster.insert(options, options.duration)?;
-    let mut report = parse_pgbench(&output, options.connections)
-        .with_context(|| format!("reading the output of pgbench: {output}"))?;
-    report.version = cluster.sql("SELECT split_part(version(), ' (', 1)")?;
-    // The server prints jsonb with a space after each colon and comma; a sample takes them out.
-    let average = cluster.sql(
-        "SELECT avg(length(replace(replace(doc::text, ': ', ':'), ', ', ','))) \
-         FROM (SELECT doc FROM items LIMIT 1000) AS sample",
-    )?;
-    report.document_bytes = average.parse().context("the average document length")?;
-    Ok(report)
+    Cluster::start(options)?.measure(options)
 }
 
 struct Binaries {
@@ -131,19 +113,21 @@ impl Binaries {
     }
 }
 
-/// A running cluster in a folder of its own; stopped and deleted when dropped.
-struct Cluster<'a> {
-    binaries: &'a Binaries,
+/// A running cluster in a folder of its own; stopped and deleted when dropped. Every call blocks.
+pub(crate) struct Cluster {
+    binaries: Binaries,
     folder: TempDir,
     as_system_user: bool,
     server: Option<Child>,
 }
 
-impl<'a> Cluster<'a> {
-    fn start(binaries: &'a Binaries, parent: Option<&Path>) -> Result<Self> {
+impl Cluster {
+    /// An empty table on the file system the options name.
+    pub(crate) fn start(options: &Options) -> Result<Self> {
+        let binaries = Binaries::find()?;
         let mut builder = tempfile::Builder::new();
         builder.prefix("pg-bench-");
-        let folder = match parent {
+        let folder = match &options.data_dir {
             Some(parent) => builder.tempdir_in(parent),
             None => builder.tempdir(),
         }
@@ -160,11 +144,31 @@ impl<'a> Cluster<'a> {
             as_system_user,
             server: None,
         };
-        let mut initdb = cluster.command(&binaries.initdb);
+        let mut initdb = cluster.command(&cluster.binaries.initdb);
         initdb.args(["--auth", "trust", "--username", SYSTEM_USER, "--pgdata"]);
         execute(initdb.arg(cluster.data())).context("creating the cluster")?;
         cluster.serve()?;
+        cluster.sql(SCHEMA)?;
         Ok(cluster)
+    }
+
+    /// Inserts for the warm-up and then for the duration of the options; rows of earlier rounds
+    /// stay.
+    pub(crate) fn measure(&self, options: &Options) -> Result<PostgresReport> {
+        if options.warmup > 0 {
+            self.insert(options, options.warmup).context("warming up")?;
+        }
+        let output = self.insert(options, options.duration)?;
+        let mut report = parse_pgbench(&output, options.connections)
+            .with_context(|| format!("reading the output of pgbench: {output}"))?;
+        report.version = self.sql("SELECT split_part(version(), ' (', 1)")?;
+        // The server prints jsonb with a space after each colon and comma; a sample takes them out.
+        let average = self.sql(
+            "SELECT avg(length(replace(replace(doc::text, ': ', ':'), ', ', ','))) \
+             FROM (SELECT doc FROM items LIMIT 1000) AS sample",
+        )?;
+        report.document_bytes = average.parse().context("the average document length")?;
+        Ok(report)
     }
 
     /// The server is a child and not a daemon, so that an interrupt from the terminal reaches it.
@@ -260,7 +264,7 @@ impl<'a> Cluster<'a> {
     }
 }
 
-impl Drop for Cluster<'_> {
+impl Drop for Cluster {
     fn drop(&mut self) {
         let Some(mut server) = self.server.take() else {
             return;

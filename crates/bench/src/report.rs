@@ -9,7 +9,10 @@ use crate::driver::Measurement;
 use crate::operation::OperationKind;
 use crate::options::Workload;
 use crate::postgres::PostgresReport;
+use crate::server::ServerReport;
+use crate::start::StartReport;
 use crate::statistics::KindStatistics;
+use crate::suite_report::SuiteReport;
 
 /// The result of a run: `Display` is the table, `Serialize` the JSON document.
 #[derive(Clone, Debug, Serialize)]
@@ -28,6 +31,13 @@ pub struct Report {
     pub ratio: Option<RatioReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub postgres: Option<PostgresReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<StartReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suite: Option<Box<SuiteReport>>,
+    /// Only of a server the driver started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_failure: Option<FailureReport>,
 }
@@ -87,6 +97,12 @@ pub struct FailureReport {
     pub operation: &'static str,
     pub status: u16,
     pub body: String,
+}
+
+impl LoadReport {
+    pub(crate) fn items(&self) -> u64 {
+        self.created + self.existing
+    }
 }
 
 impl Report {
@@ -228,6 +244,15 @@ impl fmt::Display for Report {
         }
         if let Some(postgres) = &self.postgres {
             writeln!(f, "{postgres}")?;
+        }
+        if let Some(start) = &self.start {
+            write!(f, "{start}")?;
+        }
+        if let Some(suite) = &self.suite {
+            write!(f, "{suite}")?;
+        }
+        if let Some(server) = &self.server {
+            writeln!(f, "{server}")?;
         }
         if let Some(failure) = &self.first_failure {
             let FailureReport {

@@ -1,107 +1,89 @@
 //! A run from options to report.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::bare::{BareServer, Recorded};
-use crate::date::unix_seconds;
 use crate::driver::{Drive, Span, drive};
-use crate::endpoint::Endpoint;
-use crate::item::ItemShape;
-use crate::keyspace::{ID_BYTES_MAX, KeySpace};
 use crate::load::{Created, create_container, delete, load};
+use crate::median::median;
 use crate::options::{Options, Workload};
-use crate::postgres;
+use crate::plan::{loaded_items, plan, threads};
 use crate::report::{RatioReport, Report};
 use crate::request::Target;
-use crate::signature::Signer;
-use crate::workload::Mix;
+use crate::server::{ServerProcess, ServerProgram, data_directory};
+use crate::{postgres, start, suite};
 
 /// Both servers stay warm between the rounds of a comparison; only the connections are new.
 const LATER_WARMUP: Duration = Duration::from_millis(200);
 
 /// Prepares the data, drives the workload, cleans up and reports. Nothing is printed but the
-/// progress line.
-pub async fn run(options: Options) -> Result<Report> {
-    if options.workload == Workload::Postgres {
-        let task = tokio::task::spawn_blocking(move || {
-            let measured = postgres::run(&options)?;
-            let mut report = empty_report(&options);
-            report.postgres = Some(measured);
-            Ok(report)
-        });
-        return task.await.context("the comparison panicked")?;
+/// progress line. Without an endpoint the program is started on a temporary directory.
+pub async fn run(options: Options, program: Option<&ServerProgram>) -> Result<Report> {
+    let mut report = empty_report(&options);
+    match options.workload {
+        Workload::Postgres => {
+            let task = tokio::task::spawn_blocking(move || postgres::run(&options));
+            report.postgres = Some(task.await.context("the comparison panicked")??);
+        }
+        Workload::Start => {
+            let program = own_server(&options, program)?;
+            report.start = Some(start::measure(&options, program).await?);
+        }
+        Workload::Suite => {
+            let program = own_server(&options, program)?;
+            report.suite = Some(Box::new(suite::run(&options, program).await?));
+        }
+        _ => {
+            let Some(program) = program.filter(|_| options.endpoint.is_none()) else {
+                return run_endpoint(&options, None).await;
+            };
+            let directory = data_directory(&options)?;
+            let server = ServerProcess::start(program, directory.path()).await?;
+            return run_server(&options, &server).await;
+        }
     }
-    let plan = plan(&options)?;
+    Ok(report)
+}
+
+fn own_server<'a>(
+    options: &Options,
+    program: Option<&'a ServerProgram>,
+) -> Result<&'a ServerProgram> {
+    let name = options.workload.name();
+    if options.endpoint.is_some() {
+        bail!("workload {name} starts servers of its own: leave --endpoint out");
+    }
+    program.with_context(|| format!("workload {name} needs a server to start"))
+}
+
+/// Runs a workload that needs an endpoint against a server the driver started.
+pub(crate) async fn run_server(options: &Options, server: &ServerProcess) -> Result<Report> {
+    let options = Options {
+        endpoint: Some(server.endpoint.clone()),
+        ..options.clone()
+    };
+    run_endpoint(&options, Some(server)).await
+}
+
+async fn run_endpoint(options: &Options, server: Option<&ServerProcess>) -> Result<Report> {
+    let plan = plan(options)?;
     let created = if options.skip_load {
         Created::Nothing
     } else {
         create_container(&plan.target, options.throughput).await?
     };
-    let result = load_and_measure(&options, &plan).await;
+    let mut result = load_and_measure(options, &plan).await;
+    if let Ok(report) = &mut result {
+        report.server = server.map(ServerProcess::report);
+    }
     if !options.keep {
         let deleted = delete(&plan.target, &created).await;
         // The error of the measurement is the one worth reading.
         return result.and_then(|report| deleted.map(|()| report));
     }
     result
-}
-
-fn plan(options: &Options) -> Result<Drive> {
-    let url = options
-        .endpoint
-        .as_deref()
-        .context("no endpoint: pass --endpoint URL")?;
-    let endpoint = Endpoint::parse(url)?;
-    let signer = Signer::new(&options.key)?;
-    let target = Target::new(endpoint, signer, [&options.database, &options.container])?;
-    Ok(Drive {
-        title: options.workload.name(),
-        target,
-        mix: mix(options.workload),
-        keys: Arc::new(KeySpace::new(loaded_items(options), unix_seconds())),
-        shape: ItemShape::new(options.value_bytes, ID_BYTES_MAX)?,
-        connections: options.connections,
-        threads: threads(options),
-        seed: options.seed,
-        span: Span::Timed {
-            warmup: Duration::from_secs(options.warmup),
-            duration: Duration::from_secs(options.duration),
-        },
-        progress: options.progress,
-    })
-}
-
-fn mix(workload: Workload) -> Mix {
-    match workload {
-        Workload::Read | Workload::Bare | Workload::ReadVsBare => Mix::ReadUniform,
-        Workload::Create | Workload::GroupCommit | Workload::Postgres => Mix::Create,
-        Workload::Upsert => Mix::UpsertUniform,
-        Workload::YcsbA => Mix::ReadReplace(50),
-        Workload::YcsbB => Mix::ReadReplace(95),
-        Workload::YcsbC => Mix::ReadReplace(100),
-        Workload::YcsbD => Mix::ReadLatestCreate(95),
-        Workload::YcsbE => Mix::ScanCreate(95),
-        Workload::YcsbF => Mix::ReadModifyWrite(50),
-    }
-}
-
-/// Pure inserts begin with an empty container; the bare server needs one item to repeat.
-fn loaded_items(options: &Options) -> u64 {
-    match options.workload {
-        Workload::Create | Workload::GroupCommit | Workload::Postgres => 0,
-        Workload::Bare => 1,
-        _ => options.items,
-    }
-}
-
-fn threads(options: &Options) -> u16 {
-    options.threads.unwrap_or_else(|| {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        u16::try_from(cores / 2).unwrap_or(u16::MAX).max(1)
-    })
 }
 
 fn empty_report(options: &Options) -> Report {
@@ -116,6 +98,9 @@ fn empty_report(options: &Options) -> Report {
         slices: Vec::new(),
         ratio: None,
         postgres: None,
+        start: None,
+        suite: None,
+        server: None,
         first_failure: None,
     }
 }
@@ -174,17 +159,6 @@ async fn read_vs_bare(options: &Options, plan: &Drive, report: &mut Report) -> R
     Ok(())
 }
 
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    if sorted.len().is_multiple_of(2) {
-        f64::midpoint(sorted[middle - 1], sorted[middle])
-    } else {
-        sorted[middle]
-    }
-}
-
 async fn group_commit(plan: &Drive, report: &mut Report) -> Result<()> {
     let mut rates = Vec::new();
     for connections in [1, plan.connections] {
@@ -224,21 +198,5 @@ fn against(bare: &BareServer, plan: &Drive) -> Drive {
     Drive {
         target,
         ..plan.clone()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn median_of_rounds() {
-        for (values, expected) in [
-            (vec![3.0], 3.0),
-            (vec![9.0, 1.0, 2.0], 2.0),
-            (vec![4.0, 1.0], 2.5),
-        ] {
-            assert!((median(&values) - expected).abs() < 1e-9, "{values:?}");
-        }
     }
 }

@@ -32,7 +32,7 @@ async fn bench(server: &TinyServer, arguments: &str) -> Report {
     let arguments = fixed.into_iter().chain(arguments.split_whitespace());
     let mut options = Arguments::try_parse_from(arguments).unwrap().options;
     options.bare_program = Some(example());
-    run(options).await.unwrap()
+    run(options, None).await.unwrap()
 }
 
 /// The example is built with the tests, in the folder beside theirs.

@@ -1,14 +1,19 @@
 //! `orrery bench`: the load driver, and a server for it when none is named.
 
-use std::io::{self, BufRead, BufReader, Write};
-use std::process::{Child, Command, Stdio};
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context, Result};
-use orrery_bench::{Options, Workload};
-use serde::Deserialize;
-use tempfile::TempDir;
+use orrery_bench::{Options, ServerProgram, ServerSettings, Workload};
 
+use crate::args::ServeArguments;
 use crate::env_vars;
+use crate::layer::Layer;
+use crate::settings::Settings;
+
+const PREFIX: &str = "ORRERY_";
 
 /// Settings of a server that is not this one; how fast it is may still be set from outside.
 const NOT_INHERITED: [&str; 4] = [
@@ -18,17 +23,13 @@ const NOT_INHERITED: [&str; 4] = [
     env_vars::ADVERTISE,
 ];
 
-pub(crate) async fn bench(mut options: Options) -> Result<()> {
-    // Held until the end of the run: dropping it stops the server.
-    let _server = if options.endpoint.is_none() && options.workload != Workload::Postgres {
-        let server = Server::start(&options)?;
-        options.endpoint = Some(server.endpoint.clone());
-        Some(server)
-    } else {
-        None
+pub(crate) async fn bench(options: Options) -> Result<()> {
+    let program = match options.endpoint {
+        Some(_) => None,
+        None => Some(server_program(&options)?),
     };
     let json = options.json;
-    let report = orrery_bench::run(options).await?;
+    let report = orrery_bench::run(options, program.as_ref()).await?;
     let text = if json {
         serde_json::to_string_pretty(&report)? + "\n"
     } else {
@@ -39,74 +40,108 @@ pub(crate) async fn bench(mut options: Options) -> Result<()> {
         .context("cannot write the report")
 }
 
-/// A server in a process of its own, as a user runs it, on a directory of its own.
-struct Server {
-    process: Child,
-    endpoint: String,
-    _directory: TempDir,
-}
-
-#[derive(Deserialize)]
-struct Ready {
-    endpoint: String,
-}
-
-impl Server {
-    fn start(options: &Options) -> Result<Server> {
-        let mut temporary = tempfile::Builder::new();
-        temporary.prefix("orrery-bench-");
-        let directory = match &options.data_dir {
-            Some(parent) => temporary.tempdir_in(parent),
-            None => temporary.tempdir(),
-        };
-        let directory = directory.context("cannot make a directory for the server")?;
-        let program = match &options.server {
-            Some(program) => program.clone(),
-            None => std::env::current_exe().context("cannot find the running program")?,
-        };
+/// The settings that matter are found here and given as flags: what is reported is then what the
+/// server has, whatever version of the program it is.
+fn server_program(options: &Options) -> Result<ServerProgram> {
+    let program = match &options.server {
+        Some(program) => program.clone(),
+        None => std::env::current_exe().context("cannot find the running program")?,
+    };
+    let workload = options.workload;
+    let nothing_given = ServeArguments {
+        config: None,
+        layer: Layer::default(),
+    };
+    let settings = Settings::load(nothing_given, &|name| {
+        let inherited = is_inherited(workload, name);
+        inherited.then(|| std::env::var_os(name)).flatten()
+    })?;
+    let flags = [
+        format!("--cache={}", settings.cache),
+        format!("--durability={}", settings.durability),
+    ];
+    let key = options.key.clone();
+    let command = move |directory: &Path| {
         let mut command = Command::new(&program);
-        for name in NOT_INHERITED {
+        for name in own_variables().filter(|name| !is_inherited(workload, name)) {
             command.env_remove(name);
         }
-        let mut process = command
-            .env(env_vars::KEY, &options.key)
-            .args([
-                "serve",
-                "--listen=127.0.0.1:0",
-                "--tls=off",
-                "--ready-json",
-                "--log=warn",
-            ])
+        command
+            .env(env_vars::KEY, &key)
+            .args(["serve", "--listen=127.0.0.1:0", "--tls=off"])
+            .args(["--ready-json", "--log=warn"])
+            .args(&flags)
             .arg("--data")
-            .arg(directory.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("cannot start {}", program.display()))?;
-        let stdout = process
-            .stdout
-            .take()
-            .context("the server has no standard output")?;
-        let mut server = Server {
-            process,
-            endpoint: String::new(),
-            _directory: directory,
-        };
-        let mut line = String::new();
-        BufReader::new(stdout)
-            .read_line(&mut line)
-            .context("cannot read from the server")?;
-        let ready: Ready =
-            serde_json::from_str(&line).context("the server ended before it was ready")?;
-        server.endpoint = ready.endpoint;
-        Ok(server)
-    }
+            .arg(directory);
+        command
+    };
+    Ok(ServerProgram {
+        command: Box::new(command),
+        settings: ServerSettings {
+            cache_bytes: settings.cache.0,
+            durability: settings.durability.to_string(),
+        },
+    })
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        // Its data is thrown away with it, so nothing is lost by not asking politely.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+/// Published figures are those of the defaults.
+fn is_inherited(workload: Workload, name: &str) -> bool {
+    workload != Workload::Suite && !NOT_INHERITED.contains(&name)
+}
+
+fn own_variables() -> impl Iterator<Item = String> {
+    std::env::vars_os()
+        .filter_map(|(name, _)| OsString::into_string(name).ok())
+        .filter(|name| name.starts_with(PREFIX))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Driver {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    #[test]
+    fn a_server_for_the_suite_has_default_settings() {
+        let arguments = [
+            "bench",
+            "--workload",
+            "suite",
+            "--server",
+            "s",
+            "--key",
+            "c2VjcmV0",
+        ];
+        let options = Driver::try_parse_from(arguments).unwrap().options;
+        let program = server_program(&options).unwrap();
+        assert_eq!(program.settings.cache_bytes, 256 << 20);
+        assert_eq!(program.settings.durability, "sync");
+
+        let command = (program.command)(Path::new("d"));
+        let arguments: Vec<_> = command
+            .get_args()
+            .map(|word| word.to_string_lossy())
+            .collect();
+        let expected = "serve --listen=127.0.0.1:0 --tls=off --ready-json --log=warn --cache=256MiB \
+                        --durability=sync --data d";
+        assert_eq!(arguments.join(" "), expected);
+        assert_eq!(command.get_program(), "s");
+    }
+
+    #[test]
+    fn speed_is_inherited_and_identity_is_not() {
+        for (workload, name, expected) in [
+            (Workload::Read, env_vars::CACHE, true),
+            (Workload::Read, env_vars::KEY_FILE, false),
+            (Workload::Suite, env_vars::CACHE, false),
+        ] {
+            assert_eq!(is_inherited(workload, name), expected, "{name}");
+        }
     }
 }

@@ -11,6 +11,7 @@ use orrery_engine::{Catalogue, ContainerEntry, DatabaseEntry, Engine};
 use orrery_model::{ConsistencyLevel, ContainerAddress, Failure};
 use orrery_wire::{Owner, OwnerHeaders, RequestHeaders};
 
+use crate::reply::Reply;
 use crate::state::State;
 
 pub(crate) struct Exchange<'r> {
@@ -81,6 +82,26 @@ impl Found {
                 name: &self.entry.container.definition.id,
             })
         })
+    }
+
+    /// What every answer about items says, failures included: whose they are, and which partition
+    /// answered. Clients that miss either forget what they know of the container.
+    pub(crate) fn complete(&self, exchange: &Exchange<'_>, reply: Reply) -> Reply {
+        let container = &self.entry.container;
+        let addressed = || {
+            let key = exchange.headers.partition_key().ok().flatten()?;
+            container.definition.key().check_complete(&key).ok()?;
+            Some(container.partition_of(&container.logical_partition(&key)))
+        };
+        let stamp = reply.stamp.or_else(|| {
+            let partition = addressed().or_else(|| container.partitions.first())?;
+            Some(partition.stamp())
+        });
+        Reply {
+            stamp,
+            owner: Some(self.owner(exchange)),
+            ..reply
+        }
     }
 
     /// Headers that name the database as the owner of the container.

@@ -145,7 +145,7 @@ async fn serve(
         .http1()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIMEOUT)
-        .pipeline_flush(true);
+        .half_close(true);
     builder
         .http2()
         .timer(TokioTimer::new())

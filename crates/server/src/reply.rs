@@ -48,9 +48,10 @@ impl Reply {
     }
 
     pub(crate) fn failed(failure: Failure) -> Reply {
+        let status = ErrorStatus::of(&failure).status;
         Reply {
             failure: Some(failure),
-            ..Reply::new(0, Bytes::new())
+            ..Reply::new(status, Bytes::new())
         }
     }
 
@@ -97,19 +98,16 @@ impl Reply {
             headers = headers.offer(minimum, false);
         }
         headers = headers.continuation(self.continuation.as_deref());
-        let (status, body) = match &self.failure {
+        let body = match &self.failure {
             Some(failure) => {
                 headers = headers.failure(failure);
-                (
-                    ErrorStatus::of(failure).status,
-                    error_body(failure, activity_id).into(),
-                )
+                error_body(failure, activity_id).into()
             }
-            None => (self.status, self.body),
+            None => self.body,
         };
         let mut response = Response::new(Full::new(body));
         *response.status_mut() =
-            StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         *response.headers_mut() = headers.into_map();
         response
     }

@@ -54,11 +54,9 @@ async fn transaction(
     let outcomes = match answer.result {
         Ok(outcomes) => outcomes,
         Err(failure) => {
-            let failed = Reply::failed(failure);
             return Ok(Reply {
                 stamp: answer.stamp,
-                owner: Some(found.owner(exchange)),
-                ..failed
+                ..Reply::failed(failure)
             });
         }
     };
@@ -70,15 +68,7 @@ async fn transaction(
             Err(failure) => BatchResult::of_failure(failure, Charge::ZERO, exchange.activity_id),
         })
         .collect();
-    Ok(reply(
-        exchange,
-        found,
-        encoding,
-        &results,
-        true,
-        answer.charge,
-        answer.stamp,
-    ))
+    Ok(reply(encoding, &results, true, answer.charge, answer.stamp))
 }
 
 async fn bulk(
@@ -137,9 +127,7 @@ async fn bulk(
         }
     };
     let results: Vec<_> = places.into_iter().zip(drops_body).map(result).collect();
-    Ok(reply(
-        exchange, found, encoding, &results, false, charge, stamp,
-    ))
+    Ok(reply(encoding, &results, false, charge, stamp))
 }
 
 /// Refuses an operation on an item that is not in the range the request names.
@@ -184,8 +172,6 @@ fn drops_body(exchange: &Exchange<'_>, operations: &[BatchOperation]) -> Vec<boo
 }
 
 fn reply(
-    exchange: &Exchange<'_>,
-    found: &Found,
     encoding: BatchEncoding,
     results: &[BatchResult],
     is_atomic: bool,
@@ -196,7 +182,6 @@ fn reply(
     Reply {
         charge,
         stamp,
-        owner: Some(found.owner(exchange)),
         item_count: Some(results.len()),
         ..Reply::new(status, encoding.response_body(results))
     }

@@ -20,6 +20,15 @@ pub(super) async fn route(
     address: ItemAddress<'_>,
 ) -> Result<Reply, Failure> {
     let found = exchange.container(address.container())?;
+    let answered = answer(exchange, &found, address).await;
+    Ok(found.complete(exchange, answered.unwrap_or_else(Reply::failed)))
+}
+
+async fn answer(
+    exchange: &Exchange<'_>,
+    found: &Found,
+    address: ItemAddress<'_>,
+) -> Result<Reply, Failure> {
     refuse_triggers(exchange)?;
     let key = exchange
         .headers
@@ -35,12 +44,12 @@ pub(super) async fn route(
         }
     };
     match *exchange.method {
-        Method::GET => read(exchange, &found, &key, &id),
+        Method::GET => read(exchange, found, &key, &id),
         Method::PUT => {
             let document = Document::parse(&exchange.body)?;
             write(
                 exchange,
-                &found,
+                found,
                 key,
                 OperationKind::Replace { id, document },
             )
@@ -48,9 +57,9 @@ pub(super) async fn route(
         }
         Method::PATCH => {
             let patch = parse_patch(&exchange.body)?;
-            write(exchange, &found, key, OperationKind::Patch { id, patch }).await
+            write(exchange, found, key, OperationKind::Patch { id, patch }).await
         }
-        Method::DELETE => write(exchange, &found, key, OperationKind::Delete { id }).await,
+        Method::DELETE => write(exchange, found, key, OperationKind::Delete { id }).await,
         _ => Err(Failure::MethodNotAllowed),
     }
 }
@@ -72,9 +81,10 @@ fn read(
     {
         answer.result = Err(failure);
     }
+    let item_count = answer.result.is_ok().then_some(1);
     Ok(Reply {
-        item_count: Some(1),
-        ..reply(exchange, found, answer, false)
+        item_count,
+        ..reply(answer, false)
     })
 }
 
@@ -97,20 +107,10 @@ pub(super) async fn write(
         .engine()
         .write_item(container, key, operation, level)
         .await;
-    Ok(reply(
-        exchange,
-        found,
-        answer,
-        exchange.headers.prefers_minimal,
-    ))
+    Ok(reply(answer, exchange.headers.prefers_minimal))
 }
 
-fn reply(
-    exchange: &Exchange<'_>,
-    found: &Found,
-    answer: Answer<OperationOutcome>,
-    drops_body: bool,
-) -> Reply {
+fn reply(answer: Answer<OperationOutcome>, drops_body: bool) -> Reply {
     let base = match answer.result {
         Ok(outcome) => {
             let body = outcome
@@ -128,7 +128,6 @@ fn reply(
     Reply {
         charge: answer.charge,
         stamp: answer.stamp,
-        owner: Some(found.owner(exchange)),
         ..base
     }
 }

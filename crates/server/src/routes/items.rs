@@ -22,20 +22,25 @@ pub(super) async fn route(
     container: ContainerAddress<'_>,
 ) -> Result<Reply, Failure> {
     let found = exchange.container(container)?;
+    let answered = answer(exchange, &found).await;
+    Ok(found.complete(exchange, answered.unwrap_or_else(Reply::failed)))
+}
+
+async fn answer(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, Failure> {
     match *exchange.method {
         Method::GET if exchange.headers.change_feed.is_some() => {
             Err(not_built("The change feed is"))
         }
-        Method::GET => page(exchange, &found, None).await,
+        Method::GET => page(exchange, found, None).await,
         Method::POST => match exchange.headers.feed_post() {
             FeedPost::QueryPlan => plan(exchange),
-            FeedPost::Batch => batch::route(exchange, &found).await,
+            FeedPost::Batch => batch::route(exchange, found).await,
             FeedPost::Query => {
                 let query = compile(exchange)?;
-                page(exchange, &found, Some(query)).await
+                page(exchange, found, Some(query)).await
             }
-            FeedPost::Upsert => put(exchange, &found, OperationKind::Upsert).await,
-            FeedPost::Create => put(exchange, &found, OperationKind::Create).await,
+            FeedPost::Upsert => put(exchange, found, OperationKind::Upsert).await,
+            FeedPost::Create => put(exchange, found, OperationKind::Create).await,
         },
         _ => Err(Failure::MethodNotAllowed),
     }
@@ -71,6 +76,11 @@ pub(super) async fn delete_by_key(
         return Err(Failure::MethodNotAllowed);
     }
     let found = exchange.container(container)?;
+    let answered = delete_items(exchange, &found).await;
+    Ok(found.complete(exchange, answered.unwrap_or_else(Reply::failed)))
+}
+
+async fn delete_items(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, Failure> {
     let key = exchange
         .headers
         .partition_key()?
@@ -86,7 +96,6 @@ pub(super) async fn delete_by_key(
     Ok(Reply {
         charge: answer.charge,
         stamp: answer.stamp,
-        owner: Some(found.owner(exchange)),
         ..base
     })
 }
@@ -141,7 +150,6 @@ async fn page(
     Ok(Reply {
         charge: answer.charge,
         stamp: answer.stamp,
-        owner: Some(found.owner(exchange)),
         ..base
     })
 }

@@ -46,6 +46,16 @@ impl Connection {
         let _ = self.stream.shutdown(Shutdown::Write);
     }
 
+    /// Whether the server says something within this time, be it good-bye.
+    pub(crate) fn hears_within(&self, time: Duration) -> bool {
+        self.stream.set_read_timeout(Some(time)).unwrap();
+        let heard = self.stream.peek(&mut [0]);
+        self.stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        !heard.is_err_and(|error| {
+            [ErrorKind::WouldBlock, ErrorKind::TimedOut].contains(&error.kind())
+        })
+    }
+
     #[track_caller]
     pub(crate) fn receive(&mut self, method: &str) -> Response {
         self.try_receive(method)
@@ -191,7 +201,12 @@ impl Response {
 
     #[track_caller]
     pub(crate) fn expect(self, status: u16) -> Response {
-        assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.body));
+        assert_eq!(
+            self.status,
+            status,
+            "{}",
+            String::from_utf8_lossy(&self.body)
+        );
         assert!(self.charge() > 0.0, "a charge of nothing");
         self
     }

@@ -1,1 +1,38 @@
+//! What a client sees on the wire, row by row: a real server, plain HTTP/1.1, signed requests.
+//!
+//! The expectations are those of the protocol. Where Orrery differs on purpose COMPAT.md says so,
+//! and the test says what Orrery does.
 
+#![expect(clippy::unwrap_used, reason = "a test ends where it is surprised")]
+
+mod addressing;
+mod authentication;
+mod batch;
+mod bodies;
+mod bulk;
+mod classification;
+mod connection;
+mod connections;
+mod containers;
+mod feeds;
+mod headers;
+mod hostile;
+mod http2;
+mod ids;
+mod items;
+mod keys;
+mod not_built;
+mod not_found;
+mod offers;
+mod patch;
+mod preconditions;
+mod ranges;
+mod resource_tokens;
+mod responses;
+mod sessions;
+mod signature;
+mod sizes;
+mod support;
+mod ttl;
+mod unique_keys;
+mod users;

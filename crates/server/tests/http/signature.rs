@@ -53,7 +53,8 @@ pub(crate) fn target(path: &str) -> (String, String) {
             .get(1)
             .is_some_and(|id| id.len() == 8 && id.ends_with("=="));
     let link = if by_rid {
-        link.last().map_or_else(String::new, |rid| rid.to_lowercase())
+        link.last()
+            .map_or_else(String::new, |rid| rid.to_lowercase())
     } else {
         link.join("/")
     };

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use orrery_engine::{Clock, Durability, Engine, EngineOptions};
 use orrery_model::{AccountKeys, ConsistencyLevel, KeyRole, Secret};
-use orrery_server::{Server, ServerOptions};
+use orrery_server::{Server, ServerHandle, ServerOptions};
 use orrery_wire::HttpDate;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
@@ -23,6 +23,7 @@ pub(crate) const READ_ONLY: &[u8] = b"the read-only key";
 
 pub(crate) const PK: &str = "x-ms-documentdb-partitionkey";
 pub(crate) const RANGE_ID: &str = "x-ms-documentdb-partitionkeyrangeid";
+pub(crate) const CROSS_PARTITION: &str = "x-ms-documentdb-query-enablecrosspartition";
 pub(crate) const UPSERT: (&str, &str) = ("x-ms-documentdb-is-upsert", "True");
 pub(crate) const QUERY: (&str, &str) = ("content-type", "application/query+json");
 
@@ -41,6 +42,7 @@ impl Clock for TestClock {
 /// A running server with the database `d` and the container `c`; it ends when this is dropped.
 pub(crate) struct World {
     pub(crate) address: SocketAddr,
+    pub(crate) handle: ServerHandle,
     clock: Arc<TestClock>,
     runtime: Option<Runtime>,
 }
@@ -68,9 +70,11 @@ pub(crate) fn start_with(consistency: ConsistencyLevel) -> World {
         Server::bind(engine, options()).await.unwrap()
     });
     let address = server.local_address();
+    let handle = server.handle();
     runtime.spawn(server.run(std::future::pending()));
     let world = World {
         address,
+        handle,
         clock,
         runtime: Some(runtime),
     };
@@ -186,6 +190,7 @@ impl Client {
             ("host", self.address.to_string()),
             ("x-ms-date", date.clone()),
             ("x-ms-version", "2020-07-15".to_owned()),
+            (CROSS_PARTITION, "True".to_owned()),
         ];
         match &self.credential {
             Credential::Key(key) => {
@@ -199,7 +204,11 @@ impl Client {
         }
         all.push(("content-length", body.len().to_string()));
         all.retain(|(name, _)| !headers.iter().any(|(own, _)| own == name));
-        all.extend(headers.iter().map(|(name, value)| (*name, (*value).to_owned())));
+        all.extend(
+            headers
+                .iter()
+                .map(|(name, value)| (*name, (*value).to_owned())),
+        );
         let mut bytes = format!("{method} {path} HTTP/1.1\r\n").into_bytes();
         for (name, value) in all {
             bytes.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());

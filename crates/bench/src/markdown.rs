@@ -1,0 +1,238 @@
+//! The suite as a Markdown document, ready to be pasted.
+
+use std::fmt::{Display, Formatter, Result};
+
+use crate::report::Report;
+use crate::resident::megabytes;
+use crate::start::StartTimes;
+use crate::suite_report::{Parts, SuiteReport};
+
+impl Display for SuiteReport {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        self.setting(f)?;
+        self.verdicts(f)?;
+        let parts = &self.parts;
+        parts.point_reads(f)?;
+        parts.group_commit(f)?;
+        parts.against_postgres(f)?;
+        parts.mixes(f)?;
+        parts.starts(f)?;
+        parts.memory(f)?;
+        for failure in parts
+            .reports()
+            .filter_map(|report| report.first_failure.as_ref())
+        {
+            writeln!(
+                f,
+                "\nFailure: {} answered {}: `{}`",
+                failure.operation, failure.status, failure.body
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn heading(f: &mut Formatter<'_>, title: &str, columns: &[&str]) -> Result {
+    writeln!(f, "\n### {title}\n")?;
+    row(f, columns)?;
+    // Names to the left, figures to the right.
+    let figures = columns.iter().skip(1).map(|_| "---:");
+    let rule: Vec<_> = std::iter::once("---").chain(figures).collect();
+    writeln!(f, "|{}|", rule.join("|"))
+}
+
+fn row<T: Display>(f: &mut Formatter<'_>, cells: &[T]) -> Result {
+    f.write_str("|")?;
+    for cell in cells {
+        write!(f, " {cell} |")?;
+    }
+    writeln!(f)
+}
+
+impl SuiteReport {
+    fn setting(&self, f: &mut Formatter<'_>) -> Result {
+        let date = self.date.as_ref().map(|date| format!("{date}: "));
+        writeln!(f, "{}`{}`\n", date.unwrap_or_default(), self.command_line)?;
+        let machine = &self.machine;
+        let processor = machine.processor.as_deref().unwrap_or("unknown processor");
+        let memory = machine
+            .memory_bytes
+            .map(|bytes| format!(", {:.1} GB of memory", bytes as f64 / 1e9));
+        let file_system = machine
+            .file_system
+            .as_ref()
+            .map(|name| format!(", data on {name}"));
+        writeln!(
+            f,
+            "- machine: {processor}, {} cores{}; {}{}",
+            machine.cores,
+            memory.unwrap_or_default(),
+            machine.system,
+            file_system.unwrap_or_default()
+        )?;
+        if let Some(compiler) = machine.compiler {
+            writeln!(f, "- compiler: {compiler}")?;
+        }
+        writeln!(f, "- server: {}, TLS off", self.parts.start.settings)?;
+        writeln!(
+            f,
+            "- items of {} bytes, connections: {}, client threads: {}",
+            self.value_bytes, self.connections, self.parts.reads.threads
+        )
+    }
+
+    fn verdicts(&self, f: &mut Formatter<'_>) -> Result {
+        heading(f, "Targets", &["Figure", "Wanted", "Measured", ""])?;
+        for target in &self.targets {
+            let verdict = target.verdict.to_string();
+            row(
+                f,
+                &[&target.name, &target.wanted, &target.measured, &verdict],
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl Parts {
+    fn point_reads(&self, f: &mut Formatter<'_>) -> Result {
+        let title = format!("Point reads of {} items", self.reads.items);
+        latency_heading(f, &title)?;
+        latency_rows(f, &self.reads)?;
+        let Some(ratio) = &self.reads.ratio else {
+            return Ok(());
+        };
+        let rounds: Vec<_> = ratio
+            .rounds
+            .iter()
+            .map(|round| format!("{round:.2}"))
+            .collect();
+        writeln!(f, "\nRatios of the rounds: {}.", rounds.join(", "))
+    }
+
+    fn group_commit(&self, f: &mut Formatter<'_>) -> Result {
+        latency_heading(f, "Creates by number of connections")?;
+        latency_rows(f, &self.group_commit)
+    }
+
+    fn against_postgres(&self, f: &mut Formatter<'_>) -> Result {
+        let columns = ["Round", "Orrery/s", "PostgreSQL/s"];
+        heading(f, "Creates in turns with PostgreSQL", &columns)?;
+        let rate =
+            |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.0}"));
+        for (number, round) in (1..).zip(&self.creates) {
+            let postgres = round.postgres.as_ref().map(|report| report.per_second);
+            let server = rate(Some(round.server_per_second()));
+            row(f, &[number.to_string(), server, rate(postgres)])?;
+        }
+        let medians = [
+            rate(Some(self.server_median())),
+            rate(self.postgres_median()),
+        ];
+        row(f, &["median", &medians[0], &medians[1]])?;
+        if let Some(reason) = &self.postgres_skipped {
+            writeln!(f, "\nPostgreSQL was skipped: {reason}.")?;
+        }
+        let last = self
+            .creates
+            .last()
+            .and_then(|round| round.postgres.as_ref());
+        if let Some(report) = last {
+            let (version, bytes) = (&report.version, report.document_bytes);
+            writeln!(f, "\n{version}, documents of {bytes:.0} bytes.")?;
+        }
+        Ok(())
+    }
+
+    fn mixes(&self, f: &mut Formatter<'_>) -> Result {
+        latency_heading(f, "YCSB mixes")?;
+        self.mixes
+            .iter()
+            .try_for_each(|report| latency_rows(f, report))
+    }
+
+    fn starts(&self, f: &mut Formatter<'_>) -> Result {
+        let columns = ["From process to first answer", "n", "median ms", "max ms"];
+        heading(f, "Start", &columns)?;
+        let items = self.start.load.items();
+        let times = |f: &mut Formatter<'_>, name: &str, times: &StartTimes| {
+            let [median, max] = [times.median_ms, times.max_ms].map(|time| format!("{time:.1}"));
+            row(f, &[name, &times.count.to_string(), &median, &max])
+        };
+        times(f, "empty directory", &self.start.empty)?;
+        let name = format!("{items} items, after a clean stop");
+        match &self.start.after_stop {
+            Some(after_stop) => times(f, &name, after_stop)?,
+            None => row(f, &[&name, "skipped", "-", "-"])?,
+        }
+        times(
+            f,
+            &format!("{items} items, after kill -9"),
+            &self.start.after_kill,
+        )
+    }
+
+    fn memory(&self, f: &mut Formatter<'_>) -> Result {
+        heading(f, "Resident memory of the server", &["After", "Resident"])?;
+        let start = &self.start;
+        row(
+            f,
+            &[
+                "one idle second on an empty directory",
+                &megabytes(start.idle_resident_bytes),
+            ],
+        )?;
+        let items = format!(
+            "loading {} items ({:.0}/s)",
+            start.load.items(),
+            start.load.per_second
+        );
+        row(f, &[&items, &megabytes(start.loaded_resident_bytes)])?;
+        for report in self.reports() {
+            if let Some(server) = &report.server {
+                row(
+                    f,
+                    &[&report.workload.name(), &megabytes(server.resident_bytes)],
+                )?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn latency_heading(f: &mut Formatter<'_>, title: &str) -> Result {
+    let columns = [
+        "Slice",
+        "Operation",
+        "Connections",
+        "ops/s",
+        "p50 us",
+        "p99 us",
+        "max us",
+        "errors",
+        "429",
+    ];
+    heading(f, title, &columns)
+}
+
+fn latency_rows(f: &mut Formatter<'_>, report: &Report) -> Result {
+    for slice in &report.slices {
+        for operation in &slice.operations {
+            row(
+                f,
+                &[
+                    slice.name.clone(),
+                    operation.operation.to_owned(),
+                    slice.connections.to_string(),
+                    format!("{:.0}", operation.per_second),
+                    format!("{:.0}", operation.p50_us),
+                    format!("{:.0}", operation.p99_us),
+                    format!("{:.0}", operation.max_us),
+                    operation.errors.values().sum::<u64>().to_string(),
+                    operation.throttled.to_string(),
+                ],
+            )?;
+        }
+    }
+    Ok(())
+}

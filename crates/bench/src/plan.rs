@@ -1,0 +1,75 @@
+//! From options to what is sent.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::date::unix_seconds;
+use crate::driver::{Drive, Span};
+use crate::endpoint::Endpoint;
+use crate::item::ItemShape;
+use crate::keyspace::{ID_BYTES_MAX, KeySpace};
+use crate::options::{Options, Workload};
+use crate::request::Target;
+use crate::signature::Signer;
+use crate::workload::Mix;
+
+pub(crate) fn plan(options: &Options) -> Result<Drive> {
+    let url = options
+        .endpoint
+        .as_deref()
+        .context("no endpoint: pass --endpoint URL")?;
+    let endpoint = Endpoint::parse(url)?;
+    let signer = Signer::new(&options.key)?;
+    let target = Target::new(endpoint, signer, [&options.database, &options.container])?;
+    Ok(Drive {
+        title: options.workload.name(),
+        target,
+        mix: mix(options.workload),
+        keys: Arc::new(KeySpace::new(loaded_items(options), unix_seconds())),
+        shape: ItemShape::new(options.value_bytes, ID_BYTES_MAX)?,
+        connections: options.connections,
+        threads: threads(options),
+        seed: options.seed,
+        span: Span::Timed {
+            warmup: Duration::from_secs(options.warmup),
+            duration: Duration::from_secs(options.duration),
+        },
+        progress: options.progress,
+    })
+}
+
+fn mix(workload: Workload) -> Mix {
+    match workload {
+        Workload::Read | Workload::Bare | Workload::ReadVsBare => Mix::ReadUniform,
+        Workload::Create
+        | Workload::GroupCommit
+        | Workload::Postgres
+        | Workload::Start
+        | Workload::Suite => Mix::Create,
+        Workload::Upsert => Mix::UpsertUniform,
+        Workload::YcsbA => Mix::ReadReplace(50),
+        Workload::YcsbB => Mix::ReadReplace(95),
+        Workload::YcsbC => Mix::ReadReplace(100),
+        Workload::YcsbD => Mix::ReadLatestCreate(95),
+        Workload::YcsbE => Mix::ScanCreate(95),
+        Workload::YcsbF => Mix::ReadModifyWrite(50),
+    }
+}
+
+/// Pure inserts begin with an empty container; the bare server needs one item to repeat.
+pub(crate) fn loaded_items(options: &Options) -> u64 {
+    match options.workload {
+        Workload::Create | Workload::GroupCommit | Workload::Postgres => 0,
+        Workload::Bare => 1,
+        _ => options.items(),
+    }
+}
+
+pub(crate) fn threads(options: &Options) -> u16 {
+    options.threads.unwrap_or_else(|| {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        u16::try_from(cores / 2).unwrap_or(u16::MAX).max(1)
+    })
+}

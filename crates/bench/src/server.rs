@@ -1,0 +1,192 @@
+//! A server the driver starts itself: a process of its own, as a user runs it.
+//!
+//! The driver does not know the command line of any server. Whoever calls it supplies a
+//! [`ServerProgram`]; the only agreement is that the server prints one line of JSON with its
+//! `endpoint` once it serves, and answers `GET /ready`.
+
+use std::fmt;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
+
+use crate::connection::Connection;
+use crate::endpoint::Endpoint;
+use crate::options::Options;
+use crate::resident::{megabytes, resident_bytes};
+
+const STOP_TIMEOUT: Duration = Duration::from_secs(120);
+const STOP_POLL: Duration = Duration::from_millis(5);
+
+/// How to start a server, and the settings it will have.
+pub struct ServerProgram {
+    /// Makes the command that serves the data in a directory.
+    pub command: Box<dyn Fn(&Path) -> Command + Send + Sync>,
+    pub settings: ServerSettings,
+}
+
+/// Settings that decide how fast and how large a server is.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServerSettings {
+    pub cache_bytes: u64,
+    pub durability: String,
+}
+
+/// The server at the end of a measurement.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServerReport {
+    /// Nothing where it cannot be measured.
+    pub resident_bytes: Option<u64>,
+    #[serde(flatten)]
+    pub settings: ServerSettings,
+}
+
+impl fmt::Display for ServerSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cache = megabytes(Some(self.cache_bytes));
+        write!(f, "cache {cache}, durability {}", self.durability)
+    }
+}
+
+impl fmt::Display for ServerReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let resident = megabytes(self.resident_bytes);
+        write!(f, "server: resident memory {resident}, {}", self.settings)
+    }
+}
+
+/// A folder for the data of a server, on the file system the options name.
+pub(crate) fn data_directory(options: &Options) -> Result<TempDir> {
+    let mut temporary = tempfile::Builder::new();
+    temporary.prefix("orrery-bench-");
+    match &options.data_dir {
+        Some(parent) => temporary.tempdir_in(parent),
+        None => temporary.tempdir(),
+    }
+    .context("creating a folder for the server")
+}
+
+/// A running server, killed when dropped.
+pub(crate) struct ServerProcess {
+    child: Child,
+    settings: ServerSettings,
+    pub(crate) endpoint: String,
+    /// From the start of the process to the answer to its first request.
+    pub(crate) start: Duration,
+}
+
+#[derive(Deserialize)]
+struct Announcement {
+    endpoint: String,
+}
+
+impl ServerProcess {
+    pub(crate) async fn start(program: &ServerProgram, directory: &Path) -> Result<Self> {
+        let mut command = (program.command)(directory);
+        let settings = program.settings.clone();
+        let began = Instant::now();
+        let announced = tokio::task::spawn_blocking(move || {
+            let child = command
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .spawn()
+                .with_context(|| format!("starting {}", command.get_program().display()))?;
+            let mut server = Self {
+                child,
+                settings,
+                endpoint: String::new(),
+                start: Duration::ZERO,
+            };
+            server.endpoint = server.announcement()?.endpoint;
+            Ok::<_, anyhow::Error>(server)
+        });
+        let mut server = announced.await.context("starting the server panicked")??;
+        server.ask_ready().await?;
+        server.start = began.elapsed();
+        Ok(server)
+    }
+
+    fn announcement(&mut self) -> Result<Announcement> {
+        let stdout = self.child.stdout.take();
+        let stdout = stdout.context("the server has no standard output")?;
+        let mut line = String::new();
+        BufReader::new(stdout)
+            .read_line(&mut line)
+            .context("reading from the server")?;
+        serde_json::from_str(&line).context("the server ended before it was ready")
+    }
+
+    async fn ask_ready(&self) -> Result<()> {
+        let endpoint = Endpoint::parse(&self.endpoint)?;
+        let request = format!(
+            "GET /ready HTTP/1.1\r\nhost: {}\r\n\r\n",
+            endpoint.authority()
+        );
+        let mut connection = Connection::open(endpoint)
+            .await
+            .context("connecting to the server")?;
+        let answer = connection
+            .exchange(request.as_bytes())
+            .await
+            .context("asking whether the server is ready")?;
+        match answer.head.status {
+            200 => Ok(()),
+            status => bail!("the server answered {status} when asked whether it is ready"),
+        }
+    }
+
+    pub(crate) fn resident_bytes(&self) -> Option<u64> {
+        resident_bytes(self.child.id())
+    }
+
+    pub(crate) fn report(&self) -> ServerReport {
+        ServerReport {
+            resident_bytes: self.resident_bytes(),
+            settings: self.settings.clone(),
+        }
+    }
+
+    /// Asks the server to end, as a service manager does, and waits until it has. Unix only:
+    /// elsewhere a process can only be killed.
+    pub(crate) async fn stop(mut self) -> Result<()> {
+        // The shell has `kill` built in, so it is there even where no such program is.
+        let signal = Command::new("sh")
+            .args(["-c", "kill -TERM \"$0\"", &self.child.id().to_string()])
+            .status()
+            .context("asking the server to stop")?;
+        if !signal.success() {
+            bail!("asking the server to stop: kill ended with {signal}");
+        }
+        let status = self.wait().await?;
+        if !status.success() {
+            bail!("the server ended with {status} when asked to stop");
+        }
+        Ok(())
+    }
+
+    async fn wait(&mut self) -> Result<ExitStatus> {
+        let began = Instant::now();
+        while began.elapsed() < STOP_TIMEOUT {
+            if let Some(status) = self.child.try_wait().context("waiting for the server")? {
+                return Ok(status);
+            }
+            tokio::time::sleep(STOP_POLL).await;
+        }
+        bail!(
+            "the server did not stop within {} s",
+            STOP_TIMEOUT.as_secs()
+        )
+    }
+}
+
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        // Its data is thrown away with it, so nothing is lost by not asking politely.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

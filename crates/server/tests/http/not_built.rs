@@ -1,0 +1,175 @@
+//! What this version does not have is refused by its name. The status is 400 because some clients
+//! repeat what fails with 5xx.
+
+use crate::signature::{encoded, sign};
+use crate::support::{Credential, ITEMS, PK, PRIMARY, start};
+
+const KEY: (&str, &str) = (PK, r#"["p"]"#);
+
+#[test]
+fn each_answer_names_what_is_missing() {
+    let world = start();
+    let client = world.client();
+    let script = r#"{"id":"s","body":"function(){}"}"#;
+    for (method, path, headers, body, name) in [
+        (
+            "POST",
+            "/dbs/d/colls/c/sprocs",
+            &[][..],
+            script,
+            "Stored procedures",
+        ),
+        ("GET", "/dbs/d/colls/c/sprocs", &[], "", "Stored procedures"),
+        (
+            "GET",
+            "/dbs/d/colls/c/sprocs/s",
+            &[],
+            "",
+            "Stored procedures",
+        ),
+        (
+            "POST",
+            "/dbs/d/colls/c/sprocs/s",
+            &[KEY],
+            "[]",
+            "Stored procedures",
+        ),
+        ("POST", "/dbs/d/colls/c/triggers", &[], script, "Triggers"),
+        ("GET", "/dbs/d/colls/c/triggers/t", &[], "", "Triggers"),
+        (
+            "POST",
+            "/dbs/d/colls/c/udfs",
+            &[],
+            script,
+            "User-defined functions",
+        ),
+        (
+            "DELETE",
+            "/dbs/d/colls/c/udfs/u",
+            &[],
+            "",
+            "User-defined functions",
+        ),
+        ("GET", "/dbs/d/colls/c/conflicts", &[], "", "conflict"),
+        (
+            "DELETE",
+            "/dbs/d/colls/c/conflicts/x",
+            &[KEY],
+            "",
+            "conflict",
+        ),
+        (
+            "GET",
+            "/dbs/d/clientencryptionkeys",
+            &[],
+            "",
+            "Client encryption keys",
+        ),
+        (
+            "GET",
+            "/dbs/d/clientencryptionkeys/k",
+            &[],
+            "",
+            "Client encryption keys",
+        ),
+        (
+            "PUT",
+            "/dbs/d",
+            &[],
+            r#"{"id":"d"}"#,
+            "Replacing a database",
+        ),
+        (
+            "GET",
+            ITEMS,
+            &[("a-im", "Incremental Feed")],
+            "",
+            "change feed",
+        ),
+        (
+            "GET",
+            ITEMS,
+            &[("a-im", "Incremental feed"), KEY],
+            "",
+            "change feed",
+        ),
+        (
+            "GET",
+            ITEMS,
+            &[("A-IM", "Full-Fidelity Feed")],
+            "",
+            "change feed",
+        ),
+        (
+            "POST",
+            ITEMS,
+            &[KEY, ("x-ms-documentdb-pre-trigger-include", "t")],
+            r#"{"id":"x","pk":"p"}"#,
+            "Triggers",
+        ),
+        (
+            "DELETE",
+            "/dbs/d/colls/c/docs/x",
+            &[KEY, ("x-ms-documentdb-post-trigger-include", "t")],
+            "",
+            "Triggers",
+        ),
+        (
+            "GET",
+            "/dbs/d/colls/c/docs/x/attachments",
+            &[KEY],
+            "",
+            "ttachments",
+        ),
+    ] {
+        let response = client.request(method, path, headers, body);
+        println!("{method} {path}");
+        response.refused(400, 0, "NotImplemented", name);
+    }
+    for (text, name) in [
+        ("SELECT COUNT(1) FROM c", "COUNT"),
+        ("SELECT * FROM c ORDER BY c.x", "ORDER BY"),
+        ("SELECT TOP 1 * FROM c", "TOP"),
+        ("SELECT DISTINCT c.x FROM c", "DISTINCT"),
+        ("SELECT VALUE udf.f(c.x) FROM c", "user-defined function"),
+    ] {
+        let response = client.query(ITEMS, text);
+        println!("{text}");
+        response.refused(400, 0, "NotImplemented", name);
+    }
+}
+
+/// A client in direct mode signs the container whose replicas it looks for.
+#[test]
+fn a_client_in_direct_mode_hears_what_to_do() {
+    let world = start();
+    let database = world.client().get("/dbs/d").json()["_rid"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let container = world.client().get("/dbs/d/colls/c").json()["_rid"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let nobody = world.client_with(Credential::Nothing);
+    let date = world.client().date();
+    for (resolve, link) in [
+        (
+            "dbs%2fd%2fcolls%2fc%2fdocs".to_owned(),
+            "dbs/d/colls/c".to_owned(),
+        ),
+        (
+            format!("dbs%2f{database}%2fcolls%2f{container}%2fdocs"),
+            container.to_lowercase(),
+        ),
+    ] {
+        let payload = format!("get\ndocs\n{link}\n{}\n\n", date.to_lowercase());
+        let signature = encoded(&sign(PRIMARY, &payload));
+        let headers = [("authorization", signature.as_str()), ("x-ms-date", &date)];
+        let path = format!(
+            "//addresses/?$resolveFor={resolve}&$filter=protocol%20eq%20rntbd&$partitionKeyRangeIds=0"
+        );
+        let response = nobody.request("GET", &path, &headers, "");
+        response.refused(400, 0, "NotImplemented", "gateway mode");
+    }
+}
