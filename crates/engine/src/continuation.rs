@@ -1,8 +1,11 @@
-//! Continuation tokens of item feeds: the place of the next item, with a check sum.
+//! Continuation tokens: where the next page begins, with a check sum.
 //!
 //! ```text
-//! base64url of: version (1) | check sum (8, big endian) | place in the order of stored keys
+//! base64url of: version (1) | check sum (8, big endian) | state
 //! ```
+//!
+//! The state of a read feed is the place of the next item in the order of stored keys; that of a
+//! query is what its program wrote.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,13 +14,13 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 const VERSION: u8 = 1;
 
-/// The check sum is bound to the container, so that a token of another one is refused.
-pub(crate) fn write(container: u32, place: &[u8]) -> String {
-    let sum = xxh3_64_with_seed(place, u64::from(container)).to_be_bytes();
-    URL_SAFE_NO_PAD.encode([&[VERSION][..], &sum, place].concat())
+/// The check sum is bound to `owner`, so that a token of another container or query is refused.
+pub(crate) fn write(owner: u64, state: &[u8]) -> String {
+    let sum = xxh3_64_with_seed(state, owner).to_be_bytes();
+    URL_SAFE_NO_PAD.encode([&[VERSION][..], &sum, state].concat())
 }
 
-pub(crate) fn read(container: u32, token: &str) -> Result<Vec<u8>, Failure> {
+pub(crate) fn read(owner: u64, token: &str) -> Result<Vec<u8>, Failure> {
     let bytes = URL_SAFE_NO_PAD
         .decode(token)
         .map_err(|_| Failure::InvalidContinuation)?;
@@ -27,13 +30,13 @@ pub(crate) fn read(container: u32, token: &str) -> Result<Vec<u8>, Failure> {
     else {
         return Err(Failure::InvalidContinuation);
     };
-    let (sum, place) = rest
+    let (sum, state) = rest
         .split_first_chunk()
         .ok_or(Failure::InvalidContinuation)?;
-    if u64::from_be_bytes(*sum) != xxh3_64_with_seed(place, u64::from(container)) {
+    if u64::from_be_bytes(*sum) != xxh3_64_with_seed(state, owner) {
         return Err(Failure::InvalidContinuation);
     }
-    Ok(place.to_vec())
+    Ok(state.to_vec())
 }
 
 #[cfg(test)]

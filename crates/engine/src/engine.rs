@@ -12,6 +12,8 @@ use crate::catalogue::Catalogue;
 use crate::entries::{self, Change};
 use crate::{Clock, background};
 
+const TICKS_PER_SECOND: u64 = 10_000_000;
+
 pub struct EngineOptions {
     /// None keeps everything in memory.
     pub directory: Option<PathBuf>,
@@ -72,6 +74,11 @@ impl Engine {
 
     pub fn now_seconds(&self) -> u64 {
         self.clock.now_seconds()
+    }
+
+    /// The moment of a query: 100 nanoseconds each, since 1970, in whole seconds.
+    pub fn now_ticks(&self) -> i64 {
+        i64::try_from(self.now_seconds() * TICKS_PER_SECOND).unwrap_or(i64::MAX)
     }
 
     /// Changes the catalogue: `change` edits a copy and lists what to write; when that is durable,

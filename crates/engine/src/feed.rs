@@ -4,14 +4,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use orrery_json::{Value, parse, write_value};
+use orrery_exec::{Document, Finished, Flow, PageLimits, Resume, Row};
+use orrery_json::{parse, write_value};
 use orrery_keys::{EpkRange, PartitionKey};
 use orrery_model::{Answer, Charge, ConsistencyLevel, Failure, GoneKind, RangeId, Stamp, limits};
-use orrery_partition::{Container, Partition, ScanRange, StoredItem, Visit};
+use orrery_partition::{Container, Partition, ScanRange, Scanned, Visit};
 use tokio::task::spawn_blocking;
 
 use crate::engine::stopping;
+use crate::query::stopped;
 use crate::{CompiledQuery, Engine, continuation};
+
+/// How long one page may take that has to look at every document of its scope.
+const WHOLE_SCOPE_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// Which items a page is taken from.
 #[derive(Debug, Clone)]
@@ -90,94 +95,165 @@ impl Engine {
         container: &Container,
         request: &FeedRequest,
     ) -> Result<(FeedPage, Charge), Failure> {
-        let (mut range, _) = scan_range(container, &request.scope)?;
-        let number = container.rid.id();
-        if let Some(token) = &request.continuation {
-            let place = continuation::read(number, token)?;
-            range = range.resume(&place).ok_or(Failure::InvalidContinuation)?;
-        }
+        let (range, _) = scan_range(container, &request.scope)?;
         let partitions = Engine::partitions_of(container, &request.scope)?;
         let stamps = partitions
             .iter()
             .map(|partition| partition.stamp())
             .collect();
-        let mut page = Page::new(request);
-        let mut failed = None;
+        let rows = match &request.query {
+            None => self.items_page(container, request, range)?,
+            Some(query) => self.query_page(container, request, range, query)?,
+        };
+        let charge = rows.charge(request, partitions.len());
+        let page = FeedPage {
+            items: rows.items,
+            continuation: rows.continuation,
+            stamps,
+        };
+        Ok((page, charge))
+    }
+
+    fn items_page(
+        &self,
+        container: &Container,
+        request: &FeedRequest,
+        mut range: ScanRange,
+    ) -> Result<Rows, Failure> {
+        let owner = u64::from(container.rid.id());
+        if let Some(token) = &request.continuation {
+            let place = continuation::read(owner, token)?;
+            range = range.resume(&place).ok_or(Failure::InvalidContinuation)?;
+        }
+        let mut rows = Rows::default();
         let next = self
             .store
-            .scan(container, &range, self.now_seconds(), &mut |_, item| {
-                page.take(item).unwrap_or_else(|failure| {
-                    failed = Some(failure);
-                    Visit::Full
-                })
+            .scan(container, &range, self.now_seconds(), &mut |scanned| {
+                let bytes = scanned.item.text_bytes();
+                let full = rows.bytes_output + bytes > limits::RESPONSE_PAGE_BYTES_MAX;
+                if rows.items.len() >= request.items_max || (full && !rows.items.is_empty()) {
+                    return Visit::Full;
+                }
+                rows.bytes_output += bytes;
+                rows.item_bytes.push(bytes);
+                rows.items.push(scanned.item.text());
+                Visit::Taken
             })?;
+        rows.continuation = next.map(|place| continuation::write(owner, &place));
+        Ok(rows)
+    }
+
+    fn query_page(
+        &self,
+        container: &Container,
+        request: &FeedRequest,
+        mut range: ScanRange,
+        query: &CompiledQuery,
+    ) -> Result<Rows, Failure> {
+        let owner = u64::from(container.rid.id()) ^ query.fingerprint;
+        let resume = request.continuation.as_ref().map(|token| {
+            let state = continuation::read(owner, token)?;
+            Resume::decode(&state).map_err(|error| stopped(&error))
+        });
+        let program = &query.program;
+        let begun = Instant::now();
+        let is_late = || begun.elapsed() >= WHOLE_SCOPE_TIME_MAX;
+        let page_limits = PageLimits {
+            items_max: request.items_max,
+            bytes_max: limits::RESPONSE_PAGE_BYTES_MAX,
+            deadline: Some(&is_late),
+            now_ticks: self.now_ticks(),
+        };
+        let page = program.page(resume.transpose()?, page_limits);
+        let mut page = page.map_err(|error| stopped(&error))?;
+        if let Some(place) = page.start_place() {
+            range = range.resume(place).ok_or(Failure::InvalidContinuation)?;
+        }
+        let mut failed = None;
+        if program.reads_documents() {
+            let page_time = Duration::from_secs(limits::EXECUTION_SECONDS_MAX);
+            let mut loaded = 0_u64;
+            self.store
+                .scan(container, &range, self.now_seconds(), &mut |scanned| {
+                    // A page of a stream may end anywhere; at least one document must be behind it.
+                    let interruptible = !program.needs_whole_scope() && loaded > 0;
+                    loaded += 1;
+                    if interruptible
+                        && u64::is_multiple_of(loaded, 64)
+                        && begun.elapsed() >= page_time
+                    {
+                        page.interrupt(scanned.place);
+                        return Visit::Full;
+                    }
+                    match push(&mut page, scanned) {
+                        Ok(Flow::More) => Visit::Taken,
+                        Ok(Flow::Full) => Visit::Full,
+                        Err(failure) => {
+                            failed = Some(failure);
+                            Visit::Full
+                        }
+                    }
+                })?;
+        }
         if let Some(failure) = failed {
             return Err(failure);
         }
-        let charge = page.charge(partitions.len());
-        let continuation = next.map(|place| continuation::write(number, &place));
-        Ok((
-            FeedPage {
-                items: page.items,
-                continuation,
-                stamps,
-            },
-            charge,
-        ))
+        let finished = page.finish().map_err(|error| stopped(&error))?;
+        Ok(Rows::of_query(finished, owner))
     }
 }
 
-/// A page while it fills.
-struct Page<'a> {
-    request: &'a FeedRequest,
+fn push(page: &mut orrery_exec::Page<'_>, scanned: Scanned<'_>) -> Result<Flow, Failure> {
+    let text = scanned.item.text();
+    let value = parse(&text)
+        .map_err(|error| Failure::Internal(format!("a stored document does not parse: {error}")))?;
+    let document = Document {
+        value: &value,
+        rid: scanned.item.rid_counter(),
+        text: &text,
+        place: scanned.place,
+    };
+    page.push(document).map_err(|error| stopped(&error))
+}
+
+/// What a page gives, and what it cost.
+#[derive(Default)]
+struct Rows {
     items: Vec<Bytes>,
+    continuation: Option<String>,
+    /// Of a read feed: the sizes of its items.
     item_bytes: Vec<usize>,
     bytes_loaded: usize,
     bytes_output: usize,
-    deadline: Instant,
 }
 
-impl<'a> Page<'a> {
-    fn new(request: &'a FeedRequest) -> Page<'a> {
-        Page {
-            request,
-            items: Vec::new(),
-            item_bytes: Vec::new(),
-            bytes_loaded: 0,
-            bytes_output: 0,
-            deadline: Instant::now() + Duration::from_secs(limits::EXECUTION_SECONDS_MAX),
-        }
-    }
-
-    fn take(&mut self, item: &StoredItem) -> Result<Visit, Failure> {
-        if self.items.len() >= self.request.items_max
-            || (self.bytes_loaded > 0 && Instant::now() >= self.deadline)
-        {
-            return Ok(Visit::Full);
-        }
-        let row = match &self.request.query {
-            None => Some(item.text()),
-            Some(query) => row(query, item)?,
-        };
-        if let Some(row) = row {
-            let bytes_after = self.bytes_output + row.len();
-            if bytes_after > limits::RESPONSE_PAGE_BYTES_MAX && !self.items.is_empty() {
-                return Ok(Visit::Full);
+impl Rows {
+    fn of_query(finished: Finished, owner: u64) -> Rows {
+        let text = |row| match row {
+            Row::Text(text) => text,
+            Row::Value(value) => {
+                let mut text = Vec::new();
+                write_value(&value, &mut text);
+                Bytes::from(text)
             }
-            self.bytes_output = bytes_after;
-            self.item_bytes.push(item.text_bytes());
-            self.items.push(row);
+        };
+        Rows {
+            items: finished.rows.into_iter().map(text).collect(),
+            continuation: finished
+                .resume
+                .map(|resume| continuation::write(owner, &resume.encode())),
+            item_bytes: Vec::new(),
+            bytes_loaded: usize::try_from(finished.work.document_bytes).unwrap_or(usize::MAX),
+            bytes_output: usize::try_from(finished.work.row_bytes).unwrap_or(usize::MAX),
         }
-        self.bytes_loaded += item.text_bytes();
-        Ok(Visit::Taken)
     }
 
-    fn charge(&self, partitions: usize) -> Charge {
-        let factor = self.request.level.read_factor();
-        if self.request.query.is_none() {
+    fn charge(&self, request: &FeedRequest, partitions: usize) -> Charge {
+        let factor = request.level.read_factor();
+        if request.query.is_none() {
             return Charge::feed_page(self.item_bytes.iter().copied(), factor);
         }
-        let first_page = self.request.continuation.is_none();
+        let first_page = request.continuation.is_none();
         let work = Charge::query_page(self.bytes_loaded, self.bytes_output, first_page, factor);
         let further = if first_page {
             partitions.saturating_sub(1)
@@ -187,20 +263,6 @@ impl<'a> Page<'a> {
         let starts = (0..further).map(|_| Charge::query_page(0, 0, true, factor));
         starts.fold(work, |sum, start| sum + start)
     }
-}
-
-fn row(query: &CompiledQuery, item: &StoredItem) -> Result<Option<Bytes>, Failure> {
-    let text = item.text();
-    let document: Value = parse(&text)
-        .map_err(|error| Failure::Internal(format!("a stored document does not parse: {error}")))?;
-    if query.selects_whole_document() {
-        return Ok(query.matches(&document).then_some(text));
-    }
-    Ok(query.row(&document).map(|row| {
-        let mut text = Vec::new();
-        write_value(&row, &mut text);
-        text.into()
-    }))
 }
 
 /// The run of stored keys of a scope, and the effective partition keys it covers.

@@ -104,11 +104,11 @@ impl Engine {
             let mut found = None;
             engine
                 .store
-                .scan(&container, &range, engine.now_seconds(), &mut |id, item| {
-                    if item.rid_counter() != rid.counter() {
+                .scan(&container, &range, engine.now_seconds(), &mut |scanned| {
+                    if scanned.item.rid_counter() != rid.counter() {
                         return Visit::Taken;
                     }
-                    found = Some(String::from_utf8_lossy(id).into_owned());
+                    found = Some(String::from_utf8_lossy(scanned.id).into_owned());
                     Visit::Full
                 })?;
             found.ok_or(Failure::NOT_FOUND)
@@ -260,11 +260,11 @@ impl Engine {
             let mut operations = Vec::new();
             let scanned = self
                 .store
-                .scan(container, &range, self.now_seconds(), &mut |id, _| {
+                .scan(container, &range, self.now_seconds(), &mut |scanned| {
                     if operations.len() == DELETE_ITEMS {
                         return Visit::Full;
                     }
-                    let id = String::from_utf8_lossy(id).into_owned();
+                    let id = String::from_utf8_lossy(scanned.id).into_owned();
                     operations.push(Operation::new(OperationKind::Delete { id }));
                     Visit::Taken
                 });

@@ -14,7 +14,9 @@ mod entries;
 mod feed;
 mod items;
 mod offers;
+mod order_rules;
 mod query;
+mod resources;
 mod users;
 
 pub use catalogue::{Catalogue, ContainerEntry, DatabaseEntry, UserEntry};
@@ -25,5 +27,6 @@ pub use feed::{FeedPage, FeedRequest, Scope};
 pub use orrery_partition::{
     CheckReport, Container, Durability, Error as StoreError, Partition, check as check_directory,
 };
-pub use query::CompiledQuery;
+pub use query::{CompiledQuery, QueryText, ResumeAt, query_plan};
+pub use resources::query_resources;
 pub use users::NewPermission;

@@ -1,65 +1,197 @@
-//! Queries, as far as this version runs them: a filter and a projection over one source.
+//! Queries: from text to a program, and to the plan that a client asks for.
 
-use orrery_exec::{CompileError, FilterQuery};
+use orrery_exec::{
+    CompileError, ComputedProperties, ExecError, Program, evaluate_function, function_arity,
+};
 use orrery_json::Value;
-use orrery_keys::{Component, KeyDefinition, PartitionKey};
-use orrery_model::{Failure, limits};
+use orrery_keys::PartitionKey;
+use orrery_model::{ContainerDefinition, DistanceFunction, Failure};
+use orrery_plan::{
+    Arity, Features, Functions, PlanError, PlanRequest, RangeKey, VectorEmbedding, check, plan,
+};
+use orrery_sql::ast::Query;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::order_rules;
+
+/// A query as a client sends it.
+#[derive(Debug, Clone)]
+pub struct QueryText {
+    pub text: String,
+    /// Names with their `@`.
+    pub parameters: Vec<(String, Value)>,
+    pub resume: Option<ResumeAt>,
+}
+
+/// Where a client that merges sorted pages wants an ordered query to begin.
+#[derive(Debug, Clone)]
+pub struct ResumeAt {
+    pub values: Vec<Value>,
+    /// The number of an item among those equal to the values.
+    pub rid_counter: Option<u64>,
+    pub exclude: bool,
+}
 
 /// A query bound to its parameters.
 #[derive(Debug, Clone)]
 pub struct CompiledQuery {
-    query: FilterQuery,
+    pub(crate) program: Program,
+    /// The one partition key that every row must have, if the filter says so.
+    pinned: Option<PartitionKey>,
+    /// Continuation tokens belong to the text they came from.
+    pub(crate) fingerprint: u64,
 }
 
 impl CompiledQuery {
-    pub fn compile(text: &str, parameters: &[(String, Value)]) -> Result<CompiledQuery, Failure> {
-        if text.chars().count() > limits::QUERY_TEXT_CHARS_MAX {
-            return Err(Failure::BadRequest(format!(
-                "The query text has more than {} characters.",
-                limits::QUERY_TEXT_CHARS_MAX
-            )));
-        }
-        let compile = || FilterQuery::compile(&orrery_sql::parse(text)?, parameters);
-        let query = compile().map_err(|error| refuse(&error))?;
-        Ok(CompiledQuery { query })
+    /// Compiles a query over the items of a container.
+    pub fn over_items(
+        query: &QueryText,
+        definition: &ContainerDefinition,
+    ) -> Result<CompiledQuery, Failure> {
+        let syntax = parse(&query.text)?;
+        let vectors = vectors(definition);
+        let plan = plan(&request(&syntax, query, definition, &vectors, None)).map_err(refuse)?;
+        let pinned = match plan.ranges.as_slice() {
+            [range] => match &range.key {
+                RangeKey::Point(key) => Some(key.clone()),
+                RangeKey::All | RangeKey::Nothing | RangeKey::Prefix(_) => None,
+            },
+            _ => None,
+        };
+        order_rules::check_query(definition, &syntax)?;
+        CompiledQuery::new(&syntax, query, &computed(definition)?, pinned)
     }
 
-    /// The row a document gives, if it passes the filter and has one.
-    pub fn row(&self, document: &Value) -> Option<Value> {
-        if !self.query.matches(document) {
-            return None;
-        }
-        let row = self.query.project(document);
-        (!row.is_undefined()).then_some(row)
+    /// Compiles a query over resources that have no partition key.
+    pub fn over_resources(query: &QueryText) -> Result<CompiledQuery, Failure> {
+        let syntax = parse(&query.text)?;
+        check(&syntax, &BuiltIn).map_err(refuse)?;
+        CompiledQuery::new(&syntax, query, &ComputedProperties::default(), None)
+    }
+
+    fn new(
+        syntax: &Query,
+        query: &QueryText,
+        computed: &ComputedProperties,
+        pinned: Option<PartitionKey>,
+    ) -> Result<CompiledQuery, Failure> {
+        let program = Program::compile_with(syntax, &query.parameters, computed);
+        let program = program.and_then(|program| match &query.resume {
+            Some(ResumeAt {
+                values,
+                rid_counter,
+                exclude,
+            }) => program.with_resume_filter(values, *rid_counter, *exclude),
+            None => Ok(program),
+        });
+        let program = program.map_err(|error| refuse_program(&error))?;
+        Ok(CompiledQuery {
+            program,
+            pinned,
+            fingerprint: xxh3_64(query.text.as_bytes()),
+        })
     }
 
     /// The one partition key that every row must have, if the filter says so.
-    pub fn pinned_key(&self, definition: &KeyDefinition) -> Option<PartitionKey> {
-        let component = |path| match self.query.required_values(path)?.as_slice() {
-            [value] => Component::from_value(value),
-            _ => None,
-        };
-        let components = definition
-            .paths()
-            .iter()
-            .map(component)
-            .collect::<Option<_>>();
-        components.map(PartitionKey::new)
-    }
-
-    /// Whether rows are documents as they are stored.
-    pub fn selects_whole_document(&self) -> bool {
-        self.query.selects_whole_document()
-    }
-
-    pub fn matches(&self, document: &Value) -> bool {
-        self.query.matches(document)
+    pub fn pinned_key(&self) -> Option<&PartitionKey> {
+        self.pinned.as_ref()
     }
 }
 
-fn refuse(error: &CompileError) -> Failure {
+/// The plan a client asks for; `features` is what it says it can do.
+pub fn query_plan(
+    query: &QueryText,
+    definition: &ContainerDefinition,
+    features: Option<&str>,
+) -> Result<Value, Failure> {
+    let syntax = parse(&query.text)?;
+    let vectors = vectors(definition);
+    let features = features.map(Features::parse);
+    let plan = plan(&request(&syntax, query, definition, &vectors, features)).map_err(refuse)?;
+    Ok(plan.to_json())
+}
+
+/// How a page that could not be finished looks to a client.
+pub(crate) fn stopped(error: &ExecError) -> Failure {
+    match error {
+        ExecError::Cardinality | ExecError::LimitExceeded { .. } => {
+            Failure::BadRequest(error.to_string())
+        }
+        ExecError::Timeout => Failure::Timeout,
+        ExecError::InvalidResume => Failure::InvalidContinuation,
+    }
+}
+
+fn parse(text: &str) -> Result<Query, Failure> {
+    orrery_sql::parse(text).map_err(|error| refuse(PlanError::from(error)))
+}
+
+fn request<'a>(
+    syntax: &'a Query,
+    query: &'a QueryText,
+    definition: &'a ContainerDefinition,
+    vectors: &'a [VectorEmbedding],
+    features: Option<Features>,
+) -> PlanRequest<'a> {
+    PlanRequest {
+        query: syntax,
+        parameters: &query.parameters,
+        key: Some(definition.key()),
+        features,
+        functions: &BuiltIn,
+        vectors,
+    }
+}
+
+/// The container's computed properties. They were checked when the container was made, as far as
+/// the container could; what is wrong beyond that is told to whoever queries.
+fn computed(definition: &ContainerDefinition) -> Result<ComputedProperties, Failure> {
+    let parsed = definition.computed.iter().map(|property| {
+        let query = parse(&property.query)?;
+        Ok((property.name.clone(), query))
+    });
+    let parsed: Vec<_> = parsed.collect::<Result<_, Failure>>()?;
+    ComputedProperties::compile(&parsed).map_err(|error| refuse_program(&error))
+}
+
+fn refuse_program(error: &CompileError) -> Failure {
     match error {
         CompileError::Unsupported { .. } => Failure::NotImplemented(error.to_string()),
-        _ => Failure::BadRequest(error.to_string()),
+        other => Failure::BadRequest(other.to_string()),
+    }
+}
+
+fn vectors(definition: &ContainerDefinition) -> Vec<VectorEmbedding> {
+    let embedding = |embedding: &orrery_model::VectorEmbedding| VectorEmbedding {
+        path: embedding.path.path().clone(),
+        distance_function: match embedding.distance {
+            DistanceFunction::Cosine => orrery_plan::DistanceFunction::Cosine,
+            DistanceFunction::DotProduct => orrery_plan::DistanceFunction::DotProduct,
+            DistanceFunction::Euclidean => orrery_plan::DistanceFunction::Euclidean,
+        },
+    };
+    definition.vector_embeddings.iter().map(embedding).collect()
+}
+
+/// The service's message, which clients search for the errors inside.
+#[expect(clippy::needless_pass_by_value, reason = "the shape map_err asks for")]
+fn refuse(error: PlanError) -> Failure {
+    Failure::BadRequest(format!("Message: {error}"))
+}
+
+/// The functions that `exec` has, as `plan` asks for them.
+struct BuiltIn;
+
+impl Functions for BuiltIn {
+    fn arity(&self, name: &str) -> Option<Arity> {
+        function_arity(name).map(|(low, high)| match high {
+            Some(high) if high == low => Arity::Exactly(low),
+            Some(high) => Arity::Between(low, high),
+            None => Arity::AtLeast(low),
+        })
+    }
+
+    fn evaluate(&self, name: &str, arguments: &[Value]) -> Option<Value> {
+        evaluate_function(name, arguments)
     }
 }

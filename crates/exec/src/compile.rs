@@ -2,37 +2,22 @@
 
 use orrery_json::Value;
 use orrery_sql::ast::{
-    BinaryOp, Call, Collection, Expr, Identifier, Literal, LogicalOp, Property, Query, Source,
-    SubqueryKind, UnaryOp,
+    BinaryOp, Call, Expr, Identifier, Literal, LogicalOp, Property, Query, SubqueryKind, UnaryOp,
 };
 
 use crate::CompileError;
+use crate::aggregate::AggregateKind;
+use crate::block::Block;
 use crate::functions;
 use crate::scalar::{Pattern, Scalar, Step, index_of};
+use crate::scope::Scope;
 
-/// What names mean in one query.
-pub(crate) struct Scope<'a> {
-    /// The name of the document; `None` in a query without `FROM`.
-    root: Option<String>,
-    parameters: &'a [(String, Value)],
-}
-
-impl<'a> Scope<'a> {
-    /// The names of a query that reads at most one source, the container itself.
-    pub(crate) fn of(
-        query: &Query,
-        parameters: &'a [(String, Value)],
-    ) -> Result<Scope<'a>, CompileError> {
-        let root = match query.from.as_slice() {
-            [] => None,
-            [source] => Some(container_alias(source)?),
-            [_, ..] => return Err(CompileError::unsupported("JOIN")),
-        };
-        Ok(Scope { root, parameters })
-    }
-
+impl Scope<'_> {
     /// Every arm is a call, so that the frame of this recursion stays small.
     pub(crate) fn compile(&self, expr: &Expr) -> Result<Scalar, CompileError> {
+        if let Some(cell) = self.group_cell(expr)? {
+            return Ok(cell);
+        }
         match expr {
             Expr::Literal(literal) => Ok(Scalar::Constant(literal_value(literal))),
             Expr::Parameter(name) => self.parameter(name),
@@ -68,8 +53,8 @@ impl<'a> Scope<'a> {
             Expr::Array(elements) => self.all(elements).map(Scalar::Array),
             Expr::Object(properties) => self.object(properties),
             Expr::Call(call) => self.call(call),
-            Expr::Subquery { kind, .. } => Err(CompileError::unsupported(feature(*kind))),
-            Expr::Let { .. } => Err(CompileError::unsupported("LET")),
+            Expr::Subquery { kind, query } => self.subquery(*kind, query),
+            Expr::Let { name, value, body } => self.let_in(name, value, body),
         }
     }
 
@@ -154,12 +139,20 @@ impl<'a> Scope<'a> {
 
     fn member(&self, object: &Expr, name: &str) -> Result<Scalar, CompileError> {
         let object = self.boxed(object)?;
+        if let Some(value) = self.computed(&object, name) {
+            return Ok(value);
+        }
         Ok(step_into(*object, Step::Name(name.to_owned())))
     }
 
     fn index(&self, object: &Expr, index: &Expr) -> Result<Scalar, CompileError> {
         let object = self.boxed(object)?;
         let index = self.boxed(index)?;
+        if let Scalar::Constant(Value::String(name)) = index.as_ref()
+            && let Some(value) = self.computed(&object, name)
+        {
+            return Ok(value);
+        }
         Ok(match constant_step(&index) {
             Some(step) => step_into(*object, step),
             None => Scalar::Index(object, index),
@@ -178,32 +171,30 @@ impl<'a> Scope<'a> {
         exprs.iter().map(|expr| self.compile(expr)).collect()
     }
 
-    pub(crate) fn root(&self) -> Option<&str> {
-        self.root.as_deref()
-    }
-
-    fn resolve(&self, name: &Identifier) -> Result<Scalar, CompileError> {
-        let is_root = self.root.as_deref().is_some_and(|root| {
-            root == name.name || is_root_word(root) && is_root_word(&name.name)
-        });
-        if is_root {
-            return Ok(Scalar::Document(Vec::new()));
-        }
-        Err(CompileError::UnresolvedIdentifier {
-            name: name.name.clone(),
-            span: name.span,
-        })
-    }
-
     fn parameter(&self, name: &Identifier) -> Result<Scalar, CompileError> {
-        self.parameters
-            .iter()
-            .find(|(supplied, _)| *supplied == name.name)
-            .map(|(_, value)| Scalar::Constant(value.clone()))
-            .ok_or_else(|| CompileError::MissingParameter {
-                name: name.name.clone(),
-                span: name.span,
-            })
+        self.parameter_value(name)
+            .map(|value| Scalar::Constant(value.clone()))
+    }
+
+    fn subquery(&self, kind: SubqueryKind, query: &Query) -> Result<Scalar, CompileError> {
+        if self.is_subset() {
+            return Err(CompileError::unsupported(feature(kind)));
+        }
+        let block = Block::subquery(query, self)?;
+        Ok(Scalar::Subquery(kind, Box::new(block)))
+    }
+
+    fn let_in(&self, name: &Identifier, value: &Expr, body: &Expr) -> Result<Scalar, CompileError> {
+        if self.is_subset() {
+            return Err(CompileError::unsupported("LET"));
+        }
+        let value = self.boxed(value)?;
+        let mut inner = self.clone();
+        inner.push(Some(&name.name));
+        Ok(Scalar::Let {
+            value,
+            body: inner.boxed(body)?,
+        })
     }
 
     fn call(&self, call: &Call) -> Result<Scalar, CompileError> {
@@ -213,40 +204,26 @@ impl<'a> Scope<'a> {
                 call.name.name
             )));
         }
-        let function = functions::find(call)?;
+        if self.is_subset() {
+            let function = functions::find(call)?;
+            return Ok(Scalar::Call(function, self.all(&call.arguments)?));
+        }
+        if AggregateKind::named(&call.name.name).is_some() {
+            return Err(CompileError::MisplacedAggregate {
+                name: call.name.name.clone(),
+                span: call.span,
+            });
+        }
+        let function = functions::find_with_clock(call)?;
         Ok(Scalar::Call(function, self.all(&call.arguments)?))
     }
 }
 
-fn container_alias(source: &Source) -> Result<String, CompileError> {
-    match source {
-        Source::Elements { .. } => Err(CompileError::unsupported("FROM ... IN")),
-        Source::Value {
-            collection: Collection::Subquery(_),
-            ..
-        } => Err(CompileError::unsupported("subquery in FROM")),
-        Source::Value {
-            collection: Collection::Path { root, steps },
-            alias,
-        } => {
-            if !steps.is_empty() {
-                return Err(CompileError::unsupported("path in FROM"));
-            }
-            Ok(alias.as_ref().unwrap_or(root).name.clone())
-        }
-    }
-}
-
-/// `ROOT` names the container in any case.
-fn is_root_word(name: &str) -> bool {
-    name.eq_ignore_ascii_case("root")
-}
-
-fn step_into(object: Scalar, step: Step) -> Scalar {
+pub(crate) fn step_into(object: Scalar, step: Step) -> Scalar {
     match object {
-        Scalar::Document(mut steps) => {
+        Scalar::Path(level, mut steps) => {
             steps.push(step);
-            Scalar::Document(steps)
+            Scalar::Path(level, steps)
         }
         object => Scalar::Part(Box::new(object), step),
     }

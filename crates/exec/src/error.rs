@@ -27,6 +27,42 @@ pub enum CompileError {
     StarWithoutSingleSource { span: Span },
     #[error("Parameter '{name}' is used in the query but has no value.")]
     MissingParameter { name: String, span: Span },
+    #[error(
+        "Cannot perform an aggregate function on an expression containing an aggregate or a subquery."
+    )]
+    AggregateOfAggregate { span: Span },
+    #[error(
+        "Property reference '{reference}' is invalid in the select list because it is not contained in either an aggregate function or the GROUP BY clause."
+    )]
+    NotGrouped { reference: String, span: Span },
+    #[error("'{clause}' clause is not supported in subqueries.")]
+    ClauseInSubquery {
+        clause: &'static str,
+        code: &'static str,
+    },
+    #[error(
+        "Unsupported ORDER BY clause. ORDER BY item expression could not be mapped to a document path."
+    )]
+    OrderByExpression,
+    #[error(
+        "The ORDER BY RANK clause must be followed by a VectorDistance and/or a FullTextScore function call."
+    )]
+    RankFunction,
+    #[error("The count value provided for a {clause} clause must be a non-negative integer.")]
+    Count {
+        clause: &'static str,
+        code: &'static str,
+    },
+    #[error("The input alias '{name}' is specified more than once in the FROM clause.")]
+    DuplicateAlias { name: String, span: Span },
+    #[error("An aggregate function is not allowed in this place: {name}.")]
+    MisplacedAggregate { name: String, span: Span },
+    #[error("The query has more than {limit} {what}.")]
+    TooMany { what: &'static str, limit: usize },
+    #[error("The resume filter does not fit the ORDER BY clause of the query.")]
+    ResumeFilter,
+    #[error("The computed property '{name}' must be defined by SELECT VALUE of one expression.")]
+    ComputedProperty { name: String },
     /// Part of the language, not yet of Orrery.
     #[error("{what} is not supported")]
     Unsupported { what: String },
@@ -41,8 +77,20 @@ impl CompileError {
             CompileError::UnknownFunction { .. } => Some("SC2005"),
             CompileError::StarWithGroupBy { .. } => Some("SC2041"),
             CompileError::ArgumentCount { .. } => Some("SC2050"),
+            CompileError::AggregateOfAggregate { .. } => Some("SC2101"),
+            CompileError::NotGrouped { .. } => Some("SC2102"),
+            CompileError::OrderByExpression => Some("2206"),
+            CompileError::RankFunction => Some("SC2221"),
+            CompileError::ClauseInSubquery { code, .. } | CompileError::Count { code, .. } => {
+                Some(code)
+            }
             CompileError::StarWithoutSingleSource { .. }
             | CompileError::MissingParameter { .. }
+            | CompileError::DuplicateAlias { .. }
+            | CompileError::MisplacedAggregate { .. }
+            | CompileError::TooMany { .. }
+            | CompileError::ResumeFilter
+            | CompileError::ComputedProperty { .. }
             | CompileError::Unsupported { .. } => None,
         }
     }
@@ -55,9 +103,20 @@ impl CompileError {
             | CompileError::UnknownFunction { span, .. }
             | CompileError::ArgumentCount { span, .. }
             | CompileError::MissingParameter { span, .. }
+            | CompileError::NotGrouped { span, .. }
+            | CompileError::DuplicateAlias { span, .. }
+            | CompileError::MisplacedAggregate { span, .. }
+            | CompileError::AggregateOfAggregate { span }
             | CompileError::StarWithGroupBy { span }
             | CompileError::StarWithoutSingleSource { span } => Some(*span),
-            CompileError::Unsupported { .. } => None,
+            CompileError::ClauseInSubquery { .. }
+            | CompileError::OrderByExpression
+            | CompileError::RankFunction
+            | CompileError::Count { .. }
+            | CompileError::TooMany { .. }
+            | CompileError::ResumeFilter
+            | CompileError::ComputedProperty { .. }
+            | CompileError::Unsupported { .. } => None,
         }
     }
 

@@ -2,19 +2,20 @@
 
 use orrery_json::{Path, Value};
 use orrery_sql::Query;
-use orrery_sql::ast::Projection;
+use orrery_sql::ast::{Collection, Source};
 
 use crate::CompileError;
-use crate::compile::Scope;
-use crate::projection::Row;
+use crate::block::Block;
+use crate::context::Context;
+use crate::frame::Frame;
+use crate::projection::Selection;
 use crate::required;
-use crate::scalar::Scalar;
+use crate::scope::{Container, Scope};
 
 /// A filter and a projection, ready to run.
 #[derive(Debug, Clone)]
 pub struct FilterQuery {
-    filter: Option<Scalar>,
-    row: Row,
+    block: Block,
 }
 
 impl FilterQuery {
@@ -32,28 +33,27 @@ impl FilterQuery {
 
     /// Whether the document passes `WHERE`: the filter is exactly `true`.
     pub fn matches(&self, document: &Value) -> bool {
-        self.filter
-            .as_ref()
-            .is_none_or(|filter| filter.truth(document) == Some(true))
+        let context = Context::new(None, 0);
+        self.block.passes(&Frame::document(document, &context)) && !context.has_failed()
     }
 
     /// The row a matching document gives; `Undefined` when it gives none.
     pub fn project(&self, document: &Value) -> Value {
-        self.row.project(document)
+        let context = Context::new(None, 0);
+        let frame = Frame::document(document, &context);
+        self.block.selection.output(&frame)
     }
 
     /// Whether every row is the document itself, so that its stored text can be the answer.
     pub fn selects_whole_document(&self) -> bool {
-        matches!(self.row, Row::Document)
+        matches!(self.block.selection, Selection::Document)
     }
 
     /// The only values that `path` can have in a document that matches, as far as the filter
     /// shows it: `c.a = 1` gives `[1]`, `c.a IN (1, 2)` gives `[1, 2]`, a contradiction gives
     /// `[]`. `None` when the filter does not narrow the path to constants.
     pub fn required_values(&self, path: &Path) -> Option<Vec<Value>> {
-        self.filter
-            .as_ref()
-            .and_then(|filter| required::values(filter, path.segments()))
+        required::values(self.block.filter.as_ref()?, path.segments())
     }
 }
 
@@ -62,6 +62,16 @@ pub(crate) fn compile(
     query: &Query,
     parameters: &[(String, Value)],
 ) -> Result<FilterQuery, CompileError> {
+    let container = match query.from.as_slice() {
+        [] => Container::Absent,
+        [source] => {
+            refuse_source(source)?;
+            Container::Unnamed
+        }
+        [_, ..] => return Err(CompileError::unsupported("JOIN")),
+    };
+    let scope = Scope::of_filters(container, parameters);
+    let (block, _) = Block::compile(query, &scope, &[])?;
     let clauses = [
         (query.select.distinct, "DISTINCT"),
         (query.select.top.is_some(), "TOP"),
@@ -69,19 +79,24 @@ pub(crate) fn compile(
         (query.order_by.is_some(), "ORDER BY"),
         (query.offset_limit.is_some(), "OFFSET LIMIT"),
     ];
-    if let (Projection::Star(span), [_, ..]) = (&query.select.projection, &*query.group_by) {
-        return Err(CompileError::StarWithGroupBy { span: *span });
+    match clauses.into_iter().find(|(present, _)| *present) {
+        Some((_, clause)) => Err(CompileError::unsupported(clause)),
+        None => Ok(FilterQuery { block }),
     }
-    let scope = Scope::of(query, parameters)?;
-    if let Some((_, clause)) = clauses.into_iter().find(|(present, _)| *present) {
-        return Err(CompileError::unsupported(clause));
-    }
-    Ok(FilterQuery {
-        filter: query
-            .filter
-            .as_ref()
-            .map(|filter| scope.compile(filter))
-            .transpose()?,
-        row: Row::compile(&query.select.projection, &scope)?,
-    })
+}
+
+fn refuse_source(source: &Source) -> Result<(), CompileError> {
+    let what = match source {
+        Source::Elements { .. } => "FROM ... IN",
+        Source::Value {
+            collection: Collection::Subquery(_),
+            ..
+        } => "subquery in FROM",
+        Source::Value {
+            collection: Collection::Path { steps, .. },
+            ..
+        } if !steps.is_empty() => "path in FROM",
+        Source::Value { .. } => return Ok(()),
+    };
+    Err(CompileError::unsupported(what))
 }

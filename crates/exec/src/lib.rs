@@ -1,20 +1,51 @@
-//! Evaluates queries: scalar expressions, built-in functions, filters and projections.
+//! Evaluates queries: scalar expressions, built-in functions, joins, groups, orders and pages.
 //!
-//! A query is compiled once, against its parameters, and then applied to documents. What is not
-//! implemented is refused when compiling, by name; it never gives a wrong answer. This crate
-//! knows nothing of partitions, pages or the protocol; it does no I/O and holds no clock.
+//! A query is compiled once, against its parameters, to a [`Program`]. Each [`Page`] of it is fed
+//! with the documents of a scope and gives rows, and a [`Resume`] for the page after it. What is
+//! not implemented is refused when compiling, by name; it never gives a wrong answer. This crate
+//! knows nothing of partitions, indexes or the protocol; it does no I/O and holds no clock.
 
+mod aggregate;
+mod block;
 mod compile;
+mod computed;
 mod condition;
 mod constant;
+mod context;
+mod distinct_hash;
 mod error;
+mod exec_error;
 mod filter;
+mod frame;
 mod functions;
+mod grouping;
+mod groups;
+mod order;
+mod page;
+mod position;
+mod prefix;
+mod program;
 mod projection;
 mod required;
+mod resume;
+mod resume_filter;
 mod scalar;
+mod scope;
+mod size;
+mod sort_key;
+mod source;
+mod stage;
+mod walk;
+mod window;
 
+pub use computed::ComputedProperties;
 pub use condition::{Condition, compile_condition};
 pub use constant::ConstantQuery;
+pub use distinct_hash::DistinctHash;
 pub use error::CompileError;
+pub use exec_error::ExecError;
 pub use filter::FilterQuery;
+pub use functions::{evaluate_function, function_arity};
+pub use page::{Document, Finished, Flow, Page, PageLimits, Row, Work};
+pub use program::Program;
+pub use resume::Resume;

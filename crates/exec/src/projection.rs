@@ -1,30 +1,32 @@
 //! `SELECT`: what one row becomes.
 
-use orrery_json::{Object, Value};
+use orrery_json::Value;
 use orrery_sql::ast::{Expr, Literal, Projection, SelectItem};
 
 use crate::CompileError;
-use crate::compile::Scope;
-use crate::scalar::Scalar;
+use crate::frame::Frame;
+use crate::scalar::{self, Scalar};
+use crate::scope::Scope;
 
 #[derive(Debug, Clone)]
-pub(crate) enum Row {
+pub(crate) enum Selection {
     Document,
     Value(Scalar),
     Properties(Vec<(String, Scalar)>),
 }
 
-impl Row {
-    pub(crate) fn compile(syntax: &Projection, scope: &Scope<'_>) -> Result<Row, CompileError> {
+impl Selection {
+    /// `star` is what `*` stands for, where it stands for anything.
+    pub(crate) fn compile(
+        syntax: &Projection,
+        scope: &Scope<'_>,
+        star: Option<Scalar>,
+    ) -> Result<Selection, CompileError> {
         match syntax {
-            Projection::Star(span) if scope.root().is_none() => {
-                Err(CompileError::StarWithoutSingleSource { span: *span })
-            }
-            Projection::Star(_) => Ok(Row::Document),
-            Projection::Value(expr) => Ok(match scope.compile(expr)? {
-                Scalar::Document(steps) if steps.is_empty() => Row::Document,
-                scalar => Row::Value(scalar),
-            }),
+            Projection::Star(span) => star
+                .map(Selection::of_value)
+                .ok_or(CompileError::StarWithoutSingleSource { span: *span }),
+            Projection::Value(expr) => scope.compile(expr).map(Selection::of_value),
             Projection::Items(items) => {
                 let names = names(items);
                 let scalars = items.iter().map(|item| scope.compile(&item.expr));
@@ -33,27 +35,62 @@ impl Row {
                     .zip(scalars)
                     .map(|(name, scalar)| Ok((name, scalar?)))
                     .collect::<Result<_, _>>()
-                    .map(Row::Properties)
+                    .map(Selection::Properties)
             }
         }
     }
 
-    /// The row that `document` gives; `Undefined` when it gives none.
-    pub(crate) fn project(&self, document: &Value) -> Value {
+    fn of_value(scalar: Scalar) -> Selection {
+        match scalar {
+            Scalar::Path(0, steps) if steps.is_empty() => Selection::Document,
+            scalar => Selection::Value(scalar),
+        }
+    }
+
+    /// The row as a value of the language; `Undefined` when there is none.
+    pub(crate) fn value(&self, frame: &Frame<'_>) -> Value {
         match self {
-            Row::Document => document.clone(),
-            Row::Value(scalar) => finite(scalar.evaluate(document).into_owned()),
-            Row::Properties(properties) => {
-                let mut row = Object::with_capacity(properties.len());
-                for (name, scalar) in properties {
-                    let value = finite(scalar.evaluate(document).into_owned());
-                    if !value.is_undefined() {
-                        row.insert(name.clone(), value);
-                    }
-                }
-                Value::Object(row)
+            Selection::Document => frame.value_at(0).clone(),
+            Selection::Value(scalar) => scalar.evaluate(frame).into_owned(),
+            Selection::Properties(properties) => scalar::object(properties, frame),
+        }
+    }
+
+    /// The row as it is printed: numbers that are not finite have no text and leave it, as an
+    /// undefined value does.
+    pub(crate) fn output(&self, frame: &Frame<'_>) -> Value {
+        let value = self.value(frame);
+        if is_finite(&value) {
+            value
+        } else {
+            finite(value)
+        }
+    }
+
+    /// Whether equal rows have equal values of `path` of the document.
+    pub(crate) fn decides(&self, path: &Scalar) -> bool {
+        match self {
+            Selection::Document => true,
+            Selection::Value(scalar) => holds(scalar, path),
+            Selection::Properties(properties) => {
+                properties.iter().any(|(_, scalar)| holds(scalar, path))
             }
         }
+    }
+}
+
+fn holds(scalar: &Scalar, path: &Scalar) -> bool {
+    match (scalar, path) {
+        (Scalar::Path(level, steps), Scalar::Path(path_level, path_steps)) => {
+            level == path_level && path_steps.starts_with(steps)
+        }
+        (Scalar::Cell(level, index), Scalar::Cell(path_level, path_index)) => {
+            level == path_level && index == path_index
+        }
+        (Scalar::Object(properties), path) => {
+            properties.iter().any(|(_, scalar)| holds(scalar, path))
+        }
+        _ => false,
     }
 }
 
@@ -87,7 +124,15 @@ fn path_name(expr: &Expr) -> Option<String> {
     }
 }
 
-/// A number that is not finite has no text: it leaves the row as an undefined value does.
+fn is_finite(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.is_finite(),
+        Value::Array(elements) => elements.iter().all(is_finite),
+        Value::Object(properties) => properties.values().all(is_finite),
+        _ => true,
+    }
+}
+
 fn finite(value: Value) -> Value {
     match value {
         Value::Number(number) if !number.is_finite() => Value::Undefined,

@@ -57,7 +57,7 @@ fn constant(scalar: &Scalar) -> Option<Value> {
 }
 
 fn is_path(scalar: &Scalar, path: &[String]) -> bool {
-    let Scalar::Document(steps) = scalar else {
+    let Scalar::Path(0, steps) = scalar else {
         return false;
     };
     steps.len() == path.len()

@@ -138,8 +138,6 @@ fn what_is_missing_is_named() {
         ("SELECT * FROM (SELECT * FROM c) x", "subquery in FROM"),
         ("SELECT * FROM c ORDER BY c.a", "ORDER BY"),
         ("SELECT c.a FROM c GROUP BY c.a", "GROUP BY"),
-        ("SELECT COUNT(1) FROM c", "function COUNT"),
-        ("SELECT VALUE Sum(c.a) FROM c", "function Sum"),
         ("SELECT DISTINCT c.a FROM c", "DISTINCT"),
         ("SELECT TOP 1 * FROM c", "TOP"),
         ("SELECT * FROM c OFFSET 0 LIMIT 1", "OFFSET LIMIT"),
@@ -148,7 +146,7 @@ fn what_is_missing_is_named() {
         ("SELECT * FROM c WHERE EXISTS(SELECT 1)", "EXISTS"),
         ("SELECT VALUE ARRAY(SELECT 1) FROM c", "ARRAY subquery"),
         ("SELECT VALUE (LET x = 1 IN x) FROM c", "LET"),
-        ("SELECT VALUE ST_AREA(c.a) FROM c", "function ST_AREA"),
+        ("SELECT VALUE RAND() FROM c", "function RAND"),
         ("SELECT 1", "SELECT without FROM"),
     ] {
         match compile(text) {

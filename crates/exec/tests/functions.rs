@@ -6,15 +6,29 @@ use orrery_json::{Value, parse_bounded};
 
 const DATA: &[u8] = include_bytes!("data/function-vectors.json");
 
-/// How many of the recorded queries run today. The number only grows.
-const RUN_COUNT: usize = 158;
+/// How many of the recorded queries run, and how many are refused. The second number only shrinks.
+const RUN_COUNT: usize = 188;
+const SKIPPED_COUNT: usize = 30;
 
 /// A page of documentation names an order item, which no grammar of the language allows.
 const NOT_GRAMMAR: &str = "ORDER BY VectorDistance(c.vector, [1,2,3]) AS";
 
-/// Results that a page of documentation gives and its own text contradicts: the search is said to
-/// distinguish case, and finds `have` in `Have a nice day!`.
-const RECORDED_WRONG: &[&str] = &["contains-all-cs"];
+/// Recorded results that are not ours, and why.
+const DIFFERENT: &[(&str, &str)] = &[
+    (
+        "contains-all-cs",
+        "the page says that the search distinguishes case, and finds 'have' in 'Have a nice day!'",
+    ),
+    ("documentid", "the recorded document has no resource id"),
+    (
+        "documentid-filter",
+        "the recorded document has no resource id",
+    ),
+];
+
+/// Measured on the same ellipsoid, but rounded in another way.
+const MEASURED: &[&str] = &["st-area", "st-distance"];
+const MEASURED_ERROR_MAX: f64 = 1e-7;
 
 fn rows(vector: &Value) -> Result<Vec<Value>, CompileError> {
     let query = orrery_sql::parse(vector.get("query").as_str().expect("recorded data"))?;
@@ -41,7 +55,7 @@ fn recorded_results() {
     let vectors = data.get("vectors").as_array().unwrap();
     let mut run = 0;
     let mut skipped = Vec::new();
-    let mut wrong = Vec::new();
+    let mut different = Vec::new();
     for vector in vectors {
         let query = vector.get("query").as_str().unwrap();
         match rows(vector) {
@@ -52,16 +66,56 @@ fn recorded_results() {
             Err(error) => panic!("{query}: {error}"),
             Ok(rows) => {
                 run += 1;
-                let expected = vector.get("result");
-                if Value::Array(rows.clone()) != *expected {
-                    let rows = Value::Array(rows);
-                    wrong.push((vector.get("name").as_str().unwrap(), query, rows, expected));
+                let rows = Value::Array(rows);
+                if !agree(vector, &rows) {
+                    let name = vector.get("name").as_str().unwrap();
+                    different.push((name, query, rows, vector.get("result")));
                 }
             }
         }
     }
-    let names: Vec<&str> = wrong.iter().map(|(name, ..)| *name).collect();
-    assert_eq!(names, RECORDED_WRONG, "{wrong:#?}");
-    assert_eq!(run + skipped.len(), vectors.len());
-    assert_eq!(run, RUN_COUNT, "run; skipped for want of {skipped:?}");
+    let mut names: Vec<&str> = different.iter().map(|(name, ..)| *name).collect();
+    names.sort_unstable();
+    let expected: Vec<&str> = DIFFERENT.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, expected, "{different:#?}");
+    assert_eq!(
+        (run, skipped.len()),
+        (RUN_COUNT, SKIPPED_COUNT),
+        "run and skipped, for want of {skipped:#?}"
+    );
+}
+
+/// A result that depends on the moment or on chance has only its form in common.
+fn agree(vector: &Value, rows: &Value) -> bool {
+    let expected = vector.get("result");
+    let name = vector.get("name").as_str().expect("recorded data");
+    if vector.get("deterministic").as_bool() == Some(false) {
+        return similar(rows, expected, &|_, _| true);
+    }
+    if MEASURED.contains(&name) {
+        return similar(
+            rows,
+            expected,
+            &|a, b| match (a.as_number(), b.as_number()) {
+                (Some(a), Some(b)) => (a.as_f64() / b.as_f64() - 1.0).abs() < MEASURED_ERROR_MAX,
+                _ => a == b,
+            },
+        );
+    }
+    rows == expected
+}
+
+/// Whether two values have the same elements and properties, down to what is alike.
+fn similar(a: &Value, b: &Value, alike: &dyn Fn(&Value, &Value) -> bool) -> bool {
+    match (a, b) {
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| similar(a, b, alike))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            let same =
+                |(name, a): (&String, &Value)| b.get(name).is_some_and(|b| similar(a, b, alike));
+            a.len() == b.len() && a.iter().all(same)
+        }
+        _ => a.type_name() == b.type_name() && alike(a, b),
+    }
 }

@@ -24,9 +24,9 @@ pub use consistency::ConsistencyLevel;
 pub use definition::{
     BoundingBox, CompositePath, ComputedProperty, ConflictPolicy, ContainerDefinition,
     DistanceFunction, FullTextPath, FullTextPolicy, Geospatial, IndexPath, IndexScope, IndexStep,
-    IndexingMode, IndexingPolicy, PartitionKeySetting, Quantizer, SortOrder, SpatialIndex,
-    SpatialType, UniqueKey, VectorDataType, VectorEmbedding, VectorIndex, VectorIndexKind,
-    WrittenPath,
+    IndexingMode, IndexingPolicy, PartitionKeySetting, PlaceStep, Quantizer, SortOrder,
+    SpatialIndex, SpatialType, UniqueKey, VectorDataType, VectorEmbedding, VectorIndex,
+    VectorIndexKind, WrittenPath,
 };
 pub use document::{Document, check_item_id, check_resource_id};
 pub use failure::{ConflictKind, Failure, GoneKind, NotFoundKind};

@@ -39,7 +39,7 @@ pub use document_key::LogicalPartition;
 pub use error::Error;
 pub use expiry::Due;
 pub use prepare::{PreparedOperation, prepare};
-pub use scan::{ScanRange, Visit};
+pub use scan::{ScanRange, Scanned, Visit};
 pub use store::{Durability, Store, StoreOptions};
 pub use stored::StoredItem;
 pub use transaction::ItemTransaction;

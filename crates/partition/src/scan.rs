@@ -56,6 +56,15 @@ impl ScanRange {
     }
 }
 
+/// An item as a scan meets it.
+#[derive(Debug, Clone, Copy)]
+pub struct Scanned<'a> {
+    /// Where it is in the order of the scan; a later scan can begin here.
+    pub place: &'a [u8],
+    pub id: &'a [u8],
+    pub item: &'a StoredItem,
+}
+
 /// What a reader says of the item it is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Visit {
@@ -65,23 +74,28 @@ pub enum Visit {
     Full,
 }
 
-/// Shows the visible documents of `range` and their ids in order; gives the place where the next page begins.
+/// Shows the visible documents of `range` in order; gives the place where the next page begins.
 pub(crate) fn scan(
     snapshot: &Snapshot,
     range: &ScanRange,
     default_ttl: Option<i32>,
     now_seconds: u64,
-    visit: &mut dyn FnMut(&[u8], &StoredItem) -> Visit,
+    visit: &mut dyn FnMut(Scanned<'_>) -> Visit,
 ) -> Result<Option<Bytes>, Error> {
     let (from, to) = range.bounds();
     for entry in snapshot.range(DOCUMENTS, from, to) {
         let (key, value) = entry?;
         let item = StoredItem::decode(value)?;
-        let id = key
-            .get(usize::from(item.header.prefix_bytes)..)
-            .unwrap_or_default();
-        if item.is_visible(default_ttl, now_seconds) && visit(id, &item) == Visit::Full {
-            return Ok(Some(key.slice(CONTAINER_BYTES..)));
+        let place = key.slice(CONTAINER_BYTES..);
+        let scanned = Scanned {
+            place: &place,
+            id: key
+                .get(usize::from(item.header.prefix_bytes)..)
+                .unwrap_or_default(),
+            item: &item,
+        };
+        if item.is_visible(default_ttl, now_seconds) && visit(scanned) == Visit::Full {
+            return Ok(Some(place));
         }
     }
     Ok(None)

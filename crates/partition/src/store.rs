@@ -20,7 +20,7 @@ use crate::data_directory::DataDirectory;
 use crate::expiry::{self, Due};
 use crate::overlay::Overlay;
 use crate::record::{Change, Record};
-use crate::scan::{ScanRange, Visit, scan};
+use crate::scan::{ScanRange, Scanned, Visit, scan};
 use crate::spaces::{CATALOGUE, DOCUMENTS, META, NAMES};
 use crate::stored::StoredItem;
 use crate::{Container, Counters, Error, ItemTransaction, LogicalPartition};
@@ -156,7 +156,7 @@ impl Store {
         container: &Container,
         range: &ScanRange,
         now_seconds: u64,
-        visit: &mut dyn FnMut(&[u8], &StoredItem) -> Visit,
+        visit: &mut dyn FnMut(Scanned<'_>) -> Visit,
     ) -> Result<Option<Bytes>, Failure> {
         let snapshot = self.storage.snapshot();
         scan(

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use orrery_json::{Value, write_value};
-use orrery_model::{IndexPath, IndexScope, IndexStep, IndexingMode, IndexingPolicy};
+use orrery_model::{IndexingMode, IndexingPolicy, PlaceStep};
 
 /// The terms of one document under one policy.
 #[derive(Debug, Clone, Default)]
@@ -19,7 +19,7 @@ impl Terms {
         if policy.mode == IndexingMode::Consistent {
             let mut walk = Walk {
                 policy,
-                steps: Vec::new(),
+                place: Vec::new(),
                 terms: &mut terms,
             };
             walk.value(document);
@@ -37,15 +37,9 @@ impl Terms {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Hash)]
-enum Step<'a> {
-    Property(&'a str),
-    Element,
-}
-
 struct Walk<'a, 'b> {
     policy: &'b IndexingPolicy,
-    steps: Vec<Step<'a>>,
+    place: Vec<PlaceStep<'a>>,
     terms: &'b mut Terms,
 }
 
@@ -54,16 +48,16 @@ impl<'a> Walk<'a, '_> {
         match value {
             Value::Object(object) => {
                 for (name, property) in object {
-                    self.steps.push(Step::Property(name));
+                    self.place.push(PlaceStep::Property(name));
                     self.value(property);
-                    self.steps.pop();
+                    self.place.pop();
                 }
             }
             Value::Array(array) => {
                 for element in array {
-                    self.steps.push(Step::Element);
+                    self.place.push(PlaceStep::Element);
                     self.value(element);
-                    self.steps.pop();
+                    self.place.pop();
                 }
             }
             Value::Undefined
@@ -71,9 +65,9 @@ impl<'a> Walk<'a, '_> {
             | Value::Bool(_)
             | Value::Number(_)
             | Value::String(_) => {
-                if is_indexed(self.policy, &self.steps) {
+                if self.policy.covers(&self.place) {
                     let mut hasher = DefaultHasher::new();
-                    self.steps.hash(&mut hasher);
+                    self.place.hash(&mut hasher);
                     let mut text = Vec::new();
                     write_value(value, &mut text);
                     text.hash(&mut hasher);
@@ -81,45 +75,6 @@ impl<'a> Walk<'a, '_> {
                 }
             }
         }
-    }
-}
-
-/// The deepest matching path decides; of two as deep, `/?` goes before `/*`.
-fn is_indexed(policy: &IndexingPolicy, steps: &[Step<'_>]) -> bool {
-    let best = |paths: &[IndexPath]| paths.iter().filter_map(|path| precision(path, steps)).max();
-    best(&policy.included) > best(&policy.excluded)
-}
-
-/// How closely a policy path fits a scalar's place; none if it does not.
-fn precision(path: &IndexPath, steps: &[Step<'_>]) -> Option<usize> {
-    let pattern = path.steps();
-    let fits = |steps: &[Step<'_>]| {
-        pattern.len() == steps.len()
-            && pattern
-                .iter()
-                .zip(steps)
-                .all(|(pattern, step)| match (pattern, step) {
-                    (IndexStep::Property(pattern), Step::Property(name)) => pattern == name,
-                    (IndexStep::Elements, Step::Element) => true,
-                    (IndexStep::Property(_), Step::Element)
-                    | (IndexStep::Elements, Step::Property(_)) => false,
-                })
-    };
-    match path.scope() {
-        IndexScope::Scalar => fits(steps).then_some(2 * pattern.len() + 1),
-        IndexScope::Subtree => {
-            (steps.len() >= pattern.len() && fits(&steps[..pattern.len()])).then_some(2 * pattern.len())
-        }
-        IndexScope::Tuple(members) => members
-            .iter()
-            .any(|member| {
-                steps.len() == pattern.len() + member.len()
-                    && fits(&steps[..pattern.len()])
-                    && member.iter().zip(&steps[pattern.len()..]).all(
-                        |(name, step)| matches!(step, Step::Property(found) if *found == name.as_str()),
-                    )
-            })
-            .then_some(2 * steps.len() + 1),
     }
 }
 

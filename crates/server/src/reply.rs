@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::{Response, StatusCode};
 use orrery_model::{Charge, Failure, Lsn, Stamp};
-use orrery_wire::{ErrorStatus, OwnerHeaders, ResponseHeaders, error_body};
+use orrery_wire::{ErrorStatus, OwnerHeaders, ResponseHeaders, error_body, names};
 
 use crate::state::State;
 
@@ -27,6 +27,8 @@ pub(crate) struct Reply {
     /// Documents and kilobytes of a container, for clients that ask for its quota.
     pub(crate) usage: Option<(u64, u64)>,
     pub(crate) min_throughput: Option<u32>,
+    /// Tells a client that hoped so that the rows are complete as they are.
+    pub(crate) is_complete: bool,
     pub(crate) failure: Option<Failure>,
 }
 
@@ -96,6 +98,9 @@ impl Reply {
         }
         if let Some(minimum) = self.min_throughput {
             headers = headers.offer(minimum, false);
+        }
+        if self.is_complete {
+            headers = headers.with(names::QUERY_REQUIRES_DISTRIBUTION, "False");
         }
         headers = headers.continuation(self.continuation.as_deref());
         let body = match &self.failure {

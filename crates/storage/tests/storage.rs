@@ -1,5 +1,7 @@
 //! Both engines give the same answers.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
 use std::collections::BTreeMap;
 
 use orrery_storage::{Batch, Options, Space, Storage};

@@ -25,8 +25,8 @@ pub use batch::{
 };
 pub use body::{
     AccountDescription, ContainerSystem, FeedKind, PartitionKeyRangeDescription, PermissionRequest,
-    QueryBody, RangeStatistics, Region, container_body, container_self_link, database_body,
-    database_self_link, empty_query_plan_body, feed_body, parse_body, parse_id_body,
+    QueryBody, RangeStatistics, Region, ResumeFilter, container_body, container_self_link,
+    database_body, database_self_link, feed_body, parse_body, parse_id_body,
     partition_key_range_body, permission_body, user_body,
 };
 pub use headers::{

@@ -8,10 +8,6 @@ use crate::process;
 use crate::workspace::Workspace;
 
 pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
-    let source = "crates/cli/tests/crash.rs";
-    if !workspace.root.join(source).exists() {
-        return Ok(Outcome::Skipped(format!("there is no {source}")));
-    }
     let arguments = [
         "test",
         "--package",

@@ -7,6 +7,8 @@ use super::{Argument, Arity, Function, count};
 pub(super) const FUNCTIONS: &[Function] = &[
     // An undefined third argument counts as false.
     Function::seeing_undefined("ARRAY_CONTAINS", Arity::Between(2, 3), contains),
+    // Written into queries by planners; the same thing.
+    Function::new("_TRY_ARRAY_CONTAINS", Arity::Exactly(2), contains),
     Function::seeing_undefined("ARRAY_CONTAINS_ANY", Arity::AtLeast(2), contains_any),
     Function::seeing_undefined("ARRAY_CONTAINS_ALL", Arity::AtLeast(2), contains_all),
     Function::new("ARRAY_CONCAT", Arity::AtLeast(2), concat),
@@ -17,6 +19,10 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("OBJECTTOARRAY", Arity::Between(1, 3), object_to_array),
     Function::new("OBJECT_TO_ARRAY", Arity::Between(1, 3), object_to_array),
 ];
+
+/// The longest array that is made of others. An item has fewer elements, but queries inside
+/// queries could double an array again and again.
+const CONCAT_ELEMENTS_MAX: usize = 2 * 1024 * 1024;
 
 fn contains(arguments: &[Argument<'_>]) -> Option<Value> {
     let elements = arguments.first()?.as_array()?;
@@ -70,7 +76,8 @@ fn concat(arguments: &[Argument<'_>]) -> Option<Value> {
         .iter()
         .map(|array| array.as_array())
         .collect::<Option<Vec<_>>>()?;
-    Some(Value::Array(arrays.concat()))
+    let elements: usize = arrays.iter().map(|array| array.len()).sum();
+    (elements <= CONCAT_ELEMENTS_MAX).then(|| Value::Array(arrays.concat()))
 }
 
 /// From a place, counted from the end when it is negative.

@@ -2,23 +2,32 @@
 
 mod aggregate_array;
 mod array;
+mod canonical;
 mod conditional;
 mod conversion;
+mod date_time;
 mod integer;
+mod item;
+mod lookup;
 mod math;
 mod pending;
+mod regex;
 mod set;
+mod spatial;
 mod string;
+mod string_part;
 mod string_search;
 mod type_check;
 
 use std::borrow::Cow;
 use std::fmt;
+use std::iter;
 
 use orrery_json::Value;
 use orrery_sql::ast::Call;
 
 use crate::CompileError;
+pub use lookup::{evaluate_function, function_arity};
 
 /// The tables, in no particular order; no name occurs twice.
 const FAMILIES: &[&[Function]] = &[
@@ -26,10 +35,16 @@ const FAMILIES: &[&[Function]] = &[
     array::FUNCTIONS,
     conditional::FUNCTIONS,
     conversion::FUNCTIONS,
+    date_time::CLOCK_FUNCTIONS,
+    date_time::FUNCTIONS,
     integer::FUNCTIONS,
+    item::FUNCTIONS,
     math::FUNCTIONS,
+    regex::FUNCTIONS,
     set::FUNCTIONS,
+    spatial::FUNCTIONS,
     string::FUNCTIONS,
+    string_part::FUNCTIONS,
     string_search::FUNCTIONS,
     type_check::FUNCTIONS,
 ];
@@ -41,6 +56,8 @@ pub(crate) struct Function {
     name: &'static str,
     arity: Arity,
     on_undefined: OnUndefined,
+    /// Whether the moment of the query stands before the written arguments.
+    takes_now: bool,
     evaluate: Evaluate,
 }
 
@@ -71,20 +88,28 @@ impl Function {
             name,
             arity,
             on_undefined: OnUndefined::Propagate,
+            takes_now: false,
             evaluate,
         }
     }
 
     const fn seeing_undefined(name: &'static str, arity: Arity, evaluate: Evaluate) -> Function {
         Function {
-            name,
-            arity,
             on_undefined: OnUndefined::Evaluate,
-            evaluate,
+            ..Function::new(name, arity, evaluate)
+        }
+    }
+
+    /// The arity is that of the written arguments.
+    const fn given_now(name: &'static str, arity: Arity, evaluate: Evaluate) -> Function {
+        Function {
+            takes_now: true,
+            ..Function::new(name, arity, evaluate)
         }
     }
 
     /// The value of the call, with its arguments evaluated one by one as long as that matters.
+    /// A function that `find_with_clock` found is called with `call_at`.
     pub(crate) fn call<'a>(&self, arguments: impl Iterator<Item = Argument<'a>>) -> Value {
         let mut values = Vec::with_capacity(arguments.size_hint().0);
         for value in arguments {
@@ -94,6 +119,20 @@ impl Function {
             values.push(value);
         }
         (self.evaluate)(&values).unwrap_or_default()
+    }
+
+    /// The value of the call in a query of which `now_ticks` is the moment: 100 nanoseconds each,
+    /// since 1970.
+    pub(crate) fn call_at<'a>(
+        &self,
+        now_ticks: i64,
+        arguments: impl Iterator<Item = Argument<'a>>,
+    ) -> Value {
+        if !self.takes_now {
+            return self.call(arguments);
+        }
+        let now = Cow::Owned(Value::from(now_ticks));
+        self.call(iter::once(now).chain(arguments))
     }
 }
 
@@ -117,8 +156,22 @@ impl fmt::Display for Arity {
     }
 }
 
-/// The function that `call` names, if it takes as many arguments.
+/// The function that `call` names, if it takes as many arguments and does not ask for the time.
 pub(crate) fn find(call: &Call) -> Result<&'static Function, CompileError> {
+    let function = named(call)?;
+    if function.takes_now {
+        let what = format!("function {} without a clock", call.name.name);
+        return Err(CompileError::unsupported(what));
+    }
+    Ok(function)
+}
+
+/// The function that `call` names, if it takes as many arguments.
+pub(crate) fn find_with_clock(call: &Call) -> Result<&'static Function, CompileError> {
+    named(call)
+}
+
+fn named(call: &Call) -> Result<&'static Function, CompileError> {
     let name = &call.name;
     let function = FAMILIES
         .iter()
@@ -148,6 +201,8 @@ fn count(count: usize) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
+    use orrery_sql::ast::{Expr, Literal, Projection};
+
     use super::*;
 
     #[test]
@@ -164,5 +219,60 @@ mod tests {
         names.sort();
         names.dedup();
         assert_eq!(names.len(), count);
+    }
+
+    /// The value of one call with constant arguments, at a moment.
+    fn value_at(now: &str, text: &str) -> Value {
+        let query = orrery_sql::parse(&format!("SELECT VALUE {text}")).unwrap();
+        let Projection::Value(Expr::Call(call)) = &query.select.projection else {
+            panic!("{text} is no call");
+        };
+        let constant = |argument: &Expr| match argument {
+            Expr::Literal(Literal::Number(number)) => Cow::Owned(Value::Number(*number)),
+            Expr::Literal(Literal::String(text)) => Cow::Owned(Value::from(text.as_str())),
+            other => panic!("{other:?} is no constant"),
+        };
+        let now = named_ticks(now);
+        let function = find_with_clock(call).unwrap();
+        function.call_at(now, call.arguments.iter().map(constant))
+    }
+
+    fn named_ticks(text: &str) -> i64 {
+        let arguments = [Cow::Owned(Value::from(text))];
+        let function = FAMILIES.iter().flat_map(|family| family.iter());
+        let mut function = function.filter(|function| function.name == "DATETIMETOTICKS");
+        let ticks = function.next().unwrap().call(arguments.into_iter());
+        ticks.as_number().unwrap().as_i64().unwrap()
+    }
+
+    #[test]
+    fn functions_of_the_moment() {
+        let now = "2024-10-14T14:20:30.6668888Z";
+        for (text, expected) in [
+            ("GetCurrentDateTime()", Value::from(now)),
+            ("GetCurrentDateTimeStatic()", Value::from(now)),
+            ("GetCurrentTicks()", Value::from(17_289_156_306_668_888)),
+            (
+                "GetCurrentTicksStatic()",
+                Value::from(17_289_156_306_668_888),
+            ),
+            ("GetCurrentTimestamp()", Value::from(1_728_915_630_666)),
+            (
+                "GetCurrentTimestampStatic()",
+                Value::from(1_728_915_630_666),
+            ),
+            ("NOW()", Value::from(now)),
+            (
+                "NOW('yyyy', 1)",
+                Value::from("2025-10-14T14:20:30.6668888Z"),
+            ),
+            ("NOW('yyyy')", Value::Undefined),
+            ("AGO('ms', 4)", Value::from("2024-10-14T14:20:30.6628888Z")),
+            ("AGO('yyyy', 3000)", Value::Undefined),
+            ("AGO('fortnight', 1)", Value::Undefined),
+            ("ABS(1)", Value::from(1)),
+        ] {
+            assert_eq!(value_at(now, text), expected, "{text}");
+        }
     }
 }

@@ -1,7 +1,10 @@
-//! Arrays as sets: no element twice in a result.
+//! Arrays as sets: no element twice in a result. The cost is that of reading both arrays.
+
+use std::collections::HashSet;
 
 use orrery_json::Value;
 
+use super::canonical::canonical;
 use super::{Argument, Arity, Evaluate, Function};
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -29,31 +32,44 @@ fn arrays<'a>(arguments: &'a [Argument<'_>]) -> Option<(&'a [Value], &'a [Value]
 /// In the order of the second array, as the service answers.
 fn intersect(arguments: &[Argument<'_>]) -> Option<Value> {
     let (a, b) = arrays(arguments)?;
-    Some(distinct(b.iter().filter(|value| a.contains(value))))
+    let a = members(a);
+    Some(distinct(b, |member| a.contains(member)))
 }
 
 fn union(arguments: &[Argument<'_>]) -> Option<Value> {
     let (a, b) = arrays(arguments)?;
-    Some(distinct(a.iter().chain(b)))
+    Some(distinct(a.iter().chain(b), |_| true))
 }
 
 fn difference(arguments: &[Argument<'_>]) -> Option<Value> {
     let (a, b) = arrays(arguments)?;
-    Some(distinct(a.iter().filter(|value| !b.contains(value))))
+    let b = members(b);
+    Some(distinct(a, |member| !b.contains(member)))
 }
 
 fn equals(arguments: &[Argument<'_>]) -> Option<Value> {
     let (a, b) = arrays(arguments)?;
-    let within = |a: &[Value], b: &[Value]| a.iter().all(|value| b.contains(value));
-    Some(Value::Bool(within(a, b) && within(b, a)))
+    Some(Value::Bool(members(a) == members(b)))
 }
 
-fn distinct<'a>(values: impl Iterator<Item = &'a Value>) -> Value {
-    let mut kept: Vec<Value> = Vec::new();
-    for value in values {
-        if !kept.contains(value) {
-            kept.push(value.clone());
-        }
-    }
-    Value::Array(kept)
+fn members(values: &[Value]) -> HashSet<Vec<u8>> {
+    values.iter().map(canonical).collect()
+}
+
+fn distinct<'a>(
+    values: impl IntoIterator<Item = &'a Value>,
+    accept: impl Fn(&Vec<u8>) -> bool,
+) -> Value {
+    let mut seen = HashSet::new();
+    let first_of_its_kind = |value: &&Value| {
+        let member = canonical(value);
+        accept(&member) && seen.insert(member)
+    };
+    Value::Array(
+        values
+            .into_iter()
+            .filter(first_of_its_kind)
+            .cloned()
+            .collect(),
+    )
 }

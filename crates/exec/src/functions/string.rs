@@ -54,7 +54,8 @@ fn concat(arguments: &[Argument<'_>]) -> Option<Value> {
         .iter()
         .map(|part| part.as_str())
         .collect::<Option<Vec<_>>>()?;
-    Some(Value::String(parts.concat()))
+    let bytes: usize = parts.iter().map(|part| part.len()).sum();
+    (bytes <= PRODUCT_BYTES_MAX).then(|| Value::String(parts.concat()))
 }
 
 fn left(arguments: &[Argument<'_>]) -> Option<Value> {

@@ -2,7 +2,7 @@
 
 use orrery_json::Value;
 
-use super::{Argument, Arity, Evaluate, Function};
+use super::{Argument, Arity, Evaluate, Function, date_time};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     check("IS_DEFINED", |arguments| {
@@ -27,6 +27,12 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     check("IS_PRIMITIVE", |arguments| test(arguments, is_primitive)),
     check("IS_INTEGER", |arguments| test(arguments, is_integer)),
+    check("IS_DATETIME", |arguments| {
+        test(
+            arguments,
+            |value| matches!(value, Value::String(text) if date_time::parse(text).is_some()),
+        )
+    }),
     check("IS_FINITE_NUMBER", |arguments| {
         test(
             arguments,

@@ -17,7 +17,7 @@ pub(super) fn unary(op: UnaryOp, operand: &Value) -> Value {
     }
 }
 
-pub(super) fn binary(op: BinaryOp, left: &Value, right: &Value) -> Value {
+pub(crate) fn binary(op: BinaryOp, left: &Value, right: &Value) -> Value {
     let (Value::Number(left), Value::Number(right)) = (left, right) else {
         return Value::Undefined;
     };

@@ -1,28 +1,34 @@
-//! Scalar expressions over one document.
+//! Scalar expressions over the values that a frame holds.
 //!
-//! Names are bound and parameters replaced by their values, so evaluation cannot fail: what has
-//! no value is `Undefined`. Values are borrowed from the document or from the expression as long
-//! as nothing new is made. Expressions are as high as the syntax tree they come from, which the
-//! parser bounds, so evaluation may recurse.
+//! Names are bound and parameters replaced by their values, so evaluation always gives a value:
+//! what has none is `Undefined`, and what must end the query is noted in the context. Values are
+//! borrowed from the document or from the expression as long as nothing new is made. Expressions
+//! are as high as the syntax tree they come from, which the parser bounds, so evaluation may
+//! recurse.
 
-mod arithmetic;
+pub(crate) mod arithmetic;
 mod bits;
 mod comparison;
 mod like;
+mod subquery;
 
 use std::borrow::Cow;
 
 use orrery_json::{Object, Value, equal};
-use orrery_sql::ast::{BinaryOp, UnaryOp};
+use orrery_sql::ast::{BinaryOp, SubqueryKind, UnaryOp};
 
+use crate::block::Block;
+use crate::frame::Frame;
 use crate::functions::Function;
 pub(crate) use like::Pattern;
 
 #[derive(Debug, Clone)]
 pub(crate) enum Scalar {
     Constant(Value),
-    /// A path into the document; the document itself when it is empty.
-    Document(Vec<Step>),
+    /// A path into the value of a level. Level 0 is the document; with no steps it is whole.
+    Path(usize, Vec<Step>),
+    /// A key or an aggregate of the group at a level.
+    Cell(usize, usize),
     Part(Box<Scalar>, Step),
     Index(Box<Scalar>, Box<Scalar>),
     Unary(UnaryOp, Box<Scalar>),
@@ -61,6 +67,13 @@ pub(crate) enum Scalar {
     Array(Vec<Scalar>),
     Object(Vec<(String, Scalar)>),
     Call(&'static Function, Vec<Scalar>),
+    Let {
+        value: Box<Scalar>,
+        body: Box<Scalar>,
+    },
+    Subquery(SubqueryKind, Box<Block>),
+    /// An expression that sees the document only, whatever frames there are.
+    OfDocument(Box<Scalar>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,16 +94,18 @@ impl Step {
 const UNDEFINED: Cow<'static, Value> = Cow::Owned(Value::Undefined);
 
 impl Scalar {
-    pub(crate) fn evaluate<'a>(&'a self, document: &'a Value) -> Cow<'a, Value> {
+    pub(crate) fn evaluate<'a>(&'a self, frame: &'a Frame<'a>) -> Cow<'a, Value> {
         match self {
             Scalar::Constant(value) => Cow::Borrowed(value),
-            Scalar::Document(steps) => {
-                Cow::Borrowed(steps.iter().fold(document, |value, step| step.of(value)))
+            Scalar::Path(level, steps) => {
+                let value = frame.value_at(*level);
+                Cow::Borrowed(steps.iter().fold(value, |value, step| step.of(value)))
             }
-            Scalar::Part(object, step) => part(object.evaluate(document), |value| step.of(value)),
+            Scalar::Cell(level, index) => Cow::Borrowed(frame.cell_at(*level, *index)),
+            Scalar::Part(object, step) => part(object.evaluate(frame), |value| step.of(value)),
             Scalar::Index(object, index) => {
-                let index = index.evaluate(document);
-                part(object.evaluate(document), |value| element(value, &index))
+                let index = index.evaluate(frame);
+                part(object.evaluate(frame), |value| element(value, &index))
             }
             Scalar::Unary(UnaryOp::Not, _)
             | Scalar::And(_)
@@ -98,19 +113,23 @@ impl Scalar {
             | Scalar::In { .. }
             | Scalar::Between { .. }
             | Scalar::LikeConstant { .. }
-            | Scalar::Like { .. } => truth_value(self.truth(document)),
+            | Scalar::Like { .. } => truth_value(self.truth(frame)),
             Scalar::Unary(op, operand) => {
-                Cow::Owned(arithmetic::unary(*op, &operand.evaluate(document)))
+                Cow::Owned(arithmetic::unary(*op, &operand.evaluate(frame)))
             }
             Scalar::Binary(op, left, right) => {
-                let left = left.evaluate(document);
+                let left = left.evaluate(frame);
                 if left.is_undefined() {
                     return UNDEFINED;
                 }
-                Cow::Owned(binary(*op, &left, &right.evaluate(document)))
+                let value = binary(*op, &left, &right.evaluate(frame));
+                if *op == BinaryOp::Concat && !frame.context().hold().add(&value) {
+                    return UNDEFINED;
+                }
+                Cow::Owned(value)
             }
-            Scalar::Coalesce(left, right) => match left.evaluate(document) {
-                value if value.is_undefined() => right.evaluate(document),
+            Scalar::Coalesce(left, right) => match left.evaluate(frame) {
+                value if value.is_undefined() => right.evaluate(frame),
                 value => value,
             },
             Scalar::Conditional {
@@ -118,46 +137,39 @@ impl Scalar {
                 then,
                 otherwise,
             } => {
-                if condition.truth(document) == Some(true) {
-                    then.evaluate(document)
+                if condition.truth(frame) == Some(true) {
+                    then.evaluate(frame)
                 } else {
-                    otherwise.evaluate(document)
+                    otherwise.evaluate(frame)
                 }
             }
-            Scalar::Array(elements) => Cow::Owned(Value::Array(
-                elements
-                    .iter()
-                    .map(|element| element.evaluate(document))
-                    .filter(|value| !value.is_undefined())
-                    .map(Cow::into_owned)
-                    .collect(),
-            )),
-            Scalar::Object(properties) => Cow::Owned(object(properties, document)),
-            Scalar::Call(function, arguments) => {
-                let values = arguments.iter().map(|argument| argument.evaluate(document));
-                Cow::Owned(function.call(values))
-            }
+            Scalar::Array(elements) => Cow::Owned(array(elements, frame)),
+            Scalar::Object(properties) => Cow::Owned(object(properties, frame)),
+            Scalar::Call(function, arguments) => Cow::Owned(call(function, arguments, frame)),
+            Scalar::Let { value, body } => Cow::Owned(bind(value, body, frame)),
+            Scalar::OfDocument(value) => Cow::Owned(of_document(value, frame)),
+            Scalar::Subquery(kind, block) => Cow::Owned(subquery::evaluate(*kind, block, frame)),
         }
     }
 
     /// The value as a truth: `None` is undefined, and so is whatever is not a boolean.
-    pub(crate) fn truth(&self, document: &Value) -> Option<bool> {
+    pub(crate) fn truth(&self, frame: &Frame<'_>) -> Option<bool> {
         match self {
-            Scalar::Unary(UnaryOp::Not, operand) => operand.truth(document).map(|truth| !truth),
-            Scalar::And(terms) => settle(terms, document, false),
-            Scalar::Or(terms) => settle(terms, document, true),
+            Scalar::Unary(UnaryOp::Not, operand) => operand.truth(frame).map(|truth| !truth),
+            Scalar::And(terms) => settle(terms, frame, false),
+            Scalar::Or(terms) => settle(terms, frame, true),
             Scalar::In {
                 needle,
                 list,
                 negated,
             } => {
-                let needle = needle.evaluate(document);
+                let needle = needle.evaluate(frame);
                 if needle.is_undefined() {
                     return None;
                 }
                 let found = list
                     .iter()
-                    .any(|value| equal(&value.evaluate(document), &needle));
+                    .any(|value| equal(&value.evaluate(frame), &needle));
                 Some(found != *negated)
             }
             Scalar::Between {
@@ -166,10 +178,10 @@ impl Scalar {
                 high,
                 negated,
             } => {
-                let value = value.evaluate(document);
+                let value = value.evaluate(frame);
                 let from =
-                    comparison::order(BinaryOp::GreaterOrEqual, &value, &low.evaluate(document));
-                let to = comparison::order(BinaryOp::LessOrEqual, &value, &high.evaluate(document));
+                    comparison::order(BinaryOp::GreaterOrEqual, &value, &low.evaluate(frame));
+                let to = comparison::order(BinaryOp::LessOrEqual, &value, &high.evaluate(frame));
                 let inside = match (from, to) {
                     (Some(false), _) | (_, Some(false)) => Some(false),
                     (Some(true), Some(true)) => Some(true),
@@ -182,7 +194,7 @@ impl Scalar {
                 pattern,
                 negated,
             } => {
-                let value = value.evaluate(document);
+                let value = value.evaluate(frame);
                 value.as_str().map(|text| pattern.matches(text) != *negated)
             }
             Scalar::Like {
@@ -191,22 +203,22 @@ impl Scalar {
                 escape,
                 negated,
             } => {
-                let value = value.evaluate(document);
-                let pattern = pattern.evaluate(document);
+                let value = value.evaluate(frame);
+                let pattern = pattern.evaluate(frame);
                 let pattern = Pattern::new(pattern.as_str()?, *escape);
                 value.as_str().map(|text| pattern.matches(text) != *negated)
             }
-            _ => self.evaluate(document).as_bool(),
+            _ => self.evaluate(frame).as_bool(),
         }
     }
 }
 
 /// `AND` and `OR`: one `decisive` term settles the result wherever it stands; without one an
 /// undefined term leaves it undefined.
-fn settle(terms: &[Scalar], document: &Value, decisive: bool) -> Option<bool> {
+fn settle(terms: &[Scalar], frame: &Frame<'_>, decisive: bool) -> Option<bool> {
     let mut result = Some(!decisive);
     for term in terms {
-        match term.truth(document) {
+        match term.truth(frame) {
             Some(truth) if truth == decisive => return Some(decisive),
             Some(_) => {}
             None => result = None,
@@ -269,13 +281,60 @@ fn part(whole: Cow<'_, Value>, find: impl Fn(&Value) -> &Value) -> Cow<'_, Value
     }
 }
 
-fn object(properties: &[(String, Scalar)], document: &Value) -> Value {
+fn array(elements: &[Scalar], frame: &Frame<'_>) -> Value {
+    let mut held = frame.context().hold();
+    let mut values = Vec::with_capacity(elements.len());
+    for element in elements {
+        let value = element.evaluate(frame);
+        if !value.is_undefined() {
+            if !held.add(&value) {
+                return Value::Undefined;
+            }
+            values.push(value.into_owned());
+        }
+    }
+    Value::Array(values)
+}
+
+pub(crate) fn object(properties: &[(String, Scalar)], frame: &Frame<'_>) -> Value {
+    let mut held = frame.context().hold();
     let mut object = Object::with_capacity(properties.len());
     for (name, value) in properties {
-        let value = value.evaluate(document);
+        let value = value.evaluate(frame);
         if !value.is_undefined() {
+            if !held.add(&value) {
+                return Value::Undefined;
+            }
             object.insert(name.clone(), value.into_owned());
         }
     }
     Value::Object(object)
+}
+
+/// Strings are counted before they are joined to longer ones.
+fn call(function: &Function, arguments: &[Scalar], frame: &Frame<'_>) -> Value {
+    let mut held = frame.context().hold();
+    let values = arguments.iter().map(|argument| {
+        let value = argument.evaluate(frame);
+        if value.as_str().is_none() || held.add(&value) {
+            value
+        } else {
+            UNDEFINED
+        }
+    });
+    function.call_at(frame.context().now_ticks(), values)
+}
+
+fn bind(value: &Scalar, body: &Scalar, frame: &Frame<'_>) -> Value {
+    let mut held = frame.context().hold();
+    let value = value.evaluate(frame);
+    if matches!(value, Cow::Owned(_)) && !held.add(&value) {
+        return Value::Undefined;
+    }
+    body.evaluate(&frame.with(&value)).into_owned()
+}
+
+fn of_document(value: &Scalar, frame: &Frame<'_>) -> Value {
+    let document = Frame::document(frame.value_at(0), frame.context());
+    value.evaluate(&document).into_owned()
 }

@@ -34,7 +34,7 @@ pub(super) async fn feed(
         Method::POST => match exchange.headers.feed_post() {
             FeedPost::Query => {
                 let (rid, containers) = list()?;
-                feed::query(exchange, &rid, FeedKind::Containers, containers)
+                feed::query(exchange, &rid, FeedKind::Containers, &containers)
             }
             FeedPost::Create => create(exchange, database).await,
             FeedPost::Upsert | FeedPost::Batch | FeedPost::QueryPlan => {

@@ -12,7 +12,7 @@ pub(super) async fn feed(exchange: &Exchange<'_>) -> Result<Reply, Failure> {
     match *exchange.method {
         Method::GET => feed::read(exchange, "", FeedKind::Databases, databases(exchange)),
         Method::POST => match exchange.headers.feed_post() {
-            FeedPost::Query => feed::query(exchange, "", FeedKind::Databases, databases(exchange)),
+            FeedPost::Query => feed::query(exchange, "", FeedKind::Databases, &databases(exchange)),
             FeedPost::Create => create(exchange).await,
             FeedPost::Upsert | FeedPost::Batch | FeedPost::QueryPlan => {
                 Err(Failure::MethodNotAllowed)

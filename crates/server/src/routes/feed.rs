@@ -2,9 +2,8 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use bytes::Bytes;
-use orrery_engine::CompiledQuery;
-use orrery_json::{parse, write_value};
+use orrery_engine::{CompiledQuery, QueryText, ResumeAt, query_resources};
+use orrery_keys::ItemRid;
 use orrery_model::Failure;
 use orrery_wire::{FeedKind, QueryBody, feed_body};
 
@@ -21,7 +20,24 @@ pub(super) fn read(
     kind: FeedKind,
     resources: Vec<(String, Vec<u8>)>,
 ) -> Result<Reply, Failure> {
-    page(exchange, parent_rid, kind, resources, None)
+    let after = exchange
+        .headers
+        .continuation
+        .map(read_continuation)
+        .transpose()?;
+    let size = page_size(exchange);
+    let mut left = resources
+        .into_iter()
+        .filter(|(name, _)| after.as_ref().is_none_or(|after| name > after))
+        .peekable();
+    let page: Vec<_> = left.by_ref().take(size).collect();
+    let more = left.peek().is_some();
+    let continuation = page
+        .last()
+        .filter(|_| more)
+        .map(|(name, _)| write_continuation(name));
+    let bodies: Vec<_> = page.into_iter().map(|(_, body)| body).collect();
+    Ok(reply(parent_rid, kind, &bodies, continuation))
 }
 
 /// Answers a query over the same resources.
@@ -29,64 +45,52 @@ pub(super) fn query(
     exchange: &Exchange<'_>,
     parent_rid: &str,
     kind: FeedKind,
-    resources: Vec<(String, Vec<u8>)>,
+    resources: &[(String, Vec<u8>)],
 ) -> Result<Reply, Failure> {
-    let body = QueryBody::parse(&exchange.body)?;
-    let query = CompiledQuery::compile(&body.text, &body.parameters)?;
-    page(exchange, parent_rid, kind, resources, Some(&query))
+    let query = CompiledQuery::over_resources(&query_text(exchange)?)?;
+    let token = exchange.headers.continuation;
+    let (rows, continuation) = query_resources(
+        &query,
+        resources,
+        page_size(exchange),
+        token,
+        exchange.engine().now_ticks(),
+    )?;
+    Ok(reply(parent_rid, kind, &rows, continuation))
 }
 
-fn page(
-    exchange: &Exchange<'_>,
-    parent_rid: &str,
-    kind: FeedKind,
-    resources: Vec<(String, Vec<u8>)>,
-    query: Option<&CompiledQuery>,
-) -> Result<Reply, Failure> {
-    let after = exchange
-        .headers
-        .continuation
-        .map(read_continuation)
-        .transpose()?;
-    let size = exchange
-        .headers
-        .max_item_count
-        .unwrap_or(PAGE_RESOURCES_DEFAULT);
-    let mut elements: Vec<Bytes> = Vec::new();
-    let mut last = None;
-    let mut continuation = None;
-    for (name, body) in resources {
-        if after.as_ref().is_some_and(|after| name <= *after) {
-            continue;
-        }
-        let Some(row) = row(query, body)? else {
-            continue;
-        };
-        if elements.len() == size {
-            continuation = last.as_deref().map(write_continuation);
-            break;
-        }
-        elements.push(row);
-        last = Some(name);
-    }
-    let count = elements.len();
-    Ok(Reply {
-        item_count: Some(count),
-        continuation,
-        ..Reply::new(200, feed_body(parent_rid, kind, &elements))
+/// The query in the body of a request.
+pub(super) fn query_text(exchange: &Exchange<'_>) -> Result<QueryText, Failure> {
+    let body = QueryBody::parse(&exchange.body)?;
+    Ok(QueryText {
+        text: body.text,
+        parameters: body.parameters,
+        resume: body.resume.map(|resume| ResumeAt {
+            values: resume.values,
+            rid_counter: resume.rid.map(ItemRid::counter),
+            exclude: resume.exclude,
+        }),
     })
 }
 
-fn row(query: Option<&CompiledQuery>, body: Vec<u8>) -> Result<Option<Bytes>, Failure> {
-    let Some(query) = query else {
-        return Ok(Some(body.into()));
-    };
-    let value = parse(&body).map_err(|error| Failure::Internal(error.to_string()))?;
-    Ok(query.row(&value).map(|row| {
-        let mut text = Vec::new();
-        write_value(&row, &mut text);
-        text.into()
-    }))
+fn page_size(exchange: &Exchange<'_>) -> usize {
+    exchange
+        .headers
+        .max_item_count
+        .unwrap_or(PAGE_RESOURCES_DEFAULT)
+}
+
+fn reply<T: AsRef<[u8]>>(
+    parent_rid: &str,
+    kind: FeedKind,
+    elements: &[T],
+    continuation: Option<String>,
+) -> Reply {
+    Reply {
+        item_count: Some(elements.len()),
+        continuation,
+        ..Reply::new(200, feed_body(parent_rid, kind, elements))
+    }
 }
 
 fn write_continuation(name: &str) -> String {

@@ -1,13 +1,12 @@
 //! `/dbs/{db}/colls/{coll}/docs`: create, upsert, query, query plan, batch, read feed.
 
 use hyper::Method;
-use orrery_engine::{CompiledQuery, Engine, FeedRequest, Scope};
+use orrery_engine::{CompiledQuery, Engine, FeedRequest, Scope, query_plan};
 use orrery_keys::PartitionKey;
 use orrery_model::{ContainerAddress, Document, Failure, OperationKind, limits};
-use orrery_wire::{
-    FeedKind, FeedPost, QueryBody, empty_query_plan_body, feed_body, write_session_token,
-};
+use orrery_wire::{FeedKind, FeedPost, feed_body, write_session_token};
 
+use super::feed::query_text;
 use super::item::{check_session, refuse_triggers, write};
 use super::{batch, not_built};
 use crate::exchange::{Exchange, Found};
@@ -33,10 +32,10 @@ async fn answer(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, Failure
         }
         Method::GET => page(exchange, found, None).await,
         Method::POST => match exchange.headers.feed_post() {
-            FeedPost::QueryPlan => plan(exchange),
+            FeedPost::QueryPlan => plan(exchange, found),
             FeedPost::Batch => batch::route(exchange, found).await,
             FeedPost::Query => {
-                let query = compile(exchange)?;
+                let query = compile(exchange, found)?;
                 page(exchange, found, Some(query)).await
             }
             FeedPost::Upsert => put(exchange, found, OperationKind::Upsert).await,
@@ -100,15 +99,16 @@ async fn delete_items(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, F
     })
 }
 
-fn compile(exchange: &Exchange<'_>) -> Result<CompiledQuery, Failure> {
-    let body = QueryBody::parse(&exchange.body)?;
-    CompiledQuery::compile(&body.text, &body.parameters)
+fn compile(exchange: &Exchange<'_>, found: &Found) -> Result<CompiledQuery, Failure> {
+    let definition = &found.entry.container.definition;
+    CompiledQuery::over_items(&query_text(exchange)?, definition)
 }
 
-/// Every query that this version runs can be run by each partition as it is written.
-fn plan(exchange: &Exchange<'_>) -> Result<Reply, Failure> {
-    compile(exchange)?;
-    Ok(Reply::new(200, empty_query_plan_body()))
+fn plan(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, Failure> {
+    let definition = &found.entry.container.definition;
+    let features = exchange.headers.query.supported_features;
+    let plan = query_plan(&query_text(exchange)?, definition, features)?;
+    Ok(Reply::new(200, plan.to_string()))
 }
 
 async fn page(
@@ -119,7 +119,7 @@ async fn page(
     let headers = exchange.headers;
     let container = &found.entry.container;
     let level = exchange.level()?;
-    let scope = scope(exchange, found, query.as_ref())?;
+    let scope = scope(exchange, query.as_ref())?;
     for partition in Engine::partitions_of(container, &scope)? {
         check_session(exchange, level, partition.stamp())?;
     }
@@ -142,6 +142,7 @@ async fn page(
                 item_count: Some(page.items.len()),
                 continuation: page.continuation,
                 session_token: Some(session_token),
+                is_complete: headers.query.optimistic_direct,
                 ..Reply::new(200, feed_body(container.rid, FeedKind::Items, &page.items))
             }
         }
@@ -155,11 +156,7 @@ async fn page(
 }
 
 /// Which items the headers ask for, or the filter of the query does.
-fn scope(
-    exchange: &Exchange<'_>,
-    found: &Found,
-    query: Option<&CompiledQuery>,
-) -> Result<Scope, Failure> {
+fn scope(exchange: &Exchange<'_>, query: Option<&CompiledQuery>) -> Result<Scope, Failure> {
     let headers = exchange.headers;
     let epk = headers.key_range.epk_range()?;
     if let Some(key) = headers.partition_key()?
@@ -170,13 +167,10 @@ fn scope(
     match (headers.key_range.range()?, epk) {
         (Some(range), part) => Ok(Scope::Range(range, part)),
         (None, Some(range)) => Ok(Scope::Epk(range)),
-        (None, None) => query.map_or(Ok(Scope::Container), |query| {
-            let pinned = query.pinned_key(found.entry.container.definition.key());
-            match pinned {
-                Some(key) => Ok(Scope::Key(key)),
-                None if headers.query.enable_cross_partition => Ok(Scope::Container),
-                None => Err(Failure::bad_request(CROSS_PARTITION_DISABLED)),
-            }
+        (None, None) => query.map_or(Ok(Scope::Container), |query| match query.pinned_key() {
+            Some(key) => Ok(Scope::Key(key.clone())),
+            None if headers.query.enable_cross_partition => Ok(Scope::Container),
+            None => Err(Failure::bad_request(CROSS_PARTITION_DISABLED)),
         }),
     }
 }

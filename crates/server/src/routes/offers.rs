@@ -25,7 +25,7 @@ pub(super) fn feed(exchange: &Exchange<'_>) -> Result<Reply, Failure> {
     match *exchange.method {
         Method::GET => feed::read(exchange, "", FeedKind::Offers, offers()),
         Method::POST if exchange.headers.feed_post() == FeedPost::Query => {
-            feed::query(exchange, "", FeedKind::Offers, offers())
+            feed::query(exchange, "", FeedKind::Offers, &offers())
         }
         _ => Err(Failure::MethodNotAllowed),
     }

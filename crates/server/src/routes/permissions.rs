@@ -29,7 +29,7 @@ pub(super) async fn feed(exchange: &Exchange<'_>, user: UserAddress<'_>) -> Resu
         Method::POST => match exchange.headers.feed_post() {
             FeedPost::Query => {
                 let (rid, permissions) = list()?;
-                feed::query(exchange, &rid, FeedKind::Permissions, permissions)
+                feed::query(exchange, &rid, FeedKind::Permissions, &permissions)
             }
             FeedPost::Create => {
                 let new = parse(exchange)?;

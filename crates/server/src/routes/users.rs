@@ -31,7 +31,7 @@ pub(super) async fn feed(
         Method::POST => match exchange.headers.feed_post() {
             FeedPost::Query => {
                 let (rid, users) = list()?;
-                feed::query(exchange, &rid, FeedKind::Users, users)
+                feed::query(exchange, &rid, FeedKind::Users, &users)
             }
             FeedPost::Create => {
                 let id = parse_id_body(&exchange.body)?;

@@ -17,7 +17,7 @@ pub use feed::{FeedKind, feed_body};
 pub(crate) use object::{ObjectWriter, array_of};
 pub use partition_key_range::{PartitionKeyRangeDescription, partition_key_range_body};
 pub use permission::{PermissionRequest, permission_body};
-pub use query::{QueryBody, empty_query_plan_body};
+pub use query::{QueryBody, ResumeFilter};
 pub use user::user_body;
 
 use orrery_json::Value;

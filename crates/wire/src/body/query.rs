@@ -1,6 +1,7 @@
-//! Query bodies, and the plan of a query that leaves the client nothing to do.
+//! Query bodies.
 
 use orrery_json::Value;
+use orrery_keys::ItemRid;
 use orrery_model::{Failure, limits};
 
 use super::parse_body;
@@ -11,6 +12,18 @@ pub struct QueryBody {
     pub text: String,
     /// Names with their `@`.
     pub parameters: Vec<(String, Value)>,
+    pub resume: Option<ResumeFilter>,
+}
+
+/// Where a client that merges sorted pages wants an ordered query to begin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResumeFilter {
+    /// One for each column of the order, as clients write them.
+    pub values: Vec<Value>,
+    /// Among rows equal to the values, begin at this item.
+    pub rid: Option<ItemRid>,
+    /// Begin behind the values.
+    pub exclude: bool,
 }
 
 impl QueryBody {
@@ -37,8 +50,34 @@ impl QueryBody {
             }
             Some(_) => return Err(invalid("'parameters' must be an array.")),
         };
-        Ok(QueryBody { text, parameters })
+        let resume = match object.swap_remove("resumeFilter") {
+            None | Some(Value::Null) => None,
+            Some(filter) => Some(resume_filter(&filter)?),
+        };
+        Ok(QueryBody {
+            text,
+            parameters,
+            resume,
+        })
     }
+}
+
+fn resume_filter(filter: &Value) -> Result<ResumeFilter, Failure> {
+    let values = filter.get("value").as_array().ok_or_else(|| {
+        invalid("'resumeFilter.value' must be an array with a value for each order.")
+    })?;
+    let rid = match filter.get("rid").as_str() {
+        None | Some("") => None,
+        Some(text) => Some(
+            ItemRid::parse(text)
+                .map_err(|_| invalid("'resumeFilter.rid' must be the resource id of an item."))?,
+        ),
+    };
+    Ok(ResumeFilter {
+        values: values.to_vec(),
+        rid,
+        exclude: filter.get("exclude").as_bool().unwrap_or(false),
+    })
 }
 
 /// A parameter without a value is undefined.
@@ -60,11 +99,6 @@ fn parameter(value: Value) -> Result<(String, Value), Failure> {
 
 fn invalid(why: &str) -> Failure {
     Failure::BadRequest(format!("One of the input values is invalid. {why}"))
-}
-
-/// The answer to a query-plan request when every partition can run the query as it is written.
-pub fn empty_query_plan_body() -> &'static [u8] {
-    br#"{"partitionedQueryExecutionInfoVersion":2,"queryInfo":{"distinctType":"None","top":null,"offset":null,"limit":null,"orderBy":[],"orderByExpressions":[],"groupByExpressions":[],"groupByAliases":[],"aggregates":[],"groupByAliasToAggregateType":{},"rewrittenQuery":"","hasSelectValue":false,"dCountInfo":null,"hasNonStreamingOrderBy":false},"queryRanges":[{"min":"","max":"FF","isMinInclusive":true,"isMaxInclusive":false}]}"#
 }
 
 #[cfg(test)]
@@ -107,11 +141,21 @@ mod tests {
     }
 
     #[test]
-    fn the_plan_is_json() {
-        let plan = orrery_json::parse(empty_query_plan_body()).unwrap();
-        assert_eq!(
-            plan.get("queryInfo").get("rewrittenQuery").as_str(),
-            Some("")
-        );
+    fn resume_filters() {
+        let parsed = |filter: &str| {
+            QueryBody::parse(format!(r#"{{"query":"q","resumeFilter":{filter}}}"#).as_bytes())
+        };
+        let filter = parsed(r#"{"value":[1,[]],"rid":"kRNGAOrVWJoBAAAAAAAAAA==","exclude":true}"#);
+        let filter = filter.unwrap().resume.unwrap();
+        assert_eq!(filter.values.len(), 2);
+        assert_eq!(filter.rid.unwrap().counter(), 1);
+        assert!(filter.exclude);
+        assert_eq!(parsed("null").unwrap().resume, None);
+        for wrong in ["{}", r#"{"value":1}"#, r#"{"value":[],"rid":"x"}"#] {
+            assert!(
+                matches!(parsed(wrong), Err(Failure::BadRequest(_))),
+                "{wrong}"
+            );
+        }
     }
 }

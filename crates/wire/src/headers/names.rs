@@ -51,6 +51,7 @@ pub const NUMBER_OF_READ_REGIONS: &str = "x-ms-number-of-read-regions";
 pub const OFFER_AUTOSCALE: &str = "x-ms-cosmos-offer-autopilot-settings";
 pub const OFFER_REPLACE_PENDING: &str = "x-ms-offer-replace-pending";
 pub const OFFER_THROUGHPUT: &str = "x-ms-offer-throughput";
+pub const OPTIMISTIC_DIRECT_EXECUTE: &str = "x-ms-cosmos-query-optimisticdirectexecute";
 pub const PARALLELIZE_CROSS_PARTITION: &str =
     "x-ms-documentdb-query-parallelizecrosspartitionquery";
 pub const PARTITION_KEY: &str = "x-ms-documentdb-partitionkey";
@@ -64,6 +65,7 @@ pub const PREFER: &str = "prefer";
 pub const PRIORITY_LEVEL: &str = "x-ms-cosmos-priority-level";
 pub const QUERY_EXECUTION_INFO: &str = "x-ms-cosmos-query-execution-info";
 pub const QUERY_METRICS: &str = "x-ms-documentdb-query-metrics";
+pub const QUERY_REQUIRES_DISTRIBUTION: &str = "x-ms-cosmos-query-requiresdistribution";
 pub const QUERY_VERSION: &str = "x-ms-cosmos-query-version";
 pub const QUORUM_ACKED_LLSN: &str = "x-ms-cosmos-quorum-acked-llsn";
 pub const QUORUM_ACKED_LSN: &str = "x-ms-quorum-acked-lsn";

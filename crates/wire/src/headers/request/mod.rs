@@ -110,6 +110,8 @@ pub struct QueryFlags<'a> {
     pub enable_cross_partition: bool,
     pub parallelize: bool,
     pub enable_scan: bool,
+    /// The client hopes that one request answers the query.
+    pub optimistic_direct: bool,
     pub populate_metrics: bool,
     pub populate_index_metrics: bool,
     pub supported_features: Option<&'a str>,
@@ -264,6 +266,7 @@ impl<'a> RequestHeaders<'a> {
             names::IS_QUERY_PLAN => query.is_plan = header.flag(),
             names::ENABLE_CROSS_PARTITION => query.enable_cross_partition = header.flag(),
             names::PARALLELIZE_CROSS_PARTITION => query.parallelize = header.flag(),
+            names::OPTIMISTIC_DIRECT_EXECUTE => query.optimistic_direct = header.flag(),
             names::ENABLE_SCAN => query.enable_scan = header.flag(),
             names::POPULATE_QUERY_METRICS => query.populate_metrics = header.flag(),
             names::INDEX_METRICS | names::INDEX_METRICS_V2 => {

@@ -1,0 +1,65 @@
+//! Queries over resources of the catalogue: there are few, and they are in memory.
+
+use bytes::Bytes;
+use orrery_exec::{Document, Flow, PageLimits, Resume, Row};
+use orrery_json::{parse, write_value};
+use orrery_model::{Failure, limits};
+
+use crate::query::stopped;
+use crate::{CompiledQuery, continuation};
+
+/// One page of a query over named bodies, in the order of their names. Gives the rows and the
+/// token of the next page.
+pub fn query_resources(
+    query: &CompiledQuery,
+    resources: &[(String, Vec<u8>)],
+    items_max: usize,
+    token: Option<&str>,
+    now_ticks: i64,
+) -> Result<(Vec<Bytes>, Option<String>), Failure> {
+    let owner = query.fingerprint;
+    let resume = token.map(|token| {
+        let state = continuation::read(owner, token)?;
+        Resume::decode(&state).map_err(|error| stopped(&error))
+    });
+    let bytes_max = limits::RESPONSE_PAGE_BYTES_MAX;
+    let page_limits = PageLimits {
+        items_max,
+        bytes_max,
+        deadline: None,
+        now_ticks,
+    };
+    let page = query.program.page(resume.transpose()?, page_limits);
+    let mut page = page.map_err(|error| stopped(&error))?;
+    let start = page.start_place().map(<[u8]>::to_vec).unwrap_or_default();
+    for (number, (name, body)) in (1..).zip(resources) {
+        if name.as_bytes() < start.as_slice() {
+            continue;
+        }
+        let value = parse(body).map_err(|error| Failure::Internal(error.to_string()))?;
+        let text = Bytes::copy_from_slice(body);
+        let document = Document {
+            value: &value,
+            rid: number,
+            text: &text,
+            place: name.as_bytes(),
+        };
+        match page.push(document).map_err(|error| stopped(&error))? {
+            Flow::More => {}
+            Flow::Full => break,
+        }
+    }
+    let finished = page.finish().map_err(|error| stopped(&error))?;
+    let text = |row| match row {
+        Row::Text(text) => text,
+        Row::Value(value) => {
+            let mut text = Vec::new();
+            write_value(&value, &mut text);
+            text.into()
+        }
+    };
+    let token = finished
+        .resume
+        .map(|resume| continuation::write(owner, &resume.encode()));
+    Ok((finished.rows.into_iter().map(text).collect(), token))
+}

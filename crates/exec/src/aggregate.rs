@@ -1,0 +1,156 @@
+//! `COUNT`, `COUNTIF`, `SUM`, `AVG`, `MIN`, `MAX`, `MAKELIST`, `MAKESET`.
+//!
+//! Undefined inputs are skipped by all of them. A value of a wrong type does not fail: it makes
+//! the result undefined, for good.
+
+use std::cmp::Ordering;
+use std::collections::HashSet;
+
+use orrery_json::{Value, compare};
+use orrery_sql::ast::BinaryOp;
+
+use crate::distinct_hash::DistinctHash;
+use crate::frame::Frame;
+use crate::scalar::{Scalar, arithmetic};
+use crate::size::size_of;
+
+const CELL_BYTES: usize = 128;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AggregateKind {
+    Count,
+    CountIf,
+    Sum,
+    Average,
+    Min,
+    Max,
+    List,
+    Set,
+}
+
+const NAMES: &[(&str, AggregateKind)] = &[
+    ("COUNT", AggregateKind::Count),
+    ("COUNTIF", AggregateKind::CountIf),
+    ("SUM", AggregateKind::Sum),
+    ("AVG", AggregateKind::Average),
+    ("MIN", AggregateKind::Min),
+    ("MAX", AggregateKind::Max),
+    ("MAKELIST", AggregateKind::List),
+    ("MAKESET", AggregateKind::Set),
+];
+
+impl AggregateKind {
+    pub(crate) fn named(name: &str) -> Option<AggregateKind> {
+        NAMES
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))
+            .map(|(_, kind)| *kind)
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Aggregate {
+    pub(crate) kind: AggregateKind,
+    pub(crate) argument: Scalar,
+}
+
+/// What an aggregate remembers of the rows of one group.
+#[derive(Debug)]
+pub(crate) enum Accumulator {
+    Count(i64),
+    /// The sum while every input was a number.
+    Sum(Option<Value>),
+    Average(Option<Value>, i64),
+    /// The extreme while every input was a primitive; undefined before the first.
+    Extreme(Option<Value>, Ordering),
+    List(Vec<Value>),
+    Set(HashSet<DistinctHash>, Vec<Value>),
+}
+
+impl Aggregate {
+    pub(crate) fn start(&self) -> Accumulator {
+        let zero = || Some(Value::from(0));
+        match self.kind {
+            AggregateKind::Count | AggregateKind::CountIf => Accumulator::Count(0),
+            AggregateKind::Sum => Accumulator::Sum(zero()),
+            AggregateKind::Average => Accumulator::Average(zero(), 0),
+            AggregateKind::Min => Accumulator::Extreme(Some(Value::Undefined), Ordering::Less),
+            AggregateKind::Max => Accumulator::Extreme(Some(Value::Undefined), Ordering::Greater),
+            AggregateKind::List => Accumulator::List(Vec::new()),
+            AggregateKind::Set => Accumulator::Set(HashSet::new(), Vec::new()),
+        }
+    }
+
+    /// Adds a row, and gives the cells by which the accumulator has grown.
+    pub(crate) fn add(&self, accumulator: &mut Accumulator, frame: &Frame<'_>) -> usize {
+        let value = self.argument.evaluate(frame);
+        if value.is_undefined() {
+            return 0;
+        }
+        match accumulator {
+            Accumulator::Count(count) => {
+                if self.kind == AggregateKind::Count || value.as_bool() == Some(true) {
+                    *count += 1;
+                }
+            }
+            Accumulator::Sum(sum) => add_number(sum, &value),
+            Accumulator::Average(sum, count) => {
+                add_number(sum, &value);
+                *count += 1;
+            }
+            Accumulator::Extreme(extreme, wanted) => choose(extreme, &value, *wanted),
+            Accumulator::List(values) => {
+                let cells = cells_of(&value);
+                values.push(value.into_owned());
+                return cells;
+            }
+            Accumulator::Set(seen, values) => {
+                if seen.insert(DistinctHash::of(&value)) {
+                    let cells = cells_of(&value);
+                    values.push(value.into_owned());
+                    return cells;
+                }
+            }
+        }
+        0
+    }
+}
+
+impl Accumulator {
+    pub(crate) fn finish(self) -> Value {
+        match self {
+            Accumulator::Count(count) => Value::from(count),
+            Accumulator::Sum(value) | Accumulator::Extreme(value, _) => value.unwrap_or_default(),
+            Accumulator::Average(_, 0) => Value::Undefined,
+            Accumulator::Average(sum, count) => arithmetic::binary(
+                BinaryOp::Divide,
+                &sum.unwrap_or_default(),
+                &Value::from(count),
+            ),
+            Accumulator::List(values) | Accumulator::Set(_, values) => Value::Array(values),
+        }
+    }
+}
+
+/// A long value counts as several cells, so that a limit of cells is one of memory.
+pub(crate) fn cells_of(value: &Value) -> usize {
+    1 + size_of(value) / CELL_BYTES
+}
+
+fn add_number(sum: &mut Option<Value>, value: &Value) {
+    *sum = match (sum.take(), value) {
+        (Some(sum), Value::Number(_)) => Some(arithmetic::binary(BinaryOp::Add, &sum, value)),
+        _ => None,
+    };
+}
+
+fn choose(extreme: &mut Option<Value>, value: &Value, wanted: Ordering) {
+    let Some(best) = extreme else {
+        return;
+    };
+    match value {
+        Value::Array(_) | Value::Object(_) => *extreme = None,
+        value if best.is_undefined() || compare(value, best) == wanted => *best = value.clone(),
+        _ => {}
+    }
+}

@@ -1,0 +1,86 @@
+//! `DATETIMEFORMAT`: letters repeated say what and how wide, everything else stands for itself.
+
+use std::fmt::Write;
+
+use super::calendar::{Fields, Moment};
+
+/// `None` when a letter of the pattern is repeated in a way that means nothing.
+pub(super) fn format(moment: Moment, pattern: &str) -> Option<String> {
+    let fields = moment.fields();
+    let mut text = String::with_capacity(pattern.len());
+    let mut rest = pattern.chars().peekable();
+    while let Some(letter) = rest.next() {
+        if letter == '\\' {
+            text.extend(rest.next());
+            continue;
+        }
+        if !"yMdHhmsfF".contains(letter) {
+            text.push(letter);
+            continue;
+        }
+        let mut width = 1;
+        while rest.next_if_eq(&letter).is_some() {
+            width += 1;
+        }
+        write_field(&mut text, &fields, letter, width)?;
+    }
+    Some(text)
+}
+
+fn write_field(text: &mut String, fields: &Fields, letter: char, width: usize) -> Option<()> {
+    let (value, width_max) = match letter {
+        'f' | 'F' => return write_fraction(text, fields.fraction, letter == 'f', width),
+        'y' if width <= 2 => (fields.year % 100, 2),
+        'y' => (fields.year, 4),
+        'M' => (fields.month, 2),
+        'd' => (fields.day, 2),
+        'H' => (fields.hour, 2),
+        'h' => ((fields.hour + 11) % 12 + 1, 2),
+        'm' => (fields.minute, 2),
+        _ => (fields.second, 2),
+    };
+    if width > width_max {
+        return None;
+    }
+    write!(text, "{value:0width$}").ok()
+}
+
+fn write_fraction(text: &mut String, fraction: i64, zeros: bool, width: usize) -> Option<()> {
+    let digits = format!("{fraction:07}");
+    let digits = digits.get(..width)?;
+    text.push_str(if zeros {
+        digits
+    } else {
+        digits.trim_end_matches('0')
+    });
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::text::parse;
+
+    #[test]
+    fn patterns() {
+        let moment = parse("2005-01-02T15:04:09.0306Z").unwrap();
+        for (pattern, expected) in [
+            ("yyyy-MM-dd HH:mm:ss", Some("2005-01-02 15:04:09")),
+            ("y yy yyy", Some("5 05 2005")),
+            ("M/d H:m:s", Some("1/2 15:4:9")),
+            ("h hh", Some("3 03")),
+            ("f ff fff fffffff", Some("0 03 030 0306000")),
+            ("F FF FFF FFFFFFF", Some(" 03 03 0306")),
+            ("\\y\\\\ \\", Some("y\\ ")),
+            ("[é]", Some("[é]")),
+            ("", Some("")),
+            ("MMM", None),
+            ("ffffffff", None),
+        ] {
+            assert_eq!(
+                super::format(moment, pattern).as_deref(),
+                expected,
+                "{pattern}"
+            );
+        }
+    }
+}

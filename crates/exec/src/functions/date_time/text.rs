@@ -1,0 +1,115 @@
+//! Moments as text: `2020-07-03T13:00:00.0000000Z`.
+
+use super::calendar::{Fields, Moment};
+
+/// A date, alone or with a time after `T` or a space; up to seven digits of fraction; `Z` or not.
+pub(in super::super) fn parse(text: &str) -> Option<Moment> {
+    let text = text.strip_suffix('Z').unwrap_or(text);
+    let mut rest = text.as_bytes();
+    let year = number(&mut rest, 4)?;
+    let month = number(after(&mut rest, b"-")?, 2)?;
+    let day = number(after(&mut rest, b"-")?, 2)?;
+    let mut fields = Fields {
+        year,
+        month,
+        day,
+        hour: 0,
+        minute: 0,
+        second: 0,
+        fraction: 0,
+    };
+    if !rest.is_empty() {
+        fields.hour = number(after(&mut rest, b"T ")?, 2)?;
+        fields.minute = number(after(&mut rest, b":")?, 2)?;
+        fields.second = number(after(&mut rest, b":")?, 2)?;
+    }
+    if !rest.is_empty() {
+        fields.fraction = fraction(after(&mut rest, b".")?)?;
+    }
+    fields.moment()
+}
+
+pub(super) fn print(moment: Moment) -> String {
+    let Fields {
+        year,
+        month,
+        day,
+        hour,
+        minute,
+        second,
+        fraction,
+    } = moment.fields();
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:07}Z")
+}
+
+fn after<'r, 'a>(rest: &'r mut &'a [u8], expected: &[u8]) -> Option<&'r mut &'a [u8]> {
+    let (first, after) = rest.split_first()?;
+    if !expected.contains(first) {
+        return None;
+    }
+    *rest = after;
+    Some(rest)
+}
+
+fn number(rest: &mut &[u8], digits: usize) -> Option<i64> {
+    let (number, after) = rest.split_at_checked(digits)?;
+    *rest = after;
+    value(number)
+}
+
+/// All that is left, as ticks of the second.
+fn fraction(rest: &[u8]) -> Option<i64> {
+    let scale = [1_000_000, 100_000, 10_000, 1000, 100, 10, 1];
+    let scale = scale.get(rest.len().checked_sub(1)?)?;
+    Some(value(rest)? * scale)
+}
+
+fn value(digits: &[u8]) -> Option<i64> {
+    digits.iter().try_fold(0, |value, digit| {
+        digit
+            .is_ascii_digit()
+            .then(|| value * 10 + i64::from(digit - b'0'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read() {
+        for (text, printed) in [
+            ("2020-07-03", Some("2020-07-03T00:00:00.0000000Z")),
+            ("2020-07-03Z", Some("2020-07-03T00:00:00.0000000Z")),
+            ("2020-07-03 01:02:03", Some("2020-07-03T01:02:03.0000000Z")),
+            ("2020-07-03T01:02:03Z", Some("2020-07-03T01:02:03.0000000Z")),
+            (
+                "2020-07-03T01:02:03.4",
+                Some("2020-07-03T01:02:03.4000000Z"),
+            ),
+            (
+                "2020-07-03T01:02:03.1234567Z",
+                Some("2020-07-03T01:02:03.1234567Z"),
+            ),
+            ("0001-01-01", Some("0001-01-01T00:00:00.0000000Z")),
+            ("2020-02-29", Some("2020-02-29T00:00:00.0000000Z")),
+            ("2100-02-29", None),
+            ("0000-01-01", None),
+            ("2020-13-01", None),
+            ("2020-7-3", None),
+            ("2020-07-03T", None),
+            ("2020-07-03T01", None),
+            ("2020-07-03T01:02", None),
+            ("2020-07-03T24:00:00", None),
+            ("2020-07-03T01:02:60", None),
+            ("2020-07-03T01:02:03.", None),
+            ("2020-07-03T01:02:03.12345678", None),
+            ("2020-07-03T01:02:03+01:00", None),
+            ("2020-07-03T01:02:03ZZ", None),
+            ("２020-07-03", None),
+            ("", None),
+        ] {
+            assert_eq!(parse(text).map(print).as_deref(), printed, "{text}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! What others may know of the functions without running a query.
+
+use std::borrow::Cow;
+
+use orrery_json::Value;
+
+use super::{Arity, FAMILIES, Function, pending};
+
+/// How many arguments a function takes: at least, and at most if there is a bound.
+///
+/// A function that is not implemented yet is known and takes any number: it is refused when a
+/// query that calls it is compiled.
+pub fn function_arity(name: &str) -> Option<(usize, Option<usize>)> {
+    match named(name) {
+        Some(function) => Some(match function.arity {
+            Arity::Exactly(count) => (count, Some(count)),
+            Arity::Between(low, high) => (low, Some(high)),
+            Arity::AtLeast(low) => (low, None),
+        }),
+        None => pending::contains(name).then_some((0, None)),
+    }
+}
+
+/// The value of a call with constant arguments; none if it depends on the moment, or is not
+/// implemented.
+pub fn evaluate_function(name: &str, arguments: &[Value]) -> Option<Value> {
+    let function = named(name)?;
+    if function.takes_now || !function.arity.accepts(arguments.len()) {
+        return None;
+    }
+    Some(function.call(arguments.iter().map(Cow::Borrowed)))
+}
+
+fn named(name: &str) -> Option<&'static Function> {
+    let mut functions = FAMILIES.iter().flat_map(|family| family.iter());
+    functions.find(|function| function.name.eq_ignore_ascii_case(name))
+}

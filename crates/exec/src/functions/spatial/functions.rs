@@ -1,0 +1,56 @@
+//! Functions of shapes. What is not a valid shape gives undefined, except when that is asked.
+
+use orrery_json::{Object, Value};
+
+use super::geojson::{self, Shape};
+use super::{measure, relation};
+use crate::functions::{Argument, Arity, Evaluate, Function};
+
+pub(in super::super) const FUNCTIONS: &[Function] = &[
+    binary("ST_DISTANCE", |arguments| {
+        let (a, b) = shapes(arguments)?;
+        Some(Value::from(measure::distance(&a, &b)))
+    }),
+    binary("ST_WITHIN", |arguments| {
+        let (a, b) = shapes(arguments)?;
+        Some(Value::Bool(relation::within(&a, &b)))
+    }),
+    binary("ST_INTERSECTS", |arguments| {
+        let (a, b) = shapes(arguments)?;
+        Some(Value::Bool(relation::intersects(&a, &b)))
+    }),
+    unary("ST_AREA", |arguments| {
+        Some(Value::from(measure::area(&shape(arguments.first()?)?)))
+    }),
+    unary("ST_ISVALID", |arguments| {
+        let object = arguments.first()?.as_object()?;
+        Some(Value::Bool(geojson::parse(object).is_ok()))
+    }),
+    unary("ST_ISVALIDDETAILED", is_valid_detailed),
+];
+
+const fn unary(name: &'static str, evaluate: Evaluate) -> Function {
+    Function::new(name, Arity::Exactly(1), evaluate)
+}
+
+const fn binary(name: &'static str, evaluate: Evaluate) -> Function {
+    Function::new(name, Arity::Exactly(2), evaluate)
+}
+
+fn shapes(arguments: &[Argument<'_>]) -> Option<(Shape, Shape)> {
+    Some((shape(arguments.first()?)?, shape(arguments.get(1)?)?))
+}
+
+fn shape(value: &Value) -> Option<Shape> {
+    geojson::parse(value.as_object()?).ok()
+}
+
+fn is_valid_detailed(arguments: &[Argument<'_>]) -> Option<Value> {
+    let shape = geojson::parse(arguments.first()?.as_object()?);
+    let mut details = Object::new();
+    details.insert("valid".to_owned(), Value::Bool(shape.is_ok()));
+    if let Err(invalid) = shape {
+        details.insert("reason".to_owned(), Value::String(invalid.to_string()));
+    }
+    Some(Value::Object(details))
+}

@@ -1,0 +1,145 @@
+//! Rows that share their keys, and what the aggregates make of them.
+//!
+//! Groups are told apart by the hash of their keys and kept in its order. A page needs only the
+//! groups that it will return, so it keeps the first ones after the place where the page before
+//! it ended: a group beyond them cannot come back into the page, because the last group that is
+//! kept only ever moves down.
+
+use std::collections::BTreeMap;
+
+use orrery_json::Value;
+
+use crate::ExecError;
+use crate::aggregate::{Accumulator, Aggregate, cells_of};
+use crate::distinct_hash::DistinctHash;
+use crate::frame::Frame;
+use crate::scalar::Scalar;
+
+/// Keys, results and collected values that one query may hold.
+pub(crate) const GROUP_CELLS_MAX: usize = 500_000;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Grouping {
+    pub(crate) keys: Vec<Scalar>,
+    pub(crate) aggregates: Vec<Aggregate>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Groups {
+    kept: BTreeMap<DistinctHash, Group>,
+    cells: usize,
+    after: Option<DistinctHash>,
+    kept_max: usize,
+    truncated: bool,
+}
+
+#[derive(Debug)]
+struct Group {
+    keys: Vec<Value>,
+    accumulators: Vec<Accumulator>,
+    cells: usize,
+}
+
+impl Groups {
+    pub(crate) fn all(grouping: &Grouping) -> Groups {
+        Groups::page(grouping, None, usize::MAX)
+    }
+
+    /// Without keys there is one group even when there are no rows.
+    pub(crate) fn page(
+        grouping: &Grouping,
+        after: Option<DistinctHash>,
+        kept_max: usize,
+    ) -> Groups {
+        let mut groups = Groups {
+            kept: BTreeMap::new(),
+            cells: 0,
+            after,
+            kept_max: kept_max.max(1),
+            truncated: false,
+        };
+        let only = DistinctHash::of_cells::<Value>(&[]);
+        if grouping.keys.is_empty() && after.is_none_or(|after| only > after) {
+            groups.kept.insert(only, Group::start(grouping, Vec::new()));
+        }
+        groups
+    }
+
+    /// Whether there are groups that were not kept.
+    pub(crate) fn is_truncated(&self) -> bool {
+        self.truncated
+    }
+
+    pub(crate) fn add(&mut self, grouping: &Grouping, frame: &Frame<'_>) -> Result<(), ExecError> {
+        let keys: Vec<_> = grouping
+            .keys
+            .iter()
+            .map(|key| key.evaluate(frame))
+            .collect();
+        let hash = DistinctHash::of_cells(&keys);
+        if self.after.is_some_and(|after| hash <= after) {
+            return Ok(());
+        }
+        if !self.kept.contains_key(&hash) {
+            if !self.make_room(hash) {
+                return Ok(());
+            }
+            let keys = keys.into_iter().map(std::borrow::Cow::into_owned).collect();
+            let group = Group::start(grouping, keys);
+            self.cells += group.cells;
+            self.kept.insert(hash, group);
+        }
+        if let Some(group) = self.kept.get_mut(&hash) {
+            let before = group.cells;
+            group.add(grouping, frame);
+            self.cells += group.cells - before;
+        }
+        if self.cells > GROUP_CELLS_MAX {
+            return Err(ExecError::LimitExceeded {
+                what: "cells of groups",
+                limit: GROUP_CELLS_MAX as u64,
+            });
+        }
+        Ok(())
+    }
+
+    /// Each group with its keys and then the results of its aggregates.
+    pub(crate) fn finish(self) -> impl Iterator<Item = (DistinctHash, Vec<Value>)> {
+        self.kept.into_iter().map(|(hash, group)| {
+            let results = group.accumulators.into_iter().map(Accumulator::finish);
+            (hash, group.keys.into_iter().chain(results).collect())
+        })
+    }
+
+    /// False when the group comes after as many others as the page can have.
+    fn make_room(&mut self, hash: DistinctHash) -> bool {
+        if self.kept.len() < self.kept_max {
+            return true;
+        }
+        self.truncated = true;
+        match self.kept.last_entry() {
+            Some(last) if hash < *last.key() => {
+                self.cells -= last.remove().cells;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Group {
+    fn start(grouping: &Grouping, keys: Vec<Value>) -> Group {
+        let accumulators: Vec<_> = grouping.aggregates.iter().map(Aggregate::start).collect();
+        Group {
+            cells: keys.iter().map(cells_of).sum::<usize>() + accumulators.len(),
+            keys,
+            accumulators,
+        }
+    }
+
+    fn add(&mut self, grouping: &Grouping, frame: &Frame<'_>) {
+        for (aggregate, accumulator) in grouping.aggregates.iter().zip(&mut self.accumulators) {
+            self.cells += aggregate.add(accumulator, frame);
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! One page of a query: documents go in, rows and the place to go on come out.
+//!
+//! A page is fed by a scan of the scope. A query that only filters and projects ends the scan when
+//! its page is full and is resumed there; any other looks at all documents for every page and
+//! keeps only the rows that the page can give, so memory does not grow with the container.
+
+use std::ops::ControlFlow::{Break, Continue};
+
+use bytes::Bytes;
+use orrery_json::Value;
+
+use crate::context::Context;
+use crate::frame::Frame;
+use crate::program::Program;
+use crate::stage::{Input, Stage};
+use crate::window::Output;
+use crate::{ExecError, Resume};
+
+/// What a page may be and may cost.
+#[derive(Clone, Copy)]
+pub struct PageLimits<'a> {
+    pub items_max: usize,
+    /// Of the text of the rows, nearly; one row is given even if it is longer.
+    pub bytes_max: usize,
+    /// Says whether the time is over; asked again and again.
+    pub deadline: Option<&'a dyn Fn() -> bool>,
+    /// The moment of the query, for the functions that tell the time: 100 nanoseconds each, since
+    /// 1970.
+    pub now_ticks: i64,
+}
+
+/// A document of the scan.
+#[derive(Debug, Clone, Copy)]
+pub struct Document<'a> {
+    pub value: &'a Value,
+    /// Its number in the container, which orders rows that are otherwise equal.
+    pub rid: u64,
+    /// Its stored text.
+    pub text: &'a Bytes,
+    /// Its position in the scan.
+    pub place: &'a [u8],
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Row {
+    Value(Value),
+    /// The stored text of a document.
+    Text(Bytes),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    More,
+    /// The page needs no more documents; it did not use the last one completely.
+    Full,
+}
+
+/// What a page has cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Work {
+    pub documents: u64,
+    pub document_bytes: u64,
+    pub rows: u64,
+    pub row_bytes: u64,
+    /// Rows of joins and subqueries.
+    pub steps: u64,
+}
+
+#[derive(Debug)]
+pub struct Finished {
+    pub rows: Vec<Row>,
+    /// None when the result is complete.
+    pub resume: Option<Resume>,
+    pub work: Work,
+}
+
+pub struct Page<'a> {
+    program: &'a Program,
+    limits: PageLimits<'a>,
+    context: Context<'a>,
+    stage: Stage<'a>,
+    work: Work,
+}
+
+impl<'a> Page<'a> {
+    pub(crate) fn new(
+        program: &'a Program,
+        resume: Option<Resume>,
+        limits: PageLimits<'a>,
+    ) -> Result<Page<'a>, ExecError> {
+        let limits = PageLimits {
+            items_max: limits.items_max.max(1),
+            ..limits
+        };
+        Ok(Page {
+            program,
+            limits,
+            context: Context::new(limits.deadline, limits.now_ticks),
+            stage: Stage::new(program, resume, limits)?,
+            work: Work::default(),
+        })
+    }
+
+    /// Where the scan may begin: documents before this place have given all their rows.
+    pub fn start_place(&self) -> Option<&[u8]> {
+        self.stage.start_place()
+    }
+
+    /// Gives the next document of the scan. After [`Flow::Full`] there is nothing more to give.
+    pub fn push(&mut self, document: Document<'_>) -> Result<Flow, ExecError> {
+        if !self.program.reads_documents() || self.stage.is_full(document.place) {
+            return Ok(Flow::Full);
+        }
+        self.work.documents += 1;
+        self.work.document_bytes += document.text.len() as u64;
+        self.run(document)
+    }
+
+    /// Ends the page early, before the document at `place`. Only a query that does not need the
+    /// whole scope can go on from there.
+    pub fn interrupt(&mut self, place: &[u8]) {
+        self.stage.interrupt(place);
+    }
+
+    /// The page, after the last document or after [`Flow::Full`].
+    pub fn finish(mut self) -> Result<Finished, ExecError> {
+        if !self.program.reads_documents() {
+            self.run(Document {
+                value: &Value::Undefined,
+                rid: 0,
+                text: &Bytes::new(),
+                place: &[],
+            })?;
+        }
+        let mut output = Output::default();
+        let resume = self.stage.finish(&self.context, &mut output)?;
+        self.context.check()?;
+        Ok(Finished {
+            resume,
+            work: Work {
+                rows: output.rows.len() as u64,
+                row_bytes: output.bytes as u64,
+                steps: self.context.steps(),
+                ..self.work
+            },
+            rows: output.rows,
+        })
+    }
+
+    fn run(&mut self, document: Document<'_>) -> Result<Flow, ExecError> {
+        let context = &self.context;
+        context.begin_document();
+        let stage = &mut self.stage;
+        let mut row = 0;
+        let frame = Frame::document(document.value, context);
+        let flow = self.program.block().each_frame(&frame, &mut |frame| {
+            let input = Input {
+                frame,
+                document,
+                row,
+            };
+            row += 1;
+            if !context.step() {
+                return Break(());
+            }
+            match stage.add(input) {
+                Ok(_) if context.has_failed() => Break(()),
+                Ok(flow) => flow,
+                Err(error) => {
+                    context.fail(error);
+                    Break(())
+                }
+            }
+        });
+        context.check()?;
+        Ok(match flow {
+            Continue(()) => Flow::More,
+            Break(()) => Flow::Full,
+        })
+    }
+}
+
+impl std::fmt::Debug for Page<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Page")
+            .field("items_max", &self.limits.items_max)
+            .field("work", &self.work)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,176 @@
+//! A query, compiled: what to run over the documents of a scope, page by page.
+
+use orrery_json::{Path, Value};
+use orrery_sql::Query;
+use orrery_sql::ast::{Collection, Source};
+
+use crate::block::Block;
+use crate::computed::ComputedProperties;
+use crate::order;
+use crate::page::{Page, PageLimits};
+use crate::projection::Selection;
+use crate::required;
+use crate::resume_filter::ResumeFilter;
+use crate::scope::{Container, Scope};
+use crate::sort_key::OrderColumn;
+use crate::window::Window;
+use crate::{CompileError, ExecError, Resume};
+
+/// A query bound to its parameters. It holds no state of a run and may be shared.
+#[derive(Debug, Clone)]
+pub struct Program {
+    block: Block,
+    order: Vec<OrderColumn>,
+    window: Window,
+    resume_filter: Option<ResumeFilter>,
+    kind: Kind,
+    reads_documents: bool,
+    counts_distinct_rows: bool,
+}
+
+/// Which operator makes the pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Rows in the order of the scan.
+    Stream,
+    Sorted,
+    /// Different rows, in the order of their hashes.
+    Distinct,
+    Grouped,
+}
+
+impl Program {
+    /// Binds the names of `query` and the values of its parameters. Parameters that the query
+    /// does not use are ignored.
+    pub fn compile(query: &Query, parameters: &[(String, Value)]) -> Result<Program, CompileError> {
+        Program::compile_with(query, parameters, &ComputedProperties::default())
+    }
+
+    /// As [`Program::compile`], over documents with computed properties.
+    pub fn compile_with(
+        query: &Query,
+        parameters: &[(String, Value)],
+        computed: &ComputedProperties,
+    ) -> Result<Program, CompileError> {
+        let reads_documents = !query.from.is_empty();
+        let container = if reads_documents {
+            Container::Unnamed
+        } else {
+            Container::Absent
+        };
+        let scope = Scope::new(container, parameters).with_computed(computed);
+        let window = Window::compile(query, &scope)?;
+        let items = order::items(query)?;
+        let exprs: Vec<_> = items.iter().map(|item| &item.expr).collect();
+        let (block, scalars) = Block::compile(query, &scope, &exprs)?;
+        let order = order::columns(items, scalars, &block)?;
+        let kind = if block.grouping.is_some() {
+            Kind::Grouped
+        } else if !order.is_empty() {
+            Kind::Sorted
+        } else if block.distinct {
+            Kind::Distinct
+        } else {
+            Kind::Stream
+        };
+        let counts_distinct_rows = counts_distinct_rows(query, &block);
+        Ok(Program {
+            block,
+            order,
+            window,
+            resume_filter: None,
+            kind,
+            reads_documents,
+            counts_distinct_rows,
+        })
+    }
+
+    /// Begins an ordered result at `values`, one for each column, encoded as clients do. With
+    /// `rid` it begins among the rows equal to them at that document. `exclude` begins behind.
+    pub fn with_resume_filter(
+        self,
+        values: &[Value],
+        rid: Option<u64>,
+        exclude: bool,
+    ) -> Result<Program, CompileError> {
+        let filter = ResumeFilter::new(&self.order, values, rid, exclude);
+        Ok(Program {
+            resume_filter: Some(filter.ok_or(CompileError::ResumeFilter)?),
+            ..self
+        })
+    }
+
+    /// The only values that `path` can have in a document that matches, as far as the filter
+    /// shows it: `c.a = 1` gives `[1]`, `c.a IN (1, 2)` gives `[1, 2]`, a contradiction gives
+    /// `[]`. `None` when the filter does not narrow the path to constants.
+    pub fn required_values(&self, path: &Path) -> Option<Vec<Value>> {
+        required::values(self.block.filter.as_ref()?, path.segments())
+    }
+
+    /// Whether every row is a document as it is stored, so that rows are texts.
+    pub fn selects_whole_document(&self) -> bool {
+        self.block.grouping.is_none() && matches!(self.block.selection, Selection::Document)
+    }
+
+    /// Whether every page looks at all documents: `ORDER BY`, `GROUP BY`, aggregates, `DISTINCT`.
+    pub fn needs_whole_scope(&self) -> bool {
+        self.kind != Kind::Stream
+    }
+
+    /// False without `FROM`: there is one row, whatever the scope holds.
+    pub fn reads_documents(&self) -> bool {
+        self.reads_documents
+    }
+
+    /// Begins a page, the first one or the one after `resume`.
+    pub fn page<'a>(
+        &'a self,
+        resume: Option<Resume>,
+        limits: PageLimits<'a>,
+    ) -> Result<Page<'a>, ExecError> {
+        Page::new(self, resume, limits)
+    }
+
+    pub(crate) fn block(&self) -> &Block {
+        &self.block
+    }
+
+    pub(crate) fn order(&self) -> &[OrderColumn] {
+        &self.order
+    }
+
+    pub(crate) fn window(&self) -> Window {
+        self.window
+    }
+
+    pub(crate) fn resume_filter(&self) -> Option<&ResumeFilter> {
+        self.resume_filter.as_ref()
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    pub(crate) fn counts_distinct_rows(&self) -> bool {
+        self.counts_distinct_rows
+    }
+}
+
+/// `SELECT COUNT(1) FROM (SELECT DISTINCT VALUE c.x FROM c)`: the one subquery that is distinct
+/// over all documents, and not over each.
+fn counts_distinct_rows(query: &Query, block: &Block) -> bool {
+    let is_distinct = match query.from.as_slice() {
+        [
+            Source::Value {
+                collection: Collection::Subquery(inner),
+                ..
+            },
+        ] => inner.select.distinct,
+        _ => false,
+    };
+    let has_one_group = block
+        .grouping
+        .as_ref()
+        .is_some_and(|grouping| grouping.keys.is_empty());
+    is_distinct && has_one_group
+}

@@ -1,0 +1,34 @@
+//! How long the text of a value is, near enough for limits: escapes are not counted.
+
+use orrery_json::{Number, Value};
+
+const FLOAT_TEXT_BYTES: usize = 17;
+
+pub(crate) fn size_of(value: &Value) -> usize {
+    match value {
+        Value::Undefined => 0,
+        Value::Null | Value::Bool(true) => 4,
+        Value::Bool(false) => 5,
+        Value::Number(Number::Int(number)) => {
+            usize::from(*number < 0)
+                + number
+                    .unsigned_abs()
+                    .checked_ilog10()
+                    .map_or(1, |digits| digits as usize + 1)
+        }
+        Value::Number(Number::Float(_)) => FLOAT_TEXT_BYTES,
+        Value::String(text) => text.len() + 2,
+        Value::Array(elements) => {
+            2 + elements
+                .iter()
+                .map(|element| size_of(element) + 1)
+                .sum::<usize>()
+        }
+        Value::Object(properties) => {
+            2 + properties
+                .iter()
+                .map(|(name, value)| name.len() + 4 + size_of(value))
+                .sum::<usize>()
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The operators that turn rows into pages, one for each kind of query.
+
+mod distinct;
+mod grouped;
+mod sorted;
+mod stream;
+
+use std::ops::ControlFlow::{self, Break, Continue};
+
+use crate::context::Context;
+use crate::distinct_hash::DistinctHash;
+use crate::frame::Frame;
+use crate::page::{Document, PageLimits, Row};
+use crate::program::{Kind, Program};
+use crate::projection::Selection;
+use crate::resume::Position;
+use crate::size::size_of;
+use crate::sort_key::Tie;
+use crate::window::{Output, Window};
+use crate::{ExecError, Resume};
+
+use distinct::Distinct;
+use grouped::Grouped;
+use sorted::Sorted;
+use stream::Stream;
+
+/// A combination of sources that passed the filter.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Input<'a> {
+    pub(crate) frame: &'a Frame<'a>,
+    pub(crate) document: Document<'a>,
+    /// Its number among those of the document.
+    pub(crate) row: u64,
+}
+
+#[derive(Debug)]
+pub(crate) enum Stage<'a> {
+    Stream(Stream<'a>),
+    Sorted(Sorted<'a>),
+    Distinct(Distinct<'a>),
+    Grouped(Grouped<'a>),
+}
+
+impl<'a> Stage<'a> {
+    pub(crate) fn new(
+        program: &'a Program,
+        resume: Option<Resume>,
+        limits: PageLimits<'a>,
+    ) -> Result<Stage<'a>, ExecError> {
+        let (window, position) = match resume {
+            Some(resume) => (resume.window, Some(resume.position)),
+            None => (program.window(), None),
+        };
+        let setup = Setup {
+            program,
+            limits,
+            window,
+        };
+        Ok(match program.kind() {
+            Kind::Stream => Stage::Stream(Stream::new(setup, position)?),
+            Kind::Sorted => Stage::Sorted(Sorted::new(setup, position)?),
+            Kind::Distinct => Stage::Distinct(Distinct::new(setup, position.as_ref())?),
+            Kind::Grouped => Stage::Grouped(Grouped::new(setup, position)?),
+        })
+    }
+
+    pub(crate) fn start_place(&self) -> Option<&[u8]> {
+        match self {
+            Stage::Stream(stream) => stream.start_place(),
+            _ => None,
+        }
+    }
+
+    /// Whether the page is complete before the document at `place`.
+    pub(crate) fn is_full(&mut self, place: &[u8]) -> bool {
+        match self {
+            Stage::Stream(stream) => stream.is_full(place),
+            Stage::Sorted(Sorted { setup, .. })
+            | Stage::Distinct(Distinct { setup, .. })
+            | Stage::Grouped(Grouped { setup, .. }) => setup.window.is_over(),
+        }
+    }
+
+    pub(crate) fn interrupt(&mut self, place: &[u8]) {
+        if let Stage::Stream(stream) = self {
+            stream.interrupt(place);
+        }
+    }
+
+    /// Breaks when the page is full.
+    pub(crate) fn add(&mut self, input: Input<'_>) -> Result<ControlFlow<()>, ExecError> {
+        match self {
+            Stage::Stream(stream) => {
+                return Ok(if stream.add(input) {
+                    Continue(())
+                } else {
+                    Break(())
+                });
+            }
+            Stage::Sorted(sorted) => {
+                let tie = Tie::Row {
+                    rid: input.document.rid,
+                    row: input.row,
+                };
+                sorted.add(input.frame, tie, Some(input.document))?;
+            }
+            Stage::Distinct(distinct) => distinct.add(input.frame, Some(input.document)),
+            Stage::Grouped(grouped) => grouped.add(input.frame)?,
+        }
+        Ok(Continue(()))
+    }
+
+    pub(crate) fn finish(
+        self,
+        context: &Context<'_>,
+        output: &mut Output,
+    ) -> Result<Option<Resume>, ExecError> {
+        match self {
+            Stage::Stream(stream) => Ok(stream.finish(output)),
+            Stage::Sorted(sorted) => sorted.finish(output),
+            Stage::Distinct(distinct) => Ok(distinct.finish(output)),
+            Stage::Grouped(grouped) => grouped.finish(context, output),
+        }
+    }
+}
+
+/// What every operator knows of its page.
+#[derive(Clone, Copy)]
+pub(crate) struct Setup<'a> {
+    program: &'a Program,
+    limits: PageLimits<'a>,
+    window: Window,
+}
+
+impl Setup<'_> {
+    /// Rows of an ordered result that are looked at, and how many of them only to pass over.
+    fn rows(&self, done: u64) -> (usize, usize) {
+        let done = usize::try_from(done).unwrap_or(usize::MAX);
+        let skip = usize::try_from(self.window.skip).unwrap_or(usize::MAX);
+        (
+            self.window.rows_wanted(&self.limits).saturating_add(done),
+            skip.saturating_add(done),
+        )
+    }
+}
+
+impl std::fmt::Debug for Setup<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Setup")
+            .field("window", &self.window)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The position of a resume in the order of hashes.
+fn hash_position(position: Option<&Position>) -> Result<Option<DistinctHash>, ExecError> {
+    match position {
+        None => Ok(None),
+        Some(Position::Hash(hash)) => Ok(Some(*hash)),
+        Some(_) => Err(ExecError::InvalidResume),
+    }
+}
+
+/// A row with the length of its text.
+#[derive(Debug)]
+struct Made {
+    row: Row,
+    bytes: usize,
+}
+
+/// The row of a frame, if it has one.
+fn make(selection: &Selection, frame: &Frame<'_>, document: Option<Document<'_>>) -> Option<Made> {
+    if let (Selection::Document, Some(document)) = (selection, document) {
+        return Some(Made {
+            row: Row::Text(document.text.clone()),
+            bytes: document.text.len() + 1,
+        });
+    }
+    let value = selection.output(frame);
+    (!value.is_undefined()).then(|| Made {
+        bytes: size_of(&value) + 1,
+        row: Row::Value(value),
+    })
+}
+
+fn hash_of(made: &Made, frame: &Frame<'_>) -> DistinctHash {
+    match &made.row {
+        Row::Value(value) => DistinctHash::of(value),
+        Row::Text(_) => DistinctHash::of(frame.value_at(0)),
+    }
+}

@@ -1,0 +1,157 @@
+//! A scope of documents in memory, scanned as an engine would.
+
+use bytes::Bytes;
+use orrery_exec::{
+    CompileError, Document, ExecError, Finished, Flow, PageLimits, Program, Resume, Row,
+};
+use orrery_json::{Value, parse_bounded};
+
+pub(crate) fn json(text: &str) -> Value {
+    parse_bounded(text.as_bytes(), 128).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// Documents in the order of the scan; the resource id of the first one is 1.
+#[derive(Debug)]
+pub(crate) struct Scope {
+    documents: Vec<(Value, Bytes)>,
+}
+
+impl Scope {
+    pub(crate) fn new(texts: &[&str]) -> Scope {
+        Scope::of(texts.iter().map(|text| json(text)).collect())
+    }
+
+    pub(crate) fn of(documents: Vec<Value>) -> Scope {
+        let with_text = |document: Value| {
+            let text = Bytes::from(document.to_string());
+            (document, text)
+        };
+        Scope {
+            documents: documents.into_iter().map(with_text).collect(),
+        }
+    }
+
+    pub(crate) fn values(&self) -> impl Iterator<Item = &Value> {
+        self.documents.iter().map(|(value, _)| value)
+    }
+
+    pub(crate) fn page(
+        &self,
+        program: &Program,
+        resume: Option<Resume>,
+        limits: PageLimits<'_>,
+    ) -> Result<Finished, ExecError> {
+        let mut page = program.page(resume, limits)?;
+        let start = page.start_place().map(<[u8]>::to_vec).unwrap_or_default();
+        for (index, (value, text)) in self.documents.iter().enumerate() {
+            let place = (index as u64).to_be_bytes();
+            if place.as_slice() < start.as_slice() {
+                continue;
+            }
+            let document = Document {
+                value,
+                rid: index as u64 + 1,
+                text,
+                place: &place,
+            };
+            if page.push(document)? == Flow::Full {
+                break;
+            }
+        }
+        page.finish()
+    }
+
+    /// All rows, page by page; the state between two pages goes through its bytes.
+    pub(crate) fn pages(
+        &self,
+        program: &Program,
+        items_max: usize,
+        bytes_max: usize,
+    ) -> Result<Vec<Value>, ExecError> {
+        let mut rows = Vec::new();
+        let mut resume = None;
+        for _ in 0..10_000 {
+            let limits = PageLimits {
+                items_max,
+                bytes_max,
+                deadline: None,
+                now_ticks: 0,
+            };
+            let page = self.page(program, resume, limits)?;
+            assert!(page.rows.len() <= items_max);
+            assert_eq!(page.work.rows, page.rows.len() as u64);
+            rows.extend(page.rows.into_iter().map(value));
+            let Some(next) = page.resume else {
+                return Ok(rows);
+            };
+            let bytes = next.encode();
+            assert!(bytes.len() < 1024, "{} bytes", bytes.len());
+            let decoded = Resume::decode(&bytes).expect("own bytes");
+            assert_eq!(decoded, next);
+            resume = Some(decoded);
+        }
+        panic!("pages without end");
+    }
+
+    pub(crate) fn rows(&self, text: &str) -> Vec<Value> {
+        self.pages(&program(text), usize::MAX, usize::MAX)
+            .unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    /// Compares with the text of a JSON array, in one page and in pages of one row.
+    pub(crate) fn check(&self, table: &[(&str, &str)]) {
+        for (text, expected) in table {
+            let program = program(text);
+            for items_max in [usize::MAX, 1] {
+                let rows = self
+                    .pages(&program, items_max, usize::MAX)
+                    .unwrap_or_else(|error| panic!("{text}: {error}"));
+                assert_eq!(Value::Array(rows).to_string(), *expected, "{text}");
+            }
+        }
+    }
+
+    /// As [`Scope::check`], whatever the order of the rows.
+    pub(crate) fn check_unordered(&self, table: &[(&str, &str)]) {
+        for (text, expected) in table {
+            for items_max in [usize::MAX, 1] {
+                let rows = self
+                    .pages(&program(text), items_max, usize::MAX)
+                    .unwrap_or_else(|error| panic!("{text}: {error}"));
+                let expected = json(expected);
+                assert_eq!(
+                    sorted(&rows),
+                    sorted(expected.as_array().expect("a list")),
+                    "{text}"
+                );
+            }
+        }
+    }
+}
+
+pub(crate) fn value(row: Row) -> Value {
+    match row {
+        Row::Value(value) => value,
+        Row::Text(text) => parse_bounded(&text, 128).expect("a document"),
+    }
+}
+
+pub(crate) fn sorted(rows: &[Value]) -> Vec<String> {
+    let mut texts: Vec<String> = rows.iter().map(Value::to_string).collect();
+    texts.sort();
+    texts
+}
+
+pub(crate) fn compile(text: &str) -> Result<Program, CompileError> {
+    let query = orrery_sql::parse(text)?;
+    let parameters = [
+        ("@n".to_owned(), json("2")),
+        ("@negative".to_owned(), json("-1")),
+        ("@name".to_owned(), json("\"a\"")),
+    ];
+    Program::compile(&query, &parameters)
+}
+
+pub(crate) fn program(text: &str) -> Program {
+    compile(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+}

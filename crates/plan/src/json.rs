@@ -1,0 +1,147 @@
+//! The plan as clients read it.
+//!
+//! Clients differ in what they take for granted: some read the length of an absent array, some
+//! take an absent word for another than the default. So every field is always there.
+
+use orrery_json::{Object, Value};
+use orrery_sql::ast::Direction;
+
+use crate::plan::{Distinct, HybridInfo, QueryInfo, QueryPlan};
+use crate::{Aggregate, PlannedRange};
+
+const VERSION: i64 = 2;
+
+impl QueryPlan {
+    /// The body of the answer to a plan request.
+    pub fn to_json(&self) -> Value {
+        let mut plan = Object::new();
+        plan.insert(
+            "partitionedQueryExecutionInfoVersion".to_owned(),
+            Value::from(VERSION),
+        );
+        if let Some(info) = &self.info {
+            plan.insert("queryInfo".to_owned(), query_info(info));
+        }
+        let ranges = self.ranges.iter().map(range).collect();
+        plan.insert("queryRanges".to_owned(), Value::Array(ranges));
+        if let Some(hybrid) = &self.hybrid {
+            plan.insert("hybridSearchQueryInfo".to_owned(), hybrid_info(hybrid));
+        }
+        Value::Object(plan)
+    }
+}
+
+fn query_info(info: &QueryInfo) -> Value {
+    let aliases = info.group_by_aliases.iter();
+    object([
+        ("distinctType", distinct(info.distinct)),
+        ("top", number(info.top)),
+        ("offset", number(info.offset)),
+        ("limit", number(info.limit)),
+        ("orderBy", array(&info.order_by, |item| direction(*item))),
+        ("orderByExpressions", texts(&info.order_by_expressions)),
+        ("groupByExpressions", texts(&info.group_by_expressions)),
+        (
+            "groupByAliases",
+            array(&info.group_by_aliases, |(alias, _)| {
+                Value::from(alias.as_str())
+            }),
+        ),
+        (
+            "aggregates",
+            array(&info.aggregates, |kind| aggregate(*kind)),
+        ),
+        (
+            "groupByAliasToAggregateType",
+            Value::Object(
+                aliases
+                    .map(|(alias, kind)| (alias.clone(), kind.map_or(Value::Null, aggregate)))
+                    .collect(),
+            ),
+        ),
+        ("rewrittenQuery", Value::from(info.rewritten_query.as_str())),
+        ("hasSelectValue", Value::from(info.has_select_value)),
+        ("dCountInfo", Value::Null),
+        (
+            "hasNonStreamingOrderBy",
+            Value::from(info.has_non_streaming_order_by),
+        ),
+    ])
+}
+
+fn hybrid_info(hybrid: &HybridInfo) -> Value {
+    object([
+        (
+            "globalStatisticsQuery",
+            Value::from(hybrid.global_statistics_query.as_str()),
+        ),
+        (
+            "componentQueryInfos",
+            array(&hybrid.component_queries, query_info),
+        ),
+        (
+            "componentWithoutPayloadQueryInfos",
+            Value::Array(Vec::new()),
+        ),
+        ("projectionQueryInfo", Value::Null),
+        (
+            "componentWeights",
+            array(&hybrid.component_weights, |weight| Value::from(*weight)),
+        ),
+        ("skip", number(hybrid.skip)),
+        ("take", number(hybrid.take)),
+        (
+            "requiresGlobalStatistics",
+            Value::from(hybrid.requires_global_statistics),
+        ),
+    ])
+}
+
+fn range(range: &PlannedRange) -> Value {
+    object([
+        ("min", Value::from(range.min.to_string())),
+        ("max", Value::from(range.max.to_string())),
+        ("isMinInclusive", Value::from(true)),
+        ("isMaxInclusive", Value::from(range.is_max_inclusive)),
+    ])
+}
+
+fn distinct(distinct: Distinct) -> Value {
+    Value::from(match distinct {
+        Distinct::None => "None",
+        Distinct::Ordered => "Ordered",
+        Distinct::Unordered => "Unordered",
+    })
+}
+
+fn direction(direction: Direction) -> Value {
+    Value::from(match direction {
+        Direction::Ascending => "Ascending",
+        Direction::Descending => "Descending",
+    })
+}
+
+fn aggregate(aggregate: Aggregate) -> Value {
+    Value::from(aggregate.plan_name())
+}
+
+fn number(number: Option<u32>) -> Value {
+    number.map_or(Value::Null, |number| Value::from(i64::from(number)))
+}
+
+fn texts(texts: &[String]) -> Value {
+    array(texts, |text| Value::from(text.as_str()))
+}
+
+fn array<T>(items: &[T], value: impl Fn(&T) -> Value) -> Value {
+    Value::Array(items.iter().map(value).collect())
+}
+
+fn object<const N: usize>(properties: [(&str, Value); N]) -> Value {
+    Value::Object(
+        properties
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect(),
+    )
+}

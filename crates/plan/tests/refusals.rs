@@ -1,0 +1,257 @@
+//! Queries without a plan, and what the client is told.
+
+mod common;
+
+use common::Setting;
+use orrery_plan::Features;
+
+/// The query is refused with this code, or with this text.
+fn refused(query: &str, expected: &str) {
+    let error = Setting::with_key(&["/pk"])
+        .plan(query)
+        .expect_err(query)
+        .to_string();
+    assert!(error.contains(expected), "{query}: {error}");
+}
+
+fn planned(query: &str) {
+    if let Err(error) = Setting::with_key(&["/pk"]).plan(query) {
+        panic!("{query}: {error}");
+    }
+}
+
+#[test]
+fn names() {
+    refused("SELECT * FROM food WHERE c.x = 1", "SC2001");
+    refused("SELECT products.id FROM products p", "SC2001");
+    refused("SELECT c.id FROM x IN c.tags", "SC2001");
+    refused("SELECT t FROM c JOIN t IN d.tags", "SC2001");
+    refused("SELECT x", "SC2001");
+    refused("SELECT c.a FROM c JOIN c IN c.tags", "more than once");
+    planned("SELECT b FROM c.a.b");
+    planned("SELECT Root.id FROM root");
+    planned("SELECT (LET x = c.a IN x + 1) FROM c");
+    planned("SELECT VALUE s FROM (SELECT VALUE c.a FROM c) AS s");
+    planned("SELECT (SELECT VALUE t FROM t IN c.tags JOIN u IN t.us WHERE c.a = u) FROM c");
+}
+
+#[test]
+fn places_are_offsets_of_characters() {
+    let error = Setting::with_key(&[]).plan("SELECT 'é', BADFUNC(c.a) FROM c");
+    let expected = concat!(
+        r#"{"errors":[{"severity":"Error","location":{"start":12,"end":19},"code":"SC2005","#,
+        r#""message":"'BADFUNC' is not a recognized built-in function name."}]}"#
+    );
+    assert_eq!(error.expect_err("no such function").to_string(), expected);
+}
+
+#[test]
+fn stars() {
+    refused("SELECT * FROM c JOIN t IN c.tags", "single input set");
+    refused("SELECT *", "single input set");
+    refused("SELECT * FROM c GROUP BY c.a", "SC2041");
+}
+
+#[test]
+fn subqueries() {
+    refused(
+        "SELECT (SELECT VALUE t FROM t IN c.a ORDER BY t) FROM c",
+        "SC2202",
+    );
+    refused(
+        "SELECT ARRAY(SELECT TOP 1 t FROM t IN c.a) FROM c",
+        "SC2203",
+    );
+    refused(
+        "SELECT * FROM c WHERE EXISTS(SELECT t FROM t IN c.a OFFSET 0 LIMIT 1)",
+        "SC2204",
+    );
+    refused(
+        "SELECT (SELECT VALUE t FROM t IN c.a ORDER BY RANK FullTextScore(t.x, 'a')) FROM c",
+        "SC2228",
+    );
+    planned("SELECT (SELECT VALUE {n: COUNT(1)} FROM t IN c.a) FROM c");
+}
+
+#[test]
+fn aggregates() {
+    refused("SELECT VALUE SUM(COUNT(1)) FROM c", "SC2101");
+    refused("SELECT VALUE SUM((SELECT VALUE 1)) FROM c", "SC2101");
+    refused("SELECT udf.f(COUNT(1)) FROM c", "COUNT");
+    refused(
+        "SELECT c.a FROM c WHERE COUNT(1) > 1",
+        "only allowed in the select list",
+    );
+    refused("SELECT COUNT() FROM c", "requires 1 argument(s).");
+    refused("SELECT c.a, COUNT(1) FROM c", "'c.a'");
+    refused("SELECT c.a.b FROM c GROUP BY c.a.d", "'c.a.b'");
+    refused("SELECT (SELECT VALUE c.b) FROM c GROUP BY c.a", "'c.b'");
+    refused("SELECT [AVG(c.a)] FROM c", r#"{"Errors":["Compositions of"#);
+    planned("SELECT 1, COUNT(1) FROM c");
+    planned("SELECT c.a.b, UPPER(c.a.c) FROM c GROUP BY c.a");
+    planned("SELECT (SELECT VALUE COUNT(1) FROM t IN c.a) FROM c GROUP BY c.a");
+    planned("SELECT VALUE {n: COUNT(1)}");
+}
+
+#[test]
+fn order_by() {
+    refused("SELECT * FROM c ORDER BY LOWER(c.a)", r#""code":2206"#);
+    refused("SELECT * FROM c ORDER BY 1", r#""code":2206"#);
+    refused("SELECT * FROM c ORDER BY @p", r#""code":2206"#);
+    refused("SELECT * FROM c ORDER BY c", r#""code":2206"#);
+    refused(
+        "SELECT c.id FROM c JOIN t IN c.tags ORDER BY t.a",
+        "correlated",
+    );
+    planned("SELECT c.id FROM c JOIN t IN c.tags ORDER BY c.a");
+    planned("SELECT a FROM c.a ORDER BY a");
+}
+
+#[test]
+fn rank() {
+    refused("SELECT * FROM c ORDER BY RANK LOWER(c.a)", "SC2221");
+    refused("SELECT * FROM c ORDER BY RANK RRF(LOWER(c.a))", "SC2221");
+    refused(
+        "SELECT c FROM c JOIN t IN c.a ORDER BY RANK FullTextScore(c.t, 'a')",
+        "SC2224",
+    );
+    refused(
+        "SELECT * FROM t IN c.a ORDER BY RANK FullTextScore(t.t, 'a')",
+        "SC2223",
+    );
+    refused(
+        "SELECT * FROM (SELECT * FROM c) s ORDER BY RANK FullTextScore(s.t, 'a')",
+        "SC2225",
+    );
+    refused(
+        "SELECT * FROM c ORDER BY RANK RRF(FullTextScore(c.t, 'a'), [1, 2])",
+        "SC2229",
+    );
+    refused(
+        "SELECT * FROM c WHERE FullTextScore(c.t, 'a') > 1",
+        "SC2240",
+    );
+    refused(
+        "SELECT * FROM c WHERE RRF(c.a) > 1",
+        "'RRF' is not a recognized built-in function name.",
+    );
+    refused(
+        "SELECT * FROM c ORDER BY RANK FullTextScore(c[@p], 'a')",
+        "SC2990",
+    );
+    refused(
+        "SELECT COUNT(1) FROM c ORDER BY RANK FullTextScore(c.t, 'a')",
+        "aggregates",
+    );
+    refused(
+        "SELECT * FROM c ORDER BY VectorDistance(c.v, [1], true, {searchListSizeMultiplier: -100})",
+        "The 'searchListSizeMultiplier' value -100 specified",
+    );
+}
+
+#[test]
+fn limits() {
+    let list = |count: usize| vec!["1"; count].join(",");
+    planned(&format!("SELECT * FROM c WHERE c.a IN ({})", list(16_000)));
+    refused(
+        &format!("SELECT * FROM c WHERE c.a IN ({})", list(16_001)),
+        "16000",
+    );
+    let chain = |count: usize| vec!["c.a"; count].join(" OR ");
+    planned(&format!("SELECT * FROM c WHERE {}", chain(2_000)));
+    refused(&format!("SELECT * FROM c WHERE {}", chain(2_001)), "2000");
+    let calls = |count: usize| vec!["udf.f(1)"; count].join(",");
+    planned(&format!("SELECT {} FROM c", calls(10)));
+    refused(&format!("SELECT {} FROM c", calls(11)), "10 calls");
+    let joins = |count: usize| {
+        let joins: Vec<String> = (0..count)
+            .map(|index| format!("JOIN t{index} IN c.t"))
+            .collect();
+        joins.join(" ")
+    };
+    planned(&format!("SELECT 1 FROM c {}", joins(10)));
+    refused(&format!("SELECT 1 FROM c {}", joins(11)), "10 JOIN");
+}
+
+#[test]
+fn counts_need_whole_numbers() {
+    let mut setting = Setting::with_key(&["/pk"]);
+    for value in ["-1", "1.5", "\"1\"", "4294967296", "null"] {
+        let value = orrery_json::parse(value.as_bytes()).expect("JSON of a test");
+        setting.parameters = vec![("@n".to_owned(), value)];
+        setting
+            .plan("SELECT TOP @n * FROM c")
+            .expect_err("not a count");
+    }
+}
+
+#[test]
+fn clients_must_support_the_plan() {
+    let mut setting = Setting::with_key(&["/pk"]);
+    setting.features = Some(Features::parse("Aggregate, Distinct, OrderBy, Top"));
+    let error = setting
+        .plan("SELECT c.a, COUNT(1) AS n FROM c GROUP BY c.a")
+        .expect_err("no GROUP BY");
+    assert_eq!(
+        error.to_string(),
+        "Query contains the following features, which the calling client does not support:\n\
+         None GroupBy NonValueAggregate"
+    );
+    for (query, missing) in [
+        ("SELECT TOP 1 * FROM c ORDER BY c.a", ""),
+        ("SELECT VALUE SUM(c.a) FROM c", ""),
+        ("SELECT VALUE COUNTIF(c.a) FROM c", "CountIf"),
+        ("SELECT VALUE MAKELIST(c.a) FROM c", "ListAndSetAggregate"),
+        ("SELECT * FROM c ORDER BY c.a, c.b", "MultipleOrderBy"),
+        ("SELECT * FROM c OFFSET 1 LIMIT 2", "OffsetAndLimit"),
+        ("SELECT * FROM c WHERE c.pk = 1 OFFSET 1 LIMIT 2", ""),
+        (
+            "SELECT * FROM c ORDER BY VectorDistance(c.v, [1])",
+            "NonStreamingOrderBy",
+        ),
+        (
+            "SELECT * FROM c ORDER BY RANK FullTextScore(c.t, 'a')",
+            "HybridSearch",
+        ),
+    ] {
+        let outcome = setting
+            .plan(query)
+            .map_or_else(|error| error.to_string(), |_| String::new());
+        assert!(outcome.ends_with(missing), "{query}: {outcome}");
+        assert_eq!(outcome.is_empty(), missing.is_empty(), "{query}: {outcome}");
+    }
+}
+
+/// The parser bounds the height of a tree, and planning must have the stack for the highest.
+#[test]
+fn high_trees_are_planned_or_refused() {
+    let nested = |open: &str, middle: &str, close: &str, count: usize| {
+        format!("{}{middle}{}", open.repeat(count), close.repeat(count))
+    };
+    for count in [200, 250, 500] {
+        for expr in [
+            nested("1 + ", "1", "", count),
+            nested("NOT ", "c.pk", "", count),
+            nested("[", "COUNT(1)", "]", count),
+            nested("{a: ", "c.pk", "}", count),
+            nested("c.x ?? (", "1", ")", count),
+            nested("f(", "c.pk", ")", count),
+            nested("(c.pk = 1 OR (c.a AND ", "c.pk = 2", "))", count / 2),
+            nested("(c.pk = (SELECT VALUE ", "1", "))", count.min(60)),
+            nested(
+                "(SELECT VALUE c.a FROM c WHERE c.pk = ",
+                "1",
+                ")",
+                count.min(60),
+            ),
+            nested("(true ? ", "1", " : 2)", count),
+        ] {
+            for query in [
+                format!("SELECT VALUE {expr} FROM c GROUP BY {expr}"),
+                format!("SELECT * FROM c WHERE {expr} ORDER BY c.a"),
+            ] {
+                let _either = Setting::with_key(&["/pk"]).plan(&query);
+            }
+        }
+    }
+}

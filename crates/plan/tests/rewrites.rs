@@ -1,0 +1,226 @@
+//! Texts that clients send in place of the user's.
+
+mod common;
+
+use common::{AnyFunction, Setting};
+use orrery_plan::{Distinct, QueryInfo, QueryPlan, check};
+use proptest::prelude::*;
+
+fn plan(query: &str) -> QueryPlan {
+    match Setting::with_key(&["/pk"]).plan(query) {
+        Ok(plan) => plan,
+        Err(error) => panic!("{query}: {error}"),
+    }
+}
+
+fn info(query: &str) -> QueryInfo {
+    plan(query).info.expect("not a hybrid search")
+}
+
+/// On one line, with `F` for the placeholder.
+fn rewritten(query: &str) -> String {
+    info(query)
+        .rewritten_query
+        .replace('\n', " ")
+        .replace("{documentdb-formattableorderbyquery-filter}", "F")
+}
+
+#[test]
+fn clauses_that_no_vector_combines() {
+    for (query, expected) in [
+        ("SELECT c.a FROM c", ""),
+        (
+            "SELECT DISTINCT TOP 5 c.a FROM c ORDER BY c.a",
+            concat!(
+                r#"SELECT c._rid, [{"item": c.a}] AS orderByItems, {"a": c.a} AS payload "#,
+                "FROM c WHERE (F) ORDER BY c.a"
+            ),
+        ),
+        (
+            "SELECT * FROM c WHERE c.a AND c.b ORDER BY c.x OFFSET 2 LIMIT 3",
+            concat!(
+                r#"SELECT c._rid, [{"item": c.x}] AS orderByItems, c AS payload "#,
+                "FROM c WHERE ((c.a AND c.b) AND (F)) ORDER BY c.x OFFSET 0 LIMIT 5"
+            ),
+        ),
+        (
+            "SELECT c.id, t FROM c JOIN t IN c.tags ORDER BY c.x",
+            concat!(
+                r#"SELECT c._rid, [{"item": c.x}] AS orderByItems, {"id": c.id, "t": t} AS payload "#,
+                "FROM c JOIN t IN c.tags WHERE (F) ORDER BY c.x"
+            ),
+        ),
+        (
+            "SELECT DISTINCT c.a FROM c GROUP BY c.a",
+            concat!(
+                r#"SELECT [{"item": c.a}] AS groupByItems, {"a": c.a} AS payload "#,
+                "FROM c GROUP BY c.a"
+            ),
+        ),
+        (
+            "SELECT c.a, COUNT(1) AS n FROM c GROUP BY c.a ORDER BY c.a",
+            concat!(
+                r#"SELECT [{"item": c.a}] AS groupByItems, "#,
+                r#"{"a": c.a, "n": {"item": COUNT(1)}} AS payload "#,
+                "FROM c GROUP BY c.a ORDER BY c.a"
+            ),
+        ),
+    ] {
+        assert_eq!(rewritten(query), expected, "{query}");
+    }
+}
+
+#[test]
+fn distinct_rows_follow_each_other_if_sorted_by_all_of_them() {
+    for (query, expected) in [
+        ("SELECT DISTINCT c.a FROM c ORDER BY c.a", Distinct::Ordered),
+        (
+            "SELECT DISTINCT c.a, c.b FROM c ORDER BY c.b, c.a",
+            Distinct::Ordered,
+        ),
+        (
+            "SELECT DISTINCT c.a FROM c ORDER BY c.a, c.b",
+            Distinct::Ordered,
+        ),
+        (
+            "SELECT DISTINCT c.a FROM c ORDER BY c.b, c.a",
+            Distinct::Unordered,
+        ),
+        (
+            "SELECT DISTINCT c.a, c.b FROM c ORDER BY c.a",
+            Distinct::Unordered,
+        ),
+        ("SELECT DISTINCT * FROM c ORDER BY c.a", Distinct::Unordered),
+        ("SELECT DISTINCT VALUE 1", Distinct::None),
+    ] {
+        assert_eq!(info(query).distinct, expected, "{query}");
+    }
+}
+
+#[test]
+fn who_needs_a_pipeline() {
+    for (query, has_state, is_single_point) in [
+        ("SELECT * FROM c", false, false),
+        ("SELECT c.a FROM c WHERE c.pk = 1", false, true),
+        (
+            "SELECT * FROM c WHERE c.pk = 1 OFFSET 1 LIMIT 1",
+            false,
+            true,
+        ),
+        ("SELECT TOP 1 * FROM c WHERE c.pk = 1", true, true),
+        ("SELECT * FROM c ORDER BY c.a", true, false),
+        ("SELECT COUNT(1) FROM c", true, false),
+        ("SELECT VALUE COUNT(1) FROM c", true, false),
+        ("SELECT VALUE c.a FROM c GROUP BY c.a", true, false),
+        ("SELECT DISTINCT c.a FROM c", true, false),
+        (
+            "SELECT * FROM c ORDER BY RANK FullTextScore(c.t, 'a')",
+            true,
+            false,
+        ),
+        ("SELECT 1", false, true),
+    ] {
+        let plan = plan(query);
+        let found = (plan.has_state(), plan.is_single_point());
+        assert_eq!(found, (has_state, is_single_point), "{query}");
+    }
+}
+
+#[test]
+fn every_field_is_there() {
+    let plan = plan("SELECT * FROM c").to_json().to_string();
+    let expected = concat!(
+        r#"{"partitionedQueryExecutionInfoVersion":2,"#,
+        r#""queryInfo":{"distinctType":"None","top":null,"offset":null,"limit":null,"#,
+        r#""orderBy":[],"orderByExpressions":[],"groupByExpressions":[],"groupByAliases":[],"#,
+        r#""aggregates":[],"groupByAliasToAggregateType":{},"rewrittenQuery":"","#,
+        r#""hasSelectValue":false,"dCountInfo":null,"hasNonStreamingOrderBy":false},"#,
+        r#""queryRanges":[{"min":"","max":"FF","isMinInclusive":true,"isMaxInclusive":false}]}"#
+    );
+    assert_eq!(plan, expected);
+}
+
+/// As a client sends it: nothing of ours is left in braces.
+fn sent(text: &str) -> String {
+    let mut text = text.replace("{documentdb-formattableorderbyquery-filter}", "true");
+    while let Some(start) = text.find("{documentdb-") {
+        let length = text[start..].find('}').expect("a placeholder ends");
+        text.replace_range(start..=start + length, "1");
+    }
+    text
+}
+
+fn texts(plan: &QueryPlan) -> Vec<&str> {
+    let components = plan.hybrid.iter().flat_map(|hybrid| {
+        let components = &hybrid.component_queries;
+        std::iter::once(hybrid.global_statistics_query.as_str())
+            .chain(components.iter().map(|info| info.rewritten_query.as_str()))
+    });
+    plan.info
+        .iter()
+        .map(|info| info.rewritten_query.as_str())
+        .filter(|text| !text.is_empty())
+        .chain(components)
+        .collect()
+}
+
+/// Queries of all clauses; those that have no plan are left out.
+fn query() -> impl Strategy<Value = String> {
+    let one_of = |choices: &[&'static str]| prop::sample::select(choices.to_vec());
+    (
+        one_of(&["", "DISTINCT "]),
+        one_of(&["", "TOP 3 "]),
+        one_of(&[
+            "*",
+            "c",
+            "c.a",
+            "VALUE c.a",
+            "c.a, c['b c'], c.a + 1",
+            "VALUE {'x': c.a, y: [c.b]}",
+            "COUNT(1)",
+            "VALUE AVG(c.a)",
+            "c.a, Min(c.b) AS \"odd name\"",
+            "VALUE c.a ?? 'it\\'s'",
+        ]),
+        one_of(&[
+            "c",
+            "Root AS c",
+            "c JOIN t IN c.tags",
+            "c JOIN (SELECT VALUE x FROM x IN c.a) s",
+        ]),
+        one_of(&[
+            "",
+            "WHERE c.pk = 1",
+            "WHERE c.a",
+            "WHERE c.a = 1 AND c.b LIKE 'x!%' ESCAPE '!'",
+            "WHERE c.a OR EXISTS(SELECT VALUE y FROM y IN c.a WHERE y = 'é\\n')",
+        ]),
+        one_of(&["", "GROUP BY c.a"]),
+        one_of(&[
+            "",
+            "ORDER BY c.a",
+            "ORDER BY c.a DESC, c['b c'] ASC",
+            "ORDER BY VectorDistance(c.v, [1, 2])",
+            "ORDER BY RANK RRF(FullTextScore(c.t, 'a', 'b'), VectorDistance(c.v, [1]), [2, -1])",
+        ]),
+        one_of(&["", "OFFSET 1 LIMIT 2"]),
+    )
+        .prop_map(|(distinct, top, list, from, filter, group, order, page)| {
+            format!("SELECT {distinct}{top}{list} FROM {from} {filter} {group} {order} {page}")
+        })
+}
+
+proptest! {
+    #[test]
+    fn rewritten_texts_are_queries(query in query()) {
+        if let Ok(plan) = Setting::with_key(&["/pk"]).plan(&query) {
+            for text in texts(&plan) {
+                let sent = sent(text);
+                let bound = orrery_sql::parse(&sent)
+                    .map_err(Into::into)
+                    .and_then(|query| check(&query, &AnyFunction));
+                prop_assert_eq!(bound, Ok(()), "{}: {}", query, sent);
+            }
+        }
+    }
+}
