@@ -9,7 +9,7 @@ use orrery_model::{ContainerDefinition, DistanceFunction, Failure};
 use orrery_plan::{
     Arity, Features, Functions, PlanError, PlanRequest, RangeKey, VectorEmbedding, check, plan,
 };
-use orrery_sql::ast::Query;
+use orrery_sql::ast::{OrderBy, Query};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::order_rules;
@@ -38,7 +38,7 @@ pub struct CompiledQuery {
     pub(crate) program: Program,
     /// The one partition key that every row must have, if the filter says so.
     pinned: Option<PartitionKey>,
-    /// Continuation tokens belong to the text they came from.
+    /// Continuation tokens are bound to it.
     pub(crate) fingerprint: u64,
 }
 
@@ -49,10 +49,12 @@ impl CompiledQuery {
         definition: &ContainerDefinition,
     ) -> Result<CompiledQuery, Failure> {
         let syntax = parse(&query.text)?;
+        check(&syntax, &BuiltIn).map_err(refuse)?;
         let vectors = vectors(definition);
-        let plan = plan(&request(&syntax, query, definition, &vectors, None)).map_err(refuse)?;
-        let pinned = match plan.ranges.as_slice() {
-            [range] => match &range.key {
+        // What cannot be planned for a client to merge can still be run here.
+        let plan = plan(&request(&syntax, query, definition, &vectors, None)).ok();
+        let pinned = match plan.as_ref().map(|plan| plan.ranges.as_slice()) {
+            Some([range]) => match &range.key {
                 RangeKey::Point(key) => Some(key.clone()),
                 RangeKey::All | RangeKey::Nothing | RangeKey::Prefix(_) => None,
             },
@@ -88,7 +90,7 @@ impl CompiledQuery {
         Ok(CompiledQuery {
             program,
             pinned,
-            fingerprint: xxh3_64(query.text.as_bytes()),
+            fingerprint: fingerprint(syntax, &query.text),
         })
     }
 
@@ -108,7 +110,31 @@ pub fn query_plan(
     let vectors = vectors(definition);
     let features = features.map(Features::parse);
     let plan = plan(&request(&syntax, query, definition, &vectors, features)).map_err(refuse)?;
+    let counts_distinct_rows = Program::compile(&syntax, &query.parameters)
+        .is_ok_and(|program| program.counts_distinct_rows());
+    if counts_distinct_rows {
+        // A client would add up the counts of its parts, which is wrong.
+        return Err(Failure::NotImplemented(
+            "Plans for counts of distinct rows are not built into this version of Orrery; send the \
+             query without a plan, or count the rows of SELECT DISTINCT in the client."
+                .to_owned(),
+        ));
+    }
     Ok(plan.to_json())
+}
+
+/// What a continuation token belongs to. Clients that resume an ordered query change its filter,
+/// so only the order counts there.
+fn fingerprint(syntax: &Query, text: &str) -> u64 {
+    match &syntax.order_by {
+        Some(OrderBy::Items(items)) => {
+            let order = items
+                .iter()
+                .map(|item| format!("{} {:?},", item.expr, item.direction));
+            xxh3_64(order.collect::<String>().as_bytes())
+        }
+        Some(OrderBy::Rank(_)) | None => xxh3_64(text.as_bytes()),
+    }
 }
 
 /// How a page that could not be finished looks to a client.

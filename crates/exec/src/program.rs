@@ -151,7 +151,9 @@ impl Program {
         self.kind
     }
 
-    pub(crate) fn counts_distinct_rows(&self) -> bool {
+    /// Whether the rows of a subquery that are counted are distinct over all documents, so that
+    /// counts of parts of a container do not add up.
+    pub fn counts_distinct_rows(&self) -> bool {
         self.counts_distinct_rows
     }
 }

@@ -107,11 +107,3 @@ test("parameters", async () => {
 test("a syntax error is a bad request", async () => {
   await assert.rejects(wide.items.query("SELEC * FRM c").fetchAll(), (error) => error.code === 400);
 });
-
-test("what is not there yet says so", async () => {
-  for (const query of ["SELECT * FROM c ORDER BY c.n", "SELECT VALUE COUNT(1) FROM c"]) {
-    await assert.rejects(wide.items.query(query, { partitionKey: "k7" }).fetchAll(), (error) =>
-      [400, 501].includes(error.code),
-    );
-  }
-});

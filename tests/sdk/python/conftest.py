@@ -9,6 +9,7 @@ import pytest
 from azure.cosmos import CosmosClient, PartitionKey
 from azure.cosmos.aio import CosmosClient as AsyncCosmosClient
 
+import mixed
 import orrery_server
 
 _counter = itertools.count()
@@ -53,6 +54,14 @@ def wide_container(database):
     for n in range(100):
         wide.create_item({"id": f"i{n}", "pk": f"k{n % 50}", "n": n, "even": n % 2 == 0})
     return wide
+
+
+@pytest.fixture(scope="session")
+def mixed_container(database):
+    """Three physical partitions with the documents of `mixed.py`."""
+    made = database.create_container("mixed", PartitionKey("/pk"), offer_throughput=18000)
+    mixed.fill(made)
+    return made
 
 
 @pytest.fixture

@@ -4,13 +4,13 @@ import pytest
 from azure.cosmos import PartitionKey
 
 QUERIES = [
-    "SELECT * FROM c ORDER BY c.n",
-    "SELECT TOP 1 * FROM c",
-    "SELECT VALUE COUNT(1) FROM c",
-    "SELECT c.s, COUNT(1) FROM c GROUP BY c.s",
-    "SELECT DISTINCT c.s FROM c",
-    "SELECT * FROM c JOIN t IN c.list",
-    "SELECT * FROM c OFFSET 1 LIMIT 1",
+    "SELECT VALUE udf.f(c.n) FROM c",
+    "SELECT VALUE VectorDistance(c.list, [1, 2]) FROM c",
+    "SELECT TOP 1 * FROM c ORDER BY VectorDistance(c.list, [1, 2])",
+    "SELECT * FROM c WHERE FullTextContains(c.s, 'same')",
+    "SELECT * FROM c WHERE FullTextContainsAll(c.s, 'same', 'other')",
+    "SELECT * FROM c WHERE FullTextContainsAny(c.s, 'same', 'other')",
+    "SELECT TOP 1 * FROM c ORDER BY RANK FullTextScore(c.s, 'same')",
 ]
 
 

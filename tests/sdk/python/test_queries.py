@@ -1,4 +1,4 @@
-"""The queries this milestone answers: filters, projections, parameters, pages."""
+"""Filters, projections, parameters and pages of plain queries."""
 
 import pytest
 from azure.cosmos import PartitionKey

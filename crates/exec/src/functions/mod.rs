@@ -27,6 +27,7 @@ use orrery_json::Value;
 use orrery_sql::ast::Call;
 
 use crate::CompileError;
+use crate::aggregate::AggregateKind;
 pub use lookup::{evaluate_function, function_arity};
 
 /// The tables, in no particular order; no name occurs twice.
@@ -184,6 +185,10 @@ fn named(call: &Call) -> Result<&'static Function, CompileError> {
             expected: function.arity.to_string(),
             span: call.span,
         }),
+        None if AggregateKind::named(&name.name).is_some() => {
+            let what = format!("aggregate {} in this place", name.name);
+            Err(CompileError::unsupported(what))
+        }
         None if pending::contains(&name.name) => {
             Err(CompileError::unsupported(format!("function {}", name.name)))
         }

@@ -1,0 +1,46 @@
+// What later milestones bring says so today, instead of answering something wrong.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ChangeFeedStartFrom } from "@azure/cosmos";
+import { suite } from "./setup.js";
+
+const context = suite(async ({ container }) => {
+  await container.items.create({ id: "1", pk: "p", list: [1, 2], s: "same" });
+});
+const body = "function () {}";
+
+function refused(promise) {
+  return assert.rejects(promise, (error) => [400, 501].includes(error.code));
+}
+
+for (const query of [
+  "SELECT VALUE udf.f(c.n) FROM c",
+  "SELECT VALUE VectorDistance(c.list, [1, 2]) FROM c",
+  "SELECT TOP 1 * FROM c ORDER BY VectorDistance(c.list, [1, 2])",
+  "SELECT * FROM c WHERE FullTextContains(c.s, 'same')",
+  "SELECT TOP 1 * FROM c ORDER BY RANK FullTextScore(c.s, 'same')",
+]) {
+  test(query, () => refused(context.container.items.query(query, { partitionKey: "p" }).fetchAll()));
+}
+
+test("change feed", async () => {
+  const changeFeedStartFrom = ChangeFeedStartFrom.Beginning("p");
+  await refused(context.container.items.getChangeFeedIterator({ changeFeedStartFrom }).readNext());
+});
+
+test("conflict feed", () => refused(context.container.conflicts.readAll().fetchAll()));
+
+test("scripts", async () => {
+  const { scripts } = context.container;
+  await refused(scripts.storedProcedures.create({ id: "s", body }));
+  await refused(scripts.userDefinedFunctions.create({ id: "u", body }));
+  await refused(
+    scripts.triggers.create({ id: "t", body, triggerType: "Pre", triggerOperation: "All" }),
+  );
+});
+
+test("triggers named by a write", async () => {
+  const options = { preTriggerInclude: ["t"] };
+  await refused(context.container.items.create({ id: "2", pk: "p" }, options));
+});
