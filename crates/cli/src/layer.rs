@@ -83,7 +83,7 @@ pub(crate) struct Layer {
     #[serde(deserialize_with = "parsed")]
     pub(crate) durability: Option<DurabilitySetting>,
 
-    /// Memory for data read from disk, such as 256MB or 1GiB [default: 256MiB]
+    /// Memory for data read from disk, such as 256MB or 1GiB [default: 512MiB]
     #[arg(long, value_name = "SIZE")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) cache: Option<Size>,

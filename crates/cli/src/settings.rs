@@ -16,7 +16,7 @@ use crate::size::Size;
 use crate::tls::Tls;
 use crate::{env_vars, environment, file};
 
-const CACHE_DEFAULT: Size = Size::mebibytes(256);
+const CACHE_DEFAULT: Size = Size::mebibytes(512);
 const DATA_DEFAULT: &str = "./orrery-data";
 const DURABILITY_DEFAULT: DurabilitySetting = DurabilitySetting(orrery_engine::Durability::Sync);
 const LOG_DEFAULT: &str = "info";
@@ -209,7 +209,7 @@ mod tests {
             (flag, variable, file, 1000),
             (&[], variable, file, 2000),
             (&[], &[], file, 3000),
-            (&[], &[], "", 256 << 20),
+            (&[], &[], "", 512 << 20),
             (flag, &[], file, 1000),
         ] {
             assert_eq!(load(flags, variables, file).unwrap().cache.0, expected);

@@ -145,7 +145,9 @@ async fn serve(
         .http1()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIMEOUT)
-        .half_close(true);
+        .half_close(true)
+        // Answers are a few kilobytes: one buffer is cheaper than a list of them.
+        .writev(false);
     builder
         .http2()
         .timer(TokioTimer::new())

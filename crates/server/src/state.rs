@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use hyper::header::HeaderValue;
 use orrery_engine::Engine;
 use orrery_model::AccountKeys;
 use orrery_wire::{HttpDate, SigningKeys, TokenSecret};
@@ -15,7 +16,8 @@ pub(crate) struct State {
     pub(crate) token_secret: TokenSecret,
     pub(crate) advertise: Option<String>,
     pub(crate) certificate_pem: Option<String>,
-    pub(crate) started: HttpDate,
+    /// When the server became what it is, as its answers say it.
+    pub(crate) started: HeaderValue,
     pub(crate) activity_ids: ActivityIds,
     pub(crate) owners: Owners,
     keys: RwLock<Arc<SigningKeys>>,
@@ -31,7 +33,8 @@ impl State {
         certificate_pem: Option<String>,
     ) -> State {
         State {
-            started: HttpDate(engine.now_seconds()),
+            started: HeaderValue::from_str(&HttpDate(engine.now_seconds()).to_string())
+                .expect("a date is visible ASCII"),
             engine,
             token_secret: TokenSecret::new(token_secret),
             advertise,

@@ -1,6 +1,7 @@
 //! The headers of a response.
 
 use std::fmt::{self, Display, Write as _};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -8,7 +9,6 @@ use orrery_keys::{ContainerRid, DatabaseRid};
 use orrery_model::{Charge, Etag, Failure, Lsn, Stamp};
 
 use super::names;
-use crate::HttpDate;
 use crate::percent;
 use crate::session_token::SessionToken;
 use crate::status::ErrorStatus;
@@ -26,6 +26,33 @@ const SERVICE_VERSION: HeaderValue =
 const SERVER: HeaderValue = HeaderValue::from_static(concat!("orrery/", env!("CARGO_PKG_VERSION")));
 const DOCUMENT_QUOTA: &str =
     "documentSize=10240;documentsSize=10485760;documentsCount=-1;collectionSize=10485760;";
+
+/// The headers that are the same on every response; copying them is cheaper than placing each.
+static CONSTANT: LazyLock<HeaderMap> = LazyLock::new(|| {
+    let mut map = HeaderMap::with_capacity(HEADERS_TYPICAL);
+    for (name, value) in [
+        (
+            names::CONTENT_TYPE,
+            HeaderValue::from_static("application/json"),
+        ),
+        (names::GATEWAY_VERSION, GATEWAY_VERSION),
+        (names::SERVICE_VERSION, SERVICE_VERSION),
+        (names::SCHEMA_VERSION, HeaderValue::from_static("1.19")),
+        (names::VERSION, HeaderValue::from_static("2020-07-15")),
+        (names::NUMBER_OF_READ_REGIONS, HeaderValue::from_static("0")),
+        (
+            names::STRICT_TRANSPORT_SECURITY,
+            HeaderValue::from_static("max-age=31536000"),
+        ),
+        (names::SERVER, SERVER),
+    ] {
+        map.insert(name, value);
+    }
+    map
+});
+
+/// Headers of an answer about an item, and some more.
+const HEADERS_TYPICAL: usize = 32;
 
 /// Writes headers into the map of a response.
 #[derive(Debug)]
@@ -77,28 +104,14 @@ impl OwnerHeaders {
 impl ResponseHeaders {
     /// The headers every response has, failures included.
     pub fn new(activity_id: &str, charge: Charge, duration: Duration) -> ResponseHeaders {
-        let mut map = HeaderMap::with_capacity(32);
-        map.insert(
-            name!(CONTENT_TYPE),
-            HeaderValue::from_static("application/json"),
-        );
-        map.insert(name!(GATEWAY_VERSION), GATEWAY_VERSION);
-        map.insert(name!(SERVICE_VERSION), SERVICE_VERSION);
-        map.insert(name!(SCHEMA_VERSION), HeaderValue::from_static("1.19"));
-        map.insert(name!(VERSION), HeaderValue::from_static("2020-07-15"));
-        map.insert(name!(NUMBER_OF_READ_REGIONS), HeaderValue::from_static("0"));
-        map.insert(
-            name!(STRICT_TRANSPORT_SECURITY),
-            HeaderValue::from_static("max-age=31536000"),
-        );
-        map.insert(name!(SERVER), SERVER);
+        let map = CONSTANT.clone();
         let mut headers = ResponseHeaders { map };
         headers.set(name!(ACTIVITY_ID), activity_id);
         headers.set_display(name!(REQUEST_CHARGE), charge);
-        let milliseconds = duration.as_secs_f64() * 1_000.0;
+        let (whole, thousandths) = (duration.as_millis(), duration.subsec_micros() % 1_000);
         headers.set_display(
             name!(REQUEST_DURATION_MS),
-            format_args!("{milliseconds:.3}"),
+            format_args!("{whole}.{thousandths:03}"),
         );
         headers
     }
@@ -232,12 +245,12 @@ impl ResponseHeaders {
 
     /// Which request this was to the server, and since when the server is what it is.
     #[must_use]
-    pub fn server_state(mut self, request_number: u32, since: &HttpDate) -> ResponseHeaders {
+    pub fn server_state(mut self, request_number: u32, since: &HeaderValue) -> ResponseHeaders {
         self.map.insert(
             name!(TRANSPORT_REQUEST_ID),
             HeaderValue::from(request_number),
         );
-        self.set_display(name!(LAST_STATE_CHANGE), since);
+        self.map.insert(name!(LAST_STATE_CHANGE), since.clone());
         self
     }
 
