@@ -120,7 +120,7 @@ mod tests {
         ];
         let options = Driver::try_parse_from(arguments).unwrap().options;
         let program = server_program(&options).unwrap();
-        assert_eq!(program.settings.cache_bytes, 256 << 20);
+        assert_eq!(program.settings.cache_bytes, 512 << 20);
         assert_eq!(program.settings.durability, "sync");
 
         let command = (program.command)(Path::new("d"));
@@ -128,7 +128,7 @@ mod tests {
             .get_args()
             .map(|word| word.to_string_lossy())
             .collect();
-        let expected = "serve --listen=127.0.0.1:0 --tls=off --ready-json --log=warn --cache=256MiB \
+        let expected = "serve --listen=127.0.0.1:0 --tls=off --ready-json --log=warn --cache=512MiB \
                         --durability=sync --data d";
         assert_eq!(arguments.join(" "), expected);
         assert_eq!(command.get_program(), "s");
