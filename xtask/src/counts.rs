@@ -11,12 +11,18 @@ pub(crate) fn cargo(output: &str) -> Counts {
         .sum()
 }
 
-/// The last line that looks like `2 failed, 98 passed, 1 error in 3.21s`.
+/// The last line that looks like `2 failed, 98 passed, 1 error in 3.21s`; after a minute, the time
+/// is followed by `(0:01:02)`.
 pub(crate) fn pytest(output: &str) -> Counts {
     output
         .lines()
         .rev()
-        .find(|line| line.contains(" in ") && line.ends_with('s'))
+        .filter_map(|line| line.split_once(" in ").map(|(counts, _)| counts))
+        .find(|counts| {
+            ["passed", "failed", "error", "ran"]
+                .iter()
+                .any(|word| counts.contains(word))
+        })
         .map(pairs)
         .unwrap_or_default()
 }
@@ -107,7 +113,7 @@ mod tests {
 
     #[test]
     fn totals_of_each_runner() {
-        let cases: [Case; 9] = [
+        let cases: [Case; 10] = [
             (
                 cargo,
                 "test a ... ok\ntest result: ok. 5 passed; 0 failed; 1 ignored; 0 measured\n\
@@ -124,6 +130,11 @@ mod tests {
                 pytest,
                 "=== 12 passed, 4 warnings in 0.50s ===\n12 passed in 0.50s",
                 counts(12, 0),
+            ),
+            (
+                pytest,
+                "..\n1206 passed in 60.55s (0:01:00)",
+                counts(1206, 0),
             ),
             (pytest, "no tests ran in 0.01s", counts(0, 0)),
             (
