@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use orrery_exec::{Document, Finished, Flow, PageLimits, Resume, Row};
-use orrery_json::{parse, write_value};
+use orrery_exec::{Document, Finished, Flow, PageLimits};
+use orrery_json::parse;
 use orrery_keys::{EpkRange, PartitionKey};
 use orrery_model::{Answer, Charge, ConsistencyLevel, Failure, GoneKind, RangeId, Stamp, limits};
 use orrery_partition::{Container, Partition, ScanRange, Scanned, Visit};
 use tokio::task::spawn_blocking;
 
 use crate::engine::stopping;
-use crate::query::stopped;
+use crate::query::{read_resume, row_text, stopped};
 use crate::{CompiledQuery, Engine, continuation};
 
 /// How long one page may take that has to look at every document of its scope.
@@ -151,10 +151,7 @@ impl Engine {
         query: &CompiledQuery,
     ) -> Result<Rows, Failure> {
         let owner = u64::from(container.rid.id()) ^ query.fingerprint;
-        let resume = request.continuation.as_ref().map(|token| {
-            let state = continuation::read(owner, token)?;
-            Resume::decode(&state).map_err(|error| stopped(&error))
-        });
+        let resume = read_resume(owner, request.continuation.as_deref())?;
         let program = &query.program;
         let begun = Instant::now();
         let is_late = || begun.elapsed() >= WHOLE_SCOPE_TIME_MAX;
@@ -164,7 +161,7 @@ impl Engine {
             deadline: Some(&is_late),
             now_ticks: self.now_ticks(),
         };
-        let page = program.page(resume.transpose()?, page_limits);
+        let page = program.page(resume, page_limits);
         let mut page = page.map_err(|error| stopped(&error))?;
         if let Some(place) = page.start_place() {
             range = range.resume(place).ok_or(Failure::InvalidContinuation)?;
@@ -229,16 +226,8 @@ struct Rows {
 
 impl Rows {
     fn of_query(finished: Finished, owner: u64) -> Rows {
-        let text = |row| match row {
-            Row::Text(text) => text,
-            Row::Value(value) => {
-                let mut text = Vec::new();
-                write_value(&value, &mut text);
-                Bytes::from(text)
-            }
-        };
         Rows {
-            items: finished.rows.into_iter().map(text).collect(),
+            items: finished.rows.into_iter().map(row_text).collect(),
             continuation: finished
                 .resume
                 .map(|resume| continuation::write(owner, &resume.encode())),

@@ -1,9 +1,11 @@
 //! Queries: from text to a program, and to the plan that a client asks for.
 
+use bytes::Bytes;
 use orrery_exec::{
-    CompileError, ComputedProperties, ExecError, Program, evaluate_function, function_arity,
+    CompileError, ComputedProperties, ExecError, Program, Resume, Row, evaluate_function,
+    function_arity,
 };
-use orrery_json::Value;
+use orrery_json::{Value, write_value};
 use orrery_keys::PartitionKey;
 use orrery_model::{ContainerDefinition, DistanceFunction, Failure};
 use orrery_plan::{
@@ -12,7 +14,7 @@ use orrery_plan::{
 use orrery_sql::ast::{OrderBy, Query};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::order_rules;
+use crate::{continuation, order_rules};
 
 /// A query as a client sends it.
 #[derive(Debug, Clone)]
@@ -134,6 +136,28 @@ fn fingerprint(syntax: &Query, text: &str) -> u64 {
             xxh3_64(order.collect::<String>().as_bytes())
         }
         Some(OrderBy::Rank(_)) | None => xxh3_64(text.as_bytes()),
+    }
+}
+
+/// Where a page begins that a client asks for with a token.
+pub(crate) fn read_resume(owner: u64, token: Option<&str>) -> Result<Option<Resume>, Failure> {
+    let Some(token) = token else {
+        return Ok(None);
+    };
+    let state = continuation::read(owner, token)?;
+    Resume::decode(&state)
+        .map(Some)
+        .map_err(|error| stopped(&error))
+}
+
+pub(crate) fn row_text(row: Row) -> Bytes {
+    match row {
+        Row::Text(text) => text,
+        Row::Value(value) => {
+            let mut text = Vec::new();
+            write_value(&value, &mut text);
+            text.into()
+        }
     }
 }
 

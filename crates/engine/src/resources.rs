@@ -1,11 +1,11 @@
 //! Queries over resources of the catalogue: there are few, and they are in memory.
 
 use bytes::Bytes;
-use orrery_exec::{Document, Flow, PageLimits, Resume, Row};
-use orrery_json::{parse, write_value};
+use orrery_exec::{Document, Flow, PageLimits};
+use orrery_json::parse;
 use orrery_model::{Failure, limits};
 
-use crate::query::stopped;
+use crate::query::{read_resume, row_text, stopped};
 use crate::{CompiledQuery, continuation};
 
 /// One page of a query over named bodies, in the order of their names. Gives the rows and the
@@ -18,10 +18,7 @@ pub fn query_resources(
     now_ticks: i64,
 ) -> Result<(Vec<Bytes>, Option<String>), Failure> {
     let owner = query.fingerprint;
-    let resume = token.map(|token| {
-        let state = continuation::read(owner, token)?;
-        Resume::decode(&state).map_err(|error| stopped(&error))
-    });
+    let resume = read_resume(owner, token)?;
     let bytes_max = limits::RESPONSE_PAGE_BYTES_MAX;
     let page_limits = PageLimits {
         items_max,
@@ -29,7 +26,7 @@ pub fn query_resources(
         deadline: None,
         now_ticks,
     };
-    let page = query.program.page(resume.transpose()?, page_limits);
+    let page = query.program.page(resume, page_limits);
     let mut page = page.map_err(|error| stopped(&error))?;
     let start = page.start_place().map(<[u8]>::to_vec).unwrap_or_default();
     for (number, (name, body)) in (1..).zip(resources) {
@@ -50,16 +47,8 @@ pub fn query_resources(
         }
     }
     let finished = page.finish().map_err(|error| stopped(&error))?;
-    let text = |row| match row {
-        Row::Text(text) => text,
-        Row::Value(value) => {
-            let mut text = Vec::new();
-            write_value(&value, &mut text);
-            text.into()
-        }
-    };
     let token = finished
         .resume
         .map(|resume| continuation::write(owner, &resume.encode()));
-    Ok((finished.rows.into_iter().map(text).collect(), token))
+    Ok((finished.rows.into_iter().map(row_text).collect(), token))
 }
