@@ -44,6 +44,7 @@ pub fn check(path: &Path) -> Result<CheckReport, Error> {
     let log = orrery_log::verify(&directory.log())?;
     let options = Options {
         cache_bytes: CACHE_BYTES,
+        kept: DOCUMENTS,
     };
     let storage = Storage::open(&directory.state(), &NAMES, options)?;
     let mut check = Check::new(storage.snapshot())?;

@@ -75,6 +75,7 @@ impl Store {
         let directory = DataDirectory::open(path)?;
         let cache = Options {
             cache_bytes: options.cache_bytes,
+            kept: DOCUMENTS,
         };
         let storage = Storage::open(&directory.state(), &NAMES, cache)?;
         let log_options = LogOptions {
@@ -142,7 +143,9 @@ impl Store {
         now_seconds: u64,
     ) -> Result<Option<StoredItem>, Failure> {
         let read = || -> Result<Option<StoredItem>, Error> {
-            let bytes = self.storage.get(DOCUMENTS, &logical.document_key(id))?;
+            let bytes = self
+                .storage
+                .get_kept(DOCUMENTS, &logical.document_key(id))?;
             let item = bytes.map(StoredItem::decode).transpose()?;
             Ok(item.filter(|item| item.is_visible(container.default_ttl(), now_seconds)))
         };

@@ -21,6 +21,13 @@ impl Batch {
         self.changes.push((space, key.into(), None));
     }
 
+    /// The keys of one map that the batch changes.
+    pub(crate) fn keys_of(&self, space: Space) -> Vec<Bytes> {
+        let changes = self.changes.iter();
+        let changes = changes.filter(|(of, _, _)| *of == space);
+        changes.map(|(_, key, _)| key.clone()).collect()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }

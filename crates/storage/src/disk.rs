@@ -7,6 +7,7 @@ use std::path::Path;
 use bytes::Bytes;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
 
+use crate::value_cache::ValueCache;
 use crate::{Batch, Error, Options, Space};
 
 /// Reopening replays the journal, so it is kept small.
@@ -14,15 +15,21 @@ const JOURNAL_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// A memtable of this size is written out; with its sealed predecessor this bounds write memory.
 const MEMTABLE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
+/// Eighths of the cache for values; the rest is for blocks, which writes and ranges read.
+const VALUES_EIGHTHS: u64 = 5;
+
 pub(crate) struct Disk {
     database: Database,
     spaces: Vec<Keyspace>,
+    kept: Space,
+    values: ValueCache,
 }
 
 impl Disk {
     pub(crate) fn open(directory: &Path, names: &[&str], options: Options) -> Result<Disk, Error> {
+        let values_bytes = options.cache_bytes / 8 * VALUES_EIGHTHS;
         let database = Database::builder(directory)
-            .cache_size(options.cache_bytes)
+            .cache_size(options.cache_bytes - values_bytes)
             .max_journaling_size(JOURNAL_BYTES_MAX)
             .worker_threads(2)
             .open()
@@ -38,7 +45,12 @@ impl Disk {
                 })
             })
             .collect::<Result<_, _>>()?;
-        Ok(Disk { database, spaces })
+        Ok(Disk {
+            database,
+            spaces,
+            kept: options.kept,
+            values: ValueCache::new(values_bytes),
+        })
     }
 
     fn space(&self, space: Space) -> &Keyspace {
@@ -49,7 +61,20 @@ impl Disk {
         Ok(self.space(space).get(key)?.map(Bytes::from))
     }
 
+    pub(crate) fn get_kept(&self, space: Space, key: &[u8]) -> Result<Option<Bytes>, Error> {
+        if space == self.kept {
+            self.values.get(key, || self.get(space, key))
+        } else {
+            self.get(space, key)
+        }
+    }
+
     pub(crate) fn write(&self, batch: Batch) -> Result<(), Error> {
+        let keys = batch.keys_of(self.kept);
+        self.values.write(&keys, || self.write_through(batch))
+    }
+
+    fn write_through(&self, batch: Batch) -> Result<(), Error> {
         let mut write = self.database.batch();
         for (space, key, value) in batch.changes {
             match value {

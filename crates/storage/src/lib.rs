@@ -10,6 +10,7 @@ mod disk;
 mod error;
 mod memory;
 mod storage;
+mod value_cache;
 
 pub use batch::{Batch, Space};
 pub use error::Error;

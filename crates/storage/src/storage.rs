@@ -10,8 +10,10 @@ use crate::{Batch, Error, Space};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// Bytes of blocks kept in memory for reads.
+    /// Bytes of blocks and values kept in memory for reads.
     pub cache_bytes: u64,
+    /// The map whose values [`Storage::get_kept`] keeps one by one.
+    pub kept: Space,
 }
 
 pub struct Storage {
@@ -42,6 +44,14 @@ impl Storage {
     pub fn get(&self, space: Space, key: &[u8]) -> Result<Option<Bytes>, Error> {
         match &self.engine {
             Engine::Disk(disk) => disk.get(space, key),
+            Engine::Memory(memory) => Ok(memory.get(space, key)),
+        }
+    }
+
+    /// The newest value of a key that is expected to be asked for again.
+    pub fn get_kept(&self, space: Space, key: &[u8]) -> Result<Option<Bytes>, Error> {
+        match &self.engine {
+            Engine::Disk(disk) => disk.get_kept(space, key),
             Engine::Memory(memory) => Ok(memory.get(space, key)),
         }
     }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use orrery_storage::{Batch, Options, Space, Storage};
 
@@ -11,6 +12,7 @@ const B: Space = Space(1);
 const NAMES: [&str; 2] = ["a", "b"];
 const OPTIONS: Options = Options {
     cache_bytes: 1024 * 1024,
+    kept: A,
 };
 
 fn on_both(check: impl Fn(&Storage)) {
@@ -128,5 +130,34 @@ fn random_batches_agree_with_a_btree() {
                 (model_key.as_bytes(), model_value.as_bytes())
             );
         }
+    });
+}
+
+/// Readers that fill the cache all the time never make a writer read what it has replaced.
+#[test]
+fn kept_values_are_the_newest() {
+    on_both(|storage| {
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !done.load(Ordering::Relaxed) {
+                        storage.get_kept(A, b"k").unwrap();
+                    }
+                });
+            }
+            for number in 0..2_000_u32 {
+                let mut batch = Batch::default();
+                batch.put(A, "k", number.to_string());
+                storage.write(batch).unwrap();
+                let read = storage.get_kept(A, b"k").unwrap().unwrap();
+                assert_eq!(read, number.to_string());
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+        let mut batch = Batch::default();
+        batch.delete(A, "k");
+        storage.write(batch).unwrap();
+        assert_eq!(storage.get_kept(A, b"k").unwrap(), None);
     });
 }

@@ -46,6 +46,7 @@ fn entries(storage: &Storage, space: Space, prefix: &[u8]) -> Vec<(Vec<u8>, Vec<
 fn storage(directory: &Path) -> Storage {
     let options = Options {
         cache_bytes: 1 << 20,
+        kept: Space(0),
     };
     Storage::open(&directory.join("state"), &NAMES, options).unwrap()
 }
