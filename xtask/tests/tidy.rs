@@ -7,22 +7,33 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What each crate may use of the others, from the bottom up. `crates/README.md` has this order.
-const EDGES: [(&str, &[&str]); 14] = [
+const EDGES: [(&str, &[&str]); 16] = [
     ("json", &[]),
     ("keys", &["json"]),
     ("model", &["json", "keys"]),
     ("sql", &["json"]),
     ("plan", &["sql", "keys", "json"]),
     ("exec", &["sql", "json"]),
+    ("index", &["exec", "model", "keys", "json"]),
+    ("script", &["json"]),
     ("storage", &[]),
     ("log", &[]),
     (
         "partition",
-        &["exec", "log", "storage", "model", "keys", "json"],
+        &["index", "exec", "log", "storage", "model", "keys", "json"],
     ),
     (
         "engine",
-        &["partition", "exec", "plan", "sql", "model", "keys", "json"],
+        &[
+            "partition",
+            "index",
+            "exec",
+            "plan",
+            "sql",
+            "model",
+            "keys",
+            "json",
+        ],
     ),
     ("wire", &["model", "keys", "json"]),
     ("server", &["engine", "wire", "model", "keys", "json"]),

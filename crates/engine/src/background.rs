@@ -1,4 +1,5 @@
-//! Work that nobody waits for: removal of expired items and of what deleted containers left.
+//! Work that nobody waits for: removal of expired items and of what deleted containers left, and
+//! indexes that follow their policies.
 //!
 //! Each task holds the engine weakly, so that it ends with it.
 
@@ -7,7 +8,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use orrery_model::Failure;
-use orrery_partition::{Container, Due};
+use orrery_partition::{Container, Due, IndexFollows, policy_change};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
@@ -26,6 +27,11 @@ pub(crate) fn start(engine: &Arc<Engine>, pending: Pending) {
     for number in pending.ttl_changes {
         if let Some(entry) = catalogue.container_by_number(number) {
             engine.enter_for_expiry(&entry.container);
+        }
+    }
+    for database in catalogue.databases.values() {
+        for entry in database.containers.values() {
+            engine.take_up_index(&entry.container);
         }
     }
 }
@@ -116,6 +122,35 @@ impl Engine {
         });
     }
 
+    /// Makes stored documents follow the indexing policy of their container.
+    pub(crate) fn reindex(self: &Arc<Self>, container: &Arc<Container>) {
+        let (engine, number) = (Arc::downgrade(self), container.rid.id());
+        tokio::spawn(async move {
+            if let Err(failure) = reindex_all(&engine, number).await {
+                tracing::warn!(container = number, %failure, "an index does not follow its policy yet; the next start goes on");
+            }
+        });
+    }
+
+    /// Goes on with an index that an earlier run left unfinished, or never made.
+    fn take_up_index(self: &Arc<Self>, container: &Arc<Container>) {
+        match self.store.index_follows(container) {
+            Ok(IndexFollows::Policy) => {}
+            Ok(IndexFollows::PolicyInPart) => self.reindex(container),
+            Ok(IndexFollows::AnotherPolicy) => {
+                let (engine, container) = (Arc::clone(self), Arc::clone(container));
+                tokio::spawn(async move {
+                    let change = policy_change(&container, false);
+                    match engine.write_catalogue(vec![change]).await {
+                        Ok(()) => engine.reindex(&container),
+                        Err(failure) => tracing::warn!(%failure, "an index was not begun"),
+                    }
+                });
+            }
+            Err(error) => tracing::warn!(%error, "the state of an index cannot be read"),
+        }
+    }
+
     async fn expire(
         &self,
         container: Option<Arc<Container>>,
@@ -126,6 +161,18 @@ impl Engine {
         let reply = Box::new(move |result| drop(reply.send(result)));
         self.store.submit_expiry(container, due, now_seconds, reply);
         answer.await.unwrap_or_else(|_| Err(stopping()))
+    }
+}
+
+async fn reindex_all(engine: &Weak<Engine>, container: u32) -> Result<(), Failure> {
+    loop {
+        let engine = engine.upgrade().ok_or_else(stopping)?;
+        let (reply, answer) = oneshot::channel();
+        let reply = Box::new(move |result| drop(reply.send(result)));
+        engine.store.submit_reindex(container, reply);
+        if !answer.await.unwrap_or_else(|_| Err(stopping()))? {
+            return Ok(());
+        }
     }
 }
 

@@ -1,14 +1,13 @@
 //! Containers: create, replace, delete.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use orrery_json::Value;
 use orrery_model::{
     ConflictKind, ContainerAddress, ContainerDefinition, DatabaseAddress, Failure, Precondition,
     RangeId, Throughput, limits,
 };
-use orrery_partition::{Container, Counters, Partition};
+use orrery_partition::{Container, Counters, Partition, policy_change, policy_removal};
 
 use crate::catalogue::{Catalogue, ContainerEntry, DatabaseEntry};
 use crate::databases::check_match;
@@ -45,13 +44,9 @@ impl Engine {
                 let id = RangeId(u32::try_from(number).expect("a few partitions"));
                 Arc::new(Partition::new(id, range, Counters::default()))
             };
-            let container = Container {
-                rid,
-                partitions: ranges.into_iter().enumerate().map(partition).collect(),
-                definition: new.definition,
-                self_link: link.clone(),
-                alive: Arc::new(AtomicBool::new(true)),
-            };
+            let partitions = ranges.into_iter().enumerate().map(partition).collect();
+            let container = Container::new(rid, new.definition, partitions, link.clone());
+            changes.push(policy_change(&container, true));
             let offer = throughput
                 .own
                 .map(|own| new_offer(catalogue, changes, link, rid.to_string(), own, now_seconds));
@@ -76,19 +71,17 @@ impl Engine {
         if_match: Option<&Precondition>,
     ) -> Result<Arc<ContainerEntry>, Failure> {
         let now_seconds = self.now_seconds();
-        let (entry, ttl_changed) = self
+        let (entry, ttl_changed, reindex) = self
             .change_catalogue(|catalogue, changes| {
                 let (database, old) = catalogue.container(address)?;
                 let (database, old) = (database.database.id.clone(), Arc::clone(old));
                 check_match(if_match, &old.etag)?;
                 let definition = old.container.definition.replacement(body)?;
-                let container = Container {
-                    rid: old.container.rid,
-                    definition,
-                    partitions: old.container.partitions.clone(),
-                    self_link: old.container.self_link.clone(),
-                    alive: Arc::clone(&old.container.alive),
-                };
+                let container = old.container.with_definition(definition);
+                let reindex = container.index().text() != old.container.index().text();
+                if reindex {
+                    changes.push(policy_change(&container, false));
+                }
                 let entry = ContainerEntry {
                     container: Arc::new(container),
                     etag: catalogue.next_change(now_seconds),
@@ -102,9 +95,12 @@ impl Engine {
                     changes.push(entries::put_ttl_change(entry.container.rid));
                 }
                 catalogue.set_container(&database, entry.clone());
-                Ok((Arc::new(entry), ttl_changed))
+                Ok((Arc::new(entry), ttl_changed, reindex))
             })
             .await?;
+        if reindex {
+            self.reindex(&entry.container);
+        }
         if ttl_changed {
             self.enter_for_expiry(&entry.container);
         }
@@ -122,6 +118,7 @@ impl Engine {
                 let (database, entry) = (database.database.id.clone(), Arc::clone(entry));
                 check_match(if_match, &entry.etag)?;
                 changes.push(entries::delete_container(entry.container.rid));
+                changes.push(policy_removal(&entry.container));
                 changes.push(entries::put_purge(entry.container.rid));
                 if let Some(offer) = entry.offer {
                     catalogue.offers.remove(&offer.id());
@@ -133,6 +130,12 @@ impl Engine {
             .await?;
         self.retire(&[Arc::clone(&entry.container)]);
         Ok(entry)
+    }
+
+    /// How much of a container follows its newest indexing policy, in per cent.
+    pub fn index_progress(&self, container: &Container) -> Result<u8, Failure> {
+        let progress = self.store.index_progress(container.rid.id());
+        progress.map_err(|error| Failure::Internal(error.to_string()))
     }
 }
 

@@ -10,6 +10,7 @@ use tokio::sync::{Mutex, oneshot};
 
 use crate::catalogue::Catalogue;
 use crate::entries::{self, Change};
+use crate::query::QueryCache;
 use crate::{Clock, background};
 
 const TICKS_PER_SECOND: u64 = 10_000_000;
@@ -28,6 +29,7 @@ pub struct Engine {
     catalogue: RwLock<Arc<Catalogue>>,
     /// Changes of the catalogue are made one after another; data does not wait for them.
     changing: Mutex<()>,
+    pub(crate) queries: QueryCache,
     pub(crate) clock: Arc<dyn Clock>,
     pub consistency: ConsistencyLevel,
 }
@@ -47,6 +49,7 @@ impl Engine {
             store,
             catalogue: RwLock::new(Arc::new(catalogue)),
             changing: Mutex::new(()),
+            queries: QueryCache::new(),
             clock: options.clock,
             consistency: options.consistency,
         });

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use bytes::Bytes;
 use orrery_json::{Number, Object, Value, parse, write_value};
@@ -287,13 +286,8 @@ fn read_container(
             counters,
         )))
     };
-    let container = Container {
-        rid,
-        definition,
-        partitions: ranges.iter().map(partition).collect::<Result<_, Error>>()?,
-        self_link: self_link(rid),
-        alive: Arc::new(AtomicBool::new(true)),
-    };
+    let partitions = ranges.iter().map(partition).collect::<Result<_, Error>>()?;
+    let container = Container::new(rid, definition, partitions, self_link(rid));
     let entry = ContainerEntry {
         container: Arc::new(container),
         etag: Etag::from_stored(entry.text("etag")?),

@@ -4,16 +4,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use orrery_exec::{Document, Finished, Flow, PageLimits};
-use orrery_json::parse;
+use orrery_exec::PageLimits;
+use orrery_index::AccessPlan;
 use orrery_keys::{EpkRange, PartitionKey};
-use orrery_model::{Answer, Charge, ConsistencyLevel, Failure, GoneKind, RangeId, Stamp, limits};
-use orrery_partition::{Container, Partition, ScanRange, Scanned, Visit};
+use orrery_model::{
+    Answer, Charge, ConsistencyLevel, Failure, GoneKind, QueryWork, RangeId, Stamp, limits,
+};
+use orrery_partition::{Container, Partition, ScanRange, View, Visit};
 use tokio::task::spawn_blocking;
 
 use crate::engine::stopping;
-use crate::query::{read_resume, row_text, stopped};
-use crate::{CompiledQuery, Engine, continuation};
+use crate::query::{Feeder, Work, read_resume, row_text, stopped, write_resume};
+use crate::{CompiledQuery, Engine, QueryReport, continuation};
 
 /// How long one page may take that has to look at every document of its scope.
 const WHOLE_SCOPE_TIME_MAX: Duration = Duration::from_secs(60);
@@ -32,10 +34,14 @@ pub enum Scope {
 #[derive(Debug, Clone)]
 pub struct FeedRequest {
     pub scope: Scope,
-    pub query: Option<CompiledQuery>,
+    pub query: Option<Arc<CompiledQuery>>,
     pub items_max: usize,
     pub continuation: Option<String>,
     pub level: ConsistencyLevel,
+    /// Whether the page should say how it was made.
+    pub wants_report: bool,
+    /// Looks at every document, as if there were no index, to compare.
+    pub without_index: bool,
 }
 
 #[derive(Debug)]
@@ -45,6 +51,8 @@ pub struct FeedPage {
     pub continuation: Option<String>,
     /// Every physical partition the page may have come from.
     pub stamps: Vec<Stamp>,
+    /// How the page of a query was made, if that was asked.
+    pub report: Option<QueryReport>,
 }
 
 impl Engine {
@@ -76,7 +84,7 @@ impl Engine {
             .collect())
     }
 
-    fn page(&self, container: &Container, request: &FeedRequest) -> Answer<FeedPage> {
+    fn page(&self, container: &Arc<Container>, request: &FeedRequest) -> Answer<FeedPage> {
         match self.read_page(container, request) {
             Ok((page, charge)) => {
                 let stamp = page.stamps.first().copied();
@@ -92,7 +100,7 @@ impl Engine {
 
     fn read_page(
         &self,
-        container: &Container,
+        container: &Arc<Container>,
         request: &FeedRequest,
     ) -> Result<(FeedPage, Charge), Failure> {
         let (range, _) = scan_range(container, &request.scope)?;
@@ -101,59 +109,32 @@ impl Engine {
             .iter()
             .map(|partition| partition.stamp())
             .collect();
+        let view = self.store.view(container, &range, self.now_seconds());
         let rows = match &request.query {
-            None => self.items_page(container, request, range)?,
-            Some(query) => self.query_page(container, request, range, query)?,
+            None => items_page(container, request, &view)?,
+            Some(query) => self.query_page(container, request, &view, query)?,
         };
         let charge = rows.charge(request, partitions.len());
         let page = FeedPage {
             items: rows.items,
             continuation: rows.continuation,
             stamps,
+            report: rows.report,
         };
         Ok((page, charge))
-    }
-
-    fn items_page(
-        &self,
-        container: &Container,
-        request: &FeedRequest,
-        mut range: ScanRange,
-    ) -> Result<Rows, Failure> {
-        let owner = u64::from(container.rid.id());
-        if let Some(token) = &request.continuation {
-            let place = continuation::read(owner, token)?;
-            range = range.resume(&place).ok_or(Failure::InvalidContinuation)?;
-        }
-        let mut rows = Rows::default();
-        let next = self
-            .store
-            .scan(container, &range, self.now_seconds(), &mut |scanned| {
-                let bytes = scanned.item.text_bytes();
-                let full = rows.bytes_output + bytes > limits::RESPONSE_PAGE_BYTES_MAX;
-                if rows.items.len() >= request.items_max || (full && !rows.items.is_empty()) {
-                    return Visit::Full;
-                }
-                rows.bytes_output += bytes;
-                rows.item_bytes.push(bytes);
-                rows.items.push(scanned.item.text());
-                Visit::Taken
-            })?;
-        rows.continuation = next.map(|place| continuation::write(owner, &place));
-        Ok(rows)
     }
 
     fn query_page(
         &self,
         container: &Container,
         request: &FeedRequest,
-        mut range: ScanRange,
+        view: &View,
         query: &CompiledQuery,
     ) -> Result<Rows, Failure> {
+        let begun = Instant::now();
         let owner = u64::from(container.rid.id()) ^ query.fingerprint;
         let resume = read_resume(owner, request.continuation.as_deref())?;
-        let program = &query.program;
-        let begun = Instant::now();
+        let (tag, resume) = resume.map_or((None, None), |(tag, resume)| (Some(tag), Some(resume)));
         let is_late = || begun.elapsed() >= WHOLE_SCOPE_TIME_MAX;
         let page_limits = PageLimits {
             items_max: request.items_max,
@@ -161,97 +142,120 @@ impl Engine {
             deadline: Some(&is_late),
             now_ticks: self.now_ticks(),
         };
-        let page = program.page(resume, page_limits);
-        let mut page = page.map_err(|error| stopped(&error))?;
-        if let Some(place) = page.start_place() {
-            range = range.resume(place).ok_or(Failure::InvalidContinuation)?;
+        let planned = query.profile.plan(view, container, request, tag)?;
+        let mut plan = planned.plan;
+        let feeder = |resume| {
+            let page = query.program.page(resume, page_limits);
+            Ok(Feeder {
+                program: &query.program,
+                page: page.map_err(|error| stopped(&error))?,
+                view,
+                definition: &planned.definition,
+                begun,
+                work: Work::default(),
+                is_timed: request.wants_report,
+            })
+        };
+        let mut run = feeder(resume.clone())?;
+        if query.program.reads_documents() && run.feed(&plan)?.is_err() {
+            plan = AccessPlan::scan(plan.usage);
+            run = feeder(resume)?;
+            // Documents stand for themselves.
+            let _ = run.feed(&plan)?;
         }
-        let mut failed = None;
-        if program.reads_documents() {
-            let page_time = Duration::from_secs(limits::EXECUTION_SECONDS_MAX);
-            let mut loaded = 0_u64;
-            self.store
-                .scan(container, &range, self.now_seconds(), &mut |scanned| {
-                    // A page of a stream may end anywhere; at least one document must be behind it.
-                    let interruptible = !program.needs_whole_scope() && loaded > 0;
-                    loaded += 1;
-                    if interruptible
-                        && u64::is_multiple_of(loaded, 64)
-                        && begun.elapsed() >= page_time
-                    {
-                        page.interrupt(scanned.place);
-                        return Visit::Full;
-                    }
-                    match push(&mut page, scanned) {
-                        Ok(Flow::More) => Visit::Taken,
-                        Ok(Flow::Full) => Visit::Full,
-                        Err(failure) => {
-                            failed = Some(failure);
-                            Visit::Full
-                        }
-                    }
-                })?;
-        }
-        if let Some(failure) = failed {
-            return Err(failure);
-        }
-        let finished = page.finish().map_err(|error| stopped(&error))?;
-        Ok(Rows::of_query(finished, owner))
+        let (finished, work) = run.finish()?;
+        let report = request.wants_report.then(|| QueryReport {
+            total_time: begun.elapsed() + query.compile_time,
+            compile_time: query.compile_time,
+            plan_time: planned.took,
+            ..QueryReport::new(&plan, &work, &finished.work)
+        });
+        let is_sorted_here = query.profile.is_sorted() && !plan.access.is_ordered();
+        Ok(Rows {
+            work: QueryWork {
+                bytes_loaded: to_usize(finished.work.document_bytes),
+                bytes_output: to_usize(finished.work.row_bytes),
+                seeks: work.seeks,
+                entries_walked: work.entries,
+                entries_instead: work.entries_instead,
+                rows_sorted: if is_sorted_here { work.documents } else { 0 },
+                ..QueryWork::none(request.continuation.is_none(), request.level.read_factor())
+            },
+            items: finished.rows.into_iter().map(row_text).collect(),
+            continuation: finished
+                .resume
+                .map(|resume| write_resume(owner, plan.tag, &resume)),
+            item_bytes: Vec::new(),
+            report,
+        })
     }
 }
 
-fn push(page: &mut orrery_exec::Page<'_>, scanned: Scanned<'_>) -> Result<Flow, Failure> {
-    let text = scanned.item.text();
-    let value = parse(&text)
-        .map_err(|error| Failure::Internal(format!("a stored document does not parse: {error}")))?;
-    let document = Document {
-        value: &value,
-        rid: scanned.item.rid_counter(),
-        text: &text,
-        place: scanned.place,
-    };
-    page.push(document).map_err(|error| stopped(&error))
+fn items_page(container: &Container, request: &FeedRequest, view: &View) -> Result<Rows, Failure> {
+    let owner = u64::from(container.rid.id());
+    let start = request.continuation.as_deref();
+    let start = start
+        .map(|token| continuation::read(owner, token))
+        .transpose()?;
+    let mut rows = Rows::new(request);
+    let next = view.documents(start.as_deref(), &mut |scanned| {
+        let bytes = scanned.item.text_bytes();
+        let full = rows.work.bytes_output + bytes > limits::RESPONSE_PAGE_BYTES_MAX;
+        if rows.items.len() >= request.items_max || (full && !rows.items.is_empty()) {
+            return Visit::Full;
+        }
+        rows.work.bytes_output += bytes;
+        rows.item_bytes.push(bytes);
+        rows.items.push(scanned.item.text());
+        Visit::Taken
+    })?;
+    rows.continuation = next.map(|place| continuation::write(owner, &place));
+    Ok(rows)
 }
 
 /// What a page gives, and what it cost.
-#[derive(Default)]
 struct Rows {
     items: Vec<Bytes>,
     continuation: Option<String>,
     /// Of a read feed: the sizes of its items.
     item_bytes: Vec<usize>,
-    bytes_loaded: usize,
-    bytes_output: usize,
+    work: QueryWork,
+    report: Option<QueryReport>,
 }
 
 impl Rows {
-    fn of_query(finished: Finished, owner: u64) -> Rows {
+    fn new(request: &FeedRequest) -> Rows {
+        let factor = request.level.read_factor();
         Rows {
-            items: finished.rows.into_iter().map(row_text).collect(),
-            continuation: finished
-                .resume
-                .map(|resume| continuation::write(owner, &resume.encode())),
+            items: Vec::new(),
+            continuation: None,
             item_bytes: Vec::new(),
-            bytes_loaded: usize::try_from(finished.work.document_bytes).unwrap_or(usize::MAX),
-            bytes_output: usize::try_from(finished.work.row_bytes).unwrap_or(usize::MAX),
+            work: QueryWork::none(request.continuation.is_none(), factor),
+            report: None,
         }
     }
 
     fn charge(&self, request: &FeedRequest, partitions: usize) -> Charge {
-        let factor = request.level.read_factor();
+        let QueryWork {
+            is_first_page,
+            factor,
+            ..
+        } = self.work;
         if request.query.is_none() {
             return Charge::feed_page(self.item_bytes.iter().copied(), factor);
         }
-        let first_page = request.continuation.is_none();
-        let work = Charge::query_page(self.bytes_loaded, self.bytes_output, first_page, factor);
-        let further = if first_page {
+        let further = if is_first_page {
             partitions.saturating_sub(1)
         } else {
             0
         };
-        let starts = (0..further).map(|_| Charge::query_page(0, 0, true, factor));
-        starts.fold(work, |sum, start| sum + start)
+        let start = Charge::query_page(QueryWork::none(true, factor));
+        (0..further).fold(Charge::query_page(self.work), |sum, _| sum + start)
     }
+}
+
+fn to_usize(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 /// The run of stored keys of a scope, and the effective partition keys it covers.

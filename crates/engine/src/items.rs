@@ -8,7 +8,8 @@ use orrery_model::{
     OperationStatus, Precondition, ReadWork, Stamp,
 };
 use orrery_partition::{
-    Container, ItemTransaction, PreparedOperation, ScanRange, TransactionOutcome, Visit, prepare,
+    Container, ItemTransaction, LogicalPartition, Place, PreparedOperation, ScanRange,
+    TransactionOutcome, Visit, prepare,
 };
 use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
@@ -21,6 +22,26 @@ const DELETE_ITEMS: usize = 1_000;
 
 /// The results of a batch, one for each operation.
 pub(crate) type Results = Vec<Result<OperationOutcome, Failure>>;
+
+/// Where the operations of a request go.
+struct Target {
+    container: Arc<Container>,
+    key: PartitionKey,
+    logical: LogicalPartition,
+    now_seconds: u64,
+}
+
+impl Target {
+    fn prepare(&self, operation: Operation) -> Result<PreparedOperation, Failure> {
+        let place = Place {
+            container: &self.container,
+            key: &self.key,
+            logical: &self.logical,
+            now_seconds: self.now_seconds,
+        };
+        prepare(place, operation)
+    }
+}
 
 impl Engine {
     pub fn read_item(
@@ -102,15 +123,14 @@ impl Engine {
         let search = move || {
             let range = ScanRange::of_logical_partition(&container.logical_partition(&key));
             let mut found = None;
-            engine
-                .store
-                .scan(&container, &range, engine.now_seconds(), &mut |scanned| {
-                    if scanned.item.rid_counter() != rid.counter() {
-                        return Visit::Taken;
-                    }
-                    found = Some(String::from_utf8_lossy(scanned.id).into_owned());
-                    Visit::Full
-                })?;
+            let view = engine.store.view(&container, &range, engine.now_seconds());
+            view.documents(None, &mut |scanned| {
+                if scanned.item.rid_counter() != rid.counter() {
+                    return Visit::Taken;
+                }
+                found = Some(String::from_utf8_lossy(scanned.id).into_owned());
+                Visit::Full
+            })?;
             found.ok_or(Failure::NOT_FOUND)
         };
         spawn_blocking(search)
@@ -126,16 +146,18 @@ impl Engine {
         operation: Operation,
         level: ConsistencyLevel,
     ) -> Answer<OperationOutcome> {
-        let prepared =
-            check_key(container, &key).and_then(|()| prepare(container, &key, operation));
-        match prepared {
-            Ok(operation) => single(
-                self.submit(container, key, vec![operation], level)
-                    .await
-                    .ok(),
-            ),
-            Err(failure) => Answer {
+        if let Err(failure) = check_key(container, &key) {
+            return Answer {
                 stamp: stamp(container, &key),
+                ..Answer::refused(failure)
+            };
+        }
+        let target = self.target(container, key);
+        let prepared = target.prepare(operation);
+        match prepared {
+            Ok(operation) => single(self.submit(target, vec![operation], level).await.ok()),
+            Err(failure) => Answer {
+                stamp: stamp(container, &target.key),
                 ..Answer::refused(failure)
             },
         }
@@ -155,13 +177,14 @@ impl Engine {
         if let Err(failure) = check_key(container, &key) {
             return Answer::refused(failure);
         }
+        let target = self.target(container, key);
         let prepared = operations.into_iter().map(|operation| {
             operation
-                .and_then(|operation| prepare(container, &key, operation))
+                .and_then(|operation| target.prepare(operation))
                 .unwrap_or_else(PreparedOperation::refused)
         });
         let prepared = prepared.collect();
-        let Ok(outcome) = self.submit(container, key, prepared, level).await else {
+        let Ok(outcome) = self.submit(target, prepared, level).await else {
             return Answer::refused(stopping());
         };
         let charges = outcome.results.iter().map(|result| match result {
@@ -176,22 +199,35 @@ impl Engine {
         }
     }
 
+    fn target(&self, container: &Arc<Container>, key: PartitionKey) -> Target {
+        Target {
+            logical: container.logical_partition(&key),
+            container: Arc::clone(container),
+            key,
+            now_seconds: self.now_seconds(),
+        }
+    }
+
     fn submit(
         &self,
-        container: &Arc<Container>,
-        key: PartitionKey,
+        target: Target,
         operations: Vec<PreparedOperation>,
         level: ConsistencyLevel,
     ) -> oneshot::Receiver<TransactionOutcome> {
         let (reply, answer) = oneshot::channel();
-        let logical = container.logical_partition(&key);
+        let Target {
+            container,
+            key,
+            logical,
+            now_seconds,
+        } = target;
         let transaction = ItemTransaction {
             partition: Arc::clone(container.partition_of(&logical)),
-            container: Arc::clone(container),
+            container,
             logical,
             key,
             operations,
-            now_seconds: self.now_seconds(),
+            now_seconds,
             read_factor: level.read_factor(),
         };
         // A client that went away does not take its transaction back.
@@ -229,10 +265,13 @@ impl Engine {
         }
         let mut waiting = Vec::with_capacity(operations.len());
         for (key, operation) in operations {
-            let prepared =
-                check_key(container, &key).and_then(|()| prepare(container, &key, operation));
+            let prepared = check_key(container, &key).and_then(|()| {
+                let target = self.target(container, key);
+                let operation = target.prepare(operation)?;
+                Ok((target, operation))
+            });
             waiting.push(
-                prepared.map(|operation| self.submit(container, key, vec![operation], level)),
+                prepared.map(|(target, operation)| self.submit(target, vec![operation], level)),
             );
         }
         for answer in waiting {
@@ -258,16 +297,16 @@ impl Engine {
         let mut charge = Charge::MIN;
         loop {
             let mut operations = Vec::new();
-            let scanned = self
-                .store
-                .scan(container, &range, self.now_seconds(), &mut |scanned| {
-                    if operations.len() == DELETE_ITEMS {
-                        return Visit::Full;
-                    }
-                    let id = String::from_utf8_lossy(scanned.id).into_owned();
-                    operations.push(Operation::new(OperationKind::Delete { id }));
-                    Visit::Taken
-                });
+            let view = self.store.view(container, &range, self.now_seconds());
+            let scanned = view.documents(None, &mut |scanned| {
+                if operations.len() == DELETE_ITEMS {
+                    return Visit::Full;
+                }
+                let id = String::from_utf8_lossy(scanned.id).into_owned();
+                operations.push(Operation::new(OperationKind::Delete { id }));
+                Visit::Taken
+            });
+            drop(view);
             let stamp = Some(container.partition_of(&logical).stamp());
             if let Err(failure) = scanned {
                 return Answer {

@@ -24,9 +24,10 @@ pub use clock::{Clock, SystemClock};
 pub use containers::NewContainer;
 pub use engine::{Engine, EngineOptions};
 pub use feed::{FeedPage, FeedRequest, Scope};
+pub use orrery_index::IndexUsage;
 pub use orrery_partition::{
     CheckReport, Container, Durability, Error as StoreError, Partition, check as check_directory,
 };
-pub use query::{CompiledQuery, QueryText, ResumeAt, query_plan};
+pub use query::{CompiledQuery, QueryReport, QueryText, ResumeAt, query_plan};
 pub use resources::query_resources;
 pub use users::NewPermission;

@@ -2,11 +2,12 @@
 
 use bytes::Bytes;
 use orrery_exec::{Document, Flow, PageLimits};
+use orrery_index::AccessTag;
 use orrery_json::parse;
 use orrery_model::{Failure, limits};
 
-use crate::query::{read_resume, row_text, stopped};
-use crate::{CompiledQuery, continuation};
+use crate::CompiledQuery;
+use crate::query::{read_resume, row_text, stopped, write_resume};
 
 /// One page of a query over named bodies, in the order of their names. Gives the rows and the
 /// token of the next page.
@@ -18,7 +19,7 @@ pub fn query_resources(
     now_ticks: i64,
 ) -> Result<(Vec<Bytes>, Option<String>), Failure> {
     let owner = query.fingerprint;
-    let resume = read_resume(owner, token)?;
+    let resume = read_resume(owner, token)?.map(|(_, resume)| resume);
     let bytes_max = limits::RESPONSE_PAGE_BYTES_MAX;
     let page_limits = PageLimits {
         items_max,
@@ -49,6 +50,6 @@ pub fn query_resources(
     let finished = page.finish().map_err(|error| stopped(&error))?;
     let token = finished
         .resume
-        .map(|resume| continuation::write(owner, &resume.encode()));
+        .map(|resume| write_resume(owner, AccessTag::PLACE_ORDER, &resume));
     Ok((finished.rows.into_iter().map(row_text).collect(), token))
 }

@@ -14,7 +14,7 @@ use crate::frame::Frame;
 use crate::program::Program;
 use crate::stage::{Input, Stage};
 use crate::window::Output;
-use crate::{ExecError, Resume};
+use crate::{ExecError, OrderBound, OrderKeyHint, Resume};
 
 /// What a page may be and may cost.
 #[derive(Clone, Copy)]
@@ -104,6 +104,19 @@ impl<'a> Page<'a> {
     /// Where the scan may begin: documents before this place have given all their rows.
     pub fn start_place(&self) -> Option<&[u8]> {
         self.stage.start_place()
+    }
+
+    /// Where the rows of an ordered page begin, for a walk in the order of its first column.
+    /// Documents before this place have given all their rows.
+    pub fn seek_hint(&self) -> Option<OrderKeyHint> {
+        self.stage.seek_hint()
+    }
+
+    /// Whether an ordered page that is fed in the order of [`Program::order_terms`], or of the
+    /// first of them, needs no document at `bound` or behind it. Without such a document the page
+    /// is what it would be with all of them.
+    pub fn is_past(&self, bound: &OrderBound) -> bool {
+        self.stage.is_past(bound)
     }
 
     /// Gives the next document of the scan. After [`Flow::Full`] there is nothing more to give.

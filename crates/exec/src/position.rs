@@ -79,6 +79,14 @@ impl SortPosition {
         }
     }
 
+    /// Whether a row with this value in the first column comes before for certain.
+    pub(crate) fn is_before(&self, value: &Value) -> bool {
+        self.keys.first().is_some_and(|first| {
+            first.key.compare_value(value) == Ordering::Less
+                && !(first.is_cut && begins_with(value, &first.key.value))
+        })
+    }
+
     /// Whether two positions were cut to the same text, so that they count the same rows.
     pub(crate) fn counts_with(&self, other: &SortPosition) -> bool {
         self.tie.is_none() && other.tie.is_none() && self.keys == other.keys

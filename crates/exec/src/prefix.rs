@@ -56,13 +56,31 @@ impl<K: Ord + Clone> Prefix<K> {
     /// Whether a row with this key would be kept; if not, there are rows behind the prefix.
     pub(crate) fn admits(&mut self, key: &K) -> bool {
         let is_behind = self.horizon.as_ref().is_some_and(|horizon| key >= horizon)
-            || self.rows.len() >= self.rows_max
-                && self
-                    .rows
-                    .last_key_value()
-                    .is_some_and(|(last, _)| key > last);
+            || self.last_of_all().is_some_and(|last| key > last);
         self.truncated |= is_behind;
         !is_behind
+    }
+
+    /// A key behind which no row is kept any more.
+    pub(crate) fn limit(&self) -> Option<&K> {
+        self.last_of_all().or(self.horizon.as_ref())
+    }
+
+    /// Notes that there was a row behind the limit.
+    pub(crate) fn refuse(&mut self) {
+        self.truncated = true;
+    }
+
+    pub(crate) fn rows_max(&self) -> usize {
+        self.rows_max
+    }
+
+    /// The last row that is kept when there are as many as can be.
+    fn last_of_all(&self) -> Option<&K> {
+        if self.rows.len() < self.rows_max {
+            return None;
+        }
+        self.rows.last_key_value().map(|(last, _)| last)
     }
 
     pub(crate) fn contains(&self, key: &K) -> bool {

@@ -1,20 +1,23 @@
 //! A query, compiled: what to run over the documents of a scope, page by page.
 
-use orrery_json::{Path, Value};
+use orrery_json::{Fields, Path, Value};
 use orrery_sql::Query;
 use orrery_sql::ast::{Collection, Source};
 
 use crate::block::Block;
 use crate::computed::ComputedProperties;
+use crate::narrow;
 use crate::order;
 use crate::page::{Page, PageLimits};
 use crate::projection::Selection;
+use crate::reads;
 use crate::required;
 use crate::resume_filter::ResumeFilter;
 use crate::scope::{Container, Scope};
+use crate::shape::Shape;
 use crate::sort_key::OrderColumn;
 use crate::window::Window;
-use crate::{CompileError, ExecError, Resume};
+use crate::{CompileError, ExecError, Narrowing, Resume};
 
 /// A query bound to its parameters. It holds no state of a run and may be shared.
 #[derive(Debug, Clone)]
@@ -23,20 +26,11 @@ pub struct Program {
     order: Vec<OrderColumn>,
     window: Window,
     resume_filter: Option<ResumeFilter>,
-    kind: Kind,
+    shape: Shape,
+    /// None when the whole document is read.
+    fields: Option<Fields>,
     reads_documents: bool,
     counts_distinct_rows: bool,
-}
-
-/// Which operator makes the pages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Rows in the order of the scan.
-    Stream,
-    Sorted,
-    /// Different rows, in the order of their hashes.
-    Distinct,
-    Grouped,
 }
 
 impl Program {
@@ -64,22 +58,24 @@ impl Program {
         let exprs: Vec<_> = items.iter().map(|item| &item.expr).collect();
         let (block, scalars) = Block::compile(query, &scope, &exprs)?;
         let order = order::columns(items, scalars, &block)?;
-        let kind = if block.grouping.is_some() {
-            Kind::Grouped
+        let shape = if block.grouping.is_some() {
+            Shape::Grouped
         } else if !order.is_empty() {
-            Kind::Sorted
+            Shape::Sorted
         } else if block.distinct {
-            Kind::Distinct
+            Shape::Distinct
         } else {
-            Kind::Stream
+            Shape::Stream
         };
         let counts_distinct_rows = counts_distinct_rows(query, &block);
+        let fields = reads::of(&block, &order);
         Ok(Program {
             block,
             order,
             window,
             resume_filter: None,
-            kind,
+            shape,
+            fields: Some(fields).filter(|fields| !fields.is_whole()),
             reads_documents,
             counts_distinct_rows,
         })
@@ -107,6 +103,22 @@ impl Program {
         required::values(self.block.filter.as_ref()?, path.segments())
     }
 
+    /// What every document that gives a row satisfies, for an index to be asked first.
+    pub fn narrowing(&self) -> Narrowing {
+        narrow::narrowing(self)
+    }
+
+    /// What the program reads of a document, so that the rest need not be parsed; none when it
+    /// reads all of it.
+    pub fn fields(&self) -> Option<&Fields> {
+        self.fields.as_ref()
+    }
+
+    /// Which operator makes the pages.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
     /// Whether every row is a document as it is stored, so that rows are texts.
     pub fn selects_whole_document(&self) -> bool {
         self.block.grouping.is_none() && matches!(self.block.selection, Selection::Document)
@@ -114,7 +126,7 @@ impl Program {
 
     /// Whether every page looks at all documents: `ORDER BY`, `GROUP BY`, aggregates, `DISTINCT`.
     pub fn needs_whole_scope(&self) -> bool {
-        self.kind != Kind::Stream
+        self.shape != Shape::Stream
     }
 
     /// False without `FROM`: there is one row, whatever the scope holds.
@@ -145,10 +157,6 @@ impl Program {
 
     pub(crate) fn resume_filter(&self) -> Option<&ResumeFilter> {
         self.resume_filter.as_ref()
-    }
-
-    pub(crate) fn kind(&self) -> Kind {
-        self.kind
     }
 
     /// Whether the rows of a subquery that are counted are distinct over all documents, so that

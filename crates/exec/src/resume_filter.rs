@@ -39,6 +39,11 @@ impl ResumeFilter {
         Some(ResumeFilter { keys, rid, exclude })
     }
 
+    /// The key of the first column.
+    pub(crate) fn first(&self) -> Option<&OrderKey> {
+        self.keys.first()
+    }
+
     pub(crate) fn admits(&self, row: &SortKey) -> bool {
         let order = row
             .keys

@@ -95,16 +95,32 @@ impl OrderKey {
     }
 }
 
-impl Ord for OrderKey {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let order = match (&self.value, &other.value) {
-            (Value::Number(a), Value::Number(b)) => compare_numbers(*a, *b),
-            (a, b) => compare(a, b).then(self.hash.cmp(&other.hash)),
-        };
+impl OrderKey {
+    /// How a row with this value in the column stands to the key, before anything is copied.
+    /// Arrays among arrays and objects among objects are equal.
+    pub(crate) fn compare_value(&self, value: &Value) -> Ordering {
+        self.directed(compare_values(value, &self.value))
+    }
+
+    fn directed(&self, order: Ordering) -> Ordering {
         match self.direction {
             Direction::Ascending => order,
             Direction::Descending => order.reverse(),
         }
+    }
+}
+
+impl Ord for OrderKey {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let order = compare_values(&self.value, &other.value);
+        self.directed(order.then_with(|| self.hash.cmp(&other.hash)))
+    }
+}
+
+fn compare_values(a: &Value, b: &Value) -> Ordering {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => compare_numbers(*a, *b),
+        (a, b) => compare(a, b),
     }
 }
 

@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess,
 use crate::{Number, Object, Value};
 
 /// Nesting that a document may have; deeper text is refused before it costs stack.
-const DEPTH_MAX: usize = 128;
+pub(crate) const DEPTH_MAX: usize = 128;
 
 /// Why text is not JSON that Orrery can hold, with the place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

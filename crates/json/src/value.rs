@@ -25,12 +25,20 @@ pub enum Value {
     Object(Object),
 }
 
+/// In an object this small, comparing names is cheaper than hashing one.
+const COMPARED_MAX: usize = 8;
+
 static UNDEFINED: Value = Value::Undefined;
 
 impl Value {
     /// The property `name` of an object; `Undefined` for anything else.
     pub fn get(&self, name: &str) -> &Value {
         match self {
+            Value::Object(object) if object.len() <= COMPARED_MAX => {
+                let mut properties = object.as_slice().iter();
+                let found = properties.find(|(known, _)| *known == name);
+                found.map_or(&UNDEFINED, |(_, value)| value)
+            }
             Value::Object(object) => object.get(name).unwrap_or(&UNDEFINED),
             _ => &UNDEFINED,
         }

@@ -69,6 +69,11 @@ const BATCH_MIN: f64 = 5.0;
 const QUERY_BASE: f64 = 2.56;
 const QUERY_KB_LOADED: f64 = 0.010_386_9;
 const QUERY_KB_OUTPUT: f64 = 0.0541;
+const QUERY_SEEK: f64 = 0.10;
+const QUERY_WALK: f64 = 0.05;
+const QUERY_WALK_LOG: f64 = 0.01;
+const QUERY_ENTRY: f64 = 0.0005;
+const QUERY_SORT: f64 = 0.0002;
 
 impl Charge {
     pub const ZERO: Charge = Charge { hundredths: 0 };
@@ -127,17 +132,55 @@ impl Charge {
     }
 
     /// One page of a query; only the first page of a partition pays for the start.
-    pub fn query_page(
-        bytes_loaded: usize,
-        bytes_output: usize,
-        first_page: bool,
-        factor: f64,
-    ) -> Charge {
-        let base = if first_page { QUERY_BASE } else { 0.0 };
+    pub fn query_page(work: QueryWork) -> Charge {
+        let base = if work.is_first_page { QUERY_BASE } else { 0.0 };
+        let logarithm = |count: u64| (1.0 + count as f64).log2();
+        let walk = if work.entries_walked == 0 {
+            0.0
+        } else {
+            QUERY_WALK + QUERY_WALK_LOG * logarithm(work.entries_walked)
+        };
         let units = base
-            + QUERY_KB_LOADED * (bytes_loaded as f64 / 1024.0)
-            + QUERY_KB_OUTPUT * (bytes_output as f64 / 1024.0);
-        Charge::from_units(factor * units).max(Charge { hundredths: 1 })
+            + QUERY_KB_LOADED * (work.bytes_loaded as f64 / 1024.0)
+            + QUERY_KB_OUTPUT * (work.bytes_output as f64 / 1024.0)
+            + QUERY_SEEK * work.seeks.saturating_sub(1) as f64
+            + walk
+            + QUERY_ENTRY * work.entries_instead as f64
+            + QUERY_SORT * work.rows_sorted as f64 * logarithm(work.rows_sorted);
+        Charge::from_units(work.factor * units).max(Charge { hundredths: 1 })
+    }
+}
+
+/// What a page of a query did.
+#[derive(Debug, Clone, Copy)]
+pub struct QueryWork {
+    pub is_first_page: bool,
+    pub bytes_loaded: usize,
+    pub bytes_output: usize,
+    /// Values that were looked up in an index.
+    pub seeks: usize,
+    /// Entries of ranges of an index that led to documents.
+    pub entries_walked: u64,
+    /// Entries that were read instead of documents.
+    pub entries_instead: u64,
+    /// Rows that no index had in their order.
+    pub rows_sorted: u64,
+    /// What the consistency level multiplies reads with.
+    pub factor: f64,
+}
+
+impl QueryWork {
+    pub fn none(is_first_page: bool, factor: f64) -> QueryWork {
+        QueryWork {
+            is_first_page,
+            bytes_loaded: 0,
+            bytes_output: 0,
+            seeks: 0,
+            entries_walked: 0,
+            entries_instead: 0,
+            rows_sorted: 0,
+            factor,
+        }
     }
 }
 
@@ -257,14 +300,20 @@ mod tests {
 
     #[test]
     fn published_queries() {
-        assert_eq!(
-            Charge::query_page(399_998_938, 510, true, 1.0).to_string(),
-            "4059.96"
-        );
-        assert_eq!(
-            Charge::query_page(6_656, 6_656, true, 1.0).to_string(),
-            "2.98"
-        );
+        let page = |bytes_loaded, bytes_output| QueryWork {
+            bytes_loaded,
+            bytes_output,
+            ..QueryWork::none(true, 1.0)
+        };
+        let charge = |work| Charge::query_page(work).to_string();
+        assert_eq!(charge(page(399_998_938, 510)), "4059.96");
+        assert_eq!(charge(page(6_656, 6_656)), "2.98");
+        let seeks = QueryWork {
+            seeks: 3,
+            entries_walked: 1023,
+            ..page(0, 0)
+        };
+        assert_eq!(charge(seeks), "2.91");
     }
 
     #[test]

@@ -19,7 +19,7 @@ mod throughput;
 
 pub use account::{AccountKeys, KeyRole, Secret};
 pub use address::{ContainerAddress, DatabaseAddress, ItemAddress, PermissionAddress, UserAddress};
-pub use charge::{Charge, ReadWork, WriteWork};
+pub use charge::{Charge, QueryWork, ReadWork, WriteWork};
 pub use consistency::ConsistencyLevel;
 pub use definition::{
     BoundingBox, CompositePath, ComputedProperty, ConflictPolicy, ContainerDefinition,

@@ -1,14 +1,18 @@
 //! A record becomes changes of the state: the only place where documents are written.
 //!
-//! Deterministic: it looks at the record and at the state, at no clock and no policy. What follows
-//! from a document (its unique entries, its place in the expiry space) is in its stored header.
+//! Deterministic: it looks at the record and at the state, at no clock. What follows from a document
+//! is in its stored header (its unique entries, its place in the expiry space) or follows from its
+//! text and the stored policy (its index entries).
 
 use bytes::Bytes;
 use orrery_model::{Lsn, RangeId};
 
+use crate::document_key::container_of;
+use crate::index_state::IndexStates;
+use crate::indexing::{Known, change_entries};
 use crate::overlay::Overlay;
 use crate::record::Change;
-use crate::spaces::{CATALOGUE, DOCUMENTS, EXPIRY, UNIQUE};
+use crate::spaces::{CATALOGUE, DOCUMENTS, EXPIRY, INDEXING_POLICY, UNIQUE};
 use crate::stored::StoredItem;
 use crate::{Counters, Error, expiry, unique};
 
@@ -23,6 +27,7 @@ pub(crate) fn rid_counter(range: RangeId, sequence: u64) -> u64 {
 /// Applies the changes of an item record that follows `counters`; gives the counters after it.
 pub(crate) fn apply_items(
     overlay: &mut Overlay<'_>,
+    states: &mut IndexStates,
     lsn: Lsn,
     changes: &[Change],
     mut counters: Counters,
@@ -35,7 +40,8 @@ pub(crate) fn apply_items(
     }
     counters.lsn = lsn;
     for (key, value) in changes {
-        apply_change(overlay, key, value.as_ref(), &mut counters)?;
+        let known = Known::default();
+        apply_change(overlay, states, key, value.as_ref(), known, &mut counters)?;
     }
     Ok(counters)
 }
@@ -43,19 +49,27 @@ pub(crate) fn apply_items(
 /// Applies one document of a record, with all that follows from it.
 pub(crate) fn apply_change(
     overlay: &mut Overlay<'_>,
+    states: &mut IndexStates,
     key: &Bytes,
     value: Option<&Bytes>,
+    known: Known<'_>,
     counters: &mut Counters,
 ) -> Result<(), Error> {
-    if let Some(old) = overlay.get(DOCUMENTS, key)? {
-        forget(overlay, key, &StoredItem::decode(old)?, counters);
+    let decode = |bytes: Option<Bytes>| bytes.map(StoredItem::decode).transpose();
+    let (old, new) = (
+        decode(overlay.get(DOCUMENTS, key)?)?,
+        decode(value.cloned())?,
+    );
+    let versions = (old.as_ref(), new.as_ref());
+    change_entries(overlay, states, key, versions, known)?;
+    if let Some(old) = &old {
+        forget(overlay, key, old, counters);
+    }
+    if let Some(new) = &new {
+        remember(overlay, key, new, counters);
     }
     match value {
-        Some(value) => {
-            let item = StoredItem::decode(value.clone())?;
-            remember(overlay, key, &item, counters);
-            overlay.put(DOCUMENTS, key.clone(), value.clone());
-        }
+        Some(value) => overlay.put(DOCUMENTS, key.clone(), value.clone()),
         None => overlay.delete(DOCUMENTS, key.clone()),
     }
     Ok(())
@@ -97,11 +111,21 @@ fn remember(overlay: &mut Overlay<'_>, key: &[u8], item: &StoredItem, counters: 
     }
 }
 
-pub(crate) fn apply_catalogue(overlay: &mut Overlay<'_>, changes: &[Change]) {
+pub(crate) fn apply_catalogue(
+    overlay: &mut Overlay<'_>,
+    states: &mut IndexStates,
+    changes: &[Change],
+) -> Result<(), Error> {
     for (key, value) in changes {
+        if let (Some((&INDEXING_POLICY, number)), Some(value)) = (key.split_first(), value)
+            && let Some(container) = container_of(number)
+        {
+            states.apply(overlay, container, value)?;
+        }
         match value {
             Some(value) => overlay.put(CATALOGUE, key.clone(), value.clone()),
             None => overlay.delete(CATALOGUE, key.clone()),
         }
     }
+    Ok(())
 }

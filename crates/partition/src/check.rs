@@ -10,12 +10,17 @@ use std::io;
 use std::path::Path;
 
 use bytes::Bytes;
+use orrery_index::PathStatistics;
 use orrery_storage::{Options, Snapshot, Space, Storage};
 
 use crate::counters::container_of_counters;
 use crate::data_directory::DataDirectory;
-use crate::document_key::container_of;
-use crate::spaces::{CATALOGUE, DOCUMENTS, EXPIRY, META, NAMES, REMOVAL_MARK, UNIQUE};
+use crate::document_key::{container_of, prefix_end};
+use crate::index_state::IndexState;
+use crate::indexing::IndexedVersion;
+use crate::spaces::{
+    CATALOGUE, DOCUMENTS, EXPIRY, INDEX, META, NAMES, REMOVAL_MARK, STATISTICS, UNIQUE,
+};
 use crate::stored::{DIGEST_BYTES, StoredItem};
 use crate::{Counters, Error, expiry, unique};
 
@@ -57,6 +62,8 @@ pub fn check(path: &Path) -> Result<CheckReport, Error> {
     check.every(UNIQUE, "unique key entry", Check::unique_entry);
     check.every(EXPIRY, "expiry entry", Check::expiry_entry);
     check.every(META, "meta entry", Check::meta_entry);
+    check.every(INDEX, "index entry", Check::index_entry);
+    check.every(STATISTICS, "statistics entry", Check::statistics_entry);
     check.totals();
     Ok(check.finish())
 }
@@ -68,6 +75,7 @@ struct Check {
     /// By container: what its documents are, and what its counters say.
     found: BTreeMap<u32, Totals>,
     counted: BTreeMap<u32, Totals>,
+    indexes: BTreeMap<u32, IndexState>,
     report: CheckReport,
     unlisted: u64,
 }
@@ -76,6 +84,8 @@ struct Check {
 struct Totals {
     items: u64,
     bytes: u64,
+    /// Index entries: those that documents should have, or those that are there.
+    entries: u64,
 }
 
 impl Totals {
@@ -84,6 +94,18 @@ impl Totals {
         self.items = self.items.saturating_add(items);
         self.bytes = self.bytes.saturating_add(bytes);
     }
+}
+
+/// How each container is indexed.
+fn index_states(snapshot: &Snapshot) -> Result<BTreeMap<u32, IndexState>, Error> {
+    let mut states = BTreeMap::new();
+    for row in snapshot.range(META, b"i", Some(b"j")) {
+        let (key, value) = row?;
+        if let Some(container) = container_of(&key[1..]) {
+            states.insert(container, IndexState::decode(&value)?);
+        }
+    }
+    Ok(states)
 }
 
 /// What is wrong with an entry.
@@ -112,6 +134,7 @@ impl Check {
         });
         Ok(Check {
             leaving: leaving.collect::<Result<_, _>>()?,
+            indexes: index_states(&snapshot)?,
             snapshot,
             found: BTreeMap::new(),
             counted: BTreeMap::new(),
@@ -177,6 +200,7 @@ impl Check {
         if self.leaving.contains(&container) {
             return Ok(());
         }
+        let index = self.index_of(container, key, &item);
         for digest in item.digests() {
             let entry = unique::entry_key(prefix, &digest);
             if self.snapshot.get(UNIQUE, &entry)?.as_deref() != Some(id) {
@@ -187,6 +211,44 @@ impl Check {
         let entry = expiry::entry_key(second, key);
         if second != 0 && self.snapshot.get(EXPIRY, &entry)?.is_none() {
             return Err("it has no expiry entry although its header names one".into());
+        }
+        index
+    }
+
+    /// Whether a document has the index entries that follow from it.
+    fn index_of(&mut self, container: u32, key: &Bytes, item: &StoredItem) -> Verdict {
+        let Some(state) = self.indexes.get(&container) else {
+            return Ok(());
+        };
+        let version = IndexedVersion::of_stored(state.index_at(key), key, item)?;
+        let found = self.found.entry(container).or_default();
+        found.entries += version.entries.len() as u64;
+        for (_, entry) in version.entries.iter() {
+            if self.snapshot.get(INDEX, &entry)?.is_none() {
+                return Err("it lacks an index entry".into());
+            }
+        }
+        Ok(())
+    }
+
+    /// That each is there for a document follows from their number.
+    fn index_entry(&mut self, key: &Bytes, _: &Bytes) -> Verdict {
+        let Some(container) = container_of(key) else {
+            return Err("it is too short".into());
+        };
+        self.counted.entry(container).or_default().entries += 1;
+        Ok(())
+    }
+
+    fn statistics_entry(&mut self, key: &Bytes, value: &Bytes) -> Verdict {
+        let Some(statistics) = PathStatistics::decode(value) else {
+            return Err("it does not decode".into());
+        };
+        let end = prefix_end(key);
+        let entries = self.snapshot.range(INDEX, key, end.as_deref());
+        let is_leaving = container_of(key).is_some_and(|number| self.leaving.contains(&number));
+        if !is_leaving && entries.count() as u64 != statistics.0.entries {
+            return Err("it counts other entries than there are".into());
         }
         Ok(())
     }
@@ -245,8 +307,14 @@ impl Check {
             let (found, counted) = (totals(&self.found), totals(&self.counted));
             if found != counted {
                 self.problem(format!(
-                    "container {container}: its counters say {} items of {} bytes, but it has {} of {}",
-                    counted.items, counted.bytes, found.items, found.bytes
+                    "container {container}: its counters say {} items of {} bytes, but it has {} of {}; it has {} \
+                     index entries and should have {}",
+                    counted.items,
+                    counted.bytes,
+                    found.items,
+                    found.bytes,
+                    counted.entries,
+                    found.entries
                 ));
             }
         }

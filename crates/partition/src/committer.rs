@@ -23,9 +23,11 @@ use orrery_storage::Storage;
 use crate::counters::{APPLIED_KEY, counters_key};
 use crate::expiry::Due;
 use crate::group::{Group, Touched};
+use crate::index_state::IndexStates;
 use crate::overlay::Overlay;
 use crate::purge::{Purged, purge_step};
 use crate::record::{Change, Record};
+use crate::reindex::reindex_step;
 use crate::spaces::META;
 use crate::{Container, Error, ItemTransaction};
 
@@ -54,6 +56,11 @@ pub(crate) enum Command {
         now_seconds: u64,
         reply: Reply<Result<(), Failure>>,
     },
+    /// Makes some documents follow the newest indexing policy; tells whether more are left.
+    Reindex {
+        container: u32,
+        reply: Reply<Result<bool, Failure>>,
+    },
     /// Removes some of what a deleted container left; tells whether more is left.
     Purge {
         container: u32,
@@ -76,6 +83,8 @@ pub(crate) struct Committer {
     /// Where positions go whose state should be saved.
     pub(crate) checkpoints: Sender<Position>,
     pub(crate) checkpoint_asked: Position,
+    /// How the documents of each container are indexed.
+    pub(crate) states: IndexStates,
     /// Containers that are being removed.
     pub(crate) purged: BTreeMap<u32, Purged>,
     pub(crate) broken: Option<String>,
@@ -142,7 +151,7 @@ impl Committer {
         waiting: &mut std::iter::Peekable<std::vec::IntoIter<Command>>,
     ) -> Option<Reply<Result<(), Error>>> {
         let storage = Arc::clone(&self.storage);
-        let mut group = Group::new(&storage);
+        let mut group = self.group(&storage);
         let mut stop = None;
         for command in waiting.by_ref() {
             if let Some(cause) = &self.broken {
@@ -161,8 +170,14 @@ impl Committer {
                     }
                     Command::Purge { container, reply } => {
                         // It removes what is in the state; what is decided must be there first.
-                        self.finish_group(std::mem::replace(&mut group, Group::new(&storage)));
+                        self.finish_group(group);
                         reply(self.purge(container));
+                        group = self.group(&storage);
+                    }
+                    Command::Reindex { container, reply } => {
+                        self.finish_group(group);
+                        reply(self.reindex(container));
+                        group = self.group(&storage);
                     }
                     Command::Saved(position) => self.trim(position),
                     Command::NotSaved(error) => {
@@ -179,15 +194,21 @@ impl Committer {
         stop
     }
 
+    fn group<'a>(&mut self, storage: &'a Storage) -> Group<'a> {
+        Group::new(storage, std::mem::take(&mut self.states))
+    }
+
     /// Makes a group durable, then visible, then answers it.
     fn finish_group(&mut self, group: Group<'_>) {
         let Group {
             overlay,
+            states,
             touched,
             records,
             replies,
             ..
         } = group;
+        self.states = states;
         let failure = match self.persist(&records, overlay, &touched) {
             Ok(()) => {
                 for (partition, counters) in touched.values() {
@@ -229,7 +250,7 @@ impl Committer {
             let key = counters_key(*container, *range);
             overlay.put(META, Bytes::copy_from_slice(&key), counters.encode());
         }
-        Ok(self.storage.write(overlay.into_batch())?)
+        Ok(self.storage.write(overlay.into_batch()?)?)
     }
 
     /// From here on this node only reads. What fails later fails because of what failed first.
@@ -273,9 +294,26 @@ impl Committer {
         if let Err(error) = self.storage.write(batch) {
             return Err(self.break_down(&error.into()));
         }
+        self.states.forget(container);
         let more = next.is_some();
         self.purged.extend(next.map(|next| (container, next)));
         Ok(more)
+    }
+
+    fn reindex(&mut self, container: u32) -> Result<bool, Failure> {
+        if let Some(cause) = &self.broken {
+            return Err(unavailable(cause));
+        }
+        let storage = Arc::clone(&self.storage);
+        let step = reindex_step(&storage, &mut self.states, container);
+        let (batch, is_done) = step.map_err(|error| {
+            self.states.forget(container);
+            internal(&error)
+        })?;
+        if let Err(error) = self.storage.write(batch) {
+            return Err(self.break_down(&error.into()));
+        }
+        Ok(!is_done)
     }
 
     fn close(self) -> Result<(), Error> {
@@ -300,7 +338,9 @@ fn refuse(command: Command, cause: &str) -> Option<Reply<Result<(), Error>>> {
         Command::Catalogue(_, reply) | Command::Expire { reply, .. } => {
             reply(Err(unavailable(cause)));
         }
-        Command::Purge { reply, .. } => reply(Err(unavailable(cause))),
+        Command::Purge { reply, .. } | Command::Reindex { reply, .. } => {
+            reply(Err(unavailable(cause)));
+        }
         Command::Saved(_) | Command::NotSaved(_) => {}
         Command::Stop(reply) => {
             reply(Err(Error::ReadOnly(cause.to_owned())));
@@ -337,6 +377,7 @@ mod tests {
             unsynced_since: None,
             checkpoints: channel().0,
             checkpoint_asked: Position(0),
+            states: IndexStates::default(),
             purged: BTreeMap::new(),
             broken: None,
         };

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use orrery_keys::{ContainerRid, EpkRange, PartitionKey};
 use orrery_model::{ContainerDefinition, Lsn, RangeId, Stamp};
 
-use crate::{Counters, LogicalPartition};
+use crate::{ContainerIndex, Counters, LogicalPartition};
 
 /// One definition of a container. A replaced definition is a new `Container` over the same
 /// partitions.
@@ -20,7 +20,12 @@ pub struct Container {
     pub self_link: String,
     /// Cleared when the container is deleted; a write that comes later is refused.
     pub alive: Arc<AtomicBool>,
+    index: Arc<ContainerIndex>,
+    version: u64,
 }
+
+/// Definitions that this process has seen, of all containers.
+static VERSIONS: AtomicU64 = AtomicU64::new(0);
 
 /// A physical partition: one range of effective partition keys with a log of its own.
 #[derive(Debug)]
@@ -34,6 +39,47 @@ pub struct Partition {
 }
 
 impl Container {
+    pub fn new(
+        rid: ContainerRid,
+        definition: ContainerDefinition,
+        partitions: Vec<Arc<Partition>>,
+        self_link: String,
+    ) -> Container {
+        Container {
+            rid,
+            index: Arc::new(ContainerIndex::new(&definition.indexing)),
+            definition,
+            partitions,
+            self_link,
+            alive: Arc::new(AtomicBool::new(true)),
+            version: next_version(),
+        }
+    }
+
+    /// The same container under another definition.
+    #[must_use]
+    pub fn with_definition(&self, definition: ContainerDefinition) -> Container {
+        Container {
+            rid: self.rid,
+            index: Arc::new(ContainerIndex::new(&definition.indexing)),
+            definition,
+            partitions: self.partitions.clone(),
+            self_link: self.self_link.clone(),
+            alive: Arc::clone(&self.alive),
+            version: next_version(),
+        }
+    }
+
+    /// Differs from that of any other definition of any container, for as long as the process runs.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The index that its documents have or are about to have.
+    pub fn index(&self) -> &Arc<ContainerIndex> {
+        &self.index
+    }
+
     pub fn logical_partition(&self, key: &PartitionKey) -> LogicalPartition {
         LogicalPartition::new(self, key)
     }
@@ -63,6 +109,10 @@ impl Container {
     pub fn default_ttl(&self) -> Option<i32> {
         self.definition.default_ttl
     }
+}
+
+fn next_version() -> u64 {
+    VERSIONS.fetch_add(1, Ordering::Relaxed)
 }
 
 impl Partition {

@@ -11,6 +11,8 @@ use crate::apply::{apply_catalogue, apply_change};
 use crate::committer::{Reply, TransactionOutcome, internal};
 use crate::document_key::CONTAINER_BYTES;
 use crate::expiry::{self, Due};
+use crate::index_state::IndexStates;
+use crate::indexing::Known;
 use crate::overlay::Overlay;
 use crate::record::{Change, Record};
 use crate::spaces::{DOCUMENTS, EXPIRY};
@@ -26,6 +28,7 @@ type Finish = Box<dyn FnOnce(Option<Failure>) + Send>;
 
 pub(crate) struct Group<'a> {
     pub(crate) overlay: Overlay<'a>,
+    pub(crate) states: IndexStates,
     pub(crate) touched: Touched,
     pub(crate) records: Vec<Record>,
     pub(crate) replies: Vec<Finish>,
@@ -40,9 +43,10 @@ enum Fate {
 }
 
 impl<'a> Group<'a> {
-    pub(crate) fn new(storage: &'a Storage) -> Group<'a> {
+    pub(crate) fn new(storage: &'a Storage, states: IndexStates) -> Group<'a> {
         Group {
             overlay: Overlay::new(storage),
+            states,
             touched: Touched::new(),
             records: Vec::new(),
             replies: Vec::new(),
@@ -59,7 +63,7 @@ impl<'a> Group<'a> {
         let partition = Arc::clone(&transaction.partition);
         let count = transaction.operations.len();
         let before = self.counters(container, &partition);
-        let (results, lsn) = match decide(transaction, &mut self.overlay, before) {
+        let (results, lsn) = match decide(transaction, &mut self.overlay, &mut self.states, before) {
             Ok(decision) => {
                 let lsn = decision.counters.lsn;
                 self.record(container, &partition, decision.counters, decision.changes);
@@ -86,11 +90,19 @@ impl<'a> Group<'a> {
     }
 
     pub(crate) fn catalogue(&mut self, changes: Vec<Change>, reply: Reply<Result<(), Failure>>) {
-        apply_catalogue(&mut self.overlay, &changes);
-        self.bytes += Record::changes_bytes(&changes);
-        self.records.push(Record::Catalogue { changes });
-        self.replies
-            .push(Box::new(move |failure| reply(failure.map_or(Ok(()), Err))));
+        let savepoint = self.overlay.savepoint();
+        let applied = apply_catalogue(&mut self.overlay, &mut self.states, &changes);
+        let failure_here = applied.err().map(|error| internal(&error));
+        if failure_here.is_some() {
+            self.overlay.roll_back(savepoint);
+            self.states = IndexStates::default();
+        } else {
+            self.bytes += Record::changes_bytes(&changes);
+            self.records.push(Record::Catalogue { changes });
+        }
+        self.replies.push(Box::new(move |failure| {
+            reply(failure_here.or(failure).map_or(Ok(()), Err));
+        }));
     }
 
     pub(crate) fn expire(
@@ -139,7 +151,14 @@ impl<'a> Group<'a> {
             for Due { second, key } in due {
                 let change = self.expiry_change(container, *second, key, now_seconds)?;
                 if let Fate::Becomes(value) = change {
-                    apply_change(&mut self.overlay, key, value.as_ref(), &mut counters)?;
+                    apply_change(
+                        &mut self.overlay,
+                        &mut self.states,
+                        key,
+                        value.as_ref(),
+                        Known::default(),
+                        &mut counters,
+                    )?;
                     changes.push((key.clone(), value));
                 }
             }

@@ -1,7 +1,8 @@
 //! Changes that are decided but not yet in the state, readable as if they were.
 //!
 //! A group of transactions runs over one overlay, so that a later one sees an earlier one; a
-//! transaction that fails takes its changes back to its savepoint.
+//! transaction that fails takes its changes back to its savepoint. Index entries are many and are
+//! never read here, so they are only listed.
 
 use std::collections::HashMap;
 
@@ -9,12 +10,18 @@ use bytes::Bytes;
 use orrery_storage::{Batch, Space, Storage};
 
 use crate::Error;
+use crate::spaces::{DOCUMENTS, INDEX};
+use crate::statistics::{self, EntryChange};
 
 pub(crate) struct Overlay<'a> {
     storage: &'a Storage,
     pending: HashMap<(Space, Bytes), Option<Bytes>>,
     /// Every change in order, with what it hid, so that it can be taken back.
     history: Vec<Step>,
+    /// Index entries that come and go, in order.
+    entries: Vec<EntryChange>,
+    /// Whether a document was changed twice, so that an entry may be listed twice.
+    repeated: bool,
 }
 
 struct Step {
@@ -28,7 +35,10 @@ struct Step {
 
 /// A moment in the history of an overlay.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Savepoint(usize);
+pub(crate) struct Savepoint {
+    history: usize,
+    entries: usize,
+}
 
 impl<'a> Overlay<'a> {
     pub(crate) fn new(storage: &'a Storage) -> Overlay<'a> {
@@ -36,6 +46,8 @@ impl<'a> Overlay<'a> {
             storage,
             pending: HashMap::new(),
             history: Vec::new(),
+            entries: Vec::new(),
+            repeated: false,
         }
     }
 
@@ -59,15 +71,38 @@ impl<'a> Overlay<'a> {
     fn change(&mut self, space: Space, key: Bytes, value: Option<Bytes>) {
         let place = (space, key);
         let hidden = self.pending.insert(place.clone(), value);
+        self.repeated |= space == DOCUMENTS && hidden.is_some();
         self.history.push(Step { place, hidden });
     }
 
+    /// Adds an index entry that is not there, of a document whose place has so many bytes.
+    pub(crate) fn put_entry(&mut self, key: Bytes, place_bytes: usize) {
+        self.entries.push(EntryChange {
+            key,
+            place_bytes,
+            is_put: true,
+        });
+    }
+
+    /// Removes an index entry that is there.
+    pub(crate) fn delete_entry(&mut self, key: Bytes, place_bytes: usize) {
+        self.entries.push(EntryChange {
+            key,
+            place_bytes,
+            is_put: false,
+        });
+    }
+
     pub(crate) fn savepoint(&self) -> Savepoint {
-        Savepoint(self.history.len())
+        Savepoint {
+            history: self.history.len(),
+            entries: self.entries.len(),
+        }
     }
 
     pub(crate) fn roll_back(&mut self, to: Savepoint) {
-        while self.history.len() > to.0 {
+        self.entries.truncate(to.entries);
+        while self.history.len() > to.history {
             let step = self.history.pop().expect("longer than the savepoint");
             match step.hidden {
                 Some(value) => self.pending.insert(step.place, value),
@@ -76,9 +111,14 @@ impl<'a> Overlay<'a> {
         }
     }
 
-    /// The final value of every place that changed, in the order of first change.
-    pub(crate) fn into_batch(mut self) -> Batch {
+    /// The final value of every place that changed, in the order of first change, with the
+    /// statistics of the indexes that changed.
+    pub(crate) fn into_batch(mut self) -> Result<Batch, Error> {
         let mut batch = Batch::default();
+        if self.repeated {
+            keep_net_changes(&mut self.entries);
+        }
+        statistics::update(self.storage, &self.entries, &mut batch)?;
         for step in self.history {
             let Some((place, value)) = self.pending.remove_entry(&step.place) else {
                 continue;
@@ -88,19 +128,43 @@ impl<'a> Overlay<'a> {
                 None => batch.delete(place.0, place.1),
             }
         }
-        batch
+        for entry in self.entries {
+            if entry.is_put {
+                batch.put(INDEX, entry.key, Bytes::new());
+            } else {
+                batch.delete(INDEX, entry.key);
+            }
+        }
+        Ok(batch)
     }
+}
+
+/// Leaves of each entry what all its changes come to: an entry comes and goes by turns, so of an
+/// even number of changes nothing is left, and of an odd number the last.
+fn keep_net_changes(entries: &mut Vec<EntryChange>) {
+    let mut counts: HashMap<Bytes, (usize, usize)> = HashMap::with_capacity(entries.len());
+    for entry in entries.iter() {
+        counts.entry(entry.key.clone()).or_default().0 += 1;
+    }
+    entries.retain(|entry| {
+        counts.get_mut(&entry.key).is_some_and(|(all, seen)| {
+            *seen += 1;
+            *all % 2 == 1 && all == seen
+        })
+    });
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const A: Space = Space(0);
+    use crate::spaces::{NAMES, UNIQUE};
+
+    const A: Space = UNIQUE;
 
     #[test]
     fn changes_are_read_and_taken_back() {
-        let storage = Storage::in_memory(&["a"]);
+        let storage = Storage::in_memory(&NAMES);
         let mut seed = Batch::default();
         seed.put(A, "x", "0");
         storage.write(seed).unwrap();
@@ -125,7 +189,31 @@ mod tests {
             (read(&overlay, "x"), read(&overlay, "y")),
             (Some(b"1".to_vec()), None)
         );
-        storage.write(overlay.into_batch()).unwrap();
+        storage.write(overlay.into_batch().unwrap()).unwrap();
         assert_eq!(storage.get(A, b"x").unwrap().unwrap(), "1");
+    }
+
+    #[test]
+    fn of_an_entry_that_comes_and_goes_the_last_counts() {
+        let entry = |key: &'static str, is_put| EntryChange {
+            key: key.into(),
+            place_bytes: 0,
+            is_put,
+        };
+        let mut entries = vec![
+            entry("a", true),
+            entry("b", false),
+            entry("a", false),
+            entry("c", true),
+            entry("b", true),
+            entry("c", false),
+            entry("c", true),
+        ];
+        keep_net_changes(&mut entries);
+        let left: Vec<_> = entries
+            .iter()
+            .map(|entry| (&entry.key[..], entry.is_put))
+            .collect();
+        assert_eq!(left, [(&b"c"[..], true)]);
     }
 }

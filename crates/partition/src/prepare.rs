@@ -9,10 +9,9 @@ use orrery_model::{
     Document, Failure, IndexingDirective, Operation, OperationKind, Patch, Precondition, limits,
 };
 
-use crate::Container;
+use crate::indexing::IndexedVersion;
 use crate::stored::Digest;
-use crate::terms::Terms;
-use crate::unique;
+use crate::{Container, LogicalPartition, unique};
 
 /// An operation that needs only the state to be carried out.
 #[derive(Debug)]
@@ -66,18 +65,29 @@ pub(crate) struct PreparedDocument {
     pub(crate) digests: Vec<Digest>,
     /// 0 when the item has no `ttl`, or none that means something.
     pub(crate) ttl: i32,
-    pub(crate) terms: Terms,
+    pub(crate) version: IndexedVersion,
     pub(crate) indexed: bool,
 }
 
+impl PreparedDocument {
+    pub(crate) fn charged_terms(&self) -> usize {
+        self.version.entries.charged_terms()
+    }
+}
+
+/// Where and when the operations of a request are carried out.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    pub container: &'a Container,
+    pub key: &'a PartitionKey,
+    pub logical: &'a LogicalPartition,
+    pub now_seconds: u64,
+}
+
 /// Checks an operation against the container and the partition key of its request.
-pub fn prepare(
-    container: &Container,
-    key: &PartitionKey,
-    operation: Operation,
-) -> Result<PreparedOperation, Failure> {
+pub fn prepare(place: Place<'_>, operation: Operation) -> Result<PreparedOperation, Failure> {
     let indexing = operation.indexing;
-    let document = |document: Document| prepare_document(container, key, &document, indexing);
+    let document = |document: Document| prepare_document(place, &document, indexing);
     let kind = match operation.kind {
         OperationKind::Create(body) => PreparedKind::Create(document(body)?),
         OperationKind::Upsert(body) => PreparedKind::Upsert(document(body)?),
@@ -112,11 +122,11 @@ fn compile(condition: &str) -> Result<Condition, Failure> {
 }
 
 pub(crate) fn prepare_document(
-    container: &Container,
-    key: &PartitionKey,
+    place: Place<'_>,
     document: &Document,
     indexing: IndexingDirective,
 ) -> Result<PreparedDocument, Failure> {
+    let Place { container, key, .. } = place;
     let definition = &container.definition;
     let extracted = definition
         .partition_key
@@ -147,17 +157,19 @@ pub(crate) fn prepare_document(
         IndexingDirective::Include => true,
         IndexingDirective::Exclude => false,
     };
-    let terms = if indexed {
-        Terms::of(&definition.indexing, document.value())
+    let document_key = place.logical.document_key(document.id());
+    let version = if indexed {
+        let seconds = u32::try_from(place.now_seconds).unwrap_or(u32::MAX);
+        IndexedVersion::new(container.index(), &document_key, document.value(), seconds)
     } else {
-        Terms::default()
+        IndexedVersion::unindexed(container.index(), &document_key)
     };
     Ok(PreparedDocument {
         id: document.id().to_owned(),
         open_text,
         digests: unique::digests(&definition.unique_keys, document.value()),
         ttl,
-        terms,
+        version,
         indexed,
     })
 }

@@ -8,13 +8,17 @@ use bytes::Bytes;
 use orrery_storage::{Batch, Snapshot};
 
 use crate::counters::counters_range;
+use crate::index_state::state_key;
 use crate::scan::ScanRange;
-use crate::spaces::{DOCUMENTS, EXPIRY, META, UNIQUE};
+use crate::spaces::{DOCUMENTS, EXPIRY, INDEX, META, STATISTICS, UNIQUE};
 use crate::stored::StoredItem;
 use crate::{Error, expiry};
 
 /// Keys of each space that one step takes.
 const PURGE_KEYS: usize = 2_000;
+
+/// A document has about so many index entries for each of its own.
+const PURGE_ENTRIES: usize = 8 * PURGE_KEYS;
 
 /// How far the removal of a container has come: the keys removed last. Without it each step would
 /// begin by passing over everything that the steps before it have removed.
@@ -22,6 +26,7 @@ const PURGE_KEYS: usize = 2_000;
 pub(crate) struct Purged {
     document: Option<Bytes>,
     unique: Option<Bytes>,
+    index: Option<Bytes>,
 }
 
 /// The next removals of a container, and how far they get; none if they are the last. The counters
@@ -53,9 +58,19 @@ pub(crate) fn purge_step(
         batch.delete(UNIQUE, key.clone());
         next.unique = Some(key);
     }
+    let entries = snapshot.range(INDEX, next.index.as_deref().unwrap_or(from), to);
+    for entry in entries.take(PURGE_ENTRIES) {
+        let (key, _) = entry?;
+        batch.delete(INDEX, key.clone());
+        next.index = Some(key);
+    }
     if !batch.is_empty() {
         return Ok((batch, Some(next)));
     }
+    for entry in snapshot.range(STATISTICS, from, to) {
+        batch.delete(STATISTICS, entry?.0);
+    }
+    batch.delete(META, Bytes::copy_from_slice(&state_key(container)));
     let (from, to) = counters_range(container);
     for entry in snapshot.range(META, &from, to.as_deref()) {
         batch.delete(META, entry?.0);

@@ -3,7 +3,15 @@
 use orrery_storage::Space;
 
 /// Names on disk, in the order of the constants below. Never reordered.
-pub(crate) const NAMES: [&str; 5] = ["documents", "unique", "expiry", "catalogue", "meta"];
+pub(crate) const NAMES: [&str; 7] = [
+    "documents",
+    "unique",
+    "expiry",
+    "catalogue",
+    "meta",
+    "index",
+    "statistics",
+];
 
 /// Document key -> stored document.
 pub(crate) const DOCUMENTS: Space = Space(0);
@@ -16,5 +24,11 @@ pub(crate) const CATALOGUE: Space = Space(3);
 /// The one catalogue key that means something here: with the number of a deleted container behind
 /// it, it stands for as long as that container is being removed.
 pub(crate) const REMOVAL_MARK: u8 = b'x';
-/// The position applied last; the counters of each partition.
+/// With the number of a container behind it: the indexing policy its documents are to follow.
+pub(crate) const INDEXING_POLICY: u8 = b'i';
+/// The position applied last; the counters of each partition; the index state of each container.
 pub(crate) const META: Space = Space(4);
+/// Index entries -> nothing.
+pub(crate) const INDEX: Space = Space(5);
+/// Container and index -> how many entries, and about how many values.
+pub(crate) const STATISTICS: Space = Space(6);

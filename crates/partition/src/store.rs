@@ -18,12 +18,14 @@ use crate::committer::{Command, Committer, Reply, TransactionOutcome, internal};
 use crate::counters::{APPLIED_KEY, counters_key};
 use crate::data_directory::DataDirectory;
 use crate::expiry::{self, Due};
+use crate::index_state::{IndexState, IndexStates, state_key};
 use crate::overlay::Overlay;
 use crate::record::{Change, Record};
-use crate::scan::{ScanRange, Scanned, Visit, scan};
+use crate::reindex::progress;
+use crate::scan::ScanRange;
 use crate::spaces::{CATALOGUE, DOCUMENTS, META, NAMES};
 use crate::stored::StoredItem;
-use crate::{Container, Counters, Error, ItemTransaction, LogicalPartition};
+use crate::{Container, Counters, Error, IndexFollows, ItemTransaction, LogicalPartition, View};
 
 /// Segments of the log; two of them are what a restart reads at most in ordinary running.
 const SEGMENT_BYTES: u64 = 16 * 1024 * 1024;
@@ -117,6 +119,7 @@ impl Store {
             unsynced_since: None,
             checkpoints,
             checkpoint_asked: Position(0),
+            states: IndexStates::default(),
             purged: BTreeMap::new(),
             broken: None,
         };
@@ -152,24 +155,32 @@ impl Store {
         read().map_err(|error| internal(&error))
     }
 
-    /// Shows visible documents in key order until `visit` says that the page is full; gives the
-    /// place at which the next page begins. All of them are of one moment.
-    pub fn scan(
-        &self,
-        container: &Container,
-        range: &ScanRange,
-        now_seconds: u64,
-        visit: &mut dyn FnMut(Scanned<'_>) -> Visit,
-    ) -> Result<Option<Bytes>, Failure> {
-        let snapshot = self.storage.snapshot();
-        scan(
-            &snapshot,
-            range,
-            container.default_ttl(),
-            now_seconds,
-            visit,
-        )
-        .map_err(|error| internal(&error))
+    /// A scope of a container as it is now.
+    pub fn view(&self, container: &Arc<Container>, scope: &ScanRange, now_seconds: u64) -> View {
+        View::new(self.storage.snapshot(), container, scope, now_seconds)
+    }
+
+    /// How much of a container follows its newest indexing policy, in per cent.
+    pub fn index_progress(&self, container: u32) -> Result<u8, Error> {
+        let row = self.storage.get(META, &state_key(container))?;
+        let state = row.map(|row| IndexState::decode(&row)).transpose()?;
+        Ok(state.map_or(100, |state| progress(state.cursor())))
+    }
+
+    /// Which policy the index of a container follows.
+    pub fn index_follows(&self, container: &Container) -> Result<IndexFollows, Error> {
+        let row = self.storage.get(META, &state_key(container.rid.id()))?;
+        let Some(row) = row else {
+            return Ok(IndexFollows::AnotherPolicy);
+        };
+        let state = IndexState::decode(&row)?;
+        Ok(if state.newest().text() != container.index().text() {
+            IndexFollows::AnotherPolicy
+        } else if state.cursor().is_some() {
+            IndexFollows::PolicyInPart
+        } else {
+            IndexFollows::Policy
+        })
     }
 
     /// Queues a transaction; `reply` is called when it is durable or refused.
@@ -249,6 +260,12 @@ impl Store {
     /// should be called again.
     pub fn submit_purge(&self, container: u32, reply: Reply<Result<bool, Failure>>) {
         self.send(Command::Purge { container, reply });
+    }
+
+    /// Queues a step of the walk that makes stored documents follow the indexing policy of their
+    /// container. The reply says whether it should be called again.
+    pub fn submit_reindex(&self, container: u32, reply: Reply<Result<bool, Failure>>) {
+        self.send(Command::Reindex { container, reply });
     }
 
     /// Makes the state survive a loss of power without the log.
@@ -346,6 +363,7 @@ fn replay(storage: &Storage, log: &Log) -> Result<(), Error> {
     let mut batch = Replay {
         storage,
         overlay: Overlay::new(storage),
+        states: IndexStates::default(),
         bytes: 0,
         records: 0,
     };
@@ -367,6 +385,7 @@ fn replay(storage: &Storage, log: &Log) -> Result<(), Error> {
 struct Replay<'a> {
     storage: &'a Storage,
     overlay: Overlay<'a>,
+    states: IndexStates,
     bytes: usize,
     records: u64,
 }
@@ -384,10 +403,13 @@ impl Replay<'_> {
                 let before = self.overlay.get(META, &key)?;
                 let before =
                     before.map_or(Ok(Counters::default()), |bytes| Counters::decode(&bytes))?;
-                let after = apply_items(&mut self.overlay, lsn, &changes, before)?;
+                let after =
+                    apply_items(&mut self.overlay, &mut self.states, lsn, &changes, before)?;
                 self.overlay.put(META, key, after.encode());
             }
-            Record::Catalogue { changes } => apply_catalogue(&mut self.overlay, &changes),
+            Record::Catalogue { changes } => {
+                apply_catalogue(&mut self.overlay, &mut self.states, &changes)?;
+            }
         }
         self.overlay.put(
             META,
@@ -406,6 +428,6 @@ impl Replay<'_> {
     fn write(&mut self) -> Result<(), Error> {
         let overlay = std::mem::replace(&mut self.overlay, Overlay::new(self.storage));
         self.bytes = 0;
-        Ok(self.storage.write(overlay.into_batch())?)
+        Ok(self.storage.write(overlay.into_batch()?)?)
     }
 }

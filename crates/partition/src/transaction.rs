@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use orrery_index::Entries;
 use orrery_json::{Value, parse};
 use orrery_keys::{ItemRid, PartitionKey, write_item_rid};
 use orrery_model::{
@@ -12,11 +13,12 @@ use orrery_model::{
 
 use crate::apply::{apply_change, rid_counter};
 use crate::overlay::Overlay;
-use crate::prepare::{PreparedDocument, PreparedKind, PreparedOperation, prepare_document};
+use crate::index_state::IndexStates;
+use crate::indexing::{IndexedVersion, Known};
+use crate::prepare::{Place, PreparedDocument, PreparedKind, PreparedOperation, prepare_document};
 use crate::record::{Change, Record};
 use crate::spaces::{DOCUMENTS, UNIQUE};
 use crate::stored::{DIGEST_BYTES, Header, StoredItem, expires_at};
-use crate::terms::Terms;
 use crate::{Container, Counters, Error, LogicalPartition, Partition, unique};
 
 /// Bytes of documents one transaction may write; what an answer may carry bounds it.
@@ -64,6 +66,7 @@ impl From<Error> for Stop {
 pub(crate) fn decide(
     transaction: ItemTransaction,
     overlay: &mut Overlay<'_>,
+    states: &mut IndexStates,
     before: Counters,
 ) -> Result<Decision, Error> {
     let count = transaction.operations.len();
@@ -88,6 +91,7 @@ pub(crate) fn decide(
         now_seconds,
         read_factor,
         overlay,
+        states,
         counters: Counters {
             lsn: Lsn(before.lsn.0 + 1),
             ..before
@@ -145,6 +149,7 @@ struct Run<'a, 'b> {
     now_seconds: u64,
     read_factor: f64,
     overlay: &'a mut Overlay<'b>,
+    states: &'a mut IndexStates,
     counters: Counters,
     changes: Vec<Change>,
 }
@@ -231,13 +236,13 @@ impl Run<'_, '_> {
     ) -> Result<OperationOutcome, Stop> {
         let sequence = self.counters.next_rid.max(1);
         let work = WriteWork {
-            terms_changed: document.terms.len(),
+            terms_changed: document.charged_terms(),
             unique_keys: document.digests.len(),
             ..WriteWork::default()
         };
         let rid = rid_counter(self.partition.id, sequence);
         self.check_unique(document, &key)?;
-        self.put(key, document, rid, OperationStatus::Created, work)
+        self.put(key, document, None, rid, OperationStatus::Created, work)
     }
 
     fn read(&self, id: &str, conditions: &Conditions) -> Result<OperationOutcome, Stop> {
@@ -287,16 +292,12 @@ impl Run<'_, '_> {
         if renamed && self.current(&key)?.is_some() {
             return Err(Failure::Conflict(ConflictKind::Id).into());
         }
-        let old_terms = if current.header.indexed {
-            let old = Document::from_value(parse_stored(current)?)?;
-            Terms::of(&self.container.definition.indexing, old.value())
-        } else {
-            Terms::default()
-        };
+        let old_key = self.logical.document_key(id);
+        let old = IndexedVersion::of_stored(self.container.index(), &old_key, current)?;
         let old_digests: Vec<_> = current.digests().collect();
         let work = WriteWork {
             bytes_removed: Some(current.text_bytes()),
-            terms_changed: old_terms.difference(&document.terms),
+            terms_changed: Entries::charged_difference(&old.entries, &document.version.entries),
             unique_keys: document
                 .digests
                 .iter()
@@ -306,12 +307,13 @@ impl Run<'_, '_> {
             ..WriteWork::default()
         };
         if renamed {
-            self.change(self.logical.document_key(id), None)?;
+            self.change(old_key, None, Known::default())?;
         }
         self.check_unique(document, &key)?;
         self.put(
             key,
             document,
+            Some(&old).filter(|_| !renamed),
             current.header.rid_counter,
             OperationStatus::Ok,
             work,
@@ -335,7 +337,13 @@ impl Run<'_, '_> {
         if *document.value().get("id") != id {
             return Err(Failure::bad_request("The property 'id' cannot be patched.").into());
         }
-        match prepare_document(self.container, self.key, &document, indexing) {
+        let place = Place {
+            container: self.container,
+            key: self.key,
+            logical: self.logical,
+            now_seconds: self.now_seconds,
+        };
+        match prepare_document(place, &document, indexing) {
             Err(Failure::PartitionKeyMismatch) => {
                 Err(Failure::bad_request("The partition key of an item cannot be patched.").into())
             }
@@ -350,7 +358,8 @@ impl Run<'_, '_> {
             terms_changed: usize::try_from(current.header.terms).unwrap_or(usize::MAX),
             ..WriteWork::default()
         };
-        self.change(self.logical.document_key(id), None)?;
+        let key = self.logical.document_key(id);
+        self.change(key, None, Known::default())?;
         Ok(OperationOutcome {
             status: OperationStatus::Deleted,
             body: None,
@@ -375,7 +384,7 @@ impl Run<'_, '_> {
                 return Err(Failure::Conflict(ConflictKind::UniqueKey).into());
             }
             // The holder has expired and waits for its removal, which happens now.
-            self.change(holder, None)?;
+            self.change(holder, None, Known::default())?;
         }
         Ok(())
     }
@@ -384,6 +393,7 @@ impl Run<'_, '_> {
         &mut self,
         key: Bytes,
         document: &PreparedDocument,
+        old: Option<&IndexedVersion>,
         rid: u64,
         status: OperationStatus,
         work: WriteWork,
@@ -399,13 +409,17 @@ impl Run<'_, '_> {
             rid_counter: rid,
             range: self.partition.id,
             ordinal: u16::try_from(self.changes.len()).expect("a batch has at most 100 operations"),
-            terms: u32::try_from(document.terms.len()).unwrap_or(u32::MAX),
+            terms: u32::try_from(document.charged_terms()).unwrap_or(u32::MAX),
             ttl: document.ttl,
             expiry_entry: expiry.map_or(0, |second| u32::try_from(second).unwrap_or(u32::MAX)),
         };
         let value = self.stored_bytes(&header, document);
         let item = StoredItem::decode(value.clone())?;
-        self.change(key, Some(value))?;
+        let known = Known {
+            old,
+            new: Some(&document.version),
+        };
+        self.change(key, Some(value), known)?;
         let work = WriteWork {
             bytes_added: Some(item.text_bytes()),
             ..work
@@ -445,7 +459,7 @@ impl Run<'_, '_> {
         bytes.into()
     }
 
-    fn change(&mut self, key: Bytes, value: Option<Bytes>) -> Result<(), Stop> {
+    fn change(&mut self, key: Bytes, value: Option<Bytes>, known: Known<'_>) -> Result<(), Stop> {
         let added = key.len() + value.as_ref().map_or(0, Bytes::len);
         if Record::changes_bytes(&self.changes) + added > TRANSACTION_BYTES_MAX {
             return Err(Failure::TooLarge(format!(
@@ -453,7 +467,14 @@ impl Run<'_, '_> {
             ))
             .into());
         }
-        apply_change(self.overlay, &key, value.as_ref(), &mut self.counters)?;
+        apply_change(
+            self.overlay,
+            self.states,
+            &key,
+            value.as_ref(),
+            known,
+            &mut self.counters,
+        )?;
         self.changes.push((key, value));
         Ok(())
     }

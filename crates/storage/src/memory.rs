@@ -85,6 +85,19 @@ impl Iterator for MemoryRange {
     }
 }
 
+impl DoubleEndedIterator for MemoryRange {
+    fn next_back(&mut self) -> Option<(Bytes, Bytes)> {
+        if is_empty(&self.from, &self.to) {
+            return None;
+        }
+        let bounds = (self.from.clone(), self.to.clone());
+        let (key, value) = self.map.range(bounds).next_back()?;
+        let entry = (key.clone(), value.clone());
+        self.to = Bound::Excluded(entry.0.clone());
+        Some(entry)
+    }
+}
+
 fn is_empty(from: &Bound<Bytes>, to: &Bound<Bytes>) -> bool {
     match (from, to) {
         (Bound::Included(from) | Bound::Excluded(from), Bound::Excluded(to)) => from >= to,

@@ -131,7 +131,7 @@ impl Snapshot {
     }
 }
 
-/// Entries of one map in key order.
+/// Entries of one map in key order, from either end.
 pub struct Range {
     entries: Entries,
 }
@@ -148,15 +148,23 @@ impl Iterator for Range {
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.entries {
             Entries::Empty => None,
-            Entries::Disk(entries) => {
-                let entry = entries.next()?.into_inner();
-                Some(
-                    entry
-                        .map(|(key, value)| (key.into(), value.into()))
-                        .map_err(Error::from),
-                )
-            }
+            Entries::Disk(entries) => Some(disk_entry(entries.next()?)),
             Entries::Memory(entries) => entries.next().map(Ok),
         }
     }
+}
+
+impl DoubleEndedIterator for Range {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        match &mut self.entries {
+            Entries::Empty => None,
+            Entries::Disk(entries) => Some(disk_entry(entries.next_back()?)),
+            Entries::Memory(entries) => entries.next_back().map(Ok),
+        }
+    }
+}
+
+fn disk_entry(guard: fjall::Guard) -> Result<(Bytes, Bytes), Error> {
+    let (key, value) = guard.into_inner()?;
+    Ok((key.into(), value.into()))
 }

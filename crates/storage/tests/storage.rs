@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use bytes::Bytes;
 use orrery_storage::{Batch, Options, Space, Storage};
 
 const A: Space = Space(0);
@@ -48,6 +49,23 @@ fn spaces_are_apart_and_ranges_are_half_open() {
         assert_eq!(keys(storage, A, b"b", None), ["b", "c"]);
         assert_eq!(keys(storage, A, b"c", Some(b"a")), [""; 0]);
         assert_eq!(keys(storage, A, b"b", Some(b"b")), [""; 0]);
+    });
+}
+
+#[test]
+fn ranges_are_read_from_both_ends() {
+    on_both(|storage| {
+        for key in ["a", "b", "c", "d"] {
+            put(storage, A, key, "1");
+        }
+        let snapshot = storage.snapshot();
+        let mut range = snapshot.range(A, b"a", Some(b"d"));
+        let key = |entry: Option<Result<(Bytes, Bytes), _>>| entry.map(|entry| entry.unwrap().0);
+        assert_eq!(key(range.next_back()).unwrap(), "c");
+        assert_eq!(key(range.next()).unwrap(), "a");
+        assert_eq!(key(range.next_back()).unwrap(), "b");
+        assert_eq!(key(range.next_back()), None);
+        assert_eq!(key(range.next()), None);
     });
 }
 

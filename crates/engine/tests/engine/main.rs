@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where it is surprised")]
 
 mod feed;
+mod index_equals_scan;
 mod model;
 mod random;
 mod recovery;

@@ -158,6 +158,13 @@ impl World {
         Arc::clone(&entry.container)
     }
 
+    /// Gives a container another definition.
+    pub(crate) async fn redefine(&self, id: &str, definition: &str) -> Arc<Container> {
+        let body = json(definition);
+        let replaced = self.engine.replace_container(address(id), &body, None);
+        Arc::clone(&replaced.await.unwrap().container)
+    }
+
     pub(crate) async fn delete_container(&self, id: &str) {
         self.engine
             .delete_container(address(id), None)
@@ -242,6 +249,8 @@ impl World {
             items_max,
             continuation,
             level: LEVEL,
+            wants_report: false,
+            without_index: false,
         };
         let page = self.engine.feed(container, request).await.result?;
         let items = page

@@ -109,6 +109,16 @@ impl Function {
         }
     }
 
+    /// In the case of its table.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Whether the value depends on the moment of the query.
+    pub(crate) fn takes_now(&self) -> bool {
+        self.takes_now
+    }
+
     /// The value of the call, with its arguments evaluated one by one as long as that matters.
     /// A function that `find_with_clock` found is called with `call_at`.
     pub(crate) fn call<'a>(&self, arguments: impl Iterator<Item = Argument<'a>>) -> Value {

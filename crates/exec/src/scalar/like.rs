@@ -16,6 +16,16 @@ enum Part {
     },
 }
 
+/// The plain text before anything that stands for other text.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Beginning {
+    pub(crate) text: String,
+    /// Whether more may follow.
+    pub(crate) is_open: bool,
+    /// Whether the pattern asks for nothing else.
+    pub(crate) is_all: bool,
+}
+
 impl Pattern {
     pub(crate) fn new(text: &str, escape: Option<char>) -> Pattern {
         let mut parts = Vec::new();
@@ -40,6 +50,21 @@ impl Pattern {
             }
         }
         Pattern { parts }
+    }
+
+    /// What every text that matches begins with.
+    pub(crate) fn beginning(&self) -> Beginning {
+        let plain = self.parts.iter().map_while(|part| match part {
+            Part::Char(c) => Some(*c),
+            _ => None,
+        });
+        let text: String = plain.collect();
+        let rest = &self.parts[text.chars().count()..];
+        Beginning {
+            text,
+            is_open: !rest.is_empty(),
+            is_all: matches!(rest, [] | [Part::Run]),
+        }
     }
 
     /// On a mismatch only the last run is lengthened, so the cost is at most the product of the

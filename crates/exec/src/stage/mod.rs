@@ -11,13 +11,14 @@ use crate::context::Context;
 use crate::distinct_hash::DistinctHash;
 use crate::frame::Frame;
 use crate::page::{Document, PageLimits, Row};
-use crate::program::{Kind, Program};
+use crate::program::Program;
 use crate::projection::Selection;
 use crate::resume::Position;
+use crate::shape::Shape;
 use crate::size::size_of;
 use crate::sort_key::Tie;
 use crate::window::{Output, Window};
-use crate::{ExecError, Resume};
+use crate::{ExecError, OrderBound, OrderKeyHint, Resume};
 
 use distinct::Distinct;
 use grouped::Grouped;
@@ -56,11 +57,11 @@ impl<'a> Stage<'a> {
             limits,
             window,
         };
-        Ok(match program.kind() {
-            Kind::Stream => Stage::Stream(Stream::new(setup, position)?),
-            Kind::Sorted => Stage::Sorted(Sorted::new(setup, position)?),
-            Kind::Distinct => Stage::Distinct(Distinct::new(setup, position.as_ref())?),
-            Kind::Grouped => Stage::Grouped(Grouped::new(setup, position)?),
+        Ok(match program.shape() {
+            Shape::Stream => Stage::Stream(Stream::new(setup, position)?),
+            Shape::Sorted => Stage::Sorted(Sorted::new(setup, position)?),
+            Shape::Distinct => Stage::Distinct(Distinct::new(setup, position.as_ref())?),
+            Shape::Grouped => Stage::Grouped(Grouped::new(setup, position)?),
         })
     }
 
@@ -78,6 +79,21 @@ impl<'a> Stage<'a> {
             Stage::Sorted(Sorted { setup, .. })
             | Stage::Distinct(Distinct { setup, .. })
             | Stage::Grouped(Grouped { setup, .. }) => setup.window.is_over(),
+        }
+    }
+
+    /// Whether no document from `bound` on can be in the page.
+    pub(crate) fn is_past(&self, bound: &OrderBound) -> bool {
+        match self {
+            Stage::Sorted(sorted) => sorted.is_past(bound),
+            _ => false,
+        }
+    }
+
+    pub(crate) fn seek_hint(&self) -> Option<OrderKeyHint> {
+        match self {
+            Stage::Sorted(sorted) => sorted.seek_hint(),
+            _ => None,
         }
     }
 

@@ -5,6 +5,7 @@
 //! what orders rows with equal keys. Otherwise the copy of a row may come pages after the row, so
 //! all different rows are held, up to a limit.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -15,9 +16,10 @@ use crate::page::Document;
 use crate::position::{Side, SortPosition};
 use crate::prefix::Prefix;
 use crate::resume::Position;
-use crate::sort_key::{SortKey, Tie};
+use crate::scalar::Scalar;
+use crate::sort_key::{OrderColumn, SortKey, Tie};
 use crate::window::{Output, fill};
-use crate::{ExecError, Resume};
+use crate::{ExecError, OrderBound, OrderKeyHint, Resume};
 
 const DISTINCT_ROWS_MAX: usize = 50_000;
 const DISTINCT_BYTES_MAX: usize = 64 << 20;
@@ -79,6 +81,9 @@ impl<'a> Sorted<'a> {
         document: Option<Document<'_>>,
     ) -> Result<(), ExecError> {
         let program = self.setup.program;
+        if self.passes_by(frame) {
+            return Ok(());
+        }
         let key = SortKey::of(program.order(), frame, tie);
         if program
             .resume_filter()
@@ -138,6 +143,72 @@ impl<'a> Sorted<'a> {
             });
         }
         Ok(())
+    }
+
+    /// Whether the first column alone says that the row is not in the page, which it does of most
+    /// rows without a copy of their values.
+    fn passes_by(&mut self, frame: &Frame<'_>) -> bool {
+        let Some(OrderColumn {
+            scalar: scalar @ Scalar::Path(0, _),
+            ..
+        }) = self.setup.program.order().first()
+        else {
+            return false;
+        };
+        if matches!(self.copies, Copies::Apart(_)) {
+            return false;
+        }
+        let value = scalar.evaluate(frame);
+        let position = self.position.as_ref();
+        if position.is_some_and(|position| position.is_before(&value)) {
+            return true;
+        }
+        let limit = self.prefix.limit().and_then(|limit| limit.keys.first());
+        let is_behind = limit.is_some_and(|limit| limit.compare_value(&value) == Ordering::Greater);
+        if is_behind && matches!(self.copies, Copies::Kept) {
+            self.prefix.refuse();
+            return true;
+        }
+        false
+    }
+
+    /// A page that ends the result need not know whether there is more; any other has to have seen
+    /// a row behind its last.
+    pub(super) fn is_past(&self, bound: &OrderBound) -> bool {
+        if self.setup.window.is_over() {
+            return true;
+        }
+        let is_settled = self.prefix.is_truncated() || self.ends_result();
+        is_settled
+            && self
+                .prefix
+                .limit()
+                .is_some_and(|limit| bound.is_behind(limit))
+    }
+
+    fn ends_result(&self) -> bool {
+        let done = self.position.as_ref().map_or(0, |position| position.done);
+        let (rows, _) = self.setup.rows(done);
+        let items_max = self.setup.limits.items_max as u64;
+        let takes_all = self.setup.window.take.is_some_and(|take| take <= items_max);
+        takes_all && self.prefix.rows_max() >= rows
+    }
+
+    /// Where copies stand apart, rows before the position tell which rows have been given.
+    pub(super) fn seek_hint(&self) -> Option<OrderKeyHint> {
+        if let Some(position) = &self.position
+            && !matches!(self.copies, Copies::Apart(_))
+        {
+            return position.keys.first().map(|first| OrderKeyHint {
+                value: first.key.value.clone(),
+                is_cut: first.is_cut,
+            });
+        }
+        let first = self.setup.program.resume_filter()?.first()?;
+        Some(OrderKeyHint {
+            value: first.value.clone(),
+            is_cut: false,
+        })
     }
 
     fn is_ahead(&self, key: &SortKey) -> bool {

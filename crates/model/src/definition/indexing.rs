@@ -58,17 +58,28 @@ impl IndexingPolicy {
         };
         match parse_mode(&policy)? {
             IndexingMode::Consistent => parse_consistent(&policy),
-            IndexingMode::None => Ok(IndexingPolicy {
-                mode: IndexingMode::None,
-                automatic: false,
-                included: Vec::new(),
-                excluded: Vec::new(),
-                ..IndexingPolicy::default()
-            }),
+            IndexingMode::None => Ok(IndexingPolicy::none()),
         }
     }
 
-    pub(super) fn to_value(&self) -> Value {
+    /// Reads a policy as [`IndexingPolicy::to_value`] writes it.
+    pub fn of_value(policy: Value) -> Result<IndexingPolicy, Failure> {
+        let body = object([("indexingPolicy", policy)]);
+        IndexingPolicy::parse(&Fields::of_body(&body)?)
+    }
+
+    /// A policy that indexes nothing.
+    pub fn none() -> IndexingPolicy {
+        IndexingPolicy {
+            mode: IndexingMode::None,
+            automatic: false,
+            included: Vec::new(),
+            excluded: Vec::new(),
+            ..IndexingPolicy::default()
+        }
+    }
+
+    pub fn to_value(&self) -> Value {
         let paths = |paths: &[IndexPath]| {
             Value::Array(
                 paths

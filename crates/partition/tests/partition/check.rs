@@ -11,12 +11,22 @@ use orrery_storage::{Batch, Options, Space, Storage};
 use crate::support::{NUMBER, World, item};
 
 /// As in `docs/format.md`.
-const NAMES: [&str; 5] = ["documents", "unique", "expiry", "catalogue", "meta"];
+const NAMES: [&str; 7] = [
+    "documents",
+    "unique",
+    "expiry",
+    "catalogue",
+    "meta",
+    "index",
+    "statistics",
+];
 const DOCUMENTS: Space = Space(0);
 const UNIQUE: Space = Space(1);
 const EXPIRY: Space = Space(2);
 const CATALOGUE: Space = Space(3);
 const META: Space = Space(4);
+const INDEX: Space = Space(5);
+const STATISTICS: Space = Space(6);
 
 const SETTINGS: &str = r#","defaultTtl":100,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}"#;
 
@@ -107,6 +117,14 @@ fn a_missing_entry_is_found() {
         &problems(delete_first(META, b"p")),
         &["its counters say 0 items of 0 bytes, but it has 3 of"],
     );
+    assert_problems(
+        &problems(delete_first(INDEX, b"")),
+        &[
+            "it lacks an index entry",
+            "it counts other entries than there are",
+            "it has 14 index entries and should have 15",
+        ],
+    );
 }
 
 #[test]
@@ -186,11 +204,13 @@ fn the_removal_of_a_container_leaves_nothing() {
     while world.purge().unwrap() {}
     world.store.close().unwrap();
     let storage = storage(directory.path());
-    for space in [DOCUMENTS, UNIQUE, EXPIRY] {
+    for space in [DOCUMENTS, UNIQUE, EXPIRY, INDEX, STATISTICS] {
         assert_eq!(entries(&storage, space, b""), []);
     }
-    assert_eq!(entries(&storage, META, b"p"), []);
-    assert_eq!(entries(&storage, CATALOGUE, b"").len(), 1);
+    for kind in [b"p", b"i"] {
+        assert_eq!(entries(&storage, META, kind), []);
+    }
+    assert_eq!(entries(&storage, CATALOGUE, b"x").len(), 1);
 }
 
 #[test]

@@ -7,4 +7,5 @@ mod check;
 mod disk;
 mod durability;
 mod faults;
+mod index;
 mod support;

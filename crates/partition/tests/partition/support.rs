@@ -2,9 +2,9 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 
+use bytes::Bytes;
 use orrery_json::parse;
 use orrery_keys::{ContainerRid, DatabaseRid, EpkRange, PartitionKey};
 use orrery_log::Disk;
@@ -12,7 +12,8 @@ use orrery_model::{
     ContainerDefinition, Document, Failure, Operation, OperationKind, OperationOutcome, RangeId,
 };
 use orrery_partition::{
-    Container, Durability, ItemTransaction, Partition, Store, StoreOptions, prepare,
+    Container, Durability, IndexFollows, ItemTransaction, Partition, Place, Store, StoreOptions,
+    policy_change, prepare,
 };
 
 pub(crate) const NUMBER: u32 = 7;
@@ -41,28 +42,48 @@ impl World {
         let body = format!(r#"{{"id":"c","partitionKey":{{"paths":["/p"]}}{settings}}}"#);
         let counters = store.counters(NUMBER, RangeId(0)).unwrap();
         let partition = Partition::new(RangeId(0), EpkRange::full(), counters);
-        let container = Container {
-            rid: ContainerRid::new(DatabaseRid::new(1), NUMBER),
-            definition: ContainerDefinition::parse(&parse(body.as_bytes()).unwrap()).unwrap(),
-            partitions: vec![Arc::new(partition)],
-            self_link: "dbs/d/colls/c/".to_owned(),
-            alive: Arc::new(AtomicBool::new(true)),
-        };
-        World {
+        let container = Container::new(
+            ContainerRid::new(DatabaseRid::new(1), NUMBER),
+            ContainerDefinition::parse(&parse(body.as_bytes()).unwrap()).unwrap(),
+            vec![Arc::new(partition)],
+            "dbs/d/colls/c/".to_owned(),
+        );
+        let world = World {
             store,
             container: Arc::new(container),
+        };
+        if world.store.index_follows(&world.container).unwrap() == IndexFollows::AnotherPolicy {
+            let is_new = world.container.partitions[0].counters().lsn.0 == 0;
+            // On a disk that fails the test is about something else.
+            let _ = world.change_catalogue(policy_change(&world.container, is_new));
         }
+        world
+    }
+
+    /// One step towards the newest indexing policy; whether more is left.
+    pub(crate) fn reindex(&self) -> Result<bool, Failure> {
+        let (reply, answer) = channel();
+        self.store
+            .submit_reindex(NUMBER, Box::new(move |result| reply.send(result).unwrap()));
+        answer.recv().unwrap()
     }
 
     pub(crate) fn upsert(&self, text: &str) -> Result<OperationOutcome, Failure> {
         let document = Document::parse(text.as_bytes()).unwrap();
         let operation = Operation::new(OperationKind::Upsert(document));
+        let logical = self.container.logical_partition(&key());
+        let place = Place {
+            container: &self.container,
+            key: &key(),
+            logical: &logical,
+            now_seconds: NOW_SECONDS,
+        };
         let transaction = ItemTransaction {
             container: Arc::clone(&self.container),
             partition: Arc::clone(&self.container.partitions[0]),
-            logical: self.container.logical_partition(&key()),
+            logical: logical.clone(),
             key: key(),
-            operations: vec![prepare(&self.container, &key(), operation).unwrap()],
+            operations: vec![prepare(place, operation).unwrap()],
             now_seconds: NOW_SECONDS,
             read_factor: 1.0,
         };
@@ -87,11 +108,13 @@ impl World {
     }
 
     pub(crate) fn write_catalogue(&self, key: &'static str) -> Result<(), Failure> {
+        self.change_catalogue((key.into(), Some("{}".into())))
+    }
+
+    fn change_catalogue(&self, change: (Bytes, Option<Bytes>)) -> Result<(), Failure> {
         let (reply, answer) = channel();
-        self.store.submit_catalogue(
-            vec![(key.into(), Some("{}".into()))],
-            Box::new(move |result| reply.send(result).unwrap()),
-        );
+        let reply = Box::new(move |result| reply.send(result).unwrap());
+        self.store.submit_catalogue(vec![change], reply);
         answer.recv().unwrap()
     }
 

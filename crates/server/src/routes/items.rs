@@ -1,5 +1,7 @@
 //! `/dbs/{db}/colls/{coll}/docs`: create, upsert, query, query plan, batch, read feed.
 
+use std::sync::Arc;
+
 use hyper::Method;
 use orrery_engine::{CompiledQuery, Engine, FeedRequest, Scope, query_plan};
 use orrery_keys::PartitionKey;
@@ -8,7 +10,7 @@ use orrery_wire::{FeedKind, FeedPost, feed_body, write_session_token};
 
 use super::feed::query_text;
 use super::item::{check_session, refuse_triggers, write};
-use super::{batch, not_built};
+use super::{batch, not_built, report};
 use crate::exchange::{Exchange, Found};
 use crate::reply::Reply;
 
@@ -99,9 +101,9 @@ async fn delete_items(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, F
     })
 }
 
-fn compile(exchange: &Exchange<'_>, found: &Found) -> Result<CompiledQuery, Failure> {
-    let definition = &found.entry.container.definition;
-    CompiledQuery::over_items(&query_text(exchange)?, definition)
+fn compile(exchange: &Exchange<'_>, found: &Found) -> Result<Arc<CompiledQuery>, Failure> {
+    let container = &found.entry.container;
+    exchange.engine().compile(&query_text(exchange)?, container)
 }
 
 fn plan(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, Failure> {
@@ -114,12 +116,12 @@ fn plan(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, Failure> {
 async fn page(
     exchange: &Exchange<'_>,
     found: &Found,
-    query: Option<CompiledQuery>,
+    query: Option<Arc<CompiledQuery>>,
 ) -> Result<Reply, Failure> {
     let headers = exchange.headers;
     let container = &found.entry.container;
     let level = exchange.level()?;
-    let scope = scope(exchange, query.as_ref())?;
+    let scope = scope(exchange, query.as_deref())?;
     for partition in Engine::partitions_of(container, &scope)? {
         check_session(exchange, level, partition.stamp())?;
     }
@@ -129,6 +131,8 @@ async fn page(
         items_max: headers.max_item_count.unwrap_or(limits::PAGE_ITEMS_DEFAULT),
         continuation: headers.continuation.map(str::to_owned),
         level,
+        wants_report: report::is_wanted(headers.query),
+        without_index: false,
     };
     let answer = exchange.engine().feed(container, request).await;
     let base = match answer.result {
@@ -143,6 +147,7 @@ async fn page(
                 continuation: page.continuation,
                 session_token: Some(session_token),
                 is_complete: headers.query.optimistic_direct,
+                reports: report::headers(headers.query, page.report),
                 ..Reply::new(200, feed_body(container.rid, FeedKind::Items, &page.items))
             }
         }

@@ -1,9 +1,10 @@
 //! Queries: from text to a program, and to the plan that a client asks for.
 
+use std::time::{Duration, Instant};
+
 use bytes::Bytes;
 use orrery_exec::{
-    CompileError, ComputedProperties, ExecError, Program, Resume, Row, evaluate_function,
-    function_arity,
+    CompileError, ComputedProperties, ExecError, Program, Row, evaluate_function, function_arity,
 };
 use orrery_json::{Value, write_value};
 use orrery_keys::PartitionKey;
@@ -14,7 +15,16 @@ use orrery_plan::{
 use orrery_sql::ast::{OrderBy, Query};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::{continuation, order_rules};
+mod access;
+mod cache;
+mod report;
+mod run;
+
+use crate::order_rules;
+pub(crate) use access::{Profile, read_resume, write_resume};
+pub(crate) use cache::QueryCache;
+pub use report::QueryReport;
+pub(crate) use run::{Feeder, Work};
 
 /// A query as a client sends it.
 #[derive(Debug, Clone)]
@@ -42,6 +52,9 @@ pub struct CompiledQuery {
     pinned: Option<PartitionKey>,
     /// Continuation tokens are bound to it.
     pub(crate) fingerprint: u64,
+    pub(crate) profile: Profile,
+    /// What parsing, binding and compiling took.
+    pub(crate) compile_time: Duration,
 }
 
 impl CompiledQuery {
@@ -50,6 +63,7 @@ impl CompiledQuery {
         query: &QueryText,
         definition: &ContainerDefinition,
     ) -> Result<CompiledQuery, Failure> {
+        let begun = Instant::now();
         let syntax = parse(&query.text)?;
         check(&syntax, &BuiltIn).map_err(refuse)?;
         let vectors = vectors(definition);
@@ -63,7 +77,11 @@ impl CompiledQuery {
             _ => None,
         };
         order_rules::check_query(definition, &syntax)?;
-        CompiledQuery::new(&syntax, query, &computed(definition)?, pinned)
+        let compiled = CompiledQuery::new(&syntax, query, &computed(definition)?, pinned)?;
+        Ok(CompiledQuery {
+            compile_time: begun.elapsed(),
+            ..compiled
+        })
     }
 
     /// Compiles a query over resources that have no partition key.
@@ -90,8 +108,10 @@ impl CompiledQuery {
         });
         let program = program.map_err(|error| refuse_program(&error))?;
         Ok(CompiledQuery {
+            profile: Profile::of(&program),
             program,
             pinned,
+            compile_time: Duration::ZERO,
             fingerprint: fingerprint(syntax, &query.text),
         })
     }
@@ -137,17 +157,6 @@ fn fingerprint(syntax: &Query, text: &str) -> u64 {
         }
         Some(OrderBy::Rank(_)) | None => xxh3_64(text.as_bytes()),
     }
-}
-
-/// Where a page begins that a client asks for with a token.
-pub(crate) fn read_resume(owner: u64, token: Option<&str>) -> Result<Option<Resume>, Failure> {
-    let Some(token) = token else {
-        return Ok(None);
-    };
-    let state = continuation::read(owner, token)?;
-    Resume::decode(&state)
-        .map(Some)
-        .map_err(|error| stopped(&error))
 }
 
 pub(crate) fn row_text(row: Row) -> Bytes {

@@ -1,0 +1,150 @@
+//! How the documents of a page are found: the planner is asked over the view the page reads.
+
+use std::borrow::Cow;
+use std::time::{Duration, Instant};
+
+use orrery_exec::{Program, Resume, Shape};
+use orrery_index::{
+    AccessKind, AccessPlan, AccessRequest, AccessTag, Extreme, IndexDefinition, IndexHash,
+    OrderTerm, QueryShape, plan_access, resume_access,
+};
+use orrery_model::Failure;
+use orrery_partition::{Container, View, ViewStatistics};
+use orrery_sql::ast::Direction;
+
+use super::stopped;
+use crate::{FeedRequest, continuation};
+
+/// The plan of a page, with the indexes it was made for.
+pub(crate) struct PlannedAccess<'a> {
+    pub(crate) definition: Cow<'a, IndexDefinition>,
+    pub(crate) plan: AccessPlan,
+    pub(crate) took: Duration,
+}
+
+/// What a query says of itself, kept with it because pages ask for it again and again.
+#[derive(Debug, Clone)]
+pub(crate) struct Profile {
+    narrowing: orrery_exec::Narrowing,
+    shape: QueryShape,
+    order: Vec<OrderTerm>,
+    reads_only: Option<orrery_exec::DocumentPath>,
+    extreme: Option<Extreme>,
+    rows_max: Option<u64>,
+}
+
+impl Profile {
+    pub(crate) fn of(program: &Program) -> Profile {
+        let order = program.order_terms().into_iter().map(|term| OrderTerm {
+            path: term.path,
+            descending: term.direction == Direction::Descending,
+        });
+        let reads_only = program.reads_only();
+        let extreme = program
+            .extreme()
+            .filter(|(path, _)| Some(path) == reads_only.as_ref());
+        Profile {
+            narrowing: program.narrowing(),
+            shape: match program.shape() {
+                Shape::Stream => QueryShape::Stream,
+                Shape::Sorted => QueryShape::Sorted,
+                Shape::Distinct => QueryShape::Distinct,
+                Shape::Grouped => QueryShape::Grouped,
+            },
+            order: order.collect(),
+            reads_only,
+            extreme: extreme.map(|(_, direction)| match direction {
+                Direction::Ascending => Extreme::Min,
+                Direction::Descending => Extreme::Max,
+            }),
+            rows_max: program.rows_max(),
+        }
+    }
+
+    pub(crate) fn is_sorted(&self) -> bool {
+        self.shape == QueryShape::Sorted
+    }
+
+    /// Chooses an access, or finds the one that the page before had.
+    pub(crate) fn plan<'a>(
+        &self,
+        view: &'a View,
+        container: &Container,
+        feed: &FeedRequest,
+        tag: Option<AccessTag>,
+    ) -> Result<PlannedAccess<'a>, Failure> {
+        let begun = Instant::now();
+        let definition = if feed.without_index {
+            Cow::Owned(IndexDefinition::nothing())
+        } else {
+            view.index()?
+        };
+        let statistics = ViewStatistics {
+            view,
+            definition: &definition,
+        };
+        // An item that has expired still has its entries.
+        let entries_are_documents = container.default_ttl().is_none();
+        let page_rows = u64::try_from(feed.items_max).unwrap_or(u64::MAX);
+        let request = AccessRequest {
+            definition: &definition,
+            statistics: &statistics,
+            narrowing: &self.narrowing,
+            shape: self.shape,
+            order: &self.order,
+            covering: self.reads_only.as_ref().filter(|_| entries_are_documents),
+            extreme: self.extreme.filter(|_| entries_are_documents),
+            page_rows: Some(self.rows_max.map_or(page_rows, |rows| rows.min(page_rows))),
+        };
+        let plan = match tag.filter(|_| self.shape == QueryShape::Stream) {
+            Some(tag) => resume_access(&request, tag).ok_or_else(index_is_gone)?,
+            None => plan_access(&request),
+        };
+        Ok(PlannedAccess {
+            plan,
+            definition,
+            took: begun.elapsed(),
+        })
+    }
+}
+
+fn index_is_gone() -> Failure {
+    Failure::bad_request(
+        "The continuation token was made with an index that the container no longer has. Run the \
+         query again from its beginning.",
+    )
+}
+
+/// Where a page begins that a client asks for with a token, and how its documents were found.
+///
+/// ```text
+/// access kind (1) | hash of the index (8, big endian) | state of the program
+/// ```
+pub(crate) fn read_resume(
+    owner: u64,
+    token: Option<&str>,
+) -> Result<Option<(AccessTag, Resume)>, Failure> {
+    let Some(token) = token else {
+        return Ok(None);
+    };
+    let state = continuation::read(owner, token)?;
+    let parts = || {
+        let (kind, rest) = state.split_first()?;
+        let (hash, rest) = rest.split_first_chunk()?;
+        let tag = AccessTag {
+            kind: AccessKind::from_code(*kind)?,
+            index: IndexHash(u64::from_be_bytes(*hash)),
+        };
+        Some((tag, rest))
+    };
+    let (tag, rest) = parts().ok_or(Failure::InvalidContinuation)?;
+    let resume = Resume::decode(rest).map_err(|error| stopped(&error))?;
+    Ok(Some((tag, resume)))
+}
+
+pub(crate) fn write_resume(owner: u64, tag: AccessTag, resume: &Resume) -> String {
+    let mut state = vec![tag.kind.code()];
+    state.extend_from_slice(&tag.index.0.to_be_bytes());
+    state.extend_from_slice(&resume.encode());
+    continuation::write(owner, &state)
+}

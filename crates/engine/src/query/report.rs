@@ -1,0 +1,50 @@
+//! What happened on the way to a page, for those who ask: metrics, indexes, the plan.
+
+use std::time::Duration;
+
+use orrery_index::{AccessPlan, IndexUsage};
+
+use super::Work;
+
+/// Of one page of a query.
+#[derive(Debug, Clone)]
+pub struct QueryReport {
+    pub total_time: Duration,
+    pub compile_time: Duration,
+    pub plan_time: Duration,
+    pub index_time: Duration,
+    pub load_time: Duration,
+    /// Documents that were read, and their bytes.
+    pub documents: u64,
+    pub document_bytes: u64,
+    pub rows: u64,
+    pub row_bytes: u64,
+    /// Index entries that were read.
+    pub entries: u64,
+    pub usage: IndexUsage,
+    /// The plan as people read it, one step a line, with estimates and what was considered.
+    pub plan: Vec<String>,
+    pub estimated_entries: u64,
+    pub estimated_documents: u64,
+}
+
+impl QueryReport {
+    pub(crate) fn new(plan: &AccessPlan, work: &Work, finished: &orrery_exec::Work) -> QueryReport {
+        QueryReport {
+            total_time: Duration::ZERO,
+            compile_time: Duration::ZERO,
+            plan_time: Duration::ZERO,
+            index_time: work.index_time,
+            load_time: work.load_time,
+            documents: work.documents,
+            document_bytes: finished.document_bytes,
+            rows: finished.rows,
+            row_bytes: finished.row_bytes,
+            entries: work.entries + work.entries_instead,
+            usage: plan.usage.clone(),
+            plan: plan.explain(),
+            estimated_entries: plan.estimate.entries,
+            estimated_documents: plan.estimate.documents,
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! A page of a query, from the access that was chosen for it.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use orrery_exec::{Document, Finished, Flow, OrderBound, Page, PathStep, Program};
+use orrery_index::{
+    Access, AccessPlan, EntryScan, IndexDefinition, Places, Take, decode, encode, skip,
+};
+use orrery_json::{Object, Value, parse, parse_fields};
+use orrery_model::{Failure, SortOrder, limits};
+use orrery_partition::{EntryFlow, EntryPosition, Scanned, StoredItem, View, Visit};
+
+use super::stopped;
+
+/// Documents between two looks at the clock.
+const DOCUMENTS_PER_LOOK: u64 = 64;
+/// Strings from here on may stand out of order among those with the same beginning.
+const STRING_BYTES_SURE: usize = 125;
+/// Places of documents met already, of a walk that may lead to one several times.
+const ONCE_PLACES_MAX: usize = 1_000_000;
+
+/// What a page did to find its rows.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Work {
+    pub(crate) seeks: usize,
+    pub(crate) entries: u64,
+    pub(crate) entries_instead: u64,
+    pub(crate) documents: u64,
+    pub(crate) index_time: Duration,
+    pub(crate) load_time: Duration,
+}
+
+/// Feeds a page until it is full or the access has no more.
+pub(crate) struct Feeder<'a, 'p> {
+    pub(crate) program: &'p Program,
+    pub(crate) page: Page<'p>,
+    pub(crate) view: &'a View,
+    pub(crate) definition: &'a IndexDefinition,
+    pub(crate) begun: Instant,
+    pub(crate) work: Work,
+    /// Whether to measure where the time goes.
+    pub(crate) is_timed: bool,
+}
+
+/// The value of an entry cannot stand for its document.
+pub(crate) struct NeedsDocuments;
+
+impl Feeder<'_, '_> {
+    /// With [`NeedsDocuments`] the page must be begun again, without entries in place of documents.
+    pub(crate) fn feed(
+        &mut self,
+        plan: &AccessPlan,
+    ) -> Result<Result<(), NeedsDocuments>, Failure> {
+        match &plan.access {
+            Access::Nothing => {}
+            Access::Documents => self.documents()?,
+            Access::Places(places) => self.places(places)?,
+            Access::Entries(scan) => match scan.take {
+                Take::Documents { once } => self.entry_documents(scan, once)?,
+                Take::Values | Take::DistinctValues | Take::FirstValue => {
+                    return self.entry_values(scan);
+                }
+            },
+        }
+        Ok(Ok(()))
+    }
+
+    pub(crate) fn finish(self) -> Result<(Finished, Work), Failure> {
+        let finished = self.page.finish().map_err(|error| stopped(&error))?;
+        Ok((finished, self.work))
+    }
+
+    fn documents(&mut self) -> Result<(), Failure> {
+        let view = self.view;
+        let start = self.page.start_place().map(<[u8]>::to_vec);
+        let mut failed = None;
+        view.documents(start.as_deref(), &mut |scanned: Scanned<'_>| match self
+            .push(scanned.place, scanned.item)
+        {
+            Ok(Flow::More) => Visit::Taken,
+            Ok(Flow::Full) => Visit::Full,
+            Err(failure) => {
+                failed = Some(failure);
+                Visit::Full
+            }
+        })?;
+        failed.map_or(Ok(()), Err)
+    }
+
+    fn places(&mut self, places: &Places) -> Result<(), Failure> {
+        let view = self.view;
+        self.work.seeks += runs(places);
+        let mut walk = view.walk(self.definition, places)?;
+        let mut at = Bytes::copy_from_slice(self.page.start_place().unwrap_or_default());
+        loop {
+            let look = self.look();
+            let found = walk.seek(&at)?;
+            self.work.index_time += since(look);
+            self.work.entries = walk.entries;
+            let Some(place) = found else {
+                return Ok(());
+            };
+            if self.push_at(&place, &place)? == Flow::Full {
+                return Ok(());
+            }
+            let mut next = place.to_vec();
+            next.push(0);
+            at = next.into();
+        }
+    }
+
+    fn entry_documents(&mut self, scan: &EntryScan, once: bool) -> Result<(), Failure> {
+        let view = self.view;
+        self.work.seeks += scan.runs.len();
+        let mut met: HashSet<Bytes> = HashSet::new();
+        let start = self.page.start_place().map(<[u8]>::to_vec);
+        let order = EntryOrder::of(self.definition, scan);
+        let hint = order
+            .as_ref()
+            .and_then(|order| order.seek_bytes(&self.page.seek_hint()?.value));
+        let begin = match (&start, &hint) {
+            (Some(position), _) => EntryPosition::At(position),
+            (None, Some(value)) => EntryPosition::Value(value),
+            (None, None) => EntryPosition::Start,
+        };
+        let read = view.entries(self.definition, scan, begin, &mut |entry| {
+            let bound = order.as_ref().and_then(|order| order.bound(entry.value));
+            if bound.is_some_and(|bound| self.page.is_past(&bound)) {
+                return Ok(EntryFlow::Stop);
+            }
+            if once && !met.insert(Bytes::copy_from_slice(entry.place)) {
+                return Ok(EntryFlow::Next);
+            }
+            if met.len() > ONCE_PLACES_MAX {
+                return Err(Failure::bad_request(
+                    "The query is too large: its filter leads to more than a million items through \
+                     elements of arrays. Narrow the filter.",
+                ));
+            }
+            Ok(match self.push_at(entry.position, entry.place)? {
+                Flow::More => EntryFlow::Next,
+                Flow::Full => EntryFlow::Stop,
+            })
+        })?;
+        self.work.entries += read;
+        Ok(())
+    }
+
+    fn entry_values(&mut self, scan: &EntryScan) -> Result<Result<(), NeedsDocuments>, Failure> {
+        let view = self.view;
+        let path = self.program.reads_only().unwrap_or_default();
+        let (mut last, mut document) = (Vec::new(), Value::Undefined);
+        let mut needs_documents = false;
+        let text = Bytes::new();
+        let look = self.look();
+        let read = view.entries(self.definition, scan, EntryPosition::Start, &mut |entry| {
+            if last.is_empty() || last != entry.value {
+                last.clear();
+                let decoded = decode(entry.value).map(|(decoded, _)| decoded);
+                match decoded.filter(|decoded| decoded.is_exact) {
+                    Some(decoded) if scan.take == Take::FirstValue && is_long(&decoded.value) => {
+                        needs_documents = true;
+                        return Ok(EntryFlow::Stop);
+                    }
+                    Some(decoded) => {
+                        last.extend_from_slice(entry.value);
+                        document = with_value(&path.0, decoded.value);
+                    }
+                    None if scan.take == Take::FirstValue => {
+                        needs_documents = true;
+                        return Ok(EntryFlow::Stop);
+                    }
+                    None => {
+                        return Ok(match self.push_at(entry.position, entry.place)? {
+                            Flow::More => EntryFlow::Next,
+                            Flow::Full => EntryFlow::Stop,
+                        });
+                    }
+                }
+            }
+            let entry_document = Document {
+                value: &document,
+                rid: 0,
+                text: &text,
+                place: entry.position,
+            };
+            let flow = self
+                .page
+                .push(entry_document)
+                .map_err(|error| stopped(&error))?;
+            Ok(match (flow, scan.take) {
+                (Flow::Full, _) | (_, Take::FirstValue) => EntryFlow::Stop,
+                (_, Take::DistinctValues) => EntryFlow::NextValue,
+                _ => EntryFlow::Next,
+            })
+        })?;
+        self.work.index_time += since(look);
+        self.work.entries_instead += read;
+        Ok(if needs_documents {
+            Err(NeedsDocuments)
+        } else {
+            Ok(())
+        })
+    }
+
+    /// Loads the document at `place`, if it is visible, and gives it to the page.
+    fn push_at(&mut self, position: &[u8], place: &[u8]) -> Result<Flow, Failure> {
+        let look = self.look();
+        let item = self.view.document(place)?;
+        self.work.load_time += since(look);
+        match item {
+            Some(item) => self.push(position, &item),
+            None => Ok(Flow::More),
+        }
+    }
+
+    fn push(&mut self, position: &[u8], item: &StoredItem) -> Result<Flow, Failure> {
+        // A page of a stream may end anywhere; at least one document must be behind it.
+        let is_stream = !self.program.needs_whole_scope();
+        self.work.documents += 1;
+        if is_stream
+            && self.work.documents.is_multiple_of(DOCUMENTS_PER_LOOK)
+            && self.begun.elapsed() >= Duration::from_secs(limits::EXECUTION_SECONDS_MAX)
+        {
+            self.page.interrupt(position);
+            return Ok(Flow::Full);
+        }
+        let text = item.text();
+        let parsed = match self.program.fields() {
+            Some(fields) => parse_fields(&text, fields),
+            None => parse(&text),
+        };
+        let value = parsed.map_err(|error| {
+            Failure::Internal(format!("a stored document does not parse: {error}"))
+        })?;
+        let document = Document {
+            value: &value,
+            rid: item.rid_counter(),
+            text: &text,
+            place: position,
+        };
+        self.page.push(document).map_err(|error| stopped(&error))
+    }
+
+    fn look(&self) -> Option<Instant> {
+        self.is_timed.then(Instant::now)
+    }
+}
+
+fn since(look: Option<Instant>) -> Duration {
+    look.map_or(Duration::ZERO, |look| look.elapsed())
+}
+
+/// Runs that a set of documents is made of.
+fn runs(places: &Places) -> usize {
+    match places {
+        Places::Run(_) => 1,
+        Places::Any(list) | Places::All(list) => list.iter().map(runs).sum(),
+        Places::Gathered(runs) => runs.len(),
+    }
+}
+
+/// A document that has only this value at this path.
+fn with_value(path: &[PathStep], value: Value) -> Value {
+    path.iter().rev().fold(value, |value, step| match step {
+        PathStep::Name(name) => {
+            let mut object = Object::new();
+            object.insert(name.clone(), value);
+            Value::Object(object)
+        }
+        PathStep::Element => value,
+    })
+}
+
+fn is_long(value: &Value) -> bool {
+    matches!(value, Value::String(text) if text.len() >= STRING_BYTES_SURE)
+}
+
+/// The beginning of a long string, which is what is sure of its place in an index.
+fn sure(value: Value) -> (Value, bool) {
+    match value {
+        Value::String(mut text) if text.len() >= STRING_BYTES_SURE => {
+            text.truncate(text.floor_char_boundary(STRING_BYTES_SURE));
+            (Value::String(text), true)
+        }
+        value => (value, false),
+    }
+}
+
+/// Entries in the order of the rows.
+struct EntryOrder {
+    /// Values of an entry before those of the order; the filter has one for each of them.
+    before: usize,
+    columns: usize,
+    /// The bytes of those values.
+    beginning: Vec<u8>,
+    /// Whether the first value of the order is held inverted.
+    is_inverted: bool,
+}
+
+impl EntryOrder {
+    /// None if the entries have no order that matters.
+    fn of(definition: &IndexDefinition, scan: &EntryScan) -> Option<EntryOrder> {
+        let run = scan.runs.first().filter(|_| scan.ordered_columns > 0)?;
+        let mut composites = definition.composites();
+        let composite = composites.find(|(hash, _)| *hash == run.index);
+        let parts = composite.map_or(&[][..], |(_, parts)| parts);
+        let before = parts.len().saturating_sub(scan.ordered_columns);
+        let mut rest = &run.from[..];
+        for _ in 0..before {
+            rest = skip(rest)?;
+        }
+        let is_inverted = parts.get(before).map(|part| part.order) == Some(SortOrder::Descending);
+        Some(EntryOrder {
+            before,
+            columns: scan.ordered_columns,
+            beginning: run.from[..run.from.len() - rest.len()].to_vec(),
+            is_inverted,
+        })
+    }
+
+    /// What the values of an entry say of its document and of all behind it.
+    fn bound(&self, mut encoded: &[u8]) -> Option<OrderBound> {
+        for _ in 0..self.before {
+            encoded = skip(encoded)?;
+        }
+        let mut values = Vec::with_capacity(self.columns);
+        let mut is_cut_last = false;
+        while values.len() < self.columns && !is_cut_last {
+            let (decoded, rest) = decode(encoded)?;
+            encoded = rest;
+            let (value, is_cut) = sure(decoded.value);
+            values.push(value);
+            is_cut_last = is_cut || !decoded.is_exact;
+        }
+        Some(OrderBound {
+            values,
+            is_cut_last,
+        })
+    }
+
+    /// Where the entries begin that have this value first in the order, or may have it.
+    fn seek_bytes(&self, value: &Value) -> Option<Vec<u8>> {
+        if value.is_undefined() {
+            return None;
+        }
+        let (value, is_cut) = sure(value.clone());
+        let mut bytes = Vec::new();
+        encode(&value, &mut bytes);
+        if is_cut {
+            // Without the end of the string, so that it is the beginning of all that begin so.
+            bytes.truncate(bytes.len() - 2);
+        }
+        if self.is_inverted {
+            bytes.iter_mut().for_each(|byte| *byte = !*byte);
+        }
+        Some([&self.beginning[..], &bytes].concat())
+    }
+}

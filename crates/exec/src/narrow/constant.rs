@@ -1,0 +1,64 @@
+//! Expressions that have the same value for every document.
+
+use orrery_json::Value;
+
+use crate::context::Context;
+use crate::frame::Frame;
+use crate::scalar::Scalar;
+
+/// The value of an expression without names; none if it has names, or depends on the moment.
+pub(super) fn value(scalar: &Scalar) -> Option<Value> {
+    if let Scalar::Constant(value) = scalar {
+        return Some(value.clone());
+    }
+    if !is_constant(scalar) {
+        return None;
+    }
+    let context = Context::new(None, 0);
+    let value = scalar
+        .evaluate(&Frame::document(&Value::Undefined, &context))
+        .into_owned();
+    let is_number_without_end = matches!(&value, Value::Number(number) if !number.is_finite());
+    (!context.has_failed() && !is_number_without_end).then_some(value)
+}
+
+fn is_constant(scalar: &Scalar) -> bool {
+    match scalar {
+        Scalar::Constant(_) => true,
+        Scalar::Path(..)
+        | Scalar::Cell(..)
+        | Scalar::Let { .. }
+        | Scalar::Subquery(..)
+        | Scalar::OfDocument(_) => false,
+        Scalar::Part(value, _) | Scalar::Unary(_, value) | Scalar::LikeConstant { value, .. } => {
+            is_constant(value)
+        }
+        Scalar::Index(left, right)
+        | Scalar::Binary(_, left, right)
+        | Scalar::Coalesce(left, right)
+        | Scalar::Like {
+            value: left,
+            pattern: right,
+            ..
+        } => is_constant(left) && is_constant(right),
+        Scalar::And(terms) | Scalar::Or(terms) | Scalar::Array(terms) => {
+            terms.iter().all(is_constant)
+        }
+        Scalar::In { needle, list, .. } => is_constant(needle) && list.iter().all(is_constant),
+        Scalar::Between {
+            value: first,
+            low: second,
+            high: third,
+            ..
+        }
+        | Scalar::Conditional {
+            condition: first,
+            then: second,
+            otherwise: third,
+        } => is_constant(first) && is_constant(second) && is_constant(third),
+        Scalar::Object(properties) => properties.iter().all(|(_, value)| is_constant(value)),
+        Scalar::Call(function, arguments) => {
+            !function.takes_now() && arguments.iter().all(is_constant)
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The choice: all rules propose, the cheapest proposal wins.
+
+use super::candidate::{Candidate, Situation};
+use super::estimate::Estimator;
+use super::filter::Filter;
+use super::rules;
+use super::{
+    Access, AccessPlan, AccessRequest, AccessTag, Considered, Estimate, IndexUsage, PlanNode,
+};
+
+/// How to find the documents of a query.
+///
+/// The access meets every document that can give a row; the program still has to test each, except
+/// where entries stand for documents.
+pub fn plan_access(request: &AccessRequest<'_>) -> AccessPlan {
+    plan(request, |_| true).expect("a scan of documents is always proposed")
+}
+
+/// The access whose positions mean what they meant to the plan with this tag; none when it is no
+/// longer possible, because of another policy or other documents.
+pub fn resume_access(request: &AccessRequest<'_>, tag: AccessTag) -> Option<AccessPlan> {
+    plan(request, |candidate| candidate.tag == tag)
+}
+
+fn plan(
+    request: &AccessRequest<'_>,
+    is_welcome: impl Fn(&Candidate) -> bool,
+) -> Option<AccessPlan> {
+    let filter = Filter::of(&request.narrowing.predicate, request.definition);
+    let usage = IndexUsage::of(request, filter.as_ref());
+    let mut candidates = match filter {
+        Some(filter) => candidates(request, filter),
+        None => return Some(planned(nothing(), Vec::new(), usage)),
+    };
+    candidates.retain(is_welcome);
+    candidates.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+    let considered = candidates
+        .iter()
+        .map(|candidate| Considered {
+            what: candidate.node.title(),
+            cost: candidate.cost,
+        })
+        .collect();
+    let best = candidates.into_iter().next()?;
+    Some(planned(best, considered, usage))
+}
+
+/// What all rules propose for a filter that documents can pass.
+pub(super) fn candidates(request: &AccessRequest<'_>, mut filter: Filter) -> Vec<Candidate> {
+    let estimator = Estimator::of(request.statistics);
+    let statistics = request.statistics;
+    // A document that was written without entries can only be met by a scan.
+    let is_indexed = !request.definition.is_nothing()
+        && statistics.indexed_documents() == statistics.documents();
+    if is_indexed {
+        filter.measure(&estimator);
+    }
+    let situation = Situation::of(request, &filter, &estimator);
+    let indexed: &[rules::Rule] = if is_indexed { &rules::INDEXED } else { &[] };
+    let rules = indexed.iter().chain(&rules::ALWAYS);
+    rules.flat_map(|rule| rule(&situation)).collect()
+}
+
+fn planned(best: Candidate, considered: Vec<Considered>, usage: IndexUsage) -> AccessPlan {
+    AccessPlan {
+        access: best.access,
+        tag: best.tag,
+        estimate: best.estimate,
+        cost: best.cost,
+        root: best.node,
+        considered,
+        usage,
+    }
+}
+
+fn nothing() -> Candidate {
+    Candidate {
+        access: Access::Nothing,
+        tag: AccessTag::PLACE_ORDER,
+        estimate: Estimate::default(),
+        cost: 0.0,
+        node: PlanNode {
+            name: "nothing",
+            index: None,
+            predicate: None,
+            detail: None,
+            entries: 0,
+            documents: 0,
+            children: Vec::new(),
+        },
+    }
+}

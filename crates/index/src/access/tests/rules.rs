@@ -1,0 +1,612 @@
+//! What is chosen for which query, as the tree that people read.
+
+use orrery_exec::{Narrowing, Predicate, SpatialRelation, ValueRange};
+use orrery_json::parse;
+
+use super::container::{Container, EVERYTHING, narrowing};
+use super::predicates::{above, and, below, defined, is, is_in, or, path, value};
+use crate::access::{
+    Access, AccessKind, AccessRequest, AccessTag, Extreme, OrderTerm, QueryShape, plan_access,
+    resume_access,
+};
+use crate::{IndexDefinition, IndexHash};
+
+const ORDERED: &str = r#"{"compositeIndexes":[
+    [{"path":"/a"},{"path":"/c","order":"descending"}],
+    [{"path":"/a"},{"path":"/b"},{"path":"/c"}]]}"#;
+
+/// A thousand documents: `a` has 10 values, `b` 100, `c` and `s` 1,000; `o` is in every other one.
+fn thousand(policy: &str) -> Container {
+    let documents = (0..1000).map(|n| {
+        let odd = if n % 2 == 0 {
+            format!(r#","o":{n}"#)
+        } else {
+            String::new()
+        };
+        let text = format!(
+            r#"{{"a":{},"b":{},"c":{n},"s":"text {n:04}","t":[{n},{}],
+                "p":{{"type":"Point","coordinates":[{},{}]}}{odd}}}"#,
+            n % 10,
+            n % 100,
+            n + 1,
+            n % 100,
+            n % 50,
+        );
+        parse(text.as_bytes()).unwrap()
+    });
+    Container::new(policy, documents)
+}
+
+fn tree(request: &AccessRequest<'_>) -> String {
+    plan_access(request).root.lines().join("\n")
+}
+
+#[track_caller]
+fn check(container: &Container, table: Vec<(Predicate, &str)>) {
+    check_with(container, |request| request, table);
+}
+
+/// `change` makes another query of a stream.
+#[track_caller]
+fn check_with<'a>(
+    container: &'a Container,
+    change: impl Fn(AccessRequest<'a>) -> AccessRequest<'a>,
+    table: Vec<(Predicate, &str)>,
+) {
+    for (predicate, expected) in table {
+        let narrowing: &Narrowing = Box::leak(Box::new(narrowing(predicate)));
+        let request = change(container.request(narrowing));
+        assert_eq!(tree(&request), expected, "{:?}", narrowing.predicate);
+    }
+}
+
+fn ascending(at: &str) -> OrderTerm {
+    OrderTerm {
+        path: path(at),
+        descending: false,
+    }
+}
+
+fn descending(at: &str) -> OrderTerm {
+    OrderTerm {
+        path: path(at),
+        descending: true,
+    }
+}
+
+#[test]
+fn one_value() {
+    check(
+        &thousand(EVERYTHING),
+        vec![
+            (is("b", 7), "point /b/? = 7 (entries 10, documents 10)"),
+            (is("b", 700), "point /b/? = 700 (documents 0)"),
+            (is("t/[]", 7), "point /t/[]/? = 7 (entries 2, documents 2)"),
+            (
+                is("s", "text 0003"),
+                "point /s/? = \"text 0003\" (entries 1, documents 1)",
+            ),
+            (and([is("b", 7), is("b", 8)]), "nothing (documents 0)"),
+            (
+                and([is("b", 7), above("b", 3)]),
+                "point /b/? = 7 and > 3 (entries 10, documents 10)",
+            ),
+            (Predicate::Nothing, "nothing (documents 0)"),
+            (Predicate::Anything, "scan of documents (documents 1000)"),
+        ],
+    );
+}
+
+#[test]
+fn lists() {
+    check(
+        &thousand(EVERYTHING),
+        vec![
+            (
+                is_in("b", [7, 8, 7]),
+                "points /b/? in (7, 8, 7) (entries 20, documents 20)",
+            ),
+            (
+                or([is("b", 7), is("b", 8)]),
+                "points /b/? in (7, 8) (entries 20, documents 20)",
+            ),
+            (is_in("c", 0..300), "scan of documents (documents 1000)"),
+        ],
+    );
+    let mut large = thousand(EVERYTHING);
+    large.factor = 100;
+    check(
+        &large,
+        vec![(is_in("c", 0..3000), "scan of documents (documents 100000)")],
+    );
+}
+
+#[test]
+fn long_lists_are_gathered() {
+    let container = Container::new(
+        EVERYTHING,
+        (0..20_000).map(|n| parse(format!(r#"{{"c":{n}}}"#).as_bytes()).unwrap()),
+    );
+    check(
+        &container,
+        vec![(
+            is_in("c", (0..1001).map(|n| n + 100_000)),
+            "gathered /c/? in (100000, 100001, 100002, 100003, and 997 more) (documents 0)",
+        )],
+    );
+}
+
+#[test]
+fn ranges() {
+    check(
+        &thousand(EVERYTHING),
+        vec![
+            (
+                and([above("c", 10), below("c", 20)]),
+                "range /c/? > 10 and < 20 (entries 9, documents 9)",
+            ),
+            (
+                value("s", vec![ValueRange::Prefix("text 00".to_owned())]),
+                "range /s/? starts with \"text 00\" (entries 100, documents 100)",
+            ),
+            (above("c", 100), "scan of documents (documents 1000)"),
+            (defined("none"), "range /none/? is defined (documents 0)"),
+            (
+                above("t/[]", 990),
+                "gathered /t/[]/? > 990 (entries 19, documents 19)",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn ranges_over_several_values_for_all_documents() {
+    let container = thousand(EVERYTHING);
+    for shape in [
+        QueryShape::Grouped,
+        QueryShape::Sorted,
+        QueryShape::Distinct,
+    ] {
+        let narrowing = narrowing(above("t/[]", 990));
+        let request = AccessRequest {
+            shape,
+            ..container.request(&narrowing)
+        };
+        let plan = plan_access(&request);
+        let once = "range /t/[]/? > 990, each document once";
+        assert!(
+            plan.considered.iter().any(|other| other.what == once),
+            "{:?}",
+            plan.considered
+        );
+    }
+}
+
+#[test]
+fn several_terms() {
+    check(
+        &thousand(EVERYTHING),
+        vec![
+            (
+                and([is("a", 7), is("c", 17)]),
+                "point /c/? = 17 (entries 1, documents 1)",
+            ),
+            (
+                and([is("a", 7), above("b", 90)]),
+                "intersection (entries 180, documents 9)\n  \
+                   gathered /b/? > 90 (entries 90, documents 90)\n  \
+                   point /a/? = 7 (entries 100, documents 100)",
+            ),
+            (
+                or([is("b", 7), is("c", 5)]),
+                "union (entries 11, documents 11)\n  \
+                   point /b/? = 7 (entries 10, documents 10)\n  \
+                   point /c/? = 5 (entries 1, documents 1)",
+            ),
+            (
+                or([is("b", 7), above("c", 990)]),
+                "union (entries 19, documents 19)\n  \
+                   point /b/? = 7 (entries 10, documents 10)\n  \
+                   gathered /c/? > 990 (entries 9, documents 9)",
+            ),
+            (
+                or([is("b", 7), Predicate::Anything]),
+                "scan of documents (documents 1000)",
+            ),
+            (
+                or([is("b", 7), and([is("c", 5), is("c", 6)])]),
+                "point /b/? = 7 (entries 10, documents 10)",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn sets_that_halve_one_another_are_intersected() {
+    let documents = (0..8000).map(|n| {
+        let text = format!(r#"{{"x":{},"y":{}}}"#, n % 40, (n / 40) % 40);
+        parse(text.as_bytes()).unwrap()
+    });
+    check(
+        &Container::new(EVERYTHING, documents),
+        vec![(
+            and([is("x", 3), is("y", 5)]),
+            "intersection (entries 400, documents 5)\n  \
+               point /x/? = 3 (entries 200, documents 200)\n  \
+               point /y/? = 5 (entries 200, documents 200)",
+        )],
+    );
+}
+
+#[test]
+fn order_of_one_path() {
+    let container = thousand(EVERYTHING);
+    let order = |order: &'static [OrderTerm]| {
+        move |request: AccessRequest<'static>| AccessRequest {
+            shape: QueryShape::Sorted,
+            order,
+            page_rows: Some(10),
+            ..request
+        }
+    };
+    let container: &'static Container = Box::leak(Box::new(container));
+    let leak = |terms: Vec<OrderTerm>| -> &'static [OrderTerm] { Box::leak(terms.into()) };
+    check_with(
+        container,
+        order(leak(vec![ascending("c")])),
+        vec![
+            (
+                Predicate::Anything,
+                "ordered /c/?, forward (entries 10, documents 10)",
+            ),
+            (is("b", 7), "point /b/? = 7 (entries 10, documents 10)"),
+            (
+                is("a", 7),
+                "ordered /c/?, forward (entries 100, documents 100)",
+            ),
+            (
+                above("c", 500),
+                "ordered /c/? > 500, forward (entries 10, documents 10)",
+            ),
+        ],
+    );
+    check_with(
+        container,
+        order(leak(vec![descending("c")])),
+        vec![(
+            Predicate::Anything,
+            "ordered /c/?, backward (entries 10, documents 10)",
+        )],
+    );
+    // Half of the documents have no such path, and nobody says that they are not wanted.
+    check_with(
+        container,
+        order(leak(vec![ascending("o")])),
+        vec![
+            (Predicate::Anything, "scan of documents (documents 1000)"),
+            (
+                defined("o"),
+                "ordered /o/? is defined, forward (entries 10, documents 10)",
+            ),
+        ],
+    );
+    check_with(
+        container,
+        order(leak(vec![ascending("t")])),
+        vec![(Predicate::Anything, "scan of documents (documents 1000)")],
+    );
+    check_with(
+        container,
+        order(leak(vec![ascending("a"), ascending("c")])),
+        vec![(Predicate::Anything, "scan of documents (documents 1000)")],
+    );
+}
+
+#[test]
+fn composite_indexes() {
+    let container: &'static Container = Box::leak(Box::new(thousand(ORDERED)));
+    check(
+        container,
+        vec![
+            (
+                and([is("a", 7), above("c", 500)]),
+                "composite (/a ASC, /c DESC) /a = 7, /c > 500 (entries 50, documents 50)",
+            ),
+            (
+                and([is("a", 7), is("b", 17), is("c", 17)]),
+                "point /c/? = 17 (entries 1, documents 1)",
+            ),
+        ],
+    );
+    let sorted = |terms: Vec<OrderTerm>| {
+        let order: &'static [OrderTerm] = Box::leak(terms.into());
+        move |request: AccessRequest<'static>| AccessRequest {
+            shape: QueryShape::Sorted,
+            order,
+            page_rows: Some(10),
+            ..request
+        }
+    };
+    for (terms, predicate, expected) in [
+        (
+            vec![ascending("a"), descending("c")],
+            Predicate::Anything,
+            "ordered composite (/a ASC, /c DESC), forward (entries 10, documents 10)",
+        ),
+        (
+            vec![descending("a"), ascending("c")],
+            Predicate::Anything,
+            "ordered composite (/a ASC, /c DESC), backward (entries 10, documents 10)",
+        ),
+        (
+            vec![ascending("a"), ascending("c")],
+            Predicate::Anything,
+            "scan of documents (documents 1000)",
+        ),
+        (
+            vec![ascending("b"), ascending("c")],
+            is("a", 7),
+            "ordered composite (/a ASC, /b ASC, /c ASC) /a = 7, forward (entries 10, documents 10)",
+        ),
+        (
+            vec![ascending("c")],
+            and([is("a", 7), above("c", 500)]),
+            "ordered composite (/a ASC, /c DESC) /a = 7, /c > 500, backward \
+             (entries 10, documents 10)",
+        ),
+        (
+            vec![ascending("b")],
+            is("a", 7),
+            "ordered /b/?, forward (entries 100, documents 100)",
+        ),
+    ] {
+        check_with(container, sorted(terms), vec![(predicate, expected)]);
+    }
+}
+
+#[test]
+fn entries_instead_of_documents() {
+    let container: &'static Container = Box::leak(Box::new(thousand(EVERYTHING)));
+    let covering = |at: &str, shape, extreme| {
+        let covering = &*Box::leak(Box::new(path(at)));
+        move |request: AccessRequest<'static>| AccessRequest {
+            shape,
+            covering: Some(covering),
+            extreme,
+            ..request
+        }
+    };
+    for (at, shape, extreme, predicate, expected) in [
+        (
+            "a",
+            QueryShape::Grouped,
+            None,
+            Predicate::Anything,
+            "values /a/? (entries 1000, documents 0)",
+        ),
+        (
+            "a",
+            QueryShape::Grouped,
+            None,
+            is("a", 7),
+            "values /a/? = 7 (entries 100, documents 0)",
+        ),
+        (
+            "a",
+            QueryShape::Distinct,
+            None,
+            Predicate::Anything,
+            "distinct values /a/? (entries 9, documents 0)",
+        ),
+        (
+            "c",
+            QueryShape::Grouped,
+            Some(Extreme::Min),
+            Predicate::Anything,
+            "first value /c/? (entries 1, documents 0)",
+        ),
+        (
+            "c",
+            QueryShape::Grouped,
+            Some(Extreme::Max),
+            below("c", 5),
+            "last value /c/? < 5 (entries 1, documents 0)",
+        ),
+        (
+            "o",
+            QueryShape::Grouped,
+            Some(Extreme::Min),
+            Predicate::Anything,
+            "scan of documents (documents 1000)",
+        ),
+        (
+            "o",
+            QueryShape::Distinct,
+            None,
+            defined("o"),
+            "distinct values /o/? is defined (entries 500, documents 0)",
+        ),
+        (
+            "a",
+            QueryShape::Grouped,
+            None,
+            is("b", 7),
+            "point /b/? = 7 (entries 10, documents 10)",
+        ),
+        (
+            "t",
+            QueryShape::Grouped,
+            None,
+            Predicate::Anything,
+            "scan of documents (documents 1000)",
+        ),
+        (
+            "t/[]",
+            QueryShape::Grouped,
+            None,
+            Predicate::Anything,
+            "scan of documents (documents 1000)",
+        ),
+    ] {
+        check_with(
+            container,
+            covering(at, shape, extreme),
+            vec![(predicate, expected)],
+        );
+    }
+}
+
+#[test]
+fn an_inexact_filter_needs_documents() {
+    let container = thousand(EVERYTHING);
+    let covering = path("a");
+    let narrowing = Narrowing {
+        predicate: is("a", 7),
+        is_exact: false,
+    };
+    let request = AccessRequest {
+        shape: QueryShape::Grouped,
+        covering: Some(&covering),
+        ..container.request(&narrowing)
+    };
+    assert_eq!(
+        tree(&request),
+        "point /a/? = 7 (entries 100, documents 100)"
+    );
+}
+
+#[test]
+fn geometries() {
+    let near = |metres_max| Predicate::Spatial {
+        path: path("p"),
+        relation: SpatialRelation::Distance { metres_max },
+        geometry: parse(br#"{"type":"Point","coordinates":[7,7]}"#).unwrap(),
+    };
+    let spatial = r#"{"spatialIndexes":[{"path":"/p/?","types":["Point"]}]}"#;
+    let plan = |policy, predicate| tree(&thousand(policy).request(&narrowing(predicate)));
+    assert_eq!(
+        plan(spatial, near(1000.0)),
+        "gathered /p/? within 1000 m of the geometry (entries 10, documents 10)"
+    );
+    assert_eq!(
+        plan(EVERYTHING, near(1000.0)),
+        "scan of documents (documents 1000)"
+    );
+}
+
+#[test]
+fn paths_outside_of_the_policy() {
+    let policy = r#"{"includedPaths":[{"path":"/a/?"}],"excludedPaths":[{"path":"/*"}]}"#;
+    check(
+        &thousand(policy),
+        vec![
+            (is("b", 7), "scan of documents (documents 1000)"),
+            (
+                and([is("a", 7), is("b", 7)]),
+                "point /a/? = 7 (entries 100, documents 100)",
+            ),
+        ],
+    );
+    let none = r#"{"indexingMode":"none","automatic":false}"#;
+    check(
+        &thousand(none),
+        vec![
+            (is("a", 7), "scan of documents (documents 1000)"),
+            (and([is("a", 7), is("a", 8)]), "nothing (documents 0)"),
+        ],
+    );
+}
+
+#[test]
+fn a_document_without_entries_means_a_scan() {
+    let mut container = thousand(EVERYTHING);
+    container.not_indexed = 1;
+    check(
+        &container,
+        vec![(is("b", 7), "scan of documents (documents 1000)")],
+    );
+}
+
+#[test]
+fn only_what_both_policies_have_while_one_replaces_the_other() {
+    let container = thousand(EVERYTHING);
+    let policy = r#"{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/b/?"}]}"#;
+    let next = super::container::definition(policy);
+    let both = IndexDefinition::intersection(&container.definition, &next);
+    for (predicate, expected) in [
+        (is("b", 7), "scan of documents (documents 1000)"),
+        (is("c", 7), "point /c/? = 7 (entries 1, documents 1)"),
+    ] {
+        let narrowing = narrowing(predicate);
+        let request = AccessRequest {
+            definition: &both,
+            ..container.request(&narrowing)
+        };
+        assert_eq!(tree(&request), expected);
+    }
+}
+
+#[test]
+fn estimates_of_long_runs() {
+    let mut container = thousand(EVERYTHING);
+    container.factor = 1000;
+    check(
+        &container,
+        vec![
+            (is("c", 7), "point /c/? = 7 (entries 939, documents 939)"),
+            (
+                and([above("c", 100), below("c", 150)]),
+                "range /c/? > 100 and < 150 (entries 50050, documents 50050)",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_small_scope_is_scanned_sooner() {
+    let mut container = thousand(EVERYTHING);
+    container.scope = Some(100);
+    check(
+        &container,
+        vec![
+            (is("b", 7), "point /b/? = 7 (entries 1, documents 1)"),
+            // Fifteen entries in the scope, but those of all others among them.
+            (below("b", 15), "scan of documents (documents 100)"),
+        ],
+    );
+}
+
+#[test]
+fn a_continuation_keeps_its_access() {
+    let container = thousand(EVERYTHING);
+    let narrowing = narrowing(and([above("c", 10), below("c", 500), is("b", 50)]));
+    let request = container.request(&narrowing);
+    let first = plan_access(&request);
+    assert_eq!(first.tag, AccessTag::PLACE_ORDER);
+    let range = AccessTag {
+        kind: AccessKind::Range,
+        index: IndexHash::of_path(&path("c")),
+    };
+    let resumed = resume_access(&request, range).unwrap();
+    assert_eq!(resumed.tag, range);
+    assert!(matches!(resumed.access, Access::Entries(_)));
+    let gone = AccessTag {
+        kind: AccessKind::Range,
+        index: IndexHash::of_path(&path("d")),
+    };
+    assert_eq!(resume_access(&request, gone), None);
+}
+
+#[test]
+fn an_explanation_names_what_was_considered() {
+    let container = thousand(EVERYTHING);
+    let narrowing = narrowing(is("b", 7));
+    let plan = plan_access(&container.request(&narrowing));
+    assert_eq!(
+        plan.explain(),
+        [
+            "point /b/? = 7 (entries 10, documents 10)",
+            "considered: scan of documents, cost 2010",
+        ]
+    );
+}

@@ -1,0 +1,334 @@
+//! Which index the documents of a container have, also while it is being changed.
+//!
+//! A new policy does not change the entries of stored documents at once: a walk over the documents
+//! does, in the order of their keys, a step at a time. The state says for every key which policy
+//! its entries follow: a list of segments, of which the first has the newest policy and grows
+//! until it is alone. A policy that is replaced while the walk is under way adds a segment.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use orrery_index::IndexDefinition;
+use orrery_json::{parse, write_value};
+use orrery_model::IndexingPolicy;
+
+use crate::overlay::Overlay;
+use crate::record::Change;
+use crate::spaces::{INDEXING_POLICY, META};
+use crate::{Container, Error};
+
+const VERSION: u8 = 1;
+
+/// An indexing policy, made ready, with the text it is known by.
+#[derive(Debug)]
+pub struct ContainerIndex {
+    text: Bytes,
+    definition: IndexDefinition,
+}
+
+impl ContainerIndex {
+    pub fn new(policy: &IndexingPolicy) -> ContainerIndex {
+        let mut text = Vec::new();
+        write_value(&policy.to_value(), &mut text);
+        ContainerIndex {
+            text: text.into(),
+            definition: IndexDefinition::new(policy),
+        }
+    }
+
+    fn read(text: Bytes) -> Result<ContainerIndex, Error> {
+        let damaged = || Error::Damaged("a stored indexing policy does not parse".to_owned());
+        let policy = parse(&text).map_err(|_| damaged())?;
+        let policy = IndexingPolicy::of_value(policy).map_err(|_| damaged())?;
+        Ok(ContainerIndex {
+            text,
+            definition: IndexDefinition::new(&policy),
+        })
+    }
+
+    pub fn definition(&self) -> &IndexDefinition {
+        &self.definition
+    }
+
+    /// The canonical text of the policy; equal texts mean equal entries.
+    pub fn text(&self) -> &Bytes {
+        &self.text
+    }
+}
+
+/// The policies that the entries of a container follow, by key.
+#[derive(Debug, Clone)]
+pub(crate) struct IndexState {
+    /// In the order of keys; the last has no end.
+    segments: Vec<Segment>,
+}
+
+#[derive(Debug, Clone)]
+struct Segment {
+    /// The first document key that is not in it; none if it has all the rest.
+    until: Option<Bytes>,
+    index: Arc<ContainerIndex>,
+}
+
+impl IndexState {
+    pub(crate) fn settled(index: Arc<ContainerIndex>) -> IndexState {
+        IndexState {
+            segments: vec![Segment { until: None, index }],
+        }
+    }
+
+    /// The state after the policy was replaced: nothing follows it yet.
+    pub(crate) fn replaced(&self, container: u32, index: Arc<ContainerIndex>) -> IndexState {
+        if self.segments[0].index.text == index.text {
+            return self.clone();
+        }
+        let start = Bytes::copy_from_slice(&container.to_be_bytes());
+        let begun = |segment: &&Segment| segment.until.as_ref().is_none_or(|until| *until > start);
+        let first = Segment {
+            until: Some(start.clone()),
+            index,
+        };
+        let rest = self.segments.iter().filter(begun).cloned();
+        IndexState {
+            segments: std::iter::once(first).chain(rest).collect(),
+        }
+    }
+
+    /// The state when all documents before `key` follow the newest policy; none: all documents.
+    pub(crate) fn advanced(&self, key: Option<Bytes>) -> IndexState {
+        let ahead = |segment: &&Segment| match (&segment.until, &key) {
+            (_, None) => false,
+            (None, Some(_)) => true,
+            (Some(until), Some(key)) => until > key,
+        };
+        let rest: Vec<Segment> = self.segments[1..].iter().filter(ahead).cloned().collect();
+        let first = Segment {
+            until: key.clone(),
+            index: Arc::clone(&self.segments[0].index),
+        };
+        IndexState {
+            segments: std::iter::once(first).chain(rest).collect(),
+        }
+    }
+
+    /// The policy that the entries of a document follow.
+    pub(crate) fn index_at(&self, key: &[u8]) -> &Arc<ContainerIndex> {
+        let holds = |segment: &&Segment| segment.until.as_ref().is_none_or(|until| key < until);
+        let segment = self.segments.iter().find(holds);
+        &segment.unwrap_or(&self.segments[0]).index
+    }
+
+    /// The policy that all documents will follow.
+    pub(crate) fn newest(&self) -> &Arc<ContainerIndex> {
+        &self.segments[0].index
+    }
+
+    /// Where the walk goes on; none when it is done.
+    pub(crate) fn cursor(&self) -> Option<&Bytes> {
+        self.segments[0].until.as_ref()
+    }
+
+    /// What can be relied on for every document.
+    pub(crate) fn common(&self) -> IndexDefinition {
+        let mut definitions = self.segments.iter().map(|segment| &segment.index.definition);
+        let first = definitions.next().cloned();
+        let first = first.unwrap_or_else(|| IndexDefinition::new(&IndexingPolicy::none()));
+        definitions.fold(first, |common, next| {
+            IndexDefinition::intersection(&common, next)
+        })
+    }
+
+    pub(crate) fn encode(&self) -> Bytes {
+        let mut bytes = vec![VERSION];
+        for segment in &self.segments {
+            let until = segment.until.as_deref().unwrap_or_default();
+            for part in [until, &segment.index.text] {
+                let length = u32::try_from(part.len()).expect("keys and policies are bounded");
+                bytes.extend_from_slice(&length.to_le_bytes());
+                bytes.extend_from_slice(part);
+            }
+        }
+        bytes.into()
+    }
+
+    pub(crate) fn decode(bytes: &Bytes) -> Result<IndexState, Error> {
+        let damaged = || Error::Damaged("the state of an index does not decode".to_owned());
+        let mut at = 1;
+        let mut part = || -> Option<Bytes> {
+            let length = bytes.get(at..)?.first_chunk().copied();
+            let length = usize::try_from(u32::from_le_bytes(length?)).ok()?;
+            let from = at + 4;
+            at = from.checked_add(length)?;
+            bytes.get(from..at)?;
+            Some(bytes.slice(from..at))
+        };
+        if bytes.first() != Some(&VERSION) {
+            return Err(damaged());
+        }
+        let mut segments: Vec<Segment> = Vec::new();
+        while let Some(until) = part() {
+            let text = part().ok_or_else(damaged)?;
+            segments.push(Segment {
+                until: (!until.is_empty()).then_some(until),
+                index: Arc::new(ContainerIndex::read(text)?),
+            });
+        }
+        let is_whole = |(number, segment): (usize, &Segment)| {
+            segment.until.is_none() == (number + 1 == segments.len())
+        };
+        if at != bytes.len() || segments.is_empty() || !segments.iter().enumerate().all(is_whole) {
+            return Err(damaged());
+        }
+        Ok(IndexState { segments })
+    }
+}
+
+/// The key of a container's state in the meta space.
+pub(crate) fn state_key(container: u32) -> [u8; 5] {
+    let mut key = [b'i'; 5];
+    key[1..].copy_from_slice(&container.to_be_bytes());
+    key
+}
+
+/// The states of the containers that are written to, as the committer knows them.
+#[derive(Debug, Default)]
+pub(crate) struct IndexStates(HashMap<u32, Arc<IndexState>>);
+
+impl IndexStates {
+    pub(crate) fn of(
+        &mut self,
+        overlay: &Overlay<'_>,
+        container: u32,
+    ) -> Result<Arc<IndexState>, Error> {
+        if let Some(state) = self.0.get(&container) {
+            return Ok(Arc::clone(state));
+        }
+        let row = overlay.get(META, &Bytes::copy_from_slice(&state_key(container)))?;
+        let state = Arc::new(match row {
+            Some(row) => IndexState::decode(&row)?,
+            None => IndexState::settled(Arc::new(ContainerIndex::new(&IndexingPolicy::none()))),
+        });
+        self.0.insert(container, Arc::clone(&state));
+        Ok(state)
+    }
+
+    /// Carries out a change of a policy in the catalogue: its key, and the mode and text it has.
+    pub(crate) fn apply(
+        &mut self,
+        overlay: &mut Overlay<'_>,
+        container: u32,
+        entry: &Bytes,
+    ) -> Result<(), Error> {
+        let Some(mode) = entry.first() else {
+            return Err(Error::Damaged("an indexing policy is empty".to_owned()));
+        };
+        let index = Arc::new(ContainerIndex::read(entry.slice(1..))?);
+        let state = if *mode == POLICY_OF_NEW_CONTAINER {
+            IndexState::settled(index)
+        } else {
+            self.of(overlay, container)?.replaced(container, index)
+        };
+        self.set(overlay, container, state);
+        Ok(())
+    }
+
+    pub(crate) fn set(&mut self, overlay: &mut Overlay<'_>, container: u32, state: IndexState) {
+        let key = Bytes::copy_from_slice(&state_key(container));
+        overlay.put(META, key, state.encode());
+        self.0.insert(container, Arc::new(state));
+    }
+
+    pub(crate) fn forget(&mut self, container: u32) {
+        self.0.remove(&container);
+    }
+}
+
+/// First byte of a policy in the catalogue: the container has no documents yet.
+const POLICY_OF_NEW_CONTAINER: u8 = 0;
+/// First byte of a policy in the catalogue: stored documents are to follow it.
+const POLICY_REPLACED: u8 = 1;
+
+/// The change of the catalogue that gives a container its indexing policy. One that `is_new` has no
+/// documents; the documents of any other are made to follow the policy in the background.
+pub fn policy_change(container: &Container, is_new: bool) -> Change {
+    let mode = if is_new {
+        POLICY_OF_NEW_CONTAINER
+    } else {
+        POLICY_REPLACED
+    };
+    let entry = [&[mode][..], container.index().text()].concat();
+    (policy_key(container), Some(entry.into()))
+}
+
+/// The change of the catalogue that goes with the deletion of a container.
+pub fn policy_removal(container: &Container) -> Change {
+    (policy_key(container), None)
+}
+
+fn policy_key(container: &Container) -> Bytes {
+    let number = container.rid.id().to_be_bytes();
+    [&[INDEXING_POLICY][..], &number].concat().into()
+}
+
+/// Which policy the index of a container follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexFollows {
+    Policy,
+    /// Some of its documents still have the entries of an older one.
+    PolicyInPart,
+    /// It was never told of its policy.
+    AnotherPolicy,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn index(excluded: &str) -> Arc<ContainerIndex> {
+        let text = format!(
+            r#"{{"includedPaths":[{{"path":"/*"}}],"excludedPaths":[{{"path":"/{excluded}/?"}}]}}"#
+        );
+        let policy = IndexingPolicy::of_value(parse(text.as_bytes()).unwrap()).unwrap();
+        Arc::new(ContainerIndex::new(&policy))
+    }
+
+    fn key(text: &str) -> Bytes {
+        [&1_u32.to_be_bytes()[..], text.as_bytes()].concat().into()
+    }
+
+    #[test]
+    fn segments_follow_the_walk() {
+        let (a, b, c) = (index("a"), index("b"), index("c"));
+        let text_at = |state: &IndexState, at: &str| state.index_at(&key(at)).text.clone();
+        let state = IndexState::settled(Arc::clone(&a));
+        assert!(state.cursor().is_none());
+        let state = state.replaced(1, Arc::clone(&b)).advanced(Some(key("m")));
+        assert_eq!(text_at(&state, "d"), b.text);
+        assert_eq!(text_at(&state, "m"), a.text);
+        let state = state.replaced(1, Arc::clone(&c)).advanced(Some(key("d")));
+        let state = IndexState::decode(&state.encode()).unwrap();
+        assert_eq!(text_at(&state, "c"), c.text);
+        assert_eq!(text_at(&state, "d"), b.text);
+        assert_eq!(text_at(&state, "z"), a.text);
+        let state = state.advanced(Some(key("p")));
+        assert_eq!(text_at(&state, "n"), c.text);
+        assert_eq!(text_at(&state, "z"), a.text);
+        let state = state.advanced(None);
+        assert_eq!(text_at(&state, "z"), c.text);
+        assert!(state.cursor().is_none());
+        assert_eq!(state.encode(), IndexState::settled(c).encode());
+    }
+
+    #[test]
+    fn a_policy_that_never_began_leaves_nothing() {
+        let (a, b, c) = (index("a"), index("b"), index("c"));
+        let state = IndexState::settled(Arc::clone(&a));
+        let state = state.replaced(1, b).replaced(1, Arc::clone(&c));
+        assert_eq!(state.segments.len(), 2);
+        assert_eq!(state.replaced(1, c).segments.len(), 2);
+        for cut in 0..state.encode().len() {
+            assert!(IndexState::decode(&state.encode().slice(..cut)).is_err());
+        }
+    }
+}

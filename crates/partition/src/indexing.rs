@@ -1,0 +1,149 @@
+//! The index entries of a document, and what a change of the document changes in them.
+//!
+//! Entries follow from the text of a document and the policy of its segment, so the log does not
+//! carry them. Who has computed them already, on the thread of a request, passes them along; at a
+//! replay they are computed again.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use orrery_index::Entries;
+use orrery_json::{Value, parse};
+use orrery_model::Document;
+
+use crate::Error;
+use crate::document_key::{CONTAINER_BYTES, container_of};
+use crate::index_state::{ContainerIndex, IndexStates};
+use crate::overlay::Overlay;
+use crate::stored::StoredItem;
+
+/// The entries of one version of a document under one policy.
+#[derive(Debug)]
+pub(crate) struct IndexedVersion {
+    index: Arc<ContainerIndex>,
+    pub(crate) entries: Entries,
+}
+
+impl IndexedVersion {
+    /// Of a document without system properties that is written at `modified_seconds`.
+    pub(crate) fn new(
+        index: &Arc<ContainerIndex>,
+        key: &[u8],
+        document: &Value,
+        modified_seconds: u32,
+    ) -> IndexedVersion {
+        IndexedVersion {
+            index: Arc::clone(index),
+            entries: entries(index, key, document, modified_seconds),
+        }
+    }
+
+    /// Of a document that is to be left out of the indexes.
+    pub(crate) fn unindexed(index: &Arc<ContainerIndex>, key: &[u8]) -> IndexedVersion {
+        let (container, place) = (container_of(key).unwrap_or_default(), &key[CONTAINER_BYTES..]);
+        IndexedVersion {
+            index: Arc::clone(index),
+            entries: index.definition().unindexed_entries(container, place),
+        }
+    }
+
+    pub(crate) fn of_stored(
+        index: &Arc<ContainerIndex>,
+        key: &[u8],
+        item: &StoredItem,
+    ) -> Result<IndexedVersion, Error> {
+        if !item.header.indexed || index.definition().is_nothing() {
+            return Ok(IndexedVersion::unindexed(index, key));
+        }
+        let document = stored_document(item)?;
+        let seconds = item.header.modified_seconds;
+        Ok(IndexedVersion::new(index, key, document.value(), seconds))
+    }
+}
+
+/// Entries that whoever asks for a change may know already.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Known<'a> {
+    pub(crate) old: Option<&'a IndexedVersion>,
+    pub(crate) new: Option<&'a IndexedVersion>,
+}
+
+/// Changes the entries of a document along with it.
+pub(crate) fn change_entries(
+    overlay: &mut Overlay<'_>,
+    states: &mut IndexStates,
+    key: &Bytes,
+    (old, new): (Option<&StoredItem>, Option<&StoredItem>),
+    known: Known<'_>,
+) -> Result<(), Error> {
+    if let (Some(old), Some(new)) = (old, new)
+        && old.header.indexed == new.header.indexed
+        && old.text() == new.text()
+    {
+        return Ok(());
+    }
+    let container = container_of(key)
+        .ok_or_else(|| Error::Damaged("a document key is too short".to_owned()))?;
+    let state = states.of(overlay, container)?;
+    let index = state.index_at(key);
+    if index.definition().is_nothing() {
+        return Ok(());
+    }
+    let entries = |item: Option<&StoredItem>, known: Option<&IndexedVersion>| {
+        let Some(item) = item else {
+            return Ok(Entries::default());
+        };
+        match known.filter(|known| known.index.text() == index.text()) {
+            Some(known) => Ok(known.entries.clone()),
+            None => Ok::<_, Error>(IndexedVersion::of_stored(index, key, item)?.entries),
+        }
+    };
+    let (old, new) = (entries(old, known.old)?, entries(new, known.new)?);
+    replace_entries(overlay, key, &old, &new);
+    Ok(())
+}
+
+/// Puts the entries of `new` in the place of those of `old`.
+pub(crate) fn replace_entries(
+    overlay: &mut Overlay<'_>,
+    key: &[u8],
+    old: &Entries,
+    new: &Entries,
+) {
+    let place_bytes = key.len() - CONTAINER_BYTES;
+    if old.is_empty() {
+        for (_, entry) in new.iter() {
+            overlay.put_entry(entry, place_bytes);
+        }
+        return;
+    }
+    let difference = Entries::difference(old, new);
+    for (_, entry) in difference.removed {
+        overlay.delete_entry(entry, place_bytes);
+    }
+    for (_, entry) in difference.added {
+        overlay.put_entry(entry, place_bytes);
+    }
+}
+
+fn entries(
+    index: &ContainerIndex,
+    key: &[u8],
+    document: &Value,
+    modified_seconds: u32,
+) -> Entries {
+    let container = container_of(key).unwrap_or_default();
+    let place = &key[CONTAINER_BYTES..];
+    index
+        .definition()
+        .entries_at(container, document, modified_seconds, place)
+}
+
+/// The document that a client wrote, from its stored text.
+pub(crate) fn stored_document(item: &StoredItem) -> Result<Document, Error> {
+    let damaged = |cause: &dyn std::fmt::Display| {
+        Error::Damaged(format!("a stored document does not parse: {cause}"))
+    };
+    let value = parse(&item.text()).map_err(|error| damaged(&error))?;
+    Document::from_value(value).map_err(|failure| damaged(&format!("{failure:?}")))
+}

@@ -1,0 +1,124 @@
+//! A scope of a container at one moment: its documents, its index entries, and what is counted of
+//! them. A page of a query is planned and read over one view.
+
+mod entries;
+mod places;
+mod statistics;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use orrery_index::{IndexDefinition, IndexHash};
+use orrery_model::Failure;
+use orrery_storage::Snapshot;
+
+pub use entries::{Entry, EntryFlow, EntryPosition};
+pub use places::PlaceWalk;
+pub use statistics::ViewStatistics;
+
+use crate::committer::internal;
+use crate::document_key::CONTAINER_BYTES;
+use crate::index_state::{IndexState, state_key};
+use crate::scan::{ScanRange, Scanned, Visit, scan};
+use crate::spaces::{DOCUMENTS, META};
+use crate::stored::StoredItem;
+use crate::{Container, Error};
+
+pub struct View {
+    snapshot: Snapshot,
+    container: Arc<Container>,
+    scope: ScanRange,
+    now_seconds: u64,
+}
+
+impl View {
+    pub(crate) fn new(
+        snapshot: Snapshot,
+        container: &Arc<Container>,
+        scope: &ScanRange,
+        now_seconds: u64,
+    ) -> View {
+        View {
+            snapshot,
+            container: Arc::clone(container),
+            scope: scope.clone(),
+            now_seconds,
+        }
+    }
+
+    /// Shows the visible documents of the scope in the order of places, from `from` on.
+    pub fn documents(
+        &self,
+        from: Option<&[u8]>,
+        visit: &mut dyn FnMut(Scanned<'_>) -> Visit,
+    ) -> Result<Option<Bytes>, Failure> {
+        let rest;
+        let range = match from {
+            Some(place) => {
+                let resumed = self.scope.resume(place);
+                rest = resumed.ok_or(Failure::InvalidContinuation)?;
+                &rest
+            }
+            None => &self.scope,
+        };
+        let ttl = self.container.default_ttl();
+        scan(&self.snapshot, range, ttl, self.now_seconds, visit).map_err(|error| internal(&error))
+    }
+
+    /// The visible document at a place.
+    pub fn document(&self, place: &[u8]) -> Result<Option<StoredItem>, Failure> {
+        let read = || -> Result<Option<StoredItem>, Error> {
+            let key = [&self.container.rid.id().to_be_bytes()[..], place].concat();
+            let bytes = self.snapshot.get(DOCUMENTS, &key)?;
+            let item = bytes.map(StoredItem::decode).transpose()?;
+            let ttl = self.container.default_ttl();
+            Ok(item.filter(|item| item.is_visible(ttl, self.now_seconds)))
+        };
+        read().map_err(|error| internal(&error))
+    }
+
+    /// The indexes that every document of this moment has.
+    pub fn index(&self) -> Result<Cow<'_, IndexDefinition>, Failure> {
+        let read = || -> Result<Cow<'_, IndexDefinition>, Error> {
+            let row = self.snapshot.get(META, &state_key(self.number()))?;
+            let Some(row) = row else {
+                return Ok(Cow::Owned(IndexDefinition::nothing()));
+            };
+            let index = self.container.index();
+            if row == IndexState::settled(Arc::clone(index)).encode() {
+                return Ok(Cow::Borrowed(index.definition()));
+            }
+            Ok(Cow::Owned(IndexState::decode(&row)?.common()))
+        };
+        read().map_err(|error| internal(&error))
+    }
+
+    fn number(&self) -> u32 {
+        self.container.rid.id()
+    }
+
+    /// How many values stand in an entry of this index, one after the other.
+    fn values_of(&self, definition: &IndexDefinition, index: IndexHash) -> usize {
+        if [IndexHash::ROOT, IndexHash::UNINDEXED].contains(&index) {
+            return 0;
+        }
+        let mut composites = definition.composites();
+        let composite = composites.find(|(hash, _)| *hash == index);
+        composite.map_or(1, |(_, paths)| paths.len())
+    }
+
+    /// The places of the scope: from the first up to the second.
+    fn places(&self) -> (&[u8], Option<&[u8]>) {
+        let (from, to) = self.scope.bounds();
+        let container = self.number().to_be_bytes();
+        // A bound behind the container is no bound within it.
+        let to = to.and_then(|to| to.strip_prefix(&container[..]));
+        (&from[CONTAINER_BYTES..], to)
+    }
+
+    fn is_in_scope(&self, place: &[u8]) -> bool {
+        let (from, to) = self.places();
+        place >= from && to.is_none_or(|to| place < to)
+    }
+}
