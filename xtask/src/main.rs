@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, reason = "a program for the terminal")]
 
 mod counts;
+mod fuzz;
 mod outcome;
 mod process;
 mod steps;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
 fn run(arguments: &[String]) -> Result<ExitCode> {
     match arguments.split_first() {
         Some((command, names)) if command == "test" => test(names),
+        Some((command, options)) if command == "fuzz" => fuzz::run(options),
         Some((command, _)) if command != "help" && command != "--help" => {
             bail!("unknown command `{command}`; try `cargo xtask help`")
         }
@@ -56,4 +58,5 @@ fn help() {
     for step in steps::STEPS {
         println!("    {:<8} {}", step.name, step.title);
     }
+    println!("\ncargo xtask fuzz [--minutes N] [--seed S]    give mangled input to every parser");
 }

@@ -9,7 +9,8 @@
 //! A number alone says little, so two workloads give it a yardstick: `read-vs-bare` alternates
 //! point reads with the same client loop against a bare hyper server that answers the very same
 //! bytes, and `postgres` inserts documents of the same shape into a default `PostgreSQL` cluster.
-//! `suite` measures all that has a target in one run and says whether it is met.
+//! `suite` measures all that has a target in one run and says whether it is met, and `query-suite`
+//! asks queries in turns with `PostgreSQL` and checks every answer.
 //!
 //! The crate knows nothing of the server under test: no crate of the server is a dependency, and
 //! the command that starts one comes from the caller (`server`).
@@ -30,6 +31,7 @@ mod options;
 mod plan;
 mod postgres;
 mod progress;
+mod query;
 mod random;
 mod report;
 mod request;
@@ -50,9 +52,13 @@ pub use bare::{BARE_SUBCOMMAND, BareOptions, serve_bare};
 pub use machine::Machine;
 pub use options::{Options, Progress, Workload};
 pub use postgres::PostgresReport;
+pub use query::{
+    BulkReport, Case, CaseReport, CompileReport, MetricsReport, PostgresFigures, PostgresLoad,
+    QueryReport, RoundReport, SliceFigures,
+};
 pub use report::{FailureReport, LoadReport, OperationReport, RatioReport, Report, SliceReport};
 pub use run::run;
-pub use server::{ServerProgram, ServerReport, ServerSettings};
+pub use server::{CompileOnce, QueryCompiler, ServerProgram, ServerReport, ServerSettings};
 pub use start::{StartReport, StartTimes};
 pub use suite_report::{CreateRound, Parts, SuiteReport};
 pub use targets::{TargetReport, Verdict};

@@ -22,10 +22,23 @@ pub(crate) enum Created {
 }
 
 pub(crate) async fn create_container(target: &Target, throughput: Option<u32>) -> Result<Created> {
+    create(target, throughput, None).await
+}
+
+/// A container with this indexing policy.
+pub(crate) async fn create_indexed(target: &Target, indexing: &str) -> Result<Created> {
+    create(target, None, Some(indexing)).await
+}
+
+async fn create(
+    target: &Target,
+    throughput: Option<u32>,
+    indexing: Option<&str>,
+) -> Result<Created> {
     let mut admin = Admin::open(target).await?;
     admin.writer.create_database();
     let database = admin.create("creating the database").await?;
-    admin.writer.create_container(throughput);
+    admin.writer.create_container(throughput, indexing);
     let container = admin.create("creating the container").await?;
     Ok(match (database, container) {
         (true, _) => Created::Database,

@@ -2,6 +2,7 @@
 
 use std::fmt::{Display, Formatter, Result};
 
+use crate::machine::Machine;
 use crate::report::Report;
 use crate::resident::megabytes;
 use crate::start::StartTimes;
@@ -32,7 +33,7 @@ impl Display for SuiteReport {
     }
 }
 
-fn heading(f: &mut Formatter<'_>, title: &str, columns: &[&str]) -> Result {
+pub(crate) fn heading(f: &mut Formatter<'_>, title: &str, columns: &[&str]) -> Result {
     writeln!(f, "\n### {title}\n")?;
     row(f, columns)?;
     // Names to the left, figures to the right.
@@ -41,7 +42,7 @@ fn heading(f: &mut Formatter<'_>, title: &str, columns: &[&str]) -> Result {
     writeln!(f, "|{}|", rule.join("|"))
 }
 
-fn row<T: Display>(f: &mut Formatter<'_>, cells: &[T]) -> Result {
+pub(crate) fn row<T: Display>(f: &mut Formatter<'_>, cells: &[T]) -> Result {
     f.write_str("|")?;
     for cell in cells {
         write!(f, " {cell} |")?;
@@ -49,30 +50,34 @@ fn row<T: Display>(f: &mut Formatter<'_>, cells: &[T]) -> Result {
     writeln!(f)
 }
 
+pub(crate) fn machine_lines(f: &mut Formatter<'_>, machine: &Machine) -> Result {
+    let processor = machine.processor.as_deref().unwrap_or("unknown processor");
+    let memory = machine
+        .memory_bytes
+        .map(|bytes| format!(", {:.1} GB of memory", bytes as f64 / 1e9));
+    let file_system = machine
+        .file_system
+        .as_ref()
+        .map(|name| format!(", data on {name}"));
+    writeln!(
+        f,
+        "- machine: {processor}, {} cores{}; {}{}",
+        machine.cores,
+        memory.unwrap_or_default(),
+        machine.system,
+        file_system.unwrap_or_default()
+    )?;
+    if let Some(compiler) = machine.compiler {
+        writeln!(f, "- compiler: {compiler}")?;
+    }
+    Ok(())
+}
+
 impl SuiteReport {
     fn setting(&self, f: &mut Formatter<'_>) -> Result {
         let date = self.date.as_ref().map(|date| format!("{date}: "));
         writeln!(f, "{}`{}`\n", date.unwrap_or_default(), self.command_line)?;
-        let machine = &self.machine;
-        let processor = machine.processor.as_deref().unwrap_or("unknown processor");
-        let memory = machine
-            .memory_bytes
-            .map(|bytes| format!(", {:.1} GB of memory", bytes as f64 / 1e9));
-        let file_system = machine
-            .file_system
-            .as_ref()
-            .map(|name| format!(", data on {name}"));
-        writeln!(
-            f,
-            "- machine: {processor}, {} cores{}; {}{}",
-            machine.cores,
-            memory.unwrap_or_default(),
-            machine.system,
-            file_system.unwrap_or_default()
-        )?;
-        if let Some(compiler) = machine.compiler {
-            writeln!(f, "- compiler: {compiler}")?;
-        }
+        machine_lines(f, &self.machine)?;
         writeln!(f, "- server: {}, TLS off", self.parts.start.settings)?;
         writeln!(
             f,

@@ -29,7 +29,7 @@ pub struct Options {
     pub workload: Workload,
 
     /// Items loaded before the measurement; pure inserts load none [default: 200000, and 1000000
-    /// for start and suite]
+    /// for start, suite and query-suite]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub items: Option<u64>,
 
@@ -98,13 +98,17 @@ pub struct Options {
     #[arg(long, value_name = "PATH")]
     pub data_dir: Option<PathBuf>,
 
-    /// Date to head the document of the suite with
+    /// Date to head the document of a suite with
     #[arg(long, value_name = "TEXT")]
     pub date: Option<String>,
 
-    /// Leave `PostgreSQL` out of the suite
+    /// Leave `PostgreSQL` out of a suite
     #[arg(long)]
     pub without_postgres: bool,
+
+    /// Milliseconds of each slice of the query suite, for tests
+    #[arg(long, value_name = "MILLISECONDS", hide = true)]
+    pub slice_ms: Option<u64>,
 
     /// Program to re-execute as the bare server [default: this one]
     #[arg(long, value_name = "PATH", hide = true)]
@@ -145,12 +149,14 @@ pub enum Workload {
     Start,
     /// Every figure of docs/performance.md with its target, as a Markdown document
     Suite,
+    /// Queries with and without an index, in turns with `PostgreSQL`, as a Markdown document
+    QuerySuite,
 }
 
 impl Options {
     pub(crate) fn items(&self) -> u64 {
         self.items.unwrap_or(match self.workload {
-            Workload::Start | Workload::Suite => START_ITEMS_DEFAULT,
+            Workload::Start | Workload::Suite | Workload::QuerySuite => START_ITEMS_DEFAULT,
             _ => ITEMS_DEFAULT,
         })
     }

@@ -47,7 +47,8 @@ fn mix(workload: Workload) -> Mix {
         | Workload::GroupCommit
         | Workload::Postgres
         | Workload::Start
-        | Workload::Suite => Mix::Create,
+        | Workload::Suite
+        | Workload::QuerySuite => Mix::Create,
         Workload::Upsert => Mix::UpsertUniform,
         Workload::YcsbA => Mix::ReadReplace(50),
         Workload::YcsbB => Mix::ReadReplace(95),

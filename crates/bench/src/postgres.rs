@@ -18,6 +18,7 @@
 
 use std::fmt;
 use std::fs;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -121,6 +122,15 @@ pub(crate) struct Cluster {
     server: Option<Child>,
 }
 
+/// What `pgbench` repeats, on how many connections and for how long.
+#[derive(Clone, Copy)]
+pub(crate) struct Script<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) connections: u16,
+    pub(crate) seconds: u64,
+    pub(crate) seed: u64,
+}
+
 impl Cluster {
     /// An empty table on the file system the options name.
     pub(crate) fn start(options: &Options) -> Result<Self> {
@@ -161,7 +171,7 @@ impl Cluster {
         let output = self.insert(options, options.duration)?;
         let mut report = parse_pgbench(&output, options.connections)
             .with_context(|| format!("reading the output of pgbench: {output}"))?;
-        report.version = self.sql("SELECT split_part(version(), ' (', 1)")?;
+        report.version = self.version()?;
         // The server prints jsonb with a space after each colon and comma; a sample takes them out.
         let average = self.sql(
             "SELECT avg(length(replace(replace(doc::text, ': ', ':'), ', ', ','))) \
@@ -224,7 +234,51 @@ impl Cluster {
         command
     }
 
-    fn sql(&self, statement: &str) -> Result<String> {
+    pub(crate) fn sql(&self, statement: &str) -> Result<String> {
+        execute(&mut self.psql(statement)).with_context(|| format!("running {statement}"))
+    }
+
+    pub(crate) fn version(&self) -> Result<String> {
+        self.sql("SELECT split_part(version(), ' (', 1)")
+    }
+
+    /// Runs a statement that reads what the function writes, such as `COPY FROM STDIN`.
+    pub(crate) fn copy(
+        &self,
+        statement: &str,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<()> {
+        let mut psql = self.psql(statement);
+        psql.stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut child = psql.spawn().context("starting psql")?;
+        let stdin = child.stdin.take().context("psql has no standard input")?;
+        let mut out = BufWriter::new(stdin);
+        let written = write(&mut out).and_then(|()| out.flush());
+        // Its end is the end of the input.
+        drop(out);
+        let status = child.wait().context("waiting for psql")?;
+        if !status.success() {
+            bail!("psql ended with {status} when running {statement}");
+        }
+        written.with_context(|| format!("sending rows for {statement}"))
+    }
+
+    /// Repeats a script on some connections.
+    pub(crate) fn repeat(&self, script: &Script<'_>) -> Result<PostgresReport> {
+        let file = self.folder.path().join("query.sql");
+        fs::write(&file, script.text).with_context(|| format!("writing {}", file.display()))?;
+        let mut pgbench = self.pgbench(script.connections, script.seconds, script.seed);
+        pgbench.arg("--file").arg(file);
+        let output = execute(pgbench.arg("postgres")).context("running pgbench")?;
+        let report = parse_pgbench(&output, script.connections)
+            .with_context(|| format!("reading the output of pgbench: {output}"))?;
+        if report.failed > 0 || report.transactions == 0 {
+            bail!("pgbench failed to run {}: {output}", script.text);
+        }
+        Ok(report)
+    }
+
+    fn psql(&self, statement: &str) -> Command {
         let mut psql = self.connect(&self.binaries.psql);
         psql.args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align"]);
         psql.args([
@@ -234,10 +288,10 @@ impl Cluster {
             statement,
             "postgres",
         ]);
-        execute(&mut psql).with_context(|| format!("running {statement}"))
+        psql
     }
 
-    fn insert(&self, options: &Options, seconds: u64) -> Result<String> {
+    fn pgbench(&self, connections: u16, seconds: u64, seed: u64) -> Command {
         let mut pgbench = self.connect(&self.binaries.pgbench);
         pgbench.args([
             "--no-vacuum",
@@ -246,9 +300,14 @@ impl Cluster {
             "--jobs",
             CLIENT_THREADS,
         ]);
-        pgbench.args(["--client", &options.connections.to_string()]);
+        pgbench.args(["--client", &connections.to_string()]);
         pgbench.args(["--time", &seconds.to_string()]);
-        pgbench.args(["--random-seed", &options.seed.to_string()]);
+        pgbench.args(["--random-seed", &seed.to_string()]);
+        pgbench
+    }
+
+    fn insert(&self, options: &Options, seconds: u64) -> Result<String> {
+        let mut pgbench = self.pgbench(options.connections, seconds, options.seed);
         let mut random = Random::new(options.seed, 0);
         for number in 0..TEMPLATES {
             let document = template(options.value_bytes, &mut random)?;

@@ -62,6 +62,13 @@ impl ProgressLine {
     }
 }
 
+/// Says what a run of many parts is at; an empty title takes the line away.
+pub(crate) fn show_stage(mode: Progress, title: &str) {
+    if mode == Progress::Auto && std::io::stderr().is_terminal() {
+        write_stderr(&format!("\r\x1b[K{title}"));
+    }
+}
+
 /// A progress line that cannot be written is not worth an error.
 fn write_stderr(text: &str) {
     let mut stderr = std::io::stderr().lock();

@@ -9,6 +9,7 @@ use crate::driver::Measurement;
 use crate::operation::OperationKind;
 use crate::options::Workload;
 use crate::postgres::PostgresReport;
+use crate::query::QueryReport;
 use crate::server::ServerReport;
 use crate::start::StartReport;
 use crate::statistics::KindStatistics;
@@ -35,6 +36,8 @@ pub struct Report {
     pub start: Option<StartReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suite: Option<Box<SuiteReport>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queries: Option<Box<QueryReport>>,
     /// Only of a server the driver started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerReport>,
@@ -250,6 +253,9 @@ impl fmt::Display for Report {
         }
         if let Some(suite) = &self.suite {
             write!(f, "{suite}")?;
+        }
+        if let Some(queries) = &self.queries {
+            write!(f, "{queries}")?;
         }
         if let Some(server) = &self.server {
             writeln!(f, "{server}")?;

@@ -9,6 +9,7 @@ use crate::endpoint::Endpoint;
 use crate::signature::{Signed, Signer};
 
 const VERSION: &str = "2020-07-15";
+const QUERY_PAGE_ITEMS_MAX: u64 = 1000;
 
 /// The account and the container a run works on.
 #[derive(Clone)]
@@ -59,6 +60,16 @@ impl Verb {
             Self::Delete => ("DELETE", "delete"),
         }
     }
+}
+
+/// What differs between the requests of queries.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct QueryHeaders<'a> {
+    /// All partitions without it.
+    pub(crate) partition_key: Option<&'a str>,
+    pub(crate) continuation: Option<&'a str>,
+    /// Whether the server is to say what the query cost it.
+    pub(crate) metrics: bool,
 }
 
 /// Builds one request at a time.
@@ -130,6 +141,36 @@ impl RequestWriter {
         self.bytes.extend_from_slice(b"\r\n");
     }
 
+    /// One page of a query, with the headers SDKs send.
+    pub(crate) fn query(&mut self, headers: QueryHeaders<'_>, body: &[u8]) {
+        self.begin_items(Verb::Post);
+        self.bytes
+            .extend_from_slice(b"x-ms-documentdb-isquery: True\r\n");
+        match headers.partition_key {
+            Some(key) => self.partition_key(key),
+            None => self.header("x-ms-documentdb-query-enablecrosspartition", "True"),
+        }
+        self.header("x-ms-max-item-count", QUERY_PAGE_ITEMS_MAX);
+        if let Some(token) = headers.continuation {
+            self.header("x-ms-continuation", token);
+        }
+        if headers.metrics {
+            self.header("x-ms-documentdb-populatequerymetrics", "True");
+        }
+        self.finish("application/query+json", body);
+    }
+
+    /// A transaction of one logical partition whose answer repeats no items.
+    pub(crate) fn batch(&mut self, key: &str, body: &[u8]) {
+        self.begin_items(Verb::Post);
+        self.partition_key(key);
+        self.bytes.extend_from_slice(
+            b"x-ms-cosmos-is-batch-request: True\r\nx-ms-cosmos-batch-atomic: True\r\n\
+              prefer: return=minimal\r\n",
+        );
+        self.finish_json(body);
+    }
+
     pub(crate) fn create_database(&mut self) {
         self.link.clear();
         self.begin(Verb::Post, "dbs", Some("dbs"));
@@ -137,15 +178,18 @@ impl RequestWriter {
         self.finish_json(body.as_bytes());
     }
 
-    pub(crate) fn create_container(&mut self, throughput: Option<u32>) {
+    /// `indexing` is the JSON of a policy, or nothing for the server's default.
+    pub(crate) fn create_container(&mut self, throughput: Option<u32>, indexing: Option<&str>) {
         self.database_link();
         self.begin(Verb::Post, "colls", Some("colls"));
         if let Some(throughput) = throughput {
             self.header("x-ms-offer-throughput", throughput);
         }
+        let indexing = indexing.map(|policy| format!(",\"indexingPolicy\":{policy}"));
         let body = format!(
-            "{{\"id\":\"{}\",\"partitionKey\":{{\"paths\":[\"/pk\"],\"kind\":\"Hash\",\"version\":2}}}}",
-            self.target.container
+            "{{\"id\":\"{}\",\"partitionKey\":{{\"paths\":[\"/pk\"],\"kind\":\"Hash\",\"version\":2}}{}}}",
+            self.target.container,
+            indexing.unwrap_or_default()
         );
         self.finish_json(body.as_bytes());
     }
@@ -225,8 +269,11 @@ impl RequestWriter {
     }
 
     fn finish_json(&mut self, body: &[u8]) {
-        self.bytes
-            .extend_from_slice(b"content-type: application/json\r\n");
+        self.finish("application/json", body);
+    }
+
+    fn finish(&mut self, content_type: &str, body: &[u8]) {
+        self.header("content-type", content_type);
         self.header("content-length", body.len());
         self.bytes.extend_from_slice(b"\r\n");
         self.bytes.extend_from_slice(body);
@@ -263,7 +310,7 @@ mod tests {
     #[test]
     fn requests() {
         type Build = fn(&mut RequestWriter);
-        let cases: [(Build, &[&str]); 9] = [
+        let cases: [(Build, &[&str]); 13] = [
             (
                 |w| w.read("k1"),
                 &[
@@ -328,7 +375,73 @@ mod tests {
                 ],
             ),
             (
-                |w| w.create_container(Some(400)),
+                |w| {
+                    let headers = QueryHeaders {
+                        partition_key: Some("k1"),
+                        ..QueryHeaders::default()
+                    };
+                    w.query(headers, b"{}");
+                },
+                &[
+                    "POST /dbs/d/colls/c/docs HTTP/1.1",
+                    "x-ms-documentdb-isquery: True",
+                    "x-ms-documentdb-partitionkey: [\"k1\"]",
+                    "x-ms-max-item-count: 1000",
+                    "content-type: application/query+json",
+                    "content-length: 2",
+                    "",
+                    "{}",
+                ],
+            ),
+            (
+                |w| {
+                    let headers = QueryHeaders {
+                        partition_key: None,
+                        continuation: Some("t"),
+                        metrics: true,
+                    };
+                    w.query(headers, b"{}");
+                },
+                &[
+                    "POST /dbs/d/colls/c/docs HTTP/1.1",
+                    "x-ms-documentdb-isquery: True",
+                    "x-ms-documentdb-query-enablecrosspartition: True",
+                    "x-ms-max-item-count: 1000",
+                    "x-ms-continuation: t",
+                    "x-ms-documentdb-populatequerymetrics: True",
+                    "content-type: application/query+json",
+                    "content-length: 2",
+                    "",
+                    "{}",
+                ],
+            ),
+            (
+                |w| w.batch("k1", b"[]"),
+                &[
+                    "POST /dbs/d/colls/c/docs HTTP/1.1",
+                    "x-ms-documentdb-partitionkey: [\"k1\"]",
+                    "x-ms-cosmos-is-batch-request: True",
+                    "x-ms-cosmos-batch-atomic: True",
+                    "prefer: return=minimal",
+                    "content-type: application/json",
+                    "content-length: 2",
+                    "",
+                    "[]",
+                ],
+            ),
+            (
+                |w| w.create_container(None, Some("{}")),
+                &[
+                    "POST /dbs/d/colls HTTP/1.1",
+                    "content-type: application/json",
+                    "content-length: 89",
+                    "",
+                    "{\"id\":\"c\",\"partitionKey\":{\"paths\":[\"/pk\"],\"kind\":\"Hash\",\"version\":2},\
+                     \"indexingPolicy\":{}}",
+                ],
+            ),
+            (
+                |w| w.create_container(Some(400), None),
                 &[
                     "POST /dbs/d/colls HTTP/1.1",
                     "x-ms-offer-throughput: 400",

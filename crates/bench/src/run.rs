@@ -13,7 +13,7 @@ use crate::plan::{loaded_items, plan, threads};
 use crate::report::{RatioReport, Report};
 use crate::request::Target;
 use crate::server::{ServerProcess, ServerProgram, data_directory};
-use crate::{postgres, start, suite};
+use crate::{postgres, query, start, suite};
 
 /// Both servers stay warm between the rounds of a comparison; only the connections are new.
 const LATER_WARMUP: Duration = Duration::from_millis(200);
@@ -34,6 +34,10 @@ pub async fn run(options: Options, program: Option<&ServerProgram>) -> Result<Re
         Workload::Suite => {
             let program = own_server(&options, program)?;
             report.suite = Some(Box::new(suite::run(&options, program).await?));
+        }
+        Workload::QuerySuite => {
+            let program = own_server(&options, program)?;
+            report.queries = Some(Box::new(query::run(&options, program).await?));
         }
         _ => {
             let Some(program) = program.filter(|_| options.endpoint.is_none()) else {
@@ -100,6 +104,7 @@ fn empty_report(options: &Options) -> Report {
         postgres: None,
         start: None,
         suite: None,
+        queries: None,
         server: None,
         first_failure: None,
     }

@@ -27,7 +27,17 @@ pub struct ServerProgram {
     /// Makes the command that serves the data in a directory.
     pub command: Box<dyn Fn(&Path) -> Command + Send + Sync>,
     pub settings: ServerSettings,
+    /// Parses and plans queries as the server does, in this process; nothing where that cannot be
+    /// done apart from a server.
+    pub compiler: Option<QueryCompiler>,
 }
+
+/// Takes the JSON of a container's definition, the text of a query, and its parameters by name as
+/// JSON text; gives what compiles that query once.
+pub type QueryCompiler =
+    Box<dyn Fn(&str, &str, &[(String, String)]) -> Result<CompileOnce> + Send + Sync>;
+
+pub type CompileOnce = Box<dyn Fn() -> Result<()> + Send>;
 
 /// Settings that decide how fast and how large a server is.
 #[derive(Clone, Debug, Serialize)]

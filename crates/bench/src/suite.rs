@@ -95,7 +95,7 @@ async fn group_commit(options: &Options, program: &ServerProgram) -> Result<Repo
 }
 
 /// The inner error is why there is no `PostgreSQL` here: a reason to go on without it.
-async fn start_postgres(options: &Options) -> Result<Result<Arc<Cluster>>> {
+pub(crate) async fn start_postgres(options: &Options) -> Result<Result<Arc<Cluster>>> {
     if options.without_postgres {
         return Ok(Err(anyhow!("left out by --without-postgres")));
     }

@@ -37,6 +37,7 @@ fn program() -> ServerProgram {
             cache_bytes: 1_000_000,
             durability: "none".to_owned(),
         },
+        compiler: None,
     }
 }
 
@@ -89,7 +90,7 @@ async fn the_suite_is_a_document_with_verdicts() {
 
 #[tokio::test]
 async fn servers_of_its_own_exclude_an_endpoint() {
-    for workload in ["start", "suite"] {
+    for workload in ["start", "suite", "query-suite"] {
         let options = options(&format!(
             "--workload {workload} --endpoint http://127.0.0.1:1"
         ));

@@ -5,8 +5,11 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result};
-use orrery_bench::{Options, ServerProgram, ServerSettings, Workload};
+use anyhow::{Context, Result, anyhow};
+use orrery_bench::{CompileOnce, Options, ServerProgram, ServerSettings, Workload};
+use orrery_engine::{CompiledQuery, QueryText};
+use orrery_json::Value;
+use orrery_model::ContainerDefinition;
 
 use crate::args::ServeArguments;
 use crate::env_vars;
@@ -81,12 +84,35 @@ fn server_program(options: &Options) -> Result<ServerProgram> {
             cache_bytes: settings.cache.0,
             durability: settings.durability.to_string(),
         },
+        compiler: Some(Box::new(compiler)),
     })
+}
+
+/// What a server does with a query before it reads data.
+fn compiler(container: &str, text: &str, parameters: &[(String, String)]) -> Result<CompileOnce> {
+    let definition = ContainerDefinition::parse(&parse_json(container)?)?;
+    let parameters = parameters
+        .iter()
+        .map(|(name, value)| Ok((name.clone(), parse_json(value)?)));
+    let query = QueryText {
+        text: text.to_owned(),
+        parameters: parameters.collect::<Result<_>>()?,
+        resume: None,
+    };
+    Ok(Box::new(move || {
+        CompiledQuery::over_items(&query, &definition)?;
+        Ok(())
+    }))
+}
+
+fn parse_json(text: &str) -> Result<Value> {
+    orrery_json::parse(text.as_bytes()).map_err(|error| anyhow!("not JSON: {error}"))
 }
 
 /// Published figures are those of the defaults.
 fn is_inherited(workload: Workload, name: &str) -> bool {
-    workload != Workload::Suite && !NOT_INHERITED.contains(&name)
+    let published = [Workload::Suite, Workload::QuerySuite];
+    !published.contains(&workload) && !NOT_INHERITED.contains(&name)
 }
 
 fn own_variables() -> impl Iterator<Item = String> {
@@ -140,6 +166,7 @@ mod tests {
             (Workload::Read, env_vars::CACHE, true),
             (Workload::Read, env_vars::KEY_FILE, false),
             (Workload::Suite, env_vars::CACHE, false),
+            (Workload::QuerySuite, env_vars::CACHE, false),
         ] {
             assert_eq!(is_inherited(workload, name), expected, "{name}");
         }

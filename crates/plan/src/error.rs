@@ -19,6 +19,10 @@ pub enum PlanError {
         r#"{{"Errors":["Compositions of aggregates and other expressions are not allowed."]}}"#
     )]
     ComposedAggregates,
+    #[error(
+        r#"{{"Errors":["Aggregates over distinct rows are not allowed, except for their count."]}}"#
+    )]
+    AggregateOfDistinctRows,
     #[error(r#"{{"Errors":["Order-by over correlated collections is not supported."]}}"#)]
     CorrelatedOrderBy,
     /// The plan needs what the client does not advertise.

@@ -61,7 +61,7 @@ fn query_info(info: &QueryInfo) -> Value {
         ),
         ("rewrittenQuery", Value::from(info.rewritten_query.as_str())),
         ("hasSelectValue", Value::from(info.has_select_value)),
-        ("dCountInfo", Value::Null),
+        ("dCountInfo", distinct_count(info.distinct_count.as_deref())),
         (
             "hasNonStreamingOrderBy",
             Value::from(info.has_non_streaming_order_by),
@@ -111,6 +111,12 @@ fn distinct(distinct: Distinct) -> Value {
         Distinct::None => "None",
         Distinct::Ordered => "Ordered",
         Distinct::Unordered => "Unordered",
+    })
+}
+
+fn distinct_count(alias: Option<&str>) -> Value {
+    alias.map_or(Value::Null, |alias| {
+        object([("dCountAlias", Value::from(alias))])
     })
 }
 

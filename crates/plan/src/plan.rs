@@ -34,6 +34,9 @@ pub struct QueryInfo {
     /// Empty if the user's text is sent.
     pub rewritten_query: String,
     pub has_select_value: bool,
+    /// The rows are distinct ones of which the user asked for the number: under this name, or with
+    /// no name as the value itself.
+    pub distinct_count: Option<String>,
     /// The rows come in no order that can be merged page by page.
     pub has_non_streaming_order_by: bool,
 }
@@ -138,6 +141,7 @@ impl QueryInfo {
             Features::LIST_AND_SET_AGGREGATE.when(uses(&[Aggregate::MakeList, Aggregate::MakeSet])),
             Features::COUNT_IF.when(uses(&[Aggregate::CountIf])),
             Features::DISTINCT.when(self.distinct != Distinct::None),
+            Features::DISTINCT_COUNT.when(self.distinct_count.is_some()),
             Features::GROUP_BY.when(!self.group_by_expressions.is_empty()),
             Features::ORDER_BY.when(self.order_by.len() == 1),
             Features::MULTIPLE_ORDER_BY.when(self.order_by.len() > 1),

@@ -117,6 +117,56 @@ fn several_levels() {
 }
 
 #[test]
+fn levels_of_a_hierarchy() {
+    let setting = Setting::with_key(&["/a", "/b", "/c"]);
+    for (filter, expected) in [
+        ("c.a = 1 AND c.b = 2", "[1,2]..."),
+        ("c.a = 1 AND c.c = 3", "[1]..."),
+        ("c.a IN (1, 2)", "[1]... [2]..."),
+        ("c.a IN (1, 2, 1) AND c.b = 'x'", r#"[1,"x"]... [2,"x"]..."#),
+        ("c.a = 1 OR c.a = 2 OR c.a = 1", "[1]... [2]..."),
+        (
+            "(c.a = 1 OR c.a = 2) AND (c.b = 3 OR c.b = 4)",
+            "[1,3]... [1,4]... [2,3]... [2,4]...",
+        ),
+        ("c.a = 1 AND (c.b = 2 OR c.c = 3)", "[1]..."),
+        (
+            "(c.a = 1 AND c.b = 2 AND c.c = 3) OR (c.a = 1 AND c.b = 2)",
+            "[1,2]...",
+        ),
+        (
+            "(c.a = 1 AND c.b = 2 AND c.c = 3) OR c.a = 4",
+            "[1,2,3] [4]...",
+        ),
+        ("c.a IN (1, 2) AND c.a IN (2, 3) AND c.b = 5", "[2,5]..."),
+        ("c.a = 1 OR c.b = 2", "all"),
+        ("c.a IN (1, 2) AND c.b > 3", "[1]... [2]..."),
+        (
+            "c.a = 1 AND c.b = 2 AND c.c IN (3, null, undefined)",
+            "[1,2,3] [1,2,null]",
+        ),
+    ] {
+        assert_eq!(keys(&setting, filter), expected, "{filter}");
+    }
+}
+
+/// Clients ask partitions in the order of the ranges, and count on it.
+#[test]
+fn several_points_come_in_the_order_of_their_hashes() {
+    let setting = Setting::with_key(&["/pk"]);
+    for filter in [
+        "c.pk IN ('a', 'b', 'c', 'd', 'a')",
+        "c.pk = 'd' OR c.pk = 'c' OR c.pk IN ('b', 'a')",
+        "NOT (c.pk != 'a' AND c.pk != 'b' AND c.pk != 'c' AND c.pk != 'd')",
+    ] {
+        let ranges = ranges(&setting, filter);
+        assert_eq!(ranges.len(), 4, "{filter}");
+        assert!(ranges.iter().all(PlannedRange::is_point), "{filter}");
+        assert!(ranges.is_sorted_by(|a, b| a.min < b.min), "{filter}");
+    }
+}
+
+#[test]
 fn sources_other_than_the_document() {
     let setting = Setting::with_key(&["/a/b"]);
     let kind = |query: &str| setting.plan(query).expect("a plan").ranges[0].key.clone();

@@ -3,7 +3,7 @@
 mod common;
 
 use common::Setting;
-use orrery_plan::Features;
+use orrery_plan::{Features, PlanError};
 
 /// The query is refused with this code, or with this text.
 fn refused(query: &str, expected: &str) {
@@ -112,6 +112,10 @@ fn rank() {
     refused("SELECT * FROM c ORDER BY RANK LOWER(c.a)", "SC2221");
     refused("SELECT * FROM c ORDER BY RANK RRF(LOWER(c.a))", "SC2221");
     refused(
+        "SELECT * FROM c ORDER BY RANK FullTextScore(ARRAY(SELECT VALUE c.t), 'a')",
+        "SC2221",
+    );
+    refused(
         "SELECT c FROM c JOIN t IN c.a ORDER BY RANK FullTextScore(c.t, 'a')",
         "SC2224",
     );
@@ -206,6 +210,10 @@ fn clients_must_support_the_plan() {
         ("SELECT * FROM c OFFSET 1 LIMIT 2", "OffsetAndLimit"),
         ("SELECT * FROM c WHERE c.pk = 1 OFFSET 1 LIMIT 2", ""),
         (
+            "SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.x FROM c)",
+            "DCount",
+        ),
+        (
             "SELECT * FROM c ORDER BY VectorDistance(c.v, [1])",
             "NonStreamingOrderBy",
         ),
@@ -219,6 +227,24 @@ fn clients_must_support_the_plan() {
             .map_or_else(|error| error.to_string(), |_| String::new());
         assert!(outcome.ends_with(missing), "{query}: {outcome}");
         assert_eq!(outcome.is_empty(), missing.is_empty(), "{query}: {outcome}");
+    }
+}
+
+/// Partitions have distinct rows in common, so that nothing but the rows themselves can be merged.
+#[test]
+fn distinct_rows_are_only_counted() {
+    for query in [
+        "SELECT VALUE SUM(s) FROM (SELECT DISTINCT VALUE c.x FROM c) AS s",
+        "SELECT VALUE COUNT(s.x) FROM (SELECT DISTINCT c.x FROM c) AS s",
+        "SELECT COUNT(1) AS n, MAX(s) AS m FROM (SELECT DISTINCT VALUE c.x FROM c) AS s",
+        "SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.x FROM c) AS s WHERE s > 1",
+        "SELECT TOP 1 VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.x FROM c)",
+        "SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.x FROM c) OFFSET 0 LIMIT 1",
+        "SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE COUNT(1) FROM c)",
+        "SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.x FROM c GROUP BY c.x)",
+    ] {
+        let outcome = Setting::with_key(&["/pk"]).plan(query);
+        assert_eq!(outcome, Err(PlanError::AggregateOfDistinctRows), "{query}");
     }
 }
 

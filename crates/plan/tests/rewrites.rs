@@ -97,6 +97,67 @@ fn distinct_rows_follow_each_other_if_sorted_by_all_of_them() {
     }
 }
 
+/// The client counts the rows: there is nothing to add up.
+#[test]
+fn counts_of_distinct_rows() {
+    for (query, alias, expected) in [
+        (
+            "SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.x FROM c)",
+            "",
+            "SELECT DISTINCT VALUE c.x FROM c",
+        ),
+        (
+            "SELECT COUNT(1) FROM (SELECT DISTINCT VALUE c.x FROM c)",
+            "$1",
+            "SELECT DISTINCT VALUE c.x FROM c",
+        ),
+        (
+            "SELECT count(1) AS n FROM (SELECT DISTINCT c.x, c.y FROM c WHERE c.z > 1) AS s",
+            "n",
+            "SELECT DISTINCT c.x, c.y FROM c WHERE (c.z > 1)",
+        ),
+        (
+            "SELECT VALUE COUNT(s) FROM (SELECT DISTINCT t FROM c JOIN t IN c.tags) AS s",
+            "",
+            "SELECT DISTINCT t FROM c JOIN t IN c.tags",
+        ),
+        (
+            "SELECT VALUE COUNT('x') FROM (SELECT DISTINCT * FROM c)",
+            "",
+            "SELECT DISTINCT * FROM c",
+        ),
+    ] {
+        let info = info(query);
+        assert_eq!(info.distinct_count.as_deref(), Some(alias), "{query}");
+        assert_eq!(info.rewritten_query.replace('\n', " "), expected, "{query}");
+        assert_eq!(info.has_select_value, alias.is_empty(), "{query}");
+        assert_eq!(info.distinct, Distinct::Unordered, "{query}");
+        assert!(info.aggregates.is_empty() && info.group_by_aliases.is_empty());
+        assert!(plan(query).has_state(), "{query}");
+    }
+    let json = plan("SELECT COUNT(1) AS n FROM (SELECT DISTINCT VALUE c.x FROM c)").to_json();
+    let found = json.get("queryInfo").get("dCountInfo").to_string();
+    assert_eq!(found, r#"{"dCountAlias":"n"}"#);
+}
+
+#[test]
+fn a_counted_subquery_is_read_for_its_key() {
+    let plan = plan("SELECT VALUE COUNT(1) FROM (SELECT DISTINCT c.x FROM c WHERE c.pk = 1)");
+    assert!(plan.is_single_point());
+}
+
+#[test]
+fn rows_that_are_distinct_within_a_document_are_ordinary() {
+    for query in [
+        "SELECT VALUE s FROM (SELECT DISTINCT VALUE c.x FROM c) AS s",
+        "SELECT VALUE COUNT(1) FROM (SELECT VALUE c.x FROM c) AS s",
+        "SELECT VALUE COUNT(1) FROM c JOIN (SELECT DISTINCT VALUE t FROM t IN c.tags) AS s",
+        "SELECT s, COUNT(1) AS n FROM (SELECT DISTINCT VALUE c.x FROM c) AS s GROUP BY s",
+    ] {
+        assert_eq!(info(query).distinct_count, None, "{query}");
+    }
+}
+
 #[test]
 fn who_needs_a_pipeline() {
     for (query, has_state, is_single_point) in [

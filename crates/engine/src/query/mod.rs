@@ -132,16 +132,6 @@ pub fn query_plan(
     let vectors = vectors(definition);
     let features = features.map(Features::parse);
     let plan = plan(&request(&syntax, query, definition, &vectors, features)).map_err(refuse)?;
-    let counts_distinct_rows = Program::compile(&syntax, &query.parameters)
-        .is_ok_and(|program| program.counts_distinct_rows());
-    if counts_distinct_rows {
-        // A client would add up the counts of its parts, which is wrong.
-        return Err(Failure::NotImplemented(
-            "Plans for counts of distinct rows are not built into this version of Orrery; send the \
-             query without a plan, or count the rows of SELECT DISTINCT in the client."
-                .to_owned(),
-        ));
-    }
     Ok(plan.to_json())
 }
 

@@ -65,19 +65,28 @@ impl Binder<'_> {
     fn score(&mut self, expr: &Expr) {
         match expr {
             Expr::Call(call) if is(call, "FullTextScore") || is(call, "VectorDistance") => {
-                let computed = call.arguments.iter().any(|argument| {
-                    any(argument, &mut |part| match part {
-                        Expr::Index { index, .. } => !matches!(**index, Expr::Literal(_)),
-                        _ => false,
-                    })
-                });
-                if computed {
+                let has = |found: fn(&Expr) -> bool| {
+                    let mut arguments = call.arguments.iter();
+                    arguments.any(|argument| any(argument, &mut |part| found(part)))
+                };
+                if has(is_computed_index) {
                     self.problem(ProblemKind::MemberIndexer.at(call.span));
+                }
+                // The statistics of a score are aggregates, which are not over subqueries.
+                if has(|part| matches!(part, Expr::Subquery { .. })) {
+                    self.problem(ProblemKind::RankFunction.at(call.span));
                 }
             }
             Expr::Call(call) => self.problem(ProblemKind::RankFunction.at(call.span)),
             _ => self.problem(ProblemKind::RankFunction.somewhere()),
         }
+    }
+}
+
+fn is_computed_index(expr: &Expr) -> bool {
+    match expr {
+        Expr::Index { index, .. } => !matches!(**index, Expr::Literal(_)),
+        _ => false,
     }
 }
 

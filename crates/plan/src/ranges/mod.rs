@@ -11,6 +11,7 @@ use orrery_keys::{Component, Epk, KeyDefinition, PartitionKey};
 
 use crate::PlanRequest;
 use crate::limits::KEY_POINTS_MAX;
+use crate::rewrite::counted;
 use crate::scope::Scope;
 use condition::Conditions;
 use fold::Constants;
@@ -97,7 +98,9 @@ pub(crate) fn ranges(request: &PlanRequest<'_>) -> Vec<PlannedRange> {
         },
         scope: Scope::default(),
     };
-    let keys = conditions.keys_of_query(request.query);
+    // A subquery whose rows are counted is sent in place of the query.
+    let query = counted(request.query).unwrap_or(request.query);
+    let keys = conditions.keys_of_query(query);
     if keys.boxes().is_empty() {
         return vec![PlannedRange::nothing()];
     }

@@ -7,6 +7,7 @@
 mod aggregate;
 mod count;
 mod distinct;
+mod distinct_count;
 mod group_by;
 mod hybrid;
 mod offset_limit;
@@ -22,6 +23,7 @@ use orrery_sql::ast::{OrderBy, Projection};
 use crate::plan::{HybridInfo, QueryInfo};
 use crate::{PlanError, PlanRequest};
 use count::Counts;
+pub(crate) use distinct_count::counted;
 
 /// A query on its way to its plan.
 struct Draft {
@@ -55,9 +57,15 @@ pub(crate) fn shape(request: &PlanRequest<'_>, is_single_point: bool) -> Result<
     if let Some(OrderBy::Rank(items)) = &query.order_by {
         return Ok(Shape::Hybrid(hybrid::plan(request, items, &counts)));
     }
+    if let Some(subquery) = counted(query) {
+        return Ok(Shape::Ordinary(distinct_count::plan(query, subquery)));
+    }
     let has_aggregates = aggregate::are_selected(query)?;
     let is_grouped = !query.group_by.is_empty();
     let is_aggregated = is_grouped || has_aggregates;
+    if has_aggregates && !is_grouped {
+        distinct_count::refuse_others(query)?;
+    }
 
     distinct::plan(&mut draft);
     let counting = if is_aggregated || query.select.distinct {

@@ -29,6 +29,7 @@ pub(crate) struct Setting {
     pub(crate) parameters: Vec<(String, Value)>,
     pub(crate) features: Option<Features>,
     pub(crate) vectors: Vec<VectorEmbedding>,
+    pub(crate) functions: &'static dyn Functions,
 }
 
 impl Setting {
@@ -39,6 +40,7 @@ impl Setting {
             parameters: Vec::new(),
             features: None,
             vectors: Vec::new(),
+            functions: &AnyFunction,
         }
     }
 
@@ -49,7 +51,7 @@ impl Setting {
             parameters: &self.parameters,
             key: self.key.as_ref(),
             features: self.features,
-            functions: &AnyFunction,
+            functions: self.functions,
             vectors: &self.vectors,
         })
     }

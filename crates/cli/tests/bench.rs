@@ -1,0 +1,35 @@
+//! The load driver with a server it starts itself.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Small enough for a test, and every answer is checked as in a long run.
+#[test]
+fn the_query_suite_checks_every_answer() {
+    let data = tempfile::tempdir().unwrap();
+    let mut bench = Command::new(env!("CARGO_BIN_EXE_orrery"));
+    bench.args(["bench", "--workload=query-suite", "--items=2000"]);
+    bench.args(["--without-postgres", "--rounds=1", "--warmup=0", "--json"]);
+    bench.args(["--slice-ms=50", "--connections=4", "--data-dir"]);
+    let output = bench.arg(data.path()).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let queries = &report["queries"];
+    assert_eq!(queries["cases"].as_array().unwrap().len(), 15);
+    for case in queries["cases"].as_array().unwrap() {
+        assert!(case["per_second"].as_f64().unwrap() > 0.0, "{case}");
+    }
+    for load in ["indexed", "unindexed"] {
+        let ratio = &queries[load]["disk_bytes_per_json_byte"];
+        assert!(ratio.as_f64().unwrap() > 0.1, "{load}: {ratio}");
+    }
+    for compile in queries["compiles"].as_array().unwrap() {
+        assert!(
+            compile["in_process_us"].as_f64().unwrap() > 0.0,
+            "{compile}"
+        );
+    }
+}

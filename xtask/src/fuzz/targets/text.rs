@@ -1,0 +1,46 @@
+//! Documents and definitions.
+
+use orrery_json::{Value, parse, parse_binary, write_value};
+use orrery_model::{ContainerDefinition, Document, limits};
+
+pub(super) fn json(input: &[u8]) -> bool {
+    let document = Document::parse(input);
+    let Ok(value) = parse(input) else {
+        assert!(document.is_err(), "a document that is no JSON");
+        return false;
+    };
+    is_written_as_read(&value);
+    true
+}
+
+pub(super) fn binary_json(input: &[u8]) -> bool {
+    let Ok(value) = parse_binary(input, limits::NESTING_LEVELS_MAX) else {
+        return false;
+    };
+    is_written_as_read(&value);
+    true
+}
+
+fn is_written_as_read(value: &Value) {
+    let mut text = Vec::new();
+    write_value(value, &mut text);
+    let again = parse(&text).expect("what is written can be read");
+    assert!(again == *value, "{value} is read as {again}");
+}
+
+pub(super) fn definition(input: &[u8]) -> bool {
+    let Ok(value) = parse(input) else {
+        return false;
+    };
+    let Ok(definition) = ContainerDefinition::parse(&value) else {
+        return false;
+    };
+    let written = definition.to_value();
+    let again = ContainerDefinition::parse(&written).expect("what is written can be read");
+    assert!(again.to_value() == written, "{written}");
+    let replaced = definition.replacement(&written);
+    let replaced = replaced.expect("a definition replaces itself").to_value();
+    assert!(replaced == written, "{written} is replaced by {replaced}");
+    let _either = definition.key().extract(&value);
+    true
+}
