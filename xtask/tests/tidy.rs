@@ -30,6 +30,7 @@ const EDGES: [(&str, &[&str]); 16] = [
             "exec",
             "plan",
             "sql",
+            "script",
             "model",
             "keys",
             "json",

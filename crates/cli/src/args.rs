@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use orrery_bench::{BareOptions, Options as BenchOptions};
 
+use crate::explain::ExplainArguments;
 use crate::layer::Layer;
 
 /// An open document database that speaks the protocol of Azure Cosmos DB for NoSQL.
@@ -41,6 +42,12 @@ pub(crate) enum Command {
     /// Reads the log and every stored document. Exits with 0 when all is well, with 1 when there are
     /// problems, and with 2 when the directory cannot be opened.
     Check(CheckArguments),
+
+    /// Run a query and show how its rows were found
+    ///
+    /// The query runs on the server as for any client. Shown are the steps of its plan, what was
+    /// expected of them and what they took.
+    Explain(Box<ExplainArguments>),
 
     /// Measure a server
     ///

@@ -12,7 +12,7 @@ pub(crate) const TLS: &str = "ORRERY_TLS";
 pub(crate) const DATA: &str = "ORRERY_DATA";
 /// `true` for a server in memory, as `--memory`.
 pub(crate) const MEMORY: &str = "ORRERY_MEMORY";
-/// Primary key, as `--key`. Unlike the flag it does not show in the list of processes.
+/// Primary key, as `--key`; `orrery explain` signs with it. Unlike the flag it does not show in the list of processes.
 pub(crate) const KEY: &str = "ORRERY_KEY";
 /// Secondary key, as `--secondary-key`.
 pub(crate) const SECONDARY_KEY: &str = "ORRERY_SECONDARY_KEY";

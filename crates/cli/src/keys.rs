@@ -90,6 +90,11 @@ impl KeySet {
     }
 }
 
+/// The key that a client signs with; without one it is the well-known one.
+pub(crate) fn client_key(text: Option<&KeyText>) -> Result<Secret> {
+    decode("key", text.map_or(EMULATOR_KEY, |text| &text.0))
+}
+
 fn decode(name: &str, text: &str) -> Result<Secret> {
     match STANDARD.decode(text.trim()) {
         Ok(bytes) if !bytes.is_empty() => Ok(Secret::new(bytes)),

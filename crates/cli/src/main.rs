@@ -1,4 +1,4 @@
-//! The command line: serve, check, bench.
+//! The command line: serve, check, explain, bench.
 //!
 //! Arguments, environment and file become one [`settings::Settings`]; the rest of the program sees
 //! nothing else. What is printed for people and programs is printed here and nowhere below.
@@ -14,6 +14,7 @@ mod documentation;
 mod durability;
 mod env_vars;
 mod environment;
+mod explain;
 mod file;
 mod hint;
 mod host_names;
@@ -57,6 +58,9 @@ fn run(arguments: Arguments) -> Result<ExitCode> {
         None => serve::serve(runtime()?, arguments.serve)?,
         Some(Command::Serve(arguments)) => serve::serve(runtime()?, *arguments)?,
         Some(Command::Check(arguments)) => return check::check(&arguments.directory),
+        Some(Command::Explain(arguments)) => {
+            runtime()?.block_on(explain::explain(*arguments))?;
+        }
         Some(Command::Bench(options)) => runtime()?.block_on(bench::bench(*options))?,
         Some(Command::BenchBare(options)) => {
             runtime()?.block_on(orrery_bench::serve_bare(options))?;

@@ -6,12 +6,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use orrery_keys::{ContainerRid, DatabaseRid, OfferRid, PermissionRid, UserRid};
+use orrery_keys::{ChildRid, ContainerRid, DatabaseRid, OfferRid, PermissionRid, UserRid};
 use orrery_model::{
     ContainerAddress, Database, DatabaseAddress, Etag, Failure, Offer, Permission,
-    PermissionAddress, User, UserAddress,
+    PermissionAddress, ScriptKind, User, UserAddress,
 };
 use orrery_partition::Container;
+
+use crate::scripts::ContainerScripts;
 
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
@@ -30,6 +32,7 @@ pub(crate) struct Numbers {
     pub(crate) user: u32,
     pub(crate) permission: u64,
     pub(crate) offer: u32,
+    pub(crate) script: u64,
     /// Counts changes of the catalogue; entity tags are made of it.
     pub(crate) change: u64,
 }
@@ -48,6 +51,7 @@ pub struct ContainerEntry {
     pub modified_seconds: u64,
     /// Absent when the container shares the throughput of its database.
     pub offer: Option<OfferRid>,
+    pub scripts: Arc<ContainerScripts>,
 }
 
 #[derive(Debug, Clone)]
@@ -189,6 +193,17 @@ impl Catalogue {
         }
     }
 
+    pub(crate) fn change_scripts(
+        &mut self,
+        database: &str,
+        entry: &ContainerEntry,
+        change: impl FnOnce(&mut ContainerScripts),
+    ) {
+        let mut entry = entry.clone();
+        change(Arc::make_mut(&mut entry.scripts));
+        self.set_container(database, entry);
+    }
+
     pub(crate) fn change_database(&mut self, id: &str, change: impl FnOnce(&mut DatabaseEntry)) {
         if let Some(entry) = self.databases.get_mut(id) {
             change(Arc::make_mut(entry));
@@ -238,6 +253,11 @@ impl Catalogue {
     pub(crate) fn next_permission(&mut self, user: UserRid) -> PermissionRid {
         self.numbers.permission += 1;
         PermissionRid::new(user, self.numbers.permission)
+    }
+
+    pub(crate) fn next_script(&mut self, container: ContainerRid, kind: ScriptKind) -> ChildRid {
+        self.numbers.script += 1;
+        ChildRid::new(container, kind.child_kind(), self.numbers.script)
     }
 
     pub(crate) fn next_offer(&mut self) -> OfferRid {

@@ -55,6 +55,7 @@ impl Engine {
                 etag: catalogue.next_change(now_seconds),
                 modified_seconds: now_seconds,
                 offer,
+                scripts: Arc::default(),
             };
             changes.push(entries::put_container(&entry));
             catalogue.set_container(&database.database.id, entry.clone());
@@ -87,6 +88,7 @@ impl Engine {
                     etag: catalogue.next_change(now_seconds),
                     modified_seconds: now_seconds,
                     offer: old.offer,
+                    scripts: Arc::clone(&old.scripts),
                 };
                 changes.push(entries::put_container(&entry));
                 let (before, after) = (old.container.default_ttl(), entry.container.default_ttl());
@@ -117,7 +119,7 @@ impl Engine {
                 let (database, entry) = catalogue.container(address)?;
                 let (database, entry) = (database.database.id.clone(), Arc::clone(entry));
                 check_match(if_match, &entry.etag)?;
-                changes.push(entries::delete_container(entry.container.rid));
+                changes.extend(entries::delete_container(&entry));
                 changes.push(policy_removal(&entry.container));
                 changes.push(entries::put_purge(entry.container.rid));
                 if let Some(offer) = entry.offer {

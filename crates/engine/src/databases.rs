@@ -67,7 +67,7 @@ impl Engine {
                     changes.push(entries::delete_offer(offer));
                 }
                 for container in entry.containers.values() {
-                    changes.push(entries::delete_container(container.container.rid));
+                    changes.extend(entries::delete_container(container));
                     changes.push(entries::put_purge(container.container.rid));
                 }
                 for user in entry.users.values() {

@@ -1,16 +1,19 @@
 //! The engine: one account, its catalogue and its store.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::time::Instant;
 
 use orrery_keys::ContainerRid;
 use orrery_model::{ConsistencyLevel, Failure};
 use orrery_partition::{Container, Durability, Error, Store, StoreOptions};
+use orrery_script::{Runtime, ScriptError, ScriptOptions};
 use tokio::sync::{Mutex, oneshot};
 
 use crate::catalogue::Catalogue;
 use crate::entries::{self, Change};
 use crate::query::QueryCache;
+use crate::scripts::{Offenders, Turns};
 use crate::{Clock, background};
 
 const TICKS_PER_SECOND: u64 = 10_000_000;
@@ -22,6 +25,8 @@ pub struct EngineOptions {
     pub cache_bytes: u64,
     pub consistency: ConsistencyLevel,
     pub clock: Arc<dyn Clock>,
+    /// Limits of stored procedures, triggers and user-defined functions.
+    pub scripts: ScriptOptions,
 }
 
 pub struct Engine {
@@ -30,6 +35,11 @@ pub struct Engine {
     /// Changes of the catalogue are made one after another; data does not wait for them.
     changing: Mutex<()>,
     pub(crate) queries: QueryCache,
+    pub(crate) turns: Turns,
+    pub(crate) offenders: Offenders,
+    script_options: ScriptOptions,
+    /// Its threads are started by the first script.
+    script_runtime: OnceLock<Result<Runtime, ScriptError>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub consistency: ConsistencyLevel,
 }
@@ -50,6 +60,10 @@ impl Engine {
             catalogue: RwLock::new(Arc::new(catalogue)),
             changing: Mutex::new(()),
             queries: QueryCache::new(),
+            turns: Turns::default(),
+            offenders: Offenders::default(),
+            script_options: options.scripts,
+            script_runtime: OnceLock::new(),
             clock: options.clock,
             consistency: options.consistency,
         });
@@ -82,6 +96,17 @@ impl Engine {
     /// The moment of a query: 100 nanoseconds each, since 1970, in whole seconds.
     pub fn now_ticks(&self) -> i64 {
         i64::try_from(self.now_seconds() * TICKS_PER_SECOND).unwrap_or(i64::MAX)
+    }
+
+    pub(crate) fn script_runtime(&self) -> Result<&Runtime, Failure> {
+        let runtime = self.script_runtime.get_or_init(|| {
+            let begun = Instant::now();
+            let clock = orrery_script::Clock::Monotonic(Arc::new(move || begun.elapsed()));
+            Runtime::new(self.script_options.clone(), clock)
+        });
+        runtime
+            .as_ref()
+            .map_err(|error| Failure::Internal(error.to_string()))
     }
 
     /// Changes the catalogue: `change` edits a copy and lists what to write; when that is durable,

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use orrery_json::{Number, Object, Value, parse, write_value};
 use orrery_keys::{
-    ContainerRid, DatabaseRid, Epk, EpkRange, OfferRid, PartitionKey, PermissionRid, UserRid,
+    ChildRid, ContainerRid, DatabaseRid, Epk, EpkRange, OfferRid, PartitionKey, PermissionRid,
+    UserRid,
 };
 use orrery_model::{
-    ContainerDefinition, Database, DatabaseAddress, Etag, Offer, Permission, PermissionMode,
-    RangeId, User,
+    ContainerAddress, ContainerDefinition, Database, DatabaseAddress, Etag, Offer, Permission,
+    PermissionMode, RangeId, Script, ScriptKind, TriggerSettings, User,
 };
 use orrery_partition::{Container, Error, Partition, Store};
 
@@ -22,6 +23,7 @@ const CONTAINER: u8 = b'c';
 const OFFER: u8 = b'o';
 const USER: u8 = b'u';
 const PERMISSION: u8 = b'p';
+const SCRIPT: u8 = b's';
 /// A deleted container whose documents are still being removed.
 const PURGE: u8 = b'x';
 /// A container whose items are still being entered for expiry after its TTL changed.
@@ -37,6 +39,7 @@ pub(crate) fn put_numbers(numbers: &Numbers) -> Change {
         ("user", u64::from(numbers.user)),
         ("permission", numbers.permission),
         ("offer", u64::from(numbers.offer)),
+        ("script", numbers.script),
         ("change", numbers.change),
     ];
     let fields = counts.map(|(name, count)| (name, count.into_value()));
@@ -93,8 +96,37 @@ pub(crate) fn put_container(entry: &ContainerEntry) -> Change {
     put(container_key(container.rid), fields)
 }
 
-pub(crate) fn delete_container(rid: ContainerRid) -> Change {
-    (container_key(rid), None)
+/// Removes a container and what was registered in it.
+pub(crate) fn delete_container(entry: &ContainerEntry) -> Vec<Change> {
+    let scripts = entry.scripts.all().map(|script| delete_script(script.rid));
+    let container = (container_key(entry.container.rid), None);
+    scripts.chain([container]).collect()
+}
+
+pub(crate) fn put_script(script: &Script) -> Change {
+    let (timing, operation) = match &script.trigger {
+        Some(trigger) => (text(&trigger.timing_text), text(&trigger.operation_text)),
+        None => (Value::Undefined, Value::Undefined),
+    };
+    let container = script.rid.container();
+    let fields = [
+        ("id", text(&script.id)),
+        ("kind", text(script_kind_name(script.kind))),
+        (
+            "database",
+            u64::from(container.database().id()).into_value(),
+        ),
+        ("body", text(&script.body)),
+        ("etag", text(script.etag.as_str())),
+        ("modified", script.modified_seconds.into_value()),
+        ("triggerType", timing),
+        ("triggerOperation", operation),
+    ];
+    put(script_key(script.rid), fields)
+}
+
+pub(crate) fn delete_script(rid: ChildRid) -> Change {
+    (script_key(rid), None)
 }
 
 pub(crate) fn put_purge(rid: ContainerRid) -> Change {
@@ -209,19 +241,21 @@ pub(crate) fn load(store: &Store) -> Result<(Catalogue, Pending), Error> {
     }
     for (key, value) in store.catalogue(PERMISSION)? {
         let user = UserRid::new(DatabaseRid::new(number(&key, 1)?), number(&key, 5)?);
-        let counter = key
-            .get(9..)
-            .and_then(|bytes| bytes.first_chunk().copied())
-            .map(u64::from_be_bytes);
-        let rid = PermissionRid::new(
-            user,
-            counter.ok_or_else(|| damaged(&"a short permission key"))?,
-        );
+        let rid = PermissionRid::new(user, counter(&key, 9)?);
         let permission = read_permission(rid, &Entry::parse(&value)?)?;
         catalogue.change_user(user.database(), user, |user| {
             user.permissions
                 .insert(permission.id.clone(), Arc::new(permission));
         });
+    }
+    for (key, value) in store.catalogue(SCRIPT)? {
+        let script = read_script(&key, &Entry::parse(&value)?)?;
+        let address = ContainerAddress::Rid(script.rid.container());
+        let (database, entry) = catalogue
+            .container(address)
+            .map_err(|_| damaged(&"a script without its container"))?;
+        let (database, entry) = (database.database.id.clone(), Arc::clone(entry));
+        catalogue.change_scripts(&database, &entry, |scripts| scripts.insert(script));
     }
     let numbers = |kind| -> Result<Vec<u32>, Error> {
         store
@@ -251,6 +285,8 @@ fn read_numbers(entry: &Entry) -> Result<Numbers, Error> {
         user: entry.small("user")?,
         permission: entry.number("permission")?,
         offer: entry.small("offer")?,
+        // Accounts from before there were scripts have counted none.
+        script: entry.number("script").unwrap_or(0),
         change: entry.number("change")?,
     })
 }
@@ -293,6 +329,7 @@ fn read_container(
         etag: Etag::from_stored(entry.text("etag")?),
         modified_seconds: entry.number("modified")?,
         offer: entry.offer()?,
+        scripts: Arc::default(),
     };
     Ok((database, entry))
 }
@@ -326,6 +363,46 @@ fn read_permission(rid: PermissionRid, entry: &Entry) -> Result<Permission, Erro
         mode_text,
         resource: entry.text("resource")?.to_owned(),
         partition_key,
+    })
+}
+
+const SCRIPT_KINDS: [(&str, ScriptKind); 3] = [
+    ("procedure", ScriptKind::StoredProcedure),
+    ("trigger", ScriptKind::Trigger),
+    ("function", ScriptKind::Function),
+];
+
+fn script_kind_name(kind: ScriptKind) -> &'static str {
+    let mut kinds = SCRIPT_KINDS.iter();
+    let named = kinds.find(|(_, other)| *other == kind);
+    named.map_or("", |(name, _)| name)
+}
+
+fn read_script(key: &[u8], entry: &Entry) -> Result<Script, Error> {
+    let database = DatabaseRid::new(entry.small("database")?);
+    let container = ContainerRid::new(database, number(key, 1)?);
+    let counter = counter(key, 5)?;
+    let name = entry.text("kind")?;
+    let mut kinds = SCRIPT_KINDS.iter();
+    let (_, kind) = kinds
+        .find(|(other, _)| *other == name)
+        .ok_or_else(|| damaged(&format!("a script of kind '{name}'")))?;
+    let trigger = match kind {
+        ScriptKind::Trigger => {
+            let words = (entry.text("triggerType")?, entry.text("triggerOperation")?);
+            let settings = TriggerSettings::read(words.0, words.1);
+            Some(settings.ok_or_else(|| damaged(&"a trigger of no known kind"))?)
+        }
+        ScriptKind::StoredProcedure | ScriptKind::Function => None,
+    };
+    Ok(Script {
+        rid: ChildRid::new(container, kind.child_kind(), counter),
+        kind: *kind,
+        id: entry.text("id")?.to_owned(),
+        body: entry.text("body")?.to_owned(),
+        etag: Etag::from_stored(entry.text("etag")?),
+        modified_seconds: entry.number("modified")?,
+        trigger,
     })
 }
 
@@ -397,6 +474,13 @@ fn permission_key(rid: PermissionRid) -> Bytes {
         .into()
 }
 
+fn script_key(rid: ChildRid) -> Bytes {
+    let container = numbered(SCRIPT, rid.container().id());
+    [&container[..], &rid.counter().to_be_bytes()]
+        .concat()
+        .into()
+}
+
 fn numbered(kind: u8, number: u32) -> Bytes {
     [&[kind][..], &number.to_be_bytes()].concat().into()
 }
@@ -406,6 +490,14 @@ fn number(key: &[u8], at: usize) -> Result<u32, Error> {
     let bytes = key.get(at..).and_then(|rest| rest.first_chunk().copied());
     bytes
         .map(u32::from_be_bytes)
+        .ok_or_else(|| damaged(&"a short key"))
+}
+
+/// The number of eight bytes at a place of a key.
+fn counter(key: &[u8], at: usize) -> Result<u64, Error> {
+    let bytes = key.get(at..).and_then(|rest| rest.first_chunk().copied());
+    bytes
+        .map(u64::from_be_bytes)
         .ok_or_else(|| damaged(&"a short key"))
 }
 

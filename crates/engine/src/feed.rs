@@ -42,6 +42,8 @@ pub struct FeedRequest {
     pub wants_report: bool,
     /// Looks at every document, as if there were no index, to compare.
     pub without_index: bool,
+    /// Whether a filter may be answered by a scan where the container has no index at all.
+    pub enable_scan: bool,
 }
 
 #[derive(Debug)]
@@ -110,10 +112,7 @@ impl Engine {
             .map(|partition| partition.stamp())
             .collect();
         let view = self.store.view(container, &range, self.now_seconds());
-        let rows = match &request.query {
-            None => items_page(container, request, &view)?,
-            Some(query) => self.query_page(container, request, &view, query)?,
-        };
+        let rows = self.rows(container, request, &view, WHOLE_SCOPE_TIME_MAX)?;
         let charge = rows.charge(request, partitions.len());
         let page = FeedPage {
             items: rows.items,
@@ -124,28 +123,56 @@ impl Engine {
         Ok((page, charge))
     }
 
+    /// The rows of a page over a view of its scope.
+    pub(crate) fn rows(
+        &self,
+        container: &Container,
+        request: &FeedRequest,
+        view: &View,
+        whole_scope_time_max: Duration,
+    ) -> Result<Rows, Failure> {
+        match &request.query {
+            None => items_page(container, request, view),
+            Some(query) => self.query_page(container, request, view, query, whole_scope_time_max),
+        }
+    }
+
     fn query_page(
         &self,
         container: &Container,
         request: &FeedRequest,
         view: &View,
         query: &CompiledQuery,
+        whole_scope_time_max: Duration,
     ) -> Result<Rows, Failure> {
         let begun = Instant::now();
-        let owner = u64::from(container.rid.id()) ^ query.fingerprint;
+        let owner = query.owner(container);
         let resume = read_resume(owner, request.continuation.as_deref())?;
         let (tag, resume) = resume.map_or((None, None), |(tag, resume)| (Some(tag), Some(resume)));
-        let is_late = || begun.elapsed() >= WHOLE_SCOPE_TIME_MAX;
+        let is_late = || begun.elapsed() >= whole_scope_time_max;
         let page_limits = PageLimits {
             items_max: request.items_max,
             bytes_max: limits::RESPONSE_PAGE_BYTES_MAX,
             deadline: Some(&is_late),
             now_ticks: self.now_ticks(),
         };
+        if !request.enable_scan {
+            query.profile.check_index(container)?;
+        }
         let planned = query.profile.plan(view, container, request, tag)?;
         let mut plan = planned.plan;
+        let functions = match query.program.functions_used() {
+            [] => None,
+            names => Some(self.open_functions(container, names)?),
+        };
         let feeder = |resume| {
-            let page = query.program.page(resume, page_limits);
+            let page = match &functions {
+                Some(functions) => {
+                    let program = &query.program;
+                    program.page_with_functions(resume, page_limits, functions)
+                }
+                None => query.program.page(resume, page_limits),
+            };
             Ok(Feeder {
                 program: &query.program,
                 page: page.map_err(|error| stopped(&error))?,
@@ -179,6 +206,7 @@ impl Engine {
                 entries_walked: work.entries,
                 entries_instead: work.entries_instead,
                 rows_sorted: if is_sorted_here { work.documents } else { 0 },
+                function_calls: finished.work.calls,
                 ..QueryWork::none(request.continuation.is_none(), request.level.read_factor())
             },
             items: finished.rows.into_iter().map(row_text).collect(),
@@ -214,9 +242,9 @@ fn items_page(container: &Container, request: &FeedRequest, view: &View) -> Resu
 }
 
 /// What a page gives, and what it cost.
-struct Rows {
-    items: Vec<Bytes>,
-    continuation: Option<String>,
+pub(crate) struct Rows {
+    pub(crate) items: Vec<Bytes>,
+    pub(crate) continuation: Option<String>,
     /// Of a read feed: the sizes of its items.
     item_bytes: Vec<usize>,
     work: QueryWork,
@@ -235,7 +263,7 @@ impl Rows {
         }
     }
 
-    fn charge(&self, request: &FeedRequest, partitions: usize) -> Charge {
+    pub(crate) fn charge(&self, request: &FeedRequest, partitions: usize) -> Charge {
         let QueryWork {
             is_first_page,
             factor,

@@ -371,7 +371,7 @@ fn stamp(container: &Container, key: &PartitionKey) -> Option<Stamp> {
 }
 
 /// A point operation needs the whole key, within its size.
-fn check_key(container: &Container, key: &PartitionKey) -> Result<(), Failure> {
+pub(crate) fn check_key(container: &Container, key: &PartitionKey) -> Result<(), Failure> {
     let setting = &container.definition.partition_key;
     if key.is_empty() && setting.is_system_key() {
         return Ok(());

@@ -17,6 +17,7 @@ mod offers;
 mod order_rules;
 mod query;
 mod resources;
+mod scripts;
 mod users;
 
 pub use catalogue::{Catalogue, ContainerEntry, DatabaseEntry, UserEntry};
@@ -25,9 +26,12 @@ pub use containers::NewContainer;
 pub use engine::{Engine, EngineOptions};
 pub use feed::{FeedPage, FeedRequest, Scope};
 pub use orrery_index::IndexUsage;
+pub use orrery_model::{Script, ScriptKind, TriggerOperation, TriggerSettings, TriggerTiming};
 pub use orrery_partition::{
     CheckReport, Container, Durability, Error as StoreError, Partition, check as check_directory,
 };
+pub use orrery_script::ScriptOptions;
 pub use query::{CompiledQuery, QueryReport, QueryText, ResumeAt, query_plan};
 pub use resources::query_resources;
+pub use scripts::{ContainerScripts, Executed, NewScript, ProcedureRequest, Triggers};
 pub use users::NewPermission;

@@ -261,6 +261,7 @@ impl World {
             durability: Durability::None,
             cache_bytes: 4 << 20,
             consistency: LEVEL,
+            scripts: orrery_engine::ScriptOptions::default(),
             clock: Arc::new(StillClock),
         });
         let engine = engine.unwrap();
@@ -336,6 +337,7 @@ impl World {
                 level: LEVEL,
                 wants_report: false,
                 without_index,
+                enable_scan: true,
             };
             let page = self.engine.feed(container, request).await.result;
             let page = page.map_err(|failure| failure.to_string())?;

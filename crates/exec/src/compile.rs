@@ -199,10 +199,7 @@ impl Scope<'_> {
 
     fn call(&self, call: &Call) -> Result<Scalar, CompileError> {
         if call.udf {
-            return Err(CompileError::unsupported(format!(
-                "user-defined function '{}'",
-                call.name.name
-            )));
+            return self.user_function(call);
         }
         if self.is_subset() {
             let function = functions::find(call)?;

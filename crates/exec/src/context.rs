@@ -9,11 +9,14 @@ use std::fmt;
 
 use orrery_json::Value;
 
-use crate::ExecError;
 use crate::size::size_of;
+use crate::{ExecError, Functions};
 
 /// Steps between two looks at the clock of the caller.
 const STEPS_PER_LOOK: u64 = 1024;
+
+/// The same for calls of user-defined functions, each of which may take long.
+const CALLS_PER_LOOK: u64 = 16;
 
 /// Bytes of values that an evaluation may hold at one time, so that `CONCAT(a, a)` repeated does
 /// not take all memory. It is several times the largest document.
@@ -27,6 +30,10 @@ pub(crate) struct Context<'a> {
     deadline: Option<&'a dyn Fn() -> bool>,
     /// The moment of the query.
     now_ticks: i64,
+    functions: Option<&'a dyn Functions>,
+    /// By the numbers of the functions.
+    function_names: &'a [String],
+    calls: Cell<u64>,
     steps: Cell<u64>,
     document_steps_max: Cell<u64>,
     held_bytes: Cell<usize>,
@@ -39,12 +46,52 @@ impl<'a> Context<'a> {
         Context {
             deadline,
             now_ticks,
+            functions: None,
+            function_names: &[],
+            calls: Cell::new(0),
             steps: Cell::new(0),
             document_steps_max: Cell::new(DOCUMENT_STEPS_MAX),
             held_bytes: Cell::new(0),
             failed: Cell::new(false),
             failure: RefCell::new(None),
         }
+    }
+
+    pub(crate) fn with_functions(
+        self,
+        functions: Option<&'a dyn Functions>,
+        function_names: &'a [String],
+    ) -> Context<'a> {
+        Context {
+            functions,
+            function_names,
+            ..self
+        }
+    }
+
+    /// Calls a user-defined function, unless the evaluation has to end.
+    pub(crate) fn call(&self, function: usize, arguments: &[Value]) -> Value {
+        if self.has_failed() {
+            return Value::Undefined;
+        }
+        let calls = self.calls.get() + 1;
+        self.calls.set(calls);
+        if calls.is_multiple_of(CALLS_PER_LOOK) && self.deadline.is_some_and(|is_over| is_over()) {
+            self.fail(ExecError::Timeout);
+            return Value::Undefined;
+        }
+        let result = match self.functions {
+            Some(functions) => functions.call(function, arguments),
+            None => Err("This query cannot call functions.".to_owned()),
+        };
+        result.unwrap_or_else(|message| {
+            let name = self.function_names.get(function);
+            self.fail(ExecError::Function {
+                name: name.cloned().unwrap_or_default(),
+                message,
+            });
+            Value::Undefined
+        })
     }
 
     /// One row of some loop; false when the evaluation has to end.
@@ -96,6 +143,10 @@ impl<'a> Context<'a> {
 
     pub(crate) fn now_ticks(&self) -> i64 {
         self.now_ticks
+    }
+
+    pub(crate) fn calls(&self) -> u64 {
+        self.calls.get()
     }
 
     pub(crate) fn steps(&self) -> u64 {

@@ -14,6 +14,8 @@ pub enum CompileError {
     UnresolvedIdentifier { name: String, span: Span },
     #[error("'{name}' is not a recognized built-in function name.")]
     UnknownFunction { name: String, span: Span },
+    #[error("'{name}' is not a recognized user-defined function name.")]
+    UnknownUserFunction { name: String, span: Span },
     #[error("The {name} function requires {expected} argument(s).")]
     ArgumentCount {
         name: String,
@@ -85,6 +87,7 @@ impl CompileError {
                 Some(code)
             }
             CompileError::StarWithoutSingleSource { .. }
+            | CompileError::UnknownUserFunction { .. }
             | CompileError::MissingParameter { .. }
             | CompileError::DuplicateAlias { .. }
             | CompileError::MisplacedAggregate { .. }
@@ -101,6 +104,7 @@ impl CompileError {
             CompileError::Syntax(error) => Some(error.span),
             CompileError::UnresolvedIdentifier { span, .. }
             | CompileError::UnknownFunction { span, .. }
+            | CompileError::UnknownUserFunction { span, .. }
             | CompileError::ArgumentCount { span, .. }
             | CompileError::MissingParameter { span, .. }
             | CompileError::NotGrouped { span, .. }

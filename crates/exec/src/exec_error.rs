@@ -7,6 +7,9 @@ pub enum ExecError {
     Cardinality,
     #[error("the query needs more than {limit} {what}")]
     LimitExceeded { what: &'static str, limit: u64 },
+    /// A user-defined function failed; the message is its own.
+    #[error("The user-defined function '{name}' failed. {message}")]
+    Function { name: String, message: String },
     #[error("the query did not finish in time")]
     Timeout,
     #[error("the continuation is not one of this query")]

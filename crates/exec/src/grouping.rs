@@ -101,7 +101,15 @@ impl<'a> GroupScope<'a> {
 
 /// Whether an expression is an aggregate or has one among its parts.
 pub(crate) fn has_aggregate(expr: &Expr) -> bool {
-    walk::any(expr, &is_aggregate)
+    aggregate_in(expr).is_some()
+}
+
+/// The first aggregate among an expression and its parts.
+pub(crate) fn aggregate_in(expr: &Expr) -> Option<&Call> {
+    match expr {
+        Expr::Call(call) if aggregate_kind(call).is_some() => Some(call),
+        expr => walk::parts(expr).into_iter().find_map(aggregate_in),
+    }
 }
 
 fn is_aggregate(expr: &Expr) -> bool {

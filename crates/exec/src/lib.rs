@@ -8,6 +8,7 @@
 mod aggregate;
 mod block;
 mod compile;
+mod compile_options;
 mod computed;
 mod condition;
 mod constant;
@@ -40,9 +41,11 @@ mod size;
 mod sort_key;
 mod source;
 mod stage;
+mod user_functions;
 mod walk;
 mod window;
 
+pub use compile_options::CompileOptions;
 pub use computed::ComputedProperties;
 pub use condition::{Condition, compile_condition};
 pub use constant::ConstantQuery;
@@ -59,3 +62,4 @@ pub use predicate::{
 pub use program::Program;
 pub use resume::Resume;
 pub use shape::{OrderTerm, Shape};
+pub use user_functions::Functions;

@@ -14,7 +14,7 @@ use crate::frame::Frame;
 use crate::program::Program;
 use crate::stage::{Input, Stage};
 use crate::window::Output;
-use crate::{ExecError, OrderBound, OrderKeyHint, Resume};
+use crate::{ExecError, Functions, OrderBound, OrderKeyHint, Resume};
 
 /// What a page may be and may cost.
 #[derive(Clone, Copy)]
@@ -64,6 +64,8 @@ pub struct Work {
     pub row_bytes: u64,
     /// Rows of joins and subqueries.
     pub steps: u64,
+    /// Calls of user-defined functions.
+    pub calls: u64,
 }
 
 #[derive(Debug)]
@@ -87,15 +89,17 @@ impl<'a> Page<'a> {
         program: &'a Program,
         resume: Option<Resume>,
         limits: PageLimits<'a>,
+        functions: Option<&'a dyn Functions>,
     ) -> Result<Page<'a>, ExecError> {
         let limits = PageLimits {
             items_max: limits.items_max.max(1),
             ..limits
         };
+        let context = Context::new(limits.deadline, limits.now_ticks);
         Ok(Page {
             program,
             limits,
-            context: Context::new(limits.deadline, limits.now_ticks),
+            context: context.with_functions(functions, program.functions_used()),
             stage: Stage::new(program, resume, limits)?,
             work: Work::default(),
         })
@@ -154,6 +158,7 @@ impl<'a> Page<'a> {
                 rows: output.rows.len() as u64,
                 row_bytes: output.bytes as u64,
                 steps: self.context.steps(),
+                calls: self.context.calls(),
                 ..self.work
             },
             rows: output.rows,

@@ -5,6 +5,7 @@ use orrery_sql::Query;
 use orrery_sql::ast::{Collection, Source};
 
 use crate::block::Block;
+use crate::compile_options::CompileOptions;
 use crate::computed::ComputedProperties;
 use crate::narrow;
 use crate::order;
@@ -16,6 +17,7 @@ use crate::resume_filter::ResumeFilter;
 use crate::scope::{Container, Scope};
 use crate::shape::Shape;
 use crate::sort_key::OrderColumn;
+use crate::user_functions::{FunctionNames, Functions};
 use crate::window::Window;
 use crate::{CompileError, ExecError, Narrowing, Resume};
 
@@ -31,13 +33,15 @@ pub struct Program {
     fields: Option<Fields>,
     reads_documents: bool,
     counts_distinct_rows: bool,
+    /// The user-defined functions that are called, by their numbers.
+    functions: Vec<String>,
 }
 
 impl Program {
     /// Binds the names of `query` and the values of its parameters. Parameters that the query
     /// does not use are ignored.
     pub fn compile(query: &Query, parameters: &[(String, Value)]) -> Result<Program, CompileError> {
-        Program::compile_with(query, parameters, &ComputedProperties::default())
+        Program::compile_with_options(query, parameters, CompileOptions::default())
     }
 
     /// As [`Program::compile`], over documents with computed properties.
@@ -46,13 +50,29 @@ impl Program {
         parameters: &[(String, Value)],
         computed: &ComputedProperties,
     ) -> Result<Program, CompileError> {
+        let options = CompileOptions {
+            computed: Some(computed),
+            ..CompileOptions::default()
+        };
+        Program::compile_with_options(query, parameters, options)
+    }
+
+    /// As [`Program::compile`], over the documents of a container with more than documents.
+    pub fn compile_with_options(
+        query: &Query,
+        parameters: &[(String, Value)],
+        options: CompileOptions<'_>,
+    ) -> Result<Program, CompileError> {
+        let functions = options.functions.map(FunctionNames::new);
         let reads_documents = !query.from.is_empty();
         let container = if reads_documents {
             Container::Unnamed
         } else {
             Container::Absent
         };
-        let scope = Scope::new(container, parameters).with_computed(computed);
+        let scope = Scope::new(container, parameters)
+            .with_computed(options.computed)
+            .with_functions(functions.as_ref());
         let window = Window::compile(query, &scope)?;
         let items = order::items(query)?;
         let exprs: Vec<_> = items.iter().map(|item| &item.expr).collect();
@@ -78,6 +98,7 @@ impl Program {
             fields: Some(fields).filter(|fields| !fields.is_whole()),
             reads_documents,
             counts_distinct_rows,
+            functions: functions.map(FunctionNames::into_used).unwrap_or_default(),
         })
     }
 
@@ -114,6 +135,12 @@ impl Program {
         self.fields.as_ref()
     }
 
+    /// The user-defined functions that are called, each once, in the order of the numbers they are
+    /// called by.
+    pub fn functions_used(&self) -> &[String] {
+        &self.functions
+    }
+
     /// Which operator makes the pages.
     pub fn shape(&self) -> Shape {
         self.shape
@@ -140,7 +167,17 @@ impl Program {
         resume: Option<Resume>,
         limits: PageLimits<'a>,
     ) -> Result<Page<'a>, ExecError> {
-        Page::new(self, resume, limits)
+        Page::new(self, resume, limits, None)
+    }
+
+    /// As [`Program::page`], for a program that uses functions.
+    pub fn page_with_functions<'a>(
+        &'a self,
+        resume: Option<Resume>,
+        limits: PageLimits<'a>,
+        functions: &'a dyn Functions,
+    ) -> Result<Page<'a>, ExecError> {
+        Page::new(self, resume, limits, Some(functions))
     }
 
     pub(crate) fn block(&self) -> &Block {

@@ -201,6 +201,7 @@ impl Reads {
                 }
                 _ => self.all(arguments, frames),
             },
+            Scalar::UserCall(_, arguments) => self.all(arguments, frames),
             Scalar::Let { value, body } => {
                 let place = frames.place(value);
                 if place.is_none() {

@@ -7,6 +7,7 @@ use crate::CompileError;
 use crate::computed::ComputedProperties;
 use crate::grouping::GroupScope;
 use crate::scalar::Scalar;
+use crate::user_functions::FunctionNames;
 
 #[derive(Clone)]
 pub(crate) struct Scope<'a> {
@@ -17,6 +18,7 @@ pub(crate) struct Scope<'a> {
     container: Container,
     parameters: &'a [(String, Value)],
     computed: Option<&'a ComputedProperties>,
+    functions: Option<&'a FunctionNames<'a>>,
     group: Option<&'a GroupScope<'a>>,
     subset: bool,
 }
@@ -39,6 +41,7 @@ impl<'a> Scope<'a> {
             container,
             parameters,
             computed: None,
+            functions: None,
             group: None,
             subset: false,
         }
@@ -52,11 +55,16 @@ impl<'a> Scope<'a> {
         }
     }
 
-    pub(crate) fn with_computed(self, computed: &'a ComputedProperties) -> Scope<'a> {
-        Scope {
-            computed: Some(computed),
-            ..self
-        }
+    pub(crate) fn with_computed(self, computed: Option<&'a ComputedProperties>) -> Scope<'a> {
+        Scope { computed, ..self }
+    }
+
+    pub(crate) fn with_functions(self, functions: Option<&'a FunctionNames<'a>>) -> Scope<'a> {
+        Scope { functions, ..self }
+    }
+
+    pub(crate) fn functions(&self) -> Option<&'a FunctionNames<'a>> {
+        self.functions
     }
 
     pub(crate) fn is_subset(&self) -> bool {

@@ -176,7 +176,7 @@ fn document() -> impl Strategy<Value = Value> {
         ((1_i64 << 53) - 1..(1 << 53) + 4).prop_map(Value::from),
         Just(Value::from(0.5)),
         proptest::sample::select(vec!["a", "b", "c"])
-            .prop_map(|end| Value::from(format!("{}{end}", "x".repeat(128)))),
+            .prop_map(|end| Value::from(format!("{}{end}", "x".repeat(64)))),
         proptest::sample::select(vec!["", "a"]).prop_map(Value::from),
     ];
     let value = scalar.prop_recursive(3, 20, 4, |inner| {

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::iter::Sum;
 use std::ops::Add;
+use std::time::Duration;
 
 /// Request units, kept in hundredths so that sums are exact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -66,6 +67,10 @@ const UNIQUE_KEY: f64 = 0.3;
 const PATCH_OPERATION: f64 = 0.4;
 const BATCH_OPERATION: f64 = 0.1;
 const BATCH_MIN: f64 = 5.0;
+const SCRIPT_OPERATIONS: f64 = 0.8;
+const SCRIPT_BASE: f64 = 1.0;
+const SCRIPT_MS: f64 = 0.5;
+const SCRIPT_FREE_MS: f64 = 2.0;
 const QUERY_BASE: f64 = 2.56;
 const QUERY_KB_LOADED: f64 = 0.010_386_9;
 const QUERY_KB_OUTPUT: f64 = 0.0541;
@@ -74,6 +79,7 @@ const QUERY_WALK: f64 = 0.05;
 const QUERY_WALK_LOG: f64 = 0.01;
 const QUERY_ENTRY: f64 = 0.0005;
 const QUERY_SORT: f64 = 0.0002;
+const QUERY_FUNCTION_CALL: f64 = 0.001;
 
 impl Charge {
     pub const ZERO: Charge = Charge { hundredths: 0 };
@@ -131,6 +137,17 @@ impl Charge {
         Charge::from_units((sum.units() + surcharge).max(BATCH_MIN))
     }
 
+    /// A script: what it asked of the database, a little cheaper than from outside, and its own
+    /// time beyond the first two milliseconds.
+    pub fn script(operations: Charge, own_time: Duration) -> Charge {
+        let milliseconds = own_time.as_secs_f64() * 1000.0 - SCRIPT_FREE_MS;
+        Charge::from_units(
+            SCRIPT_OPERATIONS * operations.units()
+                + SCRIPT_BASE
+                + SCRIPT_MS * milliseconds.max(0.0).floor(),
+        )
+    }
+
     /// One page of a query; only the first page of a partition pays for the start.
     pub fn query_page(work: QueryWork) -> Charge {
         let base = if work.is_first_page { QUERY_BASE } else { 0.0 };
@@ -146,6 +163,7 @@ impl Charge {
             + QUERY_SEEK * work.seeks.saturating_sub(1) as f64
             + walk
             + QUERY_ENTRY * work.entries_instead as f64
+            + QUERY_FUNCTION_CALL * work.function_calls as f64
             + QUERY_SORT * work.rows_sorted as f64 * logarithm(work.rows_sorted);
         Charge::from_units(work.factor * units).max(Charge { hundredths: 1 })
     }
@@ -165,6 +183,8 @@ pub struct QueryWork {
     pub entries_instead: u64,
     /// Rows that no index had in their order.
     pub rows_sorted: u64,
+    /// Calls of user-defined functions.
+    pub function_calls: u64,
     /// What the consistency level multiplies reads with.
     pub factor: f64,
 }
@@ -179,6 +199,7 @@ impl QueryWork {
             entries_walked: 0,
             entries_instead: 0,
             rows_sorted: 0,
+            function_calls: 0,
             factor,
         }
     }

@@ -49,6 +49,22 @@ pub enum Failure {
     FailedDependency,
     #[error("the request rate is too large")]
     TooManyRequests { retry_after_ms: u64 },
+    /// No thread is free for a script and enough of them wait.
+    #[error("too many scripts are running")]
+    TooManyScripts { retry_after_ms: u64 },
+    /// The body of a script is not a function of JavaScript.
+    #[error("{0}")]
+    ScriptCompile(String),
+    /// A script threw, aborted or broke a limit of its sandbox; nothing of it remains.
+    #[error("{message}")]
+    Script {
+        message: String,
+        /// The number of the error: the status of a failed operation, or the author's own.
+        number: Option<u32>,
+    },
+    /// Others kept changing what a script had read; nothing of it remains.
+    #[error("another request changed the same logical partition")]
+    RetryWith,
     /// Part of the protocol that Orrery does not have yet; the text names it.
     #[error("{0}")]
     NotImplemented(String),

@@ -15,6 +15,7 @@ mod operation;
 mod outcome;
 mod patch;
 mod resource;
+mod script;
 mod throughput;
 
 pub use account::{AccountKeys, KeyRole, Secret};
@@ -35,4 +36,5 @@ pub use operation::{IndexingDirective, Operation, OperationKind, Precondition};
 pub use outcome::{Answer, Lsn, OperationOutcome, OperationStatus, RangeId, Stamp};
 pub use patch::{Patch, PatchAction, PatchOperation, Pointer};
 pub use resource::{Database, Etag, Permission, PermissionMode, User};
+pub use script::{Script, ScriptKind, TriggerOperation, TriggerSettings, TriggerTiming};
 pub use throughput::{OwnerUsage, Throughput};

@@ -24,6 +24,9 @@ pub(crate) fn rid_counter(range: RangeId, sequence: u64) -> u64 {
     (u64::from(range.0) << RID_SEQUENCE_BITS) | sequence
 }
 
+/// The first number of items that scripts create.
+pub(crate) const SCRIPT_SEQUENCE_MIN: u64 = 1 << (RID_SEQUENCE_BITS - 1);
+
 /// Applies the changes of an item record that follows `counters`; gives the counters after it.
 pub(crate) fn apply_items(
     overlay: &mut Overlay<'_>,
@@ -107,7 +110,12 @@ fn remember(overlay: &mut Overlay<'_>, key: &[u8], item: &StoredItem, counters: 
     counters.bytes += item.text_bytes() as u64;
     let sequence = item.header.rid_counter & ((1 << RID_SEQUENCE_BITS) - 1);
     if item.header.rid_counter == rid_counter(item.header.range, sequence) {
-        counters.next_rid = counters.next_rid.max(sequence + 1);
+        let next = if sequence < SCRIPT_SEQUENCE_MIN {
+            &mut counters.next_rid
+        } else {
+            &mut counters.next_script_rid
+        };
+        *next = (*next).max(sequence + 1);
     }
 }
 

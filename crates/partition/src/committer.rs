@@ -29,7 +29,8 @@ use crate::purge::{Purged, purge_step};
 use crate::record::{Change, Record};
 use crate::reindex::reindex_step;
 use crate::spaces::META;
-use crate::{Container, Error, ItemTransaction};
+use crate::watches::Watches;
+use crate::{Container, Error, ItemTransaction, ScriptCommit};
 
 /// A group is closed at this many commands or bytes, so that the first does not wait for the last.
 const GROUP_COMMANDS_MAX: usize = 1024;
@@ -47,6 +48,7 @@ pub struct TransactionOutcome {
 
 pub(crate) enum Command {
     Items(Box<ItemTransaction>, Reply<TransactionOutcome>),
+    Script(Box<ScriptCommit>, Reply<Result<Stamp, Failure>>),
     Catalogue(Vec<Change>, Reply<Result<(), Failure>>),
     /// Documents that may have expired: removes those that have, moves the entries of the others.
     Expire {
@@ -83,6 +85,7 @@ pub(crate) struct Committer {
     /// Where positions go whose state should be saved.
     pub(crate) checkpoints: Sender<Position>,
     pub(crate) checkpoint_asked: Position,
+    pub(crate) watches: Arc<Watches>,
     /// How the documents of each container are indexed.
     pub(crate) states: IndexStates,
     /// Containers that are being removed.
@@ -159,6 +162,7 @@ impl Committer {
             } else {
                 match command {
                     Command::Items(transaction, reply) => group.items(*transaction, reply),
+                    Command::Script(commit, reply) => group.script(*commit, reply),
                     Command::Catalogue(changes, reply) => group.catalogue(changes, reply),
                     Command::Expire {
                         container,
@@ -195,7 +199,8 @@ impl Committer {
     }
 
     fn group<'a>(&mut self, storage: &'a Storage) -> Group<'a> {
-        Group::new(storage, std::mem::take(&mut self.states))
+        let states = std::mem::take(&mut self.states);
+        Group::new(storage, states, Arc::clone(&self.watches))
     }
 
     /// Makes a group durable, then visible, then answers it.
@@ -213,6 +218,11 @@ impl Committer {
             Ok(()) => {
                 for (partition, counters) in touched.values() {
                     partition.publish(*counters);
+                }
+                for record in &records {
+                    if let Record::Items { changes, .. } = record {
+                        self.watches.mark(changes);
+                    }
                 }
                 None
             }
@@ -335,6 +345,7 @@ fn refuse(command: Command, cause: &str) -> Option<Reply<Result<(), Error>>> {
                 stamp: transaction.partition.stamp(),
             });
         }
+        Command::Script(_, reply) => reply(Err(unavailable(cause))),
         Command::Catalogue(_, reply) | Command::Expire { reply, .. } => {
             reply(Err(unavailable(cause)));
         }
@@ -377,6 +388,7 @@ mod tests {
             unsynced_since: None,
             checkpoints: channel().0,
             checkpoint_asked: Position(0),
+            watches: Arc::default(),
             states: IndexStates::default(),
             purged: BTreeMap::new(),
             broken: None,

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use orrery_keys::{ContainerRid, EpkRange, PartitionKey};
 use orrery_model::{ContainerDefinition, Lsn, RangeId, Stamp};
 
+use crate::apply::SCRIPT_SEQUENCE_MIN;
 use crate::{ContainerIndex, Counters, LogicalPartition};
 
 /// One definition of a container. A replaced definition is a new `Container` over the same
@@ -36,6 +37,9 @@ pub struct Partition {
     items: AtomicU64,
     bytes: AtomicU64,
     next_rid: AtomicU64,
+    next_script_rid: AtomicU64,
+    /// Given out to scripts, of which some end without a trace.
+    taken_script_rid: AtomicU64,
 }
 
 impl Container {
@@ -124,6 +128,8 @@ impl Partition {
             items: AtomicU64::new(counters.items),
             bytes: AtomicU64::new(counters.bytes),
             next_rid: AtomicU64::new(counters.next_rid),
+            next_script_rid: AtomicU64::new(counters.next_script_rid),
+            taken_script_rid: AtomicU64::new(counters.next_script_rid.max(SCRIPT_SEQUENCE_MIN)),
         }
     }
 
@@ -133,6 +139,7 @@ impl Partition {
             items: self.items.load(Ordering::Relaxed),
             bytes: self.bytes.load(Ordering::Relaxed),
             next_rid: self.next_rid.load(Ordering::Relaxed),
+            next_script_rid: self.next_script_rid.load(Ordering::Relaxed),
         }
     }
 
@@ -143,11 +150,18 @@ impl Partition {
         }
     }
 
+    /// A number for an item that a script creates; nobody else gets it.
+    pub(crate) fn take_script_rid(&self) -> u64 {
+        self.taken_script_rid.fetch_add(1, Ordering::Relaxed)
+    }
+
     /// Called by the committer alone, after the state has the change.
     pub(crate) fn publish(&self, counters: Counters) {
         self.items.store(counters.items, Ordering::Relaxed);
         self.bytes.store(counters.bytes, Ordering::Relaxed);
         self.next_rid.store(counters.next_rid, Ordering::Relaxed);
+        self.next_script_rid
+            .store(counters.next_script_rid, Ordering::Relaxed);
         self.lsn.store(counters.lsn.0, Ordering::Release);
     }
 }

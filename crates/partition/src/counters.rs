@@ -15,28 +15,44 @@ pub struct Counters {
     pub bytes: u64,
     /// Number of the next item created here.
     pub next_rid: u64,
+    /// Number of the next item that a script creates here; they have a half of the numbers to
+    /// themselves, because a script takes them before its turn comes.
+    pub next_script_rid: u64,
 }
 
-const COUNTERS_BYTES: usize = 32;
+const COUNTERS_BYTES: usize = 40;
 
 impl Counters {
     pub(crate) fn encode(self) -> Bytes {
-        let fields = [self.lsn.0, self.items, self.bytes, self.next_rid];
-        Bytes::from(fields.map(u64::to_le_bytes).concat())
+        let fields = [
+            self.lsn.0,
+            self.items,
+            self.bytes,
+            self.next_rid,
+            self.next_script_rid,
+        ];
+        let fields = fields.map(u64::to_le_bytes);
+        // Without scripts it stays what it was before there were any.
+        let count = if self.next_script_rid == 0 { 4 } else { 5 };
+        Bytes::from(fields[..count].concat())
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Result<Counters, Error> {
         let (fields, []) = bytes.as_chunks::<8>() else {
             return Err(damaged(bytes.len()));
         };
-        let [lsn, items, bytes, next_rid] = fields else {
-            return Err(damaged(bytes.len()));
+        let (lsn, items, bytes, next_rid, next_script_rid) = match fields {
+            [lsn, items, bytes, next_rid, script] => (lsn, items, bytes, next_rid, script),
+            // Written before there were scripts.
+            [lsn, items, bytes, next_rid] => (lsn, items, bytes, next_rid, &[0; 8]),
+            _ => return Err(damaged(bytes.len())),
         };
         Ok(Counters {
             lsn: Lsn(u64::from_le_bytes(*lsn)),
             items: u64::from_le_bytes(*items),
             bytes: u64::from_le_bytes(*bytes),
             next_rid: u64::from_le_bytes(*next_rid),
+            next_script_rid: u64::from_le_bytes(*next_script_rid),
         })
     }
 }
@@ -69,3 +85,30 @@ pub(crate) fn counters_range(container: u32) -> (Vec<u8>, Option<Vec<u8>>) {
 
 /// Key of the position applied last, in the meta space.
 pub(crate) const APPLIED_KEY: &[u8] = b"a";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_read_back_also_from_before_scripts() {
+        let counters = Counters {
+            lsn: Lsn(1),
+            items: 2,
+            bytes: 3,
+            next_rid: 4,
+            next_script_rid: 5,
+        };
+        let bytes = counters.encode();
+        assert_eq!(Counters::decode(&bytes).unwrap(), counters);
+        let before = Counters {
+            next_script_rid: 0,
+            ..counters
+        };
+        assert_eq!(before.encode(), bytes[..32]);
+        assert_eq!(Counters::decode(&bytes[..32]).unwrap(), before);
+        for length in [0, 8, 31, 33, 48] {
+            assert!(Counters::decode(&vec![0; length]).is_err(), "{length}");
+        }
+    }
+}

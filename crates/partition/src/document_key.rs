@@ -14,7 +14,7 @@ use crate::Container;
 pub(crate) const CONTAINER_BYTES: usize = 4;
 
 /// The beginning of the keys of one logical partition.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LogicalPartition {
     prefix: Bytes,
 }
@@ -35,6 +35,10 @@ impl LogicalPartition {
 
     pub(crate) fn prefix(&self) -> &[u8] {
         &self.prefix
+    }
+
+    pub(crate) fn prefix_bytes(&self) -> Bytes {
+        self.prefix.clone()
     }
 
     /// The prefix without the container: its place among the ranges of the container.

@@ -18,7 +18,8 @@ use crate::record::{Change, Record};
 use crate::spaces::{DOCUMENTS, EXPIRY};
 use crate::stored::StoredItem;
 use crate::transaction::decide;
-use crate::{Container, Counters, Error, ItemTransaction, Partition};
+use crate::watches::Watches;
+use crate::{Container, Counters, Error, ItemTransaction, Partition, ScriptCommit};
 
 /// Partitions that the group changes, by container and range, with their counters after it.
 pub(crate) type Touched = BTreeMap<(u32, RangeId), (Arc<Partition>, Counters)>;
@@ -32,6 +33,7 @@ pub(crate) struct Group<'a> {
     pub(crate) touched: Touched,
     pub(crate) records: Vec<Record>,
     pub(crate) replies: Vec<Finish>,
+    watches: Arc<Watches>,
     bytes: usize,
 }
 
@@ -43,13 +45,18 @@ enum Fate {
 }
 
 impl<'a> Group<'a> {
-    pub(crate) fn new(storage: &'a Storage, states: IndexStates) -> Group<'a> {
+    pub(crate) fn new(
+        storage: &'a Storage,
+        states: IndexStates,
+        watches: Arc<Watches>,
+    ) -> Group<'a> {
         Group {
             overlay: Overlay::new(storage),
             states,
             touched: Touched::new(),
             records: Vec::new(),
             replies: Vec::new(),
+            watches,
             bytes: 0,
         }
     }
@@ -63,7 +70,8 @@ impl<'a> Group<'a> {
         let partition = Arc::clone(&transaction.partition);
         let count = transaction.operations.len();
         let before = self.counters(container, &partition);
-        let (results, lsn) = match decide(transaction, &mut self.overlay, &mut self.states, before) {
+        let (results, lsn) = match decide(transaction, &mut self.overlay, &mut self.states, before)
+        {
             Ok(decision) => {
                 let lsn = decision.counters.lsn;
                 self.record(container, &partition, decision.counters, decision.changes);
@@ -87,6 +95,60 @@ impl<'a> Group<'a> {
                 },
             });
         }));
+    }
+
+    /// Makes the writes of a script a record, unless somebody was faster.
+    pub(crate) fn script(&mut self, commit: ScriptCommit, reply: Reply<Result<Stamp, Failure>>) {
+        let partition = Arc::clone(&commit.partition);
+        let decided = self.script_record(commit);
+        self.replies.push(Box::new(move |failure| {
+            let stamp = decided.map(|lsn| Stamp {
+                range: partition.id,
+                lsn,
+            });
+            reply(match failure {
+                None => stamp,
+                Some(failure) => stamp.and(Err(failure)),
+            });
+        }));
+    }
+
+    fn script_record(&mut self, commit: ScriptCommit) -> Result<Lsn, Failure> {
+        if !commit.container.is_alive() {
+            return Err(Failure::NOT_FOUND);
+        }
+        if commit.watch.is_marked() {
+            return Err(Failure::RetryWith);
+        }
+        let container = commit.container.rid.id();
+        let before = self.counters(container, &commit.partition);
+        let lsn = Lsn(before.lsn.0 + 1);
+        let mut counters = Counters { lsn, ..before };
+        let savepoint = self.overlay.savepoint();
+        let versions = commit.changes.versions.unwrap_or_default();
+        let mut versions = versions.iter();
+        for (key, value) in &commit.changes.list {
+            let known = versions
+                .next()
+                .map_or_else(Known::default, |version| Known {
+                    old: version.old.as_ref(),
+                    new: version.new.as_ref(),
+                });
+            let applied = apply_change(
+                &mut self.overlay,
+                &mut self.states,
+                key,
+                value.as_ref(),
+                known,
+                &mut counters,
+            );
+            if let Err(error) = applied {
+                self.overlay.roll_back(savepoint);
+                return Err(internal(&error));
+            }
+        }
+        self.record(container, &commit.partition, counters, commit.changes.list);
+        Ok(lsn)
     }
 
     pub(crate) fn catalogue(&mut self, changes: Vec<Change>, reply: Reply<Result<(), Failure>>) {
@@ -213,6 +275,7 @@ impl<'a> Group<'a> {
         if changes.is_empty() {
             return;
         }
+        self.watches.mark(&changes);
         self.bytes += Record::changes_bytes(&changes);
         self.touched
             .insert((container, partition.id), (Arc::clone(partition), counters));

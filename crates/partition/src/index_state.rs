@@ -131,7 +131,10 @@ impl IndexState {
 
     /// What can be relied on for every document.
     pub(crate) fn common(&self) -> IndexDefinition {
-        let mut definitions = self.segments.iter().map(|segment| &segment.index.definition);
+        let mut definitions = self
+            .segments
+            .iter()
+            .map(|segment| &segment.index.definition);
         let first = definitions.next().cloned();
         let first = first.unwrap_or_else(|| IndexDefinition::new(&IndexingPolicy::none()));
         definitions.fold(first, |common, next| {

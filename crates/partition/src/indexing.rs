@@ -18,7 +18,7 @@ use crate::overlay::Overlay;
 use crate::stored::StoredItem;
 
 /// The entries of one version of a document under one policy.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct IndexedVersion {
     index: Arc<ContainerIndex>,
     pub(crate) entries: Entries,
@@ -40,7 +40,10 @@ impl IndexedVersion {
 
     /// Of a document that is to be left out of the indexes.
     pub(crate) fn unindexed(index: &Arc<ContainerIndex>, key: &[u8]) -> IndexedVersion {
-        let (container, place) = (container_of(key).unwrap_or_default(), &key[CONTAINER_BYTES..]);
+        let (container, place) = (
+            container_of(key).unwrap_or_default(),
+            &key[CONTAINER_BYTES..],
+        );
         IndexedVersion {
             index: Arc::clone(index),
             entries: index.definition().unindexed_entries(container, place),
@@ -76,6 +79,9 @@ pub(crate) fn change_entries(
     (old, new): (Option<&StoredItem>, Option<&StoredItem>),
     known: Known<'_>,
 ) -> Result<(), Error> {
+    if !overlay.lists_entries() {
+        return Ok(());
+    }
     if let (Some(old), Some(new)) = (old, new)
         && old.header.indexed == new.header.indexed
         && old.text() == new.text()
@@ -104,12 +110,7 @@ pub(crate) fn change_entries(
 }
 
 /// Puts the entries of `new` in the place of those of `old`.
-pub(crate) fn replace_entries(
-    overlay: &mut Overlay<'_>,
-    key: &[u8],
-    old: &Entries,
-    new: &Entries,
-) {
+pub(crate) fn replace_entries(overlay: &mut Overlay<'_>, key: &[u8], old: &Entries, new: &Entries) {
     let place_bytes = key.len() - CONTAINER_BYTES;
     if old.is_empty() {
         for (_, entry) in new.iter() {
@@ -126,12 +127,7 @@ pub(crate) fn replace_entries(
     }
 }
 
-fn entries(
-    index: &ContainerIndex,
-    key: &[u8],
-    document: &Value,
-    modified_seconds: u32,
-) -> Entries {
+fn entries(index: &ContainerIndex, key: &[u8], document: &Value, modified_seconds: u32) -> Entries {
     let container = container_of(key).unwrap_or_default();
     let place = &key[CONTAINER_BYTES..];
     index

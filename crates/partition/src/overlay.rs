@@ -2,19 +2,36 @@
 //!
 //! A group of transactions runs over one overlay, so that a later one sees an earlier one; a
 //! transaction that fails takes its changes back to its savepoint. Index entries are many and are
-//! never read here, so they are only listed.
+//! never read here, so they are only listed. A script has an overlay of its own over a snapshot.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use bytes::Bytes;
-use orrery_storage::{Batch, Space, Storage};
+use orrery_storage::{Batch, Snapshot, Space, Storage};
 
 use crate::Error;
 use crate::spaces::{DOCUMENTS, INDEX};
 use crate::statistics::{self, EntryChange};
 
+/// What an overlay hides.
+pub(crate) enum Base<'a> {
+    /// The newest state; only the committer may rely on it.
+    State(&'a Storage),
+    Snapshot(Arc<Snapshot>),
+}
+
+impl Base<'_> {
+    pub(crate) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Bytes>, Error> {
+        Ok(match self {
+            Base::State(storage) => storage.get(space, key)?,
+            Base::Snapshot(snapshot) => snapshot.get(space, key)?,
+        })
+    }
+}
+
 pub(crate) struct Overlay<'a> {
-    storage: &'a Storage,
+    base: Base<'a>,
     pending: HashMap<(Space, Bytes), Option<Bytes>>,
     /// Every change in order, with what it hid, so that it can be taken back.
     history: Vec<Step>,
@@ -42,8 +59,12 @@ pub(crate) struct Savepoint {
 
 impl<'a> Overlay<'a> {
     pub(crate) fn new(storage: &'a Storage) -> Overlay<'a> {
+        Overlay::over(Base::State(storage))
+    }
+
+    pub(crate) fn over(base: Base<'a>) -> Overlay<'a> {
         Overlay {
-            storage,
+            base,
             pending: HashMap::new(),
             history: Vec::new(),
             entries: Vec::new(),
@@ -57,7 +78,21 @@ impl<'a> Overlay<'a> {
         {
             return Ok(value.clone());
         }
-        Ok(self.storage.get(space, key)?)
+        self.base.get(space, key)
+    }
+
+    /// Whether changes of the index are listed: what is over a snapshot becomes no batch.
+    pub(crate) fn lists_entries(&self) -> bool {
+        matches!(self.base, Base::State(_))
+    }
+
+    /// The documents that changed, by key.
+    pub(crate) fn pending_documents(&self) -> BTreeMap<Bytes, Option<Bytes>> {
+        let documents = self.pending.iter();
+        documents
+            .filter(|((space, _), _)| *space == DOCUMENTS)
+            .map(|((_, key), value)| (key.clone(), value.clone()))
+            .collect()
     }
 
     pub(crate) fn put(&mut self, space: Space, key: Bytes, value: Bytes) {
@@ -118,7 +153,7 @@ impl<'a> Overlay<'a> {
         if self.repeated {
             keep_net_changes(&mut self.entries);
         }
-        statistics::update(self.storage, &self.entries, &mut batch)?;
+        statistics::update(&self.base, &self.entries, &mut batch)?;
         for step in self.history {
             let Some((place, value)) = self.pending.remove_entry(&step.place) else {
                 continue;
@@ -128,7 +163,8 @@ impl<'a> Overlay<'a> {
                 None => batch.delete(place.0, place.1),
             }
         }
-        for entry in self.entries {
+        let stored = |entry: &EntryChange| !entry.is_only_counted();
+        for entry in self.entries.into_iter().filter(stored) {
             if entry.is_put {
                 batch.put(INDEX, entry.key, Bytes::new());
             } else {

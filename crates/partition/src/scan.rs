@@ -1,5 +1,8 @@
 //! Runs of documents in key order: feeds and scans of queries.
 
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
 use bytes::Bytes;
 use orrery_keys::EpkRange;
 use orrery_storage::Snapshot;
@@ -74,17 +77,73 @@ pub enum Visit {
     Full,
 }
 
-/// Shows the visible documents of `range` in order; gives the place where the next page begins.
-pub(crate) fn scan(
-    snapshot: &Snapshot,
-    range: &ScanRange,
-    default_ttl: Option<i32>,
-    now_seconds: u64,
-    visit: &mut dyn FnMut(Scanned<'_>) -> Visit,
-) -> Result<Option<Bytes>, Error> {
-    let (from, to) = range.bounds();
-    for entry in snapshot.range(DOCUMENTS, from, to) {
-        let (key, value) = entry?;
+/// Stored documents at one moment, with pending ones above them.
+pub(crate) struct Documents<'a> {
+    pub(crate) snapshot: &'a Snapshot,
+    pub(crate) pending: &'a BTreeMap<Bytes, Option<Bytes>>,
+    pub(crate) default_ttl: Option<i32>,
+    pub(crate) now_seconds: u64,
+}
+
+impl Documents<'_> {
+    /// Shows the visible documents of `range` in order; gives the place where the next page begins.
+    pub(crate) fn scan(
+        &self,
+        range: &ScanRange,
+        visit: &mut dyn FnMut(Scanned<'_>) -> Visit,
+    ) -> Result<Option<Bytes>, Error> {
+        let (from, to) = range.bounds();
+        let stored = self.snapshot.range(DOCUMENTS, from, to);
+        if self.pending.is_empty() {
+            for entry in stored {
+                let (key, value) = entry?;
+                if let Some(place) = self.show(&key, value, visit)? {
+                    return Ok(Some(place));
+                }
+            }
+            return Ok(None);
+        }
+        let bounds = (
+            Bound::Included(from),
+            to.map_or(Bound::Unbounded, Bound::Excluded),
+        );
+        let mut pending = self.pending.range::<[u8], _>(bounds).peekable();
+        for entry in stored {
+            let (key, value) = entry?;
+            while let Some((first, first_value)) = pending.next_if(|(first, _)| **first < key) {
+                if let Some(value) = first_value
+                    && let Some(place) = self.show(first, value.clone(), visit)?
+                {
+                    return Ok(Some(place));
+                }
+            }
+            let value = match pending.next_if(|(first, _)| **first == key) {
+                Some((_, hiding)) => hiding.clone(),
+                None => Some(value),
+            };
+            if let Some(value) = value
+                && let Some(place) = self.show(&key, value, visit)?
+            {
+                return Ok(Some(place));
+            }
+        }
+        for (key, value) in pending {
+            if let Some(value) = value
+                && let Some(place) = self.show(key, value.clone(), visit)?
+            {
+                return Ok(Some(place));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Shows one document if it is visible; gives its place if the page is full without it.
+    fn show(
+        &self,
+        key: &Bytes,
+        value: Bytes,
+        visit: &mut dyn FnMut(Scanned<'_>) -> Visit,
+    ) -> Result<Option<Bytes>, Error> {
         let item = StoredItem::decode(value)?;
         let place = key.slice(CONTAINER_BYTES..);
         let scanned = Scanned {
@@ -94,9 +153,8 @@ pub(crate) fn scan(
                 .unwrap_or_default(),
             item: &item,
         };
-        if item.is_visible(default_ttl, now_seconds) && visit(scanned) == Visit::Full {
-            return Ok(Some(place));
-        }
+        let is_full =
+            item.is_visible(self.default_ttl, self.now_seconds) && visit(scanned) == Visit::Full;
+        Ok(is_full.then_some(place))
     }
-    Ok(None)
 }

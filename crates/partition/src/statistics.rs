@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use orrery_index::{IndexHash, PathStatistics};
-use orrery_storage::{Batch, Snapshot, Storage};
+use orrery_storage::{Batch, Snapshot};
 
 use crate::Error;
 use crate::document_key::CONTAINER_BYTES;
+use crate::overlay::Base;
 use crate::spaces::STATISTICS;
 
 /// Container and hash of the index, at the beginning of every entry.
@@ -23,9 +24,23 @@ pub(crate) struct EntryChange {
     pub(crate) is_put: bool,
 }
 
+impl EntryChange {
+    /// Whether it stands in the statistics alone: that there is a document needs no entry.
+    pub(crate) fn is_only_counted(&self) -> bool {
+        is_only_counted(&self.key)
+    }
+}
+
+pub(crate) fn is_only_counted(entry: &[u8]) -> bool {
+    let hash = entry.get(CONTAINER_BYTES..ENTRY_PREFIX_BYTES);
+    [IndexHash::ROOT, IndexHash::UNINDEXED]
+        .iter()
+        .any(|counted| hash == Some(&counted.0.to_be_bytes()[..]))
+}
+
 /// Adds to the batch what the changes do to the statistics.
 pub(crate) fn update(
-    storage: &Storage,
+    state: &Base<'_>,
     changes: &[EntryChange],
     batch: &mut Batch,
 ) -> Result<(), Error> {
@@ -37,7 +52,7 @@ pub(crate) fn update(
         let statistics = match changed.entry(*prefix) {
             std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
             std::collections::btree_map::Entry::Vacant(entry) => {
-                let row = storage.get(STATISTICS, prefix)?;
+                let row = state.get(STATISTICS, prefix)?;
                 entry.insert(row.map_or(Ok(PathStatistics::default()), |row| decode(&row))?)
             }
         };

@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 
 use bytes::Bytes;
 use orrery_log::{Disk, Log, LogOptions, Position, SystemDisk};
-use orrery_model::{Failure, RangeId};
+use orrery_model::{Failure, RangeId, Stamp};
 use orrery_storage::{Batch, Options, Storage};
 
 pub use orrery_log::Durability;
@@ -23,9 +23,13 @@ use crate::overlay::Overlay;
 use crate::record::{Change, Record};
 use crate::reindex::progress;
 use crate::scan::ScanRange;
-use crate::spaces::{CATALOGUE, DOCUMENTS, META, NAMES};
+use crate::spaces::{CATALOGUE, DOCUMENTS, INDEX, META, NAMES};
 use crate::stored::StoredItem;
-use crate::{Container, Counters, Error, IndexFollows, ItemTransaction, LogicalPartition, View};
+use crate::watches::Watches;
+use crate::{
+    Container, Counters, Error, IndexFollows, ItemTransaction, LogicalPartition, ScriptCommit,
+    ScriptPlace, ScriptTransaction, View,
+};
 
 /// Segments of the log; two of them are what a restart reads at most in ordinary running.
 const SEGMENT_BYTES: u64 = 16 * 1024 * 1024;
@@ -44,6 +48,7 @@ pub struct Store {
     // In the order in which they are let go: without senders the threads end, and when they have
     // ended nothing in the directory is open any more.
     storage: Arc<Storage>,
+    watches: Arc<Watches>,
     commands: Arc<Sender<Command>>,
     _threads: Threads,
     /// Held for as long as the store lives: nobody else may open the directory.
@@ -78,6 +83,7 @@ impl Store {
         let cache = Options {
             cache_bytes: options.cache_bytes,
             kept: DOCUMENTS,
+            runs: INDEX,
         };
         let storage = Storage::open(&directory.state(), &NAMES, cache)?;
         let log_options = LogOptions {
@@ -112,6 +118,7 @@ impl Store {
         let (commands, waiting) = channel();
         let commands = Arc::new(commands);
         let (checkpoints, asked) = channel();
+        let watches = Arc::new(Watches::default());
         let committer = Committer {
             storage: Arc::clone(&storage),
             log,
@@ -119,6 +126,7 @@ impl Store {
             unsynced_since: None,
             checkpoints,
             checkpoint_asked: Position(0),
+            watches: Arc::clone(&watches),
             states: IndexStates::default(),
             purged: BTreeMap::new(),
             broken: None,
@@ -131,6 +139,7 @@ impl Store {
         });
         Store {
             storage,
+            watches,
             commands,
             _threads: Threads(vec![commit, checkpoint]),
             _directory: directory,
@@ -157,7 +166,12 @@ impl Store {
 
     /// A scope of a container as it is now.
     pub fn view(&self, container: &Arc<Container>, scope: &ScanRange, now_seconds: u64) -> View {
-        View::new(self.storage.snapshot(), container, scope, now_seconds)
+        View::new(
+            Arc::new(self.storage.snapshot()),
+            container,
+            scope,
+            now_seconds,
+        )
     }
 
     /// How much of a container follows its newest indexing policy, in per cent.
@@ -186,6 +200,18 @@ impl Store {
     /// Queues a transaction; `reply` is called when it is durable or refused.
     pub fn submit(&self, transaction: ItemTransaction, reply: Reply<TransactionOutcome>) {
         self.send(Command::Items(Box::new(transaction), reply));
+    }
+
+    /// Begins the transaction of a script over the state as it is now.
+    pub fn begin_script(&self, place: ScriptPlace) -> Result<ScriptTransaction, Failure> {
+        let begun = ScriptTransaction::begin(place, &self.watches, || self.storage.snapshot());
+        begun.map_err(|error| internal(&error))
+    }
+
+    /// Queues the writes of a script. The reply is [`Failure::RetryWith`] when somebody else changed
+    /// its logical partition since it began; nothing of it remains then.
+    pub fn submit_script(&self, commit: ScriptCommit, reply: Reply<Result<Stamp, Failure>>) {
+        self.send(Command::Script(Box::new(commit), reply));
     }
 
     /// Queues changes of the catalogue, which are applied together.

@@ -12,11 +12,11 @@ use orrery_model::{
 };
 
 use crate::apply::{apply_change, rid_counter};
-use crate::overlay::Overlay;
 use crate::index_state::IndexStates;
 use crate::indexing::{IndexedVersion, Known};
+use crate::overlay::Overlay;
 use crate::prepare::{Place, PreparedDocument, PreparedKind, PreparedOperation, prepare_document};
-use crate::record::{Change, Record};
+use crate::record::Change;
 use crate::spaces::{DOCUMENTS, UNIQUE};
 use crate::stored::{DIGEST_BYTES, Header, StoredItem, expires_at};
 use crate::{Container, Counters, Error, LogicalPartition, Partition, unique};
@@ -45,7 +45,7 @@ pub(crate) struct Decision {
 }
 
 /// Either the client is refused, or this node cannot go on.
-enum Stop {
+pub(crate) enum Stop {
     Refused(Failure),
     Broken(Error),
 }
@@ -96,7 +96,8 @@ pub(crate) fn decide(
             lsn: Lsn(before.lsn.0 + 1),
             ..before
         },
-        changes: Vec::new(),
+        changes: Changes::default(),
+        items: ItemNumbers::InTurn,
     };
     let mut results = Vec::with_capacity(count);
     for (index, operation) in operations.into_iter().enumerate() {
@@ -119,14 +120,14 @@ pub(crate) fn decide(
         };
         results.push(Ok(outcome));
     }
-    let counters = if run.changes.is_empty() {
+    let counters = if run.changes.list.is_empty() {
         before
     } else {
         run.counters
     };
     Ok(Decision {
         results,
-        changes: run.changes,
+        changes: run.changes.list,
         counters,
     })
 }
@@ -141,21 +142,51 @@ fn refused(count: usize, index: usize, failure: Failure, counters: Counters) -> 
     }
 }
 
-struct Run<'a, 'b> {
-    container: &'a Container,
-    partition: &'a Partition,
-    logical: &'a LogicalPartition,
-    key: &'a PartitionKey,
-    now_seconds: u64,
-    read_factor: f64,
-    overlay: &'a mut Overlay<'b>,
-    states: &'a mut IndexStates,
-    counters: Counters,
-    changes: Vec<Change>,
+/// What the operations so far have changed.
+#[derive(Default)]
+pub(crate) struct Changes {
+    pub(crate) list: Vec<Change>,
+    /// Bytes of the list.
+    pub(crate) bytes: usize,
+    /// For each of the list the entries that are known, if they are asked for.
+    pub(crate) versions: Option<Vec<Versions>>,
+}
+
+/// The entries of a document before and after a change, as far as they are known.
+#[derive(Debug, Default)]
+pub(crate) struct Versions {
+    pub(crate) old: Option<IndexedVersion>,
+    pub(crate) new: Option<IndexedVersion>,
+}
+
+/// Where the numbers of new items come from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ItemNumbers {
+    /// The next of the partition, which nobody else can take meanwhile.
+    InTurn,
+    /// One of those that the partition gives out ahead of time.
+    Taken,
+}
+
+pub(crate) struct Run<'a, 'b> {
+    pub(crate) container: &'a Container,
+    pub(crate) partition: &'a Partition,
+    pub(crate) logical: &'a LogicalPartition,
+    pub(crate) key: &'a PartitionKey,
+    pub(crate) now_seconds: u64,
+    pub(crate) read_factor: f64,
+    pub(crate) overlay: &'a mut Overlay<'b>,
+    pub(crate) states: &'a mut IndexStates,
+    pub(crate) counters: Counters,
+    pub(crate) changes: Changes,
+    pub(crate) items: ItemNumbers,
 }
 
 impl Run<'_, '_> {
-    fn operation(&mut self, operation: PreparedOperation) -> Result<OperationOutcome, Stop> {
+    pub(crate) fn operation(
+        &mut self,
+        operation: PreparedOperation,
+    ) -> Result<OperationOutcome, Stop> {
         let PreparedOperation {
             kind,
             if_match,
@@ -234,7 +265,10 @@ impl Run<'_, '_> {
         key: Bytes,
         document: &PreparedDocument,
     ) -> Result<OperationOutcome, Stop> {
-        let sequence = self.counters.next_rid.max(1);
+        let sequence = match self.items {
+            ItemNumbers::InTurn => self.counters.next_rid.max(1),
+            ItemNumbers::Taken => self.partition.take_script_rid(),
+        };
         let work = WriteWork {
             terms_changed: document.charged_terms(),
             unique_keys: document.digests.len(),
@@ -408,7 +442,7 @@ impl Run<'_, '_> {
             lsn: self.counters.lsn,
             rid_counter: rid,
             range: self.partition.id,
-            ordinal: u16::try_from(self.changes.len()).expect("a batch has at most 100 operations"),
+            ordinal: u16::try_from(self.changes.list.len()).map_err(|_| too_large())?,
             terms: u32::try_from(document.charged_terms()).unwrap_or(u32::MAX),
             ttl: document.ttl,
             expiry_entry: expiry.map_or(0, |second| u32::try_from(second).unwrap_or(u32::MAX)),
@@ -460,12 +494,9 @@ impl Run<'_, '_> {
     }
 
     fn change(&mut self, key: Bytes, value: Option<Bytes>, known: Known<'_>) -> Result<(), Stop> {
-        let added = key.len() + value.as_ref().map_or(0, Bytes::len);
-        if Record::changes_bytes(&self.changes) + added > TRANSACTION_BYTES_MAX {
-            return Err(Failure::TooLarge(format!(
-                "Request size is too large. A transaction may write {TRANSACTION_BYTES_MAX} bytes."
-            ))
-            .into());
+        let bytes = self.changes.bytes + key.len() + value.as_ref().map_or(0, Bytes::len);
+        if bytes > TRANSACTION_BYTES_MAX {
+            return Err(too_large().into());
         }
         apply_change(
             self.overlay,
@@ -475,9 +506,22 @@ impl Run<'_, '_> {
             known,
             &mut self.counters,
         )?;
-        self.changes.push((key, value));
+        self.changes.bytes = bytes;
+        self.changes.list.push((key, value));
+        if let Some(versions) = &mut self.changes.versions {
+            versions.push(Versions {
+                old: known.old.cloned(),
+                new: known.new.cloned(),
+            });
+        }
         Ok(())
     }
+}
+
+fn too_large() -> Failure {
+    Failure::TooLarge(format!(
+        "Request size is too large. A transaction may write {TRANSACTION_BYTES_MAX} bytes."
+    ))
 }
 
 fn parse_stored(item: &StoredItem) -> Result<Value, Error> {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::{Response, StatusCode};
 use orrery_model::{Charge, Failure, Lsn, Stamp};
-use orrery_wire::{ErrorStatus, OwnerHeaders, ResponseHeaders, error_body, names};
+use orrery_wire::{ContainerUsage, ErrorStatus, OwnerHeaders, ResponseHeaders, error_body, names};
 
 use crate::state::State;
 
@@ -24,11 +24,13 @@ pub(crate) struct Reply {
     pub(crate) item_lsn: Option<Lsn>,
     pub(crate) item_count: Option<usize>,
     pub(crate) continuation: Option<String>,
-    /// Documents and kilobytes of a container, for clients that ask for its quota.
-    pub(crate) usage: Option<(u64, u64)>,
+    /// For clients that ask for the quota of a container.
+    pub(crate) usage: Option<ContainerUsage>,
     pub(crate) min_throughput: Option<u32>,
     /// Tells a client that hoped so that the rows are complete as they are.
     pub(crate) is_complete: bool,
+    /// What a query tells of itself, by the names of its headers.
+    pub(crate) reports: Vec<(&'static str, String)>,
     pub(crate) failure: Option<Failure>,
 }
 
@@ -93,14 +95,17 @@ impl Reply {
         if let Some(count) = self.item_count {
             headers = headers.item_count(count);
         }
-        if let Some((documents, kilobytes)) = self.usage {
-            headers = headers.container_quota(documents, kilobytes);
+        if let Some(usage) = self.usage {
+            headers = headers.container_quota(usage);
         }
         if let Some(minimum) = self.min_throughput {
             headers = headers.offer(minimum, false);
         }
         if self.is_complete {
             headers = headers.with(names::QUERY_REQUIRES_DISTRIBUTION, "False");
+        }
+        for (name, value) in &self.reports {
+            headers = headers.with(name, value);
         }
         headers = headers.continuation(self.continuation.as_deref());
         let body = match &self.failure {

@@ -5,15 +5,21 @@
 use std::path::Path;
 
 use bytes::Bytes;
+use fjall::config::FilterPolicy;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
 
 use crate::value_cache::ValueCache;
 use crate::{Batch, Error, Options, Space};
 
 /// Reopening replays the journal, so it is kept small.
-const JOURNAL_BYTES_MAX: u64 = 64 * 1024 * 1024;
+const JOURNAL_BYTES_MAX: u64 = 128 * 1024 * 1024;
 /// A memtable of this size is written out; with its sealed predecessor this bounds write memory.
 const MEMTABLE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// The same for the map of runs. Its keys come in random order, so every table that is written out
+/// is merged with all others: fewer and larger ones are what a write costs.
+const RUNS_MEMTABLE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// With two or more, the engine's first worker turns round and round while another compacts.
+const WORKERS: usize = 1;
 
 /// Eighths of the cache for values; the rest is for blocks, which writes and ranges read.
 const VALUES_EIGHTHS: u64 = 5;
@@ -31,7 +37,7 @@ impl Disk {
         let database = Database::builder(directory)
             .cache_size(options.cache_bytes - values_bytes)
             .max_journaling_size(JOURNAL_BYTES_MAX)
-            .worker_threads(2)
+            .worker_threads(WORKERS)
             .open()
             .map_err(|error| match error {
                 fjall::Error::InvalidVersion(_) => Error::Version,
@@ -39,10 +45,9 @@ impl Disk {
             })?;
         let spaces = names
             .iter()
-            .map(|name| {
-                database.keyspace(name, || {
-                    KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES_MAX)
-                })
+            .zip(0..)
+            .map(|(name, number)| {
+                database.keyspace(name, || keyspace_options(Space(number) == options.runs))
             })
             .collect::<Result<_, _>>()?;
         Ok(Disk {
@@ -106,6 +111,18 @@ impl Disk {
 
     pub(crate) fn disk_bytes(&self) -> Result<u64, Error> {
         Ok(self.database.disk_space()?)
+    }
+}
+
+fn keyspace_options(is_runs: bool) -> KeyspaceCreateOptions {
+    let options = KeyspaceCreateOptions::default();
+    if is_runs {
+        // A filter answers whether a key is there, which nobody asks.
+        options
+            .max_memtable_size(RUNS_MEMTABLE_BYTES_MAX)
+            .filter_policy(FilterPolicy::disabled())
+    } else {
+        options.max_memtable_size(MEMTABLE_BYTES_MAX)
     }
 }
 

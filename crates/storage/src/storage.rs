@@ -14,6 +14,8 @@ pub struct Options {
     pub cache_bytes: u64,
     /// The map whose values [`Storage::get_kept`] keeps one by one.
     pub kept: Space,
+    /// A map of many small entries that are read in runs and never one by one.
+    pub runs: Space,
 }
 
 pub struct Storage {

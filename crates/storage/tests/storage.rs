@@ -14,6 +14,7 @@ const NAMES: [&str; 2] = ["a", "b"];
 const OPTIONS: Options = Options {
     cache_bytes: 1024 * 1024,
     kept: A,
+    runs: B,
 };
 
 fn on_both(check: impl Fn(&Storage)) {

@@ -13,6 +13,7 @@ mod offer_headers;
 mod patch;
 mod path;
 mod percent;
+mod query_report;
 mod session_token;
 mod status;
 
@@ -30,13 +31,17 @@ pub use body::{
     partition_key_range_body, permission_body, user_body,
 };
 pub use headers::{
-    BatchFlags, ChangeFeedMode, FeedPost, KeyRangeHeaders, Owner, OwnerHeaders, PriorityLevel,
-    QueryFlags, RequestHeaders, ResponseHeaders, names,
+    BatchFlags, ChangeFeedMode, ContainerUsage, FeedPost, KeyRangeHeaders, Owner, OwnerHeaders,
+    PriorityLevel, QueryFlags, RequestHeaders, ResponseHeaders, names,
 };
 pub use http_date::HttpDate;
 pub use offer_headers::OfferHeaders;
 pub use patch::parse_patch;
 pub use path::{RequestPath, Resource, ScriptKind};
+pub use query_report::{
+    IndexMetrics, IndexMetricsForm, PlanCounts, PlanEstimate, PlanTimes, QueryMetrics,
+    QueryPlanReport,
+};
 pub use session_token::{
     SINGLE_REGION_VERSION, SessionPart, SessionPosition, SessionToken, check_session_token,
     parse_session_token, write_session_token,

@@ -1,4 +1,4 @@
-//! Percent-encoding of path segments, credentials and the one header that needs it.
+//! Percent-encoding of path segments, credentials and the headers that need it.
 
 use std::borrow::Cow;
 
@@ -30,11 +30,23 @@ pub(crate) fn decoded_bytes(text: &str) -> impl Iterator<Item = Option<u8>> + '_
 /// A name as a header can carry it: only `%`, control and non-ASCII bytes are escaped, because
 /// clients compare the rest as raw text with the link they hold.
 pub(crate) fn encode_for_header(text: &str) -> Cow<'_, str> {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let carried = |byte: u8| (0x20..0x7F).contains(&byte) && byte != b'%';
     if text.bytes().all(carried) {
         return Cow::Borrowed(text);
     }
+    Cow::Owned(encode(text, carried))
+}
+
+/// Text that clients decode with the functions they have for a part of a query string: all but
+/// letters, digits and the few marks that those leave alone is escaped, `+` and space too.
+pub(crate) fn encode_component(text: &str) -> String {
+    encode(text, |byte| {
+        byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte)
+    })
+}
+
+fn encode(text: &str, carried: impl Fn(u8) -> bool) -> String {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let mut out = String::with_capacity(text.len() + 16);
     for byte in text.bytes() {
         if carried(byte) {
@@ -45,7 +57,7 @@ pub(crate) fn encode_for_header(text: &str) -> Cow<'_, str> {
             out.push(char::from(HEX[usize::from(byte & 0x0F)]));
         }
     }
-    Cow::Owned(out)
+    out
 }
 
 fn hex_digit(byte: u8) -> Option<u8> {
@@ -87,6 +99,18 @@ mod tests {
             ("a\tb", "a%09b"),
         ] {
             assert_eq!(encode_for_header(text), expected);
+        }
+    }
+
+    #[test]
+    fn components_come_back_whole() {
+        for (text, expected) in [
+            ("a-b_c.(d)", "a-b_c.(d)"),
+            ("{\"a\": 1+2}", "%7B%22a%22%3A%201%2B2%7D"),
+            ("é%", "%C3%A9%25"),
+        ] {
+            assert_eq!(encode_component(text), expected);
+            assert_eq!(decode(expected).as_deref(), Some(text));
         }
     }
 }

@@ -30,6 +30,7 @@ const UNIQUE_KEY_EXISTS: &str = "Unique index constraint violation. Resource wit
                                  name, or unique index already exists.";
 const PRECONDITION_FAILED: &str = "Operation cannot be performed because one of the specified precondition is not met. One of \
      the specified pre-condition is not met";
+const RETRY_WITH: &str = "Conflicting request to resource has been attempted. Retry the request.";
 
 impl<'f> ErrorStatus<'f> {
     pub fn of(failure: &'f Failure) -> ErrorStatus<'f> {
@@ -115,6 +116,15 @@ impl<'f> ErrorStatus<'f> {
                 "The request rate is too large. Please retry after sometime. Learn more: \
                  http://aka.ms/cosmosdb-error-429",
             ),
+            Failure::TooManyScripts { .. } => row(
+                429,
+                Some(3084),
+                "TooManyRequests",
+                "Too many scripts are running at the same time. Please retry after sometime.",
+            ),
+            Failure::ScriptCompile(message) => row(400, Some(65_535), "BadRequest", message),
+            Failure::Script { message, number } => row(400, *number, "BadRequest", message),
+            Failure::RetryWith => row(449, None, "RetryWith", RETRY_WITH),
             // Not 501: the Python client sends a request that failed with 5xx four times.
             Failure::NotImplemented(message) => row(400, None, "NotImplemented", message),
             Failure::Unavailable(message) => row(503, None, "ServiceUnavailable", message),
@@ -308,6 +318,37 @@ mod tests {
                 Some(3200),
                 "TooManyRequests",
                 "The request rate is too large.",
+            ),
+            (
+                Failure::TooManyScripts { retry_after_ms: 5 },
+                429,
+                Some(3084),
+                "TooManyRequests",
+                "Too many scripts",
+            ),
+            (
+                Failure::ScriptCompile(text()),
+                400,
+                Some(65_535),
+                "BadRequest",
+                "text",
+            ),
+            (
+                Failure::Script {
+                    message: text(),
+                    number: Some(409),
+                },
+                400,
+                Some(409),
+                "BadRequest",
+                "text",
+            ),
+            (
+                Failure::RetryWith,
+                449,
+                None,
+                "RetryWith",
+                "Retry the request.",
             ),
             (
                 Failure::NotImplemented(text()),

@@ -135,6 +135,7 @@ mod tests {
             durability: Durability::None,
             cache_bytes: 0,
             consistency: ConsistencyLevel::Session,
+            scripts: orrery_engine::ScriptOptions::default(),
             clock: Arc::new(SystemClock),
         })
         .unwrap()

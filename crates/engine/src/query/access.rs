@@ -3,17 +3,17 @@
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
-use orrery_exec::{Program, Resume, Shape};
+use orrery_exec::{DocumentPath, PathStep, Predicate, Program, Resume, Shape};
 use orrery_index::{
     AccessKind, AccessPlan, AccessRequest, AccessTag, Extreme, IndexDefinition, IndexHash,
     OrderTerm, QueryShape, plan_access, resume_access,
 };
-use orrery_model::Failure;
+use orrery_model::{Failure, IndexingMode};
 use orrery_partition::{Container, View, ViewStatistics};
 use orrery_sql::ast::Direction;
 
 use super::stopped;
-use crate::{FeedRequest, continuation};
+use crate::{CompiledQuery, FeedRequest, continuation};
 
 /// The plan of a page, with the indexes it was made for.
 pub(crate) struct PlannedAccess<'a> {
@@ -65,6 +65,34 @@ impl Profile {
         self.shape == QueryShape::Sorted
     }
 
+    /// Refuses a filter over a container without any index, unless it is on its keys alone.
+    pub(crate) fn check_index(&self, container: &Container) -> Result<(), Failure> {
+        let definition = &container.definition;
+        if definition.indexing.mode == IndexingMode::Consistent {
+            return Ok(());
+        }
+        let keys = definition.key().paths().iter();
+        let keys: Vec<DocumentPath> = keys
+            .map(|path| {
+                DocumentPath(
+                    path.segments()
+                        .iter()
+                        .cloned()
+                        .map(PathStep::Name)
+                        .collect(),
+                )
+            })
+            .chain([DocumentPath(vec![PathStep::Name("id".to_owned())])])
+            .collect();
+        if asks_only(&self.narrowing.predicate, &keys) {
+            return Ok(());
+        }
+        Err(Failure::bad_request(
+            "An invalid query has been specified with filters against path(s) excluded from indexing. \
+             Consider adding allow scan header in the request.",
+        ))
+    }
+
     /// Chooses an access, or finds the one that the page before had.
     pub(crate) fn plan<'a>(
         &self,
@@ -108,6 +136,16 @@ impl Profile {
     }
 }
 
+/// Whether nothing but these paths is asked for.
+fn asks_only(predicate: &Predicate, paths: &[DocumentPath]) -> bool {
+    match predicate {
+        Predicate::Anything | Predicate::Nothing => true,
+        Predicate::And(all) | Predicate::Or(all) => all.iter().all(|one| asks_only(one, paths)),
+        Predicate::Value { path, .. } => paths.contains(path),
+        Predicate::Spatial { .. } => false,
+    }
+}
+
 fn index_is_gone() -> Failure {
     Failure::bad_request(
         "The continuation token was made with an index that the container no longer has. Run the \
@@ -140,6 +178,20 @@ pub(crate) fn read_resume(
     let (tag, rest) = parts().ok_or(Failure::InvalidContinuation)?;
     let resume = Resume::decode(rest).map_err(|error| stopped(&error))?;
     Ok(Some((tag, resume)))
+}
+
+/// Whether a token goes on in the order of stored keys, or in an order that is made anew for every
+/// page: what a script has written meanwhile has its place in both.
+pub(crate) fn is_place_order(
+    container: &Container,
+    query: &CompiledQuery,
+    token: &str,
+) -> Result<bool, Failure> {
+    if query.profile.shape != QueryShape::Stream {
+        return Ok(true);
+    }
+    let resume = read_resume(query.owner(container), Some(token))?;
+    Ok(resume.is_none_or(|(tag, _)| tag == AccessTag::PLACE_ORDER))
 }
 
 pub(crate) fn write_resume(owner: u64, tag: AccessTag, resume: &Resume) -> String {

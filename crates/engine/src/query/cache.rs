@@ -44,17 +44,22 @@ impl Engine {
         query: &QueryText,
         container: &Container,
     ) -> Result<Arc<CompiledQuery>, Failure> {
-        let key = key(query, container);
+        let functions = self.function_names(&query.text, container);
+        let key = key(query, container, &functions);
         if let Some(compiled) = self.queries.0.get(&key) {
             return Ok(compiled);
         }
-        let compiled = Arc::new(CompiledQuery::over_items(query, &container.definition)?);
+        let compiled = Arc::new(CompiledQuery::over_items_with(
+            query,
+            &container.definition,
+            &functions,
+        )?);
         self.queries.0.insert(key, Arc::clone(&compiled));
         Ok(compiled)
     }
 }
 
-fn key(query: &QueryText, container: &Container) -> Vec<u8> {
+fn key(query: &QueryText, container: &Container, functions: &[String]) -> Vec<u8> {
     let mut key = Vec::with_capacity(64 + query.text.len());
     key.extend_from_slice(&container.version().to_be_bytes());
     let mut part = |bytes: &[u8]| {
@@ -62,6 +67,10 @@ fn key(query: &QueryText, container: &Container) -> Vec<u8> {
         key.extend_from_slice(bytes);
     };
     part(query.text.as_bytes());
+    for function in functions {
+        part(function.as_bytes());
+    }
+    part(&[]);
     let mut value = Vec::new();
     for (name, parameter) in &query.parameters {
         part(name.as_bytes());

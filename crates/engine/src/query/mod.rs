@@ -4,11 +4,13 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use orrery_exec::{
-    CompileError, ComputedProperties, ExecError, Program, Row, evaluate_function, function_arity,
+    CompileError, CompileOptions, ComputedProperties, ExecError, Program, Row, evaluate_function,
+    function_arity,
 };
 use orrery_json::{Value, write_value};
 use orrery_keys::PartitionKey;
 use orrery_model::{ContainerDefinition, DistanceFunction, Failure};
+use orrery_partition::Container;
 use orrery_plan::{
     Arity, Features, Functions, PlanError, PlanRequest, RangeKey, VectorEmbedding, check, plan,
 };
@@ -21,7 +23,7 @@ mod report;
 mod run;
 
 use crate::order_rules;
-pub(crate) use access::{Profile, read_resume, write_resume};
+pub(crate) use access::{Profile, is_place_order, read_resume, write_resume};
 pub(crate) use cache::QueryCache;
 pub use report::QueryReport;
 pub(crate) use run::{Feeder, Work};
@@ -58,10 +60,19 @@ pub struct CompiledQuery {
 }
 
 impl CompiledQuery {
-    /// Compiles a query over the items of a container.
+    /// Compiles a query over the items of a container without user-defined functions.
     pub fn over_items(
         query: &QueryText,
         definition: &ContainerDefinition,
+    ) -> Result<CompiledQuery, Failure> {
+        CompiledQuery::over_items_with(query, definition, &[])
+    }
+
+    /// Compiles a query over the items of a container that has these user-defined functions.
+    pub(crate) fn over_items_with(
+        query: &QueryText,
+        definition: &ContainerDefinition,
+        functions: &[String],
     ) -> Result<CompiledQuery, Failure> {
         let begun = Instant::now();
         let syntax = parse(&query.text)?;
@@ -77,7 +88,12 @@ impl CompiledQuery {
             _ => None,
         };
         order_rules::check_query(definition, &syntax)?;
-        let compiled = CompiledQuery::new(&syntax, query, &computed(definition)?, pinned)?;
+        let computed = computed(definition)?;
+        let options = CompileOptions {
+            computed: Some(&computed),
+            functions: Some(functions),
+        };
+        let compiled = CompiledQuery::new(&syntax, query, options, pinned)?;
         Ok(CompiledQuery {
             compile_time: begun.elapsed(),
             ..compiled
@@ -88,16 +104,16 @@ impl CompiledQuery {
     pub fn over_resources(query: &QueryText) -> Result<CompiledQuery, Failure> {
         let syntax = parse(&query.text)?;
         check(&syntax, &BuiltIn).map_err(refuse)?;
-        CompiledQuery::new(&syntax, query, &ComputedProperties::default(), None)
+        CompiledQuery::new(&syntax, query, CompileOptions::default(), None)
     }
 
     fn new(
         syntax: &Query,
         query: &QueryText,
-        computed: &ComputedProperties,
+        options: CompileOptions<'_>,
         pinned: Option<PartitionKey>,
     ) -> Result<CompiledQuery, Failure> {
-        let program = Program::compile_with(syntax, &query.parameters, computed);
+        let program = Program::compile_with_options(syntax, &query.parameters, options);
         let program = program.and_then(|program| match &query.resume {
             Some(ResumeAt {
                 values,
@@ -114,6 +130,11 @@ impl CompiledQuery {
             compile_time: Duration::ZERO,
             fingerprint: fingerprint(syntax, &query.text),
         })
+    }
+
+    /// What its continuation tokens belong to.
+    pub(crate) fn owner(&self, container: &Container) -> u64 {
+        u64::from(container.rid.id()) ^ self.fingerprint
     }
 
     /// The one partition key that every row must have, if the filter says so.
@@ -163,7 +184,7 @@ pub(crate) fn row_text(row: Row) -> Bytes {
 /// How a page that could not be finished looks to a client.
 pub(crate) fn stopped(error: &ExecError) -> Failure {
     match error {
-        ExecError::Cardinality | ExecError::LimitExceeded { .. } => {
+        ExecError::Cardinality | ExecError::LimitExceeded { .. } | ExecError::Function { .. } => {
             Failure::BadRequest(error.to_string())
         }
         ExecError::Timeout => Failure::Timeout,

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use orrery_exec::{Document, Finished, Flow, OrderBound, Page, PathStep, Program};
 use orrery_index::{
-    Access, AccessPlan, EntryScan, IndexDefinition, Places, Take, decode, encode, skip,
+    Access, AccessPlan, EntryScan, IndexDefinition, Places, STRING_BYTES_CUT_MIN, Take, decode,
+    encode, skip,
 };
 use orrery_json::{Object, Value, parse, parse_fields};
 use orrery_model::{Failure, SortOrder, limits};
@@ -16,8 +17,6 @@ use super::stopped;
 
 /// Documents between two looks at the clock.
 const DOCUMENTS_PER_LOOK: u64 = 64;
-/// Strings from here on may stand out of order among those with the same beginning.
-const STRING_BYTES_SURE: usize = 125;
 /// Places of documents met already, of a walk that may lead to one several times.
 const ONCE_PLACES_MAX: usize = 1_000_000;
 
@@ -275,14 +274,14 @@ fn with_value(path: &[PathStep], value: Value) -> Value {
 }
 
 fn is_long(value: &Value) -> bool {
-    matches!(value, Value::String(text) if text.len() >= STRING_BYTES_SURE)
+    matches!(value, Value::String(text) if text.len() >= STRING_BYTES_CUT_MIN)
 }
 
 /// The beginning of a long string, which is what is sure of its place in an index.
 fn sure(value: Value) -> (Value, bool) {
     match value {
-        Value::String(mut text) if text.len() >= STRING_BYTES_SURE => {
-            text.truncate(text.floor_char_boundary(STRING_BYTES_SURE));
+        Value::String(mut text) if text.len() >= STRING_BYTES_CUT_MIN => {
+            text.truncate(text.floor_char_boundary(STRING_BYTES_CUT_MIN));
             (Value::String(text), true)
         }
         value => (value, false),

@@ -9,6 +9,7 @@ mod index_equals_scan;
 mod model;
 mod random;
 mod recovery;
+mod scripts;
 mod support;
 mod transactions;
 mod ttl;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use orrery_engine::{
     Clock, Container, Durability, Engine, EngineOptions, FeedRequest, NewContainer, Scope,
-    StoreError,
+    ScriptOptions, StoreError,
 };
 use orrery_json::{Value, parse};
 use orrery_keys::PartitionKey;
@@ -19,6 +19,8 @@ use orrery_model::{
 
 pub(crate) const START_SECONDS: u64 = 1_800_000_000;
 const LEVEL: ConsistencyLevel = ConsistencyLevel::Session;
+/// Long enough for any script of a test but the one that never ends.
+const SCRIPT_TIME: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) struct TestClock(AtomicU64);
@@ -251,6 +253,7 @@ impl World {
             level: LEVEL,
             wants_report: false,
             without_index: false,
+            enable_scan: true,
         };
         let page = self.engine.feed(container, request).await.result?;
         let items = page
@@ -293,6 +296,10 @@ fn open_engine(
         durability,
         cache_bytes: 4 << 20,
         consistency: LEVEL,
+        scripts: ScriptOptions {
+            wall_time: SCRIPT_TIME,
+            ..ScriptOptions::default()
+        },
         clock: Arc::clone(clock) as Arc<dyn Clock>,
     })
 }

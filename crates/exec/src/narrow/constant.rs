@@ -27,6 +27,7 @@ fn is_constant(scalar: &Scalar) -> bool {
         Scalar::Constant(_) => true,
         Scalar::Path(..)
         | Scalar::Cell(..)
+        | Scalar::UserCall(..)
         | Scalar::Let { .. }
         | Scalar::Subquery(..)
         | Scalar::OfDocument(_) => false,

@@ -20,6 +20,7 @@ use orrery_sql::ast::{BinaryOp, SubqueryKind, UnaryOp};
 use crate::block::Block;
 use crate::frame::Frame;
 use crate::functions::Function;
+use crate::user_functions;
 pub(crate) use like::Pattern;
 
 #[derive(Debug, Clone)]
@@ -67,6 +68,8 @@ pub(crate) enum Scalar {
     Array(Vec<Scalar>),
     Object(Vec<(String, Scalar)>),
     Call(&'static Function, Vec<Scalar>),
+    /// A call of the user-defined function with this number.
+    UserCall(usize, Vec<Scalar>),
     Let {
         value: Box<Scalar>,
         body: Box<Scalar>,
@@ -146,6 +149,9 @@ impl Scalar {
             Scalar::Array(elements) => Cow::Owned(array(elements, frame)),
             Scalar::Object(properties) => Cow::Owned(object(properties, frame)),
             Scalar::Call(function, arguments) => Cow::Owned(call(function, arguments, frame)),
+            Scalar::UserCall(function, arguments) => {
+                Cow::Owned(user_functions::call(*function, arguments, frame))
+            }
             Scalar::Let { value, body } => Cow::Owned(bind(value, body, frame)),
             Scalar::OfDocument(value) => Cow::Owned(of_document(value, frame)),
             Scalar::Subquery(kind, block) => Cow::Owned(subquery::evaluate(*kind, block, frame)),

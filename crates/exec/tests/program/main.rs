@@ -20,3 +20,4 @@ mod resume_filter;
 mod subqueries;
 mod support;
 mod timing;
+mod user_functions;

@@ -7,7 +7,7 @@
 //! true       31
 //! number     40, then the double, sortable (8)
 //! string     50, then its UTF-8 with EE as FD, EF as FE and 00 as 00 FF, then 00 00;
-//!            beyond 128 bytes cut after a whole character, then 00 01
+//!            beyond 64 bytes cut after a whole character, then 00 01
 //! array      60
 //! object     70
 //! ```
@@ -47,9 +47,11 @@ const OBJECT: u8 = 0x70;
 const CELL: u8 = 0x78;
 
 /// Of a string, in UTF-8. Longer ones are cut.
-const STRING_BYTES_MAX: usize = 128;
+const STRING_BYTES_MAX: usize = 64;
 /// A cut leaves at least so much: one character has at most four bytes.
-const STRING_BYTES_CUT_MIN: usize = STRING_BYTES_MAX - 3;
+///
+/// Strings from this length on may stand out of order among those with the same beginning.
+pub const STRING_BYTES_CUT_MIN: usize = STRING_BYTES_MAX - 3;
 
 /// Ends a string; what comes after `00`.
 const END_WHOLE: u8 = 0x00;

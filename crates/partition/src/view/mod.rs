@@ -6,6 +6,7 @@ mod places;
 mod statistics;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -20,13 +21,15 @@ pub use statistics::ViewStatistics;
 use crate::committer::internal;
 use crate::document_key::CONTAINER_BYTES;
 use crate::index_state::{IndexState, state_key};
-use crate::scan::{ScanRange, Scanned, Visit, scan};
+use crate::scan::{Documents, ScanRange, Scanned, Visit};
 use crate::spaces::{DOCUMENTS, META};
 use crate::stored::StoredItem;
 use crate::{Container, Error};
 
 pub struct View {
-    snapshot: Snapshot,
+    snapshot: Arc<Snapshot>,
+    /// Documents that a script has written and not yet committed; they hide the stored ones.
+    pending: BTreeMap<Bytes, Option<Bytes>>,
     container: Arc<Container>,
     scope: ScanRange,
     now_seconds: u64,
@@ -34,17 +37,23 @@ pub struct View {
 
 impl View {
     pub(crate) fn new(
-        snapshot: Snapshot,
+        snapshot: Arc<Snapshot>,
         container: &Arc<Container>,
         scope: &ScanRange,
         now_seconds: u64,
     ) -> View {
         View {
             snapshot,
+            pending: BTreeMap::new(),
             container: Arc::clone(container),
             scope: scope.clone(),
             now_seconds,
         }
+    }
+
+    /// The same moment with changes of documents in it, for which there are no index entries.
+    pub(crate) fn with_pending(self, pending: BTreeMap<Bytes, Option<Bytes>>) -> View {
+        View { pending, ..self }
     }
 
     /// Shows the visible documents of the scope in the order of places, from `from` on.
@@ -63,14 +72,25 @@ impl View {
             None => &self.scope,
         };
         let ttl = self.container.default_ttl();
-        scan(&self.snapshot, range, ttl, self.now_seconds, visit).map_err(|error| internal(&error))
+        let documents = Documents {
+            snapshot: &self.snapshot,
+            pending: &self.pending,
+            default_ttl: ttl,
+            now_seconds: self.now_seconds,
+        };
+        documents
+            .scan(range, visit)
+            .map_err(|error| internal(&error))
     }
 
     /// The visible document at a place.
     pub fn document(&self, place: &[u8]) -> Result<Option<StoredItem>, Failure> {
         let read = || -> Result<Option<StoredItem>, Error> {
             let key = [&self.container.rid.id().to_be_bytes()[..], place].concat();
-            let bytes = self.snapshot.get(DOCUMENTS, &key)?;
+            let bytes = match self.pending.get(&key[..]) {
+                Some(pending) => pending.clone(),
+                None => self.snapshot.get(DOCUMENTS, &key)?,
+            };
             let item = bytes.map(StoredItem::decode).transpose()?;
             let ttl = self.container.default_ttl();
             Ok(item.filter(|item| item.is_visible(ttl, self.now_seconds)))
@@ -80,6 +100,9 @@ impl View {
 
     /// The indexes that every document of this moment has.
     pub fn index(&self) -> Result<Cow<'_, IndexDefinition>, Failure> {
+        if !self.pending.is_empty() {
+            return Ok(Cow::Owned(IndexDefinition::nothing()));
+        }
         let read = || -> Result<Cow<'_, IndexDefinition>, Error> {
             let row = self.snapshot.get(META, &state_key(self.number()))?;
             let Some(row) = row else {

@@ -4,7 +4,8 @@ use hyper::Method;
 use orrery_engine::{ContainerEntry, NewContainer};
 use orrery_model::{ContainerAddress, ContainerDefinition, DatabaseAddress, Failure};
 use orrery_wire::{
-    ContainerSystem, FeedKind, FeedPost, RangeStatistics, container_body, parse_body,
+    ContainerSystem, ContainerUsage, FeedKind, FeedPost, RangeStatistics, container_body,
+    parse_body,
 };
 
 use super::feed;
@@ -96,16 +97,21 @@ fn read(exchange: &Exchange<'_>, address: ContainerAddress<'_>) -> Result<Reply,
         return Ok(Reply::not_modified(entry.etag.as_str()).with_owner(owner));
     }
     let body = body_of(entry, exchange.headers.populate_statistics);
-    let usage = exchange.headers.populate_quota.then(|| {
-        let ranges = statistics(entry);
-        let documents = ranges.iter().map(|range| range.documents).sum();
-        (documents, ranges.iter().map(|range| range.kilobytes).sum())
-    });
+    let wants_usage = exchange.headers.populate_quota;
     let reply = Reply {
-        usage,
+        usage: wants_usage.then(|| usage(exchange, entry)).transpose()?,
         ..Reply::new(200, body)
     };
     Ok(reply.with_etag(entry.etag.as_str()).with_owner(owner))
+}
+
+fn usage(exchange: &Exchange<'_>, entry: &ContainerEntry) -> Result<ContainerUsage, Failure> {
+    let ranges = statistics(entry);
+    Ok(ContainerUsage {
+        documents: ranges.iter().map(|range| range.documents).sum(),
+        kilobytes: ranges.iter().map(|range| range.kilobytes).sum(),
+        indexed_percent: exchange.engine().index_progress(&entry.container)?,
+    })
 }
 
 fn body_of(entry: &ContainerEntry, with_statistics: bool) -> Vec<u8> {

@@ -133,6 +133,7 @@ async fn page(
         level,
         wants_report: report::is_wanted(headers.query),
         without_index: false,
+        enable_scan: headers.query.enable_scan,
     };
     let answer = exchange.engine().feed(container, request).await;
     let base = match answer.result {

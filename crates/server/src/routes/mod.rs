@@ -10,6 +10,7 @@ mod items;
 mod offers;
 mod partition_key_ranges;
 mod permissions;
+mod report;
 mod users;
 
 use orrery_model::Failure;

@@ -26,6 +26,7 @@ mod not_found;
 mod offers;
 mod patch;
 mod preconditions;
+mod query_reports;
 mod ranges;
 mod resource_tokens;
 mod responses;

@@ -64,6 +64,7 @@ pub(crate) fn start_with(consistency: ConsistencyLevel) -> World {
             durability: Durability::None,
             cache_bytes: 16 * 1024 * 1024,
             consistency,
+            scripts: orrery_engine::ScriptOptions::default(),
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
         })
         .unwrap();

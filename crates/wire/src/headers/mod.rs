@@ -11,4 +11,4 @@ pub(crate) use request::parse_indexing_directive;
 pub use request::{
     BatchFlags, ChangeFeedMode, FeedPost, PriorityLevel, QueryFlags, RequestHeaders,
 };
-pub use response::{Owner, OwnerHeaders, ResponseHeaders};
+pub use response::{ContainerUsage, Owner, OwnerHeaders, ResponseHeaders};

@@ -19,6 +19,8 @@ pub const ENABLE_SCAN: &str = "x-ms-documentdb-query-enable-scan";
 pub const END_EPK: &str = "x-ms-end-epk";
 pub const ETAG: &str = "etag";
 pub const EXPIRY_SECONDS: &str = "x-ms-documentdb-expiry-seconds";
+/// Orrery's own: how the page of a query was found.
+pub const EXPLAIN: &str = "x-orrery-explain";
 pub const GATEWAY_VERSION: &str = "x-ms-gatewayversion";
 pub const GLOBAL_COMMITTED_LSN: &str = "x-ms-global-committed-lsn";
 pub const IF_MATCH: &str = "if-match";
@@ -65,6 +67,8 @@ pub const PREFER: &str = "prefer";
 pub const PRIORITY_LEVEL: &str = "x-ms-cosmos-priority-level";
 pub const QUERY_EXECUTION_INFO: &str = "x-ms-cosmos-query-execution-info";
 pub const QUERY_METRICS: &str = "x-ms-documentdb-query-metrics";
+/// Orrery's own: the answer to [`EXPLAIN`].
+pub const QUERY_PLAN: &str = "x-orrery-query-plan";
 pub const QUERY_REQUIRES_DISTRIBUTION: &str = "x-ms-cosmos-query-requiresdistribution";
 pub const QUERY_VERSION: &str = "x-ms-cosmos-query-version";
 pub const QUORUM_ACKED_LLSN: &str = "x-ms-cosmos-quorum-acked-llsn";

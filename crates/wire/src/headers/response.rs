@@ -76,6 +76,15 @@ pub enum Owner<'r> {
     },
 }
 
+/// How full a container is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContainerUsage {
+    pub documents: u64,
+    pub kilobytes: u64,
+    /// How much of it follows its indexing policy.
+    pub indexed_percent: u8,
+}
+
 /// The headers that name an owner, made once and shared by many responses.
 #[derive(Debug, Clone)]
 pub struct OwnerHeaders {
@@ -192,9 +201,14 @@ impl ResponseHeaders {
         self
     }
 
-    /// What a container may hold and holds; sizes in kilobytes.
+    /// What a container may hold and holds.
     #[must_use]
-    pub fn container_quota(mut self, documents: u64, kilobytes: u64) -> ResponseHeaders {
+    pub fn container_quota(mut self, usage: ContainerUsage) -> ResponseHeaders {
+        let ContainerUsage {
+            documents,
+            kilobytes,
+            indexed_percent,
+        } = usage;
         self.map.insert(
             name!(RESOURCE_QUOTA),
             HeaderValue::from_static(DOCUMENT_QUOTA),
@@ -206,7 +220,7 @@ impl ResponseHeaders {
         self.set(name!(RESOURCE_USAGE), &usage);
         self.map.insert(
             name!(INDEX_TRANSFORMATION_PROGRESS),
-            HeaderValue::from_static("100"),
+            HeaderValue::from(u16::from(indexed_percent)),
         );
         self
     }
@@ -233,7 +247,8 @@ impl ResponseHeaders {
                 .insert(name!(SUBSTATUS), HeaderValue::from(substatus));
         }
         match failure {
-            Failure::TooManyRequests { retry_after_ms } => {
+            Failure::TooManyRequests { retry_after_ms }
+            | Failure::TooManyScripts { retry_after_ms } => {
                 self.map
                     .insert(name!(RETRY_AFTER_MS), HeaderValue::from(*retry_after_ms));
             }
@@ -389,9 +404,18 @@ mod tests {
 
     #[test]
     fn quotas_and_offers() {
-        let map = headers().container_quota(2, 1).offer(400, false).into_map();
+        let usage = ContainerUsage {
+            documents: 2,
+            kilobytes: 1,
+            indexed_percent: 40,
+        };
+        let map = headers()
+            .container_quota(usage)
+            .offer(400, false)
+            .into_map();
         let usage = "documentSize=0;documentsSize=1;documentsCount=2;collectionSize=1;";
         assert_eq!(text(&map, names::RESOURCE_USAGE), usage);
+        assert_eq!(text(&map, names::INDEX_TRANSFORMATION_PROGRESS), "40");
         assert_eq!(text(&map, names::MIN_THROUGHPUT), "400");
         assert_eq!(text(&map, names::OFFER_REPLACE_PENDING), "False");
     }

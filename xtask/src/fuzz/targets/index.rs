@@ -111,6 +111,7 @@ impl World {
                 level: LEVEL,
                 wants_report: true,
                 without_index,
+                enable_scan: true,
             };
             let answer = self
                 .runtime
@@ -139,6 +140,7 @@ async fn fill() -> (Arc<Engine>, Arc<Container>) {
         durability: Durability::None,
         cache_bytes: 4 << 20,
         consistency: LEVEL,
+        scripts: orrery_engine::ScriptOptions::default(),
         clock: Arc::new(SystemClock),
     });
     let engine = engine.expect("an engine in memory");

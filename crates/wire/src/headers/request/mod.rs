@@ -14,8 +14,8 @@ use orrery_model::{
 use super::header::{Header, invalid_value};
 use super::key_range::KeyRangeHeaders;
 use super::names;
-use crate::HttpDate;
 use crate::offer_headers::OfferHeaders;
+use crate::{HttpDate, IndexMetricsForm};
 
 /// Versions of the protocol a client may name.
 const VERSIONS: [&str; 21] = [
@@ -109,11 +109,15 @@ pub struct QueryFlags<'a> {
     pub is_plan: bool,
     pub enable_cross_partition: bool,
     pub parallelize: bool,
+    /// The client accepts a scan where no index can serve.
     pub enable_scan: bool,
     /// The client hopes that one request answers the query.
     pub optimistic_direct: bool,
     pub populate_metrics: bool,
-    pub populate_index_metrics: bool,
+    /// In which form the client wants to be told which indexes served.
+    pub index_metrics: Option<IndexMetricsForm>,
+    /// The client wants to see the plan.
+    pub explain: bool,
     pub supported_features: Option<&'a str>,
     pub version: Option<&'a str>,
 }
@@ -179,6 +183,7 @@ impl<'a> RequestHeaders<'a> {
                     .split([',', ';'])
                     .any(|preference| preference.trim().eq_ignore_ascii_case("return=minimal"));
             }
+            names::EXPLAIN => self.query.explain = header.flag(),
             names::A_IM => self.change_feed = Some(header.parsed(ChangeFeedMode::parse)?),
             _ => {}
         }
@@ -269,8 +274,12 @@ impl<'a> RequestHeaders<'a> {
             names::OPTIMISTIC_DIRECT_EXECUTE => query.optimistic_direct = header.flag(),
             names::ENABLE_SCAN => query.enable_scan = header.flag(),
             names::POPULATE_QUERY_METRICS => query.populate_metrics = header.flag(),
-            names::INDEX_METRICS | names::INDEX_METRICS_V2 => {
-                query.populate_index_metrics |= header.flag();
+            names::INDEX_METRICS if header.flag() => {
+                query.index_metrics.get_or_insert(IndexMetricsForm::Base64);
+            }
+            // A client that names both forms reads the newer one.
+            names::INDEX_METRICS_V2 if header.flag() => {
+                query.index_metrics = Some(IndexMetricsForm::Percent);
             }
             names::SUPPORTED_QUERY_FEATURES => query.supported_features = Some(header.text()?),
             names::QUERY_VERSION => query.version = Some(header.text()?),

@@ -15,6 +15,42 @@ fn map(headers: &[(&'static str, &str)]) -> HeaderMap {
 }
 
 #[test]
+fn what_a_query_is_to_tell_of_itself() {
+    let form = |headers: &[(&'static str, &str)]| {
+        let map = map(headers);
+        RequestHeaders::parse(&map).unwrap().query.index_metrics
+    };
+    let (old, new) = (names::INDEX_METRICS, names::INDEX_METRICS_V2);
+    for (headers, expected) in [
+        (&[][..], None),
+        (&[(old, "True")], Some(IndexMetricsForm::Base64)),
+        (&[(old, "False")], None),
+        (&[(new, "true")], Some(IndexMetricsForm::Percent)),
+        (
+            &[(new, "true"), (old, "true")],
+            Some(IndexMetricsForm::Percent),
+        ),
+        (
+            &[(old, "true"), (new, "true")],
+            Some(IndexMetricsForm::Percent),
+        ),
+        (
+            &[(old, "true"), (new, "false")],
+            Some(IndexMetricsForm::Base64),
+        ),
+    ] {
+        assert_eq!(form(headers), expected, "{headers:?}");
+    }
+    let map = map(&[
+        (names::ENABLE_SCAN, "True"),
+        (names::POPULATE_QUERY_METRICS, "TRUE"),
+        (names::EXPLAIN, "true"),
+    ]);
+    let query = RequestHeaders::parse(&map).unwrap().query;
+    assert!(query.enable_scan && query.populate_metrics && query.explain);
+}
+
+#[test]
 fn values_are_read() {
     let map = map(&[
         (names::CONSISTENCY_LEVEL, "Eventual"),

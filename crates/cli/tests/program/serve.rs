@@ -1,11 +1,9 @@
 //! The program as a user starts and stops it.
 
-mod process;
-
 use std::fs;
 use std::path::Path;
 
-use process::{Server, check, orrery};
+use crate::process::{Server, check, orrery};
 
 const SEED: &str = r#"{"databases":[{"id":"db","containers":[
     {"id":"c","partitionKey":"/a","items":[{"id":"1","a":2},{"id":"2","a":3}]}]}]}"#;

@@ -1,0 +1,79 @@
+//! The address of an account.
+
+use std::str::FromStr;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Endpoint {
+    pub(super) tls: bool,
+    /// Without the brackets of an IPv6 address.
+    pub(super) host: String,
+    pub(super) port: u16,
+}
+
+impl Endpoint {
+    /// The value of the `host` header.
+    pub(super) fn authority(&self) -> String {
+        if self.host.contains(':') {
+            format!("[{}]:{}", self.host, self.port)
+        } else {
+            format!("{}:{}", self.host, self.port)
+        }
+    }
+}
+
+impl FromStr for Endpoint {
+    type Err = String;
+
+    fn from_str(url: &str) -> Result<Endpoint, String> {
+        let (tls, rest) = match (url.strip_prefix("https://"), url.strip_prefix("http://")) {
+            (Some(rest), _) => (true, rest),
+            (None, Some(rest)) => (false, rest),
+            (None, None) => return Err("does not begin with https:// or http://".to_owned()),
+        };
+        let authority = rest.strip_suffix('/').unwrap_or(rest);
+        let (host, port) = match authority.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => {
+                let port = port.parse().map_err(|_| format!("{port} is not a port"))?;
+                (host, port)
+            }
+            _ => (authority, if tls { 443 } else { 80 }),
+        };
+        let bare = host
+            .strip_prefix('[')
+            .and_then(|host| host.strip_suffix(']'));
+        let host = bare.unwrap_or(host);
+        if host.is_empty() || host.contains(['/', '?', '@']) {
+            return Err("not of the form https://host:port/".to_owned());
+        }
+        Ok(Endpoint {
+            tls,
+            host: host.to_owned(),
+            port,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses() {
+        for (url, expected) in [
+            ("https://localhost:8081/", Some((true, "localhost:8081"))),
+            ("http://127.0.0.1:1", Some((false, "127.0.0.1:1"))),
+            ("https://a", Some((true, "a:443"))),
+            ("http://[::1]:8081", Some((false, "[::1]:8081"))),
+            ("http://[::1]/", Some((false, "[::1]:80"))),
+            ("localhost:8081", None),
+            ("http://", None),
+            ("http://a:b", None),
+            ("http://a/b", None),
+        ] {
+            let found = url.parse::<Endpoint>().ok();
+            let found = found.map(|endpoint| (endpoint.tls, endpoint.authority()));
+            let expected = expected.map(|(tls, authority)| (tls, authority.to_owned()));
+            assert_eq!(found, expected, "{url}");
+        }
+    }
+}

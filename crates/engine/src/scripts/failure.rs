@@ -1,0 +1,66 @@
+//! Failures on their way into a script, and the ends of scripts on their way to a client.
+
+use orrery_model::{ConflictKind, Failure};
+use orrery_script::{HostError, ScriptError};
+
+/// How long a client should wait when all script threads are taken.
+const BUSY_RETRY_MS: u64 = 100;
+
+/// How a run that did not end well looks to a client.
+pub(crate) fn script_failure(error: &ScriptError) -> Failure {
+    match error {
+        ScriptError::Compile { .. } | ScriptError::NotAFunction => {
+            Failure::ScriptCompile(error.to_string())
+        }
+        ScriptError::Threw(_)
+        | ScriptError::Aborted(_)
+        | ScriptError::OutOfMemory
+        | ScriptError::StackOverflow => Failure::Script {
+            message: error.to_string(),
+            number: error.substatus(),
+        },
+        ScriptError::TimedOut => Failure::Timeout,
+        ScriptError::TooLarge { .. } => Failure::TooLarge(error.to_string()),
+        ScriptError::Busy => Failure::TooManyScripts {
+            retry_after_ms: BUSY_RETRY_MS,
+        },
+        ScriptError::HostPanicked | ScriptError::Engine(_) => Failure::Internal(error.to_string()),
+    }
+}
+
+/// What a script is told of an operation that was refused: a number of its `ErrorCodes` and a text.
+pub(crate) fn host_error(failure: &Failure) -> HostError {
+    let number = match failure {
+        Failure::NotFound(_) => 404,
+        Failure::Conflict(_) => 409,
+        Failure::PreconditionFailed | Failure::PatchConditionFalse => 412,
+        Failure::TooLarge(_) => 413,
+        Failure::Forbidden(_) => 403,
+        Failure::Timeout => 408,
+        Failure::RetryWith => 449,
+        Failure::Internal(_) | Failure::Unavailable(_) => 500,
+        _ => 400,
+    };
+    let message = match failure {
+        Failure::NotFound(_) => {
+            "Entity with the specified id does not exist in the system.".to_owned()
+        }
+        Failure::Conflict(ConflictKind::Id) => {
+            "Resource with specified id or name already exists.".to_owned()
+        }
+        Failure::Conflict(ConflictKind::UniqueKey) => {
+            "Unique index constraint violation.".to_owned()
+        }
+        Failure::PreconditionFailed => "One of the specified pre-condition is not met.".to_owned(),
+        Failure::PartitionKeyMismatch => {
+            "Requests originating from scripts cannot reference partition keys other than the one \
+             for which client request was submitted."
+                .to_owned()
+        }
+        Failure::MissingProperty(name) => format!(
+            "The input content is invalid because the required properties - '{name}; ' - are missing"
+        ),
+        other => other.to_string(),
+    };
+    HostError::new(number, message)
+}

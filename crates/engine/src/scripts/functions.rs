@@ -1,0 +1,65 @@
+//! User-defined functions, ready to be called from a page of a query.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use orrery_exec::Functions;
+use orrery_json::Value;
+use orrery_model::{ContainerAddress, Failure, ScriptKind};
+use orrery_partition::Container;
+use orrery_script::FunctionSession;
+
+use super::failure::script_failure;
+use crate::Engine;
+
+/// The functions of one page.
+pub(crate) struct FunctionCalls(RefCell<FunctionSession>);
+
+impl Engine {
+    /// The names of the functions of a container, if the text may call one.
+    pub(crate) fn function_names(&self, text: &str, container: &Container) -> Vec<String> {
+        let mut words = text.as_bytes().windows(3);
+        if !words.any(|word| word.eq_ignore_ascii_case(b"udf")) {
+            return Vec::new();
+        }
+        let catalogue = self.catalogue();
+        let Ok((_, entry)) = catalogue.container(ContainerAddress::Rid(container.rid)) else {
+            return Vec::new();
+        };
+        let functions = entry.scripts.of_kind(ScriptKind::Function);
+        functions.map(|script| script.id.clone()).collect()
+    }
+
+    /// Opens the functions that a query calls, by their numbers there.
+    pub(crate) fn open_functions(
+        &self,
+        container: &Container,
+        names: &[String],
+    ) -> Result<FunctionCalls, Failure> {
+        let catalogue = self.catalogue();
+        let (_, entry) = catalogue.container(ContainerAddress::Rid(container.rid))?;
+        let sources = names.iter().map(|name| {
+            let script = entry.scripts.get(ScriptKind::Function, name);
+            let script = script.ok_or_else(|| {
+                Failure::bad_request(format!(
+                    "The user-defined function '{name}' does not exist in this container."
+                ))
+            })?;
+            Ok(Arc::from(script.body.as_str()))
+        });
+        let sources: Vec<Arc<str>> = sources.collect::<Result<_, Failure>>()?;
+        let session = FunctionSession::open(self.script_runtime()?, &sources);
+        let session = session.map_err(|error| script_failure(&error))?;
+        Ok(FunctionCalls(RefCell::new(session)))
+    }
+}
+
+impl Functions for FunctionCalls {
+    fn call(&self, function: usize, arguments: &[Value]) -> Result<Value, String> {
+        let mut session = self.0.borrow_mut();
+        // A page has a time limit of its own; a call that does not end is what this one is for.
+        session.renew();
+        let result = session.call(function, arguments);
+        result.map_err(|error| error.to_string())
+    }
+}

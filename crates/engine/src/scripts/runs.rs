@@ -1,0 +1,126 @@
+//! The runs that one request may need until its writes are committed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use orrery_keys::PartitionKey;
+use orrery_model::{Answer, Charge, ConsistencyLevel, Failure, Stamp};
+use orrery_partition::{Container, ScriptPlace};
+use tokio::sync::oneshot;
+
+use super::host::ScriptHost;
+use super::turns::Turn;
+use crate::Engine;
+use crate::engine::stopping;
+
+/// Runs before a client is asked to try again itself.
+const RUNS_MAX: usize = 10;
+
+/// A turn on a logical partition, with a snapshot for each run in it.
+pub(super) struct Runs<'a> {
+    engine: &'a Arc<Engine>,
+    container: &'a Arc<Container>,
+    key: PartitionKey,
+    level: ConsistencyLevel,
+    alt_link: String,
+    _turn: Turn<'a>,
+    begun: usize,
+    charge: Charge,
+}
+
+/// A run that is over, with what it has to commit and to pay for.
+pub(super) struct Finished<T> {
+    pub(super) host: ScriptHost,
+    pub(super) result: Result<T, Failure>,
+    /// Time that scripts took themselves.
+    pub(super) own_time: Duration,
+    /// Charged as if a client had asked for it.
+    pub(super) direct: Charge,
+}
+
+impl<'a> Runs<'a> {
+    /// Waits for the turn.
+    pub(super) async fn begin(
+        engine: &'a Arc<Engine>,
+        container: &'a Arc<Container>,
+        key: PartitionKey,
+        level: ConsistencyLevel,
+    ) -> Result<Runs<'a>, Failure> {
+        let alt_link = engine.alt_link(container)?;
+        let logical = container.logical_partition(&key);
+        Ok(Runs {
+            _turn: engine.turns.take(&logical).await,
+            engine,
+            container,
+            key,
+            level,
+            alt_link,
+            begun: 0,
+            charge: Charge::MIN,
+        })
+    }
+
+    /// The host of the next run, if there may be one more.
+    pub(super) fn next(&mut self) -> Option<ScriptHost> {
+        if self.begun == RUNS_MAX {
+            return None;
+        }
+        self.begun += 1;
+        let place = ScriptPlace {
+            container: Arc::clone(self.container),
+            key: self.key.clone(),
+            now_seconds: self.engine.now_seconds(),
+            read_factor: self.level.read_factor(),
+        };
+        let alt_link = self.alt_link.clone();
+        Some(ScriptHost::new(self.engine, place, alt_link, self.level))
+    }
+
+    /// Commits a run that ended well. Gives no answer if another writer was faster.
+    pub(super) async fn end<T>(&mut self, finished: Finished<T>) -> Option<Answer<T>> {
+        let Finished {
+            mut host,
+            result,
+            own_time,
+            direct,
+        } = finished;
+        self.charge = Charge::script(host.charge(), own_time) + direct;
+        let committed = match result {
+            Ok(value) => self.commit(&mut host).await.map(|stamp| (value, stamp)),
+            Err(failure) => Err(failure),
+        };
+        let (result, stamp) = match committed {
+            Ok((value, stamp)) => (Ok(value), stamp),
+            Err(Failure::RetryWith) => return None,
+            Err(failure) => (Err(failure), None),
+        };
+        Some(self.answer(result, stamp))
+    }
+
+    /// The answer after the last run.
+    pub(super) fn give_up<T>(self) -> Answer<T> {
+        self.answer(Err(Failure::RetryWith), None)
+    }
+
+    fn answer<T>(&self, result: Result<T, Failure>, stamp: Option<Stamp>) -> Answer<T> {
+        let logical = self.container.logical_partition(&self.key);
+        let now = || self.container.partition_of(&logical).stamp();
+        Answer {
+            result,
+            charge: self.charge,
+            stamp: Some(stamp.unwrap_or_else(now)),
+        }
+    }
+
+    /// Gives no stamp if there is nothing to commit.
+    async fn commit(&self, host: &mut ScriptHost) -> Result<Option<Stamp>, Failure> {
+        let Some(commit) = host.finish() else {
+            return Ok(None);
+        };
+        let (reply, answer) = oneshot::channel();
+        let reply = Box::new(move |result| drop(reply.send(result)));
+        self.engine.store.submit_script(commit, reply);
+        let committed = answer.await.unwrap_or_else(|_| Err(stopping()));
+        committed.map(Some)
+    }
+}

@@ -1,0 +1,98 @@
+//! User-defined functions in queries.
+
+use std::sync::Arc;
+
+use orrery_engine::{Container, FeedRequest, QueryText, Scope, ScriptKind};
+use orrery_model::{ConsistencyLevel, Failure};
+
+use super::{KEY, address, script};
+use crate::support::{World, create};
+
+pub(super) async fn rows(
+    world: &World,
+    container: &Arc<Container>,
+    text: &str,
+) -> Result<String, Failure> {
+    let query = QueryText {
+        text: text.to_owned(),
+        parameters: Vec::new(),
+        resume: None,
+    };
+    let request = FeedRequest {
+        scope: Scope::Container,
+        query: Some(world.engine.compile(&query, container)?),
+        items_max: 100,
+        continuation: None,
+        level: ConsistencyLevel::Session,
+        wants_report: false,
+        without_index: false,
+        enable_scan: false,
+    };
+    let page = world.engine.feed(container, request).await.result?;
+    let items = page
+        .items
+        .iter()
+        .map(|item| String::from_utf8(item.to_vec()).unwrap());
+    Ok(items.collect::<Vec<_>>().join(","))
+}
+
+#[tokio::test]
+async fn functions_are_called_wherever_a_value_may_stand() {
+    let world = World::in_memory().await;
+    let container = world.container("c", "").await;
+    for n in 1..=4 {
+        let text = format!(r#"{{"id":"{n}","p":"a","n":{n}}}"#);
+        world.ok(&container, KEY, create(&text)).await;
+    }
+    let kind = ScriptKind::Function;
+    world
+        .register(kind, "twice", "function (x) { return x * 2 }")
+        .await;
+    world
+        .register(kind, "fail", "function (x) { throw new Error('no ' + x) }")
+        .await;
+    world.register(kind, "broken", "function (x) {").await;
+    let cases = [
+        ("SELECT VALUE udf.twice(c.n) FROM c", "2,4,6,8"),
+        ("SELECT VALUE c.n FROM c WHERE udf.twice(c.n) > 4", "3,4"),
+        ("SELECT VALUE SUM(udf.twice(c.n)) FROM c", "20"),
+        (
+            "SELECT VALUE udf.twice(c.none) FROM c WHERE c.n = 1",
+            "null",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(
+            rows(&world, &container, text).await.unwrap(),
+            expected,
+            "{text}"
+        );
+    }
+    let refusals = [
+        ("SELECT VALUE udf.fail(c.n) FROM c", "Error: no 1"),
+        ("SELECT VALUE udf.none(c.n) FROM c", "none"),
+        ("SELECT VALUE udf.broken(c.n) FROM c", "compiling"),
+    ];
+    for (text, expected) in refusals {
+        let failure = rows(&world, &container, text).await.unwrap_err();
+        assert!(failure.to_string().contains(expected), "{failure:?}");
+    }
+    // A query that was compiled before sees what is registered now.
+    let new = script("twice", "function (x) { return -x }");
+    world
+        .engine
+        .replace_script(address(), kind, "twice", new, None)
+        .await
+        .unwrap();
+    let text = "SELECT VALUE udf.twice(c.n) FROM c";
+    assert_eq!(rows(&world, &container, text).await.unwrap(), "-1,-2,-3,-4");
+
+    let body = "function () {
+        __.queryDocuments(__.getSelfLink(), 'SELECT VALUE udf.twice(c.n) FROM c', (error, rows) => {
+            if (error) throw error;
+            __.response.setBody(rows);
+        });
+    }";
+    let body = world.run(&container, body).await.unwrap();
+    assert_eq!(body.as_deref(), Some("[-1,-2,-3,-4]"));
+}

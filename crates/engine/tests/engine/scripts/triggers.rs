@@ -1,0 +1,182 @@
+//! Writes with triggers: one transaction with what runs before and after.
+
+use orrery_engine::Triggers;
+use orrery_model::{Answer, ConflictKind, ConsistencyLevel, Failure, Operation, OperationOutcome};
+
+use super::KEY;
+use crate::support::{World, create, delete, pk, property, replace, upsert};
+
+fn triggers(pre: &[&str], post: &[&str]) -> Triggers {
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    Triggers {
+        pre: owned(pre),
+        post: owned(post),
+    }
+}
+
+async fn write(
+    world: &World,
+    operation: Operation,
+    triggers: &Triggers,
+) -> Answer<OperationOutcome> {
+    let container = world.find("c");
+    let level = ConsistencyLevel::Session;
+    let engine = &world.engine;
+    engine
+        .write_item_with_triggers(&container, pk(KEY), operation, triggers, level)
+        .await
+}
+
+const STAMP: &str = "function () {
+    const request = getContext().getRequest(), body = request.getBody();
+    body.by = request.getOperationType();
+    request.setBody(body);
+}";
+
+const COUNT: &str = "function () {
+    const link = __.getAltLink() + '/docs/count';
+    __.readDocument(link, (error, doc) => {
+        doc = doc || {id: 'count', p: 'a', n: 0};
+        doc.n += 1;
+        __.upsertDocument(__.getSelfLink(), doc);
+    });
+}";
+
+#[tokio::test]
+async fn triggers_run_in_one_transaction_with_the_write() {
+    let world = World::in_memory().await;
+    let container = world.container("c", "").await;
+    world.register_trigger("stamp", "pre", "all", STAMP).await;
+    world.register_trigger("count", "Post", "All", COUNT).await;
+    let both = triggers(&["stamp"], &["count"]);
+    let created = write(&world, create(r#"{"id":"1","p":"a"}"#), &both).await;
+    assert_eq!(created.stamp.unwrap().lsn.0, 1);
+    assert_eq!(property(&created.result.unwrap(), "by"), "Create".into());
+    let replaced = write(&world, replace("1", r#"{"id":"1","p":"a"}"#), &both).await;
+    assert_eq!(property(&replaced.result.unwrap(), "by"), "Replace".into());
+    let upserted = write(&world, upsert(r#"{"id":"1","p":"a"}"#), &both).await;
+    assert_eq!(property(&upserted.result.unwrap(), "by"), "Upsert".into());
+    write(&world, delete("1"), &triggers(&[], &["count"]))
+        .await
+        .result
+        .unwrap();
+    let count = world.read(&container, KEY, "count").unwrap();
+    assert_eq!(property(&count, "n"), 4_i64.into());
+
+    // In the order in which they are named.
+    world
+        .register_trigger(
+            "more",
+            "Pre",
+            "Create",
+            "function () {
+        const request = getContext().getRequest(), body = request.getBody();
+        body.by += '!';
+        request.setBody(body);
+    }",
+        )
+        .await;
+    let ordered = triggers(&["stamp", "more"], &[]);
+    let created = write(&world, create(r#"{"id":"2","p":"a"}"#), &ordered).await;
+    assert_eq!(property(&created.result.unwrap(), "by"), "Create!".into());
+}
+
+#[tokio::test]
+async fn what_a_trigger_throws_undoes_all() {
+    let world = World::in_memory().await;
+    let container = world.container("c", "").await;
+    world
+        .ok(&container, KEY, create(r#"{"id":"old","p":"a"}"#))
+        .await;
+    world
+        .register_trigger("count-first", "Pre", "All", COUNT)
+        .await;
+    world
+        .register_trigger(
+            "throw-before",
+            "Pre",
+            "All",
+            "function () { throw new Error('no') }",
+        )
+        .await;
+    world
+        .register_trigger(
+            "throw-after",
+            "Post",
+            "All",
+            "function () { throw new Error('no') }",
+        )
+        .await;
+    world
+        .register_trigger(
+            "elsewhere",
+            "Pre",
+            "All",
+            "function () {
+        const request = getContext().getRequest(), body = request.getBody();
+        body.p = 'b';
+        request.setBody(body);
+    }",
+        )
+        .await;
+    let before = container.partitions[0].counters();
+    let new = || create(r#"{"id":"1","p":"a"}"#);
+    for named in [
+        triggers(&["count-first", "throw-before"], &[]),
+        triggers(&["count-first"], &["throw-after"]),
+    ] {
+        let failure = write(&world, new(), &named).await.result.unwrap_err();
+        assert!(matches!(failure, Failure::Script { .. }), "{failure:?}");
+    }
+    let moved = write(&world, new(), &triggers(&["elsewhere"], &[])).await;
+    assert_eq!(moved.result.unwrap_err(), Failure::PartitionKeyMismatch);
+    let taken = create(r#"{"id":"old","p":"a"}"#);
+    let refused = write(&world, taken, &triggers(&["count-first"], &[])).await;
+    assert_eq!(
+        refused.result.unwrap_err(),
+        Failure::Conflict(ConflictKind::Id)
+    );
+    assert_eq!(container.partitions[0].counters(), before);
+}
+
+#[tokio::test]
+async fn only_what_fits_may_be_named() {
+    let world = World::in_memory().await;
+    world.container("c", "").await;
+    world.register_trigger("c", "Pre", "Create", STAMP).await;
+    world.register_trigger("u", "Pre", "Update", STAMP).await;
+    let new = || create(r#"{"id":"1","p":"a"}"#);
+    let cases = [
+        (triggers(&["none"], &[]), new(), "does not exist"),
+        (
+            triggers(&[], &["c"]),
+            new(),
+            "cannot be used as a post-trigger",
+        ),
+        (
+            triggers(&["u"], &[]),
+            new(),
+            "registered for the operation 'Update'",
+        ),
+        (
+            triggers(&["c"], &[]),
+            delete("1"),
+            "for the operation 'Delete'",
+        ),
+    ];
+    for (named, operation, expected) in cases {
+        match write(&world, operation, &named).await.result {
+            Err(Failure::BadRequest(text)) => assert!(text.contains(expected), "{text}"),
+            other => panic!("{named:?}: {other:?}"),
+        }
+    }
+    write(&world, new(), &triggers(&["c"], &[]))
+        .await
+        .result
+        .unwrap();
+    let update = upsert(r#"{"id":"1","p":"a"}"#);
+    write(&world, update, &triggers(&["u"], &[]))
+        .await
+        .result
+        .unwrap();
+}

@@ -1,0 +1,85 @@
+//! What the host answered, as the prelude takes it.
+
+use rquickjs::{Ctx, Object, Result, Value as JsValue};
+
+use crate::bridge::Bridge;
+use crate::{FeedPage, HostError, JsonText, ReadDocument};
+
+pub(crate) type Outcome<T> = std::result::Result<T, HostError>;
+
+pub(crate) fn document<'js>(
+    bridge: &Bridge,
+    ctx: &Ctx<'js>,
+    outcome: Outcome<JsonText>,
+) -> Result<Object<'js>> {
+    match outcome {
+        Ok(text) => success(bridge, ctx, ctx.json_parse(text)?),
+        Err(error) => refused(ctx, &error),
+    }
+}
+
+pub(crate) fn read<'js>(
+    bridge: &Bridge,
+    ctx: &Ctx<'js>,
+    outcome: Outcome<ReadDocument>,
+) -> Result<Object<'js>> {
+    let (resource, not_modified) = match outcome {
+        Ok(ReadDocument::Found(text)) => (ctx.json_parse(text)?, false),
+        Ok(ReadDocument::NotModified) => (JsValue::new_undefined(ctx.clone()), true),
+        Err(error) => return refused(ctx, &error),
+    };
+    let success = success(bridge, ctx, resource)?;
+    let options: Object<'js> = success.get("options")?;
+    options.set("notModified", not_modified)?;
+    Ok(success)
+}
+
+pub(crate) fn page<'js>(
+    bridge: &Bridge,
+    ctx: &Ctx<'js>,
+    outcome: Outcome<FeedPage>,
+) -> Result<Object<'js>> {
+    let page = match outcome {
+        Ok(page) => page,
+        Err(error) => return refused(ctx, &error),
+    };
+    let bytes: usize = page.items.iter().map(|item| item.len() + 1).sum();
+    let mut text = Vec::with_capacity(bytes + 2);
+    text.push(b'[');
+    for (index, item) in page.items.iter().enumerate() {
+        if index > 0 {
+            text.push(b',');
+        }
+        text.extend_from_slice(item);
+    }
+    text.push(b']');
+    let success = success(bridge, ctx, ctx.json_parse(text)?)?;
+    if let Some(continuation) = page.continuation {
+        let options: Object<'js> = success.get("options")?;
+        options.set("continuation", continuation)?;
+    }
+    Ok(success)
+}
+
+pub(crate) fn success<'js>(
+    bridge: &Bridge,
+    ctx: &Ctx<'js>,
+    resource: JsValue<'js>,
+) -> Result<Object<'js>> {
+    let options = Object::new(ctx.clone())?;
+    if let Some(size) = bridge.host(ctx, |host| host.collection_size())? {
+        options.set("currentCollectionSizeInMB", size.current_mb)?;
+        options.set("maxCollectionSizeInMB", size.max_mb)?;
+    }
+    let success = Object::new(ctx.clone())?;
+    success.set("resource", resource)?;
+    success.set("options", options)?;
+    Ok(success)
+}
+
+pub(crate) fn refused<'js>(ctx: &Ctx<'js>, error: &HostError) -> Result<Object<'js>> {
+    let refused = Object::new(ctx.clone())?;
+    refused.set("number", error.number)?;
+    refused.set("body", error.message.as_str())?;
+    Ok(refused)
+}

@@ -1,0 +1,91 @@
+//! Where an engine and the Rust that drives it meet: the run, its host, its budget, its log.
+
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use rquickjs::{Ctx, Error, Exception, Result, Value as JsValue};
+
+use crate::budget::Budget;
+use crate::slot::Run;
+use crate::thrown;
+use crate::{Host, ScriptOptions, Thrown};
+
+/// What the native functions of one engine share with the Rust that drives it.
+pub(crate) struct Bridge {
+    pub(crate) budget: Budget,
+    /// The run that the engine serves. Functions of queries have none, and no host.
+    pub(crate) run: RefCell<Option<Arc<dyn Run>>>,
+    pub(crate) logging: Cell<bool>,
+    pub(crate) log: RefCell<String>,
+    pub(crate) aborted: RefCell<Option<Thrown>>,
+    pub(crate) host_panicked: Cell<bool>,
+    log_bytes_max: usize,
+}
+
+impl Bridge {
+    pub(crate) fn new(budget: Budget, options: &ScriptOptions) -> Bridge {
+        Bridge {
+            budget,
+            run: RefCell::default(),
+            logging: Cell::default(),
+            log: RefCell::default(),
+            aborted: RefCell::default(),
+            host_panicked: Cell::default(),
+            log_bytes_max: options.log_bytes,
+        }
+    }
+
+    /// Adds to the log; false when it has no room.
+    pub(crate) fn append_log(&self, text: &str) -> bool {
+        let mut log = self.log.borrow_mut();
+        let fits = log.len() + text.len() <= self.log_bytes_max;
+        if fits {
+            log.push_str(text);
+        }
+        fits
+    }
+
+    pub(crate) fn abort(&self, value: &JsValue<'_>) {
+        let reason = thrown::describe(value);
+        self.aborted.borrow_mut().get_or_insert(reason);
+        self.budget.halt();
+    }
+
+    /// Calls the host. A host that panicked or was taken away ends the run.
+    pub(crate) fn host<T>(
+        &self,
+        ctx: &Ctx<'_>,
+        call: impl FnOnce(&mut dyn Host) -> T,
+    ) -> Result<T> {
+        let run = self.run.borrow().clone();
+        let mut call = Some(call);
+        let mut result = None;
+        if let Some(run) = run
+            && !self.host_panicked.get()
+        {
+            run.with_host(&mut |host| {
+                if let Some(call) = call.take() {
+                    result = Some(catch_unwind(AssertUnwindSafe(|| call(host))));
+                }
+            });
+        }
+        match result {
+            Some(Ok(value)) => Ok(value),
+            Some(Err(_)) => {
+                self.host_panicked.set(true);
+                Err(self.stop(ctx))
+            }
+            None => Err(self.stop(ctx)),
+        }
+    }
+
+    fn stop(&self, ctx: &Ctx<'_>) -> Error {
+        self.budget.halt();
+        Exception::throw_internal(ctx, "the run is over")
+    }
+
+    pub(crate) fn accepted(&self, ctx: &Ctx<'_>) -> Result<bool> {
+        Ok(self.budget.accepts() && self.host(ctx, |host| host.accepts())?)
+    }
+}

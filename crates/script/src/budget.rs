@@ -1,0 +1,110 @@
+//! How long a run may go on, and why it was stopped.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::ScriptOptions;
+
+/// Where time comes from.
+#[derive(Clone)]
+pub enum Clock {
+    /// A clock that never goes back.
+    Monotonic(Arc<dyn Fn() -> Duration + Send + Sync>),
+    /// No clock at all: every ten thousand jumps and calls of a script count as a millisecond, so
+    /// that the same script stops at the same place every time.
+    Steps,
+}
+
+/// The time a run has left. The engine asks it every few thousand jumps and calls.
+pub(crate) struct Budget {
+    clock: Clock,
+    wall_time: Duration,
+    accept_time: Duration,
+    started: Cell<Duration>,
+    steps: Cell<u32>,
+    exhausted: Cell<bool>,
+    /// The run asked to be stopped.
+    halted: Cell<bool>,
+}
+
+impl Budget {
+    pub(crate) fn new(clock: Clock, options: &ScriptOptions) -> Budget {
+        let budget = Budget {
+            clock,
+            wall_time: options.wall_time,
+            accept_time: options.accept_time,
+            started: Cell::default(),
+            steps: Cell::default(),
+            exhausted: Cell::default(),
+            halted: Cell::default(),
+        };
+        budget.restart();
+        budget
+    }
+
+    pub(crate) fn restart(&self) {
+        self.steps.set(0);
+        self.exhausted.set(false);
+        self.halted.set(false);
+        self.started.set(self.now());
+    }
+
+    /// Whether the engine must stop: called by its interrupt handler.
+    pub(crate) fn interrupt(&self) -> bool {
+        self.steps.set(self.steps.get().saturating_add(1));
+        self.halted.get() || self.is_exhausted()
+    }
+
+    pub(crate) fn is_exhausted(&self) -> bool {
+        if !self.exhausted.get() && self.elapsed() >= self.wall_time {
+            self.exhausted.set(true);
+        }
+        self.exhausted.get()
+    }
+
+    pub(crate) fn accepts(&self) -> bool {
+        !self.halted.get() && self.elapsed() < self.accept_time
+    }
+
+    pub(crate) fn halt(&self) {
+        self.halted.set(true);
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.now().saturating_sub(self.started.get())
+    }
+
+    fn now(&self) -> Duration {
+        match &self.clock {
+            Clock::Monotonic(now) => now(),
+            Clock::Steps => Duration::from_millis(u64::from(self.steps.get())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_time() {
+        let options = ScriptOptions {
+            wall_time: Duration::from_millis(3),
+            accept_time: Duration::from_millis(2),
+            ..ScriptOptions::default()
+        };
+        let budget = Budget::new(Clock::Steps, &options);
+        let stops: Vec<_> = (0..4)
+            .map(|_| (budget.accepts(), budget.interrupt()))
+            .collect();
+        assert_eq!(
+            stops,
+            [(true, false), (true, false), (false, true), (false, true)]
+        );
+        budget.restart();
+        assert!(budget.accepts() && !budget.interrupt());
+        budget.halt();
+        assert!(!budget.accepts() && budget.interrupt() && !budget.is_exhausted());
+    }
+}

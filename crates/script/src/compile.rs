@@ -1,0 +1,201 @@
+//! Registered bodies to bytecode.
+//!
+//! A body is one function, as an expression or as a declaration; declarations of helpers may
+//! follow it. Compiling happens in an engine of its own, because the engines that run scripts have
+//! no compiler: `eval` and `new Function` do not work there.
+
+use rquickjs::context::intrinsic;
+use rquickjs::{Context, Ctx, Runtime as Engine};
+
+use crate::bytecode::{self, Bytecode, Source};
+use crate::thrown;
+use crate::{ScriptError, ScriptOptions};
+
+/// The name scripts have in stack traces.
+pub(crate) const SCRIPT_FILE: &str = "script.js";
+const PRELUDE_FILE: &str = "prelude.js";
+
+/// The script side of the API, in the parts that are loaded separately.
+pub(crate) struct Prelude {
+    /// For every script: `(native) => core`.
+    pub(crate) core: Bytecode,
+    /// For procedures and triggers: `(native, core) => driver`.
+    pub(crate) context: Bytecode,
+    /// For those that query by functions: `(native, core, collection) => methods`.
+    pub(crate) queries: Bytecode,
+}
+
+const CORE: &str = concat!(
+    "(function (native) {
+'use strict';
+",
+    include_str!("prelude/core.js"),
+    "})"
+);
+
+const CONTEXT: &str = concat!(
+    "(function (native, core) {
+'use strict';
+",
+    include_str!("prelude/message.js"),
+    include_str!("prelude/collection.js"),
+    include_str!("prelude/context.js"),
+    "})"
+);
+
+const QUERIES: &str = concat!(
+    "(function (native, core, collection) {
+'use strict';
+",
+    include_str!("prelude/query.js"),
+    "})"
+);
+
+pub(crate) fn prelude(options: &ScriptOptions) -> Result<Prelude, ScriptError> {
+    with_compiler(options, |ctx| {
+        let compile = |text| {
+            bytecode::compile(ctx, text, PRELUDE_FILE, Source::Stripped)
+                .map_err(|error| syntax_error(ctx, &error))
+        };
+        Ok(Prelude {
+            core: compile(CORE)?,
+            context: compile(CONTEXT)?,
+            queries: compile(QUERIES)?,
+        })
+    })
+}
+
+/// Bytecode that gives the function of `body` when it is evaluated.
+pub(crate) fn function(options: &ScriptOptions, body: &str) -> Result<Bytecode, ScriptError> {
+    with_compiler(options, |ctx| {
+        let compile = |text: &str| {
+            bytecode::compile(ctx, text, SCRIPT_FILE, Source::Kept)
+                .map_err(|error| syntax_error(ctx, &error))
+        };
+        let body = body.trim_end_matches(|c: char| c == ';' || c.is_whitespace());
+        compile(&format!("({body}\n)")).or_else(|error| match first_declared(body) {
+            Some(name) => compile(&format!("{body}\n;{name}")),
+            None => Err(error),
+        })
+    })
+}
+
+fn with_compiler<T>(
+    options: &ScriptOptions,
+    work: impl FnOnce(&Ctx<'_>) -> Result<T, ScriptError>,
+) -> Result<T, ScriptError> {
+    let engine = Engine::new().map_err(engine_error)?;
+    engine.set_memory_limit(options.heap_bytes);
+    engine.set_max_stack_size(options.stack_bytes);
+    let context = Context::custom::<(
+        intrinsic::Eval,
+        intrinsic::RegExpCompiler,
+        intrinsic::RegExp,
+    )>(&engine)
+    .map_err(engine_error)?;
+    context.with(|ctx| work(&ctx))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+pub(crate) fn engine_error(error: rquickjs::Error) -> ScriptError {
+    ScriptError::Engine(error.to_string())
+}
+
+fn syntax_error(ctx: &Ctx<'_>, error: &rquickjs::Error) -> ScriptError {
+    if !matches!(error, rquickjs::Error::Exception) {
+        return ScriptError::Compile {
+            message: error.to_string(),
+            line: None,
+        };
+    }
+    let thrown = thrown::describe(&ctx.catch());
+    if thrown::is_out_of_memory(&thrown) {
+        return ScriptError::OutOfMemory;
+    }
+    let line = thrown
+        .stack
+        .split_once(&format!("{SCRIPT_FILE}:"))
+        .and_then(|(_, place)| place.split(':').next()?.trim().parse().ok());
+    ScriptError::Compile {
+        message: thrown.text,
+        line,
+    }
+}
+
+/// The name of the function that a body of declarations begins with.
+fn first_declared(body: &str) -> Option<&str> {
+    let text = skip_blank(body);
+    let text = skip_word(text, "async").unwrap_or(text);
+    let text = skip_word(text, "function")?;
+    let text = text.strip_prefix('*').map_or(text, skip_blank);
+    let end = text
+        .find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'))
+        .unwrap_or(text.len());
+    (end > 0).then(|| &text[..end])
+}
+
+fn skip_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
+    let rest = text.strip_prefix(word)?;
+    let blank = skip_blank(rest);
+    (blank.len() < rest.len() || rest.starts_with('*')).then_some(blank)
+}
+
+fn skip_blank(mut text: &str) -> &str {
+    loop {
+        text = text.trim_start();
+        if let Some(comment) = text.strip_prefix("//") {
+            text = comment.find('\n').map_or("", |end| &comment[end..]);
+        } else if let Some(comment) = text.strip_prefix("/*") {
+            text = comment.split_once("*/").map_or("", |(_, rest)| rest);
+        } else {
+            return text;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies() {
+        let options = ScriptOptions::default();
+        for (body, line) in [
+            ("function () {}", None),
+            ("function f() {}", None),
+            ("function f() {};  ", None),
+            ("// c\nfunction f() {} // c", None),
+            ("async function f() { await 1; }", None),
+            ("() => 1", None),
+            ("x => x", None),
+            ("function f() { return g(); } function g() {}", None),
+            ("/* a */ function f() {}\nvar x = 1;", None),
+            ("function f() { return /a+/g; }", None),
+            ("serverScript() { var x = 10; }", Some(1)),
+            ("function f() {\n  var = 1;\n}", Some(2)),
+            ("", Some(2)),
+        ] {
+            match (function(&options, body), line) {
+                (Ok(_), None) => {}
+                (Err(ScriptError::Compile { line: found, .. }), Some(_)) => {
+                    assert_eq!(found, line, "{body}");
+                }
+                (result, _) => panic!("{body}: {:?}", result.err()),
+            }
+        }
+    }
+
+    #[test]
+    fn first_declared_names() {
+        for (body, name) in [
+            ("function f() {}", Some("f")),
+            ("/* x */ async function  $g1 (", Some("$g1")),
+            ("function* f() {}", Some("f")),
+            ("function() {}", None),
+            ("functional()", None),
+            ("// only a comment", None),
+        ] {
+            assert_eq!(first_declared(body), name, "{body}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The JavaScript sandbox: stored procedures, triggers and functions behind a `Host` trait.
+//!
+//! A [`Runtime`] owns threads that run scripts, each in a fresh engine with its own heap, so that
+//! nothing a script does outlives its run or is seen by another. Time, memory, stack, response and
+//! log are bounded by [`ScriptOptions`]. Whatever a script wants from the database it asks of the
+//! [`Host`] it was submitted with; functions of queries have no host and run in a
+//! [`FunctionSession`].
+//!
+//! This crate knows no partitions, transactions, charges or protocol. It does no I/O and its clock
+//! is passed to it. That a failed run leaves nothing behind is the caller's part: it gets the host
+//! back with the error and drops what the host had gathered.
+
+mod answer;
+mod arguments;
+mod bridge;
+mod budget;
+mod bytecode;
+mod cache;
+mod compile;
+mod convert;
+mod error;
+mod host;
+mod job;
+mod links;
+mod natives;
+mod options;
+mod pool;
+mod run;
+mod runtime;
+mod sandbox;
+mod session;
+mod slot;
+mod stack;
+mod thrown;
+
+pub use budget::Clock;
+pub use error::{ScriptError, Thrown};
+pub use host::{
+    CollectionSize, DocumentRef, FeedPage, Host, HostError, IndexAction, JsonText, PageRequest,
+    Query, ReadDocument, SpatialFunction, WriteOptions,
+};
+pub use job::{Job, JobKind, PostResponse, ScriptOutcome, TriggerOperation};
+pub use options::ScriptOptions;
+pub use runtime::Runtime;
+pub use session::FunctionSession;

@@ -1,0 +1,275 @@
+//! Threads that run scripts, the queue in front of them and the watchdog behind them.
+//!
+//! The engine stops a script between its instructions. A native function that loops for long is
+//! not stopped; when a run is overdue by `abandon_time` the watchdog answers in its place, takes
+//! the host away from it and puts a new thread in the seat. The lost thread ends when its native
+//! function does. Only so many may be lost at a time; after that seats stay empty until one is
+//! back.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use crate::budget::Clock;
+use crate::runtime::Shared;
+use crate::sandbox::{self, Sandbox};
+use crate::slot::Run;
+use crate::{ScriptError, run};
+
+/// Room beyond the scripts' own stack: a host call starts wherever the script is.
+const HOST_STACK_BYTES: usize = 4 << 20;
+
+/// Lost threads at most, for each thread of the pool.
+const LOST_PER_THREAD: usize = 4;
+
+pub(crate) struct Pool {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    shared: Arc<Shared>,
+    state: Mutex<State>,
+    work: Condvar,
+    watch: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<Arc<dyn Run>>,
+    /// The run of each thread that has one.
+    running: Vec<Running>,
+    threads_named: u64,
+    lost: usize,
+    stopping: bool,
+}
+
+struct Running {
+    thread: u64,
+    run: Arc<dyn Run>,
+    overdue_at: Option<Duration>,
+    /// Another thread has this one's seat.
+    replaced: bool,
+}
+
+impl Pool {
+    pub(crate) fn start(shared: &Arc<Shared>) -> Result<Pool, ScriptError> {
+        let inner = Arc::new(Inner {
+            shared: Arc::clone(shared),
+            state: Mutex::default(),
+            work: Condvar::new(),
+            watch: Condvar::new(),
+        });
+        let pool = Pool {
+            inner: Arc::clone(&inner),
+        };
+        for _ in 0..shared.options.threads.max(1) {
+            inner.spawn_worker()?;
+        }
+        if matches!(shared.clock, Clock::Monotonic(_)) {
+            thread::Builder::new()
+                .name("script-watchdog".to_owned())
+                .spawn(move || inner.watch())
+                .map_err(|error| ScriptError::Engine(error.to_string()))?;
+        }
+        Ok(pool)
+    }
+
+    pub(crate) fn submit(&self, run: Arc<dyn Run>) {
+        let mut state = self.inner.lock();
+        if state.queue.len() >= self.inner.shared.options.queue_max {
+            drop(state);
+            run.answer(Err(ScriptError::Busy));
+            return;
+        }
+        state.queue.push_back(run);
+        drop(state);
+        self.inner.work.notify_one();
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        let mut state = self.inner.lock();
+        state.stopping = true;
+        let waiting = std::mem::take(&mut state.queue);
+        drop(state);
+        self.inner.work.notify_all();
+        self.inner.watch.notify_all();
+        for run in waiting {
+            run.answer(Err(ScriptError::Busy));
+        }
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Next {
+    Continue,
+    Stop,
+}
+
+impl Inner {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn spawn_worker(self: &Arc<Inner>) -> Result<(), ScriptError> {
+        let number = {
+            let mut state = self.lock();
+            state.threads_named += 1;
+            state.threads_named
+        };
+        let inner = Arc::clone(self);
+        thread::Builder::new()
+            .name(format!("script-{number}"))
+            .stack_size(self.shared.options.stack_bytes + HOST_STACK_BYTES)
+            .spawn(move || inner.work(number))
+            .map(|_| ())
+            .map_err(|error| ScriptError::Engine(error.to_string()))
+    }
+
+    fn work(&self, thread: u64) {
+        while let Ok(Next::Continue) | Err(_) =
+            catch_unwind(AssertUnwindSafe(|| self.serve_one(thread)))
+        {
+            // After a panic the run it was in is answered; the engine it was in is gone.
+            if let Some(running) = self.end(thread) {
+                let message = "a script thread panicked".to_owned();
+                running.run.answer(Err(ScriptError::Engine(message)));
+            }
+        }
+    }
+
+    /// Makes an engine, waits for a run, runs it.
+    fn serve_one(&self, thread: u64) -> Next {
+        let shared = &self.shared;
+        let (engine, context, bridge) = match sandbox::engine(shared, shared.options.stack_bytes) {
+            Ok(made) => made,
+            Err(error) => return self.refuse_one(&error),
+        };
+        let next = context.with(|ctx| {
+            let sandbox = match Sandbox::new(ctx, bridge, shared) {
+                Ok(sandbox) => sandbox,
+                Err(error) => return self.refuse_one(&error),
+            };
+            let Some(run) = self.take(thread) else {
+                return Next::Stop;
+            };
+            let result = run::run(shared, &sandbox, &run);
+            let replaced = self.end(thread).is_some_and(|running| running.replaced);
+            run.answer(result);
+            if replaced { Next::Stop } else { Next::Continue }
+        });
+        drop(context);
+        drop(engine);
+        next
+    }
+
+    /// Without an engine there is only this to say to whoever comes.
+    fn refuse_one(&self, error: &ScriptError) -> Next {
+        match self.take(0) {
+            Some(run) => {
+                self.end(0);
+                run.answer(Err(error.clone()));
+                Next::Continue
+            }
+            None => Next::Stop,
+        }
+    }
+
+    fn take(&self, thread: u64) -> Option<Arc<dyn Run>> {
+        let mut state = self.lock();
+        loop {
+            if state.stopping {
+                return None;
+            }
+            if let Some(run) = state.queue.pop_front() {
+                let options = &self.shared.options;
+                state.running.push(Running {
+                    thread,
+                    run: Arc::clone(&run),
+                    overdue_at: self
+                        .now()
+                        .map(|now| now + options.wall_time + options.abandon_time),
+                    replaced: false,
+                });
+                return Some(run);
+            }
+            state = self
+                .work
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn end(&self, thread: u64) -> Option<Running> {
+        let mut state = self.lock();
+        let index = state
+            .running
+            .iter()
+            .position(|running| running.thread == thread)?;
+        let running = state.running.swap_remove(index);
+        if running.replaced {
+            state.lost -= 1;
+        }
+        Some(running)
+    }
+
+    fn now(&self) -> Option<Duration> {
+        match &self.shared.clock {
+            Clock::Monotonic(now) => Some(now()),
+            Clock::Steps => None,
+        }
+    }
+
+    fn watch(self: &Arc<Inner>) {
+        let period = (self.shared.options.abandon_time / 2).max(Duration::from_millis(10));
+        let lost_max = self.shared.options.threads.max(1) * LOST_PER_THREAD;
+        let mut state = self.lock();
+        while !state.stopping {
+            let overdue = state.overdue(self.now().unwrap_or_default());
+            drop(state);
+            for (thread, run) in overdue {
+                // A host at work is waited for: it will come back to an engine that stops.
+                if run.try_answer(Err(ScriptError::TimedOut)) && self.lock().lose(thread, lost_max)
+                {
+                    // Without a new thread the pool is smaller until the lost one is back.
+                    let _ = self.spawn_worker();
+                }
+            }
+            state = self
+                .watch
+                .wait_timeout(self.lock(), period)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+    }
+}
+
+impl State {
+    fn overdue(&self, now: Duration) -> Vec<(u64, Arc<dyn Run>)> {
+        self.running
+            .iter()
+            .filter(|running| !running.replaced && running.overdue_at.is_some_and(|at| now >= at))
+            .map(|running| (running.thread, Arc::clone(&running.run)))
+            .collect()
+    }
+
+    /// Gives the seat of `thread` away; false when it is back already or too many are lost.
+    fn lose(&mut self, thread: u64, lost_max: usize) -> bool {
+        if self.lost >= lost_max {
+            return false;
+        }
+        let running = self
+            .running
+            .iter_mut()
+            .find(|running| running.thread == thread);
+        let Some(running) = running else {
+            return false;
+        };
+        running.replaced = true;
+        self.lost += 1;
+        true
+    }
+}

@@ -1,0 +1,73 @@
+// The request and the response: named properties, some of them writable.
+
+const { Map, Number, Object, String } = globalThis;
+const { ErrorCodes, NumberedError, define, fail, stringify, textOf } = core;
+const { parse } = JSON;
+const { isArray } = Array;
+
+// Appending joins texts; what was never set is replaced.
+function appended(old, value) {
+    return old === undefined ? value : textOf(old) + textOf(value);
+}
+
+function checkSize(name, value, sizeMax) {
+    const text = stringify(value);
+    if (text !== undefined && text.length > sizeMax) {
+        fail(ErrorCodes.RequestEntityTooLarge,
+            `The value of '${name}' has ${text.length} characters, which is more than the limit of `
+            + `${sizeMax}. Return what has been done so far with a continuation token and let the `
+            + 'caller continue from there.');
+    }
+}
+
+class Message {
+    #properties = new Map();
+
+    // Headers have no accessors of their own.
+    constructor(headers, properties, sizeMax) {
+        for (const [name, value] of headers) {
+            this.#properties.set(name.toLowerCase(), { name, value });
+        }
+        for (const [name, value, writable] of properties) {
+            const property = { name, value, writable, changed: false, sizeMax };
+            this.#properties.set(name.toLowerCase(), property);
+            define(this, `get${name}`, () => this.getValue(name));
+            if (writable) {
+                define(this, `set${name}`, (value) => this.setValue(name, value));
+                define(this, `append${name}`, (value) => this.appendValue(name, value));
+            }
+        }
+    }
+
+    getValue(name) {
+        return this.#properties.get(String(name).toLowerCase())?.value;
+    }
+
+    setValue(name, value) {
+        const property = this.#writable(name);
+        checkSize(property.name, value, property.sizeMax);
+        property.value = value;
+        property.changed = true;
+    }
+
+    appendValue(name, value) {
+        this.setValue(name, appended(this.#writable(name).value, value));
+    }
+
+    #writable(name) {
+        const property = this.#properties.get(String(name).toLowerCase());
+        if (property === undefined) {
+            fail(ErrorCodes.BadRequest, `Cannot set new values: ${name}`);
+        }
+        if (!property.writable) {
+            fail(ErrorCodes.Forbidden, `Not a writable property: ${name}`);
+        }
+        return property;
+    }
+
+    // JSON text of a property that the script set; undefined when it did not.
+    static textOfChanged(message, name) {
+        const property = message?.#properties.get(name);
+        return property?.changed ? stringify(property.value) : undefined;
+    }
+}

@@ -1,0 +1,180 @@
+//! One run in a sandbox: the function, then its callbacks and promises until none is left.
+
+use std::sync::Arc;
+
+use rquickjs::function::Args;
+use rquickjs::{Array, Ctx, Function, IntoJs, Value as JsValue};
+
+use crate::runtime::Shared;
+use crate::sandbox::{Sandbox, stopped};
+use crate::slot::{Run, RunResult};
+use crate::{Job, JobKind, JsonText, ScriptError, ScriptOutcome};
+use crate::{bytecode, convert};
+
+pub(crate) fn run(shared: &Shared, sandbox: &Sandbox<'_>, run: &Arc<dyn Run>) -> RunResult {
+    let job = run.job();
+    let bridge = &sandbox.bridge;
+    bridge.budget.restart();
+    bridge.logging.set(job.logging);
+    *bridge.run.borrow_mut() = Some(Arc::clone(run));
+    let result = drive(shared, sandbox, job);
+    bridge.run.borrow_mut().take();
+    result
+}
+
+fn drive(shared: &Shared, sandbox: &Sandbox<'_>, job: &Job) -> RunResult {
+    let code = shared.compiled(&job.source)?;
+    let fail = |error| sandbox.failure(&error);
+    let arguments = arguments(sandbox, job).map_err(fail)?;
+    begin(sandbox, job, &arguments).map_err(fail)?;
+    let function = bytecode::evaluate(&sandbox.ctx, &code).map_err(fail)?;
+    let function = function.as_function().ok_or(ScriptError::NotAFunction)?;
+    call(sandbox, function, &arguments).map_err(fail)?;
+    drain(sandbox)?;
+    finish(shared, sandbox, job)
+}
+
+/// The arguments of the function; they are the body of the request as well.
+fn arguments<'js>(sandbox: &Sandbox<'js>, job: &Job) -> rquickjs::Result<Vec<JsValue<'js>>> {
+    let arguments = match &job.kind {
+        JobKind::Procedure { arguments } => arguments.as_slice(),
+        JobKind::PreTrigger { .. } | JobKind::PostTrigger { .. } => &[],
+    };
+    let converted = arguments
+        .iter()
+        .map(|argument| convert::to_js(&sandbox.ctx, argument));
+    converted.collect()
+}
+
+/// The properties of request and response that each kind of script knows.
+fn begin<'js>(
+    sandbox: &Sandbox<'js>,
+    job: &Job,
+    arguments: &[JsValue<'js>],
+) -> rquickjs::Result<()> {
+    let ctx = &sandbox.ctx;
+    let undefined = || JsValue::new_undefined(ctx.clone());
+    let parsed = |body: &Option<JsonText>| match body {
+        Some(text) => ctx.json_parse(text.as_slice()),
+        None => Ok(undefined()),
+    };
+    let headers = Array::new(ctx.clone())?;
+    for (name, value) in &job.headers {
+        property(ctx, &headers, name, convert::text(ctx, value)?, false)?;
+    }
+    let request = Array::new(ctx.clone())?;
+    let operation = |operation: crate::TriggerOperation| {
+        let name = convert::text(ctx, operation.name())?;
+        property(ctx, &request, "OperationType", name, false)
+    };
+    let response = Array::new(ctx.clone())?;
+    match &job.kind {
+        JobKind::Procedure { .. } => {
+            let body = Array::new(ctx.clone())?;
+            for (index, argument) in arguments.iter().enumerate() {
+                body.set(index, argument.clone())?;
+            }
+            property(ctx, &request, "Body", body.into_value(), false)?;
+            property(ctx, &response, "Body", undefined(), true)?;
+        }
+        JobKind::PreTrigger {
+            operation: kind,
+            body,
+        } => {
+            operation(*kind)?;
+            property(ctx, &request, "Body", parsed(body)?, true)?;
+            return sandbox.begin(headers, request, None);
+        }
+        JobKind::PostTrigger {
+            operation: kind,
+            body,
+            response: answer,
+        } => {
+            operation(*kind)?;
+            property(ctx, &request, "Body", parsed(body)?, false)?;
+            property(ctx, &response, "Body", parsed(&answer.body)?, true)?;
+            let quota = convert::text(ctx, &answer.max_resource_quota)?;
+            property(ctx, &response, "MaxResourceQuota", quota, false)?;
+            let usage = convert::text(ctx, &answer.resource_quota_usage)?;
+            property(ctx, &response, "ResourceQuotaCurrentUsage", usage, false)?;
+        }
+    }
+    sandbox.begin(headers, request, Some(response))
+}
+
+fn call<'js>(
+    sandbox: &Sandbox<'js>,
+    function: &Function<'js>,
+    arguments: &[JsValue<'js>],
+) -> rquickjs::Result<()> {
+    let mut args = Args::new(sandbox.ctx.clone(), arguments.len());
+    for argument in arguments {
+        args.push_arg(argument.clone())?;
+    }
+    args.apply::<JsValue<'js>>(function).map(|_| ())
+}
+
+/// Callbacks run one at a time, and the promises that each settles before the next. A rejected
+/// promise is not an error of the run.
+fn drain(sandbox: &Sandbox<'_>) -> Result<(), ScriptError> {
+    let check = || stopped(&sandbox.bridge).map_or(Ok(()), Err);
+    loop {
+        check()?;
+        while sandbox.ctx.execute_pending_job() {
+            check()?;
+        }
+        check()?;
+        if !sandbox.next().map_err(|error| sandbox.failure(&error))? {
+            return Ok(());
+        }
+    }
+}
+
+fn finish(shared: &Shared, sandbox: &Sandbox<'_>, job: &Job) -> RunResult {
+    let (body, request_body) = sandbox.finish().map_err(|error| sandbox.failure(&error))?;
+    let request_body = request_body.filter(|_| matches!(job.kind, JobKind::PreTrigger { .. }));
+    let length_max = shared.options.response_length_max;
+    for (what, text) in [("response body", &body), ("request body", &request_body)] {
+        // A body may grow after it was set. UTF-16 is never longer than UTF-8.
+        if text
+            .as_ref()
+            .is_some_and(|text| text.len() > length_max && text.encode_utf16().count() > length_max)
+        {
+            return Err(ScriptError::TooLarge { what, length_max });
+        }
+    }
+    let request_body = request_body
+        .map(|text| convert::parse_script_json(&text))
+        .transpose()
+        .map_err(|message| {
+            ScriptError::Threw(crate::Thrown {
+                number: Some(400),
+                text: format!("Error: The request body is not valid JSON: {message}."),
+                stack: String::new(),
+            })
+        })?;
+    if let Some(stopped) = stopped(&sandbox.bridge) {
+        return Err(stopped);
+    }
+    Ok(ScriptOutcome {
+        body,
+        request_body,
+        log: sandbox.bridge.log.take(),
+        elapsed: sandbox.bridge.budget.elapsed(),
+    })
+}
+
+/// One property of a request or response, as the prelude takes it.
+fn property<'js>(
+    ctx: &Ctx<'js>,
+    properties: &Array<'js>,
+    name: &str,
+    value: JsValue<'js>,
+    writable: bool,
+) -> rquickjs::Result<()> {
+    let property = Array::new(ctx.clone())?;
+    property.set(0, name)?;
+    property.set(1, value)?;
+    property.set(2, writable.into_js(ctx)?)?;
+    properties.set(properties.len(), property)
+}

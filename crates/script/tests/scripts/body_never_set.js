@@ -1,0 +1,1 @@
+() => 'the value of the function is not the body'

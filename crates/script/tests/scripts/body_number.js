@@ -1,0 +1,1 @@
+function () { getContext().getResponse().setBody(999); }

@@ -1,0 +1,5 @@
+// {"documents": [{"id": "1"}, {"id": "2"}]}
+function () {
+    __.pluck('id');
+    __.pluck('id');
+}

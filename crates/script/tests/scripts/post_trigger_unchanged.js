@@ -1,0 +1,2 @@
+// {"kind": "post", "operation": "Create", "body": {"id": "2"}, "response": {"id": "2"}}
+function () { }

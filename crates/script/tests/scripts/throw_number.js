@@ -1,0 +1,3 @@
+function () {
+    throw new Error(ErrorCodes.Forbidden, 'not yours');
+}

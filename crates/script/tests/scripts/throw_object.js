@@ -1,0 +1,3 @@
+function () {
+    throw { number: 449, body: 'try again' };
+}
