@@ -81,28 +81,30 @@ impl Aggregate {
         }
     }
 
-    /// Adds a row, and gives the cells by which the accumulator has grown.
+    /// Adds a row, or several alike, and gives the cells by which the accumulator has grown.
     pub(crate) fn add(&self, accumulator: &mut Accumulator, frame: &Frame<'_>) -> usize {
         let value = self.argument.evaluate(frame);
         if value.is_undefined() {
             return 0;
         }
+        let times = frame.context().times();
+        let rows = i64::try_from(times).unwrap_or(i64::MAX);
         match accumulator {
             Accumulator::Count(count) => {
                 if self.kind == AggregateKind::Count || value.as_bool() == Some(true) {
-                    *count += 1;
+                    *count += rows;
                 }
             }
-            Accumulator::Sum(sum) => add_number(sum, &value),
+            Accumulator::Sum(sum) => add_number(sum, &value, times),
             Accumulator::Average(sum, count) => {
-                add_number(sum, &value);
-                *count += 1;
+                add_number(sum, &value, times);
+                *count += rows;
             }
             Accumulator::Extreme(extreme, wanted) => choose(extreme, &value, *wanted),
             Accumulator::List(values) => {
                 let cells = cells_of(&value);
-                values.push(value.into_owned());
-                return cells;
+                values.extend((0..times).map(|_| Value::clone(&value)));
+                return cells * usize::try_from(times).unwrap_or(usize::MAX);
             }
             Accumulator::Set(seen, values) => {
                 if seen.insert(DistinctHash::of(&value)) {
@@ -137,11 +139,14 @@ pub(crate) fn cells_of(value: &Value) -> usize {
     1 + size_of(value) / CELL_BYTES
 }
 
-fn add_number(sum: &mut Option<Value>, value: &Value) {
-    *sum = match (sum.take(), value) {
-        (Some(sum), Value::Number(_)) => Some(arithmetic::binary(BinaryOp::Add, &sum, value)),
-        _ => None,
-    };
+/// One after the other, because doubles do not multiply to what they add up to.
+fn add_number(sum: &mut Option<Value>, value: &Value, times: u64) {
+    for _ in 0..times {
+        *sum = match (sum.take(), value) {
+            (Some(sum), Value::Number(_)) => Some(arithmetic::binary(BinaryOp::Add, &sum, value)),
+            _ => return,
+        };
+    }
 }
 
 fn choose(extreme: &mut Option<Value>, value: &Value, wanted: Ordering) {

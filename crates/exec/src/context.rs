@@ -34,6 +34,8 @@ pub(crate) struct Context<'a> {
     /// By the numbers of the functions.
     function_names: &'a [String],
     calls: Cell<u64>,
+    /// How many documents alike the present one stands for.
+    times: Cell<u64>,
     steps: Cell<u64>,
     document_steps_max: Cell<u64>,
     held_bytes: Cell<usize>,
@@ -49,6 +51,7 @@ impl<'a> Context<'a> {
             functions: None,
             function_names: &[],
             calls: Cell::new(0),
+            times: Cell::new(1),
             steps: Cell::new(0),
             document_steps_max: Cell::new(DOCUMENT_STEPS_MAX),
             held_bytes: Cell::new(0),
@@ -67,6 +70,14 @@ impl<'a> Context<'a> {
             function_names,
             ..self
         }
+    }
+
+    pub(crate) fn set_times(&self, times: u64) {
+        self.times.set(times);
+    }
+
+    pub(crate) fn times(&self) -> u64 {
+        self.times.get()
     }
 
     /// Calls a user-defined function, unless the evaluation has to end.

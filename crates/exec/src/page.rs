@@ -133,6 +133,17 @@ impl<'a> Page<'a> {
         self.run(document)
     }
 
+    /// Gives one document for so many alike; only groups and aggregates can be fed so.
+    pub fn push_alike(&mut self, document: Document<'_>, times: u64) -> Result<Flow, ExecError> {
+        if times == 0 {
+            return Ok(Flow::More);
+        }
+        self.context.set_times(times);
+        let flow = self.push(document);
+        self.context.set_times(1);
+        flow
+    }
+
     /// Ends the page early, before the document at `place`. Only a query that does not need the
     /// whole scope can go on from there.
     pub fn interrupt(&mut self, place: &[u8]) {

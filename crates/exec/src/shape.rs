@@ -75,6 +75,15 @@ impl Program {
         Some((plain_path(&aggregate.argument)?, direction))
     }
 
+    /// Whether only the number of documents matters: `SELECT VALUE COUNT(1) FROM c`.
+    pub fn reads_nothing(&self) -> bool {
+        let has_no_fields = self.fields().is_some_and(orrery_json::Fields::is_empty);
+        has_no_fields
+            && self.shape() == Shape::Grouped
+            && self.reads_documents()
+            && self.functions_used().is_empty()
+    }
+
     /// The path whose value is all that the program looks at: not even the text or the number of
     /// the document matters. `SELECT DISTINCT VALUE c.a FROM c` is such a program.
     pub fn reads_only(&self) -> Option<DocumentPath> {

@@ -54,6 +54,15 @@ impl ScanRange {
         })
     }
 
+    pub(crate) fn is_within(&self, other: &ScanRange) -> bool {
+        let ends_within = match (&self.to, &other.to) {
+            (_, None) => true,
+            (None, Some(_)) => false,
+            (Some(to), Some(other)) => to <= other,
+        };
+        self.from >= other.from && ends_within
+    }
+
     pub(crate) fn bounds(&self) -> (&[u8], Option<&[u8]>) {
         (&self.from, self.to.as_deref())
     }

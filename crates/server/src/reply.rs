@@ -31,6 +31,8 @@ pub(crate) struct Reply {
     pub(crate) is_complete: bool,
     /// What a query tells of itself, by the names of its headers.
     pub(crate) reports: Vec<(&'static str, String)>,
+    /// What a stored procedure logged.
+    pub(crate) script_log: Option<String>,
     pub(crate) failure: Option<Failure>,
 }
 
@@ -106,6 +108,9 @@ impl Reply {
         }
         for (name, value) in &self.reports {
             headers = headers.with(name, value);
+        }
+        if let Some(log) = &self.script_log {
+            headers = headers.script_log(log);
         }
         headers = headers.continuation(self.continuation.as_deref());
         let body = match &self.failure {

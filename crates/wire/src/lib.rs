@@ -26,9 +26,10 @@ pub use batch::{
 };
 pub use body::{
     AccountDescription, ContainerSystem, FeedKind, PartitionKeyRangeDescription, PermissionRequest,
-    QueryBody, RangeStatistics, Region, ResumeFilter, container_body, container_self_link,
-    database_body, database_self_link, feed_body, parse_body, parse_id_body,
-    partition_key_range_body, permission_body, user_body,
+    QueryBody, RangeStatistics, Region, ResumeFilter, ScriptRequest, container_body,
+    container_self_link, database_body, database_self_link, feed_body, parse_arguments, parse_body,
+    parse_id_body, partition_key_range_body, permission_body, script_body, script_name_link,
+    script_self_link, user_body,
 };
 pub use headers::{
     BatchFlags, ChangeFeedMode, ContainerUsage, FeedPost, KeyRangeHeaders, Owner, OwnerHeaders,
@@ -37,7 +38,7 @@ pub use headers::{
 pub use http_date::HttpDate;
 pub use offer_headers::OfferHeaders;
 pub use patch::parse_patch;
-pub use path::{RequestPath, Resource, ScriptKind};
+pub use path::{RequestPath, Resource};
 pub use query_report::{
     IndexMetrics, IndexMetricsForm, PlanCounts, PlanEstimate, PlanTimes, QueryMetrics,
     QueryPlanReport,

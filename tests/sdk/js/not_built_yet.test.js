@@ -8,14 +8,12 @@ import { suite } from "./setup.js";
 const context = suite(async ({ container }) => {
   await container.items.create({ id: "1", pk: "p", list: [1, 2], s: "same" });
 });
-const body = "function () {}";
 
 function refused(promise) {
   return assert.rejects(promise, (error) => [400, 501].includes(error.code));
 }
 
 for (const query of [
-  "SELECT VALUE udf.f(c.n) FROM c",
   "SELECT VALUE VectorDistance(c.list, [1, 2]) FROM c",
   "SELECT TOP 1 * FROM c ORDER BY VectorDistance(c.list, [1, 2])",
   "SELECT * FROM c WHERE FullTextContains(c.s, 'same')",
@@ -30,17 +28,3 @@ test("change feed", async () => {
 });
 
 test("conflict feed", () => refused(context.container.conflicts.readAll().fetchAll()));
-
-test("scripts", async () => {
-  const { scripts } = context.container;
-  await refused(scripts.storedProcedures.create({ id: "s", body }));
-  await refused(scripts.userDefinedFunctions.create({ id: "u", body }));
-  await refused(
-    scripts.triggers.create({ id: "t", body, triggerType: "Pre", triggerOperation: "All" }),
-  );
-});
-
-test("triggers named by a write", async () => {
-  const options = { preTriggerInclude: ["t"] };
-  await refused(context.container.items.create({ id: "2", pk: "p" }, options));
-});

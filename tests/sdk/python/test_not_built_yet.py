@@ -4,7 +4,6 @@ import pytest
 from azure.cosmos import PartitionKey
 
 QUERIES = [
-    "SELECT VALUE udf.f(c.n) FROM c",
     "SELECT VALUE VectorDistance(c.list, [1, 2]) FROM c",
     "SELECT TOP 1 * FROM c ORDER BY VectorDistance(c.list, [1, 2])",
     "SELECT * FROM c WHERE FullTextContains(c.s, 'same')",
@@ -40,12 +39,3 @@ def test_change_feed(rows):
 
 def test_conflict_feed(rows):
     refused(lambda: list(rows.list_conflicts()))
-
-
-def test_scripts(rows):
-    refused(lambda: rows.scripts.create_stored_procedure({"id": "s", "body": "function () {}"}))
-    refused(lambda: rows.scripts.create_trigger({"id": "t", "body": "function () {}"}))
-    refused(
-        lambda: rows.scripts.create_user_defined_function({"id": "u", "body": "function () {}"})
-    )
-    refused(lambda: rows.create_item({"id": "x", "pk": "p"}, pre_trigger_include="t"))

@@ -29,6 +29,7 @@ pub(crate) struct Profile {
     shape: QueryShape,
     order: Vec<OrderTerm>,
     reads_only: Option<orrery_exec::DocumentPath>,
+    reads_nothing: bool,
     extreme: Option<Extreme>,
     rows_max: Option<u64>,
 }
@@ -53,6 +54,7 @@ impl Profile {
             },
             order: order.collect(),
             reads_only,
+            reads_nothing: program.reads_nothing(),
             extreme: extreme.map(|(_, direction)| match direction {
                 Direction::Ascending => Extreme::Min,
                 Direction::Descending => Extreme::Max,
@@ -121,6 +123,7 @@ impl Profile {
             shape: self.shape,
             order: &self.order,
             covering: self.reads_only.as_ref().filter(|_| entries_are_documents),
+            reads_nothing: self.reads_nothing,
             extreme: self.extreme.filter(|_| entries_are_documents),
             page_rows: Some(self.rows_max.map_or(page_rows, |rows| rows.min(page_rows))),
         };

@@ -55,6 +55,7 @@ impl Feeder<'_, '_> {
         match &plan.access {
             Access::Nothing => {}
             Access::Documents => self.documents()?,
+            Access::Counted(count) => self.counted(*count)?,
             Access::Places(places) => self.places(places)?,
             Access::Entries(scan) => match scan.take {
                 Take::Documents { once } => self.entry_documents(scan, once)?,
@@ -69,6 +70,17 @@ impl Feeder<'_, '_> {
     pub(crate) fn finish(self) -> Result<(Finished, Work), Failure> {
         let finished = self.page.finish().map_err(|error| stopped(&error))?;
         Ok((finished, self.work))
+    }
+
+    fn counted(&mut self, count: u64) -> Result<(), Failure> {
+        let document = Document {
+            value: &Value::Object(Object::new()),
+            rid: 0,
+            text: &Bytes::new(),
+            place: &[],
+        };
+        let flow = self.page.push_alike(document, count);
+        flow.map(|_| ()).map_err(|error| stopped(&error))
     }
 
     fn documents(&mut self) -> Result<(), Failure> {
@@ -150,51 +162,45 @@ impl Feeder<'_, '_> {
     fn entry_values(&mut self, scan: &EntryScan) -> Result<Result<(), NeedsDocuments>, Failure> {
         let view = self.view;
         let path = self.program.reads_only().unwrap_or_default();
-        let (mut last, mut document) = (Vec::new(), Value::Undefined);
+        let (mut last, mut alike) = (Vec::new(), Alike::default());
         let mut needs_documents = false;
-        let text = Bytes::new();
         let look = self.look();
         let read = view.entries(self.definition, scan, EntryPosition::Start, &mut |entry| {
-            if last.is_empty() || last != entry.value {
-                last.clear();
-                let decoded = decode(entry.value).map(|(decoded, _)| decoded);
-                match decoded.filter(|decoded| decoded.is_exact) {
-                    Some(decoded) if scan.take == Take::FirstValue && is_long(&decoded.value) => {
-                        needs_documents = true;
-                        return Ok(EntryFlow::Stop);
-                    }
-                    Some(decoded) => {
-                        last.extend_from_slice(entry.value);
-                        document = with_value(&path.0, decoded.value);
-                    }
-                    None if scan.take == Take::FirstValue => {
-                        needs_documents = true;
-                        return Ok(EntryFlow::Stop);
-                    }
-                    None => {
-                        return Ok(match self.push_at(entry.position, entry.place)? {
-                            Flow::More => EntryFlow::Next,
-                            Flow::Full => EntryFlow::Stop,
-                        });
-                    }
-                }
-            }
-            let entry_document = Document {
-                value: &document,
-                rid: 0,
-                text: &text,
-                place: entry.position,
+            let next = if scan.take == Take::DistinctValues {
+                EntryFlow::NextValue
+            } else {
+                EntryFlow::Next
             };
-            let flow = self
-                .page
-                .push(entry_document)
-                .map_err(|error| stopped(&error))?;
-            Ok(match (flow, scan.take) {
-                (Flow::Full, _) | (_, Take::FirstValue) => EntryFlow::Stop,
-                (_, Take::DistinctValues) => EntryFlow::NextValue,
-                _ => EntryFlow::Next,
-            })
+            if !last.is_empty() && last == entry.value {
+                alike.times += 1;
+                return Ok(next);
+            }
+            if alike.give(&mut self.page)? == Flow::Full {
+                return Ok(EntryFlow::Stop);
+            }
+            last.clear();
+            let decoded = decode(entry.value).map(|(decoded, _)| decoded);
+            let decoded = decoded.filter(|decoded| decoded.is_exact);
+            if scan.take == Take::FirstValue {
+                match decoded.filter(|decoded| !is_long(&decoded.value)) {
+                    Some(decoded) => alike = Alike::once(with_value(&path.0, decoded.value)),
+                    None => needs_documents = true,
+                }
+                return Ok(EntryFlow::Stop);
+            }
+            match decoded {
+                Some(decoded) => {
+                    last.extend_from_slice(entry.value);
+                    alike = Alike::once(with_value(&path.0, decoded.value));
+                    Ok(next)
+                }
+                None => Ok(match self.push_at(entry.position, entry.place)? {
+                    Flow::More => EntryFlow::Next,
+                    Flow::Full => EntryFlow::Stop,
+                }),
+            }
         })?;
+        alike.give(&mut self.page)?;
         self.work.index_time += since(look);
         self.work.entries_instead += read;
         Ok(if needs_documents {
@@ -245,6 +251,31 @@ impl Feeder<'_, '_> {
 
     fn look(&self) -> Option<Instant> {
         self.is_timed.then(Instant::now)
+    }
+}
+
+/// Documents that differ in nothing that is read of them.
+#[derive(Default)]
+struct Alike {
+    document: Value,
+    times: u64,
+}
+
+impl Alike {
+    fn once(document: Value) -> Alike {
+        Alike { document, times: 1 }
+    }
+
+    fn give(&mut self, page: &mut Page<'_>) -> Result<Flow, Failure> {
+        let document = Document {
+            value: &self.document,
+            rid: 0,
+            text: &Bytes::new(),
+            place: &[],
+        };
+        let times = std::mem::take(&mut self.times);
+        let flow = page.push_alike(document, times);
+        flow.map_err(|error| stopped(&error))
     }
 }
 

@@ -29,10 +29,15 @@ use crate::{CompiledQuery, Engine, FeedRequest, QueryText, Scope};
 /// How long one page of a query may take that has to look at every document.
 const PAGE_TIME_MAX: Duration = Duration::from_secs(limits::EXECUTION_SECONDS_MAX);
 
+/// Bytes of rows that are remembered; an item that is forgotten is searched for.
+const ROWS_BYTES_MAX: usize = limits::RESPONSE_PAGE_BYTES_MAX;
+
 /// One run of a script, or of the scripts around one write.
 pub(crate) struct ScriptHost {
     // Not the engine itself: a script that nobody waits for must not keep it open.
     engine: Weak<Engine>,
+    /// Gone when nobody waits for the run any more.
+    client: Weak<()>,
     place: ScriptPlace,
     alt_link: String,
     level: ConsistencyLevel,
@@ -55,12 +60,14 @@ struct KnownItems {
 impl ScriptHost {
     pub(crate) fn new(
         engine: &Arc<Engine>,
+        client: &Arc<()>,
         place: ScriptPlace,
         alt_link: String,
         level: ConsistencyLevel,
     ) -> ScriptHost {
         ScriptHost {
             engine: Arc::downgrade(engine),
+            client: Arc::downgrade(client),
             place,
             alt_link,
             level,
@@ -75,6 +82,7 @@ impl ScriptHost {
     pub(crate) fn lend(&mut self) -> ScriptHost {
         let empty = ScriptHost {
             engine: Weak::clone(&self.engine),
+            client: Weak::clone(&self.client),
             place: self.place.clone(),
             alt_link: String::new(),
             level: self.level,
@@ -119,6 +127,9 @@ impl ScriptHost {
         &mut self,
         work: impl FnOnce(&mut ScriptHost) -> Result<T, Failure>,
     ) -> Result<T, HostError> {
+        if self.client.strong_count() == 0 {
+            return Err(HostError::new(500, "The client has gone away."));
+        }
         let begun = Instant::now();
         let result = work(self);
         self.time += begun.elapsed();
@@ -146,7 +157,9 @@ impl ScriptHost {
             DocumentRef::Id(id) => return Ok(id.clone()),
             DocumentRef::Rid(text) => text,
         };
-        let Ok(rid) = ItemRid::parse(text) else {
+        let container = self.place.container.rid;
+        let rid = ItemRid::parse(text).ok();
+        let Some(rid) = rid.filter(|rid| rid.container() == container) else {
             return Ok(text.clone());
         };
         let counter = rid.counter();
@@ -201,7 +214,7 @@ impl ScriptHost {
         };
         let rows = engine.rows(&container, &request, &view, PAGE_TIME_MAX)?;
         self.charge = self.charge + rows.charge(&request, 1);
-        self.known.rows.extend(rows.items.iter().cloned());
+        self.known.add(&rows.items);
         Ok(FeedPage {
             items: rows.items.iter().map(|item| item.to_vec()).collect(),
             continuation: rows.continuation,
@@ -334,6 +347,14 @@ impl Host for ScriptHost {
 }
 
 impl KnownItems {
+    fn add(&mut self, rows: &[Bytes]) {
+        let bytes: usize = self.rows.iter().map(Bytes::len).sum();
+        if bytes > ROWS_BYTES_MAX {
+            self.rows.clear();
+        }
+        self.rows.extend(rows.iter().cloned());
+    }
+
     fn id(&mut self, counter: u64) -> Option<&str> {
         for row in self.rows.drain(..) {
             let Ok(row) = parse(&row) else { continue };

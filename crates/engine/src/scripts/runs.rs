@@ -24,6 +24,8 @@ pub(super) struct Runs<'a> {
     level: ConsistencyLevel,
     alt_link: String,
     _turn: Turn<'a>,
+    /// Told to hosts, so that a script does not go on for nobody.
+    client: Arc<()>,
     begun: usize,
     charge: Charge,
 }
@@ -55,6 +57,7 @@ impl<'a> Runs<'a> {
             key,
             level,
             alt_link,
+            client: Arc::default(),
             begun: 0,
             charge: Charge::MIN,
         })
@@ -73,7 +76,8 @@ impl<'a> Runs<'a> {
             read_factor: self.level.read_factor(),
         };
         let alt_link = self.alt_link.clone();
-        Some(ScriptHost::new(self.engine, place, alt_link, self.level))
+        let host = ScriptHost::new(self.engine, &self.client, place, alt_link, self.level);
+        Some(host)
     }
 
     /// Commits a run that ended well. Gives no answer if another writer was faster.

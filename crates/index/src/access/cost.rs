@@ -15,12 +15,11 @@ pub(super) const PLACE_GATHERED: f64 = 0.5;
 /// One comparison while rows are sorted.
 pub(super) const COMPARISON: f64 = 0.1;
 
-/// How many entries are counted to learn the size of a run.
-pub(super) const DIVE_ENTRIES_MAX: u64 = 256;
 /// How many points of one list are counted; the others are taken to be like them.
 pub(super) const DIVE_POINTS_MAX: usize = 16;
-/// How many documents are counted to learn the size of the scope.
-pub(super) const SCOPE_DOCUMENTS_MAX: u64 = 1024;
+/// For each entry that is counted to learn the size of a run, so many documents are counted to learn
+/// the size of the scope.
+pub(super) const SCOPE_DOCUMENTS_PER_ENTRY: u64 = 4;
 
 /// Entries that may be gathered before the first document of a page is read.
 pub(super) const GATHERED_ENTRIES_MAX: f64 = 10_000.0;

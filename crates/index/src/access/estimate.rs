@@ -7,7 +7,7 @@
 use orrery_exec::DocumentPath;
 use orrery_json::Value;
 
-use super::cost::{DIVE_ENTRIES_MAX, DIVE_POINTS_MAX, SCOPE_DOCUMENTS_MAX};
+use super::cost::{DIVE_POINTS_MAX, SCOPE_DOCUMENTS_PER_ENTRY};
 use super::filter::{Filter, Term, ValueTerm};
 use super::intervals::{Interval, Intervals};
 use super::{Run, Statistics};
@@ -31,8 +31,9 @@ pub(super) struct Estimator<'a> {
 impl<'a> Estimator<'a> {
     pub(super) fn of(statistics: &'a dyn Statistics) -> Estimator<'a> {
         let documents = statistics.documents();
-        let counted = statistics.documents_in_scope(SCOPE_DOCUMENTS_MAX);
-        let scope_documents = if counted < SCOPE_DOCUMENTS_MAX {
+        let limit = statistics.dive_entries_max() * SCOPE_DOCUMENTS_PER_ENTRY;
+        let counted = statistics.documents_in_scope(limit);
+        let scope_documents = if counted < limit {
             counted
         } else {
             documents.max(counted)
@@ -68,7 +69,7 @@ impl<'a> Estimator<'a> {
         }
         let runs = intervals.list.iter();
         runs.map(|interval| self.count(&interval.run(index)))
-            .map(|count| (count < DIVE_ENTRIES_MAX).then_some(count))
+            .map(|count| (count < self.statistics.dive_entries_max()).then_some(count))
             .sum()
     }
 
@@ -141,7 +142,7 @@ impl<'a> Estimator<'a> {
 
     fn entries_of_run(&self, index: IndexHash, interval: &Interval) -> u64 {
         let counted = self.count(&interval.run(index));
-        if counted < DIVE_ENTRIES_MAX {
+        if counted < self.statistics.dive_entries_max() {
             return counted;
         }
         let Some(of_path) = self.statistics.path(index) else {
@@ -157,7 +158,8 @@ impl<'a> Estimator<'a> {
     }
 
     fn count(&self, run: &Run) -> u64 {
-        self.statistics.count(run, DIVE_ENTRIES_MAX)
+        let limit = self.statistics.dive_entries_max();
+        self.statistics.count(run, limit)
     }
 
     fn share_of_range(&self, index: IndexHash, interval: &Interval) -> f64 {

@@ -36,6 +36,8 @@ pub enum Access {
     Documents,
     /// There are none.
     Nothing,
+    /// So many, of which nothing is read.
+    Counted(u64),
     /// Documents found through entries, in the order of places.
     Places(Places),
     /// Entries in their own order, with or without their documents.

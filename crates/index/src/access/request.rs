@@ -17,6 +17,8 @@ pub struct AccessRequest<'a> {
     pub order: &'a [OrderTerm],
     /// The only path that the program reads, when an entry may stand for its document.
     pub covering: Option<&'a DocumentPath>,
+    /// Whether nothing of the documents is read, only their number.
+    pub reads_nothing: bool,
     /// Set when the query is one `MIN` or `MAX` over the covering path.
     pub extreme: Option<Extreme>,
     /// How many rows the page can give at most.
@@ -55,10 +57,18 @@ pub trait Statistics {
     /// Those of them that were written with their index entries.
     fn indexed_documents(&self) -> u64;
     fn path(&self, index: IndexHash) -> Option<PathStatistics>;
+    /// How many entries it is worth to count to learn the size of a run.
+    fn dive_entries_max(&self) -> u64 {
+        256
+    }
     /// Entries of the run that lead into the scope of the query, counted up to `limit`.
     fn count(&self, run: &Run, limit: u64) -> u64;
     /// Documents that the query could see, counted up to `limit`.
     fn documents_in_scope(&self, limit: u64) -> u64;
+    /// How many documents the query sees, if that is known without reading them.
+    fn scope_count(&self) -> Option<u64> {
+        None
+    }
     /// The first and the last value of an index, as bytes.
     fn extent(&self, index: IndexHash) -> Option<(Vec<u8>, Vec<u8>)>;
 }

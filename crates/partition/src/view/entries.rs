@@ -55,6 +55,7 @@ impl View {
     ) -> Result<u64, Failure> {
         let mut walk = Walk {
             view: self,
+            places: self.places(),
             definition,
             read: 0,
             visit,
@@ -100,6 +101,8 @@ impl View {
 
 struct Walk<'a, 'b> {
     view: &'a View,
+    /// Those of the scope.
+    places: (&'a [u8], Option<&'a [u8]>),
     definition: &'a IndexDefinition,
     read: u64,
     visit: &'b mut dyn FnMut(Entry<'_>) -> Result<EntryFlow, Failure>,
@@ -181,7 +184,7 @@ impl Walk<'_, '_> {
             place = skip(place).ok_or_else(damaged)?;
         }
         let value_end = key.len() - place.len();
-        let (from, to) = self.view.places();
+        let (from, to) = self.places;
         if place < from {
             return Ok(Step::JumpToScope(value_end));
         }

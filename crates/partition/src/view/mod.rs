@@ -19,12 +19,13 @@ pub use places::PlaceWalk;
 pub use statistics::ViewStatistics;
 
 use crate::committer::internal;
+use crate::counters::counters_key;
 use crate::document_key::CONTAINER_BYTES;
 use crate::index_state::{IndexState, state_key};
 use crate::scan::{Documents, ScanRange, Scanned, Visit};
 use crate::spaces::{DOCUMENTS, META};
 use crate::stored::StoredItem;
-use crate::{Container, Error};
+use crate::{Container, Counters, Error, Partition};
 
 pub struct View {
     snapshot: Arc<Snapshot>,
@@ -115,6 +116,40 @@ impl View {
             Ok(Cow::Owned(IndexState::decode(&row)?.common()))
         };
         read().map_err(|error| internal(&error))
+    }
+
+    /// How many documents the scope has, if it is made of whole physical partitions, which count
+    /// theirs. Those that have expired and are not yet removed count as well.
+    fn stored_count(&self) -> Option<u64> {
+        if !self.pending.is_empty() {
+            return None;
+        }
+        let partition_scope = |partition: &Partition| ScanRange::of_epk_range(&self.container, &partition.range);
+        let partitions = self.container.partitions.iter();
+        let inside: Vec<_> = partitions
+            .map(|partition| (partition, partition_scope(partition)))
+            .filter(|(_, scope)| scope.is_within(&self.scope))
+            .collect();
+        let (first, last) = (inside.first()?, inside.last()?);
+        if first.1.bounds().0 != self.scope.bounds().0 || last.1.bounds().1 != self.scope.bounds().1 {
+            return None;
+        }
+        let mut count = 0;
+        for (partition, _) in &inside {
+            let row = self.snapshot.get(META, &counters_key(self.number(), partition.id));
+            if let Some(row) = row.ok()? {
+                count += Counters::decode(&row).ok()?.items;
+            }
+        }
+        Some(count)
+    }
+
+    /// How many documents are visible, if that is known without reading them.
+    fn visible_count(&self) -> Option<u64> {
+        match self.container.default_ttl() {
+            None => self.stored_count(),
+            Some(_) => None,
+        }
     }
 
     fn number(&self) -> u32 {

@@ -7,6 +7,9 @@ use crate::document_key::prefix_end;
 use crate::spaces::{DOCUMENTS, INDEX};
 use crate::statistics::{ENTRY_PREFIX_BYTES, entry_prefix, of_index};
 
+/// Reading more would cost more than a plan is worth: some 20 microseconds.
+const DIVE_ENTRIES_MAX: u64 = 48;
+
 /// The statistics of a view under the indexes that a query may use.
 ///
 /// What cannot be read counts as nothing here; the query that follows says why.
@@ -56,6 +59,10 @@ impl Statistics for ViewStatistics<'_> {
         (statistics.entries > 0).then_some(statistics)
     }
 
+    fn dive_entries_max(&self) -> u64 {
+        DIVE_ENTRIES_MAX
+    }
+
     fn count(&self, run: &Run, limit: u64) -> u64 {
         let view = self.view;
         let (from, to) = view.bounds(run);
@@ -72,7 +79,14 @@ impl Statistics for ViewStatistics<'_> {
         entries.filter(leads_into_scope).count() as u64
     }
 
+    fn scope_count(&self) -> Option<u64> {
+        self.view.visible_count()
+    }
+
     fn documents_in_scope(&self, limit: u64) -> u64 {
+        if let Some(count) = self.view.stored_count() {
+            return count.min(limit);
+        }
         let (from, to) = self.view.scope.bounds();
         let documents = self.view.snapshot.range(DOCUMENTS, from, to);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);

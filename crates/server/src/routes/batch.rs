@@ -6,12 +6,17 @@ use orrery_keys::PartitionKey;
 use orrery_model::{Charge, Failure, GoneKind, Operation, RangeId, Stamp};
 use orrery_wire::{BatchEncoding, BatchOperation, BatchRequest, BatchResult, batch_status};
 
-use super::item::refuse_triggers;
+use super::item::triggers;
 use crate::exchange::{Exchange, Found};
 use crate::reply::Reply;
 
 pub(super) async fn route(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, Failure> {
-    refuse_triggers(exchange)?;
+    if !triggers(exchange).is_empty() {
+        return Err(Failure::bad_request(
+            "One of the input values is invalid. Triggers cannot be named by a batch: they run around \
+             single writes.",
+        ));
+    }
     let request = BatchRequest::parse(&exchange.body)?;
     if exchange.headers.batch.atomic {
         transaction(exchange, found, request).await

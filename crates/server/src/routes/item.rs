@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use hyper::Method;
+use orrery_engine::Triggers;
 use orrery_keys::PartitionKey;
 use orrery_model::{
     Answer, ConsistencyLevel, Document, Etag, Failure, ItemAddress, Operation, OperationKind,
@@ -11,7 +12,6 @@ use orrery_wire::{
     SINGLE_REGION_VERSION, SessionPosition, check_session_token, operation_status_code, parse_patch,
 };
 
-use super::not_built;
 use crate::exchange::{Exchange, Found};
 use crate::reply::Reply;
 
@@ -29,7 +29,6 @@ async fn answer(
     found: &Found,
     address: ItemAddress<'_>,
 ) -> Result<Reply, Failure> {
-    refuse_triggers(exchange)?;
     let key = exchange
         .headers
         .partition_key()?
@@ -105,7 +104,7 @@ pub(super) async fn write(
     let container = &found.entry.container;
     let answer = exchange
         .engine()
-        .write_item(container, key, operation, level)
+        .write_item_with_triggers(container, key, operation, &triggers(exchange), level)
         .await;
     Ok(reply(answer, exchange.headers.prefers_minimal))
 }
@@ -157,13 +156,11 @@ pub(super) fn check_session(
     }
 }
 
-pub(super) fn refuse_triggers(exchange: &Exchange<'_>) -> Result<(), Failure> {
-    let named = exchange
-        .headers
-        .pre_triggers
-        .or(exchange.headers.post_triggers);
-    match named {
-        Some(_) => Err(not_built("Triggers are")),
-        None => Ok(()),
+/// The triggers that the request names.
+pub(super) fn triggers(exchange: &Exchange<'_>) -> Triggers {
+    let owned = |names: &[&str]| names.iter().copied().map(str::to_owned).collect();
+    Triggers {
+        pre: owned(&exchange.headers.pre_triggers),
+        post: owned(&exchange.headers.post_triggers),
     }
 }

@@ -9,7 +9,7 @@ use orrery_model::{ContainerAddress, Document, Failure, OperationKind, limits};
 use orrery_wire::{FeedKind, FeedPost, feed_body, write_session_token};
 
 use super::feed::query_text;
-use super::item::{check_session, refuse_triggers, write};
+use super::item::{check_session, write};
 use super::{batch, not_built, report};
 use crate::exchange::{Exchange, Found};
 use crate::reply::Reply;
@@ -52,7 +52,6 @@ async fn put(
     found: &Found,
     kind: fn(Document) -> OperationKind,
 ) -> Result<Reply, Failure> {
-    refuse_triggers(exchange)?;
     let document = Document::parse(&exchange.body)?;
     let key = match exchange.headers.partition_key()? {
         Some(key) => key,

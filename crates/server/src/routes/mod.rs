@@ -11,10 +11,12 @@ mod offers;
 mod partition_key_ranges;
 mod permissions;
 mod report;
+mod script;
+mod scripts;
 mod users;
 
 use orrery_model::Failure;
-use orrery_wire::{Resource, ScriptKind};
+use orrery_wire::Resource;
 
 use crate::exchange::Exchange;
 use crate::reply::Reply;
@@ -42,12 +44,13 @@ pub(crate) async fn dispatch(
         Resource::User(address) => users::one(exchange, address).await,
         Resource::Permissions(user) => permissions::feed(exchange, user).await,
         Resource::Permission(address) => permissions::one(exchange, address).await,
-        Resource::Scripts(_, kind) | Resource::Script(_, kind, _) => Err(not_built(match kind {
-            ScriptKind::StoredProcedure => "Stored procedures are",
-            ScriptKind::Trigger => "Triggers are",
-            ScriptKind::UserDefinedFunction => "User-defined functions are",
-            ScriptKind::Conflict => "The conflict feed is",
-        })),
+        Resource::Scripts(container, kind) => scripts::route(exchange, container, kind).await,
+        Resource::Script(container, kind, segment) => {
+            script::route(exchange, container, kind, segment).await
+        }
+        Resource::Conflicts(_) | Resource::Conflict(_, _) => {
+            Err(not_built("The conflict feed is"))
+        }
         Resource::ClientEncryptionKeys(_) | Resource::ClientEncryptionKey(_, _) => {
             Err(not_built("Client encryption keys are"))
         }

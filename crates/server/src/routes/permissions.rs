@@ -1,10 +1,11 @@
 //! `/dbs/{db}/users/{user}/permissions` and below. Every answer carries a token minted for it.
 
 use hyper::Method;
-use orrery_engine::{Catalogue, NewPermission};
+use orrery_engine::{Catalogue, ContainerEntry, DatabaseEntry, NewPermission};
 use orrery_model::{ContainerAddress, Failure, Permission, PermissionAddress, UserAddress};
 use orrery_wire::{
     FeedKind, FeedPost, Grant, PermissionRequest, RequestPath, Resource, permission_body,
+    script_name_link, script_self_link,
 };
 
 use super::feed;
@@ -105,20 +106,35 @@ fn body_of(exchange: &Exchange<'_>, permission: &Permission) -> Result<Vec<u8>, 
     Ok(permission_body(permission, &token))
 }
 
-/// The same container addressed the other way, because a client may use either.
+/// The same container or script addressed the other way, because a client may use either.
 fn alias(catalogue: &Catalogue, resource: &str) -> Option<String> {
     let path = RequestPath::parse(resource).ok()?;
-    let Ok(Resource::Container(address)) = path.resource() else {
-        return None;
-    };
-    let (database, entry) = catalogue.container(address).ok()?;
-    Some(match address {
-        ContainerAddress::Name { .. } => entry.container.self_link.clone(),
-        ContainerAddress::Rid(_) => {
-            format!(
-                "dbs/{}/colls/{}",
-                database.database.id, entry.container.definition.id
-            )
+    match path.resource().ok()? {
+        Resource::Container(address) => {
+            let (database, entry) = catalogue.container(address).ok()?;
+            Some(match address {
+                ContainerAddress::Name { .. } => entry.container.self_link.clone(),
+                ContainerAddress::Rid(_) => name_link(database, entry),
+            })
         }
-    })
+        Resource::Script(address, kind, segment) => {
+            let (database, entry) = catalogue.container(address).ok()?;
+            let mut scripts = entry.scripts.of_kind(kind);
+            Some(match address {
+                ContainerAddress::Name { .. } => {
+                    script_self_link(scripts.find(|script| script.id == segment)?)
+                }
+                ContainerAddress::Rid(_) => {
+                    let script = scripts.find(|script| script.rid.to_string() == segment)?;
+                    script_name_link(&name_link(database, entry), script)
+                }
+            })
+        }
+        _ => None,
+    }
+}
+
+fn name_link(database: &DatabaseEntry, entry: &ContainerEntry) -> String {
+    let id = &entry.container.definition.id;
+    format!("dbs/{}/colls/{id}", database.database.id)
 }

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use orrery_engine::{Clock, Durability, Engine, EngineOptions};
+use orrery_engine::{Clock, Durability, Engine, EngineOptions, ScriptOptions};
 use orrery_model::{AccountKeys, ConsistencyLevel, KeyRole, Secret};
 use orrery_server::{Server, ServerHandle, ServerOptions};
 use orrery_wire::HttpDate;
@@ -52,6 +52,15 @@ pub(crate) fn start() -> World {
 }
 
 pub(crate) fn start_with(consistency: ConsistencyLevel) -> World {
+    start_server(consistency, ScriptOptions::default())
+}
+
+/// A server whose scripts have other limits.
+pub(crate) fn start_with_scripts(scripts: ScriptOptions) -> World {
+    start_server(ConsistencyLevel::Session, scripts)
+}
+
+fn start_server(consistency: ConsistencyLevel, scripts: ScriptOptions) -> World {
     let clock = Arc::new(TestClock(AtomicU64::new(START_SECONDS)));
     let runtime = Builder::new_multi_thread()
         .worker_threads(1)
@@ -64,7 +73,7 @@ pub(crate) fn start_with(consistency: ConsistencyLevel) -> World {
             durability: Durability::None,
             cache_bytes: 16 * 1024 * 1024,
             consistency,
-            scripts: orrery_engine::ScriptOptions::default(),
+            scripts,
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
         })
         .unwrap();

@@ -161,6 +161,8 @@ impl Grant {
                 | Resource::PartitionKeyDelete(_)
                 | Resource::Scripts(..)
                 | Resource::Script(..)
+                | Resource::Conflicts(_)
+                | Resource::Conflict(..)
         );
         match &self.partition_key {
             Some(granted) if touches_items && requested != Some(granted) => {

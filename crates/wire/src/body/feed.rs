@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::io::Write as _;
 
-use crate::path::ScriptKind;
+use orrery_model::ScriptKind;
 
 /// What a feed lists; the key of its array is spelt exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +13,7 @@ pub enum FeedKind {
     Items,
     PartitionKeyRanges,
     Scripts(ScriptKind),
+    Conflicts,
     Users,
     Permissions,
     ClientEncryptionKeys,
@@ -28,8 +29,8 @@ impl FeedKind {
             FeedKind::PartitionKeyRanges => "PartitionKeyRanges",
             FeedKind::Scripts(ScriptKind::StoredProcedure) => "StoredProcedures",
             FeedKind::Scripts(ScriptKind::Trigger) => "Triggers",
-            FeedKind::Scripts(ScriptKind::UserDefinedFunction) => "UserDefinedFunctions",
-            FeedKind::Scripts(ScriptKind::Conflict) => "Conflicts",
+            FeedKind::Scripts(ScriptKind::Function) => "UserDefinedFunctions",
+            FeedKind::Conflicts => "Conflicts",
             FeedKind::Users => "Users",
             FeedKind::Permissions => "Permissions",
             FeedKind::ClientEncryptionKeys => "ClientEncryptionKeys",

@@ -8,6 +8,7 @@ mod object;
 mod partition_key_range;
 mod permission;
 mod query;
+mod script;
 mod user;
 
 pub use account::{AccountDescription, Region};
@@ -18,6 +19,7 @@ pub(crate) use object::{ObjectWriter, array_of};
 pub use partition_key_range::{PartitionKeyRangeDescription, partition_key_range_body};
 pub use permission::{PermissionRequest, permission_body};
 pub use query::{QueryBody, ResumeFilter};
+pub use script::{ScriptRequest, parse_arguments, script_body, script_name_link, script_self_link};
 pub use user::user_body;
 
 use orrery_json::Value;

@@ -238,6 +238,13 @@ impl ResponseHeaders {
         self
     }
 
+    /// What a stored procedure logged; clients decode it like a part of a query string.
+    #[must_use]
+    pub fn script_log(mut self, log: &str) -> ResponseHeaders {
+        self.set(name!(SCRIPT_LOG_RESULTS), &percent::encode_component(log));
+        self
+    }
+
     /// Sub-status and waiting time of a failure, and no etag.
     #[must_use]
     pub fn failure(mut self, failure: &Failure) -> ResponseHeaders {
@@ -400,6 +407,15 @@ mod tests {
             .into_map();
         assert!(!missing.contains_key(names::SUBSTATUS));
         assert!(!missing.contains_key(names::SESSION_TOKEN));
+    }
+
+    #[test]
+    fn logs_of_scripts_are_escaped() {
+        let map = headers().script_log("x is 1.\né%").into_map();
+        assert_eq!(
+            text(&map, names::SCRIPT_LOG_RESULTS),
+            "x%20is%201.%0A%C3%A9%25"
+        );
     }
 
     #[test]

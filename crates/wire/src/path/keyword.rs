@@ -1,13 +1,6 @@
 //! The words of a path.
 
-/// Children of a container that are neither items nor ranges.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ScriptKind {
-    StoredProcedure,
-    Trigger,
-    UserDefinedFunction,
-    Conflict,
-}
+use orrery_model::ScriptKind;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keyword {
@@ -16,6 +9,7 @@ pub(super) enum Keyword {
     Items,
     PartitionKeyRanges,
     Script(ScriptKind),
+    Conflicts,
     Users,
     Permissions,
     ClientEncryptionKeys,
@@ -31,8 +25,8 @@ const KEYWORDS: [(&str, Keyword); 14] = [
     ("pkranges", Keyword::PartitionKeyRanges),
     ("sprocs", Keyword::Script(ScriptKind::StoredProcedure)),
     ("triggers", Keyword::Script(ScriptKind::Trigger)),
-    ("udfs", Keyword::Script(ScriptKind::UserDefinedFunction)),
-    ("conflicts", Keyword::Script(ScriptKind::Conflict)),
+    ("udfs", Keyword::Script(ScriptKind::Function)),
+    ("conflicts", Keyword::Conflicts),
     ("users", Keyword::Users),
     ("permissions", Keyword::Permissions),
     ("clientencryptionkeys", Keyword::ClientEncryptionKeys),
@@ -56,7 +50,8 @@ impl Keyword {
             // Replicas are resolved for the items of a container.
             Keyword::Items | Keyword::Addresses => "docs",
             Keyword::PartitionKeyRanges => "pkranges",
-            Keyword::Script(kind) => kind.keyword(),
+            Keyword::Script(kind) => script_keyword(kind),
+            Keyword::Conflicts => "conflicts",
             Keyword::Users => "users",
             Keyword::Permissions => "permissions",
             Keyword::ClientEncryptionKeys => "clientencryptionkeys",
@@ -66,14 +61,12 @@ impl Keyword {
     }
 }
 
-impl ScriptKind {
-    pub fn keyword(self) -> &'static str {
-        match self {
-            ScriptKind::StoredProcedure => "sprocs",
-            ScriptKind::Trigger => "triggers",
-            ScriptKind::UserDefinedFunction => "udfs",
-            ScriptKind::Conflict => "conflicts",
-        }
+/// The segment in front of a script.
+pub(crate) fn script_keyword(kind: ScriptKind) -> &'static str {
+    match kind {
+        ScriptKind::StoredProcedure => "sprocs",
+        ScriptKind::Trigger => "triggers",
+        ScriptKind::Function => "udfs",
     }
 }
 

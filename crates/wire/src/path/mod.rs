@@ -10,11 +10,12 @@ use std::borrow::Cow;
 
 use orrery_keys::{DatabaseRid, OfferRid, is_database_rid};
 use orrery_model::{
-    ContainerAddress, DatabaseAddress, Failure, ItemAddress, PermissionAddress, UserAddress,
+    ContainerAddress, DatabaseAddress, Failure, ItemAddress, PermissionAddress, ScriptKind,
+    UserAddress,
 };
 
 use crate::percent;
-pub use keyword::ScriptKind;
+pub(crate) use keyword::script_keyword;
 use keyword::{Keyword, is};
 
 /// Segments of the longest path: `dbs/d/colls/c/docs/i/attachments/a`.
@@ -43,6 +44,8 @@ pub enum Resource<'p> {
     PartitionKeyDelete(ContainerAddress<'p>),
     Scripts(ContainerAddress<'p>, ScriptKind),
     Script(ContainerAddress<'p>, ScriptKind, &'p str),
+    Conflicts(ContainerAddress<'p>),
+    Conflict(ContainerAddress<'p>, &'p str),
     Users(DatabaseAddress<'p>),
     User(UserAddress<'p>),
     Permissions(UserAddress<'p>),
@@ -196,6 +199,8 @@ fn below_container<'p>(
         }
         (Keyword::Script(kind), []) => Ok(Resource::Scripts(container, kind)),
         (Keyword::Script(kind), [id]) => Ok(Resource::Script(container, kind, id)),
+        (Keyword::Conflicts, []) => Ok(Resource::Conflicts(container)),
+        (Keyword::Conflicts, [id]) => Ok(Resource::Conflict(container, id)),
         _ => Err(unparsable()),
     }
 }

@@ -48,7 +48,7 @@ fn names() {
         ),
         (
             "/dbs/d/colls/c/udfs/f",
-            format!("Script({container}, UserDefinedFunction, \"f\")"),
+            format!("Script({container}, Function, \"f\")"),
         ),
         (
             "/dbs/d/colls/c/triggers",
@@ -56,7 +56,7 @@ fn names() {
         ),
         (
             "/dbs/d/colls/c/conflicts",
-            format!("Scripts({container}, Conflict)"),
+            format!("Conflicts({container})"),
         ),
         ("/dbs/d/users", format!("Users({database})")),
         ("/dbs/d/users/u", format!("User({user})")),

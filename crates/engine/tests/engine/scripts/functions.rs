@@ -77,6 +77,12 @@ async fn functions_are_called_wherever_a_value_may_stand() {
         let failure = rows(&world, &container, text).await.unwrap_err();
         assert!(failure.to_string().contains(expected), "{failure:?}");
     }
+    let query = QueryText {
+        text: "SELECT TOP 2 VALUE udf.twice(c.n) FROM c ORDER BY c.n".to_owned(),
+        parameters: Vec::new(),
+        resume: None,
+    };
+    orrery_engine::query_plan(&query, &container.definition, None).unwrap();
     // A query that was compiled before sees what is registered now.
     let new = script("twice", "function (x) { return -x }");
     world

@@ -1,6 +1,7 @@
 //! The rules, one for each way to find documents. Each proposes what it can; the cheapest wins.
 
 mod composite;
+mod counted;
 mod covering;
 mod distinct;
 mod equality;
@@ -21,7 +22,7 @@ use super::filter::Term;
 pub(super) type Rule = fn(&Situation<'_>) -> Vec<Candidate>;
 
 /// What is right with no index at all.
-pub(super) const ALWAYS: [Rule; 1] = [scan::propose];
+pub(super) const ALWAYS: [Rule; 2] = [counted::propose, scan::propose];
 
 /// What is right when every document has its entries. Of two proposals with one price the earlier
 /// wins.

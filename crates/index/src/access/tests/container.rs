@@ -69,6 +69,7 @@ impl Container {
             shape: QueryShape::Stream,
             order: &[],
             covering: None,
+            reads_nothing: false,
             extreme: None,
             page_rows: None,
         }
@@ -78,7 +79,7 @@ impl Container {
     pub(super) fn met(&self, access: &Access) -> Vec<Place> {
         match access {
             Access::Documents => self.documents.iter().map(|(place, _)| *place).collect(),
-            Access::Nothing => Vec::new(),
+            Access::Nothing | Access::Counted(_) => Vec::new(),
             Access::Places(places) => self.places(places).into_iter().collect(),
             Access::Entries(scan) => self.scan(scan).into_iter().map(|(_, at)| at).collect(),
         }
@@ -155,6 +156,10 @@ impl Statistics for Container {
         };
         let entries = self.run(run).into_iter().filter(is_seen);
         (entries.count() as u64 * self.factor).min(limit)
+    }
+
+    fn scope_count(&self) -> Option<u64> {
+        self.scope.is_none().then_some(self.documents.len() as u64)
     }
 
     fn documents_in_scope(&self, limit: u64) -> u64 {

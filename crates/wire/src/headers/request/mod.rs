@@ -82,8 +82,11 @@ pub struct RequestHeaders<'a> {
     pub throughput_bucket: Option<u8>,
     pub batch: BatchFlags,
     pub query: QueryFlags<'a>,
-    pub pre_triggers: Option<&'a str>,
-    pub post_triggers: Option<&'a str>,
+    /// Triggers to run, by their ids, in this order.
+    pub pre_triggers: Vec<&'a str>,
+    pub post_triggers: Vec<&'a str>,
+    /// The client wants to see what its stored procedure logs.
+    pub script_logging: bool,
     pub token_expiry_seconds: Option<u64>,
 }
 
@@ -250,8 +253,9 @@ impl<'a> RequestHeaders<'a> {
                 })?;
                 self.throughput_bucket = Some(bucket);
             }
-            names::PRE_TRIGGER_INCLUDE => self.pre_triggers = header.non_empty()?,
-            names::POST_TRIGGER_INCLUDE => self.post_triggers = header.non_empty()?,
+            names::PRE_TRIGGER_INCLUDE => self.pre_triggers = names_in(header.text()?),
+            names::POST_TRIGGER_INCLUDE => self.post_triggers = names_in(header.text()?),
+            names::SCRIPT_ENABLE_LOGGING => self.script_logging = header.flag(),
             names::EXPIRY_SECONDS => {
                 self.token_expiry_seconds = Some(header.parsed(|text| text.trim().parse().ok())?);
             }
@@ -398,6 +402,12 @@ impl PriorityLevel {
             _ => None,
         }
     }
+}
+
+/// A list with commas, of which clients may also send an empty one.
+fn names_in(text: &str) -> Vec<&str> {
+    let names = text.split(',').map(str::trim);
+    names.filter(|name| !name.is_empty()).collect()
 }
 
 fn precondition(text: &str) -> Option<Precondition> {

@@ -74,6 +74,9 @@ fn values_are_read() {
         (names::MIGRATE_TO_MANUAL, "true"),
         (names::EXPIRY_SECONDS, "60"),
         (names::POPULATE_QUOTA, "True"),
+        (names::PRE_TRIGGER_INCLUDE, "a, b,"),
+        (names::POST_TRIGGER_INCLUDE, ""),
+        (names::SCRIPT_ENABLE_LOGGING, "True"),
         (names::ENABLE_CROSS_PARTITION, "yes"),
     ]);
     let headers = RequestHeaders::parse(&map).unwrap();
@@ -96,6 +99,8 @@ fn values_are_read() {
     assert_eq!(headers.max_item_count, Some(10));
     assert_eq!(headers.continuation_limit_kb, Some(1));
     assert!(headers.prefers_minimal && headers.populate_quota);
+    assert_eq!(headers.pre_triggers, ["a", "b"]);
+    assert!(headers.post_triggers.is_empty() && headers.script_logging);
     assert_eq!(headers.change_feed, Some(ChangeFeedMode::LatestVersion));
     assert_eq!(headers.if_modified_since, Some(HttpDate(5)));
     assert_eq!(headers.priority, Some(PriorityLevel::Low));

@@ -1,0 +1,81 @@
+//! `/dbs/{db}/colls/{coll}/sprocs`, `/triggers` and `/udfs`: register, list, query.
+
+use hyper::Method;
+use orrery_engine::NewScript;
+use orrery_model::{ContainerAddress, Failure, Script, ScriptKind};
+use orrery_wire::{FeedKind, FeedPost, ScriptRequest, script_body};
+
+use super::feed;
+use crate::exchange::{Exchange, Found};
+use crate::reply::Reply;
+
+pub(super) async fn route(
+    exchange: &Exchange<'_>,
+    container: ContainerAddress<'_>,
+    kind: ScriptKind,
+) -> Result<Reply, Failure> {
+    let found = owner(exchange, container)?;
+    let answered = answer(exchange, &found, container, kind).await;
+    Ok(found.complete(exchange, answered.unwrap_or_else(Reply::failed)))
+}
+
+async fn answer(
+    exchange: &Exchange<'_>,
+    found: &Found,
+    container: ContainerAddress<'_>,
+    kind: ScriptKind,
+) -> Result<Reply, Failure> {
+    let engine = exchange.engine();
+    let list = || {
+        let scripts = engine.scripts(container, kind)?;
+        let bodies = scripts
+            .iter()
+            .map(|script| (script.id.clone(), script_body(script)));
+        Ok(bodies.collect::<Vec<_>>())
+    };
+    let rid = found.entry.container.rid.to_string();
+    match *exchange.method {
+        Method::GET => feed::read(exchange, &rid, FeedKind::Scripts(kind), list()?),
+        Method::POST => match exchange.headers.feed_post() {
+            FeedPost::Query => feed::query(exchange, &rid, FeedKind::Scripts(kind), &list()?),
+            FeedPost::Create => {
+                let new = parse(exchange, kind)?;
+                let script = engine.create_script(container, kind, new).await?;
+                Ok(reply(201, &script))
+            }
+            FeedPost::Upsert => {
+                let new = parse(exchange, kind)?;
+                let (script, created) = engine.upsert_script(container, kind, new).await?;
+                Ok(reply(if created { 201 } else { 200 }, &script))
+            }
+            FeedPost::Batch | FeedPost::QueryPlan => Err(Failure::MethodNotAllowed),
+        },
+        _ => Err(Failure::MethodNotAllowed),
+    }
+}
+
+/// The container of scripts; a client hears that it is the owner that is missing.
+pub(super) fn owner(
+    exchange: &Exchange<'_>,
+    container: ContainerAddress<'_>,
+) -> Result<Found, Failure> {
+    exchange
+        .container(container)
+        .map_err(|failure| match failure {
+            Failure::NotFound(_) => Failure::OWNER_NOT_FOUND,
+            other => other,
+        })
+}
+
+pub(super) fn parse(exchange: &Exchange<'_>, kind: ScriptKind) -> Result<NewScript, Failure> {
+    let request = ScriptRequest::parse(kind, &exchange.body)?;
+    Ok(NewScript {
+        id: request.id,
+        body: request.body,
+        trigger: request.trigger,
+    })
+}
+
+pub(super) fn reply(status: u16, script: &Script) -> Reply {
+    Reply::new(status, script_body(script)).with_etag(script.etag.as_str())
+}
