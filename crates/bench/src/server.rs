@@ -19,7 +19,7 @@ use crate::endpoint::Endpoint;
 use crate::options::Options;
 use crate::resident::{megabytes, resident_bytes};
 
-const STOP_TIMEOUT: Duration = Duration::from_secs(120);
+const STOP_TIMEOUT: Duration = Duration::from_mins(2);
 const STOP_POLL: Duration = Duration::from_millis(5);
 
 /// How to start a server, and the settings it will have.

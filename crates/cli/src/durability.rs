@@ -76,7 +76,7 @@ mod tests {
             ("interval:1", Durability::Interval(Duration::from_millis(1))),
             (
                 "interval:60000",
-                Durability::Interval(Duration::from_secs(60)),
+                Durability::Interval(Duration::from_mins(1)),
             ),
         ] {
             let parsed = text.parse::<DurabilitySetting>();

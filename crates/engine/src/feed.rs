@@ -18,7 +18,7 @@ use crate::query::{Feeder, Work, read_resume, row_text, stopped, write_resume};
 use crate::{CompiledQuery, Engine, QueryReport, continuation};
 
 /// How long one page may take that has to look at every document of its scope.
-const WHOLE_SCOPE_TIME_MAX: Duration = Duration::from_secs(60);
+const WHOLE_SCOPE_TIME_MAX: Duration = Duration::from_mins(1);
 
 /// Which items a page is taken from.
 #[derive(Debug, Clone)]

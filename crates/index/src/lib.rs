@@ -39,6 +39,6 @@ pub use hash::IndexHash;
 pub use spatial::Grid;
 pub use statistics::PathStatistics;
 pub use value::{
-    ByteRange, Decoded, STRING_BYTES_CUT_MIN, byte_range, decode, encode, encode_ordered, skip, successor, type_end,
-    type_start,
+    ByteRange, Decoded, STRING_BYTES_CUT_MIN, byte_range, decode, encode, encode_ordered, skip,
+    successor, type_end, type_start,
 };

@@ -96,15 +96,15 @@ impl IndexState {
     }
 
     /// The state when all documents before `key` follow the newest policy; none: all documents.
-    pub(crate) fn advanced(&self, key: Option<Bytes>) -> IndexState {
-        let ahead = |segment: &&Segment| match (&segment.until, &key) {
+    pub(crate) fn advanced(&self, key: Option<&Bytes>) -> IndexState {
+        let ahead = |segment: &&Segment| match (&segment.until, key) {
             (_, None) => false,
             (None, Some(_)) => true,
             (Some(until), Some(key)) => until > key,
         };
         let rest: Vec<Segment> = self.segments[1..].iter().filter(ahead).cloned().collect();
         let first = Segment {
-            until: key.clone(),
+            until: key.cloned(),
             index: Arc::clone(&self.segments[0].index),
         };
         IndexState {
@@ -306,15 +306,15 @@ mod tests {
         let text_at = |state: &IndexState, at: &str| state.index_at(&key(at)).text.clone();
         let state = IndexState::settled(Arc::clone(&a));
         assert!(state.cursor().is_none());
-        let state = state.replaced(1, Arc::clone(&b)).advanced(Some(key("m")));
+        let state = state.replaced(1, Arc::clone(&b)).advanced(Some(&key("m")));
         assert_eq!(text_at(&state, "d"), b.text);
         assert_eq!(text_at(&state, "m"), a.text);
-        let state = state.replaced(1, Arc::clone(&c)).advanced(Some(key("d")));
+        let state = state.replaced(1, Arc::clone(&c)).advanced(Some(&key("d")));
         let state = IndexState::decode(&state.encode()).unwrap();
         assert_eq!(text_at(&state, "c"), c.text);
         assert_eq!(text_at(&state, "d"), b.text);
         assert_eq!(text_at(&state, "z"), a.text);
-        let state = state.advanced(Some(key("p")));
+        let state = state.advanced(Some(&key("p")));
         assert_eq!(text_at(&state, "n"), c.text);
         assert_eq!(text_at(&state, "z"), a.text);
         let state = state.advanced(None);

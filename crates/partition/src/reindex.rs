@@ -49,7 +49,7 @@ pub(crate) fn reindex_step(
         replace_entries(&mut overlay, &key, &old, &new);
     }
     let is_done = next.is_none();
-    states.set(&mut overlay, container, state.advanced(next));
+    states.set(&mut overlay, container, state.advanced(next.as_ref()));
     Ok((overlay.into_batch()?, is_done))
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn authorize(
     headers: &RequestHeaders<'_>,
 ) -> Result<(), Failure> {
     let now_seconds = state.engine.now_seconds();
-    let action = Action::of(method, headers);
+    let action = Action::of(method, resource, headers);
     match Credential::parse(headers.authorization)? {
         Credential::Master(signature) => {
             let request = SignedRequest {

@@ -39,12 +39,12 @@ async def test_runs(connect_async, database, new_container):
         items = client.get_database_client(database.id).get_container_client(name)
         await items.scripts.create_stored_procedure({"id": "count", "body": COUNT})
         await items.create_item({"id": "counter", "pk": "p", "n": 0})
-        runs = [items.scripts.execute_stored_procedure("count", "p") for _ in range(50)]
+        runs = [items.scripts.execute_stored_procedure("count", partition_key="p") for _ in range(50)]
         assert sorted(await asyncio.gather(*runs)) == list(range(1, 51))
         echo = {"id": "echo", "body": "(...all) => { console.log('x'); __.response.setBody(all); }"}
         await items.scripts.create_stored_procedure(echo)
         told = await items.scripts.execute_stored_procedure(
-            "echo", "p", params=["é", {"a": [1]}], enable_script_logging=True
+            "echo", partition_key="p", parameters=["é", {"a": [1]}], enable_script_logging=True
         )
         assert told == ["é", {"a": [1]}]
         log = items.client_connection.last_response_headers["x-ms-documentdb-script-log-results"]

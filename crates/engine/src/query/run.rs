@@ -183,7 +183,7 @@ impl Feeder<'_, '_> {
             let decoded = decoded.filter(|decoded| decoded.is_exact);
             if scan.take == Take::FirstValue {
                 match decoded.filter(|decoded| !is_long(&decoded.value)) {
-                    Some(decoded) => alike = Alike::once(with_value(&path.0, decoded.value)),
+                    Some(decoded) => alike.begin(&path.0, decoded.value),
                     None => needs_documents = true,
                 }
                 return Ok(EntryFlow::Stop);
@@ -191,7 +191,7 @@ impl Feeder<'_, '_> {
             match decoded {
                 Some(decoded) => {
                     last.extend_from_slice(entry.value);
-                    alike = Alike::once(with_value(&path.0, decoded.value));
+                    alike.begin(&path.0, decoded.value);
                     Ok(next)
                 }
                 None => Ok(match self.push_at(entry.position, entry.place)? {
@@ -262,8 +262,29 @@ struct Alike {
 }
 
 impl Alike {
-    fn once(document: Value) -> Alike {
-        Alike { document, times: 1 }
+    /// Begins with one document that has only this value at this path.
+    fn begin(&mut self, path: &[PathStep], value: Value) {
+        self.times = 1;
+        let mut place = &mut self.document;
+        for step in path {
+            let PathStep::Name(name) = step else {
+                return;
+            };
+            if !matches!(place, Value::Object(_)) {
+                *place = Value::Object(Object::new());
+            }
+            let Value::Object(object) = place else {
+                return;
+            };
+            if !object.contains_key(name) {
+                object.insert(name.clone(), Value::Undefined);
+            }
+            let Some(next) = object.get_mut(name) else {
+                return;
+            };
+            place = next;
+        }
+        *place = value;
     }
 
     fn give(&mut self, page: &mut Page<'_>) -> Result<Flow, Failure> {
@@ -290,18 +311,6 @@ fn runs(places: &Places) -> usize {
         Places::Any(list) | Places::All(list) => list.iter().map(runs).sum(),
         Places::Gathered(runs) => runs.len(),
     }
-}
-
-/// A document that has only this value at this path.
-fn with_value(path: &[PathStep], value: Value) -> Value {
-    path.iter().rev().fold(value, |value, step| match step {
-        PathStep::Name(name) => {
-            let mut object = Object::new();
-            object.insert(name.clone(), value);
-            Value::Object(object)
-        }
-        PathStep::Element => value,
-    })
 }
 
 fn is_long(value: &Value) -> bool {
@@ -384,7 +393,9 @@ impl EntryOrder {
             bytes.truncate(bytes.len() - 2);
         }
         if self.is_inverted {
-            bytes.iter_mut().for_each(|byte| *byte = !*byte);
+            for byte in &mut bytes {
+                *byte = !*byte;
+            }
         }
         Some([&self.beginning[..], &bytes].concat())
     }

@@ -1,6 +1,7 @@
 //! Random documents, policies and queries: what an index gives is what a scan gives, at any page
 //! size, while documents and the policy change.
 
+use std::fmt::Write;
 use std::sync::Arc;
 
 use orrery_engine::{Container, FeedRequest, QueryText, Scope};
@@ -64,15 +65,16 @@ fn document(random: &mut Random, number: u64) -> String {
     let mut text = format!(r#"{{"id":"{number}","pk":"{}""#, random.below(3));
     for name in ["a", "b", "s"] {
         if random.below(8) > 0 {
-            text += &format!(r#","{name}":{}"#, value(random));
+            let _ = write!(text, r#","{name}":{}"#, value(random));
         }
     }
     if random.below(3) > 0 {
         let elements: Vec<String> = (0..random.below(4)).map(|_| value(random)).collect();
-        text += &format!(r#","t":[{}]"#, elements.join(","));
+        let _ = write!(text, r#","t":[{}]"#, elements.join(","));
     }
     if random.below(3) > 0 {
-        text += &format!(
+        let _ = write!(
+            text,
             r#","o":{{"p":{},"q":[{{"r":{}}}]}}"#,
             value(random),
             value(random)
@@ -80,7 +82,7 @@ fn document(random: &mut Random, number: u64) -> String {
     }
     if random.below(4) == 0 {
         let (x, y) = (random.below(20), random.below(20));
-        text += &format!(r#","g":{{"type":"Point","coordinates":[{x},{y}]}}"#);
+        let _ = write!(text, r#","g":{{"type":"Point","coordinates":[{x},{y}]}}"#);
     }
     text + "}"
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use orrery_index::{Direction, EntryScan, IndexDefinition, Run, skip, successor};
 use orrery_model::Failure;
 
-use super::View;
+use super::{View, values_of};
 use crate::Error;
 use crate::committer::internal;
 use crate::document_key::prefix_end;
@@ -124,7 +124,7 @@ impl Walk<'_, '_> {
         if let EntryPosition::At(position) | EntryPosition::Value(position) = begin {
             from = from.max([&prefix[..], position].concat());
         }
-        let values = self.view.values_of(self.definition, run.index);
+        let values = values_of(self.definition, run.index);
         'seek: loop {
             let mut same = 0;
             let range = self.view.snapshot.range(INDEX, &from, to.as_deref());
@@ -163,7 +163,7 @@ impl Walk<'_, '_> {
             (Some(to), Some(end)) => Some(to.min(end)),
             (to, end) => to.or(end),
         };
-        let values = self.view.values_of(self.definition, run.index);
+        let values = values_of(self.definition, run.index);
         let mut range = self.view.snapshot.range(INDEX, &from, to.as_deref());
         while let Some(entry) = range.next_back() {
             let (key, _) = entry.map_err(|error| internal(&Error::from(error)))?;

@@ -124,19 +124,23 @@ impl View {
         if !self.pending.is_empty() {
             return None;
         }
-        let partition_scope = |partition: &Partition| ScanRange::of_epk_range(&self.container, &partition.range);
+        let partition_scope =
+            |partition: &Partition| ScanRange::of_epk_range(&self.container, &partition.range);
         let partitions = self.container.partitions.iter();
         let inside: Vec<_> = partitions
             .map(|partition| (partition, partition_scope(partition)))
             .filter(|(_, scope)| scope.is_within(&self.scope))
             .collect();
         let (first, last) = (inside.first()?, inside.last()?);
-        if first.1.bounds().0 != self.scope.bounds().0 || last.1.bounds().1 != self.scope.bounds().1 {
+        if first.1.bounds().0 != self.scope.bounds().0 || last.1.bounds().1 != self.scope.bounds().1
+        {
             return None;
         }
         let mut count = 0;
         for (partition, _) in &inside {
-            let row = self.snapshot.get(META, &counters_key(self.number(), partition.id));
+            let row = self
+                .snapshot
+                .get(META, &counters_key(self.number(), partition.id));
             if let Some(row) = row.ok()? {
                 count += Counters::decode(&row).ok()?.items;
             }
@@ -156,16 +160,6 @@ impl View {
         self.container.rid.id()
     }
 
-    /// How many values stand in an entry of this index, one after the other.
-    fn values_of(&self, definition: &IndexDefinition, index: IndexHash) -> usize {
-        if [IndexHash::ROOT, IndexHash::UNINDEXED].contains(&index) {
-            return 0;
-        }
-        let mut composites = definition.composites();
-        let composite = composites.find(|(hash, _)| *hash == index);
-        composite.map_or(1, |(_, paths)| paths.len())
-    }
-
     /// The places of the scope: from the first up to the second.
     fn places(&self) -> (&[u8], Option<&[u8]>) {
         let (from, to) = self.scope.bounds();
@@ -179,4 +173,14 @@ impl View {
         let (from, to) = self.places();
         place >= from && to.is_none_or(|to| place < to)
     }
+}
+
+/// How many values stand in an entry of this index, one after the other.
+fn values_of(definition: &IndexDefinition, index: IndexHash) -> usize {
+    if [IndexHash::ROOT, IndexHash::UNINDEXED].contains(&index) {
+        return 0;
+    }
+    let mut composites = definition.composites();
+    let composite = composites.find(|(hash, _)| *hash == index);
+    composite.map_or(1, |(_, paths)| paths.len())
 }

@@ -2,7 +2,7 @@
 
 use orrery_index::{IndexDefinition, IndexHash, PathStatistics, Run, Statistics};
 
-use super::View;
+use super::{View, values_of};
 use crate::document_key::prefix_end;
 use crate::spaces::{DOCUMENTS, INDEX};
 use crate::statistics::{ENTRY_PREFIX_BYTES, entry_prefix, of_index};
@@ -26,7 +26,7 @@ impl ViewStatistics<'_> {
     }
 
     fn place_of<'a>(&self, run: &Run, key: &'a [u8]) -> Option<&'a [u8]> {
-        let values = self.view.values_of(self.definition, run.index);
+        let values = values_of(self.definition, run.index);
         let mut rest = key.get(ENTRY_PREFIX_BYTES..)?;
         for _ in 0..values {
             rest = orrery_index::skip(rest)?;
@@ -37,7 +37,7 @@ impl ViewStatistics<'_> {
     fn value_of(&self, index: IndexHash, key: &[u8]) -> Option<Vec<u8>> {
         let rest = key.get(ENTRY_PREFIX_BYTES..)?;
         let mut place = rest;
-        for _ in 0..self.view.values_of(self.definition, index) {
+        for _ in 0..values_of(self.definition, index) {
             place = orrery_index::skip(place)?;
         }
         Some(rest[..rest.len() - place.len()].to_vec())

@@ -22,7 +22,7 @@ fn open(directory: &Path, settings: &str) -> World {
 
 fn write(world: &World, round: u32) {
     for number in 0..700 {
-        if (number + round) % 3 == 0 {
+        if (number + round).is_multiple_of(3) {
             let properties = format!(
                 r#","a":{{"b":{},"c":["x",{number},"x"]}},"long":"{}","g":null"#,
                 number * round % 17,

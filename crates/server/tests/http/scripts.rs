@@ -198,7 +198,7 @@ fn bodies_are_what_the_procedure_set() {
         ),
         (
             "(a, b) => { getContext().getResponse().setBody({ b: b, a: a }); }",
-            r#"[[1],null]"#,
+            r"[[1],null]",
             r#"{"b":null,"a":[1]}"#,
         ),
         (
@@ -212,6 +212,10 @@ fn bodies_are_what_the_procedure_set() {
     ] {
         let response = run(&client, body, arguments).expect(200);
         assert_eq!(response.text(), expected, "{body}");
+        let link = client.get(&format!("{SPROCS}/s")).json()["_self"].clone();
+        let by_rid = format!("/{}", link.as_str().unwrap());
+        let again = client.request("POST", &by_rid, &[KEY], arguments);
+        assert_eq!(again.expect(200).text(), expected, "{body}");
         assert!(response.charge() > 0.0);
         assert!(response.header("x-ms-session-token").is_some());
         assert_eq!(response.header(LOG), None);
@@ -455,9 +459,12 @@ fn who_may_run_a_script() {
     let path = format!("{SPROCS}/s");
     let read_only = world.client_of(READ_ONLY);
     read_only.get(&path).expect(200);
-    read_only
-        .request("POST", &path, &[KEY], "[]")
-        .refused(403, 0, "Forbidden", "read-only");
+    let query = ("x-ms-documentdb-isquery", "True");
+    for headers in [&[KEY][..], &[KEY, query]] {
+        read_only
+            .request("POST", &path, headers, "[]")
+            .refused(403, 0, "Forbidden", "read-only");
+    }
 
     client.post("/dbs/d/users", r#"{"id":"u"}"#).expect(201);
     let link = client.get(&path).json()["_self"]

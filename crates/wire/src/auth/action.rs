@@ -14,8 +14,10 @@ pub enum Action {
 }
 
 impl Action {
-    pub fn of(method: &Method, headers: &RequestHeaders<'_>) -> Action {
+    /// Only feeds are queried: elsewhere a `POST` does what its path says, whatever its headers do.
+    pub fn of(method: &Method, resource: Resource<'_>, headers: &RequestHeaders<'_>) -> Action {
         let is_query = *method == Method::POST
+            && resource.is_feed()
             && matches!(headers.feed_post(), FeedPost::Query | FeedPost::QueryPlan);
         let reads = [Method::GET, Method::HEAD, Method::OPTIONS].contains(method);
         if reads || is_query {
@@ -43,13 +45,14 @@ mod tests {
     use http::{HeaderMap, HeaderValue};
 
     use super::*;
-    use orrery_model::{DatabaseAddress, UserAddress};
+    use orrery_model::{ContainerAddress, DatabaseAddress, ScriptKind, UserAddress};
 
     #[test]
     fn queries_are_reads() {
         let mut map = HeaderMap::new();
+        let feed = Resource::Databases;
         let action = |method: &Method, map: &HeaderMap| {
-            Action::of(method, &RequestHeaders::parse(map).unwrap())
+            Action::of(method, feed, &RequestHeaders::parse(map).unwrap())
         };
         assert_eq!(action(&Method::GET, &map), Action::Read);
         for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
@@ -58,6 +61,16 @@ mod tests {
         map.insert("x-ms-documentdb-isquery", HeaderValue::from_static("True"));
         assert_eq!(action(&Method::POST, &map), Action::Read);
         assert_eq!(action(&Method::DELETE, &map), Action::Write);
+        let container = ContainerAddress::Name {
+            database: "d",
+            container: "c",
+        };
+        let procedure = Resource::Script(container, ScriptKind::StoredProcedure, "s");
+        for resource in [procedure, Resource::PartitionKeyDelete(container)] {
+            let headers = RequestHeaders::parse(&map).unwrap();
+            let action = Action::of(&Method::POST, resource, &headers);
+            assert_eq!(action, Action::Write, "{resource:?}");
+        }
     }
 
     #[test]

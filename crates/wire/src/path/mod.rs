@@ -59,6 +59,38 @@ pub enum Resource<'p> {
     DistributedTransaction,
 }
 
+impl Resource<'_> {
+    /// Whether this is a list of resources, which can be queried.
+    pub(crate) fn is_feed(self) -> bool {
+        match self {
+            Resource::Databases
+            | Resource::Containers(_)
+            | Resource::Items(_)
+            | Resource::PartitionKeyRanges(_)
+            | Resource::Scripts(..)
+            | Resource::Conflicts(_)
+            | Resource::Users(_)
+            | Resource::Permissions(_)
+            | Resource::ClientEncryptionKeys(_)
+            | Resource::Offers => true,
+            Resource::Account
+            | Resource::Database(_)
+            | Resource::Container(_)
+            | Resource::Item(_)
+            | Resource::PartitionKeyRange(..)
+            | Resource::PartitionKeyDelete(_)
+            | Resource::Script(..)
+            | Resource::Conflict(..)
+            | Resource::User(_)
+            | Resource::Permission(_)
+            | Resource::ClientEncryptionKey(..)
+            | Resource::Offer(_)
+            | Resource::Addresses
+            | Resource::DistributedTransaction => false,
+        }
+    }
+}
+
 /// What a client signs for a path.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SigningTarget<'p> {
