@@ -92,6 +92,12 @@ fn the_stated_defaults_are_the_defaults() {
         ("cache", settings.cache.to_string()),
         ("consistency", settings.consistency.name().to_owned()),
         ("log", settings.log),
+        ("script-threads", settings.scripts.threads.to_string()),
+        ("script-time", settings.scripts.time_ms.to_string()),
+        ("script-heap", settings.scripts.heap.to_string()),
+        ("script-stack", settings.scripts.stack.to_string()),
+        ("script-response", settings.scripts.response.to_string()),
+        ("script-log", settings.scripts.log.to_string()),
         ("ready-json", settings.ready_json.to_string()),
     ] {
         let stated = arguments_of_serve()

@@ -26,6 +26,18 @@ pub(crate) const KEY_FILE: &str = "ORRERY_KEY_FILE";
 pub(crate) const DURABILITY: &str = "ORRERY_DURABILITY";
 /// Memory for data read from disk, as `--cache`.
 pub(crate) const CACHE: &str = "ORRERY_CACHE";
+/// Threads for scripts, as `--script-threads`.
+pub(crate) const SCRIPT_THREADS: &str = "ORRERY_SCRIPT_THREADS";
+/// Time of a script, as `--script-time`.
+pub(crate) const SCRIPT_TIME: &str = "ORRERY_SCRIPT_TIME";
+/// Memory of a script, as `--script-heap`.
+pub(crate) const SCRIPT_HEAP: &str = "ORRERY_SCRIPT_HEAP";
+/// Stack of a script, as `--script-stack`.
+pub(crate) const SCRIPT_STACK: &str = "ORRERY_SCRIPT_STACK";
+/// Answer of a script, as `--script-response`.
+pub(crate) const SCRIPT_RESPONSE: &str = "ORRERY_SCRIPT_RESPONSE";
+/// Log of a script, as `--script-log`.
+pub(crate) const SCRIPT_LOG: &str = "ORRERY_SCRIPT_LOG";
 /// Data to load at the start, as `--seed`.
 pub(crate) const SEED: &str = "ORRERY_SEED";
 /// Consistency of the account, as `--consistency`.

@@ -4,6 +4,7 @@
 //! silent leaves `None`, and [`crate::settings::resolve`] puts the layers on top of each other.
 
 use std::fmt::Display;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -87,6 +88,34 @@ pub(crate) struct Layer {
     #[arg(long, value_name = "SIZE")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) cache: Option<Size>,
+
+    /// Threads that run stored procedures and triggers [default: 2]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) script_threads: Option<NonZeroUsize>,
+
+    /// Milliseconds that one run of a script may take; further operations are declined after four fifths of it [default: 5000]
+    #[arg(long, value_name = "MS")]
+    pub(crate) script_time: Option<NonZeroU32>,
+
+    /// Memory that one run of a script may take [default: 64MiB]
+    #[arg(long, value_name = "SIZE")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) script_heap: Option<Size>,
+
+    /// Stack that one run of a script may take [default: 1MiB]
+    #[arg(long, value_name = "SIZE")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) script_stack: Option<Size>,
+
+    /// Longest body that a script may answer with [default: 4MiB]
+    #[arg(long, value_name = "SIZE")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) script_response: Option<Size>,
+
+    /// Longest log of one run of a script [default: 8KiB]
+    #[arg(long, value_name = "SIZE")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) script_log: Option<Size>,
 
     /// JSON file of databases, containers and items to load at the start (see docs/seed.md)
     #[arg(long, value_name = "FILE")]

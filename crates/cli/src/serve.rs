@@ -53,7 +53,7 @@ fn open(settings: &Settings) -> Result<Arc<Engine>> {
         durability: settings.durability.0,
         cache_bytes: settings.cache.0,
         consistency: settings.consistency,
-        scripts: orrery_engine::ScriptOptions::default(),
+        scripts: settings.scripts.options(),
         clock: Arc::new(SystemClock),
     };
     let place = match &settings.place {

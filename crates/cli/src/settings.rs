@@ -1,8 +1,11 @@
 //! What the server is going to do, once every source has been heard.
 
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Result, bail};
+use orrery_engine::ScriptOptions;
 use orrery_model::ConsistencyLevel;
 
 use crate::advertise::Advertise;
@@ -30,10 +33,52 @@ pub(crate) struct Settings {
     pub(crate) keys: KeySource,
     pub(crate) durability: DurabilitySetting,
     pub(crate) cache: Size,
+    pub(crate) scripts: ScriptSettings,
     pub(crate) seed: Option<PathBuf>,
     pub(crate) consistency: ConsistencyLevel,
     pub(crate) log: String,
     pub(crate) ready_json: bool,
+}
+
+/// What scripts may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ScriptSettings {
+    pub(crate) threads: usize,
+    pub(crate) time_ms: u32,
+    pub(crate) heap: Size,
+    pub(crate) stack: Size,
+    pub(crate) response: Size,
+    pub(crate) log: Size,
+}
+
+impl Default for ScriptSettings {
+    fn default() -> ScriptSettings {
+        ScriptSettings {
+            threads: 2,
+            time_ms: 5000,
+            heap: Size::mebibytes(64),
+            stack: Size::mebibytes(1),
+            response: Size::mebibytes(4),
+            log: Size(8 << 10),
+        }
+    }
+}
+
+impl ScriptSettings {
+    pub(crate) fn options(self) -> ScriptOptions {
+        let bytes = |size: Size| usize::try_from(size.0).unwrap_or(usize::MAX);
+        let wall_time = Duration::from_millis(u64::from(self.time_ms));
+        ScriptOptions {
+            threads: self.threads,
+            wall_time,
+            accept_time: wall_time / 5 * 4,
+            heap_bytes: bytes(self.heap),
+            stack_bytes: bytes(self.stack),
+            response_length_max: bytes(self.response),
+            log_bytes: bytes(self.log),
+            ..ScriptOptions::default()
+        }
+    }
 }
 
 /// Where the data is.
@@ -90,14 +135,30 @@ struct Source {
     layer: Layer,
 }
 
+fn first<T: Clone>(sources: &[Source], setting: impl Fn(&Layer) -> Option<&T>) -> Option<T> {
+    sources
+        .iter()
+        .find_map(|source| setting(&source.layer))
+        .cloned()
+}
+
+fn scripts(sources: &[Source]) -> ScriptSettings {
+    let default = ScriptSettings::default();
+    ScriptSettings {
+        threads: first(sources, |layer| layer.script_threads.as_ref())
+            .map_or(default.threads, NonZeroUsize::get),
+        time_ms: first(sources, |layer| layer.script_time.as_ref())
+            .map_or(default.time_ms, NonZeroU32::get),
+        heap: first(sources, |layer| layer.script_heap.as_ref()).unwrap_or(default.heap),
+        stack: first(sources, |layer| layer.script_stack.as_ref()).unwrap_or(default.stack),
+        response: first(sources, |layer| layer.script_response.as_ref())
+            .unwrap_or(default.response),
+        log: first(sources, |layer| layer.script_log.as_ref()).unwrap_or(default.log),
+    }
+}
+
 /// Puts the layers, strongest first, on top of the defaults. The only place that knows either.
 fn resolve(sources: &[Source]) -> Result<Settings> {
-    fn first<T: Clone>(sources: &[Source], setting: impl Fn(&Layer) -> Option<&T>) -> Option<T> {
-        sources
-            .iter()
-            .find_map(|source| setting(&source.layer))
-            .cloned()
-    }
     Ok(Settings {
         listen: first(sources, |layer| layer.listen.as_ref()).unwrap_or_default(),
         advertise: first(sources, |layer| layer.advertise.as_ref()),
@@ -106,6 +167,7 @@ fn resolve(sources: &[Source]) -> Result<Settings> {
         keys: keys(sources)?,
         durability: first(sources, |layer| layer.durability.as_ref()).unwrap_or(DURABILITY_DEFAULT),
         cache: first(sources, |layer| layer.cache.as_ref()).unwrap_or(CACHE_DEFAULT),
+        scripts: scripts(sources),
         seed: first(sources, |layer| layer.seed.as_ref()),
         consistency: first(sources, |layer| layer.consistency.as_ref())
             .unwrap_or(ConsistencyLevel::Session),
