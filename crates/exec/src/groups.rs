@@ -71,6 +71,9 @@ impl Groups {
     }
 
     pub(crate) fn add(&mut self, grouping: &Grouping, frame: &Frame<'_>) -> Result<(), ExecError> {
+        if grouping.keys.is_empty() {
+            return self.add_to_all(grouping, frame);
+        }
         let keys: Vec<_> = grouping
             .keys
             .iter()
@@ -94,6 +97,20 @@ impl Groups {
             group.add(grouping, frame);
             self.cells += group.cells - before;
         }
+        self.check_cells()
+    }
+
+    /// Without keys there is one group, or none on the pages behind it.
+    fn add_to_all(&mut self, grouping: &Grouping, frame: &Frame<'_>) -> Result<(), ExecError> {
+        for group in self.kept.values_mut() {
+            let before = group.cells;
+            group.add(grouping, frame);
+            self.cells += group.cells - before;
+        }
+        self.check_cells()
+    }
+
+    fn check_cells(&self) -> Result<(), ExecError> {
         if self.cells > GROUP_CELLS_MAX {
             return Err(ExecError::LimitExceeded {
                 what: "cells of groups",

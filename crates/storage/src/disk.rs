@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use bytes::Bytes;
-use fjall::config::FilterPolicy;
+use fjall::config::{CompressionPolicy, FilterPolicy};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
 
 use crate::value_cache::ValueCache;
@@ -122,7 +122,10 @@ fn keyspace_options(is_runs: bool) -> KeyspaceCreateOptions {
             .max_memtable_size(RUNS_MEMTABLE_BYTES_MAX)
             .filter_policy(FilterPolicy::disabled())
     } else {
-        options.max_memtable_size(MEMTABLE_BYTES_MAX)
+        // What is read is mostly in the page cache, where unpacking costs more than reading.
+        options
+            .max_memtable_size(MEMTABLE_BYTES_MAX)
+            .data_block_compression_policy(CompressionPolicy::disabled())
     }
 }
 
