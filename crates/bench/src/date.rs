@@ -10,14 +10,14 @@ const SECONDS_PER_DAY: u64 = 86_400;
 
 /// The current second as the `x-ms-date` header carries it, and as a signature covers it.
 #[derive(Default)]
-pub(crate) struct RequestDate {
+pub struct RequestDate {
     second: u64,
     header: String,
     lower_case: String,
 }
 
 impl RequestDate {
-    pub(crate) fn refresh(&mut self) {
+    pub fn refresh(&mut self) {
         let second = unix_seconds();
         if second != self.second {
             self.second = second;
@@ -26,11 +26,11 @@ impl RequestDate {
         }
     }
 
-    pub(crate) fn header(&self) -> &str {
+    pub fn header(&self) -> &str {
         &self.header
     }
 
-    pub(crate) fn lower_case(&self) -> &str {
+    pub fn lower_case(&self) -> &str {
         &self.lower_case
     }
 }

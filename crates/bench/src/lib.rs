@@ -49,6 +49,7 @@ mod workload;
 mod zipfian;
 
 pub use bare::{BARE_SUBCOMMAND, BareOptions, serve_bare};
+pub use date::RequestDate;
 pub use machine::Machine;
 pub use options::{Options, Progress, Workload};
 pub use postgres::PostgresReport;
@@ -59,6 +60,7 @@ pub use query::{
 pub use report::{FailureReport, LoadReport, OperationReport, RatioReport, Report, SliceReport};
 pub use run::run;
 pub use server::{CompileOnce, QueryCompiler, ServerProgram, ServerReport, ServerSettings};
+pub use signature::{Signed, Signer};
 pub use start::{StartReport, StartTimes};
 pub use suite_report::{CreateRound, Parts, SuiteReport};
 pub use targets::{TargetReport, Verdict};

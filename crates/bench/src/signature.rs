@@ -13,29 +13,34 @@ use sha2::Sha256;
 const SIGNATURE_BYTES: usize = 44;
 
 #[derive(Clone)]
-pub(crate) struct Signer {
+pub struct Signer {
     keyed: Hmac<Sha256>,
 }
 
 /// What a signature covers, apart from the date.
 #[derive(Clone, Copy)]
-pub(crate) struct Signed<'a> {
-    pub(crate) verb: &'a str,
-    pub(crate) resource_type: &'a str,
-    pub(crate) link: &'a str,
+pub struct Signed<'a> {
+    pub verb: &'a str,
+    pub resource_type: &'a str,
+    pub link: &'a str,
 }
 
 impl Signer {
-    pub(crate) fn new(key: &str) -> Result<Self> {
+    pub fn new(key: &str) -> Result<Self> {
         let key = STANDARD
             .decode(key)
             .context("the account key is not base64")?;
-        let keyed = Hmac::new_from_slice(&key).context("the account key is unusable")?;
-        Ok(Self { keyed })
+        Ok(Self::of_bytes(&key))
+    }
+
+    pub fn of_bytes(key: &[u8]) -> Self {
+        Self {
+            keyed: Hmac::new_from_slice(key).expect("a key of any length will do"),
+        }
     }
 
     /// Appends the value of the `authorization` header, percent-encoded as clients send it.
-    pub(crate) fn authorize(&self, out: &mut Vec<u8>, signed: Signed<'_>, date_lower_case: &str) {
+    pub fn authorize(&self, out: &mut Vec<u8>, signed: Signed<'_>, date_lower_case: &str) {
         out.extend_from_slice(b"type%3Dmaster%26ver%3D1.0%26sig%3D");
         for byte in self.sign(signed, date_lower_case) {
             match byte {

@@ -1,6 +1,6 @@
 //! Queries that look at one document at a time: `SELECT ... FROM c WHERE ...`.
 
-use orrery_json::{Path, Value};
+use orrery_json::Value;
 use orrery_sql::Query;
 use orrery_sql::ast::{Collection, Source};
 
@@ -9,7 +9,6 @@ use crate::block::Block;
 use crate::context::Context;
 use crate::frame::Frame;
 use crate::projection::Selection;
-use crate::required;
 use crate::scope::{Container, Scope};
 
 /// A filter and a projection, ready to run.
@@ -47,13 +46,6 @@ impl FilterQuery {
     /// Whether every row is the document itself, so that its stored text can be the answer.
     pub fn selects_whole_document(&self) -> bool {
         matches!(self.block.selection, Selection::Document)
-    }
-
-    /// The only values that `path` can have in a document that matches, as far as the filter
-    /// shows it: `c.a = 1` gives `[1]`, `c.a IN (1, 2)` gives `[1, 2]`, a contradiction gives
-    /// `[]`. `None` when the filter does not narrow the path to constants.
-    pub fn required_values(&self, path: &Path) -> Option<Vec<Value>> {
-        required::values(self.block.filter.as_ref()?, path.segments())
     }
 }
 

@@ -31,7 +31,6 @@ mod prefix;
 mod program;
 mod projection;
 mod reads;
-mod required;
 mod resume;
 mod resume_filter;
 mod scalar;

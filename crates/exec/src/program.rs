@@ -1,6 +1,6 @@
 //! A query, compiled: what to run over the documents of a scope, page by page.
 
-use orrery_json::{Fields, Path, Value};
+use orrery_json::{Fields, Value};
 use orrery_sql::Query;
 use orrery_sql::ast::{Collection, Source};
 
@@ -12,7 +12,6 @@ use crate::order;
 use crate::page::{Page, PageLimits};
 use crate::projection::Selection;
 use crate::reads;
-use crate::required;
 use crate::resume_filter::ResumeFilter;
 use crate::scope::{Container, Scope};
 use crate::shape::Shape;
@@ -117,13 +116,6 @@ impl Program {
         })
     }
 
-    /// The only values that `path` can have in a document that matches, as far as the filter
-    /// shows it: `c.a = 1` gives `[1]`, `c.a IN (1, 2)` gives `[1, 2]`, a contradiction gives
-    /// `[]`. `None` when the filter does not narrow the path to constants.
-    pub fn required_values(&self, path: &Path) -> Option<Vec<Value>> {
-        required::values(self.block.filter.as_ref()?, path.segments())
-    }
-
     /// What every document that gives a row satisfies, for an index to be asked first.
     pub fn narrowing(&self) -> Narrowing {
         narrow::narrowing(self)
@@ -198,7 +190,7 @@ impl Program {
 
     /// Whether the rows of a subquery that are counted are distinct over all documents, so that
     /// counts of parts of a container do not add up.
-    pub fn counts_distinct_rows(&self) -> bool {
+    pub(crate) fn counts_distinct_rows(&self) -> bool {
         self.counts_distinct_rows
     }
 }

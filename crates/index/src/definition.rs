@@ -87,8 +87,9 @@ impl IndexDefinition {
             .map(|(hash, paths)| (*hash, paths.as_slice()))
     }
 
-    /// All entries of a document at a place.
-    pub fn entries(&self, container: u32, document: &Value, place: &[u8]) -> Entries {
+    /// All entries of a document at a place, none for the second of its modification.
+    #[cfg(test)]
+    pub(crate) fn entries(&self, container: u32, document: &Value, place: &[u8]) -> Entries {
         self.entries_with(container, document, None, place)
     }
 
@@ -130,7 +131,8 @@ impl IndexDefinition {
     }
 
     /// The path of an index that this document has entries in, for people. Slow.
-    pub fn path_text(&self, document: &Value, index: IndexHash) -> Option<String> {
+    #[cfg(test)]
+    pub(crate) fn path_text(&self, document: &Value, index: IndexHash) -> Option<String> {
         let composite = self.composites.iter().find(|(hash, _)| *hash == index);
         if let Some((_, paths)) = composite {
             return Some(crate::path_text::of_composite(paths));

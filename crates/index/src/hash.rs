@@ -21,9 +21,9 @@ const SPATIAL: u8 = b's';
 const NAME_BYTES_SHORT: usize = 55;
 
 impl IndexHash {
-    /// The whole document; its entry has no value and counts the document.
+    /// The whole document; it is counted under this hash and has no entry.
     pub const ROOT: IndexHash = IndexHash(0);
-    /// Documents that are left out of all indexes; their entries have no value either.
+    /// Documents that are left out of all indexes, counted in the same way.
     pub const UNINDEXED: IndexHash = IndexHash(1);
 
     pub fn of_path(path: &DocumentPath) -> IndexHash {

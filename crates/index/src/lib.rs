@@ -22,6 +22,7 @@ mod entries;
 #[cfg(test)]
 mod entries_tests;
 mod hash;
+#[cfg(test)]
 mod path_text;
 mod spatial;
 mod statistics;

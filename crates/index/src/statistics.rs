@@ -68,26 +68,22 @@ impl PathStatistics {
         estimate.clamp(self.entries.min(1), self.entries)
     }
 
-    /// With the path as people write it.
-    pub fn encode(&self, path: &str) -> Vec<u8> {
-        let mut out = Vec::with_capacity(1 + 8 + REGISTERS + path.len());
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(1 + 8 + REGISTERS);
         out.push(VERSION);
         out.extend_from_slice(&self.entries.to_be_bytes());
         out.extend_from_slice(&self.sketch);
-        out.extend_from_slice(path.as_bytes());
         out
     }
 
     /// None for what is of another version or damaged.
-    pub fn decode(encoded: &[u8]) -> Option<(PathStatistics, &str)> {
+    pub fn decode(encoded: &[u8]) -> Option<PathStatistics> {
         let rest = encoded.strip_prefix(&[VERSION])?;
         let (entries, rest) = rest.split_first_chunk::<8>()?;
-        let (sketch, path) = rest.split_first_chunk::<REGISTERS>()?;
-        let statistics = PathStatistics {
+        Some(PathStatistics {
             entries: u64::from_be_bytes(*entries),
-            sketch: *sketch,
-        };
-        Some((statistics, std::str::from_utf8(path).ok()?))
+            sketch: rest.try_into().ok()?,
+        })
     }
 }
 
@@ -128,8 +124,8 @@ mod tests {
     fn statistics_survive_encoding() {
         let mut statistics = PathStatistics::default();
         statistics.add(b"a");
-        let encoded = statistics.encode("/é/?");
-        assert_eq!(PathStatistics::decode(&encoded), Some((statistics, "/é/?")));
+        let encoded = statistics.encode();
+        assert_eq!(PathStatistics::decode(&encoded), Some(statistics));
         assert_eq!(PathStatistics::decode(&encoded[..40]), None);
         assert_eq!(PathStatistics::decode(&[9; 80]), None);
     }

@@ -264,7 +264,7 @@ impl Check {
             self.snapshot.range(INDEX, key, end.as_deref()).count() as u64
         };
         let is_leaving = container_of(key).is_some_and(|number| self.leaving.contains(&number));
-        if !is_leaving && entries != statistics.0.entries {
+        if !is_leaving && entries != statistics.entries {
             return Err("it counts other entries than there are".into());
         }
         Ok(())

@@ -25,15 +25,24 @@ const VERSION: u8 = 1;
 pub struct ContainerIndex {
     text: Bytes,
     definition: IndexDefinition,
+    /// The state of a container all of whose documents follow this policy.
+    settled: Bytes,
 }
 
 impl ContainerIndex {
     pub fn new(policy: &IndexingPolicy) -> ContainerIndex {
         let mut text = Vec::new();
         write_value(&policy.to_value(), &mut text);
+        ContainerIndex::known_as(text.into(), policy)
+    }
+
+    fn known_as(text: Bytes, policy: &IndexingPolicy) -> ContainerIndex {
+        let mut settled = vec![VERSION];
+        write_segment(None, &text, &mut settled);
         ContainerIndex {
-            text: text.into(),
+            text,
             definition: IndexDefinition::new(policy),
+            settled: settled.into(),
         }
     }
 
@@ -41,14 +50,16 @@ impl ContainerIndex {
         let damaged = || Error::Damaged("a stored indexing policy does not parse".to_owned());
         let policy = parse(&text).map_err(|_| damaged())?;
         let policy = IndexingPolicy::of_value(policy).map_err(|_| damaged())?;
-        Ok(ContainerIndex {
-            text,
-            definition: IndexDefinition::new(&policy),
-        })
+        Ok(ContainerIndex::known_as(text, &policy))
     }
 
     pub fn definition(&self) -> &IndexDefinition {
         &self.definition
+    }
+
+    /// How the state of a container is stored all of whose documents follow this policy.
+    pub(crate) fn settled(&self) -> &Bytes {
+        &self.settled
     }
 
     /// The canonical text of the policy; equal texts mean equal entries.
@@ -145,12 +156,7 @@ impl IndexState {
     pub(crate) fn encode(&self) -> Bytes {
         let mut bytes = vec![VERSION];
         for segment in &self.segments {
-            let until = segment.until.as_deref().unwrap_or_default();
-            for part in [until, &segment.index.text] {
-                let length = u32::try_from(part.len()).expect("keys and policies are bounded");
-                bytes.extend_from_slice(&length.to_le_bytes());
-                bytes.extend_from_slice(part);
-            }
+            write_segment(segment.until.as_ref(), &segment.index.text, &mut bytes);
         }
         bytes.into()
     }
@@ -184,6 +190,14 @@ impl IndexState {
             return Err(damaged());
         }
         Ok(IndexState { segments })
+    }
+}
+
+fn write_segment(until: Option<&Bytes>, text: &Bytes, out: &mut Vec<u8>) {
+    for part in [until.map_or(&[][..], |until| until), text] {
+        let length = u32::try_from(part.len()).expect("keys and policies are bounded");
+        out.extend_from_slice(&length.to_le_bytes());
+        out.extend_from_slice(part);
     }
 }
 

@@ -68,7 +68,7 @@ pub(crate) fn update(
         if statistics.entries == 0 {
             batch.delete(STATISTICS, key);
         } else {
-            batch.put(STATISTICS, key, statistics.encode(""));
+            batch.put(STATISTICS, key, statistics.encode());
         }
     }
     Ok(())
@@ -94,6 +94,5 @@ pub(crate) fn entry_prefix(container: u32, index: IndexHash) -> IndexPrefix {
 
 fn decode(row: &[u8]) -> Result<PathStatistics, Error> {
     PathStatistics::decode(row)
-        .map(|(statistics, _)| statistics)
         .ok_or_else(|| Error::Damaged("the statistics of an index do not decode".to_owned()))
 }

@@ -1,6 +1,6 @@
 //! `FROM`, `JOIN`, `SELECT`, `WHERE`, `TOP`, `OFFSET LIMIT`, `LET`.
 
-use super::support::{Scope, json, program};
+use super::support::{Scope, program};
 
 fn scope() -> Scope {
     Scope::new(&[
@@ -189,17 +189,6 @@ fn programs_know_what_they_need() {
         assert_eq!(program.selects_whole_document(), whole_document, "{text}");
         assert_eq!(program.needs_whole_scope(), whole_scope, "{text}");
     }
-    let path = orrery_json::Path::of(["o", "b"]);
-    let required = |text| program(text).required_values(&path);
-    assert_eq!(required("SELECT * FROM c WHERE c.a = 3"), None);
-    assert_eq!(
-        required("SELECT * FROM c.o y WHERE y.b = 3"),
-        Some(vec![json("3")])
-    );
-    assert_eq!(
-        required("SELECT VALUE t FROM c JOIN t IN c.t WHERE t.o.b = 3"),
-        None
-    );
 }
 
 #[test]

@@ -110,7 +110,7 @@ impl View {
                 return Ok(Cow::Owned(IndexDefinition::nothing()));
             };
             let index = self.container.index();
-            if row == IndexState::settled(Arc::clone(index)).encode() {
+            if row == index.settled() {
                 return Ok(Cow::Borrowed(index.definition()));
             }
             Ok(Cow::Owned(IndexState::decode(&row)?.common()))
