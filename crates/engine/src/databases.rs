@@ -68,7 +68,6 @@ impl Engine {
                 }
                 for container in entry.containers.values() {
                     changes.extend(entries::delete_container(container));
-                    changes.push(entries::put_purge(container.container.rid));
                 }
                 for user in entry.users.values() {
                     changes.push(entries::delete_user(user.user.rid));

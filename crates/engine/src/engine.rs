@@ -6,12 +6,13 @@ use std::time::Instant;
 
 use orrery_keys::ContainerRid;
 use orrery_model::{ConsistencyLevel, Failure};
-use orrery_partition::{Container, Durability, Error, Store, StoreOptions};
+use orrery_partition::{Container, Durability, Error, Reshape, Store, StoreOptions};
 use orrery_script::{Runtime, ScriptError, ScriptOptions};
 use tokio::sync::{Mutex, oneshot};
 
 use crate::catalogue::Catalogue;
 use crate::entries::{self, Change};
+use crate::partitions::{PartitionLimits, Unsplittable};
 use crate::query::QueryCache;
 use crate::scripts::{Offenders, Turns};
 use crate::{Clock, background};
@@ -27,6 +28,7 @@ pub struct EngineOptions {
     pub clock: Arc<dyn Clock>,
     /// Limits of stored procedures, triggers and user-defined functions.
     pub scripts: ScriptOptions,
+    pub partitions: PartitionLimits,
 }
 
 pub struct Engine {
@@ -42,6 +44,8 @@ pub struct Engine {
     script_runtime: OnceLock<Result<Runtime, ScriptError>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub consistency: ConsistencyLevel,
+    pub(crate) limits: PartitionLimits,
+    pub(crate) unsplittable: Unsplittable,
 }
 
 impl Engine {
@@ -66,6 +70,8 @@ impl Engine {
             script_runtime: OnceLock::new(),
             clock: options.clock,
             consistency: options.consistency,
+            limits: options.partitions,
+            unsplittable: Unsplittable::default(),
         });
         background::start(&engine, pending);
         Ok(engine)
@@ -124,11 +130,34 @@ impl Engine {
         }
         changes.push(entries::put_numbers(&next.numbers));
         self.write_catalogue(changes).await?;
+        self.set_catalogue(next);
+        Ok(result)
+    }
+
+    /// [`Engine::change_catalogue`] along with a split or a merge.
+    pub(crate) async fn reshape_catalogue<T>(
+        &self,
+        change: impl FnOnce(&mut Catalogue, &mut Vec<Change>) -> Result<(T, Reshape), Failure>,
+    ) -> Result<T, Failure> {
+        let _turn = self.changing.lock().await;
+        let mut next = Catalogue::clone(&self.catalogue());
+        let mut changes = Vec::new();
+        let (result, mut reshape) = change(&mut next, &mut changes)?;
+        changes.push(entries::put_numbers(&next.numbers));
+        reshape.changes = changes;
+        let (reply, answer) = oneshot::channel();
+        let reply = Box::new(move |result| drop(reply.send(result)));
+        self.store.submit_reshape(reshape, reply);
+        answer.await.unwrap_or_else(|_| Err(stopping()))?;
+        self.set_catalogue(next);
+        Ok(result)
+    }
+
+    fn set_catalogue(&self, next: Catalogue) {
         *self
             .catalogue
             .write()
             .unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
-        Ok(result)
     }
 
     pub(crate) async fn write_catalogue(&self, changes: Vec<Change>) -> Result<(), Failure> {

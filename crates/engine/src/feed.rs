@@ -287,7 +287,10 @@ fn to_usize(count: u64) -> usize {
 }
 
 /// The run of stored keys of a scope, and the effective partition keys it covers.
-fn scan_range(container: &Container, scope: &Scope) -> Result<(ScanRange, EpkRange), Failure> {
+pub(crate) fn scan_range(
+    container: &Container,
+    scope: &Scope,
+) -> Result<(ScanRange, EpkRange), Failure> {
     let definition = container.definition.key();
     let by_epk = |epk: EpkRange| (ScanRange::of_epk_range(container, &epk), epk);
     match scope {

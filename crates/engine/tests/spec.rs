@@ -262,6 +262,7 @@ impl World {
             cache_bytes: 4 << 20,
             consistency: LEVEL,
             scripts: orrery_engine::ScriptOptions::default(),
+            partitions: orrery_engine::PartitionLimits::default(),
             clock: Arc::new(StillClock),
         });
         let engine = engine.unwrap();

@@ -20,6 +20,7 @@ use orrery_log::{Durability, Log, Position};
 use orrery_model::{Failure, OperationOutcome, Stamp};
 use orrery_storage::Storage;
 
+use crate::changes::forget_step;
 use crate::counters::{APPLIED_KEY, counters_key};
 use crate::expiry::Due;
 use crate::group::{Group, Touched};
@@ -30,7 +31,9 @@ use crate::record::{Change, Record};
 use crate::reindex::reindex_step;
 use crate::spaces::META;
 use crate::watches::Watches;
-use crate::{Container, Error, ItemTransaction, ScriptCommit};
+use crate::{
+    Container, Correction, Error, ItemTransaction, Partition, Reshape, ScriptCommit, Uncounted,
+};
 
 /// A group is closed at this many commands or bytes, so that the first does not wait for the last.
 const GROUP_COMMANDS_MAX: usize = 1024;
@@ -66,6 +69,26 @@ pub(crate) enum Command {
     /// Removes some of what a deleted container left; tells whether more is left.
     Purge {
         container: u32,
+        reply: Reply<Result<bool, Failure>>,
+    },
+    /// Lets physical partitions retire in favour of others.
+    Reshape(Box<Reshape>, Reply<Result<(), Failure>>),
+    /// Gives a partition as it is between two groups, to be counted.
+    Uncounted {
+        container: Arc<Container>,
+        partition: Arc<Partition>,
+        reply: Reply<Result<Uncounted, Failure>>,
+    },
+    Correct {
+        container: u32,
+        partition: Arc<Partition>,
+        correction: Correction,
+        reply: Reply<Result<(), Failure>>,
+    },
+    /// Removes some of the history that is older than its container keeps it.
+    Forget {
+        container: Arc<Container>,
+        now_seconds: u64,
         reply: Reply<Result<bool, Failure>>,
     },
     /// The state up to this position is safe on disk.
@@ -181,6 +204,44 @@ impl Committer {
                     Command::Reindex { container, reply } => {
                         self.finish_group(group);
                         reply(self.reindex(container));
+                        group = self.group(&storage);
+                    }
+                    Command::Reshape(reshape, reply) => {
+                        self.finish_group(group);
+                        group = self.group(&storage);
+                        group.reshape(*reshape, reply);
+                        self.finish_group(group);
+                        group = self.group(&storage);
+                    }
+                    Command::Uncounted {
+                        container,
+                        partition,
+                        reply,
+                    } => {
+                        self.finish_group(group);
+                        let snapshot = storage.snapshot();
+                        reply(Ok(Uncounted::new(snapshot, &container, &partition)));
+                        group = self.group(&storage);
+                    }
+                    Command::Correct {
+                        container,
+                        partition,
+                        correction,
+                        reply,
+                    } => {
+                        self.finish_group(group);
+                        group = self.group(&storage);
+                        group.correct(container, &partition, correction, reply);
+                        self.finish_group(group);
+                        group = self.group(&storage);
+                    }
+                    Command::Forget {
+                        container,
+                        now_seconds,
+                        reply,
+                    } => {
+                        self.finish_group(group);
+                        reply(self.forget(&container, now_seconds));
                         group = self.group(&storage);
                     }
                     Command::Saved(position) => self.trim(position),
@@ -310,6 +371,20 @@ impl Committer {
         Ok(more)
     }
 
+    fn forget(&mut self, container: &Container, now_seconds: u64) -> Result<bool, Failure> {
+        if let Some(cause) = &self.broken {
+            return Err(unavailable(cause));
+        }
+        let step = forget_step(&self.storage.snapshot(), container, now_seconds);
+        let (batch, more) = step.map_err(|error| internal(&error))?;
+        if !batch.is_empty()
+            && let Err(error) = self.storage.write(batch)
+        {
+            return Err(self.break_down(&error.into()));
+        }
+        Ok(more)
+    }
+
     fn reindex(&mut self, container: u32) -> Result<bool, Failure> {
         if let Some(cause) = &self.broken {
             return Err(unavailable(cause));
@@ -346,12 +421,18 @@ fn refuse(command: Command, cause: &str) -> Option<Reply<Result<(), Error>>> {
             });
         }
         Command::Script(_, reply) => reply(Err(unavailable(cause))),
-        Command::Catalogue(_, reply) | Command::Expire { reply, .. } => {
+        Command::Catalogue(_, reply)
+        | Command::Expire { reply, .. }
+        | Command::Reshape(_, reply)
+        | Command::Correct { reply, .. } => {
             reply(Err(unavailable(cause)));
         }
-        Command::Purge { reply, .. } | Command::Reindex { reply, .. } => {
+        Command::Purge { reply, .. }
+        | Command::Reindex { reply, .. }
+        | Command::Forget { reply, .. } => {
             reply(Err(unavailable(cause)));
         }
+        Command::Uncounted { reply, .. } => reply(Err(unavailable(cause))),
         Command::Saved(_) | Command::NotSaved(_) => {}
         Command::Stop(reply) => {
             reply(Err(Error::ReadOnly(cause.to_owned())));

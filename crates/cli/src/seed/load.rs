@@ -136,6 +136,7 @@ mod tests {
             cache_bytes: 0,
             consistency: ConsistencyLevel::Session,
             scripts: orrery_engine::ScriptOptions::default(),
+            partitions: orrery_engine::PartitionLimits::default(),
             clock: Arc::new(SystemClock),
         })
         .unwrap()

@@ -6,6 +6,7 @@
 
 mod feed;
 mod index_equals_scan;
+mod living;
 mod model;
 mod random;
 mod recovery;

@@ -31,6 +31,18 @@ impl Clock for TestClock {
     }
 }
 
+/// Names the seed when a test ends badly.
+pub(crate) struct Seed(pub(crate) u64);
+
+#[expect(clippy::print_stderr, reason = "for whoever has to repeat it")]
+impl Drop for Seed {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the seed is {}", self.0);
+        }
+    }
+}
+
 /// An account with the database `d`.
 pub(crate) struct World {
     pub(crate) engine: Arc<Engine>,
@@ -296,6 +308,7 @@ fn open_engine(
         durability,
         cache_bytes: 4 << 20,
         consistency: LEVEL,
+        partitions: orrery_engine::PartitionLimits::default(),
         scripts: ScriptOptions {
             wall_time: SCRIPT_TIME,
             ..ScriptOptions::default()
@@ -325,7 +338,7 @@ pub(crate) async fn eventually(what: &str, mut happened: impl FnMut() -> bool) {
     }
 }
 
-fn address(container: &str) -> ContainerAddress<'_> {
+pub(crate) fn address(container: &str) -> ContainerAddress<'_> {
     ContainerAddress::Name {
         database: "d",
         container,

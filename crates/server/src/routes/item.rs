@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use hyper::Method;
-use orrery_engine::Triggers;
+use orrery_engine::{Container, Triggers};
 use orrery_keys::PartitionKey;
 use orrery_model::{
     Answer, ConsistencyLevel, Document, Etag, Failure, ItemAddress, Operation, OperationKind,
@@ -76,7 +76,7 @@ fn read(
         .engine()
         .read_item(container, key, id, if_none_match.as_ref(), level);
     if let Some(stamp) = answer.stamp
-        && let Err(failure) = check_session(exchange, level, stamp)
+        && let Err(failure) = check_session(exchange, level, container, stamp)
     {
         answer.result = Err(failure);
     }
@@ -135,6 +135,7 @@ fn reply(answer: Answer<OperationOutcome>, drops_body: bool) -> Reply {
 pub(super) fn check_session(
     exchange: &Exchange<'_>,
     level: ConsistencyLevel,
+    container: &Container,
     stamp: Stamp,
 ) -> Result<(), Failure> {
     let Some(token) = exchange.headers.session_token else {
@@ -144,9 +145,10 @@ pub(super) fn check_session(
         ConsistencyLevel::Strong
         | ConsistencyLevel::BoundedStaleness
         | ConsistencyLevel::Session => {
+            let partition = container.partition(stamp.range);
             let position = SessionPosition {
                 range: stamp.range,
-                ancestors: &[],
+                ancestors: partition.map_or(&[], |partition| &partition.ancestors),
                 version: SINGLE_REGION_VERSION,
                 lsn: stamp.lsn,
             };

@@ -2,6 +2,7 @@
 
 mod account;
 mod batch;
+mod changes;
 mod containers;
 mod databases;
 mod feed;

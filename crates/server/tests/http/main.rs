@@ -10,6 +10,7 @@ mod authentication;
 mod batch;
 mod bodies;
 mod bulk;
+mod changes;
 mod classification;
 mod connection;
 mod connections;

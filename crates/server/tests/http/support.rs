@@ -74,6 +74,7 @@ fn start_server(consistency: ConsistencyLevel, scripts: ScriptOptions) -> World 
             cache_bytes: 16 * 1024 * 1024,
             consistency,
             scripts,
+            partitions: orrery_engine::PartitionLimits::default(),
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
         })
         .unwrap();

@@ -1,6 +1,7 @@
 //! Bodies: the protocol's JSON of each resource.
 
 mod account;
+mod change;
 mod container;
 mod database;
 mod feed;
@@ -12,6 +13,9 @@ mod script;
 mod user;
 
 pub use account::{AccountDescription, Region};
+pub use change::{
+    ChangeDescription, ChangeEvent, ChangeOperation, change_envelope, changed_item_body,
+};
 pub use container::{ContainerSystem, RangeStatistics, container_body, container_self_link};
 pub use database::{database_body, database_self_link, parse_id_body};
 pub use feed::{FeedKind, feed_body};
