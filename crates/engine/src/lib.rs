@@ -33,5 +33,5 @@ pub use orrery_partition::{
 pub use orrery_script::ScriptOptions;
 pub use query::{CompiledQuery, QueryReport, QueryText, ResumeAt, query_plan};
 pub use resources::query_resources;
-pub use scripts::{ContainerScripts, Executed, NewScript, ProcedureRequest, Triggers};
+pub use scripts::{ContainerScripts, Executed, NewScript, ProcedureRequest, Triggers, Written};
 pub use users::NewPermission;

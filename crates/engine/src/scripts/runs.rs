@@ -8,6 +8,7 @@ use orrery_model::{Answer, Charge, ConsistencyLevel, Failure, Stamp};
 use orrery_partition::{Container, ScriptPlace};
 use tokio::sync::oneshot;
 
+use super::allowance::allowance;
 use super::host::ScriptHost;
 use super::turns::Turn;
 use crate::Engine;
@@ -26,6 +27,7 @@ pub(super) struct Runs<'a> {
     _turn: Turn<'a>,
     /// Told to hosts, so that a script does not go on for nobody.
     client: Arc<()>,
+    charge_max: Charge,
     begun: usize,
     charge: Charge,
 }
@@ -49,6 +51,7 @@ impl<'a> Runs<'a> {
         level: ConsistencyLevel,
     ) -> Result<Runs<'a>, Failure> {
         let alt_link = engine.alt_link(container)?;
+        let charge_max = allowance(&engine.catalogue(), container)?;
         let logical = container.logical_partition(&key);
         Ok(Runs {
             _turn: engine.turns.take(&logical).await,
@@ -58,6 +61,7 @@ impl<'a> Runs<'a> {
             level,
             alt_link,
             client: Arc::default(),
+            charge_max,
             begun: 0,
             charge: Charge::MIN,
         })
@@ -76,7 +80,8 @@ impl<'a> Runs<'a> {
             read_factor: self.level.read_factor(),
         };
         let alt_link = self.alt_link.clone();
-        let host = ScriptHost::new(self.engine, &self.client, place, alt_link, self.level);
+        let (client, charge_max) = (&self.client, self.charge_max);
+        let host = ScriptHost::new(self.engine, client, place, alt_link, self.level, charge_max);
         Some(host)
     }
 
