@@ -39,7 +39,7 @@ pub struct Engine {
     pub(crate) offenders: Offenders,
     /// Pages that may call functions at the same time: the threads they run on are everybody's.
     pub(crate) function_pages: Arc<Semaphore>,
-    script_options: ScriptOptions,
+    pub(crate) script_options: ScriptOptions,
     /// Its threads are started by the first script.
     script_runtime: OnceLock<Result<Runtime, ScriptError>>,
     pub(crate) clock: Arc<dyn Clock>,

@@ -75,7 +75,7 @@ test("what a trigger logs is told to whoever asks", async () => {
   await scripts.triggers.create({
     id: "tell",
     triggerType: TriggerType.Pre,
-    triggerOperation: TriggerOperation.Upsert,
+    triggerOperation: TriggerOperation.All,
     body: () => console.log("before the write"),
   });
   const item = { id: "told", pk: "p" };

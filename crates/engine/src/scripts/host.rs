@@ -48,7 +48,10 @@ pub(crate) struct ScriptHost {
     operations: u64,
     /// What the run may use; it may start no operation that would likely exceed it.
     charge_max: Charge,
+    /// Time spent here.
     time: Duration,
+    /// Time that scripts took, the time spent here included.
+    run_time: Duration,
     known: KnownItems,
 }
 
@@ -81,6 +84,7 @@ impl ScriptHost {
             operations: 0,
             charge_max,
             time: Duration::ZERO,
+            run_time: Duration::ZERO,
             known: KnownItems::default(),
         }
     }
@@ -98,6 +102,7 @@ impl ScriptHost {
             operations: 0,
             charge_max: self.charge_max,
             time: Duration::ZERO,
+            run_time: Duration::ZERO,
             known: KnownItems::default(),
         };
         std::mem::replace(self, empty)
@@ -108,9 +113,14 @@ impl ScriptHost {
         self.charge
     }
 
-    /// Time that was spent here and not in the script.
-    pub(crate) fn time(&self) -> Duration {
-        self.time
+    /// Time that scripts took themselves, whatever became of them.
+    pub(crate) fn own_time(&self) -> Duration {
+        self.run_time.saturating_sub(self.time)
+    }
+
+    /// A run that was given up has had all its time.
+    pub(super) fn ran_at_least(&mut self, time: Duration) {
+        self.run_time = self.run_time.max(time);
     }
 
     /// Documents of the container, and their kilobytes.
@@ -268,6 +278,10 @@ impl Host for ScriptHost {
         let mean = self.charge.units() / self.operations.max(1) as f64;
         let expected = Charge::from_units(self.charge.units() + mean);
         Charge::script(expected, Duration::ZERO) <= self.charge_max
+    }
+
+    fn ended(&mut self, elapsed: Duration) {
+        self.run_time += elapsed;
     }
 
     fn collection_size(&self) -> Option<CollectionSize> {

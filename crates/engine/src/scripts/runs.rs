@@ -1,7 +1,6 @@
 //! The runs that one request may need until its writes are committed.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use orrery_keys::PartitionKey;
 use orrery_model::{Answer, Charge, ConsistencyLevel, Failure, Stamp};
@@ -36,8 +35,6 @@ pub(super) struct Runs<'a> {
 pub(super) struct Finished<T> {
     pub(super) host: ScriptHost,
     pub(super) result: Result<T, Failure>,
-    /// Time that scripts took themselves.
-    pub(super) own_time: Duration,
     /// Charged as if a client had asked for it.
     pub(super) direct: Charge,
 }
@@ -90,10 +87,9 @@ impl<'a> Runs<'a> {
         let Finished {
             mut host,
             result,
-            own_time,
             direct,
         } = finished;
-        self.charge = Charge::script(host.charge(), own_time) + direct;
+        self.charge = Charge::script(host.charge(), host.own_time()) + direct;
         let committed = match result {
             Ok(value) => self.commit(&mut host).await.map(|stamp| (value, stamp)),
             Err(failure) => Err(failure),

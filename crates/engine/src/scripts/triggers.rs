@@ -1,7 +1,6 @@
 //! Writes with triggers: before and after the write, in one transaction with it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use orrery_json::write_value;
@@ -53,7 +52,6 @@ struct Resolved {
 /// One write with its triggers, as far as it has come.
 struct Progress {
     host: ScriptHost,
-    own_time: Duration,
     direct: Charge,
     log: String,
 }
@@ -87,22 +85,15 @@ impl Engine {
         while let Some(host) = runs.next() {
             let mut progress = Progress {
                 host,
-                own_time: Duration::ZERO,
                 direct: Charge::ZERO,
                 log: String::new(),
             };
             let result = self
                 .triggered(&mut progress, operation.clone(), kind, &resolved)
                 .await;
-            let Progress {
-                host,
-                own_time,
-                direct,
-                log,
-            } = progress;
+            let Progress { host, direct, log } = progress;
             let finished = Finished {
                 host,
-                own_time,
                 direct,
                 result: result.map(|outcome| Written {
                     outcome,
@@ -169,14 +160,11 @@ impl Engine {
             logging: triggers.wants_log,
         };
         let host = progress.host.lend();
-        let before = host.time();
         let (host, result) = self.run_script(job, host).await?;
-        let in_host = host.time().saturating_sub(before);
         progress.host = host;
         let broke_a_limit = result.as_ref().is_err_and(ScriptError::is_limit);
         self.offenders.note(script, broke_a_limit);
         let outcome = result.map_err(|error| script_failure(&error))?;
-        progress.own_time += outcome.elapsed.saturating_sub(in_host);
         progress.log.push_str(&outcome.log);
         Ok(outcome)
     }

@@ -281,6 +281,18 @@ async fn arguments_log_and_charge() {
         .await;
     let expected = Charge::from_units(1.0 + 0.8 * create.charge.units());
     assert!(answer.charge >= expected, "{:?}", answer.charge);
+
+    // A run that fails is paid for as well: a half for each millisecond beyond the second.
+    let source = "function () {
+        for (const end = Date.now() + 42; Date.now() < end;);
+        throw new Error('no');
+    }";
+    let script = world
+        .register(ScriptKind::StoredProcedure, "u", source)
+        .await;
+    let answer = world.execute(&container, &script, "[]").await;
+    assert!(answer.result.is_err());
+    assert!(answer.charge.units() >= 20.0, "{:?}", answer.charge);
 }
 
 /// A container without an offer of its own has 400 units a second: a run may use 2000.
