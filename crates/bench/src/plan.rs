@@ -48,7 +48,8 @@ fn mix(workload: Workload) -> Mix {
         | Workload::Postgres
         | Workload::Start
         | Workload::Suite
-        | Workload::QuerySuite => Mix::Create,
+        | Workload::QuerySuite
+        | Workload::Scripts => Mix::Create,
         Workload::Upsert => Mix::UpsertUniform,
         Workload::YcsbA => Mix::ReadReplace(50),
         Workload::YcsbB => Mix::ReadReplace(95),

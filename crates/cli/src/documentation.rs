@@ -94,6 +94,7 @@ fn the_stated_defaults_are_the_defaults() {
         ("log", settings.log),
         ("script-threads", settings.scripts.threads.to_string()),
         ("script-time", settings.scripts.time_ms.to_string()),
+        ("script-steps", settings.scripts.steps.to_string()),
         ("script-heap", settings.scripts.heap.to_string()),
         ("script-stack", settings.scripts.stack.to_string()),
         ("script-response", settings.scripts.response.to_string()),

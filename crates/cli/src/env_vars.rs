@@ -30,6 +30,8 @@ pub(crate) const CACHE: &str = "ORRERY_CACHE";
 pub(crate) const SCRIPT_THREADS: &str = "ORRERY_SCRIPT_THREADS";
 /// Time of a script, as `--script-time`.
 pub(crate) const SCRIPT_TIME: &str = "ORRERY_SCRIPT_TIME";
+/// Steps of a script, as `--script-steps`.
+pub(crate) const SCRIPT_STEPS: &str = "ORRERY_SCRIPT_STEPS";
 /// Memory of a script, as `--script-heap`.
 pub(crate) const SCRIPT_HEAP: &str = "ORRERY_SCRIPT_HEAP";
 /// Stack of a script, as `--script-stack`.

@@ -30,6 +30,7 @@ pub(crate) fn layer(lookup: Lookup<'_>) -> Result<Layer> {
         cache: parsed(lookup, env_vars::CACHE)?,
         script_threads: parsed(lookup, env_vars::SCRIPT_THREADS)?,
         script_time: parsed(lookup, env_vars::SCRIPT_TIME)?,
+        script_steps: parsed(lookup, env_vars::SCRIPT_STEPS)?,
         script_heap: parsed(lookup, env_vars::SCRIPT_HEAP)?,
         script_stack: parsed(lookup, env_vars::SCRIPT_STACK)?,
         script_response: parsed(lookup, env_vars::SCRIPT_RESPONSE)?,

@@ -4,7 +4,7 @@
 //! silent leaves `None`, and [`crate::settings::resolve`] puts the layers on top of each other.
 
 use std::fmt::Display;
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -96,6 +96,10 @@ pub(crate) struct Layer {
     /// Milliseconds that one run of a script may take; further operations are declined after four fifths of it [default: 5000]
     #[arg(long, value_name = "MS")]
     pub(crate) script_time: Option<NonZeroU32>,
+
+    /// Jumps and calls that one run of a script may make, counted in ten thousands [default: 10000000000]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) script_steps: Option<NonZeroU64>,
 
     /// Memory that one run of a script may take [default: 64MiB]
     #[arg(long, value_name = "SIZE")]

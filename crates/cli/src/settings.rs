@@ -1,6 +1,6 @@
 //! What the server is going to do, once every source has been heard.
 
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -45,6 +45,7 @@ pub(crate) struct Settings {
 pub(crate) struct ScriptSettings {
     pub(crate) threads: usize,
     pub(crate) time_ms: u32,
+    pub(crate) steps: u64,
     pub(crate) heap: Size,
     pub(crate) stack: Size,
     pub(crate) response: Size,
@@ -56,6 +57,7 @@ impl Default for ScriptSettings {
         ScriptSettings {
             threads: 2,
             time_ms: 5000,
+            steps: 10_000_000_000,
             heap: Size::mebibytes(64),
             stack: Size::mebibytes(1),
             response: Size::mebibytes(4),
@@ -72,6 +74,7 @@ impl ScriptSettings {
             threads: self.threads,
             wall_time,
             accept_time: wall_time / 5 * 4,
+            steps_max: self.steps,
             heap_bytes: bytes(self.heap),
             stack_bytes: bytes(self.stack),
             response_length_max: bytes(self.response),
@@ -149,6 +152,8 @@ fn scripts(sources: &[Source]) -> ScriptSettings {
             .map_or(default.threads, NonZeroUsize::get),
         time_ms: first(sources, |layer| layer.script_time.as_ref())
             .map_or(default.time_ms, NonZeroU32::get),
+        steps: first(sources, |layer| layer.script_steps.as_ref())
+            .map_or(default.steps, NonZeroU64::get),
         heap: first(sources, |layer| layer.script_heap.as_ref()).unwrap_or(default.heap),
         stack: first(sources, |layer| layer.script_stack.as_ref()).unwrap_or(default.stack),
         response: first(sources, |layer| layer.script_response.as_ref())

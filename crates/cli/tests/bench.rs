@@ -33,3 +33,28 @@ fn the_query_suite_checks_every_answer() {
         );
     }
 }
+
+#[test]
+fn scripts_do_the_same_work() {
+    let data = tempfile::tempdir().unwrap();
+    let mut bench = Command::new(env!("CARGO_BIN_EXE_orrery"));
+    bench.args(["bench", "--workload=scripts", "--items=1000", "--rounds=1"]);
+    bench.args(["--warmup=0", "--slice-ms=300", "--connections=4", "--json"]);
+    bench.arg("--data-dir").arg(data.path());
+    let output = bench.env("ORRERY_SCRIPT_TIME", "100").output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let scripts = &report["scripts"];
+    assert_eq!(scripts["targets"].as_array().unwrap().len(), 3);
+    for figure in [
+        &scripts["read_replace"]["procedure_us"],
+        &scripts["import"]["procedure_per_second"],
+        &scripts["function"]["called_ms"],
+        &scripts["interference"]["beside"]["p99_us"],
+        &scripts["interference"]["scripts_stopped"],
+    ] {
+        assert!(figure.as_f64().unwrap() > 0.0, "{scripts}");
+    }
+}

@@ -8,7 +8,7 @@ use orrery_keys::ContainerRid;
 use orrery_model::{ConsistencyLevel, Failure};
 use orrery_partition::{Container, Durability, Error, Reshape, Store, StoreOptions};
 use orrery_script::{Runtime, ScriptError, ScriptOptions};
-use tokio::sync::{Mutex, oneshot};
+use tokio::sync::{Mutex, Semaphore, oneshot};
 
 use crate::catalogue::Catalogue;
 use crate::entries::{self, Change};
@@ -39,7 +39,9 @@ pub struct Engine {
     pub(crate) queries: QueryCache,
     pub(crate) turns: Turns,
     pub(crate) offenders: Offenders,
-    script_options: ScriptOptions,
+    /// Pages that may call functions at the same time: the threads they run on are everybody's.
+    pub(crate) function_pages: Arc<Semaphore>,
+    pub(crate) script_options: ScriptOptions,
     /// Its threads are started by the first script.
     script_runtime: OnceLock<Result<Runtime, ScriptError>>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -66,6 +68,7 @@ impl Engine {
             queries: QueryCache::new(),
             turns: Turns::default(),
             offenders: Offenders::default(),
+            function_pages: Arc::new(Semaphore::new(options.scripts.threads.max(1))),
             script_options: options.scripts,
             script_runtime: OnceLock::new(),
             clock: options.clock,

@@ -66,8 +66,19 @@ impl Engine {
         request: FeedRequest,
     ) -> Answer<FeedPage> {
         let (engine, container) = (Arc::clone(self), Arc::clone(container));
+        let turn = match &request.query {
+            Some(query) if !query.program.functions_used().is_empty() => {
+                let pages = Arc::clone(&self.function_pages);
+                Some(pages.acquire_owned().await)
+            }
+            _ => None,
+        };
         // Scans may take seconds: they must not keep other requests from their thread.
-        let page = spawn_blocking(move || engine.page(&container, &request)).await;
+        let page = spawn_blocking(move || {
+            let _turn = turn;
+            engine.page(&container, &request)
+        })
+        .await;
         page.unwrap_or_else(|_| Answer::refused(stopping()))
     }
 

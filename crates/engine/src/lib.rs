@@ -38,5 +38,5 @@ pub use orrery_script::ScriptOptions;
 pub use partitions::{Cut, PartitionLimits};
 pub use query::{CompiledQuery, QueryReport, QueryText, ResumeAt, query_plan};
 pub use resources::query_resources;
-pub use scripts::{ContainerScripts, Executed, NewScript, ProcedureRequest, Triggers};
+pub use scripts::{ContainerScripts, Executed, NewScript, ProcedureRequest, Triggers, Written};
 pub use users::NewPermission;

@@ -39,6 +39,14 @@ impl<T> Answer<T> {
             stamp: None,
         }
     }
+
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Answer<U> {
+        Answer {
+            result: self.result.map(change),
+            charge: self.charge,
+            stamp: self.stamp,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

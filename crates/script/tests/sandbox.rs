@@ -424,3 +424,21 @@ fn dropping_the_runtime_answers_everyone() {
     drop(sender);
     assert_eq!(receiver.iter().collect::<Vec<_>>(), [true; 5]);
 }
+
+/// Everything that a script finds without having made it. A name that is added here is a decision.
+#[test]
+fn nothing_is_reachable_but_this() {
+    let allowed = "AggregateError Array ArrayBuffer AsyncDisposableStack BigInt BigInt64Array \
+        BigUint64Array Boolean DataView Date DisposableStack Error ErrorCodes EvalError Float16Array \
+        Float32Array Float64Array Function Infinity Int16Array Int32Array Int8Array InternalError \
+        Iterator JSON Map Math NaN Number Object Promise Proxy RangeError ReferenceError Reflect \
+        RegExp Set String SuppressedError Symbol Symbol(Symbol.toStringTag) SyntaxError TypeError \
+        URIError Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakSet __ console \
+        decodeURI decodeURIComponent encodeURI encodeURIComponent escape getContext globalThis \
+        isFinite isNaN parseFloat parseInt undefined unescape";
+    let runtime = runtime(small());
+    let source =
+        "() => __.response.setBody(Reflect.ownKeys(globalThis).map(String).sort().join(' '))";
+    let found = procedure(&runtime, source).unwrap().body.unwrap();
+    assert_eq!(found, format!("\"{allowed}\""));
+}

@@ -1,7 +1,6 @@
 //! Stored procedures.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use orrery_json::Value;
 use orrery_keys::PartitionKey;
@@ -77,9 +76,6 @@ impl Engine {
             };
             let broke_a_limit = result.as_ref().is_err_and(ScriptError::is_limit);
             self.offenders.note(script, broke_a_limit);
-            let own_time = result.as_ref().map_or(Duration::ZERO, |outcome| {
-                outcome.elapsed.saturating_sub(host.time())
-            });
             let executed = result.map(|outcome| Executed {
                 body: outcome.body,
                 log: Some(outcome.log).filter(|log| wants_log && !log.is_empty()),
@@ -87,7 +83,6 @@ impl Engine {
             let finished = Finished {
                 host,
                 result: executed.map_err(|error| script_failure(&error)),
-                own_time,
                 direct: Charge::ZERO,
             };
             if let Some(answer) = runs.end(finished).await {
@@ -109,7 +104,11 @@ impl Engine {
                 // Whoever does not wait any more has dropped what the script did.
                 drop(reply.send((host, result)));
             });
-        answer.await.map_err(|_| stopping())
+        let (mut host, result) = answer.await.map_err(|_| stopping())?;
+        if result == Err(ScriptError::TimedOut) {
+            host.ran_at_least(self.script_options.wall_time);
+        }
+        Ok((host, result))
     }
 
     /// `dbs/{name}/colls/{name}`

@@ -5,6 +5,7 @@
 //! queue behind each other ([`turns`]); other writers do not wait for them, and a run that one of
 //! them overtook is run again ([`runs`]).
 
+mod allowance;
 mod execute;
 mod failure;
 mod functions;
@@ -20,5 +21,5 @@ pub use execute::{Executed, ProcedureRequest};
 pub(crate) use offenders::Offenders;
 pub use registered::ContainerScripts;
 pub use registration::NewScript;
-pub use triggers::Triggers;
+pub use triggers::{Triggers, Written};
 pub(crate) use turns::Turns;

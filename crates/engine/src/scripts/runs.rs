@@ -1,13 +1,13 @@
 //! The runs that one request may need until its writes are committed.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use orrery_keys::PartitionKey;
 use orrery_model::{Answer, Charge, ConsistencyLevel, Failure, Stamp};
 use orrery_partition::{Container, ScriptPlace};
 use tokio::sync::oneshot;
 
+use super::allowance::allowance;
 use super::host::ScriptHost;
 use super::turns::Turn;
 use crate::Engine;
@@ -26,6 +26,7 @@ pub(super) struct Runs<'a> {
     _turn: Turn<'a>,
     /// Told to hosts, so that a script does not go on for nobody.
     client: Arc<()>,
+    charge_max: Charge,
     begun: usize,
     charge: Charge,
 }
@@ -34,8 +35,6 @@ pub(super) struct Runs<'a> {
 pub(super) struct Finished<T> {
     pub(super) host: ScriptHost,
     pub(super) result: Result<T, Failure>,
-    /// Time that scripts took themselves.
-    pub(super) own_time: Duration,
     /// Charged as if a client had asked for it.
     pub(super) direct: Charge,
 }
@@ -49,6 +48,7 @@ impl<'a> Runs<'a> {
         level: ConsistencyLevel,
     ) -> Result<Runs<'a>, Failure> {
         let alt_link = engine.alt_link(container)?;
+        let charge_max = allowance(&engine.catalogue(), container)?;
         let logical = container.logical_partition(&key);
         Ok(Runs {
             _turn: engine.turns.take(&logical).await,
@@ -58,6 +58,7 @@ impl<'a> Runs<'a> {
             level,
             alt_link,
             client: Arc::default(),
+            charge_max,
             begun: 0,
             charge: Charge::MIN,
         })
@@ -76,7 +77,8 @@ impl<'a> Runs<'a> {
             read_factor: self.level.read_factor(),
         };
         let alt_link = self.alt_link.clone();
-        let host = ScriptHost::new(self.engine, &self.client, place, alt_link, self.level);
+        let (client, charge_max) = (&self.client, self.charge_max);
+        let host = ScriptHost::new(self.engine, client, place, alt_link, self.level, charge_max);
         Some(host)
     }
 
@@ -85,10 +87,9 @@ impl<'a> Runs<'a> {
         let Finished {
             mut host,
             result,
-            own_time,
             direct,
         } = finished;
-        self.charge = Charge::script(host.charge(), own_time) + direct;
+        self.charge = Charge::script(host.charge(), host.own_time()) + direct;
         let committed = match result {
             Ok(value) => self.commit(&mut host).await.map(|stamp| (value, stamp)),
             Err(failure) => Err(failure),

@@ -106,7 +106,15 @@ pub(super) async fn write(
         .engine()
         .write_item_with_triggers(container, key, operation, &triggers(exchange), level)
         .await;
-    Ok(reply(answer, exchange.headers.prefers_minimal))
+    let mut log = None;
+    let answer = answer.map(|written| {
+        log = written.log;
+        written.outcome
+    });
+    Ok(Reply {
+        script_log: log,
+        ..reply(answer, exchange.headers.prefers_minimal)
+    })
 }
 
 fn reply(answer: Answer<OperationOutcome>, drops_body: bool) -> Reply {
@@ -164,5 +172,6 @@ pub(super) fn triggers(exchange: &Exchange<'_>) -> Triggers {
     Triggers {
         pre: owned(&exchange.headers.pre_triggers),
         post: owned(&exchange.headers.post_triggers),
+        wants_log: exchange.headers.script_logging,
     }
 }

@@ -281,4 +281,57 @@ async fn arguments_log_and_charge() {
         .await;
     let expected = Charge::from_units(1.0 + 0.8 * create.charge.units());
     assert!(answer.charge >= expected, "{:?}", answer.charge);
+
+    // A run that fails is paid for as well: a half for each millisecond beyond the second.
+    let source = "function () {
+        for (const end = Date.now() + 42; Date.now() < end;);
+        throw new Error('no');
+    }";
+    let script = world
+        .register(ScriptKind::StoredProcedure, "u", source)
+        .await;
+    let answer = world.execute(&container, &script, "[]").await;
+    assert!(answer.result.is_err());
+    assert!(answer.charge.units() >= 20.0, "{:?}", answer.charge);
+}
+
+/// A container without an offer of its own has 400 units a second: a run may use 2000.
+#[tokio::test]
+async fn a_run_that_has_used_its_request_units_starts_no_more_operations() {
+    let world = World::in_memory().await;
+    let container = world.container("c", "").await;
+    let source = "function () {
+        const link = __.getSelfLink();
+        let done = 0;
+        while (__.createDocument(link, {id: String(done), p: 'a'})) done += 1;
+        __.response.setBody(done);
+    }";
+    let script = world
+        .register(ScriptKind::StoredProcedure, "s", source)
+        .await;
+    let answer = world.execute(&container, &script, "[]").await;
+    let done: u64 = answer.result.unwrap().body.unwrap().parse().unwrap();
+    assert_eq!(container.partitions[0].counters().items, done);
+    let one = world
+        .ok(&container, KEY, create(r#"{"id":"one","p":"a"}"#))
+        .await;
+    let each = 0.8 * one.charge.units();
+    let expected = (1_999.0 / each).floor();
+    assert!(
+        (done as f64 - expected).abs() <= 1.0,
+        "{done} of {expected}"
+    );
+    assert!(answer.charge >= Charge::from_units(2_000.0 - 2.0 * each));
+}
+
+#[tokio::test]
+async fn pages_say_how_much_the_container_holds() {
+    let world = World::in_memory().await;
+    let container = world.container("c", "").await;
+    let source = "function () {
+        __.readDocuments(__.getSelfLink(), (error, docs, options) => __.response.setBody(
+            [options.currentCollectionSizeInMB, options.maxCollectionSizeInMB]));
+    }";
+    let body = world.run(&container, source).await.unwrap();
+    assert_eq!(body.as_deref(), Some("[0,10240]"));
 }
