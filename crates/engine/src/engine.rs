@@ -14,7 +14,8 @@ use crate::catalogue::Catalogue;
 use crate::entries::{self, Change};
 use crate::query::QueryCache;
 use crate::scripts::{Offenders, Turns};
-use crate::{Clock, background};
+use crate::throughput::ThroughputState;
+use crate::{Clock, ThroughputOptions, background};
 
 const TICKS_PER_SECOND: u64 = 10_000_000;
 
@@ -27,6 +28,7 @@ pub struct EngineOptions {
     pub clock: Arc<dyn Clock>,
     /// Limits of stored procedures, triggers and user-defined functions.
     pub scripts: ScriptOptions,
+    pub throughput: ThroughputOptions,
 }
 
 pub struct Engine {
@@ -40,6 +42,7 @@ pub struct Engine {
     script_options: ScriptOptions,
     /// Its threads are started by the first script.
     script_runtime: OnceLock<Result<Runtime, ScriptError>>,
+    pub(crate) throughput: ThroughputState,
     pub(crate) clock: Arc<dyn Clock>,
     pub consistency: ConsistencyLevel,
 }
@@ -64,9 +67,11 @@ impl Engine {
             offenders: Offenders::default(),
             script_options: options.scripts,
             script_runtime: OnceLock::new(),
+            throughput: ThroughputState::new(options.throughput, options.clock.monotonic_ms()),
             clock: options.clock,
             consistency: options.consistency,
         });
+        engine.assign_all(&engine.catalogue());
         background::start(&engine, pending);
         Ok(engine)
     }

@@ -18,6 +18,7 @@ mod order_rules;
 mod query;
 mod resources;
 mod scripts;
+mod throughput;
 mod users;
 
 pub use catalogue::{Catalogue, ContainerEntry, DatabaseEntry, UserEntry};
@@ -28,10 +29,15 @@ pub use feed::{FeedPage, FeedRequest, Scope};
 pub use orrery_index::IndexUsage;
 pub use orrery_model::{Script, ScriptKind, TriggerOperation, TriggerSettings, TriggerTiming};
 pub use orrery_partition::{
-    CheckReport, Container, Durability, Error as StoreError, Partition, check as check_directory,
+    CheckReport, Container, Durability, Error as StoreError, HotKey, MeterReport, Partition,
+    check as check_directory,
 };
 pub use orrery_script::ScriptOptions;
 pub use query::{CompiledQuery, QueryReport, QueryText, ResumeAt, query_plan};
 pub use resources::query_resources;
 pub use scripts::{ContainerScripts, Executed, NewScript, ProcedureRequest, Triggers};
+pub use throughput::{
+    ContainerThroughput, Metering, PartitionThroughput, Terms, ThroughputKind, ThroughputMode,
+    ThroughputOptions,
+};
 pub use users::NewPermission;

@@ -37,4 +37,4 @@ pub use outcome::{Answer, Lsn, OperationOutcome, OperationStatus, RangeId, Stamp
 pub use patch::{Patch, PatchAction, PatchOperation, Pointer};
 pub use resource::{Database, Etag, Permission, PermissionMode, User};
 pub use script::{Script, ScriptKind, TriggerOperation, TriggerSettings, TriggerTiming};
-pub use throughput::{OwnerUsage, Throughput};
+pub use throughput::{OwnerUsage, PriorityLevel, Throughput};

@@ -24,7 +24,7 @@ use orrery_script::{
 use super::failure::host_error;
 use crate::engine::stopping;
 use crate::query::is_place_order;
-use crate::{CompiledQuery, Engine, FeedRequest, QueryText, Scope};
+use crate::{CompiledQuery, Engine, FeedRequest, QueryText, Scope, Terms};
 
 /// How long one page of a query may take that has to look at every document.
 const PAGE_TIME_MAX: Duration = Duration::from_secs(limits::EXECUTION_SECONDS_MAX);
@@ -198,7 +198,7 @@ impl ScriptHost {
             query,
             items_max: page.items_max.unwrap_or(limits::PAGE_ITEMS_DEFAULT),
             continuation: page.continuation.clone().filter(|token| !token.is_empty()),
-            level: self.level,
+            terms: Terms::unmetered(self.level),
             wants_report: false,
             without_index: false,
             enable_scan: page.enable_scan,

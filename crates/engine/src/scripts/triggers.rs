@@ -7,8 +7,8 @@ use bytes::Bytes;
 use orrery_json::write_value;
 use orrery_keys::PartitionKey;
 use orrery_model::{
-    Answer, ConsistencyLevel, ContainerAddress, Document, Failure, Operation, OperationKind,
-    OperationOutcome, Script, ScriptKind, TriggerOperation, TriggerTiming,
+    Answer, ContainerAddress, Document, Failure, Operation, OperationKind, OperationOutcome,
+    Script, ScriptKind, TriggerOperation, TriggerTiming,
 };
 use orrery_partition::Container;
 use orrery_script::{Job, JobKind, PostResponse};
@@ -16,8 +16,8 @@ use orrery_script::{Job, JobKind, PostResponse};
 use super::failure::script_failure;
 use super::host::ScriptHost;
 use super::runs::{Finished, Runs};
-use crate::Engine;
 use crate::items::check_key;
+use crate::{Engine, Terms};
 
 /// The triggers that a request names, in the order in which they run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,10 +46,11 @@ impl Engine {
         key: PartitionKey,
         operation: Operation,
         triggers: &Triggers,
-        level: ConsistencyLevel,
+        terms: impl Into<Terms>,
     ) -> Answer<OperationOutcome> {
+        let terms = terms.into();
         if triggers.is_empty() {
-            return self.write_item(container, key, operation, level).await;
+            return self.write_item(container, key, operation, terms).await;
         }
         if let Err(failure) = check_key(container, &key) {
             return Answer::refused(failure);
@@ -59,7 +60,7 @@ impl Engine {
             Ok(resolved) => resolved,
             Err(failure) => return Answer::refused(failure),
         };
-        let mut runs = match Runs::begin(self, container, key, level).await {
+        let mut runs = match Runs::begin(self, container, key, terms).await {
             Ok(runs) => runs,
             Err(failure) => return Answer::refused(failure),
         };

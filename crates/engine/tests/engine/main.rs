@@ -11,6 +11,7 @@ mod random;
 mod recovery;
 mod scripts;
 mod support;
+mod throughput;
 mod transactions;
 mod ttl;
 mod unique_keys;

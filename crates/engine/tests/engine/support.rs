@@ -250,7 +250,7 @@ impl World {
             query: None,
             items_max,
             continuation,
-            level: LEVEL,
+            terms: LEVEL.into(),
             wants_report: false,
             without_index: false,
             enable_scan: true,
@@ -292,6 +292,7 @@ fn open_engine(
     clock: &Arc<TestClock>,
 ) -> Result<Arc<Engine>, StoreError> {
     Engine::open(EngineOptions {
+        throughput: orrery_engine::ThroughputOptions::default(),
         directory,
         durability,
         cache_bytes: 4 << 20,

@@ -245,7 +245,7 @@ async fn arguments_log_and_charge() {
     let mut request = ProcedureRequest {
         key: pk(KEY),
         arguments: vec![crate::support::json(r#"{"x":1}"#), 2_i64.into()],
-        level: ConsistencyLevel::Session,
+        terms: ConsistencyLevel::Session.into(),
         wants_log: true,
     };
     let answer = world
