@@ -26,6 +26,12 @@ pub(crate) const KEY_FILE: &str = "ORRERY_KEY_FILE";
 pub(crate) const DURABILITY: &str = "ORRERY_DURABILITY";
 /// Memory for data read from disk, as `--cache`.
 pub(crate) const CACHE: &str = "ORRERY_CACHE";
+/// Whether throughput is enforced, as `--throughput`.
+pub(crate) const THROUGHPUT: &str = "ORRERY_THROUGHPUT";
+/// `true` for an account without provisioned throughput, as `--serverless`.
+pub(crate) const SERVERLESS: &str = "ORRERY_SERVERLESS";
+/// `true` to save unused throughput, as `--burst-capacity`.
+pub(crate) const BURST_CAPACITY: &str = "ORRERY_BURST_CAPACITY";
 /// Threads for scripts, as `--script-threads`.
 pub(crate) const SCRIPT_THREADS: &str = "ORRERY_SCRIPT_THREADS";
 /// Time of a script, as `--script-time`.

@@ -17,6 +17,7 @@ use crate::durability::DurabilitySetting;
 use crate::keys::KeyText;
 use crate::listen::Listen;
 use crate::size::Size;
+use crate::throughput::ThroughputSetting;
 use crate::tls::Tls;
 
 // The help texts are also the table in docs/configuration.md.
@@ -88,6 +89,33 @@ pub(crate) struct Layer {
     #[arg(long, value_name = "SIZE")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) cache: Option<Size>,
+
+    /// Refuse what goes beyond the provisioned throughput (on), or let everything pass (off) [default: on]
+    #[arg(long, value_name = "on|off")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) throughput: Option<ThroughputSetting>,
+
+    /// Have no provisioned throughput, but 5,000 RU/s for each physical partition [default: false]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        hide_possible_values = true
+    )]
+    pub(crate) serverless: Option<bool>,
+
+    /// Save unused throughput of five minutes for bursts of up to 3,000 RU/s [default: false]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        hide_possible_values = true
+    )]
+    pub(crate) burst_capacity: Option<bool>,
 
     /// Threads that run stored procedures and triggers [default: 2]
     #[arg(long, value_name = "COUNT")]

@@ -55,6 +55,7 @@ fn open(settings: &Settings) -> Result<Arc<Engine>> {
         consistency: settings.consistency,
         scripts: settings.scripts.options(),
         partitions: orrery_engine::PartitionLimits::default(),
+        throughput: settings.throughput,
         clock: Arc::new(SystemClock),
     };
     let place = match &settings.place {

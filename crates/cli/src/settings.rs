@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use orrery_engine::ScriptOptions;
+use orrery_engine::{ScriptOptions, ThroughputMode, ThroughputOptions};
 use orrery_model::ConsistencyLevel;
 
 use crate::advertise::Advertise;
@@ -16,6 +16,7 @@ use crate::keys::{KeySet, KeyTexts};
 use crate::layer::Layer;
 use crate::listen::Listen;
 use crate::size::Size;
+use crate::throughput::ThroughputSetting;
 use crate::tls::Tls;
 use crate::{env_vars, environment, file};
 
@@ -33,6 +34,7 @@ pub(crate) struct Settings {
     pub(crate) keys: KeySource,
     pub(crate) durability: DurabilitySetting,
     pub(crate) cache: Size,
+    pub(crate) throughput: ThroughputOptions,
     pub(crate) scripts: ScriptSettings,
     pub(crate) seed: Option<PathBuf>,
     pub(crate) consistency: ConsistencyLevel,
@@ -145,6 +147,19 @@ fn first<T: Clone>(sources: &[Source], setting: impl Fn(&Layer) -> Option<&T>) -
         .cloned()
 }
 
+fn throughput(sources: &[Source]) -> ThroughputOptions {
+    let is_serverless = first(sources, |layer| layer.serverless.as_ref()).unwrap_or(false);
+    let mode = match first(sources, |layer| layer.throughput.as_ref()) {
+        Some(ThroughputSetting::Off) => ThroughputMode::Off,
+        Some(ThroughputSetting::On) | None if is_serverless => ThroughputMode::Serverless,
+        Some(ThroughputSetting::On) | None => ThroughputMode::Provisioned,
+    };
+    ThroughputOptions {
+        mode,
+        burst_capacity: first(sources, |layer| layer.burst_capacity.as_ref()).unwrap_or(false),
+    }
+}
+
 fn scripts(sources: &[Source]) -> ScriptSettings {
     let default = ScriptSettings::default();
     ScriptSettings {
@@ -172,6 +187,7 @@ fn resolve(sources: &[Source]) -> Result<Settings> {
         keys: keys(sources)?,
         durability: first(sources, |layer| layer.durability.as_ref()).unwrap_or(DURABILITY_DEFAULT),
         cache: first(sources, |layer| layer.cache.as_ref()).unwrap_or(CACHE_DEFAULT),
+        throughput: throughput(sources),
         scripts: scripts(sources),
         seed: first(sources, |layer| layer.seed.as_ref()),
         consistency: first(sources, |layer| layer.consistency.as_ref())
@@ -264,6 +280,8 @@ mod tests {
         assert_eq!(settings.listen, Listen::default());
         assert_eq!(settings.place, directory("./orrery-data"));
         assert_eq!(settings.tls, Tls::Auto);
+        assert_eq!(settings.throughput.mode, ThroughputMode::Provisioned);
+        assert!(!settings.throughput.burst_capacity);
         assert!(!settings.ready_json);
     }
 
@@ -293,6 +311,9 @@ mod tests {
             "--key=YQ==",
             "--durability=none",
             "--cache=1",
+            "--throughput=on",
+            "--serverless",
+            "--burst-capacity",
             "--seed=s",
             "--consistency=Strong",
             "--log=warn",
@@ -306,6 +327,9 @@ mod tests {
             ("ORRERY_KEY", "YQ=="),
             ("ORRERY_DURABILITY", "none"),
             ("ORRERY_CACHE", "1"),
+            ("ORRERY_THROUGHPUT", "on"),
+            ("ORRERY_SERVERLESS", "true"),
+            ("ORRERY_BURST_CAPACITY", "true"),
             ("ORRERY_SEED", "s"),
             ("ORRERY_CONSISTENCY", "Strong"),
             ("ORRERY_LOG", "warn"),
@@ -326,6 +350,19 @@ mod tests {
         assert_eq!(load(&[], &variables, "").unwrap(), of_flags);
         assert_eq!(load(&[], &[], &file.join("\n")).unwrap(), of_flags);
         assert_ne!(load(&[], &[], "").unwrap(), of_flags);
+    }
+
+    #[test]
+    fn throughput_is_on_unless_it_is_off() {
+        for (flags, expected) in [
+            (&[][..], ThroughputMode::Provisioned),
+            (&["--throughput=on"], ThroughputMode::Provisioned),
+            (&["--throughput=off"], ThroughputMode::Off),
+            (&["--serverless"], ThroughputMode::Serverless),
+            (&["--serverless", "--throughput=off"], ThroughputMode::Off),
+        ] {
+            assert_eq!(load(flags, &[], "").unwrap().throughput.mode, expected);
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use orrery_keys::{Epk, EpkRange};
-use orrery_model::{Answer, Charge, ConsistencyLevel, Failure, Lsn, Stamp, limits};
+use orrery_model::{Answer, Charge, Failure, Lsn, Stamp, limits};
 use orrery_partition::{
     ChangeMode, ChangeReader, Container, ItemChange, Partition, ScanRange, Visit,
 };
@@ -13,7 +13,8 @@ use tokio::task::spawn_blocking;
 
 use crate::engine::stopping;
 use crate::feed::scan_range;
-use crate::{Engine, Scope};
+use crate::throughput::{admit, charge_all};
+use crate::{Engine, Scope, Terms};
 
 #[derive(Debug, Clone)]
 pub struct ChangesRequest {
@@ -23,7 +24,7 @@ pub struct ChangesRequest {
     /// Shows only what is later than this second.
     pub since_seconds: Option<u64>,
     pub items_max: usize,
-    pub level: ConsistencyLevel,
+    pub terms: Terms,
 }
 
 /// Where a page begins.
@@ -62,9 +63,22 @@ impl Engine {
         container: &Arc<Container>,
         request: &ChangesRequest,
     ) -> Answer<ChangesPage> {
-        match self.read_changes(container, request) {
+        let partitions = match Engine::partitions_of(container, &request.scope) {
+            Ok(partitions) => partitions,
+            Err(failure) => return Answer::refused(failure),
+        };
+        let claim = self.claim(request.terms.metering);
+        for partition in &partitions {
+            if let Err(failure) = admit(partition, claim, Charge::ZERO) {
+                return Answer {
+                    stamp: Some(partition.stamp()),
+                    ..Answer::refused(failure)
+                };
+            }
+        }
+        let answer = match self.read_changes(container, &partitions, request) {
             Ok(page) => {
-                let factor = request.level.read_factor();
+                let factor = request.terms.level.read_factor();
                 Answer {
                     charge: Charge::feed_page(page.changes.iter().map(text_bytes), factor),
                     stamp: page.stamps.first().copied(),
@@ -72,19 +86,25 @@ impl Engine {
                 }
             }
             Err(failure) => Answer::refused(failure),
-        }
+        };
+        let key = match &request.scope {
+            Scope::Key(key) => Some(key),
+            Scope::Container | Scope::Range(..) | Scope::Epk(_) => None,
+        };
+        charge_all(&partitions, claim, answer.charge, key);
+        answer
     }
 
     fn read_changes(
         &self,
         container: &Arc<Container>,
+        partitions: &[Arc<Partition>],
         request: &ChangesRequest,
     ) -> Result<ChangesPage, Failure> {
         if request.mode == ChangeMode::All {
             check_all_versions(container, request)?;
         }
         let (_, epk) = scan_range(container, &request.scope)?;
-        let partitions = Engine::partitions_of(container, &request.scope)?;
         let known = match &request.start {
             ChangesStart::After(position) => Positions::parse(position)?,
             _ => Positions::One(Lsn(0)),
@@ -98,7 +118,7 @@ impl Engine {
         };
         let mut reached = Vec::with_capacity(partitions.len());
         let mut stamps = Vec::with_capacity(partitions.len());
-        for partition in &partitions {
+        for partition in partitions {
             let Some(part) = partition.range.intersect(&epk) else {
                 continue;
             };

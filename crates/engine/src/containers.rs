@@ -26,14 +26,20 @@ impl Engine {
         database: DatabaseAddress<'_>,
         new: NewContainer,
     ) -> Result<Arc<ContainerEntry>, Failure> {
+        self.check_throughput(new.throughput)?;
+        let is_serverless = self.is_serverless();
         let now_seconds = self.now_seconds();
-        self.change_catalogue(|catalogue, changes| {
+        let created = self.change_catalogue(|catalogue, changes| {
             let database = Arc::clone(catalogue.database(database).map_err(owner)?);
             let id = new.definition.id.clone();
             if database.containers.contains_key(&id) {
                 return Err(Failure::Conflict(ConflictKind::Id));
             }
-            let throughput = effective_throughput(catalogue, &database, new.throughput)?;
+            let throughput = if is_serverless {
+                EffectiveThroughput::SERVERLESS
+            } else {
+                effective_throughput(catalogue, &database, new.throughput)?
+            };
             let rid = catalogue.next_container(database.database.rid);
             let link = entries::self_link(rid);
             let ranges = new
@@ -63,8 +69,10 @@ impl Engine {
             changes.push(entries::put_container(&entry));
             catalogue.set_container(&database.database.id, entry.clone());
             Ok(Arc::new(entry))
-        })
-        .await
+        });
+        let entry = created.await?;
+        self.assign(&self.catalogue(), &entry.container);
+        Ok(entry)
     }
 
     /// Replaces the settings that may change; `body` is the whole definition.
@@ -155,6 +163,13 @@ struct EffectiveThroughput {
     own: Option<Throughput>,
     /// What decides the number of its physical partitions.
     scale: Throughput,
+}
+
+impl EffectiveThroughput {
+    const SERVERLESS: EffectiveThroughput = EffectiveThroughput {
+        own: None,
+        scale: Throughput::Manual(limits::MANUAL_RUS_MIN),
+    };
 }
 
 fn effective_throughput(

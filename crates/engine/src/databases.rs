@@ -19,6 +19,7 @@ impl Engine {
         throughput: Option<Throughput>,
     ) -> Result<Database, Failure> {
         check_resource_id(id)?;
+        self.check_throughput(throughput)?;
         let now_seconds = self.now_seconds();
         self.change_catalogue(|catalogue, changes| {
             if catalogue.databases.contains_key(id) {

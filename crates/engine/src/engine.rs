@@ -15,7 +15,8 @@ use crate::entries::{self, Change};
 use crate::partitions::{PartitionLimits, Unsplittable};
 use crate::query::QueryCache;
 use crate::scripts::{Offenders, Turns};
-use crate::{Clock, background};
+use crate::throughput::ThroughputState;
+use crate::{Clock, ThroughputOptions, background};
 
 const TICKS_PER_SECOND: u64 = 10_000_000;
 
@@ -29,6 +30,7 @@ pub struct EngineOptions {
     /// Limits of stored procedures, triggers and user-defined functions.
     pub scripts: ScriptOptions,
     pub partitions: PartitionLimits,
+    pub throughput: ThroughputOptions,
 }
 
 pub struct Engine {
@@ -44,6 +46,7 @@ pub struct Engine {
     pub(crate) script_options: ScriptOptions,
     /// Its threads are started by the first script.
     script_runtime: OnceLock<Result<Runtime, ScriptError>>,
+    pub(crate) throughput: ThroughputState,
     pub(crate) clock: Arc<dyn Clock>,
     pub consistency: ConsistencyLevel,
     pub(crate) limits: PartitionLimits,
@@ -71,11 +74,13 @@ impl Engine {
             function_pages: Arc::new(Semaphore::new(options.scripts.threads.max(1))),
             script_options: options.scripts,
             script_runtime: OnceLock::new(),
+            throughput: ThroughputState::new(options.throughput, options.clock.monotonic_ms()),
             clock: options.clock,
             consistency: options.consistency,
             limits: options.partitions,
             unsplittable: Unsplittable::default(),
         });
+        engine.assign_all(&engine.catalogue());
         background::start(&engine, pending);
         Ok(engine)
     }

@@ -20,6 +20,7 @@ mod partitions;
 mod query;
 mod resources;
 mod scripts;
+mod throughput;
 mod users;
 
 pub use catalogue::{Catalogue, ContainerEntry, DatabaseEntry, UserEntry};
@@ -31,12 +32,16 @@ pub use feed::{FeedPage, FeedRequest, Scope};
 pub use orrery_index::IndexUsage;
 pub use orrery_model::{Script, ScriptKind, TriggerOperation, TriggerSettings, TriggerTiming};
 pub use orrery_partition::{
-    ChangeKind, ChangeMode, CheckReport, Container, Durability, Error as StoreError, ItemChange,
-    Partition, Standing, check as check_directory,
+    ChangeKind, ChangeMode, CheckReport, Container, Durability, Error as StoreError, HotKey,
+    ItemChange, MeterReport, Partition, Standing, check as check_directory,
 };
 pub use orrery_script::ScriptOptions;
 pub use partitions::{Cut, PartitionLimits};
 pub use query::{CompiledQuery, QueryReport, QueryText, ResumeAt, query_plan};
 pub use resources::query_resources;
 pub use scripts::{ContainerScripts, Executed, NewScript, ProcedureRequest, Triggers, Written};
+pub use throughput::{
+    ContainerThroughput, Metering, PartitionThroughput, Terms, ThroughputKind, ThroughputMode,
+    ThroughputOptions,
+};
 pub use users::NewPermission;

@@ -43,8 +43,11 @@ impl Engine {
         migrate: Option<Migrate>,
         if_match: Option<&Precondition>,
     ) -> Result<Arc<Offer>, Failure> {
+        if let Ok(offer) = self.catalogue().offer(rid) {
+            self.check_throughput(Some(offer.throughput))?;
+        }
         let now_seconds = self.now_seconds();
-        self.change_catalogue(|catalogue, changes| {
+        let changed = self.change_catalogue(|catalogue, changes| {
             let old = Arc::clone(catalogue.offer(rid)?);
             check_match(if_match, &old.etag)?;
             let throughput = old.replacement(body, migrate, usage(catalogue, &old))?;
@@ -58,8 +61,10 @@ impl Engine {
             changes.push(entries::put_offer(&offer));
             catalogue.offers.insert(rid.id(), Arc::clone(&offer));
             Ok(offer)
-        })
-        .await
+        });
+        let offer = changed.await?;
+        self.assign_offer(&self.catalogue(), &offer);
+        Ok(offer)
     }
 
     /// The least throughput an offer may be set to.

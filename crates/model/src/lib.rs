@@ -39,4 +39,4 @@ pub use patch::{Patch, PatchAction, PatchOperation, Pointer};
 pub use quota::{CONTAINER_KILOBYTES_STATED, QUOTA_TEXT, usage_text};
 pub use resource::{Database, Etag, Permission, PermissionMode, User};
 pub use script::{Script, ScriptKind, TriggerOperation, TriggerSettings, TriggerTiming};
-pub use throughput::{OwnerUsage, Throughput};
+pub use throughput::{OwnerUsage, PriorityLevel, Throughput};

@@ -68,13 +68,18 @@ impl Offer {
 
     /// The resource body, system properties included. It is also the form kept on disk.
     pub fn to_value(&self) -> Value {
+        self.to_value_at(self.throughput.current())
+    }
+
+    /// The same while so much is in use.
+    pub fn to_value_at(&self, current: u32) -> Value {
         let rid = self.rid.to_string();
         object([
             ("resource", Value::from(self.resource.as_str())),
             ("offerType", Value::from("Invalid")),
             ("offerResourceId", Value::from(self.owner.as_str())),
             ("offerVersion", Value::from("V2")),
-            ("content", self.content()),
+            ("content", self.content(current)),
             ("id", Value::from(rid.as_str())),
             ("_rid", Value::from(rid.as_str())),
             ("_self", Value::from(format!("offers/{rid}/"))),
@@ -114,7 +119,7 @@ impl Offer {
         })
     }
 
-    fn content(&self) -> Value {
+    fn content(&self, current: u32) -> Value {
         let settings = match self.throughput {
             Throughput::Manual(_) => Value::Undefined,
             Throughput::Autoscale {
@@ -138,7 +143,7 @@ impl Offer {
             ("maxConsumedStorageEverInKB", integer(0)),
         ]);
         object([
-            ("offerThroughput", integer(self.throughput.current())),
+            ("offerThroughput", integer(current)),
             ("offerIsRUPerMinuteThroughputEnabled", Value::from(false)),
             ("offerMinimumThroughputParameters", floor),
             ("offerAutopilotSettings", settings),

@@ -34,8 +34,8 @@ impl<T> Answer<T> {
     /// A failure found before any partition was asked.
     pub fn refused(failure: Failure) -> Answer<T> {
         Answer {
+            charge: failure.charge(),
             result: Err(failure),
-            charge: Charge::MIN,
             stamp: None,
         }
     }

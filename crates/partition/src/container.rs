@@ -7,7 +7,7 @@ use orrery_keys::{ContainerRid, EpkRange, PartitionKey};
 use orrery_model::{ContainerDefinition, Lsn, RangeId, Stamp};
 
 use crate::apply::SCRIPT_SEQUENCE_MIN;
-use crate::{ContainerIndex, Counters, LogicalPartition, Standing};
+use crate::{ContainerIndex, Counters, LogicalPartition, Meter, Standing};
 
 /// One definition of a container. A replaced definition is a new `Container` over the same
 /// partitions.
@@ -45,6 +45,7 @@ pub struct Partition {
     next_script_rid: AtomicU64,
     /// Given out to scripts, of which some end without a trace.
     taken_script_rid: AtomicU64,
+    meter: Meter,
 }
 
 impl Container {
@@ -162,6 +163,7 @@ impl Partition {
             next_rid: AtomicU64::new(counters.next_rid),
             next_script_rid: AtomicU64::new(counters.next_script_rid),
             taken_script_rid: AtomicU64::new(counters.next_script_rid.max(SCRIPT_SEQUENCE_MIN)),
+            meter: Meter::default(),
         }
     }
 
@@ -209,6 +211,11 @@ impl Partition {
                 _ => Standing::Retired,
             },
         }
+    }
+
+    /// What it may use and has used.
+    pub fn meter(&self) -> &Meter {
+        &self.meter
     }
 
     pub fn stamp(&self) -> Stamp {

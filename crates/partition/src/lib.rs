@@ -23,6 +23,7 @@ mod group;
 mod history;
 mod index_state;
 mod indexing;
+mod meter;
 mod overlay;
 mod patch;
 mod prepare;
@@ -54,6 +55,7 @@ pub use history::ChangeKind;
 pub use index_state::{
     ContainerIndex, IndexFollows, history_change, history_removal, policy_change, policy_removal,
 };
+pub use meter::{Budget, Claim, HotKey, Meter, MeterReport, Rates};
 pub use prepare::{Place, PreparedOperation, prepare};
 pub use reshape::{Correction, Heir, Reshape, Uncounted};
 pub use sample::Sample;

@@ -56,6 +56,7 @@ impl Reply {
     pub(crate) fn failed(failure: Failure) -> Reply {
         let status = ErrorStatus::of(&failure).status;
         Reply {
+            charge: failure.charge(),
             failure: Some(failure),
             ..Reply::new(status, Bytes::new())
         }

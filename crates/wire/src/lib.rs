@@ -34,7 +34,7 @@ pub use body::{
 };
 pub use headers::{
     BatchFlags, ChangeFeedMode, ContainerUsage, FeedPost, KeyRangeHeaders, Owner, OwnerHeaders,
-    PriorityLevel, QueryFlags, RequestHeaders, ResponseHeaders, names,
+    QueryFlags, RequestHeaders, ResponseHeaders, names,
 };
 pub use http_date::HttpDate;
 pub use offer_headers::OfferHeaders;

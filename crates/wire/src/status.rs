@@ -116,6 +116,18 @@ impl<'f> ErrorStatus<'f> {
                 "The request rate is too large. Please retry after sometime. Learn more: \
                  http://aka.ms/cosmosdb-error-429",
             ),
+            Failure::BucketExceeded { .. } => row(
+                429,
+                Some(3212),
+                "TooManyRequests",
+                "The request rate of the throughput bucket is too large. Please retry after sometime.",
+            ),
+            Failure::BucketsChanging { .. } => row(
+                429,
+                Some(3213),
+                "TooManyRequests",
+                "The throughput buckets were changed less than 10 minutes ago. Please retry after sometime.",
+            ),
             Failure::TooManyScripts { .. } => row(
                 429,
                 Some(3084),
@@ -318,6 +330,20 @@ mod tests {
                 Some(3200),
                 "TooManyRequests",
                 "The request rate is too large.",
+            ),
+            (
+                Failure::BucketExceeded { retry_after_ms: 5 },
+                429,
+                Some(3212),
+                "TooManyRequests",
+                "throughput bucket",
+            ),
+            (
+                Failure::BucketsChanging { retry_after_ms: 5 },
+                429,
+                Some(3213),
+                "TooManyRequests",
+                "less than 10 minutes ago",
             ),
             (
                 Failure::TooManyScripts { retry_after_ms: 5 },

@@ -65,6 +65,7 @@ impl Engine {
                 Ok((Arc::new(entry), reshape))
             })
             .await?;
+        self.assign(&self.catalogue(), &entry.container);
         self.count_estimates(&entry.container);
         Ok(entry)
     }

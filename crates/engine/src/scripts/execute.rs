@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use orrery_json::Value;
 use orrery_keys::PartitionKey;
-use orrery_model::{
-    Answer, Charge, ConsistencyLevel, ContainerAddress, Failure, Script, ScriptKind,
-};
+use orrery_model::{Answer, Charge, ContainerAddress, Failure, Script, ScriptKind};
 use orrery_partition::Container;
 use orrery_script::{Job, JobKind, ScriptError, ScriptOutcome};
 use tokio::sync::oneshot;
@@ -14,15 +12,15 @@ use tokio::sync::oneshot;
 use super::failure::script_failure;
 use super::host::ScriptHost;
 use super::runs::{Finished, Runs};
-use crate::Engine;
 use crate::engine::stopping;
 use crate::items::check_key;
+use crate::{Engine, Terms};
 
 #[derive(Debug, Clone)]
 pub struct ProcedureRequest {
     pub key: PartitionKey,
     pub arguments: Vec<Value>,
-    pub level: ConsistencyLevel,
+    pub terms: Terms,
     /// Whether `console.log` writes.
     pub wants_log: bool,
 }
@@ -65,7 +63,7 @@ impl Engine {
             logging: request.wants_log,
         };
         let wants_log = request.wants_log;
-        let mut runs = match Runs::begin(self, container, request.key, request.level).await {
+        let mut runs = match Runs::begin(self, container, request.key, request.terms).await {
             Ok(runs) => runs,
             Err(failure) => return Answer::refused(failure),
         };

@@ -24,7 +24,7 @@ use orrery_script::{
 use super::failure::host_error;
 use crate::engine::stopping;
 use crate::query::is_place_order;
-use crate::{CompiledQuery, Engine, FeedRequest, QueryText, Scope};
+use crate::{CompiledQuery, Engine, FeedRequest, QueryText, Scope, Terms};
 
 /// How long one page of a query may take that has to look at every document.
 const PAGE_TIME_MAX: Duration = Duration::from_secs(limits::EXECUTION_SECONDS_MAX);
@@ -46,8 +46,8 @@ pub(crate) struct ScriptHost {
     charge: Charge,
     /// Operations that the charge is of.
     operations: u64,
-    /// What the run may use; it may start no operation that would likely exceed it.
-    charge_max: Charge,
+    /// What the run may use, if that is limited; it may start no operation that would likely exceed it.
+    charge_max: Option<Charge>,
     /// Time spent here.
     time: Duration,
     /// Time that scripts took, the time spent here included.
@@ -71,7 +71,7 @@ impl ScriptHost {
         place: ScriptPlace,
         alt_link: String,
         level: ConsistencyLevel,
-        charge_max: Charge,
+        charge_max: Option<Charge>,
     ) -> ScriptHost {
         ScriptHost {
             engine: Arc::downgrade(engine),
@@ -236,7 +236,7 @@ impl ScriptHost {
             query,
             items_max: page.items_max.unwrap_or(limits::PAGE_ITEMS_DEFAULT),
             continuation: page.continuation.clone().filter(|token| !token.is_empty()),
-            level: self.level,
+            terms: Terms::unmetered(self.level),
             wants_report: false,
             without_index: false,
             enable_scan: page.enable_scan,
@@ -277,7 +277,8 @@ impl Host for ScriptHost {
     fn accepts(&mut self) -> bool {
         let mean = self.charge.units() / self.operations.max(1) as f64;
         let expected = Charge::from_units(self.charge.units() + mean);
-        Charge::script(expected, Duration::ZERO) <= self.charge_max
+        let expected = Charge::script(expected, Duration::ZERO);
+        self.charge_max.is_none_or(|max| expected <= max)
     }
 
     fn ended(&mut self, elapsed: Duration) {

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use orrery_keys::PartitionKey;
 use orrery_model::{Answer, Charge, ConsistencyLevel, Failure, Stamp};
-use orrery_partition::{Container, ScriptPlace};
+use orrery_partition::{Claim, Container, ScriptPlace};
 use tokio::sync::oneshot;
 
 use super::allowance::allowance;
 use super::host::ScriptHost;
 use super::turns::Turn;
-use crate::Engine;
 use crate::engine::stopping;
+use crate::throughput::{admit, charge};
+use crate::{Engine, Terms};
 
 /// Runs before a client is asked to try again itself.
 const RUNS_MAX: usize = 10;
@@ -22,11 +23,13 @@ pub(super) struct Runs<'a> {
     container: &'a Arc<Container>,
     key: PartitionKey,
     level: ConsistencyLevel,
+    /// Admitted by it; what the last run cost is charged to it.
+    claim: Option<Claim>,
     alt_link: String,
     _turn: Turn<'a>,
     /// Told to hosts, so that a script does not go on for nobody.
     client: Arc<()>,
-    charge_max: Charge,
+    charge_max: Option<Charge>,
     begun: usize,
     charge: Charge,
 }
@@ -40,22 +43,25 @@ pub(super) struct Finished<T> {
 }
 
 impl<'a> Runs<'a> {
-    /// Waits for the turn.
+    /// Waits for the turn, if the partition has budget left.
     pub(super) async fn begin(
         engine: &'a Arc<Engine>,
         container: &'a Arc<Container>,
         key: PartitionKey,
-        level: ConsistencyLevel,
+        terms: Terms,
     ) -> Result<Runs<'a>, Failure> {
         let alt_link = engine.alt_link(container)?;
-        let charge_max = allowance(&engine.catalogue(), container)?;
+        let charge_max = allowance(engine, container)?;
         let logical = container.logical_partition(&key);
+        let claim = engine.claim(terms.metering);
+        admit(container.partition_of(&logical), claim, Charge::ZERO)?;
         Ok(Runs {
             _turn: engine.turns.take(&logical).await,
             engine,
             container,
             key,
-            level,
+            level: terms.level,
+            claim,
             alt_link,
             client: Arc::default(),
             charge_max,
@@ -109,11 +115,18 @@ impl<'a> Runs<'a> {
 
     fn answer<T>(&self, result: Result<T, Failure>, stamp: Option<Stamp>) -> Answer<T> {
         let logical = self.container.logical_partition(&self.key);
-        let now = || self.container.partition_of(&logical).stamp();
+        let partition = self.container.partition_of(&logical);
+        charge(
+            partition,
+            self.claim,
+            self.charge,
+            Charge::ZERO,
+            Some(&self.key),
+        );
         Answer {
             result,
             charge: self.charge,
-            stamp: Some(stamp.unwrap_or_else(now)),
+            stamp: Some(stamp.unwrap_or_else(|| partition.stamp())),
         }
     }
 

@@ -6,9 +6,8 @@ use bytes::Bytes;
 use orrery_json::write_value;
 use orrery_keys::PartitionKey;
 use orrery_model::{
-    Answer, Charge, ConsistencyLevel, ContainerAddress, Document, Failure, Operation,
-    OperationKind, OperationOutcome, QUOTA_TEXT, Script, ScriptKind, TriggerOperation,
-    TriggerTiming, usage_text,
+    Answer, Charge, ContainerAddress, Document, Failure, Operation, OperationKind,
+    OperationOutcome, QUOTA_TEXT, Script, ScriptKind, TriggerOperation, TriggerTiming, usage_text,
 };
 use orrery_partition::Container;
 use orrery_script::{Job, JobKind, PostResponse, ScriptError, ScriptOutcome};
@@ -16,8 +15,8 @@ use orrery_script::{Job, JobKind, PostResponse, ScriptError, ScriptOutcome};
 use super::failure::script_failure;
 use super::host::ScriptHost;
 use super::runs::{Finished, Runs};
-use crate::Engine;
 use crate::items::check_key;
+use crate::{Engine, Terms};
 
 /// The triggers that a request names, in the order in which they run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -64,10 +63,11 @@ impl Engine {
         key: PartitionKey,
         operation: Operation,
         triggers: &Triggers,
-        level: ConsistencyLevel,
+        terms: impl Into<Terms>,
     ) -> Answer<Written> {
+        let terms = terms.into();
         if triggers.is_empty() {
-            let answer = self.write_item(container, key, operation, level).await;
+            let answer = self.write_item(container, key, operation, terms).await;
             return answer.map(|outcome| Written { outcome, log: None });
         }
         if let Err(failure) = check_key(container, &key) {
@@ -78,7 +78,7 @@ impl Engine {
             Ok(resolved) => resolved,
             Err(failure) => return Answer::refused(failure),
         };
-        let mut runs = match Runs::begin(self, container, key, level).await {
+        let mut runs = match Runs::begin(self, container, key, terms).await {
             Ok(runs) => runs,
             Err(failure) => return Answer::refused(failure),
         };

@@ -12,6 +12,7 @@ mod random;
 mod recovery;
 mod scripts;
 mod support;
+mod throughput;
 mod transactions;
 mod ttl;
 mod unique_keys;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use orrery_engine::{
     Clock, Container, Durability, Engine, EngineOptions, FeedRequest, NewContainer, Scope,
-    ScriptOptions, StoreError,
+    ScriptOptions, StoreError, ThroughputMode, ThroughputOptions,
 };
 use orrery_json::{Value, parse};
 use orrery_keys::PartitionKey;
@@ -56,6 +56,20 @@ impl World {
         World::open(None, Durability::None).await.unwrap()
     }
 
+    /// In memory, with limits of throughput.
+    pub(crate) async fn metered() -> World {
+        let clock = Arc::new(TestClock(AtomicU64::new(START_SECONDS)));
+        let mode = ThroughputMode::Provisioned;
+        let engine = open_engine(None, Durability::None, mode, &clock).unwrap();
+        engine.create_database("d", None).await.unwrap();
+        World {
+            engine,
+            clock,
+            directory: None,
+            durability: Durability::None,
+        }
+    }
+
     pub(crate) async fn at(directory: &Path) -> World {
         World::open(Some(directory), Durability::Sync)
             .await
@@ -69,7 +83,8 @@ impl World {
     ) -> Result<World, StoreError> {
         let clock = Arc::new(TestClock(AtomicU64::new(START_SECONDS)));
         let directory = directory.map(Path::to_owned);
-        let engine = open_engine(directory.clone(), durability, &clock)?;
+        let throughput = ThroughputMode::Off;
+        let engine = open_engine(directory.clone(), durability, throughput, &clock)?;
         if engine.catalogue().databases.is_empty() {
             engine.create_database("d", None).await.unwrap();
         }
@@ -103,7 +118,8 @@ impl World {
             durability,
         } = self;
         close_engine(engine).await;
-        let engine = open_engine(directory.clone(), durability, &clock).unwrap();
+        let engine =
+            open_engine(directory.clone(), durability, ThroughputMode::Off, &clock).unwrap();
         World {
             engine,
             clock,
@@ -122,7 +138,8 @@ impl World {
         } = self;
         wait_until_alone(&engine).await;
         drop(engine);
-        let engine = open_engine(directory.clone(), durability, &clock).unwrap();
+        let engine =
+            open_engine(directory.clone(), durability, ThroughputMode::Off, &clock).unwrap();
         World {
             engine,
             clock,
@@ -262,7 +279,7 @@ impl World {
             query: None,
             items_max,
             continuation,
-            level: LEVEL,
+            terms: LEVEL.into(),
             wants_report: false,
             without_index: false,
             enable_scan: true,
@@ -301,9 +318,14 @@ impl World {
 fn open_engine(
     directory: Option<PathBuf>,
     durability: Durability,
+    throughput: ThroughputMode,
     clock: &Arc<TestClock>,
 ) -> Result<Arc<Engine>, StoreError> {
     Engine::open(EngineOptions {
+        throughput: ThroughputOptions {
+            mode: throughput,
+            burst_capacity: false,
+        },
         directory,
         durability,
         cache_bytes: 4 << 20,

@@ -23,10 +23,10 @@ pub(super) async fn page(
 ) -> Result<Reply, Failure> {
     let headers = exchange.headers;
     let container = &found.entry.container;
-    let level = exchange.level()?;
+    let terms = exchange.terms()?;
     let scope = scope(exchange, None)?;
     for partition in Engine::partitions_of(container, &scope)? {
-        check_session(exchange, level, container, partition.stamp())?;
+        check_session(exchange, terms.level, container, partition.stamp())?;
     }
     let mode = match mode {
         ChangeFeedMode::LatestVersion => ChangeMode::Latest,
@@ -42,7 +42,7 @@ pub(super) async fn page(
         },
         since_seconds: headers.if_modified_since.map(|date| date.0),
         items_max: headers.max_item_count.unwrap_or(limits::PAGE_ITEMS_DEFAULT),
-        level,
+        terms,
     };
     let answer = exchange.engine().changes(container, request).await;
     let page = match answer.result {

@@ -69,14 +69,14 @@ fn read(
     key: &PartitionKey,
     id: &str,
 ) -> Result<Reply, Failure> {
-    let level = exchange.level()?;
+    let terms = exchange.terms()?;
     let if_none_match = exchange.headers.if_none_match();
     let container = &found.entry.container;
     let mut answer = exchange
         .engine()
-        .read_item(container, key, id, if_none_match.as_ref(), level);
+        .read_item(container, key, id, if_none_match.as_ref(), terms);
     if let Some(stamp) = answer.stamp
-        && let Err(failure) = check_session(exchange, level, container, stamp)
+        && let Err(failure) = check_session(exchange, terms.level, container, stamp)
     {
         answer.result = Err(failure);
     }
@@ -94,7 +94,7 @@ pub(super) async fn write(
     key: PartitionKey,
     kind: OperationKind,
 ) -> Result<Reply, Failure> {
-    let level = exchange.level()?;
+    let terms = exchange.terms()?;
     let operation = Operation {
         kind,
         if_match: exchange.headers.if_match(),
@@ -104,7 +104,7 @@ pub(super) async fn write(
     let container = &found.entry.container;
     let answer = exchange
         .engine()
-        .write_item_with_triggers(container, key, operation, &triggers(exchange), level)
+        .write_item_with_triggers(container, key, operation, &triggers(exchange), terms)
         .await;
     let mut log = None;
     let answer = answer.map(|written| {

@@ -87,7 +87,7 @@ async fn delete_items(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, F
         .ok_or(Failure::PartitionKeyMissing)?;
     let answer = exchange
         .engine()
-        .delete_partition_key(&found.entry.container, key)
+        .delete_partition_key(&found.entry.container, key, exchange.terms()?)
         .await;
     let base = match answer.result {
         Ok(()) => Reply::new(200, ""),
@@ -119,17 +119,17 @@ async fn page(
 ) -> Result<Reply, Failure> {
     let headers = exchange.headers;
     let container = &found.entry.container;
-    let level = exchange.level()?;
+    let terms = exchange.terms()?;
     let scope = scope(exchange, query.as_deref())?;
     for partition in Engine::partitions_of(container, &scope)? {
-        check_session(exchange, level, container, partition.stamp())?;
+        check_session(exchange, terms.level, container, partition.stamp())?;
     }
     let request = FeedRequest {
         scope,
         query,
         items_max: headers.max_item_count.unwrap_or(limits::PAGE_ITEMS_DEFAULT),
         continuation: headers.continuation.map(str::to_owned),
-        level,
+        terms,
         wants_report: report::is_wanted(headers.query),
         without_index: false,
         enable_scan: headers.query.enable_scan,

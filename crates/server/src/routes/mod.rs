@@ -16,8 +16,9 @@ mod script;
 mod scripts;
 mod users;
 
+use hyper::Method;
 use orrery_model::Failure;
-use orrery_wire::Resource;
+use orrery_wire::{FeedPost, Resource};
 
 use crate::exchange::Exchange;
 use crate::reply::Reply;
@@ -26,6 +27,9 @@ pub(crate) async fn dispatch(
     exchange: &Exchange<'_>,
     resource: Resource<'_>,
 ) -> Result<Reply, Failure> {
+    if reads_catalogue(exchange, resource) {
+        exchange.engine().admit_metadata()?;
+    }
     match resource {
         Resource::Account => account::route(exchange),
         Resource::Databases => databases::feed(exchange).await,
@@ -62,6 +66,16 @@ pub(crate) async fn dispatch(
         )),
         Resource::DistributedTransaction => Err(not_built("Distributed transactions are")),
     }
+}
+
+/// Whether the request reads what has a budget of its own.
+fn reads_catalogue(exchange: &Exchange<'_>, resource: Resource<'_>) -> bool {
+    let reads = match *exchange.method {
+        Method::GET => true,
+        Method::POST => exchange.headers.feed_post() == FeedPost::Query,
+        _ => false,
+    };
+    reads && resource.is_master()
 }
 
 /// For parts of the protocol that do not exist yet: `subject` ends in `is` or `are`.

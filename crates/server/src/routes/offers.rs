@@ -17,7 +17,7 @@ pub(super) fn feed(exchange: &Exchange<'_>) -> Result<Reply, Failure> {
         let catalogue = exchange.catalogue();
         let bodies = catalogue.offers.values();
         let mut bodies: Vec<_> = bodies
-            .map(|offer| (offer.rid.to_string(), body_of(offer)))
+            .map(|offer| (offer.rid.to_string(), body_of(exchange, offer)))
             .collect();
         bodies.sort();
         bodies
@@ -51,13 +51,14 @@ pub(super) async fn one(exchange: &Exchange<'_>, rid: OfferRid) -> Result<Reply,
     let min_throughput = Some(engine.offer_minimum(&offer));
     let reply = Reply {
         min_throughput,
-        ..Reply::new(200, body_of(&offer))
+        ..Reply::new(200, body_of(exchange, &offer))
     };
     Ok(reply.with_etag(offer.etag.as_str()))
 }
 
-fn body_of(offer: &Offer) -> Vec<u8> {
+fn body_of(exchange: &Exchange<'_>, offer: &Offer) -> Vec<u8> {
     let mut body = Vec::new();
-    write_value(&offer.to_value(), &mut body);
+    let current = exchange.engine().offer_current(offer);
+    write_value(&offer.to_value_at(current), &mut body);
     body
 }

@@ -69,6 +69,7 @@ fn start_server(consistency: ConsistencyLevel, scripts: ScriptOptions) -> World 
         .unwrap();
     let server = runtime.block_on(async {
         let engine = Engine::open(EngineOptions {
+            throughput: orrery_engine::ThroughputOptions::default(),
             directory: None,
             durability: Durability::None,
             cache_bytes: 16 * 1024 * 1024,

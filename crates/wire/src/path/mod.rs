@@ -60,6 +60,37 @@ pub enum Resource<'p> {
 }
 
 impl Resource<'_> {
+    /// Whether this is part of the account's catalogue and not of one container's data.
+    pub fn is_master(self) -> bool {
+        match self {
+            Resource::Databases
+            | Resource::Database(_)
+            | Resource::Containers(_)
+            | Resource::Container(_)
+            | Resource::PartitionKeyRanges(_)
+            | Resource::PartitionKeyRange(..)
+            | Resource::Users(_)
+            | Resource::User(_)
+            | Resource::Permissions(_)
+            | Resource::Permission(_)
+            | Resource::ClientEncryptionKeys(_)
+            | Resource::ClientEncryptionKey(..)
+            | Resource::Offers
+            | Resource::Offer(_) => true,
+            // The account is read by every client now and then to see whether it is there.
+            Resource::Account
+            | Resource::Items(_)
+            | Resource::Item(_)
+            | Resource::PartitionKeyDelete(_)
+            | Resource::Scripts(..)
+            | Resource::Script(..)
+            | Resource::Conflicts(_)
+            | Resource::Conflict(..)
+            | Resource::Addresses
+            | Resource::DistributedTransaction => false,
+        }
+    }
+
     /// Whether this is a list of resources, which can be queried.
     pub(crate) fn is_feed(self) -> bool {
         match self {

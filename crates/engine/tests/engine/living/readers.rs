@@ -105,7 +105,7 @@ impl FeedReader {
             start,
             since_seconds: None,
             items_max,
-            level: LEVEL,
+            terms: LEVEL.into(),
         };
         world.engine.changes(container, request).await.result
     }
@@ -306,7 +306,7 @@ async fn page(
         query,
         items_max: usize::try_from(1 + random.below(9)).unwrap(),
         continuation: part.position.clone(),
-        level: LEVEL,
+        terms: LEVEL.into(),
         wants_report: false,
         without_index: false,
         enable_scan: true,

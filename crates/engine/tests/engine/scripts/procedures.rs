@@ -245,7 +245,7 @@ async fn arguments_log_and_charge() {
     let mut request = ProcedureRequest {
         key: pk(KEY),
         arguments: vec![crate::support::json(r#"{"x":1}"#), 2_i64.into()],
-        level: ConsistencyLevel::Session,
+        terms: ConsistencyLevel::Session.into(),
         wants_log: true,
     };
     let answer = world
@@ -298,7 +298,7 @@ async fn arguments_log_and_charge() {
 /// A container without an offer of its own has 400 units a second: a run may use 2000.
 #[tokio::test]
 async fn a_run_that_has_used_its_request_units_starts_no_more_operations() {
-    let world = World::in_memory().await;
+    let world = World::metered().await;
     let container = world.container("c", "").await;
     let source = "function () {
         const link = __.getSelfLink();
@@ -312,6 +312,7 @@ async fn a_run_that_has_used_its_request_units_starts_no_more_operations() {
     let answer = world.execute(&container, &script, "[]").await;
     let done: u64 = answer.result.unwrap().body.unwrap().parse().unwrap();
     assert_eq!(container.partitions[0].counters().items, done);
+    world.advance(10);
     let one = world
         .ok(&container, KEY, create(r#"{"id":"one","p":"a"}"#))
         .await;

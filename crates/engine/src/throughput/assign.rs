@@ -1,0 +1,119 @@
+//! Gives physical partitions their rates.
+//!
+//! Called for every container when the account is opened, for a new one, for all that an offer is
+//! about when it changes, and after partitions were split or merged.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use orrery_model::{ContainerAddress, Offer, limits};
+use orrery_partition::{Budget, Container, Rates};
+
+use super::division::divide;
+use super::{ThroughputMode, ThroughputOptions};
+use crate::{Catalogue, Engine};
+
+/// What the account keeps of throughput while it runs.
+pub(crate) struct ThroughputState {
+    pub(super) options: ThroughputOptions,
+    /// For reads of the catalogue.
+    pub(super) metadata: Budget,
+    /// What the containers of a database share, by the number of its offer.
+    pools: Mutex<HashMap<u32, Arc<Budget>>>,
+}
+
+impl ThroughputState {
+    pub(crate) fn new(options: ThroughputOptions, now_ms: u64) -> ThroughputState {
+        ThroughputState {
+            options,
+            metadata: Budget::new(limits::METADATA_RUS, now_ms),
+            pools: Mutex::default(),
+        }
+    }
+
+    fn pool(&self, offer: &Offer, now_ms: u64) -> Arc<Budget> {
+        let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        let pool = pools.entry(offer.rid.id()).or_default();
+        pool.set(Some(offer.throughput.max()), false, now_ms);
+        Arc::clone(pool)
+    }
+}
+
+impl Engine {
+    /// Divides what a container may use over its physical partitions.
+    pub(crate) fn assign(&self, catalogue: &Catalogue, container: &Container) {
+        let now_ms = self.clock.monotonic_ms();
+        match self.throughput.options.mode {
+            ThroughputMode::Off => {}
+            ThroughputMode::Serverless => {
+                let rates = Rates {
+                    units: Some(limits::SERVERLESS_PARTITION_RUS),
+                    ..Rates::default()
+                };
+                for partition in &container.partitions {
+                    partition.meter().set(&rates, now_ms);
+                }
+            }
+            ThroughputMode::Provisioned => self.assign_provisioned(catalogue, container, now_ms),
+        }
+    }
+
+    /// Assigns every container that an offer is about.
+    pub(crate) fn assign_offer(&self, catalogue: &Catalogue, offer: &Offer) {
+        for database in catalogue.databases.values() {
+            let shares = database.database.offer == Some(offer.rid);
+            let containers = database.containers.values();
+            let concerned =
+                containers.filter(|entry| entry.offer.map_or(shares, |own| own == offer.rid));
+            for entry in concerned {
+                self.assign(catalogue, &entry.container);
+            }
+        }
+    }
+
+    pub(crate) fn assign_all(&self, catalogue: &Catalogue) {
+        let databases = catalogue.databases.values();
+        for entry in databases.flat_map(|database| database.containers.values()) {
+            self.assign(catalogue, &entry.container);
+        }
+    }
+
+    fn assign_provisioned(&self, catalogue: &Catalogue, container: &Container, now_ms: u64) {
+        let Ok((database, entry)) = catalogue.container(ContainerAddress::Rid(container.rid))
+        else {
+            return;
+        };
+        let offer = |rid: orrery_keys::OfferRid| catalogue.offers.get(&rid.id());
+        if let Some(own) = entry.offer.and_then(offer) {
+            let ids: Vec<_> = container.partitions.iter().map(|part| part.id).collect();
+            for (partition, units) in container.partitions.iter().zip(divide(own, &ids)) {
+                let rates = Rates {
+                    units: Some(units),
+                    bursts: self.throughput.options.burst_capacity,
+                    ..Rates::default()
+                };
+                partition.meter().set(&rates, now_ms);
+            }
+            return;
+        }
+        let rates = match database.database.offer.and_then(offer) {
+            Some(shared) => {
+                let max = shared.throughput.max();
+                Rates {
+                    // The pool limits already what is below.
+                    units: (max > limits::PARTITION_RUS_MAX).then_some(limits::PARTITION_RUS_MAX),
+                    pool: Some(self.throughput.pool(shared, now_ms)),
+                    ..Rates::default()
+                }
+            }
+            // Made while the account was serverless.
+            None => Rates {
+                units: Some(limits::MANUAL_RUS_MIN),
+                ..Rates::default()
+            },
+        };
+        for partition in &container.partitions {
+            partition.meter().set(&rates, now_ms);
+        }
+    }
+}
