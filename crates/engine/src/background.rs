@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use orrery_model::Failure;
 use orrery_partition::{Container, Due, IndexFollows, policy_change};
-use tokio::sync::oneshot;
-use tokio::time::sleep;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::timeout;
 
 use crate::Engine;
 use crate::engine::stopping;
@@ -21,7 +21,7 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 const SWEEP_ITEMS: usize = 500;
 
 pub(crate) fn start(engine: &Arc<Engine>, pending: Pending) {
-    tokio::spawn(sweep(Arc::downgrade(engine)));
+    tokio::spawn(sweep(Arc::downgrade(engine), Arc::clone(&engine.wake)));
     purge(engine, pending.purges);
     let catalogue = engine.catalogue();
     for number in pending.ttl_changes {
@@ -73,9 +73,10 @@ async fn purge_container(engine: &Weak<Engine>, container: u32) -> Result<(), Fa
     }
 }
 
-async fn sweep(engine: Weak<Engine>) {
+async fn sweep(engine: Weak<Engine>, wake: Arc<Notify>) {
     loop {
-        sleep(SWEEP_INTERVAL).await;
+        // Either way there may be something to do.
+        let _ = timeout(SWEEP_INTERVAL, wake.notified()).await;
         let Some(engine) = engine.upgrade() else {
             return;
         };

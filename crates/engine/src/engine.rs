@@ -8,11 +8,11 @@ use orrery_keys::ContainerRid;
 use orrery_model::{ConsistencyLevel, Failure};
 use orrery_partition::{Container, Durability, Error, Reshape, Store, StoreOptions};
 use orrery_script::{Runtime, ScriptError, ScriptOptions};
-use tokio::sync::{Mutex, Semaphore, oneshot};
+use tokio::sync::{Mutex, Notify, Semaphore, oneshot};
 
 use crate::catalogue::Catalogue;
 use crate::entries::{self, Change};
-use crate::partitions::{PartitionLimits, Unsplittable};
+use crate::partitions::{Looks, PartitionLimits};
 use crate::query::QueryCache;
 use crate::scripts::{Offenders, Turns};
 use crate::throughput::ThroughputState;
@@ -50,7 +50,12 @@ pub struct Engine {
     pub(crate) clock: Arc<dyn Clock>,
     pub consistency: ConsistencyLevel,
     pub(crate) limits: PartitionLimits,
-    pub(crate) unsplittable: Unsplittable,
+    /// Told when background work need not wait for its time.
+    pub(crate) wake: Arc<Notify>,
+    /// When partitions were last tried to be split for their size, and looked through for logical
+    /// partitions that are too big.
+    pub(crate) splits: Looks,
+    pub(crate) looks: Looks,
 }
 
 impl Engine {
@@ -78,7 +83,9 @@ impl Engine {
             clock: options.clock,
             consistency: options.consistency,
             limits: options.partitions,
-            unsplittable: Unsplittable::default(),
+            wake: Arc::default(),
+            splits: Looks::after_growth(0.5),
+            looks: Looks::after_growth(0.05),
         });
         engine.assign_all(&engine.catalogue());
         background::start(&engine, pending);

@@ -50,6 +50,9 @@ impl Engine {
         let changed = self.change_catalogue(|catalogue, changes| {
             let old = Arc::clone(catalogue.offer(rid)?);
             check_match(if_match, &old.etag)?;
+            if self.is_scaling(catalogue, &old) {
+                return Err(Failure::OfferReplacePending);
+            }
             let throughput = old.replacement(body, migrate, usage(catalogue, &old))?;
             let offer = Arc::new(Offer {
                 max_ever: old.max_ever.max(throughput.max()),
@@ -64,7 +67,23 @@ impl Engine {
         });
         let offer = changed.await?;
         self.assign_offer(&self.catalogue(), &offer);
+        // More may need more partitions.
+        self.wake.notify_one();
         Ok(offer)
+    }
+
+    /// Whether partitions are still to be split for what an offer gives.
+    pub fn is_offer_pending(&self, offer: &Offer) -> bool {
+        self.is_scaling(&self.catalogue(), offer)
+    }
+
+    fn is_scaling(&self, catalogue: &Catalogue, offer: &Offer) -> bool {
+        let databases = catalogue.databases.values();
+        let mut containers = databases.flat_map(|database| database.containers.values());
+        let owner = containers.find(|entry| entry.offer == Some(offer.rid));
+        owner.is_some_and(|entry| {
+            entry.container.partitions.len() < self.partitions_wanted(catalogue, entry)
+        })
     }
 
     /// The least throughput an offer may be set to.

@@ -46,6 +46,11 @@ pub enum Failure {
     PatchConditionFalse,
     #[error("{0}")]
     TooLarge(String),
+    /// Partitions are still being split for the throughput that was set before.
+    #[error("another change of throughput is under way")]
+    OfferReplacePending,
+    #[error("the logical partition has reached its maximum size")]
+    LogicalPartitionFull,
     /// Another operation of the same batch failed.
     #[error("another operation of the batch failed")]
     FailedDependency,

@@ -22,6 +22,7 @@ use orrery_storage::Storage;
 
 use crate::changes::forget_step;
 use crate::counters::{APPLIED_KEY, counters_key};
+use crate::crowd::Crowd;
 use crate::expiry::Due;
 use crate::group::{Group, Touched};
 use crate::index_state::IndexStates;
@@ -32,7 +33,8 @@ use crate::reindex::reindex_step;
 use crate::spaces::META;
 use crate::watches::Watches;
 use crate::{
-    Container, Correction, Error, ItemTransaction, Partition, Reshape, ScriptCommit, Uncounted,
+    Container, Correction, Error, ItemTransaction, LogicalPartition, Partition, Reshape,
+    ScriptCommit, Uncounted, UncountedCrowd,
 };
 
 /// A group is closed at this many commands or bytes, so that the first does not wait for the last.
@@ -84,6 +86,13 @@ pub(crate) enum Command {
         partition: Arc<Partition>,
         correction: Correction,
         reply: Reply<Result<(), Failure>>,
+    },
+    /// Keeps the bytes of a logical partition from now on, and gives it as it is, to be counted.
+    Crowd {
+        partition: Arc<Partition>,
+        logical: LogicalPartition,
+        bytes_max: u64,
+        reply: Reply<Result<UncountedCrowd, Failure>>,
     },
     /// Removes some of the history that is older than its container keeps it.
     Forget {
@@ -221,6 +230,20 @@ impl Committer {
                         self.finish_group(group);
                         let snapshot = storage.snapshot();
                         reply(Ok(Uncounted::new(snapshot, &container, &partition)));
+                        group = self.group(&storage);
+                    }
+                    Command::Crowd {
+                        partition,
+                        logical,
+                        bytes_max,
+                        reply,
+                    } => {
+                        self.finish_group(group);
+                        let crowd = Arc::new(Crowd::new(&logical, bytes_max));
+                        let holder = partition.holder(logical.place());
+                        holder.crowds.add(Arc::clone(&crowd));
+                        let snapshot = storage.snapshot();
+                        reply(Ok(UncountedCrowd { snapshot, crowd }));
                         group = self.group(&storage);
                     }
                     Command::Correct {
@@ -433,6 +456,7 @@ fn refuse(command: Command, cause: &str) -> Option<Reply<Result<(), Error>>> {
             reply(Err(unavailable(cause)));
         }
         Command::Uncounted { reply, .. } => reply(Err(unavailable(cause))),
+        Command::Crowd { reply, .. } => reply(Err(unavailable(cause))),
         Command::Saved(_) | Command::NotSaved(_) => {}
         Command::Stop(reply) => {
             reply(Err(Error::ReadOnly(cause.to_owned())));

@@ -7,6 +7,7 @@ use orrery_keys::{ContainerRid, EpkRange, PartitionKey};
 use orrery_model::{ContainerDefinition, Lsn, RangeId, Stamp};
 
 use crate::apply::SCRIPT_SEQUENCE_MIN;
+use crate::crowd::Crowds;
 use crate::{ContainerIndex, Counters, LogicalPartition, Meter, Standing};
 
 /// One definition of a container. A replaced definition is a new `Container` over the same
@@ -46,6 +47,7 @@ pub struct Partition {
     /// Given out to scripts, of which some end without a trace.
     taken_script_rid: AtomicU64,
     meter: Meter,
+    pub(crate) crowds: Crowds,
 }
 
 impl Container {
@@ -164,6 +166,7 @@ impl Partition {
             next_script_rid: AtomicU64::new(counters.next_script_rid),
             taken_script_rid: AtomicU64::new(counters.next_script_rid.max(SCRIPT_SEQUENCE_MIN)),
             meter: Meter::default(),
+            crowds: Crowds::default(),
         }
     }
 
@@ -183,10 +186,19 @@ impl Partition {
 
     /// Called by the committer alone, when the heirs have what was here.
     pub(crate) fn retire(&self, heirs: Vec<Arc<Partition>>) {
+        for crowd in self.crowds.all() {
+            let heir = at_place(&heirs, crowd.place());
+            heir.crowds.add(Arc::clone(&crowd));
+        }
         let retired = self.heirs.set(heirs);
         debug_assert!(retired.is_ok(), "a partition retires once");
         self.standing
             .store(Standing::Retired as u8, Ordering::Release);
+    }
+
+    /// Whether the bytes of a logical partition are already being kept.
+    pub fn knows_crowd(&self, logical: &LogicalPartition) -> bool {
+        self.crowds.of(logical.prefix()).is_some()
     }
 
     pub fn is_retired(&self) -> bool {

@@ -76,10 +76,23 @@ impl<'a> Group<'a> {
         let count = transaction.operations.len();
         let seconds = transaction.now_seconds;
         let before = self.counters(container, &partition);
+        let crowd = partition.crowds.of(transaction.logical.prefix());
+        if crowd.as_ref().is_some_and(|crowd| crowd.is_full()) && transaction.may_grow() {
+            let stamp = partition.stamp();
+            self.replies.push(Box::new(move |failure| {
+                let failure = failure.unwrap_or(Failure::LogicalPartitionFull);
+                let results = (0..count).map(|_| Err(failure.clone())).collect();
+                reply(TransactionOutcome { results, stamp });
+            }));
+            return;
+        }
         let (results, lsn) = match decide(transaction, &mut self.overlay, &mut self.states, before)
         {
             Ok(decision) => {
-                let Counters { lsn, .. } = decision.counters;
+                let Counters { lsn, bytes, .. } = decision.counters;
+                if let Some(crowd) = crowd {
+                    crowd.grow(bytes.wrapping_sub(before.bytes).cast_signed());
+                }
                 let moment = moment(container, &partition, lsn, seconds);
                 self.record(moment, &partition, decision.counters, decision.changes);
                 (decision.results, lsn)
@@ -106,7 +119,8 @@ impl<'a> Group<'a> {
 
     /// Makes the writes of a script a record, unless somebody was faster.
     pub(crate) fn script(&mut self, commit: ScriptCommit, reply: Reply<Result<Stamp, Failure>>) {
-        let partition = Arc::clone(commit.partition.holder(&commit.place));
+        let place = &commit.prefix[CONTAINER_BYTES..];
+        let partition = Arc::clone(commit.partition.holder(place));
         let decided = self.script_record(commit, &partition);
         self.replies.push(Box::new(move |failure| {
             let stamp = decided.map(|lsn| Stamp {
@@ -130,6 +144,11 @@ impl<'a> Group<'a> {
         }
         if commit.watch.is_marked() {
             return Err(Failure::RetryWith);
+        }
+        let crowd = partition.crowds.of(&commit.prefix);
+        let grows = commit.changes.list.iter().any(|(_, value)| value.is_some());
+        if grows && crowd.is_some_and(|crowd| crowd.is_full()) {
+            return Err(Failure::LogicalPartitionFull);
         }
         let container = commit.container.rid.id();
         let before = self.counters(container, partition);
@@ -165,6 +184,9 @@ impl<'a> Group<'a> {
                 self.overlay.roll_back(savepoint);
                 return Err(internal(&error));
             }
+        }
+        if let Some(crowd) = partition.crowds.of(&commit.prefix) {
+            crowd.grow(counters.bytes.wrapping_sub(before.bytes).cast_signed());
         }
         self.record(moment, partition, counters, changes);
         Ok(lsn)
@@ -235,6 +257,7 @@ impl<'a> Group<'a> {
             for Due { second, key } in due {
                 let change = self.expiry_change(container, *second, key, now_seconds)?;
                 if let Fate::Becomes(value) = change {
+                    let bytes_before = counters.bytes;
                     apply_change(
                         &mut self.overlay,
                         &mut self.states,
@@ -247,6 +270,9 @@ impl<'a> Group<'a> {
                         Known::default(),
                         &mut counters,
                     )?;
+                    if let Some(crowd) = partition.crowds.of(key) {
+                        crowd.grow(counters.bytes.wrapping_sub(bytes_before).cast_signed());
+                    }
                     changes.push((key.clone(), value));
                 }
             }

@@ -1,8 +1,10 @@
 //! Some documents of a physical partition, spread over its feed: where its middle is without
 //! reading all of it.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
-use orrery_keys::{Epk, EpkRange};
+use orrery_keys::{Epk, EpkRange, PartitionKey};
 use orrery_model::{Failure, Lsn};
 
 use crate::changes::ChangeReader;
@@ -18,6 +20,8 @@ const SAMPLED: u64 = 512;
 #[derive(Debug, Default)]
 pub struct Sample {
     points: Vec<(Epk, u64)>,
+    /// A key of each logical partition that was met, by its point.
+    keys: BTreeMap<Epk, PartitionKey>,
 }
 
 impl Sample {
@@ -30,6 +34,7 @@ impl Sample {
         let last = reader.lsn(partition)?.0;
         let step = last.div_ceil(SAMPLED).max(1);
         let mut points = Vec::new();
+        let mut keys = BTreeMap::new();
         let mut reached = Lsn(0);
         for number in 0..SAMPLED {
             let after = Lsn((number * step).max(reached.0));
@@ -41,11 +46,17 @@ impl Sample {
                 break;
             };
             reached = lsn;
-            let point = point_of(container, &key, &item).map_err(|error| internal(&error))?;
-            points.push((point, item.text_bytes() as u64));
+            let partition_key = key_of(container, &key, &item).map_err(|error| internal(&error))?;
+            let point = container.definition.key().epk(&partition_key);
+            points.push((point.clone(), item.text_bytes() as u64));
+            keys.entry(point).or_insert(partition_key);
         }
         points.sort_by(|one, other| one.0.cmp(&other.0));
-        Ok(Sample { points })
+        Ok(Sample { points, keys })
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.points.is_empty()
     }
 
     /// The boundary between two logical partitions that leaves about half of the bytes on each side.
@@ -76,25 +87,29 @@ impl Sample {
         (all > 0).then(|| bytes(before) as f64 / all as f64)
     }
 
-    /// The logical partitions that hold much of it, by any point in them, with their part.
-    pub fn heavy(&self, least: f64) -> Vec<(Epk, f64)> {
+    /// The logical partitions that hold at least such a part of the bytes.
+    pub fn heavy(&self, least: f64) -> Vec<&PartitionKey> {
         let all: u64 = self.points.iter().map(|(_, bytes)| bytes).sum();
         let same = self.points.chunk_by(|one, other| one.0 == other.0);
-        let parts = same.map(|points| {
+        let heavy = same.filter(|points| {
             let bytes: u64 = points.iter().map(|(_, bytes)| bytes).sum();
-            (points[0].0.clone(), bytes as f64 / all.max(1) as f64)
+            bytes as f64 >= least * all as f64
         });
-        parts.filter(|(_, part)| *part >= least).collect()
+        heavy
+            .filter_map(|points| self.keys.get(&points[0].0))
+            .collect()
     }
 }
 
-fn point_of(container: &Container, key: &Bytes, item: &crate::StoredItem) -> Result<Epk, Error> {
+fn key_of(
+    container: &Container,
+    key: &Bytes,
+    item: &crate::StoredItem,
+) -> Result<PartitionKey, Error> {
     let definition = container.definition.key();
     let document = stored_document(item)?;
     let partition_key = definition.extract(document.value());
-    let partition_key = partition_key
-        .map_err(|error| Error::Damaged(format!("{}: {error}", key.escape_ascii())))?;
-    Ok(definition.epk(&partition_key))
+    partition_key.map_err(|error| Error::Damaged(format!("{}: {error}", key.escape_ascii())))
 }
 
 #[cfg(test)]
@@ -112,6 +127,7 @@ mod tests {
                 .iter()
                 .map(|(hex, bytes)| (epk(hex), *bytes))
                 .collect(),
+            keys: BTreeMap::from([(epk("20"), PartitionKey::new(Vec::new()))]),
         };
         for (points, middle, share) in [
             (&[][..], None, None),
@@ -134,7 +150,9 @@ mod tests {
             assert_eq!(found, middle.map(epk), "{points:?}");
             assert_eq!(found.and_then(|at| sample.share_before(&at)), share);
         }
-        let heavy = sample(&[("10", 10), ("20", 80), ("20", 10)]).heavy(0.5);
-        assert_eq!(heavy, [(epk("20"), 0.9)]);
+        let sample = sample(&[("10", 10), ("20", 80), ("20", 10)]);
+        assert_eq!(sample.heavy(0.95), [] as [&PartitionKey; 0]);
+        let heavy = sample.heavy(0.5);
+        assert_eq!(heavy, [&PartitionKey::new(Vec::new())]);
     }
 }

@@ -30,17 +30,17 @@ impl ScanRange {
     }
 
     pub fn of_logical_partition(logical: &LogicalPartition) -> ScanRange {
-        ScanRange {
-            from: logical.prefix().to_vec(),
-            to: prefix_end(logical.prefix()),
-        }
+        ScanRange::of_prefix(logical.prefix())
     }
 
     pub(crate) fn of_container(container: u32) -> ScanRange {
-        let prefix = container.to_be_bytes();
+        ScanRange::of_prefix(&container.to_be_bytes())
+    }
+
+    pub(crate) fn of_prefix(prefix: &[u8]) -> ScanRange {
         ScanRange {
             from: prefix.to_vec(),
-            to: prefix_end(&prefix),
+            to: prefix_end(prefix),
         }
     }
 

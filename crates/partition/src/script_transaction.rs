@@ -55,8 +55,8 @@ pub struct ScriptPlace {
 pub struct ScriptCommit {
     pub(crate) container: Arc<Container>,
     pub(crate) partition: Arc<Partition>,
-    /// Of the logical partition, among the ranges of the container.
-    pub(crate) place: Bytes,
+    /// Of the logical partition.
+    pub(crate) prefix: Bytes,
     pub(crate) now_seconds: u64,
     pub(crate) changes: Changes,
     pub(crate) watch: Watch,
@@ -196,7 +196,7 @@ impl ScriptTransaction {
         self.has_writes().then_some(ScriptCommit {
             container: self.container,
             partition: self.partition,
-            place: Bytes::copy_from_slice(self.logical.place()),
+            prefix: self.logical.prefix_bytes(),
             now_seconds: self.now_seconds,
             changes: self.changes,
             watch: self.watch,

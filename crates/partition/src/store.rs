@@ -30,7 +30,7 @@ use crate::watches::Watches;
 use crate::{
     ChangeReader, Container, Correction, Counters, Error, IndexFollows, ItemTransaction,
     LogicalPartition, Partition, Reshape, Sample, ScriptCommit, ScriptPlace, ScriptTransaction,
-    Uncounted, View,
+    Uncounted, UncountedCrowd, View,
 };
 
 /// Segments of the log; two of them are what a restart reads at most in ordinary running.
@@ -312,6 +312,23 @@ impl Store {
         self.send(Command::Uncounted {
             container,
             partition,
+            reply,
+        });
+    }
+
+    /// Begins to keep the bytes of a logical partition, of which it may have no more than
+    /// `bytes_max`.
+    pub fn submit_crowd(
+        &self,
+        partition: Arc<Partition>,
+        logical: LogicalPartition,
+        bytes_max: u64,
+        reply: Reply<Result<UncountedCrowd, Failure>>,
+    ) {
+        self.send(Command::Crowd {
+            partition,
+            logical,
+            bytes_max,
             reply,
         });
     }

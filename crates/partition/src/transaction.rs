@@ -37,6 +37,22 @@ pub struct ItemTransaction {
     pub read_factor: f64,
 }
 
+impl ItemTransaction {
+    /// Whether it writes anything but removals.
+    pub(crate) fn may_grow(&self) -> bool {
+        let mut kinds = self.operations.iter().map(|operation| &operation.kind);
+        kinds.any(|kind| match kind {
+            PreparedKind::Create(_)
+            | PreparedKind::Upsert(_)
+            | PreparedKind::Replace { .. }
+            | PreparedKind::Patch { .. } => true,
+            PreparedKind::Refused(_) | PreparedKind::Read { .. } | PreparedKind::Delete { .. } => {
+                false
+            }
+        })
+    }
+}
+
 /// What a transaction decided. `changes` is empty when it failed or only read.
 pub(crate) struct Decision {
     pub(crate) results: Vec<Result<OperationOutcome, Failure>>,

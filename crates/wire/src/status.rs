@@ -42,6 +42,20 @@ impl<'f> ErrorStatus<'f> {
         };
         match failure {
             Failure::BadRequest(message) => row(400, None, "BadRequest", message),
+            Failure::OfferReplacePending => row(
+                423,
+                Some(3205),
+                "Locked",
+                "Another offer replace operation is in progress: physical partitions are being split for the \
+                 throughput that was set before. Try again when the offer says that nothing is pending.",
+            ),
+            Failure::LogicalPartitionFull => row(
+                403,
+                Some(1014),
+                "Forbidden",
+                "Partition key reached maximum size of 20 GB. Choose a partition key with more values, or a \
+                 hierarchical one, for items that are still to come; items of this key can be read and deleted.",
+            ),
             Failure::MissingProperty(name) => ErrorStatus {
                 status: 400,
                 substatus: None,

@@ -10,22 +10,33 @@ use super::Cut;
 use crate::Engine;
 use crate::catalogue::{Catalogue, ContainerEntry};
 
-/// Partitions that could not be split, with the bytes they had then: one logical partition may be
-/// all that is in them.
-#[derive(Debug, Default)]
-pub(crate) struct Unsplittable(Mutex<HashMap<(u32, RangeId), u64>>);
+/// The bytes that partitions had when they were last looked at, so that nobody looks again before
+/// they have grown.
+#[derive(Debug)]
+pub(crate) struct Looks {
+    growth: f64,
+    last: Mutex<HashMap<(u32, RangeId), u64>>,
+}
 
-impl Unsplittable {
-    /// Whether there is no point in trying again yet: it has not grown by half.
-    fn holds(&self, container: &Container, partition: &Partition, bytes: u64) -> bool {
-        let tried = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let then = tried.get(&(container.rid.id(), partition.id));
-        then.is_some_and(|then| bytes < then + then / 2)
+impl Looks {
+    /// The next look is due when there is such a part more.
+    pub(crate) fn after_growth(growth: f64) -> Looks {
+        Looks {
+            growth,
+            last: Mutex::default(),
+        }
     }
 
-    fn note(&self, container: &Container, partition: &Partition, bytes: u64) {
-        let mut tried = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        tried.insert((container.rid.id(), partition.id), bytes);
+    /// Whether to look now, which counts as a look.
+    pub(super) fn is_due(&self, container: &Container, partition: &Partition, bytes: u64) -> bool {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = (container.rid.id(), partition.id);
+        let then = last.get(&place).copied().unwrap_or(0);
+        let is_due = bytes as f64 >= then as f64 * (1.0 + self.growth);
+        if is_due {
+            last.insert(place, bytes);
+        }
+        is_due
     }
 }
 
@@ -50,16 +61,18 @@ impl Engine {
         let address = ContainerAddress::Rid(container.rid);
         for partition in &container.partitions {
             let bytes = partition.counters().bytes;
-            if bytes > self.limits.bytes && !self.unsplittable.holds(container, partition, bytes) {
+            // One logical partition may be all that is in it: then it cannot be split.
+            if bytes > self.limits.bytes && self.splits.is_due(container, partition, bytes) {
                 match self.split_partition(address, partition.id, Cut::Data).await {
                     Ok(_) | Err(Failure::Gone(_) | Failure::NotFound(_)) => {}
-                    Err(Failure::BadRequest(_)) => {
-                        self.unsplittable.note(container, partition, bytes);
+                    Err(Failure::BadRequest(reason)) => {
+                        tracing::warn!(range = %partition.id, bytes, %reason, "a partition is too big and cannot be split");
                     }
                     Err(failure) => return Err(failure),
                 }
             }
         }
+        self.watch_crowds(container).await?;
         let wanted = self.partitions_wanted(catalogue, entry);
         for _ in container.partitions.len()..wanted {
             let now = self.catalogue();

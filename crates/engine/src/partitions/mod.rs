@@ -7,13 +7,14 @@
 
 mod balance;
 mod count;
+mod crowds;
 mod merge;
 mod split;
 
 use orrery_model::RangeId;
 use orrery_partition::Container;
 
-pub(crate) use balance::Unsplittable;
+pub(crate) use balance::Looks;
 pub use split::Cut;
 
 /// From where on partitions are too big.
@@ -23,6 +24,8 @@ pub struct PartitionLimits {
     pub bytes: u64,
     /// Request units a second that one can be given.
     pub throughput: u32,
+    /// Bytes of JSON from which on a logical partition takes no more.
+    pub logical_bytes: u64,
 }
 
 impl Default for PartitionLimits {
@@ -30,6 +33,7 @@ impl Default for PartitionLimits {
         PartitionLimits {
             bytes: 50 << 30,
             throughput: 10_000,
+            logical_bytes: 20 << 30,
         }
     }
 }

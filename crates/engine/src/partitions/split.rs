@@ -83,9 +83,10 @@ impl Engine {
             let at = match cut {
                 Cut::At(at) => Some(at),
                 Cut::KeyRange => container.definition.key().middle(&partition.range),
-                Cut::Data => sample
-                    .middle(&partition.range)
-                    .or_else(|| container.definition.key().middle(&partition.range)),
+                Cut::Data if sample.is_empty() => {
+                    container.definition.key().middle(&partition.range)
+                }
+                Cut::Data => sample.middle(&partition.range),
             };
             let inside = |at: &Epk| partition.range.min < *at && *at < partition.range.max;
             let at = at.filter(inside).ok_or_else(|| {

@@ -8,6 +8,7 @@ mod feed;
 mod index_equals_scan;
 mod living;
 mod model;
+mod partitions;
 mod random;
 mod recovery;
 mod scripts;

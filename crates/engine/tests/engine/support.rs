@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use orrery_engine::{
-    Clock, Container, Durability, Engine, EngineOptions, FeedRequest, NewContainer, Scope,
-    ScriptOptions, StoreError, ThroughputMode, ThroughputOptions,
+    Clock, Container, Durability, Engine, EngineOptions, FeedRequest, NewContainer,
+    PartitionLimits, Scope, ScriptOptions, StoreError, ThroughputMode, ThroughputOptions,
 };
 use orrery_json::{Value, parse};
 use orrery_keys::PartitionKey;
@@ -29,6 +29,13 @@ impl Clock for TestClock {
     fn now_seconds(&self) -> u64 {
         self.0.load(Ordering::SeqCst)
     }
+}
+
+/// What differs between accounts of tests.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct TestOptions {
+    pub(crate) throughput: ThroughputMode,
+    pub(crate) partitions: PartitionLimits,
 }
 
 /// Names the seed when a test ends badly.
@@ -56,11 +63,10 @@ impl World {
         World::open(None, Durability::None).await.unwrap()
     }
 
-    /// In memory, with limits of throughput.
-    pub(crate) async fn metered() -> World {
+    /// In memory, with limits.
+    pub(crate) async fn limited(options: TestOptions) -> World {
         let clock = Arc::new(TestClock(AtomicU64::new(START_SECONDS)));
-        let mode = ThroughputMode::Provisioned;
-        let engine = open_engine(None, Durability::None, mode, &clock).unwrap();
+        let engine = open_engine(None, Durability::None, options, &clock).unwrap();
         engine.create_database("d", None).await.unwrap();
         World {
             engine,
@@ -83,8 +89,8 @@ impl World {
     ) -> Result<World, StoreError> {
         let clock = Arc::new(TestClock(AtomicU64::new(START_SECONDS)));
         let directory = directory.map(Path::to_owned);
-        let throughput = ThroughputMode::Off;
-        let engine = open_engine(directory.clone(), durability, throughput, &clock)?;
+        let options = TestOptions::default();
+        let engine = open_engine(directory.clone(), durability, options, &clock)?;
         if engine.catalogue().databases.is_empty() {
             engine.create_database("d", None).await.unwrap();
         }
@@ -118,8 +124,13 @@ impl World {
             durability,
         } = self;
         close_engine(engine).await;
-        let engine =
-            open_engine(directory.clone(), durability, ThroughputMode::Off, &clock).unwrap();
+        let engine = open_engine(
+            directory.clone(),
+            durability,
+            TestOptions::default(),
+            &clock,
+        )
+        .unwrap();
         World {
             engine,
             clock,
@@ -138,8 +149,13 @@ impl World {
         } = self;
         wait_until_alone(&engine).await;
         drop(engine);
-        let engine =
-            open_engine(directory.clone(), durability, ThroughputMode::Off, &clock).unwrap();
+        let engine = open_engine(
+            directory.clone(),
+            durability,
+            TestOptions::default(),
+            &clock,
+        )
+        .unwrap();
         World {
             engine,
             clock,
@@ -318,19 +334,19 @@ impl World {
 fn open_engine(
     directory: Option<PathBuf>,
     durability: Durability,
-    throughput: ThroughputMode,
+    options: TestOptions,
     clock: &Arc<TestClock>,
 ) -> Result<Arc<Engine>, StoreError> {
     Engine::open(EngineOptions {
         throughput: ThroughputOptions {
-            mode: throughput,
+            mode: options.throughput,
             burst_capacity: false,
         },
         directory,
         durability,
         cache_bytes: 4 << 20,
         consistency: LEVEL,
-        partitions: orrery_engine::PartitionLimits::default(),
+        partitions: options.partitions,
         scripts: ScriptOptions {
             wall_time: SCRIPT_TIME,
             ..ScriptOptions::default()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hyper::Method;
-use orrery_json::write_value;
+use orrery_json::{Value, write_value};
 use orrery_keys::OfferRid;
 use orrery_model::{Failure, Offer};
 use orrery_wire::{FeedKind, FeedPost, parse_body};
@@ -48,9 +48,9 @@ pub(super) async fn one(exchange: &Exchange<'_>, rid: OfferRid) -> Result<Reply,
         }
         _ => return Err(Failure::MethodNotAllowed),
     };
-    let min_throughput = Some(engine.offer_minimum(&offer));
     let reply = Reply {
-        min_throughput,
+        min_throughput: Some(engine.offer_minimum(&offer)),
+        is_offer_pending: engine.is_offer_pending(&offer),
         ..Reply::new(200, body_of(exchange, &offer))
     };
     Ok(reply.with_etag(offer.etag.as_str()))
@@ -59,6 +59,13 @@ pub(super) async fn one(exchange: &Exchange<'_>, rid: OfferRid) -> Result<Reply,
 fn body_of(exchange: &Exchange<'_>, offer: &Offer) -> Vec<u8> {
     let mut body = Vec::new();
     let current = exchange.engine().offer_current(offer);
-    write_value(&offer.to_value_at(current), &mut body);
+    let mut value = offer.to_value_at(current);
+    if exchange.engine().is_offer_pending(offer)
+        && let Value::Object(offer) = &mut value
+        && let Some(Value::Object(content)) = offer.get_mut("content")
+    {
+        content.insert("isOfferReplacePending".to_owned(), Value::Bool(true));
+    }
+    write_value(&value, &mut body);
     body
 }

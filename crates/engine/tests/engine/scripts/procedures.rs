@@ -1,11 +1,11 @@
 //! One run of a procedure: all its writes or none, over one moment of one logical partition.
 
-use orrery_engine::{Executed, ProcedureRequest, ScriptKind};
+use orrery_engine::{Executed, ProcedureRequest, ScriptKind, ThroughputMode};
 use orrery_keys::PartitionKey;
 use orrery_model::{Charge, ConsistencyLevel, Failure};
 
 use super::KEY;
-use crate::support::{World, create, pk, property, text_property};
+use crate::support::{TestOptions, World, create, pk, property, text_property};
 
 /// Creates `1` and `2`, and goes on with what follows.
 fn after_two_creates(rest: &str) -> String {
@@ -298,7 +298,11 @@ async fn arguments_log_and_charge() {
 /// A container without an offer of its own has 400 units a second: a run may use 2000.
 #[tokio::test]
 async fn a_run_that_has_used_its_request_units_starts_no_more_operations() {
-    let world = World::metered().await;
+    let world = World::limited(TestOptions {
+        throughput: ThroughputMode::Provisioned,
+        ..TestOptions::default()
+    })
+    .await;
     let container = world.container("c", "").await;
     let source = "function () {
         const link = __.getSelfLink();
