@@ -32,6 +32,12 @@ pub(crate) const THROUGHPUT: &str = "ORRERY_THROUGHPUT";
 pub(crate) const SERVERLESS: &str = "ORRERY_SERVERLESS";
 /// `true` to save unused throughput, as `--burst-capacity`.
 pub(crate) const BURST_CAPACITY: &str = "ORRERY_BURST_CAPACITY";
+/// Size of a physical partition, as `--partition-size`.
+pub(crate) const PARTITION_SIZE: &str = "ORRERY_PARTITION_SIZE";
+/// Throughput of a physical partition, as `--partition-throughput`.
+pub(crate) const PARTITION_THROUGHPUT: &str = "ORRERY_PARTITION_THROUGHPUT";
+/// Size of a logical partition, as `--logical-partition-size`.
+pub(crate) const LOGICAL_PARTITION_SIZE: &str = "ORRERY_LOGICAL_PARTITION_SIZE";
 /// Threads for scripts, as `--script-threads`.
 pub(crate) const SCRIPT_THREADS: &str = "ORRERY_SCRIPT_THREADS";
 /// Time of a script, as `--script-time`.

@@ -117,6 +117,20 @@ pub(crate) struct Layer {
     )]
     pub(crate) burst_capacity: Option<bool>,
 
+    /// Bytes of JSON from which on a physical partition splits [default: 50GiB]
+    #[arg(long, value_name = "SIZE")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) partition_size: Option<Size>,
+
+    /// Request units a second that one physical partition can have; a container with more has more of them [default: 10000]
+    #[arg(long, value_name = "RUS")]
+    pub(crate) partition_throughput: Option<NonZeroU32>,
+
+    /// Bytes of JSON from which on a logical partition takes no more [default: 20GiB]
+    #[arg(long, value_name = "SIZE")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) logical_partition_size: Option<Size>,
+
     /// Threads that run stored procedures and triggers [default: 2]
     #[arg(long, value_name = "COUNT")]
     pub(crate) script_threads: Option<NonZeroUsize>,

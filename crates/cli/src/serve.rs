@@ -54,7 +54,7 @@ fn open(settings: &Settings) -> Result<Arc<Engine>> {
         cache_bytes: settings.cache.0,
         consistency: settings.consistency,
         scripts: settings.scripts.options(),
-        partitions: orrery_engine::PartitionLimits::default(),
+        partitions: settings.partitions,
         throughput: settings.throughput,
         clock: Arc::new(SystemClock),
     };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use orrery_engine::{ScriptOptions, ThroughputMode, ThroughputOptions};
+use orrery_engine::{PartitionLimits, ScriptOptions, ThroughputMode, ThroughputOptions};
 use orrery_model::ConsistencyLevel;
 
 use crate::advertise::Advertise;
@@ -35,6 +35,7 @@ pub(crate) struct Settings {
     pub(crate) durability: DurabilitySetting,
     pub(crate) cache: Size,
     pub(crate) throughput: ThroughputOptions,
+    pub(crate) partitions: PartitionLimits,
     pub(crate) scripts: ScriptSettings,
     pub(crate) seed: Option<PathBuf>,
     pub(crate) consistency: ConsistencyLevel,
@@ -160,6 +161,18 @@ fn throughput(sources: &[Source]) -> ThroughputOptions {
     }
 }
 
+fn partitions(sources: &[Source]) -> PartitionLimits {
+    let default = PartitionLimits::default();
+    PartitionLimits {
+        bytes: first(sources, |layer| layer.partition_size.as_ref())
+            .map_or(default.bytes, |size| size.0),
+        throughput: first(sources, |layer| layer.partition_throughput.as_ref())
+            .map_or(default.throughput, NonZeroU32::get),
+        logical_bytes: first(sources, |layer| layer.logical_partition_size.as_ref())
+            .map_or(default.logical_bytes, |size| size.0),
+    }
+}
+
 fn scripts(sources: &[Source]) -> ScriptSettings {
     let default = ScriptSettings::default();
     ScriptSettings {
@@ -188,6 +201,7 @@ fn resolve(sources: &[Source]) -> Result<Settings> {
         durability: first(sources, |layer| layer.durability.as_ref()).unwrap_or(DURABILITY_DEFAULT),
         cache: first(sources, |layer| layer.cache.as_ref()).unwrap_or(CACHE_DEFAULT),
         throughput: throughput(sources),
+        partitions: partitions(sources),
         scripts: scripts(sources),
         seed: first(sources, |layer| layer.seed.as_ref()),
         consistency: first(sources, |layer| layer.consistency.as_ref())
@@ -314,6 +328,9 @@ mod tests {
             "--throughput=on",
             "--serverless",
             "--burst-capacity",
+            "--partition-size=5MB",
+            "--partition-throughput=500",
+            "--logical-partition-size=4MB",
             "--seed=s",
             "--consistency=Strong",
             "--log=warn",
@@ -330,6 +347,9 @@ mod tests {
             ("ORRERY_THROUGHPUT", "on"),
             ("ORRERY_SERVERLESS", "true"),
             ("ORRERY_BURST_CAPACITY", "true"),
+            ("ORRERY_PARTITION_SIZE", "5MB"),
+            ("ORRERY_PARTITION_THROUGHPUT", "500"),
+            ("ORRERY_LOGICAL_PARTITION_SIZE", "4MB"),
             ("ORRERY_SEED", "s"),
             ("ORRERY_CONSISTENCY", "Strong"),
             ("ORRERY_LOG", "warn"),
@@ -340,8 +360,8 @@ mod tests {
                 .trim_start_matches("ORRERY_")
                 .to_lowercase()
                 .replace('_', "-");
-            if value == "true" {
-                format!("{name} = true")
+            if value == "true" || name.ends_with("-throughput") {
+                format!("{name} = {value}")
             } else {
                 format!("{name} = '{value}'")
             }

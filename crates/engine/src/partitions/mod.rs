@@ -18,7 +18,7 @@ pub(crate) use balance::Looks;
 pub use split::Cut;
 
 /// From where on partitions are too big.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartitionLimits {
     /// Bytes of JSON that one holds before it splits.
     pub bytes: u64,
