@@ -7,6 +7,7 @@ use orrery_keys::{ContainerRid, EpkRange, PartitionKey};
 use orrery_model::{ContainerDefinition, Lsn, RangeId, Stamp};
 
 use crate::apply::SCRIPT_SEQUENCE_MIN;
+use crate::extents::Extents;
 use crate::{ContainerIndex, Counters, LogicalPartition};
 
 /// One definition of a container. A replaced definition is a new `Container` over the same
@@ -22,6 +23,7 @@ pub struct Container {
     /// Cleared when the container is deleted; a write that comes later is refused.
     pub alive: Arc<AtomicBool>,
     index: Arc<ContainerIndex>,
+    extents: Extents,
     version: u64,
 }
 
@@ -52,6 +54,7 @@ impl Container {
         Container {
             rid,
             index: Arc::new(ContainerIndex::new(&definition.indexing)),
+            extents: Extents::default(),
             definition,
             partitions,
             self_link,
@@ -66,6 +69,7 @@ impl Container {
         Container {
             rid: self.rid,
             index: Arc::new(ContainerIndex::new(&definition.indexing)),
+            extents: Extents::default(),
             definition,
             partitions: self.partitions.clone(),
             self_link: self.self_link.clone(),
@@ -82,6 +86,10 @@ impl Container {
     /// The index that its documents have or are about to have.
     pub fn index(&self) -> &Arc<ContainerIndex> {
         &self.index
+    }
+
+    pub(crate) fn extents(&self) -> &Extents {
+        &self.extents
     }
 
     pub fn logical_partition(&self, key: &PartitionKey) -> LogicalPartition {

@@ -17,6 +17,7 @@ mod data_directory;
 mod document_key;
 mod error;
 mod expiry;
+mod extents;
 mod group;
 mod index_state;
 mod indexing;
