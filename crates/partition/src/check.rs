@@ -10,7 +10,7 @@ use std::io;
 use std::path::Path;
 
 use bytes::Bytes;
-use orrery_index::PathStatistics;
+use orrery_index::{IndexHash, PathStatistics};
 use orrery_storage::{Options, Snapshot, Space, Storage};
 
 use crate::counters::container_of_counters;
@@ -21,7 +21,9 @@ use crate::indexing::IndexedVersion;
 use crate::spaces::{
     CATALOGUE, DOCUMENTS, EXPIRY, FEED, INDEX, META, NAMES, REMOVAL_MARK, STATISTICS, UNIQUE,
 };
-use crate::statistics::{ENTRY_PREFIX_BYTES, is_only_counted};
+use crate::statistics::{
+    ENTRY_PREFIX_BYTES, PagesRead, Row, Slots, entry_prefix, is_only_counted, slot_key,
+};
 use crate::stored::{DIGEST_BYTES, StoredItem};
 use crate::{Counters, Error, expiry, feed_entry, unique};
 
@@ -258,18 +260,48 @@ impl Check {
     }
 
     fn statistics_entry(&mut self, key: &Bytes, value: &Bytes) -> Verdict {
-        let Some(statistics) = PathStatistics::decode(value) else {
-            return Err("it does not decode".into());
+        let Some(container) = container_of(key) else {
+            return Err("it is too short".into());
         };
-        let end = prefix_end(key);
-        let entries = if is_only_counted(key) {
-            self.only_counted.get(key).copied().unwrap_or_default()
+        if self.leaving.contains(&container) {
+            return Ok(());
+        }
+        match Row::of(key, value)? {
+            Row::Page => {
+                for (_, index, statistics) in Slots::of(value)?.iter() {
+                    self.statistics_of(container, index, &statistics)?;
+                }
+            }
+            Row::Slot(index, _) => {
+                let found = PagesRead::default().of_index(&self.snapshot, container, index)?;
+                if found.entries == 0 {
+                    return Err("it leads to a page without its index".into());
+                }
+            }
+            Row::Next => {}
+        }
+        Ok(())
+    }
+
+    fn statistics_of(
+        &self,
+        container: u32,
+        index: IndexHash,
+        statistics: &PathStatistics,
+    ) -> Verdict {
+        let key = entry_prefix(container, index);
+        let entries = if is_only_counted(&key) {
+            self.only_counted.get(&key[..]).copied().unwrap_or_default()
         } else {
-            self.snapshot.range(INDEX, key, end.as_deref()).count() as u64
+            let end = prefix_end(&key);
+            self.snapshot.range(INDEX, &key, end.as_deref()).count() as u64
         };
-        let is_leaving = container_of(key).is_some_and(|number| self.leaving.contains(&number));
-        if !is_leaving && entries != statistics.entries {
+        if entries != statistics.entries {
             return Err("it counts other entries than there are".into());
+        }
+        let slot = slot_key(container, index);
+        if self.snapshot.get(STATISTICS, &slot)?.is_none() {
+            return Err("it has an index that cannot be found in it".into());
         }
         Ok(())
     }

@@ -31,6 +31,7 @@ use crate::purge::{Purged, purge_step};
 use crate::record::{Change, Record};
 use crate::reindex::reindex_step;
 use crate::spaces::META;
+use crate::statistics::Tallies;
 use crate::watches::Watches;
 use crate::{
     Container, Correction, Error, ItemTransaction, LogicalPartition, Partition, Reshape,
@@ -120,6 +121,8 @@ pub(crate) struct Committer {
     pub(crate) watches: Arc<Watches>,
     /// How the documents of each container are indexed.
     pub(crate) states: IndexStates,
+    /// What is counted of their indexes.
+    pub(crate) tallies: Tallies,
     /// Containers that are being removed.
     pub(crate) purged: BTreeMap<u32, Purged>,
     pub(crate) broken: Option<String>,
@@ -344,7 +347,8 @@ impl Committer {
             let key = counters_key(*container, *range);
             overlay.put(META, Bytes::copy_from_slice(&key), counters.encode());
         }
-        Ok(self.storage.write(overlay.into_batch()?)?)
+        let batch = overlay.into_batch(&mut self.tallies)?;
+        Ok(self.storage.write(batch)?)
     }
 
     /// From here on this node only reads. What fails later fails because of what failed first.
@@ -389,6 +393,7 @@ impl Committer {
             return Err(self.break_down(&error.into()));
         }
         self.states.forget(container);
+        self.tallies.forget(container);
         let more = next.is_some();
         self.purged.extend(next.map(|next| (container, next)));
         Ok(more)
@@ -413,9 +418,10 @@ impl Committer {
             return Err(unavailable(cause));
         }
         let storage = Arc::clone(&self.storage);
-        let step = reindex_step(&storage, &mut self.states, container);
+        let step = reindex_step(&storage, &mut self.states, &mut self.tallies, container);
         let (batch, is_done) = step.map_err(|error| {
             self.states.forget(container);
+            self.tallies.forget(container);
             internal(&error)
         })?;
         if let Err(error) = self.storage.write(batch) {
@@ -495,6 +501,7 @@ mod tests {
             checkpoint_asked: Position(0),
             watches: Arc::default(),
             states: IndexStates::default(),
+            tallies: Tallies::default(),
             purged: BTreeMap::new(),
             broken: None,
         };

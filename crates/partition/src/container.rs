@@ -8,6 +8,7 @@ use orrery_model::{ContainerDefinition, Lsn, RangeId, Stamp};
 
 use crate::apply::SCRIPT_SEQUENCE_MIN;
 use crate::crowd::Crowds;
+use crate::extents::Extents;
 use crate::{ContainerIndex, Counters, LogicalPartition, Meter, Standing};
 
 /// One definition of a container. A replaced definition is a new `Container` over the same
@@ -23,6 +24,7 @@ pub struct Container {
     /// Cleared when the container is deleted; a write that comes later is refused.
     pub alive: Arc<AtomicBool>,
     index: Arc<ContainerIndex>,
+    extents: Extents,
     version: u64,
 }
 
@@ -60,6 +62,7 @@ impl Container {
         Container {
             rid,
             index: Arc::new(ContainerIndex::new(&definition.indexing)),
+            extents: Extents::default(),
             definition,
             partitions,
             self_link,
@@ -74,6 +77,7 @@ impl Container {
         Container {
             rid: self.rid,
             index: Arc::new(ContainerIndex::new(&definition.indexing)),
+            extents: Extents::default(),
             definition,
             partitions: self.partitions.clone(),
             self_link: self.self_link.clone(),
@@ -92,6 +96,7 @@ impl Container {
             partitions,
             self_link: self.self_link.clone(),
             alive: Arc::clone(&self.alive),
+            extents: Extents::default(),
             version: next_version(),
         }
     }
@@ -104,6 +109,10 @@ impl Container {
     /// The index that its documents have or are about to have.
     pub fn index(&self) -> &Arc<ContainerIndex> {
         &self.index
+    }
+
+    pub(crate) fn extents(&self) -> &Extents {
+        &self.extents
     }
 
     pub fn logical_partition(&self, key: &PartitionKey) -> LogicalPartition {

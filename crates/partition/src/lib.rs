@@ -19,6 +19,7 @@ mod data_directory;
 mod document_key;
 mod error;
 mod expiry;
+mod extents;
 mod feed_entry;
 mod group;
 mod history;

@@ -32,7 +32,7 @@ pub(crate) const INDEXING_POLICY: u8 = b'i';
 pub(crate) const META: Space = Space(4);
 /// Index entries -> nothing.
 pub(crate) const INDEX: Space = Space(5);
-/// Container and index -> how many entries, and about how many values.
+/// Pages of how many entries each index has, and about how many values; where each index is in them.
 pub(crate) const STATISTICS: Space = Space(6);
 /// Partition and moment of the newest version of a document -> its second, and where it stands.
 pub(crate) const FEED: Space = Space(7);

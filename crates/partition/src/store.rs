@@ -25,6 +25,7 @@ use crate::record::{Change, Record};
 use crate::reindex::progress;
 use crate::scan::ScanRange;
 use crate::spaces::{CATALOGUE, DOCUMENTS, INDEX, META, NAMES};
+use crate::statistics::Tallies;
 use crate::stored::StoredItem;
 use crate::watches::Watches;
 use crate::{
@@ -131,6 +132,7 @@ impl Store {
             checkpoint_asked: Position(0),
             watches: Arc::clone(&watches),
             states: IndexStates::default(),
+            tallies: Tallies::default(),
             purged: BTreeMap::new(),
             broken: None,
         };
@@ -474,6 +476,7 @@ fn replay(storage: &Storage, log: &Log) -> Result<(), Error> {
         storage,
         overlay: Overlay::new(storage),
         states: IndexStates::default(),
+        tallies: Tallies::default(),
         bytes: 0,
         records: 0,
     };
@@ -496,6 +499,7 @@ struct Replay<'a> {
     storage: &'a Storage,
     overlay: Overlay<'a>,
     states: IndexStates,
+    tallies: Tallies,
     bytes: usize,
     records: u64,
 }
@@ -542,6 +546,7 @@ impl Replay<'_> {
     fn write(&mut self) -> Result<(), Error> {
         let overlay = std::mem::replace(&mut self.overlay, Overlay::new(self.storage));
         self.bytes = 0;
-        Ok(self.storage.write(overlay.into_batch()?)?)
+        let batch = overlay.into_batch(&mut self.tallies)?;
+        Ok(self.storage.write(batch)?)
     }
 }

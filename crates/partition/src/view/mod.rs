@@ -89,7 +89,7 @@ impl View {
             let key = [&self.container.rid.id().to_be_bytes()[..], place].concat();
             let bytes = match self.pending.get(&key[..]) {
                 Some(pending) => pending.clone(),
-                None => self.snapshot.get(DOCUMENTS, &key)?,
+                None => self.snapshot.get_kept(DOCUMENTS, &key)?,
             };
             let item = bytes.map(StoredItem::decode).transpose()?;
             let ttl = self.container.default_ttl();
