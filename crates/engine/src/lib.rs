@@ -29,8 +29,8 @@ pub use feed::{FeedPage, FeedRequest, Scope};
 pub use orrery_index::IndexUsage;
 pub use orrery_model::{Script, ScriptKind, TriggerOperation, TriggerSettings, TriggerTiming};
 pub use orrery_partition::{
-    CheckReport, Container, Durability, Error as StoreError, HotKey, MeterReport, Partition,
-    check as check_directory,
+    CheckReport, Container, Counters, Durability, Error as StoreError, HotKey, MeterReport,
+    Partition, check as check_directory,
 };
 pub use orrery_script::ScriptOptions;
 pub use query::{CompiledQuery, QueryReport, QueryText, ResumeAt, query_plan};

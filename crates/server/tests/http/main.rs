@@ -35,6 +35,7 @@ mod sessions;
 mod signature;
 mod sizes;
 mod support;
+mod throughput;
 mod triggers;
 mod ttl;
 mod unique_keys;
