@@ -32,8 +32,8 @@ pub use feed::{FeedPage, FeedRequest, Scope};
 pub use orrery_index::IndexUsage;
 pub use orrery_model::{Script, ScriptKind, TriggerOperation, TriggerSettings, TriggerTiming};
 pub use orrery_partition::{
-    ChangeKind, ChangeMode, CheckReport, Container, Durability, Error as StoreError, HotKey,
-    ItemChange, MeterReport, Partition, Standing, check as check_directory,
+    ChangeKind, ChangeMode, CheckReport, Container, Counters, Durability, Error as StoreError,
+    HotKey, ItemChange, MeterReport, Partition, Standing, check as check_directory,
 };
 pub use orrery_script::ScriptOptions;
 pub use partitions::{Cut, PartitionLimits};

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use orrery_json::Value;
 use orrery_keys::OfferRid;
-use orrery_model::{Failure, Migrate, Offer, OwnerUsage, Precondition, Throughput};
+use orrery_model::{Distribution, Failure, Migrate, Offer, OwnerUsage, Precondition, Throughput};
 
 use crate::catalogue::Catalogue;
 use crate::databases::check_match;
 use crate::entries::Change;
+use crate::throughput::check_undivided;
 use crate::{Engine, entries};
 
 /// Adds the offer of a resource that is being created.
@@ -27,6 +28,7 @@ pub(crate) fn new_offer(
         owner,
         max_ever: throughput.max(),
         throughput,
+        distribution: Distribution::default(),
         etag: catalogue.next_change(now_seconds),
         modified_seconds: now_seconds,
     };
@@ -54,6 +56,7 @@ impl Engine {
                 return Err(Failure::OfferReplacePending);
             }
             let throughput = old.replacement(body, migrate, usage(catalogue, &old))?;
+            check_undivided(&old, throughput)?;
             let offer = Arc::new(Offer {
                 max_ever: old.max_ever.max(throughput.max()),
                 throughput,
@@ -66,9 +69,7 @@ impl Engine {
             Ok(offer)
         });
         let offer = changed.await?;
-        self.assign_offer(&self.catalogue(), &offer);
-        // More may need more partitions.
-        self.wake.notify_one();
+        self.throughput_changed(&offer);
         Ok(offer)
     }
 

@@ -7,6 +7,7 @@ mod address;
 mod charge;
 mod consistency;
 mod definition;
+mod distribution;
 mod document;
 mod failure;
 pub mod limits;
@@ -30,6 +31,7 @@ pub use definition::{
     SpatialIndex, SpatialType, UniqueKey, VectorDataType, VectorEmbedding, VectorIndex,
     VectorIndexKind, WrittenPath,
 };
+pub use distribution::{Distribution, DistributionChange, Division, ThroughputBucket};
 pub use document::{Document, check_item_id, check_resource_id};
 pub use failure::{ConflictKind, Failure, GoneKind, NotFoundKind};
 pub use offer::{Migrate, Offer};

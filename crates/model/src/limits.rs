@@ -46,6 +46,9 @@ pub const METADATA_RUS: u32 = 240;
 pub const BURST_RUS_MAX: u32 = 3_000;
 /// Seconds of unused throughput that can be saved.
 pub const BURST_SECONDS_MAX: u64 = 300;
+/// What a single partition can be given; what is above [`PARTITION_RUS_MAX`] waits for its split.
+pub const PARTITION_SHARE_RUS_MIN: u32 = 100;
+pub const PARTITION_SHARE_RUS_MAX: u32 = 20_000;
 /// Throughput buckets of a container have the numbers from 1 to this.
 pub const THROUGHPUT_BUCKETS_MAX: u8 = 5;
 /// How long throughput buckets stay as they are after a change.

@@ -5,7 +5,7 @@ use orrery_keys::OfferRid;
 
 use crate::definition::fields::{Fields, object, refused};
 use crate::throughput::{autoscale_from, out_of_autoscale_range, out_of_manual_range, round_up};
-use crate::{Etag, Failure, OwnerUsage, Throughput, limits};
+use crate::{Distribution, Etag, Failure, OwnerUsage, Throughput, limits};
 
 /// A change of mode that the client asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +24,7 @@ pub struct Offer {
     pub owner: String,
     pub throughput: Throughput,
     pub max_ever: u32,
+    pub distribution: Distribution,
     pub etag: Etag,
     pub modified_seconds: u64,
 }
@@ -113,6 +114,9 @@ impl Offer {
             throughput,
             max_ever: u32::try_from(max_ever)
                 .map_err(|_| floor.missing("maxThroughputEverProvisioned"))?,
+            distribution: Distribution::from_fields(
+                content.object("throughputDistribution")?.as_ref(),
+            )?,
             etag,
             modified_seconds: u64::try_from(fields.required_integer("_ts")?)
                 .map_err(|_| fields.missing("_ts"))?,
@@ -147,6 +151,7 @@ impl Offer {
             ("offerIsRUPerMinuteThroughputEnabled", Value::from(false)),
             ("offerMinimumThroughputParameters", floor),
             ("offerAutopilotSettings", settings),
+            ("throughputDistribution", self.distribution.to_value()),
         ])
     }
 
@@ -236,6 +241,7 @@ mod tests {
             owner: "kRNGAOrVWJo=".to_owned(),
             throughput,
             max_ever,
+            distribution: Distribution::default(),
             etag: Etag::of_write(0, 7, 0, 1_700_000_000),
             modified_seconds: 1_700_000_000,
         }
@@ -301,9 +307,12 @@ mod tests {
             autoscale(4000, None),
             autoscale(4000, Some(10)),
         ] {
-            let offer = offer(throughput, 50_000);
-            let read = Offer::from_value(&offer.to_value(), offer.etag.clone());
-            assert_eq!(read, Ok(offer));
+            let mut offer = offer(throughput, 50_000);
+            for shares in [vec![], vec![(crate::RangeId(1), 400)]] {
+                offer.distribution.shares = shares;
+                let read = Offer::from_value(&offer.to_value(), offer.etag.clone());
+                assert_eq!(read, Ok(offer.clone()));
+            }
         }
     }
 

@@ -9,6 +9,7 @@ mod body;
 mod error;
 mod exchange;
 mod listener;
+mod metrics;
 mod options;
 mod owners;
 mod public;

@@ -9,6 +9,7 @@ use orrery_model::AccountKeys;
 use orrery_wire::{HttpDate, SigningKeys, TokenSecret};
 
 use crate::activity::ActivityIds;
+use crate::metrics::Metrics;
 use crate::owners::Owners;
 
 pub(crate) struct State {
@@ -20,6 +21,9 @@ pub(crate) struct State {
     pub(crate) started: HeaderValue,
     pub(crate) activity_ids: ActivityIds,
     pub(crate) owners: Owners,
+    pub(crate) metrics: Metrics,
+    /// Whether nobody from outside reaches the server, so that its metrics need no key.
+    pub(crate) is_loopback: bool,
     keys: RwLock<Arc<SigningKeys>>,
     requests: AtomicU32,
 }
@@ -31,6 +35,7 @@ impl State {
         token_secret: &[u8],
         advertise: Option<String>,
         certificate_pem: Option<String>,
+        is_loopback: bool,
     ) -> State {
         State {
             started: HeaderValue::from_str(&HttpDate(engine.now_seconds()).to_string())
@@ -41,6 +46,8 @@ impl State {
             certificate_pem,
             activity_ids: ActivityIds::new(),
             owners: Owners::default(),
+            metrics: Metrics::default(),
+            is_loopback,
             keys: RwLock::new(Arc::new(SigningKeys::new(keys))),
             requests: AtomicU32::new(0),
         }

@@ -9,6 +9,7 @@ use orrery_partition::{Container, Partition};
 use super::Cut;
 use crate::Engine;
 use crate::catalogue::{Catalogue, ContainerEntry};
+use crate::throughput::shares;
 
 /// The bytes that partitions had when they were last looked at, so that nobody looks again before
 /// they have grown.
@@ -73,6 +74,7 @@ impl Engine {
             }
         }
         self.watch_crowds(container).await?;
+        self.split_by_share(catalogue, entry).await?;
         let wanted = self.partitions_wanted(catalogue, entry);
         for _ in container.partitions.len()..wanted {
             let now = self.catalogue();
@@ -85,6 +87,30 @@ impl Engine {
             match self.split_partition(address, range, Cut::KeyRange).await {
                 Ok(_) | Err(Failure::Gone(_) | Failure::NotFound(_)) => {}
                 Err(failure) => return Err(failure),
+            }
+        }
+        Ok(())
+    }
+
+    /// Splits the partitions that were given more throughput than one can have.
+    async fn split_by_share(
+        self: &Arc<Self>,
+        catalogue: &Catalogue,
+        entry: &ContainerEntry,
+    ) -> Result<(), Failure> {
+        let offer = entry.offer.and_then(|rid| catalogue.offers.get(&rid.id()));
+        let Some(offer) = offer.filter(|offer| !offer.distribution.shares.is_empty()) else {
+            return Ok(());
+        };
+        let container = &entry.container;
+        let ids: Vec<_> = container.partitions.iter().map(|one| one.id).collect();
+        for (range, units) in ids.iter().zip(shares(offer, &ids)) {
+            if units > self.limits.throughput {
+                let address = ContainerAddress::Rid(container.rid);
+                match self.split_partition(address, *range, Cut::KeyRange).await {
+                    Ok(_) | Err(Failure::Gone(_) | Failure::NotFound(_)) => {}
+                    Err(failure) => return Err(failure),
+                }
             }
         }
         Ok(())

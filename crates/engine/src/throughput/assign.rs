@@ -58,17 +58,23 @@ impl Engine {
         }
     }
 
-    /// Assigns every container that an offer is about.
-    pub(crate) fn assign_offer(&self, catalogue: &Catalogue, offer: &Offer) {
+    /// Called when an offer has changed: assigns every container that it is about.
+    ///
+    /// A container whose partitions cannot have what it now has is to be split; this is the place
+    /// that knows of it first.
+    pub(crate) fn throughput_changed(&self, offer: &Offer) {
+        let catalogue = self.catalogue();
         for database in catalogue.databases.values() {
             let shares = database.database.offer == Some(offer.rid);
             let containers = database.containers.values();
             let concerned =
                 containers.filter(|entry| entry.offer.map_or(shares, |own| own == offer.rid));
             for entry in concerned {
-                self.assign(catalogue, &entry.container);
+                self.assign(&catalogue, &entry.container);
             }
         }
+        // More may need more partitions.
+        self.wake.notify_one();
     }
 
     pub(crate) fn assign_all(&self, catalogue: &Catalogue) {
@@ -86,12 +92,24 @@ impl Engine {
         let offer = |rid: orrery_keys::OfferRid| catalogue.offers.get(&rid.id());
         if let Some(own) = entry.offer.and_then(offer) {
             let ids: Vec<_> = container.partitions.iter().map(|part| part.id).collect();
-            for (partition, units) in container.partitions.iter().zip(divide(own, &ids)) {
-                let rates = Rates {
+            let buckets = &own.distribution.buckets;
+            let default_bucket = buckets.iter().find(|bucket| bucket.is_default);
+            for (partition, units) in
+                container
+                    .partitions
+                    .iter()
+                    .zip(divide(own, &ids, self.limits.throughput))
+            {
+                let mut rates = Rates {
                     units: Some(units),
                     bursts: self.throughput.options.burst_capacity,
+                    default_bucket: default_bucket.map(|bucket| bucket.id),
                     ..Rates::default()
                 };
+                for bucket in buckets {
+                    let part = units * u32::from(bucket.percent_max) / 100;
+                    rates.buckets[usize::from(bucket.id) - 1] = Some(part.max(1));
+                }
                 partition.meter().set(&rates, now_ms);
             }
             return;
@@ -101,7 +119,7 @@ impl Engine {
                 let max = shared.throughput.max();
                 Rates {
                     // The pool limits already what is below.
-                    units: (max > limits::PARTITION_RUS_MAX).then_some(limits::PARTITION_RUS_MAX),
+                    units: (max > self.limits.throughput).then_some(self.limits.throughput),
                     pool: Some(self.throughput.pool(shared, now_ms)),
                     ..Rates::default()
                 }

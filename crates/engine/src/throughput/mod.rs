@@ -8,12 +8,15 @@ mod admission;
 mod assign;
 mod division;
 mod options;
+mod redistribution;
 mod report;
 mod serverless;
 mod terms;
 
 pub(crate) use admission::{admit, charge, charge_all};
 pub(crate) use assign::ThroughputState;
+pub(crate) use division::shares;
 pub use options::{ThroughputMode, ThroughputOptions};
+pub(crate) use redistribution::check_undivided;
 pub use report::{ContainerThroughput, PartitionThroughput, ThroughputKind};
 pub use terms::{Metering, Terms};

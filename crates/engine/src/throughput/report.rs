@@ -1,8 +1,9 @@
 //! What operators see: who may use what, who uses it, and which keys are hot.
 
+use std::sync::Arc;
+
 use orrery_model::{ContainerAddress, Failure, Offer, Throughput};
 use orrery_partition::{Container, HotKey, MeterReport, Partition};
-use std::sync::Arc;
 
 use super::ThroughputMode;
 use crate::Engine;
@@ -23,6 +24,8 @@ pub struct ContainerThroughput {
     pub kind: ThroughputKind,
     /// Request units a second; none where nothing is provisioned.
     pub provisioned: Option<u32>,
+    /// Whether single partitions have shares of their own.
+    pub is_custom: bool,
     pub partitions: Vec<PartitionThroughput>,
 }
 
@@ -63,9 +66,15 @@ impl Engine {
         });
         Ok(ContainerThroughput {
             kind,
+            is_custom: own.is_some_and(|own| !own.distribution.shares.is_empty()),
             provisioned: offer.map(|offer| offer.throughput.max()),
             partitions: partitions.collect(),
         })
+    }
+
+    /// What one physical partition used.
+    pub fn partition_use(&self, partition: &Partition) -> MeterReport {
+        partition.meter().report(self.clock.monotonic_ms())
     }
 
     /// What an offer gives at the moment: with autoscale, what the hottest partition needs of all,

@@ -9,6 +9,7 @@ mod feed;
 mod item;
 mod items;
 mod offers;
+mod operators;
 mod partition_key_ranges;
 mod permissions;
 mod report;
@@ -53,6 +54,10 @@ pub(crate) async fn dispatch(
         Resource::Script(container, kind, segment) => {
             script::route(exchange, container, kind, segment).await
         }
+        Resource::Partitions(container) => operators::partitions(exchange, container).await,
+        Resource::Distribution(container) => operators::distribute(exchange, container).await,
+        // Answered before, in a form that is not the protocol's.
+        Resource::Metrics => Err(Failure::MethodNotAllowed),
         Resource::Conflicts(_) | Resource::Conflict(_, _) => {
             Err(not_built("The conflict feed is"))
         }

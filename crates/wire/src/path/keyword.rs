@@ -16,9 +16,13 @@ pub(super) enum Keyword {
     Offers,
     Addresses,
     Operations,
+    /// Orrery's own, below `_orrery`.
+    Partitions,
+    Throughput,
+    Metrics,
 }
 
-const KEYWORDS: [(&str, Keyword); 14] = [
+const KEYWORDS: [(&str, Keyword); 17] = [
     ("dbs", Keyword::Databases),
     ("colls", Keyword::Containers),
     ("docs", Keyword::Items),
@@ -33,6 +37,9 @@ const KEYWORDS: [(&str, Keyword); 14] = [
     ("offers", Keyword::Offers),
     ("addresses", Keyword::Addresses),
     ("operations", Keyword::Operations),
+    ("partitions", Keyword::Partitions),
+    ("throughput", Keyword::Throughput),
+    ("metrics", Keyword::Metrics),
 ];
 
 impl Keyword {
@@ -57,6 +64,9 @@ impl Keyword {
             Keyword::ClientEncryptionKeys => "clientencryptionkeys",
             Keyword::Offers => "offers",
             Keyword::Operations => "partitionkey",
+            Keyword::Partitions => "partitions",
+            Keyword::Throughput => "throughput",
+            Keyword::Metrics => "metrics",
         }
     }
 }
