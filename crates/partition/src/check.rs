@@ -290,13 +290,18 @@ impl Check {
         statistics: &PathStatistics,
     ) -> Verdict {
         let key = entry_prefix(container, index);
-        let entries = if is_only_counted(&key) {
-            self.only_counted.get(&key[..]).copied().unwrap_or_default()
+        let mut found = PathStatistics::default();
+        if is_only_counted(&key) {
+            let count = self.only_counted.get(&key[..]);
+            found.entries = count.copied().unwrap_or_default();
         } else {
             let end = prefix_end(&key);
-            self.snapshot.range(INDEX, &key, end.as_deref()).count() as u64
-        };
-        if entries != statistics.entries {
+            for entry in self.snapshot.range(INDEX, &key, end.as_deref()) {
+                found.add(&entry?.0[ENTRY_PREFIX_BYTES..]);
+            }
+        }
+        let counts = |of: &PathStatistics| (of.entries, of.composed);
+        if counts(&found) != counts(statistics) {
             return Err("it counts other entries than there are".into());
         }
         let slot = slot_key(container, index);

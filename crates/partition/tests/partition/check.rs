@@ -187,6 +187,43 @@ fn counters_are_compared() {
 }
 
 #[test]
+fn statistics_are_compared() {
+    let page = [&NUMBER.to_be_bytes()[..], b"p"].concat();
+    for (byte, what) in [
+        (0, "the statistics of a container do not decode"),
+        (1 + 1 + 8 + 7, "it counts other entries than there are"),
+        (1 + 1 + 8 + 8 + 7, "it counts other entries than there are"),
+    ] {
+        let changed = |storage: &Storage, batch: &mut Batch| {
+            let (key, mut value) = entries(storage, STATISTICS, &page).remove(0);
+            value[byte] += 1;
+            batch.put(STATISTICS, key, value);
+        };
+        let found = problems(changed);
+        assert!(found[0].contains(what), "{found:?}");
+    }
+    let no_page = |storage: &Storage, batch: &mut Batch| {
+        let (key, _) = entries(storage, STATISTICS, &page).remove(0);
+        batch.delete(STATISTICS, key);
+    };
+    let lost = "it leads to a page without its index";
+    assert_problems(&problems(no_page), &[lost; 5]);
+    let no_slot = |storage: &Storage, batch: &mut Batch| {
+        let slots = [&NUMBER.to_be_bytes()[..], b"s"].concat();
+        let (key, _) = entries(storage, STATISTICS, &slots).remove(0);
+        batch.delete(STATISTICS, key);
+    };
+    assert_problems(
+        &problems(no_slot),
+        &["it has an index that cannot be found in it"],
+    );
+    let no_row = |_: &Storage, batch: &mut Batch| {
+        batch.put(STATISTICS, [&NUMBER.to_be_bytes()[..], b"?"].concat(), "");
+    };
+    assert_problems(&problems(no_row), &["do not decode"]);
+}
+
+#[test]
 fn a_long_list_is_cut() {
     let all = |_: &Storage, batch: &mut Batch| {
         for number in 0..1_500_u32 {
