@@ -41,7 +41,7 @@ fn scripts_do_the_same_work() {
     bench.args(["bench", "--workload=scripts", "--items=1000", "--rounds=1"]);
     bench.args(["--warmup=0", "--slice-ms=300", "--connections=4", "--json"]);
     bench.arg("--data-dir").arg(data.path());
-    let output = bench.env("ORRERY_SCRIPT_TIME", "100").output().unwrap();
+    let output = bench.env("ORRERY_SCRIPT_TIME", "1000").output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{stderr}");
 

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::ScriptOptions;
+use crate::{ScriptOptions, priority};
 
 /// Where time comes from.
 #[derive(Clone)]
@@ -30,7 +30,19 @@ pub(crate) struct Budget {
     exhausted: Cell<bool>,
     /// The run asked to be stopped.
     halted: Cell<bool>,
+    priority: Cell<Priority>,
 }
+
+/// Whether long runs lower the priority of their thread, and whether this one did.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Priority {
+    Kept,
+    Lowers,
+    Lowered,
+}
+
+/// A run that takes longer than this is a long one.
+const LONG: Duration = Duration::from_millis(50);
 
 impl Budget {
     pub(crate) fn new(clock: Clock, options: &ScriptOptions) -> Budget {
@@ -43,6 +55,7 @@ impl Budget {
             interrupts: Cell::default(),
             exhausted: Cell::default(),
             halted: Cell::default(),
+            priority: Cell::new(Priority::Kept),
         };
         budget.restart();
         budget
@@ -55,9 +68,24 @@ impl Budget {
         self.started.set(self.now());
     }
 
+    /// Lets a long run lower the priority of the thread that it is on.
+    pub(crate) fn own_thread(&self) {
+        if matches!(self.clock, Clock::Monotonic(_)) {
+            self.priority.set(Priority::Lowers);
+        }
+    }
+
+    pub(crate) fn has_lowered_priority(&self) -> bool {
+        self.priority.get() == Priority::Lowered
+    }
+
     /// Whether the engine must stop: called by its interrupt handler.
     pub(crate) fn interrupt(&self) -> bool {
         self.interrupts.set(self.interrupts.get() + 1);
+        if self.priority.get() == Priority::Lowers && self.elapsed() >= LONG {
+            priority::lower();
+            self.priority.set(Priority::Lowered);
+        }
         self.halted.get() || self.is_exhausted()
     }
 

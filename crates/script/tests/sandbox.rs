@@ -442,3 +442,30 @@ fn nothing_is_reachable_but_this() {
     let found = procedure(&runtime, source).unwrap().body.unwrap();
     assert_eq!(found, format!("\"{allowed}\""));
 }
+
+/// Whoever does not end yields to others meanwhile, and the next run is as quick as ever.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_long_run_lowers_its_own_priority_only() {
+    let runtime = runtime(ScriptOptions {
+        wall_time: Duration::from_millis(200),
+        ..small()
+    });
+    let niceness = |source: &str| {
+        let (sender, receiver) = mpsc::channel();
+        let job = Job::procedure(source, Vec::new());
+        runtime.submit(job, MemoryHost::default(), move |_, _| {
+            // A reply is given on the thread of the run.
+            let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+            let after_name = stat.rsplit(") ").next().unwrap();
+            let niceness: i32 = after_name.split(' ').nth(16).unwrap().parse().unwrap();
+            sender.send(niceness).unwrap();
+        });
+        receiver.recv_timeout(Duration::from_secs(10)).unwrap()
+    };
+    let usual = niceness("function () {}");
+    for _ in 0..3 {
+        assert_eq!(niceness("function () { for (;;) {} }"), usual.max(10));
+        assert_eq!(niceness("function () {}"), usual);
+    }
+}
