@@ -92,7 +92,8 @@ impl ChangeReader {
         after: Lsn,
         visit: &mut dyn FnMut(ItemChange) -> Visit,
     ) -> Result<Lsn, Failure> {
-        let mut read = || -> Result<Lsn, Error> {
+        // Where the page was full; none when everything was shown.
+        let mut read = || -> Result<Option<Lsn>, Error> {
             let space = space_of(mode);
             let mut runs = self.runs(space, partition, after);
             let mut passed = 0;
@@ -108,16 +109,16 @@ impl ChangeReader {
                     None => passed > PASSED_MAX,
                 };
                 if is_full {
-                    return Ok(Lsn(lsn.0 - 1));
+                    return Ok(Some(Lsn(lsn.0 - 1)));
                 }
             }
-            Ok(Lsn(0))
+            Ok(None)
         };
-        let reached = read().map_err(|error| internal(&error))?;
-        match reached {
-            Lsn(0) => Ok(self.lsn(partition)?.max(after)),
-            reached => Ok(reached.max(after)),
-        }
+        let reached = match read().map_err(|error| internal(&error))? {
+            Some(reached) => reached,
+            None => self.lsn(partition)?,
+        };
+        Ok(reached.max(after))
     }
 
     /// [`ChangeReader::changes`] of one logical partition in the latest mode: a small one is sorted,

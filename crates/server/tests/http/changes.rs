@@ -168,3 +168,38 @@ fn a_wrong_position_is_refused() {
     let page = changes(&client, &[LATEST, ("if-none-match", "\"yesterday\"")]);
     page.refused(400, 0, "BadRequest", "If-None-Match");
 }
+
+#[test]
+fn pages_of_any_size_give_every_change_of_every_partition() {
+    let world = start();
+    let client = world.client();
+    let definition = r#"{"id":"m","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}"#;
+    let throughput = [("x-ms-offer-throughput", "18000")];
+    let made = client.request("POST", "/dbs/d/colls", &throughput, definition);
+    made.expect(201);
+    let items = "/dbs/d/colls/m/docs";
+    for n in 0..12 {
+        let body = format!(r#"{{"id":"{n}","pk":"k{n}"}}"#);
+        let key = format!(r#"["k{n}"]"#);
+        let written = client.request("POST", items, &[(PK, &key)], &body);
+        written.expect(201);
+    }
+    for size in 1..=13 {
+        let size = size.to_string();
+        let mut seen = Vec::new();
+        let mut position = String::new();
+        loop {
+            let mut headers = vec![LATEST, ("x-ms-max-item-count", size.as_str())];
+            if !position.is_empty() {
+                headers.push(("if-none-match", position.as_str()));
+            }
+            let page = client.request("GET", items, &headers, "");
+            if page.status == 304 {
+                break;
+            }
+            seen.extend(ids(&page));
+            position = etag(&page);
+        }
+        assert_eq!(seen.len(), 12, "pages of {size}: {seen:?}");
+    }
+}
