@@ -18,6 +18,13 @@ use crate::support::{World, address, delete, upsert};
 const KEYS: u64 = 24;
 const IDS: u64 = 4;
 
+/// How a container may be partitioned.
+const PARTITION_KEYS: [&str; 3] = [
+    r#"{"paths":["/p"],"version":2}"#,
+    r#"{"paths":["/p"]}"#,
+    r#"{"paths":["/p","/q"],"kind":"MultiHash","version":2}"#,
+];
+
 /// What was written: for each item every version, none for a removal.
 #[derive(Debug, Default)]
 struct Written {
@@ -34,11 +41,12 @@ struct Scene {
 }
 
 impl Scene {
-    async fn open(directory: Option<&Path>) -> Scene {
+    async fn open(directory: Option<&Path>, keys: &str) -> Scene {
         let world = World::open(directory, Durability::None).await.unwrap();
-        world
-            .container("c", r#","changeFeedPolicy":{"retentionDuration":60}"#)
-            .await;
+        let definition = format!(
+            r#"{{"id":"c","partitionKey":{keys},"changeFeedPolicy":{{"retentionDuration":60}}}}"#
+        );
+        world.create(&definition, 400).await;
         Scene {
             world,
             written: Written::default(),
@@ -93,13 +101,16 @@ impl Scene {
         let versions = versions.or_default();
         let is_there = versions.last().is_some_and(Option::is_some);
         if is_there && random.chance(25) {
-            self.world.ok(stale, &header(&key), delete(&id)).await;
+            self.world
+                .ok(stale, &header(stale, &key), delete(&id))
+                .await;
             versions.push(None);
         } else {
             self.written.count += 1;
             let number = self.written.count;
-            let text = format!(r#"{{"id":"{id}","p":"{key}","n":{number}}}"#);
-            self.world.ok(stale, &header(&key), upsert(&text)).await;
+            let text = format!(r#"{{"id":"{id}","p":"{key}","q":"{key}","n":{number}}}"#);
+            let header = header(stale, &key);
+            self.world.ok(stale, &header, upsert(&text)).await;
             versions.push(Some(number));
         }
         for reader in &mut self.pages {
@@ -173,7 +184,8 @@ impl Scene {
             reader.check();
         }
         for ((key, id), versions) in &self.written.versions {
-            let read = self.world.read(&self.container(), &header(key), id);
+            let container = self.container();
+            let read = self.world.read(&container, &header(&container, key), id);
             match versions.last().unwrap() {
                 Some(number) => {
                     let text = read.unwrap().body.unwrap();
@@ -209,8 +221,11 @@ impl Scene {
     }
 }
 
-fn header(key: &str) -> String {
-    format!(r#"["{key}"]"#)
+/// The header of a key: a hierarchical one has it twice.
+fn header(container: &Container, key: &str) -> String {
+    let levels = container.definition.key().paths().len();
+    let levels = vec![format!("\"{key}\""); levels];
+    format!("[{}]", levels.join(","))
 }
 
 impl Written {
@@ -224,7 +239,8 @@ impl Written {
 async fn run(seed: u64, directory: Option<&Path>, steps: usize) {
     let _named = crate::support::Seed(seed);
     let mut random = Random::new(seed);
-    let mut scene = Scene::open(directory).await;
+    let keys = PARTITION_KEYS[usize::try_from(seed % 3).unwrap()];
+    let mut scene = Scene::open(directory, keys).await;
     for phase in 0..4 {
         let mut stale = scene.container();
         for _ in 0..steps / 4 {
@@ -272,7 +288,7 @@ async fn on_disk() {
 /// Writers that nobody coordinates, while the partitions under them change.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn writers_do_not_notice() {
-    let scene = Scene::open(None).await;
+    let scene = Scene::open(None, PARTITION_KEYS[0]).await;
     let world = Arc::new(scene.world);
     let mut writers = Vec::new();
     for writer in 0..4_u64 {
@@ -284,8 +300,10 @@ async fn writers_do_not_notice() {
                     container = world.find("c");
                 }
                 let key = format!("k{}", number % KEYS);
-                let text = format!(r#"{{"id":"w{writer}-{number}","p":"{key}","n":{number}}}"#);
-                world.ok(&container, &header(&key), upsert(&text)).await;
+                let id = format!("w{writer}-{number}");
+                let text = format!(r#"{{"id":"{id}","p":"{key}","q":"{key}","n":{number}}}"#);
+                let header = header(&container, &key);
+                world.ok(&container, &header, upsert(&text)).await;
             }
         }));
     }
