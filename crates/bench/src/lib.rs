@@ -29,6 +29,7 @@ mod markdown;
 mod median;
 mod operation;
 mod options;
+mod overload;
 mod plan;
 mod postgres;
 mod progress;

@@ -144,6 +144,8 @@ pub enum Workload {
     ReadVsBare,
     /// Creates on one connection, then on all, and their ratio
     GroupCommit,
+    /// Point reads alone and beside a flood of another container that has 400 RU/s
+    Overload,
     /// Inserts into a temporary `PostgreSQL` cluster with default settings
     Postgres,
     /// Time to the first answer and memory of a server that is started, loaded and started again

@@ -81,7 +81,7 @@ pub struct OperationReport {
     pub max_us: f64,
     /// Other answers by status; 0 counts lost connections.
     pub errors: BTreeMap<u16, u64>,
-    /// Answers 429, each followed by a pause and another attempt.
+    /// Answers 429, each followed by a pause and another attempt, or in a flood by neither.
     pub throttled: u64,
     pub sent_bytes_per_second: f64,
     pub received_bytes_per_second: f64,

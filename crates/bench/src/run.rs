@@ -13,7 +13,7 @@ use crate::plan::{loaded_items, plan, threads};
 use crate::report::{RatioReport, Report};
 use crate::request::Target;
 use crate::server::{ServerProcess, ServerProgram, data_directory};
-use crate::{postgres, query, scripts, start, suite};
+use crate::{overload, postgres, query, scripts, start, suite};
 
 /// Both servers stay warm between the rounds of a comparison; only the connections are new.
 const LATER_WARMUP: Duration = Duration::from_millis(200);
@@ -127,6 +127,7 @@ async fn load_and_measure(options: &Options, plan: &Drive) -> Result<Report> {
             report.push("bare", &drive(&plan).await?);
         }
         Workload::ReadVsBare => read_vs_bare(options, plan, &mut report).await?,
+        Workload::Overload => overload::measure(options, plan, &mut report).await?,
         Workload::GroupCommit => group_commit(plan, &mut report).await?,
         _ => report.push(plan.title.clone(), &drive(plan).await?),
     }

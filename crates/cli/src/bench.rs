@@ -61,7 +61,10 @@ fn server_program(options: &Options) -> Result<ServerProgram> {
     };
     let settings = Settings::load(nothing_given, &variable)?;
     // What is measured is the server, not its patience; a variable, which older servers ignore.
-    let throughput = variable(env_vars::THROUGHPUT).unwrap_or_else(|| "off".into());
+    let throughput = variable(env_vars::THROUGHPUT).unwrap_or_else(|| {
+        let enforced = workload == Workload::Overload;
+        if enforced { "on".into() } else { "off".into() }
+    });
     let flags = [
         format!("--cache={}", settings.cache),
         format!("--durability={}", settings.durability),
