@@ -14,7 +14,7 @@ use crate::catalogue::Catalogue;
 use crate::entries::{self, Change};
 use crate::partitions::{Looks, PartitionLimits};
 use crate::query::QueryCache;
-use crate::scripts::{Offenders, Turns};
+use crate::scripts::{Offenders, Reservations, Turns};
 use crate::throughput::ThroughputState;
 use crate::{Clock, ThroughputOptions, background};
 
@@ -41,6 +41,7 @@ pub struct Engine {
     pub(crate) queries: QueryCache,
     pub(crate) turns: Turns,
     pub(crate) offenders: Offenders,
+    pub(crate) reservations: Reservations,
     /// Pages that may call functions at the same time: the threads they run on are everybody's.
     pub(crate) function_pages: Arc<Semaphore>,
     pub(crate) script_options: ScriptOptions,
@@ -76,6 +77,7 @@ impl Engine {
             queries: QueryCache::new(),
             turns: Turns::default(),
             offenders: Offenders::default(),
+            reservations: Reservations::default(),
             function_pages: Arc::new(Semaphore::new(options.scripts.threads.max(1))),
             script_options: options.scripts,
             script_runtime: OnceLock::new(),

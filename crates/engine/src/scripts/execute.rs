@@ -63,7 +63,9 @@ impl Engine {
             logging: request.wants_log,
         };
         let wants_log = request.wants_log;
-        let mut runs = match Runs::begin(self, container, request.key, request.terms).await {
+        let price = self.reservations.expected(script);
+        let begun = Runs::begin(self, container, request.key, request.terms, price);
+        let mut runs = match begun.await {
             Ok(runs) => runs,
             Err(failure) => return Answer::refused(failure),
         };
@@ -84,6 +86,7 @@ impl Engine {
                 direct: Charge::ZERO,
             };
             if let Some(answer) = runs.end(finished).await {
+                self.reservations.note(script, answer.charge);
                 return answer;
             }
         }

@@ -25,6 +25,8 @@ pub(super) struct Runs<'a> {
     level: ConsistencyLevel,
     /// Admitted by it; what the last run cost is charged to it.
     claim: Option<Claim>,
+    /// Set aside at the admission.
+    price: Charge,
     alt_link: String,
     _turn: Turn<'a>,
     /// Told to hosts, so that a script does not go on for nobody.
@@ -43,26 +45,31 @@ pub(super) struct Finished<T> {
 }
 
 impl<'a> Runs<'a> {
-    /// Waits for the turn, if the partition has budget left.
+    /// Waits for the turn, if the partition has budget left; `price` is set aside for it.
     pub(super) async fn begin(
         engine: &'a Arc<Engine>,
         container: &'a Arc<Container>,
         key: PartitionKey,
         terms: Terms,
+        price: Charge,
     ) -> Result<Runs<'a>, Failure> {
         let alt_link = engine.alt_link(container)?;
         let charge_max = allowance(engine, container)?;
         let logical = container.logical_partition(&key);
         let claim = engine.claim(terms.metering);
-        admit(container.partition_of(&logical), claim, Charge::ZERO)?;
+        let partition = container.partition_of(&logical);
+        admit(partition, claim, Charge::ZERO)?;
+        let turn = engine.turns.take(&logical).await;
+        admit(partition, claim, price)?;
         Ok(Runs {
-            _turn: engine.turns.take(&logical).await,
             engine,
             container,
             key,
             level: terms.level,
             claim,
+            price,
             alt_link,
+            _turn: turn,
             client: Arc::default(),
             charge_max,
             begun: 0,
@@ -116,13 +123,6 @@ impl<'a> Runs<'a> {
     fn answer<T>(&self, result: Result<T, Failure>, stamp: Option<Stamp>) -> Answer<T> {
         let logical = self.container.logical_partition(&self.key);
         let partition = self.container.partition_of(&logical);
-        charge(
-            partition,
-            self.claim,
-            self.charge,
-            Charge::ZERO,
-            Some(&self.key),
-        );
         Answer {
             result,
             charge: self.charge,
@@ -140,5 +140,15 @@ impl<'a> Runs<'a> {
         self.engine.store.submit_script(commit, reply);
         let committed = answer.await.unwrap_or_else(|_| Err(stopping()));
         committed.map(Some)
+    }
+}
+
+/// However the runs ended, also when nobody waits for them any more, they are paid for.
+impl Drop for Runs<'_> {
+    fn drop(&mut self) {
+        let logical = self.container.logical_partition(&self.key);
+        let partition = self.container.partition_of(&logical);
+        let key = Some(&self.key);
+        charge(partition, self.claim, self.charge, self.price, key);
     }
 }

@@ -78,7 +78,7 @@ impl Engine {
             Ok(resolved) => resolved,
             Err(failure) => return Answer::refused(failure),
         };
-        let mut runs = match Runs::begin(self, container, key, terms).await {
+        let mut runs = match Runs::begin(self, container, key, terms, Charge::ZERO).await {
             Ok(runs) => runs,
             Err(failure) => return Answer::refused(failure),
         };

@@ -340,3 +340,33 @@ async fn pages_say_how_much_the_container_holds() {
     let body = world.run(&container, source).await.unwrap();
     assert_eq!(body.as_deref(), Some("[0,10240]"));
 }
+
+/// What was set aside for a run is given back when it is charged for what it cost.
+#[tokio::test]
+async fn a_run_pays_what_it_cost_and_no_more() {
+    let world = World::limited(TestOptions {
+        throughput: ThroughputMode::Provisioned,
+        ..TestOptions::default()
+    })
+    .await;
+    let container = world.container("c", "").await;
+    let source = "function (first) {
+        for (let i = 0; i < 60; i++) __.createDocument(__.getSelfLink(), {id: String(first + i), p: 'a'});
+    }";
+    let script = world
+        .register(ScriptKind::StoredProcedure, "s", source)
+        .await;
+    let mut paid = Charge::ZERO;
+    for first in [0, 100, 200] {
+        let answer = world
+            .execute(&container, &script, &format!("[{first}]"))
+            .await;
+        assert!(answer.result.is_ok(), "{answer:?}");
+        paid = paid + answer.charge;
+        world.advance(10);
+    }
+    assert!(paid.units() > 600.0, "{paid:?}");
+    let report = container.partitions[0].meter().report(world.now() * 1_000);
+    assert_eq!(report.charged, paid);
+    assert_eq!(report.used, Charge::ZERO);
+}
