@@ -63,6 +63,7 @@ impl Server {
             &options.token_secret,
             options.advertise,
             options.tls.map(|material| material.certificate_pem),
+            address.ip().is_loopback(),
         );
         Ok(Server {
             listener,

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Instant;
 
 use hyper::header::HeaderValue;
 use orrery_engine::Engine;
@@ -10,6 +11,7 @@ use orrery_wire::{HttpDate, SigningKeys, TokenSecret};
 
 use crate::activity::ActivityIds;
 use crate::owners::Owners;
+use crate::request_log::RequestLog;
 
 pub(crate) struct State {
     pub(crate) engine: Arc<Engine>,
@@ -20,6 +22,9 @@ pub(crate) struct State {
     pub(crate) started: HeaderValue,
     pub(crate) activity_ids: ActivityIds,
     pub(crate) owners: Owners,
+    pub(crate) request_log: RequestLog,
+    /// Whether only programs on this machine reach the server.
+    pub(crate) is_local: bool,
     keys: RwLock<Arc<SigningKeys>>,
     requests: AtomicU32,
 }
@@ -31,6 +36,7 @@ impl State {
         token_secret: &[u8],
         advertise: Option<String>,
         certificate_pem: Option<String>,
+        is_local: bool,
     ) -> State {
         State {
             started: HeaderValue::from_str(&HttpDate(engine.now_seconds()).to_string())
@@ -41,6 +47,8 @@ impl State {
             certificate_pem,
             activity_ids: ActivityIds::new(),
             owners: Owners::default(),
+            request_log: RequestLog::new(Instant::now()),
+            is_local,
             keys: RwLock::new(Arc::new(SigningKeys::new(keys))),
             requests: AtomicU32::new(0),
         }

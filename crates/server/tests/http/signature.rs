@@ -37,6 +37,7 @@ pub(crate) fn target(path: &str) -> (String, String) {
     let segments: Vec<String> = path
         .split('/')
         .filter(|segment| !segment.is_empty())
+        .skip_while(|segment| *segment == "_orrery")
         .map(decode)
         .collect();
     let count = segments.len();

@@ -8,6 +8,7 @@ mod object;
 mod partition_key_range;
 mod permission;
 mod query;
+mod request_log;
 mod script;
 mod user;
 
@@ -19,6 +20,7 @@ pub(crate) use object::{ObjectWriter, array_of};
 pub use partition_key_range::{PartitionKeyRangeDescription, partition_key_range_body};
 pub use permission::{PermissionRequest, permission_body};
 pub use query::{QueryBody, ResumeFilter};
+pub use request_log::{LoggedRequest, request_log_body};
 pub use script::{ScriptRequest, parse_arguments, script_body, script_name_link, script_self_link};
 pub use user::user_body;
 

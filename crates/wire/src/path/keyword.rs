@@ -16,9 +16,14 @@ pub(super) enum Keyword {
     Offers,
     Addresses,
     Operations,
+    /// What the protocol does not have lies below this word.
+    Own,
+    Requests,
 }
 
-const KEYWORDS: [(&str, Keyword); 14] = [
+pub(super) const OWN: &str = "_orrery";
+
+const KEYWORDS: [(&str, Keyword); 16] = [
     ("dbs", Keyword::Databases),
     ("colls", Keyword::Containers),
     ("docs", Keyword::Items),
@@ -33,6 +38,8 @@ const KEYWORDS: [(&str, Keyword); 14] = [
     ("offers", Keyword::Offers),
     ("addresses", Keyword::Addresses),
     ("operations", Keyword::Operations),
+    (OWN, Keyword::Own),
+    ("requests", Keyword::Requests),
 ];
 
 impl Keyword {
@@ -57,6 +64,8 @@ impl Keyword {
             Keyword::ClientEncryptionKeys => "clientencryptionkeys",
             Keyword::Offers => "offers",
             Keyword::Operations => "partitionkey",
+            Keyword::Own => "",
+            Keyword::Requests => "requests",
         }
     }
 }

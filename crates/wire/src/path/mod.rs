@@ -57,6 +57,8 @@ pub enum Resource<'p> {
     /// Discovery of replicas, for clients in direct mode.
     Addresses,
     DistributedTransaction,
+    /// Orrery's own: what was asked of the server lately.
+    RequestLog,
 }
 
 impl Resource<'_> {
@@ -86,7 +88,8 @@ impl Resource<'_> {
             | Resource::ClientEncryptionKey(..)
             | Resource::Offer(_)
             | Resource::Addresses
-            | Resource::DistributedTransaction => false,
+            | Resource::DistributedTransaction
+            | Resource::RequestLog => false,
         }
     }
 }
@@ -149,6 +152,9 @@ impl<'a> RequestPath<'a> {
             Keyword::Operations if self.count == 2 && is(&self.segments[1], "dtc") => {
                 Ok(Resource::DistributedTransaction)
             }
+            Keyword::Own if self.count == 2 && is(&self.segments[1], "requests") => {
+                Ok(Resource::RequestLog)
+            }
             _ => Err(unparsable()),
         }
     }
@@ -186,7 +192,11 @@ impl<'a> RequestPath<'a> {
     }
 
     pub(crate) fn signing_target(&self) -> SigningTarget<'_> {
-        let segments = self.segments();
+        let segments = match self.segments() {
+            // Below this word a path is signed as if it began there.
+            [own, rest @ ..] if is(own, keyword::OWN) => rest,
+            segments => segments,
+        };
         // Keywords are at even places, so an even count ends in the id of one resource.
         let (keyword, link) = match segments {
             [link @ .., keyword] if link.len() % 2 == 0 => (keyword.as_ref(), link),
