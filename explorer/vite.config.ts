@@ -2,8 +2,8 @@
 // pinned by the lock file, names come from contents, and nothing of the machine or the day goes in.
 
 import { defineConfig } from "vite";
-import { compress } from "./build/compress";
-import { licences } from "./build/licences";
+import { compress } from "./build/compress.ts";
+import { licences } from "./build/licences.ts";
 
 export default defineConfig({
   base: "./",

@@ -1,7 +1,7 @@
 // Writes a brotli and a gzip form beside every file, so that the server only has to choose.
 
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import type { Plugin } from "vite";
 
@@ -14,7 +14,7 @@ export function compress(): Plugin {
     name: "compress",
     apply: "build",
     configResolved(config) {
-      directory = join(config.root, config.build.outDir);
+      directory = resolve(config.root, config.build.outDir);
     },
     closeBundle() {
       for (const name of readdirSync(directory, { recursive: true, encoding: "utf8" })) {

@@ -52,7 +52,7 @@ function Frame() {
     <div class={treeIsOpen.value ? "frame tree-open" : "frame"}>
       <header class="bar">
         <Button class="tree-toggle" icon="menu" kind="quiet" label="Databases" pressed={treeIsOpen.value} onClick={() => (treeIsOpen.value = !treeIsOpen.value)} />
-        <a class="brand" href={href({ screen: "overview" })}>
+        <a class="brand" href={href({ screen: "overview" })} aria-label="Orrery, overview">
           <Mark />
           <span>Orrery</span>
         </a>
@@ -97,9 +97,9 @@ function Screen() {
     case "requests":
       return <Requests />;
     case "database":
-      return <Database key={at.database} database={at.database} />;
+      return <Database key={at.database} database={at.database} part={at.part} />;
     default:
-      return <ContainerFrame key={JSON.stringify(at.name)} name={at.name} screen={at.screen} />;
+      return <ContainerFrame key={JSON.stringify(at.name)} name={at.name} screen={at.screen} script={at.script} />;
   }
 }
 

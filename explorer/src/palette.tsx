@@ -45,8 +45,9 @@ function Palette() {
     .slice(0, SHOWN_MAX);
   const close = () => (isOpen.value = false);
   const choose = (choice: Choice | undefined) => {
+    if (!choice) return;
     close();
-    choice?.run();
+    choice.run();
   };
   const keys = (event: KeyboardEvent) => {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;

@@ -24,7 +24,7 @@ pub(crate) struct State {
     pub(crate) owners: Owners,
     pub(crate) request_log: RequestLog,
     /// Whether only programs on this machine reach the server.
-    pub(crate) is_local: bool,
+    pub(crate) is_loopback: bool,
     keys: RwLock<Arc<SigningKeys>>,
     requests: AtomicU32,
 }
@@ -36,7 +36,7 @@ impl State {
         token_secret: &[u8],
         advertise: Option<String>,
         certificate_pem: Option<String>,
-        is_local: bool,
+        is_loopback: bool,
     ) -> State {
         State {
             started: HeaderValue::from_str(&HttpDate(engine.now_seconds()).to_string())
@@ -48,7 +48,7 @@ impl State {
             activity_ids: ActivityIds::new(),
             owners: Owners::default(),
             request_log: RequestLog::new(Instant::now()),
-            is_local,
+            is_loopback,
             keys: RwLock::new(Arc::new(SigningKeys::new(keys))),
             requests: AtomicU32::new(0),
         }

@@ -18,8 +18,10 @@ export interface PartitionLoad {
   bytes: number;
   lsn: number;
   throughput: {
-    provisioned: number;
+    /** Absent where nothing is provisioned. */
+    provisioned: number | null;
     used: number;
+    /** Of what is provisioned, from 0 to 1 and above. */
     normalized: number;
     charged: number;
     requests: number;

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { type ContainerName, deleteContainer } from "../protocol/catalogue";
 import { databases, definitionOf, loadContainers, loadDatabases } from "../state/catalogue";
 import { notify } from "../state/notices";
-import { type ContainerScreen, go, href } from "../state/route";
+import { type ContainerScreen, type ScriptName, go, href } from "../state/route";
 import { Button } from "../ui/button";
 import { DeleteDialog } from "../ui/dialog";
 import type { IconName } from "../ui/icon";
@@ -23,7 +23,13 @@ const TABS: { name: ContainerScreen; title: string; icon: IconName }[] = [
   { name: "settings", title: "Settings", icon: "settings" },
 ];
 
-export function ContainerFrame({ name, screen }: { name: ContainerName; screen: ContainerScreen }) {
+interface Props {
+  name: ContainerName;
+  screen: ContainerScreen;
+  script: ScriptName | undefined;
+}
+
+export function ContainerFrame({ name, screen, script }: Props) {
   const [deleting, setDeleting] = useState(false);
   const definition = definitionOf(name);
   if (!definition) {
@@ -32,7 +38,7 @@ export function ContainerFrame({ name, screen }: { name: ContainerName; screen: 
   const screens = {
     items: <Items name={name} definition={definition.partitionKey} />,
     query: <Query name={name} definition={definition.partitionKey} />,
-    scripts: <Scripts name={name} definition={definition.partitionKey} />,
+    scripts: <Scripts name={name} definition={definition.partitionKey} chosen={script} />,
     partitions: <Partitions name={name} />,
     settings: <Settings name={name} rid={definition._rid} />,
   };

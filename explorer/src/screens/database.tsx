@@ -13,9 +13,12 @@ import { CreateContainer } from "./create";
 import { OfferForm } from "./settings/offer_form";
 import { Users } from "./users";
 
-export function Database({ database }: { database: string }) {
+export function Database({ database, part }: { database: string; part: "users" | undefined }) {
   const [creating, setCreating] = useState(false);
   const [deleting, setDeleting] = useState(false);
+  useEffect(() => {
+    if (part) document.getElementById(part)?.scrollIntoView({ block: "center" });
+  }, [part]);
   const resource = databases.value?.find(({ id }) => id === database);
   if (!resource) return <p class="empty page">{databases.value ? "There is no such database." : "Reading…"}</p>;
   const remove = async () => {

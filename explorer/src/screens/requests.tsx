@@ -16,18 +16,17 @@ const of = <T,>(read: (request: LoggedRequest) => T) => (row: unknown) => read(r
 
 const COLUMNS: Column[] = [
   { title: "Time", value: of((request) => timeOfDay(request.time)) },
-  { title: "Method", value: of((request) => request.method), share: 0.6 },
-  { title: "Path", value: of((request) => decodeURI(request.path)), share: 3.2 },
+  { title: "Method", value: of((request) => request.method) },
+  { title: "Path", value: of((request) => decodeURI(request.path)) },
   {
     title: "Status",
     value: of((request) => request.status),
-    share: 0.7,
     render: of((request) => <span class={`status s${Math.floor(request.status / 100)}`}>{request.status}{request.substatus ? `/${request.substatus}` : ""}</span>),
   },
-  { title: "RU", value: of((request) => request.charge), share: 0.6, render: of((request) => units(request.charge)) },
-  { title: "Duration", value: of((request) => request.durationMs), share: 0.8, render: of((request) => milliseconds(request.durationMs)) },
-  { title: "Partition", value: of((request) => request.partition), share: 0.6 },
-  { title: "Client", value: of((request) => request.client), share: 1.4 },
+  { title: "RU", value: of((request) => request.charge), render: of((request) => units(request.charge)) },
+  { title: "Duration", value: of((request) => request.durationMs), render: of((request) => milliseconds(request.durationMs)) },
+  { title: "Partition", value: of((request) => request.partition) },
+  { title: "Client", value: of((request) => request.client) },
 ];
 
 export function Requests() {
@@ -140,7 +139,7 @@ function Rate({ requests }: { requests: LoggedRequest[] }) {
           );
         })}
       </svg>
-      <span class="note">{integer(sum)} in the last minute, at most {integer(highest)} a second</span>
+      <span class="note">{sum === 0 ? "none in the last minute" : `${integer(sum)} in the last minute, at most ${integer(highest)} a second`}</span>
     </div>
   );
 }

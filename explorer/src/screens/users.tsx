@@ -23,7 +23,7 @@ export function Users({ database }: { database: string }) {
   const [id, setId] = useState("");
   const load = async () => setUsers(await listUsers(database));
   useEffect(() => void attempt(load), [database]);
-  const remove = (user: string) => attempt(async () => { await deleteUser(database, user); await load(); });
+  const [deleting, setDeleting] = useState<string | undefined>();
   return (
     <>
       {users?.length === 0 && <p class="empty">There are none. Users get tokens for a part of the data.</p>}
@@ -31,12 +31,23 @@ export function Users({ database }: { database: string }) {
         <details class="user" key={user.id}>
           <summary>
             <Icon name="users" /> {user.id}
-            <Button icon="delete" kind="quiet" label={`Delete user ${user.id}`} onClick={(event) => { event.preventDefault(); void remove(user.id); }} />
           </summary>
           <Permissions database={database} user={user.id} />
+          <Button icon="delete" onClick={() => setDeleting(user.id)}>Delete the user</Button>
         </details>
       ))}
       <Button icon="add" onClick={() => { setId(""); setCreating(true); }}>New user</Button>
+      {deleting && (
+        <FormDialog
+          title="Delete user"
+          action="Delete"
+          danger
+          onClose={() => setDeleting(undefined)}
+          onSubmit={async () => { await deleteUser(database, deleting); await load(); }}
+        >
+          <p>User <b>{deleting}</b> and all permissions are deleted. Tokens that were handed out stop working.</p>
+        </FormDialog>
+      )}
       {creating && (
         <FormDialog
           title="New user"

@@ -40,8 +40,9 @@ export function completions(shape: () => Shape | undefined) {
 export function aliases(text: string): Map<string, string[]> {
   const found = new Map<string, string[]>();
   const from = /\bFROM\s+([\w$]+)(?:\s+(?:AS\s+)?([\w$]+))?/i.exec(text);
-  const candidate = from?.[2] && !NOT_AN_ALIAS.has(from[2].toUpperCase()) ? from[2] : from?.[1];
-  found.set(candidate ?? "c", []);
+  found.set(from?.[1] ?? "c", []);
+  // What looks like an alias may be a keyword that is not spelt right yet; the source stays a name.
+  if (from?.[2] && !NOT_AN_ALIAS.has(from[2].toUpperCase())) found.set(from[2], []);
   for (const join of text.matchAll(/\b([\w$]+)\s+IN\s+([\w$]+(?:\.[\w$]+)+)/gi)) {
     const [alias, ...path] = [join[1] ?? "", ...(join[2] ?? "").split(".")];
     const base = found.get(path[0] ?? "");

@@ -3,6 +3,7 @@
 
 import { signal } from "@preact/signals";
 import type { ContainerName } from "../protocol/catalogue";
+import type { ScriptKind } from "../protocol/scripts";
 
 export const CONTAINER_SCREENS = ["items", "query", "scripts", "partitions", "settings"] as const;
 export type ContainerScreen = (typeof CONTAINER_SCREENS)[number];
@@ -10,21 +11,29 @@ export type ContainerScreen = (typeof CONTAINER_SCREENS)[number];
 export type Route =
   | { screen: "overview" }
   | { screen: "requests" }
-  | { screen: "database"; database: string }
-  | { screen: ContainerScreen; name: ContainerName };
+  | { screen: "database"; database: string; part?: "users" }
+  | { screen: ContainerScreen; name: ContainerName; script?: ScriptName };
 
-export const route = signal<Route>(parse(location.hash));
+export interface ScriptName {
+  kind: ScriptKind;
+  id: string;
+}
 
-addEventListener("hashchange", () => (route.value = parse(location.hash)));
+const USERS = "/users";
+const SCRIPT_KINDS: ScriptKind[] = ["sprocs", "triggers", "udfs"];
 
 function parse(hash: string): Route {
   const segments = hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
-  const [first, database, container, screen] = segments;
+  const [first, database, container, screen, scriptKind, scriptId] = segments;
   if (first === "requests") return { screen: "requests" };
   if (first !== "db" || !database) return { screen: "overview" };
   if (!container) return { screen: "database", database };
+  // No container can have this name, because a slash cannot be part of one.
+  if (container === USERS) return { screen: "database", database, part: "users" };
   const known = CONTAINER_SCREENS.find((known) => known === screen) ?? "items";
-  return { screen: known, name: { database, container } };
+  const kind = SCRIPT_KINDS.find((kind) => kind === scriptKind);
+  const script = known === "scripts" && kind && scriptId ? { script: { kind, id: scriptId } } : {};
+  return { screen: known, name: { database, container }, ...script };
 }
 
 export function href(to: Route): string {
@@ -34,12 +43,18 @@ export function href(to: Route): string {
     case "requests":
       return "#/requests";
     case "database":
-      return `#/db/${encodeURIComponent(to.database)}`;
-    default:
-      return `#/db/${encodeURIComponent(to.name.database)}/${encodeURIComponent(to.name.container)}/${to.screen}`;
+      return `#/db/${encodeURIComponent(to.database)}${to.part ? `/${encodeURIComponent(USERS)}` : ""}`;
+    default: {
+      const script = to.script ? [to.script.kind, to.script.id] : [];
+      return `#/db/${[to.name.database, to.name.container, to.screen, ...script].map(encodeURIComponent).join("/")}`;
+    }
   }
 }
 
 export function go(to: Route): void {
   location.hash = href(to);
 }
+
+export const route = signal<Route>(parse(location.hash));
+
+addEventListener("hashchange", () => (route.value = parse(location.hash)));

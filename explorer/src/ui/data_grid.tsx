@@ -1,15 +1,13 @@
 // Rows and columns of any length, walked with the arrow keys; rows can be opened and marked.
 
 import type { ComponentChildren } from "preact";
-import { useId, useState } from "preact/hooks";
+import { useId, useMemo, useState } from "preact/hooks";
 import { brief, isExactNumber } from "../protocol/json";
 import { VirtualList } from "./virtual_list";
 
 export interface Column {
   title: string;
   value: (row: unknown) => unknown;
-  /** In shares of the width; one unless told. */
-  share?: number;
   render?: (row: unknown) => ComponentChildren;
 }
 
@@ -27,15 +25,16 @@ interface Props {
 }
 
 const LINE_HEIGHT = 32;
-const COLUMN_WIDTH_MIN = 120;
+const COLUMN_WIDTH = { min: 72, max: 300, character: 7.7, padding: 24 };
+const ROWS_MEASURED = 60;
 const PAGE_LINES = 15;
 
 export function DataGrid({ label, columns, rows, current, onOpen, marked, onMark, onDelete, onNearEnd }: Props) {
   const id = useId();
   const [at, setAt] = useState(0);
-  const shares = columns.map((column) => `minmax(${COLUMN_WIDTH_MIN}px, ${column.share ?? 1}fr)`);
-  const template = [onMark ? "40px" : "", ...shares].join(" ");
-  const width = `${columns.length * COLUMN_WIDTH_MIN + 60}px`;
+  const widths = useMemo(() => columns.map((column) => widthOf(column, rows)), [columns, rows.length > 0 && rows[0]]);
+  const template = [onMark ? "40px" : "", ...widths.map((width) => `minmax(${width}px, ${width}fr)`)].join(" ");
+  const width = `${widths.reduce((sum, width) => sum + width, onMark ? 40 : 0)}px`;
   const mark = (index: number) => {
     const next = new Set(marked);
     if (!next.delete(index)) next.add(index);
@@ -135,6 +134,15 @@ export function DataGrid({ label, columns, rows, current, onOpen, marked, onMark
       )}
     />
   );
+}
+
+/** As wide as most of what is in it. */
+function widthOf(column: Column, rows: unknown[]): number {
+  const lengths = rows.slice(0, ROWS_MEASURED).map((row) => brief(column.value(row)).length);
+  const usual = lengths.sort((a, b) => a - b)[Math.floor(lengths.length * 0.9)] ?? 0;
+  const characters = Math.max(usual, column.title.length);
+  const wanted = characters * COLUMN_WIDTH.character + COLUMN_WIDTH.padding;
+  return Math.round(Math.min(Math.max(wanted, COLUMN_WIDTH.min), COLUMN_WIDTH.max));
 }
 
 function kindOf(value: unknown): string {

@@ -8,7 +8,7 @@ import { lintKeymap } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { Compartment, EditorState, type Extension, Prec } from "@codemirror/state";
 import { EditorView, drawSelection, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { editorTheme } from "./editor_theme";
 
 interface Props {
@@ -29,8 +29,10 @@ export function Editor({ value, label, onChange, extensions = [], readOnly = fal
   const writable = useRef(new Compartment());
   const handlers = useRef({ onChange, onSubmit, onSave });
   handlers.current = { onChange, onSubmit, onSave };
+  /** What the owner knows of the text. While that is what it gives back, the text is left alone. */
+  const told = useRef(value);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = host.current;
     if (!element) return;
     const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
@@ -49,10 +51,12 @@ export function Editor({ value, label, onChange, extensions = [], readOnly = fal
             { key: "Mod-s", run: run("onSave"), preventDefault: true },
           ])),
           ordinary,
-          EditorView.contentAttributes.of({ "aria-label": label }),
+          EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
           writable.current.of(EditorState.readOnly.of(readOnly)),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) handlers.current.onChange?.(update.state.doc.toString());
+            if (!update.docChanged) return;
+            told.current = update.state.doc.toString();
+            handlers.current.onChange?.(told.current);
           }),
           extensions,
         ],
@@ -63,12 +67,13 @@ export function Editor({ value, label, onChange, extensions = [], readOnly = fal
     return () => created.destroy();
   }, []);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const current = view.current;
-    if (!current || current.state.doc.toString() === value) return;
+    if (!current || told.current === value) return;
+    told.current = value;
     current.dispatch({ changes: { from: 0, to: current.state.doc.length, insert: value } });
   }, [value]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     view.current?.dispatch({ effects: writable.current.reconfigure(EditorState.readOnly.of(readOnly)) });
   }, [readOnly]);
 

@@ -19,6 +19,10 @@ export function units(value: number): string {
   return value.toFixed(value >= 100 ? 0 : 2);
 }
 
+export function percent(share: number): string {
+  return `${(share * 100).toFixed(0)}%`;
+}
+
 export function milliseconds(value: number): string {
   if (value >= 10_000) return `${(value / 1000).toFixed(1)} s`;
   return `${value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2)} ms`;

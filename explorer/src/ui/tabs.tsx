@@ -55,7 +55,7 @@ export function Tabs<Name extends string>({ label, tabs, chosen, onChoose, aside
         </div>
         {aside && <div class="tab-aside">{aside}</div>}
       </div>
-      <div class="tab-panel" role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${chosen}`}>
+      <div class="tab-panel" role="tabpanel" tabIndex={0} id={`${id}-panel`} aria-labelledby={`${id}-${chosen}`}>
         {children}
       </div>
     </div>

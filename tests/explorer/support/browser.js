@@ -33,6 +33,7 @@ export async function newPage(browser, server, { theme = "dark", size = DESKTOP 
   const context = await browser.newContext({ viewport: size, colorScheme: theme, reducedMotion: "reduce" });
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
   const surprises = [];
   page.on("pageerror", (error) => surprises.push(`error: ${error.message}`));
   page.on("console", (message) => {
@@ -52,7 +53,7 @@ export async function newPage(browser, server, { theme = "dark", size = DESKTOP 
 export async function signIn(page, server) {
   await page.goto(server.explorer);
   await page.getByRole("button", { name: "Open" }).click();
-  await page.getByRole("tree", { name: "Databases and containers" }).waitFor();
+  await page.getByRole("banner").waitFor();
 }
 
 export async function picture(page, name) {

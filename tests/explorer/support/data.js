@@ -14,7 +14,7 @@ export function book(number) {
     id: `book-${String(number).padStart(4, "0")}`,
     author: AUTHORS[number % AUTHORS.length],
     title: `The ${WORDS[(number * 5) % WORDS.length]} and the ${WORDS[(number * 7 + 3) % WORDS.length]}`,
-    price: 5 + ((number * 37) % 4000) / 100,
+    price: (500 + ((number * 37) % 4000)) / 100,
     year: 1950 + (number % 74),
     language: LANGUAGES[number % LANGUAGES.length],
     stock: { shelf: number % 17, count: (number * 3) % 40 },

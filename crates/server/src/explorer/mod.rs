@@ -23,9 +23,10 @@ use asset::Asset;
 const FOLDER: &str = "/_explorer/";
 const INDEX: &str = "index.html";
 
-/// Nothing from anywhere else, and no script that is not one of the files. Styles that the editor
-/// makes are constructed, which needs no exception; pictures are drawn or made from data.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+/// Nothing from anywhere else, and no script that is not one of the files. The sheets of the editor
+/// are constructed, which needs no exception; attributes do, because browsers write some when
+/// coloured text is typed over.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; \
                       img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'";
 /// The name of such a file changes with its content.

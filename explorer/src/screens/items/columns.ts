@@ -18,9 +18,9 @@ export function columnsOf(items: Item[], definition: PartitionKeyDefinition): Co
   }
   const often = [...counts].sort((a, b) => b[1] - a[1]).slice(0, MORE_COLUMNS_MAX);
   return [
-    { title: "id", value: (row) => (row as Item)["id"], share: 1.3 },
-    ...keyPaths.map((path): Column => ({ title: path, value: (row) => valueAt(row, segmentsOf(path)), share: 1.2 })),
+    { title: "id", value: (row) => (row as Item)["id"] },
+    ...keyPaths.map((path): Column => ({ title: path, value: (row) => valueAt(row, segmentsOf(path)) })),
     ...often.map(([name]): Column => ({ title: name, value: (row) => (row as Item)[name] })),
-    { title: "changed", value: (row) => moment(Number((row as Item)["_ts"])), share: 1.1 },
+    { title: "changed", value: (row) => moment(Number((row as Item)["_ts"])) },
   ];
 }

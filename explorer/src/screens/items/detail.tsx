@@ -97,8 +97,8 @@ export function Detail({ place, item, draft, onSaved, onDeleted, onDuplicate, on
       )}
       {theirs && (
         <Conflict
-          theirs={pretty(theirs)}
-          mine={text}
+          theirs={pretty(withoutSystem(theirs))}
+          mine={"item" in parsed ? pretty(withoutSystem(parsed.item)) : text}
           onOverwrite={() => void save(undefined)}
           onTake={() => { onSaved(theirs); setTheirs(undefined); }}
           onClose={() => setTheirs(undefined)}

@@ -5,7 +5,7 @@ import type { ContainerName } from "../../protocol/catalogue";
 import { explain } from "../../protocol/errors";
 import { type Partition, readPartitions } from "../../protocol/partitions";
 import { brief } from "../../protocol/json";
-import { bytes, integer, timeOfDay, units } from "../../ui/format";
+import { bytes, integer, percent, timeOfDay, units } from "../../ui/format";
 import { arcs, middle, sector } from "./ring";
 import { touched } from "./touched";
 
@@ -101,7 +101,7 @@ function Ring({ partitions, reached, chosen, onChoose }: ShownProps) {
       {partitions.map((partition, index) => {
         const arc = pieces[index]!;
         const { load } = partition;
-        const heat = Math.min(1, (load?.throughput.normalized ?? 0) / 100);
+        const heat = Math.min(1, load?.throughput.normalized ?? 0);
         const fill = load ? 0.16 + 0.72 * (load.bytes / largest) : 0.4;
         const label = middle(arc, (RING.inner + RING.outer) / 2);
         const isHot = (load?.throughput.throttled ?? 0) > 0;
@@ -159,8 +159,8 @@ function List({ partitions, reached, chosen, onChoose }: ShownProps) {
                   <>
                     <td class="number">{integer(load.items)}</td>
                     <td class="number">{bytes(load.bytes)}</td>
-                    <td class="number">{units(load.throughput.used)}{load.throughput.provisioned > 0 && <span class="note"> / {integer(Math.round(load.throughput.provisioned))}</span>}</td>
-                    <td class="number">{load.throughput.normalized.toFixed(0)}%</td>
+                    <td class="number">{units(load.throughput.used)}{load.throughput.provisioned !== null && <span class="note"> / {integer(load.throughput.provisioned)}</span>}</td>
+                    <td class="number">{percent(load.throughput.normalized)}</td>
                     <td class="number">{integer(load.throughput.requests)}</td>
                     <td class={load.throughput.throttled > 0 ? "number bad" : "number"}>{integer(load.throughput.throttled)}</td>
                   </>
@@ -189,7 +189,7 @@ function HotKeys({ partitions }: { partitions: Partition[] }) {
           <li key={`${hot.partition}${brief(hot.key)}`}>
             <code>{brief(hot.key)}</code>
             <meter min={0} max={1} value={hot.share} aria-label={`Share of partition ${hot.partition}`} />
-            <span class="note">{(hot.share * 100).toFixed(0)}% of {hot.partition}, {units(hot.charge)} RU</span>
+            <span class="note">{percent(hot.share)} of {hot.partition}, {units(hot.charge)} RU</span>
           </li>
         ))}
       </ul>
@@ -200,7 +200,7 @@ function HotKeys({ partitions }: { partitions: Partition[] }) {
 function describe({ id, minInclusive, maxExclusive, load }: Partition): string {
   const range = `${minInclusive || "0"} to ${maxExclusive}`;
   if (!load) return `partition ${id}: ${range}`;
-  return `partition ${id}: ${integer(load.items)} items, ${bytes(load.bytes)}, ${load.throughput.normalized.toFixed(0)}% used; ${range}`;
+  return `partition ${id}: ${integer(load.items)} items, ${bytes(load.bytes)}, ${percent(load.throughput.normalized)} used; ${range}`;
 }
 
 /** A partition that is gone while others name it as their parent has been split. */

@@ -4,8 +4,10 @@ import { javascript } from "@codemirror/lang-javascript";
 import { useEffect, useState } from "preact/hooks";
 import type { ContainerName } from "../../protocol/catalogue";
 import type { PartitionKeyDefinition } from "../../protocol/partition_key";
-import { type Script, type ScriptKind, createScript, deleteScript, listScripts, replaceScript } from "../../protocol/scripts";
+import { type Script, type ScriptKind, createScript, deleteScript, replaceScript } from "../../protocol/scripts";
+import { loadScripts, scriptsOf } from "../../state/catalogue";
 import { attempt, notify } from "../../state/notices";
+import { type ScriptName, go } from "../../state/route";
 import { Button } from "../../ui/button";
 import { DeleteDialog, Field, FormDialog } from "../../ui/dialog";
 import { Editor } from "../../ui/editor";
@@ -21,23 +23,17 @@ const KINDS: { kind: ScriptKind; title: string; one: string }[] = [
 
 const extensions = [javascript()];
 
-interface Chosen {
-  kind: ScriptKind;
-  id: string;
+interface Props {
+  name: ContainerName;
+  definition: PartitionKeyDefinition;
+  chosen: ScriptName | undefined;
 }
 
-export function Scripts({ name, definition }: { name: ContainerName; definition: PartitionKeyDefinition }) {
-  const [scripts, setScripts] = useState<Record<ScriptKind, Script[]> | undefined>();
-  const [chosen, setChosen] = useState<Chosen | undefined>();
+export function Scripts({ name, definition, chosen }: Props) {
+  const scripts = scriptsOf(name);
   const [creating, setCreating] = useState<ScriptKind | undefined>();
-  const load = async () => {
-    const [sprocs, triggers, udfs] = await Promise.all([
-      listScripts(name, "sprocs"),
-      listScripts(name, "triggers"),
-      listScripts(name, "udfs"),
-    ]);
-    setScripts({ sprocs, triggers, udfs });
-  };
+  const load = () => loadScripts(name);
+  const setChosen = (script: ScriptName | undefined) => go({ screen: "scripts", name, ...(script && { script }) });
   useEffect(() => void attempt(load), [JSON.stringify(name)]);
   const script = chosen && scripts?.[chosen.kind].find(({ id }) => id === chosen.id);
   return (
