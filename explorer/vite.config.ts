@@ -5,8 +5,11 @@ import { defineConfig } from "vite";
 import { compress } from "./build/compress.ts";
 import { licences } from "./build/licences.ts";
 
-export default defineConfig({
-  base: "./",
+/** For work on the explorer itself: a server beside `npm run dev`. */
+const BESIDE = process.env["ORRERY_ENDPOINT"] ?? "http://127.0.0.1:8081";
+
+export default defineConfig(({ command }) => ({
+  base: command === "serve" ? "/_explorer/" : "./",
   publicDir: "public",
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
@@ -26,10 +29,7 @@ export default defineConfig({
     },
   },
   server: {
-    // For work on the explorer itself: `npm run dev` beside `orrery serve --tls off`.
-    proxy: Object.fromEntries(
-      ["/dbs", "/offers", "/_orrery", "/config.json"].map((path) => [path, "http://127.0.0.1:8081"]),
-    ),
+    proxy: { "^(?!/_explorer/)": BESIDE, "^/_explorer/config\\.json$": BESIDE },
   },
   plugins: [licences(), compress()],
-});
+}));

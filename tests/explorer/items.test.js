@@ -54,7 +54,7 @@ test("an item is made, changed, duplicated and deleted", async () => {
     await write(page, "New item", '{"id": "fresh", "author": ');
     await page.getByRole("alert").waitFor();
     assert.equal(await page.getByRole("button", { name: "Create", exact: true }).isDisabled(), true);
-    await write(page, "New item", '{"id": "fresh", "author": "Čapek", "large": 9007199254740993}');
+    await write(page, "New item", '{"id": "fresh", "author": "Chiang", "large": 9007199254740993}');
     await page.keyboard.press("Control+s");
     await saved(page);
     await write(page, "Item fresh", (await page.getByRole("textbox", { name: "Item fresh" }).innerText()).replace('"large"', '"changed": true, "large"'));
@@ -69,12 +69,12 @@ test("an item is made, changed, duplicated and deleted", async () => {
     await page.getByRole("button", { name: "Duplicate" }).click();
     await page.getByRole("button", { name: "Create", exact: true }).click();
     await row(page, "fresh-copy").waitFor();
-    assert.equal((await readItem("fresh-copy", "Čapek")).changed, true);
+    assert.equal((await readItem("fresh-copy", "Chiang")).changed, true);
 
     await page.getByRole("region", { name: "Item fresh-copy" }).getByRole("button", { name: "Delete" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await row(page, "fresh-copy").waitFor({ state: "detached" });
-    await assert.rejects(readItem("fresh-copy", "Čapek"), /404/);
+    await assert.rejects(readItem("fresh-copy", "Chiang"), /404/);
   });
 });
 

@@ -60,7 +60,7 @@ test("rows come as a table, a tree, JSON and a chart", async () => {
     await view(page, "Tree");
     const tree = page.getByRole("tree", { name: "Rows" });
     await tree.focus();
-    assert.equal(await tree.getByRole("treeitem").filter({ hasText: "books" }).count(), 1);
+    assert.equal(await tree.locator(".json-name", { hasText: "books" }).count(), 1);
     await page.keyboard.press("ArrowLeft");
     assert.equal(await tree.getByRole("treeitem").count(), 7);
     await page.keyboard.press("End");
@@ -80,9 +80,9 @@ test("rows come as a table, a tree, JSON and a chart", async () => {
 test("ten thousand rows scroll without a pause", async () => {
   await shop.on(HERE, {}, async (page) => {
     await page.getByRole("combobox", { name: "Page" }).selectOption("5000");
-    await run(page, "SELECT c.id, c.title, t AS tag, n AS copy FROM c JOIN t IN c.tags JOIN n IN [1, 2, 3]");
+    await run(page, "SELECT c.id, c.title, a, b, d FROM c JOIN a IN c.tags JOIN b IN c.tags JOIN d IN c.tags");
     await page.getByRole("button", { name: "All rows" }).click();
-    await page.getByText(`${(BOOK_COUNT * 6).toLocaleString("en")} rows`).waitFor();
+    await page.getByText(`${(BOOK_COUNT * 8).toLocaleString("en")} rows`).waitFor();
     const slowest = await grid(page).evaluate(async (element) => {
       const frames = [];
       let before = performance.now();
@@ -95,7 +95,7 @@ test("ten thousand rows scroll without a pause", async () => {
       }
       return frames.sort((a, b) => a - b)[Math.floor(frames.length * 0.9)];
     });
-    console.log(`nine of ten frames of a scroll over ${BOOK_COUNT * 6} rows take at most ${slowest.toFixed(0)} ms`);
+    console.log(`nine of ten frames of a scroll over ${BOOK_COUNT * 8} rows take at most ${slowest.toFixed(0)} ms`);
     // Two busy cores and no graphics card; a list that is not virtual takes seconds.
     assert.ok(slowest < 150, `${slowest} ms`);
     assert.ok((await grid(page).getByRole("row").count()) < 80);

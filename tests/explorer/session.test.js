@@ -34,7 +34,7 @@ test("another key is asked for, may come in a connection string, and never trave
   t.after(() => server.stop());
   const page = await openPage({ server });
   const sent = [];
-  page.on("request", async (request) => sent.push(request.url(), JSON.stringify(await request.allHeaders()), request.postData() ?? ""));
+  page.on("request", (request) => sent.push(request.url(), JSON.stringify(request.headers()), request.postData() ?? ""));
   await page.goto(server.explorer);
   const field = page.getByLabel("Account key or connection string");
   assert.equal(await field.inputValue(), "");

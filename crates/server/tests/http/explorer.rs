@@ -42,7 +42,11 @@ fn the_page_needs_no_key_and_reaches_nobody_else() {
         assert!(policy.contains(part), "{policy}");
     }
     let scripts = policy.split(';').find(|part| part.contains("script-src"));
-    assert_eq!(scripts.map(str::trim), Some("script-src 'self'"), "{policy}");
+    assert_eq!(
+        scripts.map(str::trim),
+        Some("script-src 'self'"),
+        "{policy}"
+    );
     let text = page.text();
     assert!(!text.contains("=\"/"), "links must be relative: {text}");
     assert!(!text.contains("://"), "{text}");
