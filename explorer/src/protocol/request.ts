@@ -33,6 +33,15 @@ export interface Answer<T> {
 /** Requests of this tab, so that it can leave them out when it shows the requests of others. */
 export const ownActivityIds = new Set<string>();
 
+/** More than the server's log holds. */
+const OWN_IDS_MAX = 2_000;
+
+function remember(activityId: string): void {
+  ownActivityIds.add(activityId);
+  const [oldest] = ownActivityIds;
+  if (ownActivityIds.size > OWN_IDS_MAX && oldest !== undefined) ownActivityIds.delete(oldest);
+}
+
 let signer: Signer | undefined;
 
 export function signWith(next: Signer | undefined): void {
@@ -63,7 +72,7 @@ async function sendOnce<T>(ask: Ask): Promise<Answer<T>> {
   const method = ask.method ?? "GET";
   const date = new Date().toUTCString();
   const activityId = randomId();
-  ownActivityIds.add(activityId);
+  remember(activityId);
   const headers = new Headers({
     authorization: await signer(method, ask.type, ask.link, date),
     accept: "application/json",

@@ -14,10 +14,19 @@ const SECONDS_DRAWN = 60;
 
 const of = <T,>(read: (request: LoggedRequest) => T) => (row: unknown) => read(row as LoggedRequest);
 
+/** Names as they were meant, where the path is a proper one. */
+function readable(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
+}
+
 const COLUMNS: Column[] = [
   { title: "Time", value: of((request) => timeOfDay(request.time)) },
   { title: "Method", value: of((request) => request.method) },
-  { title: "Path", value: of((request) => decodeURI(request.path)) },
+  { title: "Path", value: of((request) => readable(request.path)) },
   {
     title: "Status",
     value: of((request) => request.status),

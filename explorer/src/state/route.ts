@@ -23,7 +23,7 @@ const USERS = "/users";
 const SCRIPT_KINDS: ScriptKind[] = ["sprocs", "triggers", "udfs"];
 
 function parse(hash: string): Route {
-  const segments = hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+  const segments = decoded(hash.replace(/^#\/?/, "").split("/"));
   const [first, database, container, screen, scriptKind, scriptId] = segments;
   if (first === "requests") return { screen: "requests" };
   if (first !== "db" || !database) return { screen: "overview" };
@@ -34,6 +34,15 @@ function parse(hash: string): Route {
   const kind = SCRIPT_KINDS.find((kind) => kind === scriptKind);
   const script = known === "scripts" && kind && scriptId ? { script: { kind, id: scriptId } } : {};
   return { screen: known, name: { database, container }, ...script };
+}
+
+/** An address that somebody has typed may be no proper one. */
+function decoded(segments: string[]): string[] {
+  try {
+    return segments.map(decodeURIComponent);
+  } catch {
+    return [];
+  }
 }
 
 export function href(to: Route): string {
