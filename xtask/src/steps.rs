@@ -4,9 +4,11 @@
 //! the suites are skipped rather than run against an older binary.
 
 mod crash;
+mod explorer;
 mod go;
 mod java;
 mod javascript;
+mod npm;
 mod python;
 mod rust;
 mod rust_sdk;
@@ -80,6 +82,12 @@ pub(crate) const STEPS: &[Step] = &[
         title: "Rust SDK",
         needs_server: true,
         run: rust_sdk::run,
+    },
+    Step {
+        name: "explorer",
+        title: "explorer in Chromium",
+        needs_server: true,
+        run: explorer::run,
     },
     Step {
         name: "crash",

@@ -13,9 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use orrery_model::{AccountKeys, KeyRole, Secret};
 use serde::Deserialize;
 
-/// The key that every client of the emulator knows.
-pub(crate) const EMULATOR_KEY: &str =
-    "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==";
+pub(crate) use orrery_model::WELL_KNOWN_KEY as EMULATOR_KEY;
 
 /// A key as it was given, not checked yet: the parser of arguments would repeat a wrong value.
 #[derive(Clone, PartialEq, Eq, Deserialize)]

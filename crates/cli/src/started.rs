@@ -63,6 +63,7 @@ impl Started {
             format!("Orrery {}, a document database", env!("CARGO_PKG_VERSION")),
             String::new(),
             format!("  endpoint     {endpoint}"),
+            format!("  explorer     {endpoint}_explorer/"),
             format!("  data         {place}"),
         ];
         lines.extend(durability.map(|durability| format!("  durability   {durability}")));
@@ -174,6 +175,7 @@ mod tests {
         .message();
         for phrase in [
             "  endpoint     https://localhost:8081/",
+            "  explorer     https://localhost:8081/_explorer/",
             "  data         d",
             "  durability   sync (every write",
             &format!("AccountEndpoint=https://localhost:8081/;AccountKey={EMULATOR_KEY};"),

@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+/// The key that every client of the emulator knows, and so no secret.
+pub const WELL_KNOWN_KEY: &str =
+    "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==";
+
 /// What a key allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyRole {

@@ -20,7 +20,7 @@ mod resource;
 mod script;
 mod throughput;
 
-pub use account::{AccountKeys, KeyRole, Secret};
+pub use account::{AccountKeys, KeyRole, Secret, WELL_KNOWN_KEY};
 pub use address::{ContainerAddress, DatabaseAddress, ItemAddress, PermissionAddress, UserAddress};
 pub use charge::{Charge, QueryWork, ReadWork, WriteWork};
 pub use consistency::ConsistencyLevel;

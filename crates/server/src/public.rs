@@ -3,17 +3,19 @@
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
 
+use crate::explorer;
 use crate::metrics;
 use crate::state::State;
 
 /// The answer to a public path; none if the path is not one.
-pub(crate) fn answer(state: &State, method: &Method, path: &str) -> Option<Response<Full<Bytes>>> {
-    if *method != Method::GET && *method != Method::HEAD {
+pub(crate) fn answer(state: &State, parts: &Parts) -> Option<Response<Full<Bytes>>> {
+    if parts.method != Method::GET && parts.method != Method::HEAD {
         return None;
     }
-    match path {
+    match parts.uri.path() {
         "/ready" | "/health" => Some(respond("application/json", br#"{"status":"ok"}"#)),
         "/_explorer/emulator.pem" => Some(match &state.certificate_pem {
             Some(pem) => respond("application/x-pem-file", pem.as_bytes()),
@@ -26,7 +28,7 @@ pub(crate) fn answer(state: &State, method: &Method, path: &str) -> Option<Respo
                 response
             }
         }),
-        _ => None,
+        _ => explorer::answer(state, parts),
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) async fn handle(
 ) -> Response<Full<Bytes>> {
     let begun = Instant::now();
     let (parts, incoming) = request.into_parts();
-    if let Some(response) = public::answer(state, &parts.method, parts.uri.path()) {
+    if let Some(response) = public::answer(state, &parts) {
         return response;
     }
     let activity_id = activity_id(state, &parts);
@@ -57,6 +57,7 @@ pub(crate) async fn handle(
         elapsed_us = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX),
         "request"
     );
+    state.request_log.note(begun, &parts, &activity_id, &reply);
     reply.into_response(state, &activity_id, elapsed)
 }
 

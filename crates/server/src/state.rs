@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Instant;
 
 use hyper::header::HeaderValue;
 use orrery_engine::Engine;
@@ -11,6 +12,7 @@ use orrery_wire::{HttpDate, SigningKeys, TokenSecret};
 use crate::activity::ActivityIds;
 use crate::metrics::Metrics;
 use crate::owners::Owners;
+use crate::request_log::RequestLog;
 
 pub(crate) struct State {
     pub(crate) engine: Arc<Engine>,
@@ -22,7 +24,8 @@ pub(crate) struct State {
     pub(crate) activity_ids: ActivityIds,
     pub(crate) owners: Owners,
     pub(crate) metrics: Metrics,
-    /// Whether nobody from outside reaches the server, so that its metrics need no key.
+    pub(crate) request_log: RequestLog,
+    /// Whether only programs on this machine reach the server, so that its metrics need no key.
     pub(crate) is_loopback: bool,
     keys: RwLock<Arc<SigningKeys>>,
     requests: AtomicU32,
@@ -47,6 +50,7 @@ impl State {
             activity_ids: ActivityIds::new(),
             owners: Owners::default(),
             metrics: Metrics::default(),
+            request_log: RequestLog::new(Instant::now()),
             is_loopback,
             keys: RwLock::new(Arc::new(SigningKeys::new(keys))),
             requests: AtomicU32::new(0),

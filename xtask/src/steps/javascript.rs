@@ -1,9 +1,8 @@
 //! The JavaScript suite, with the test runner of Node.
 
-use std::path::Path;
-
 use anyhow::Result;
 
+use super::npm;
 use crate::counts;
 use crate::outcome::Outcome;
 use crate::process;
@@ -20,26 +19,7 @@ pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
     let Some(npm) = tools::find(&["npm"]) else {
         return Ok(Outcome::Missing("npm"));
     };
-    if !installed(&workspace.suite("js")) {
-        process::prepare(
-            workspace
-                .in_suite(&npm, "js")
-                .args(["ci", "--no-audit", "--no-fund"]),
-        )?;
-    }
+    npm::install(&npm, &workspace.suite("js"))?;
     let mut suite = workspace.in_suite(&node, "js");
     process::count(suite.args(["--test", "--test-reporter=spec"]), counts::node)
-}
-
-/// npm writes a copy of the lock file when it is done; an older one is out of date.
-fn installed(suite: &Path) -> bool {
-    let modified = |path: &str| {
-        suite
-            .join(path)
-            .metadata()
-            .and_then(|file| file.modified())
-            .ok()
-    };
-    let done = modified("node_modules/.package-lock.json");
-    done.is_some() && done >= modified("package-lock.json")
 }

@@ -58,9 +58,10 @@ impl Operation {
             },
             Resource::PartitionKeyDelete(_) => Operation::DeleteByKey,
             Resource::Script(..) if *method == Method::POST => Operation::ExecuteScript,
-            Resource::Partitions(_) | Resource::Distribution(_) | Resource::Metrics => {
-                Operation::Operators
-            }
+            Resource::Partitions(_)
+            | Resource::Distribution(_)
+            | Resource::RequestLog
+            | Resource::Metrics => Operation::Operators,
             Resource::Addresses | Resource::DistributedTransaction => Operation::Refused,
             Resource::Databases
             | Resource::Database(_)

@@ -13,6 +13,7 @@ mod operators;
 mod partition_key_ranges;
 mod permissions;
 mod report;
+mod requests;
 mod script;
 mod scripts;
 mod users;
@@ -69,6 +70,7 @@ pub(crate) async fn dispatch(
              gatewayMode() in Java."
                 .to_owned(),
         )),
+        Resource::RequestLog => requests::route(exchange),
         Resource::DistributedTransaction => Err(not_built("Distributed transactions are")),
     }
 }

@@ -107,7 +107,7 @@ impl SigningKeys {
     }
 
     /// The role of the key that has this base64 text.
-    pub(crate) fn role_of_text(&self, text: &[u8]) -> Option<KeyRole> {
+    pub fn role_of_text(&self, text: &[u8]) -> Option<KeyRole> {
         self.keys
             .iter()
             .find(|key| bool::from(key.text.as_bytes().ct_eq(text)))
@@ -329,6 +329,7 @@ mod tests {
                 "get\npermissions\ndbs/Db/users/U\n\nd\n",
             ),
             ("/offers", "get\noffers\n\n\nd\n"),
+            ("/_orrery/requests", "get\nrequests\n\n\nd\n"),
             ("/offers/E+p7", "get\noffers\ne+p7\n\nd\n"),
             (
                 "/dbs/d/colls/C/operations/partitionkeydelete",

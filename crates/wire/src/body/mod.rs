@@ -11,6 +11,7 @@ mod partitions;
 mod partitions_change;
 mod permission;
 mod query;
+mod request_log;
 mod script;
 mod user;
 
@@ -27,6 +28,7 @@ pub use partitions::{HotKeyDescription, PartitionDescription, PartitionsDescript
 pub use partitions_change::{PartitionsChange, SplitAt};
 pub use permission::{PermissionRequest, permission_body};
 pub use query::{QueryBody, ResumeFilter};
+pub use request_log::{LoggedRequest, request_log_body};
 pub use script::{ScriptRequest, parse_arguments, script_body, script_name_link, script_self_link};
 pub use user::user_body;
 

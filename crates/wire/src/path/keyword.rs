@@ -19,10 +19,11 @@ pub(super) enum Keyword {
     /// Orrery's own, below `_orrery`.
     Partitions,
     Throughput,
+    Requests,
     Metrics,
 }
 
-const KEYWORDS: [(&str, Keyword); 17] = [
+const KEYWORDS: [(&str, Keyword); 18] = [
     ("dbs", Keyword::Databases),
     ("colls", Keyword::Containers),
     ("docs", Keyword::Items),
@@ -40,6 +41,7 @@ const KEYWORDS: [(&str, Keyword); 17] = [
     ("partitions", Keyword::Partitions),
     ("throughput", Keyword::Throughput),
     ("metrics", Keyword::Metrics),
+    ("requests", Keyword::Requests),
 ];
 
 impl Keyword {
@@ -67,6 +69,7 @@ impl Keyword {
             Keyword::Partitions => "partitions",
             Keyword::Throughput => "throughput",
             Keyword::Metrics => "metrics",
+            Keyword::Requests => "requests",
         }
     }
 }

@@ -66,6 +66,8 @@ pub enum Resource<'p> {
     /// `_orrery/…/throughput`: how its throughput is divided.
     Distribution(ContainerAddress<'p>),
     Metrics,
+    /// `_orrery/requests`: what was asked of the server lately.
+    RequestLog,
 }
 
 impl Resource<'_> {
@@ -99,6 +101,7 @@ impl Resource<'_> {
             | Resource::DistributedTransaction
             | Resource::Partitions(_)
             | Resource::Distribution(_)
+            | Resource::RequestLog
             | Resource::Metrics => false,
         }
     }
@@ -107,7 +110,10 @@ impl Resource<'_> {
     pub fn is_for_operators(self) -> bool {
         matches!(
             self,
-            Resource::Partitions(_) | Resource::Distribution(_) | Resource::Metrics
+            Resource::Partitions(_)
+                | Resource::Distribution(_)
+                | Resource::RequestLog
+                | Resource::Metrics
         )
     }
 
@@ -140,6 +146,7 @@ impl Resource<'_> {
             | Resource::DistributedTransaction
             | Resource::Partitions(_)
             | Resource::Distribution(_)
+            | Resource::RequestLog
             | Resource::Metrics => false,
         }
     }
@@ -221,6 +228,9 @@ impl<'a> RequestPath<'a> {
         let [link @ .., keyword] = self.segments() else {
             return Err(unparsable());
         };
+        if link.is_empty() && Keyword::of(keyword) == Some(Keyword::Requests) {
+            return Ok(Resource::RequestLog);
+        }
         let [root, database, containers, container] = link else {
             return Err(unparsable());
         };

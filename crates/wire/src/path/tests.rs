@@ -20,6 +20,7 @@ fn names() {
         ("/", "Account".to_owned()),
         ("", "Account".to_owned()),
         ("//", "Account".to_owned()),
+        ("/_orrery/requests", "RequestLog".to_owned()),
         ("/dbs", "Databases".to_owned()),
         ("/dbs/", "Databases".to_owned()),
         ("//dbs//d//", format!("Database({database})")),

@@ -1,0 +1,134 @@
+//! `/_explorer/`: the pages of the explorer, which the server carries in itself.
+//!
+//! These are only files. The explorer is a client like any other: it signs its requests in the
+//! browser and asks what the protocol offers. Its links are relative, so that it also works behind
+//! a proxy that puts a path in front and on ports that are mapped.
+
+mod asset;
+mod config;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING,
+    CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH, LOCATION,
+    REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use hyper::http::request::Parts;
+use hyper::{HeaderMap, Method, Response, StatusCode};
+
+use crate::state::State;
+use asset::Asset;
+
+const FOLDER: &str = "/_explorer/";
+const INDEX: &str = "index.html";
+
+/// Nothing from anywhere else, and no script that is not one of the files. The sheets of the editor
+/// are constructed, which needs no exception; attributes do, because browsers write some when
+/// coloured text is typed over.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; \
+                      img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; base-uri 'none'; \
+                      form-action 'none'; frame-ancestors 'none'";
+/// The name of such a file changes with its content.
+const FOREVER: &str = "public, max-age=31536000, immutable";
+const ASK_AGAIN: &str = "no-cache";
+
+/// The answer to a path of the explorer; none if the path is not one.
+pub(crate) fn answer(state: &State, parts: &Parts) -> Option<Response<Full<Bytes>>> {
+    let path = parts.uri.path();
+    match path.strip_prefix(FOLDER) {
+        Some("config.json") => Some(with_body(
+            "application/json",
+            ASK_AGAIN,
+            config::body(state).into(),
+        )),
+        Some(name) => Some(
+            asset::find(if name.is_empty() { INDEX } else { name })
+                .map_or_else(not_found, |asset| serve(asset, parts)),
+        ),
+        // Relative, as a proxy may have taken a part of the path away.
+        None if path == "/_explorer" => Some(redirect("_explorer/")),
+        None if path == "/" && is_person(&parts.headers) => Some(redirect("_explorer/")),
+        None => None,
+    }
+}
+
+/// Clients ask for JSON; only a browser that somebody typed the address into asks for a page.
+fn is_person(headers: &HeaderMap) -> bool {
+    !headers.contains_key(AUTHORIZATION)
+        && headers
+            .get(ACCEPT)
+            .and_then(|accepted| accepted.to_str().ok())
+            .is_some_and(|accepted| accepted.contains("text/html"))
+}
+
+fn serve(asset: &'static Asset, parts: &Parts) -> Response<Full<Bytes>> {
+    let accepted = parts.headers.get(ACCEPT_ENCODING);
+    let accepted = accepted.and_then(|value| value.to_str().ok());
+    let (encoding, bytes) = asset.encoded(accepted.unwrap_or_default());
+    let tag = asset.entity_tag(encoding);
+    let known = parts.headers.get(IF_NONE_MATCH);
+    let known = known.and_then(|value| value.to_str().ok());
+    let is_known = known.is_some_and(|known| known.split(',').any(|known| known.trim() == tag));
+    let body = if is_known || parts.method == Method::HEAD {
+        Bytes::new()
+    } else {
+        Bytes::from_static(bytes)
+    };
+    let caching = if asset.is_named_by_content() {
+        FOREVER
+    } else {
+        ASK_AGAIN
+    };
+    let mut response = with_body(asset.content_type(), caching, body);
+    let headers = response.headers_mut();
+    headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        headers.insert(ETAG, tag);
+    }
+    if let Some(name) = encoding.header_value() {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static(name));
+    }
+    if is_known {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+    }
+    response
+}
+
+fn redirect(to: &'static str) -> Response<Full<Bytes>> {
+    let mut response = with_body("text/plain", ASK_AGAIN, Bytes::new());
+    *response.status_mut() = StatusCode::TEMPORARY_REDIRECT;
+    response
+        .headers_mut()
+        .insert(LOCATION, HeaderValue::from_static(to));
+    response
+}
+
+fn not_found() -> Response<Full<Bytes>> {
+    let text = Bytes::from_static(b"the explorer has no such file\n");
+    let mut response = with_body("text/plain", ASK_AGAIN, text);
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response
+}
+
+fn with_body(
+    content_type: &'static str,
+    caching: &'static str,
+    body: Bytes,
+) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body));
+    let rows: [(HeaderName, &'static str); 6] = [
+        (CONTENT_TYPE, content_type),
+        (CACHE_CONTROL, caching),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (X_FRAME_OPTIONS, "DENY"),
+        (REFERRER_POLICY, "no-referrer"),
+    ];
+    for (name, value) in rows {
+        response
+            .headers_mut()
+            .insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

@@ -1,0 +1,111 @@
+// The first lines of a program in each language, for this endpoint.
+
+export interface Snippet {
+  language: string;
+  install: string;
+  code: (endpoint: string, key: string) => string;
+}
+
+export const SNIPPETS: Snippet[] = [
+  {
+    language: "Python",
+    install: "pip install azure-cosmos",
+    code: (endpoint, key) => `from azure.cosmos import CosmosClient, PartitionKey
+
+client = CosmosClient("${endpoint}", "${key}")
+database = client.create_database_if_not_exists("shop")
+books = database.create_container_if_not_exists("books", PartitionKey("/author"))
+
+books.upsert_item({"id": "1", "author": "Le Guin", "title": "The Dispossessed"})
+for book in books.query_items("SELECT * FROM c", enable_cross_partition_query=True):
+    print(book["title"])
+`,
+  },
+  {
+    language: "JavaScript",
+    install: "npm install @azure/cosmos",
+    code: (endpoint, key) => `import { CosmosClient } from "@azure/cosmos";
+
+const client = new CosmosClient({ endpoint: "${endpoint}", key: "${key}" });
+const { database } = await client.databases.createIfNotExists({ id: "shop" });
+const { container } = await database.containers.createIfNotExists({
+  id: "books",
+  partitionKey: { paths: ["/author"] },
+});
+
+await container.items.upsert({ id: "1", author: "Le Guin", title: "The Dispossessed" });
+const { resources } = await container.items.query("SELECT * FROM c").fetchAll();
+console.log(resources);
+`,
+  },
+  {
+    language: ".NET",
+    install: "dotnet add package Microsoft.Azure.Cosmos",
+    code: (endpoint, key) => `using Microsoft.Azure.Cosmos;
+
+var options = new CosmosClientOptions { ConnectionMode = ConnectionMode.Gateway };
+using var client = new CosmosClient("${endpoint}", "${key}", options);
+Database database = await client.CreateDatabaseIfNotExistsAsync("shop");
+Container books = await database.CreateContainerIfNotExistsAsync("books", "/author");
+
+await books.UpsertItemAsync(new { id = "1", author = "Le Guin", title = "The Dispossessed" });
+using var iterator = books.GetItemQueryIterator<dynamic>("SELECT * FROM c");
+while (iterator.HasMoreResults)
+    foreach (var book in await iterator.ReadNextAsync())
+        Console.WriteLine(book.title);
+`,
+  },
+  {
+    language: "Java",
+    install: "com.azure:azure-cosmos",
+    code: (endpoint, key) => `CosmosClient client = new CosmosClientBuilder()
+    .endpoint("${endpoint}")
+    .key("${key}")
+    .gatewayMode()
+    .endpointDiscoveryEnabled(false)
+    .buildClient();
+client.createDatabaseIfNotExists("shop");
+CosmosDatabase database = client.getDatabase("shop");
+database.createContainerIfNotExists("books", "/author");
+CosmosContainer books = database.getContainer("books");
+
+books.upsertItem(Map.of("id", "1", "author", "Le Guin", "title", "The Dispossessed"));
+books.queryItems("SELECT * FROM c", new CosmosQueryRequestOptions(), Map.class)
+    .forEach(book -> System.out.println(book.get("title")));
+`,
+  },
+  {
+    language: "Go",
+    install: "go get github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos",
+    code: (endpoint, key) => `credential, err := azcosmos.NewKeyCredential("${key}")
+if err != nil {
+	log.Fatal(err)
+}
+client, err := azcosmos.NewClientWithKey("${endpoint}", credential, nil)
+if err != nil {
+	log.Fatal(err)
+}
+books, err := client.NewContainer("shop", "books")
+if err != nil {
+	log.Fatal(err)
+}
+item := []byte(\`{"id":"1","author":"Le Guin","title":"The Dispossessed"}\`)
+_, err = books.UpsertItem(ctx, azcosmos.NewPartitionKeyString("Le Guin"), item, nil)
+`,
+  },
+  {
+    language: "Rust",
+    install: "cargo add azure_data_cosmos --features key_auth",
+    code: (endpoint, key) => `use azure_core::credentials::Secret;
+use azure_data_cosmos::CosmosClient;
+use serde_json::json;
+
+let key = Secret::from("${key}");
+let client = CosmosClient::with_key("${endpoint}", key, None)?;
+let books = client.database_client("shop").container_client("books");
+
+let book = json!({"id": "1", "author": "Le Guin", "title": "The Dispossessed"});
+books.upsert_item("Le Guin", book, None).await?;
+`,
+  },
+];

@@ -1,0 +1,6 @@
+// Which partitions the last query of this tab has read, for the map.
+
+import { signal } from "@preact/signals";
+import type { ContainerName } from "../../protocol/catalogue";
+
+export const touched = signal<{ name: ContainerName; partitions: string[] } | undefined>(undefined);

@@ -1,0 +1,25 @@
+// Dark or light: what the system says until the person says otherwise.
+
+import { effect, signal } from "@preact/signals";
+
+export type Theme = "dark" | "light";
+
+const STORED = "orrery-theme";
+const system = matchMedia("(prefers-color-scheme: dark)");
+
+function chosen(): Theme | undefined {
+  const stored = localStorage.getItem(STORED);
+  return stored === "dark" || stored === "light" ? stored : undefined;
+}
+
+export const theme = signal<Theme>(chosen() ?? (system.matches ? "dark" : "light"));
+
+system.addEventListener("change", () => (theme.value = chosen() ?? (system.matches ? "dark" : "light")));
+effect(() => {
+  document.documentElement.dataset["theme"] = theme.value;
+});
+
+export function toggleTheme(): void {
+  theme.value = theme.value === "dark" ? "light" : "dark";
+  localStorage.setItem(STORED, theme.value);
+}

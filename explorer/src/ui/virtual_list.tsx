@@ -1,0 +1,69 @@
+// A long list of which only the lines in sight exist. All lines are of one height, so that the place of
+// each follows from its number.
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+
+const LINES_BEYOND = 8;
+const NEAR_END_LINES = 30;
+
+interface Props {
+  count: number;
+  lineHeight: number;
+  render: (index: number) => ComponentChildren;
+  /** Called when the end comes near; a list that has no end asks for more. */
+  onNearEnd?: (() => void) | undefined;
+  /** Scrolls this line into sight when it changes. */
+  reveal?: number | undefined;
+  /** Stays above the lines while they scroll. */
+  head?: ComponentChildren;
+  headHeight?: number;
+  class?: string;
+  attributes?: Record<string, unknown>;
+}
+
+export function VirtualList({ count, lineHeight, render, onNearEnd, reveal, head, headHeight = 0, class: extra, attributes }: Props) {
+  const element = useRef<HTMLDivElement>(null);
+  const [sight, setSight] = useState({ top: 0, height: 600 });
+  useLayoutEffect(() => {
+    const view = element.current;
+    if (!view) return;
+    const look = () => setSight({ top: view.scrollTop, height: view.clientHeight });
+    const observer = new ResizeObserver(look);
+    observer.observe(view);
+    view.addEventListener("scroll", look, { passive: true });
+    look();
+    return () => {
+      observer.disconnect();
+      view.removeEventListener("scroll", look);
+    };
+  }, []);
+  useLayoutEffect(() => {
+    const view = element.current;
+    if (!view || reveal === undefined || reveal < 0) return;
+    const top = reveal * lineHeight;
+    const room = view.clientHeight - headHeight;
+    if (top < view.scrollTop) view.scrollTop = top;
+    else if (top + lineHeight > view.scrollTop + room) view.scrollTop = top + lineHeight - room;
+  }, [reveal]);
+
+  const first = Math.max(0, Math.floor(sight.top / lineHeight) - LINES_BEYOND);
+  const last = Math.min(count, Math.ceil((sight.top + sight.height) / lineHeight) + LINES_BEYOND);
+  const nearEnd = last + NEAR_END_LINES >= count;
+  useEffect(() => {
+    if (nearEnd) onNearEnd?.();
+  }, [nearEnd, count]);
+
+  const lines: ComponentChildren[] = [];
+  for (let index = first; index < last; index++) lines.push(render(index));
+  return (
+    <div ref={element} class={`virtual-list ${extra ?? ""}`} tabIndex={0} {...attributes}>
+      {head}
+      <div class="virtual-room" role="presentation" style={{ height: `${count * lineHeight}px` }}>
+        <div class="virtual-lines" role="presentation" style={{ transform: `translateY(${first * lineHeight}px)` }}>
+          {lines}
+        </div>
+      </div>
+    </div>
+  );
+}

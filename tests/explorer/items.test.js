@@ -1,0 +1,149 @@
+// The items screen: as many as there are, filtered, written, in conflict, deleted, uploaded.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { checkAccess, picture } from "./support/browser.js";
+import { BOOK_COUNT } from "./support/data.js";
+import { world, write } from "./support/world.js";
+
+const HERE = "/db/shop/books/items";
+const CONTAINER = "dbs/shop/colls/books";
+
+const shop = world();
+
+const grid = (page) => page.getByRole("grid", { name: "Items" });
+const row = (page, id) => grid(page).getByRole("row").filter({ hasText: id });
+const key = (author) => ({ headers: { "x-ms-documentdb-partitionkey": JSON.stringify([author]) } });
+const readItem = (id, author) => shop.server.ask("GET", `${CONTAINER}/docs/${id}`, key(author));
+const saved = (page) => page.getByRole("status").filter({ hasText: "Saved" }).first().waitFor();
+
+test("scrolling reads page after page, and only the rows in sight exist", async () => {
+  await shop.on(HERE, {}, async (page) => {
+    await page.getByText("100 items so far").waitFor();
+    for (let turn = 0; turn < 60; turn++) {
+      await grid(page).evaluate((element) => element.scrollTo(0, element.scrollHeight));
+      if (await page.getByText(`${BOOK_COUNT.toLocaleString("en")} items ·`).isVisible()) break;
+      await page.waitForTimeout(100);
+    }
+    await page.getByText(`${BOOK_COUNT.toLocaleString("en")} items ·`).waitFor();
+    assert.equal(await grid(page).getAttribute("aria-rowcount"), String(BOOK_COUNT + 1));
+    assert.ok((await grid(page).getByRole("row").count()) < 80);
+  });
+});
+
+test("a filter is a condition, and a wrong one is explained", async () => {
+  await shop.on(HERE, {}, async (page) => {
+    const filter = page.getByLabel("Filter: a condition over c");
+    await filter.fill("c.author = 'Lem' AND c.year < 1960");
+    await filter.press("Enter");
+    await page.getByText(/^\d\d items ·/).waitFor();
+    assert.equal(await row(page, "Butler").count(), 0);
+    await filter.fill("WHERE c.id = 'nothing'");
+    await filter.press("Enter");
+    await page.getByText("No item fits the filter.").waitFor();
+    await filter.fill("c.author = = 1");
+    await filter.press("Enter");
+    await page.getByRole("alert").filter({ hasText: "Syntax error" }).waitFor();
+  });
+});
+
+test("an item is made, changed, duplicated and deleted", async () => {
+  await shop.on(HERE, {}, async (page) => {
+    await grid(page).waitFor();
+    await page.getByRole("button", { name: "New", exact: true }).click();
+    await write(page, "New item", '{"id": "fresh", "author": ');
+    await page.getByRole("alert").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Create", exact: true }).isDisabled(), true);
+    await write(page, "New item", '{"id": "fresh", "author": "Chiang", "large": 9007199254740993}');
+    await page.keyboard.press("Control+s");
+    await saved(page);
+    await write(page, "Item fresh", (await page.getByRole("textbox", { name: "Item fresh" }).innerText()).replace('"large"', '"changed": true, "large"'));
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.locator(".detail .note", { hasText: "changed" }).waitFor({ state: "hidden" });
+    const stored = await shop.server.ask("POST", `${CONTAINER}/docs`, {
+      body: { query: "SELECT VALUE ToString(c.large) FROM c WHERE c.id = 'fresh' AND c.changed" },
+      headers: { "content-type": "application/query+json", "x-ms-documentdb-isquery": "True", "x-ms-documentdb-query-enablecrosspartition": "True" },
+    });
+    assert.deepEqual(stored.Documents, ["9007199254740993"], "a number of 64 bits stays what it was");
+
+    await page.getByRole("button", { name: "Duplicate" }).click();
+    await page.getByRole("button", { name: "Create", exact: true }).click();
+    await row(page, "fresh-copy").waitFor();
+    assert.equal((await readItem("fresh-copy", "Chiang")).changed, true);
+
+    await page.getByRole("region", { name: "Item fresh-copy" }).getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await row(page, "fresh-copy").waitFor({ state: "detached" });
+    await assert.rejects(readItem("fresh-copy", "Chiang"), /404/);
+  });
+});
+
+test("somebody else's change is shown as a difference before it is overwritten", async () => {
+  await shop.on(HERE, {}, async (page) => {
+    await grid(page).waitFor();
+    const first = await grid(page).getByRole("row").nth(1).getByRole("gridcell").nth(1).innerText();
+    await row(page, first).click();
+    const editor = page.getByRole("textbox", { name: `Item ${first}` });
+    const mine = JSON.parse(await editor.innerText());
+    await shop.server.ask("PUT", `${CONTAINER}/docs/${first}`, { ...key(mine.author), body: { ...mine, price: 1, note: "theirs" } });
+    await write(page, `Item ${first}`, JSON.stringify({ ...mine, price: 2 }, null, 2));
+    await page.keyboard.press("Control+s");
+    const dialog = page.getByRole("dialog", { name: "The item has changed on the server" });
+    await dialog.getByText("theirs").waitFor();
+    await checkAccess(page, "the difference");
+    await picture(page, "dark-conflict");
+    assert.equal((await readItem(first, mine.author)).note, "theirs", "nothing is overwritten unasked");
+    await dialog.getByRole("button", { name: "Overwrite with yours" }).click();
+    await saved(page);
+    const now = await readItem(first, mine.author);
+    assert.deepEqual([now.price, now.note], [2, undefined]);
+  });
+});
+
+test("changes are not lost by opening another item", async () => {
+  await shop.on(HERE, {}, async (page) => {
+    await grid(page).getByRole("row").nth(3).click();
+    await page.getByRole("textbox", { name: /^Item / }).click();
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type(" ");
+    await grid(page).getByRole("row").nth(5).click();
+    const dialog = page.getByRole("dialog", { name: "Leave the changes behind?" });
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await page.locator(".detail .note", { hasText: "changed" }).waitFor();
+  });
+});
+
+test("rows are walked and marked with the keyboard and deleted together", async () => {
+  await shop.on(HERE, {}, async (page) => {
+    await page.getByLabel("Filter: a condition over c").fill("c.author = 'Banks' ORDER BY c.id DESC");
+    await page.keyboard.press("Enter");
+    await row(page, "Banks").first().waitFor();
+    await grid(page).focus();
+    await page.keyboard.press(" ");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press(" ");
+    await page.keyboard.press("Shift+ArrowDown");
+    const ids = await grid(page).locator(".marked .cell:nth-child(2)").allInnerTexts();
+    assert.equal(ids.length, 3);
+    await page.keyboard.press("Delete");
+    await page.getByRole("dialog").getByRole("button", { name: "Delete 3" }).click();
+    await page.getByText("3 items deleted.").waitFor();
+    for (const id of ids) await assert.rejects(readItem(id, "Banks"), /404/);
+  });
+});
+
+test("a file of items is uploaded, and what fails is named", async () => {
+  await shop.on("/db/shop/orders/items", {}, async (page) => {
+    const orders = Array.from({ length: 300 }, (_, number) => ({ id: `order-${number}`, customer: `c${number % 9}`, day: "2026-11-15", total: number }));
+    const refused = { id: "bad/id", customer: "c", day: "d" };
+    await page.getByRole("button", { name: "Upload" }).click();
+    await page.locator('input[type="file"]').setInputFiles([
+      { name: "orders.json", mimeType: "application/json", buffer: Buffer.from(JSON.stringify(orders)) },
+      { name: "more.jsonl", mimeType: "application/json", buffer: Buffer.from(`${JSON.stringify({ customer: "no id", day: "d" })}\n${JSON.stringify(refused)}\n`) },
+    ]);
+    await page.getByText("302 of 302 items").waitFor();
+    await page.getByText(/bad\/id: .*400/).waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Close" }).last().click();
+    await page.getByText("100 items so far").waitFor();
+  });
+});

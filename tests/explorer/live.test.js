@@ -1,0 +1,55 @@
+// What moves by itself: the log of requests and the partition map.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { picture } from "./support/browser.js";
+import { world, write } from "./support/world.js";
+
+const shop = world();
+
+test("requests of programs appear, with status, charge and client, and can be filtered", async () => {
+  await shop.on("/requests", {}, async (page) => {
+    await page.getByText("Nothing yet.").waitFor();
+    for (const id of ["book-0001", "missing-1", "missing-2"]) {
+      await shop.server.ask("GET", `dbs/shop/colls/books/docs/${id}`, { headers: { "x-ms-documentdb-partitionkey": '["Lem"]' } }).catch(() => {});
+    }
+    const grid = page.getByRole("grid", { name: "Requests" });
+    await grid.getByText("/dbs/shop/colls/books/docs/book-0001").waitFor();
+    await page.getByText("3 requests").waitFor();
+    const texts = await grid.getByRole("row").filter({ hasText: "book-0001" }).getByRole("gridcell").allInnerTexts();
+    assert.equal(texts[1], "GET");
+    assert.equal(texts[3], "200");
+    assert.match(texts[5], / ms$/);
+    assert.match(texts[7], /orrery-explorer-tests/);
+    await picture(page, "dark-requests-live");
+    await page.getByRole("combobox", { name: "Status" }).selectOption("4");
+    await page.getByText("2 requests").waitFor();
+    await page.getByLabel("Filter").fill("missing-2");
+    await page.getByText("1 request ·").waitFor();
+    await grid.getByRole("row").nth(1).click();
+    await page.getByText("Activity id").waitFor();
+    await page.getByRole("button", { name: "Pause" }).click();
+    await shop.server.ask("GET", "dbs/shop/colls/books/docs/missing-2", { headers: { "x-ms-documentdb-partitionkey": '["Lem"]' } }).catch(() => {});
+    await page.waitForTimeout(1_300);
+    await page.getByText("1 request ·").waitFor();
+    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByText("2 requests").waitFor();
+  });
+});
+
+test("the map shows the partitions, and which of them a query has read", async () => {
+  await shop.on("/db/shop/books/query", {}, async (page) => {
+    const { PartitionKeyRanges } = await shop.server.ask("GET", "dbs/shop/colls/books/pkranges");
+    assert.equal(PartitionKeyRanges.length, 7);
+    await write(page, "Query", "SELECT * FROM c WHERE c.author = 'Lem'");
+    await page.keyboard.press("Control+Enter");
+    await page.getByText("100 rows+").waitFor();
+    await page.getByRole("tab", { name: "Partitions" }).click();
+    const map = page.getByRole("img", { name: "7 physical partitions on the circle of hashed keys" });
+    await map.waitFor();
+    assert.equal(await map.locator(".piece").count(), 7);
+    assert.equal(await map.locator(".reached").count(), 1);
+    assert.equal(await page.getByText("read", { exact: true }).count(), 1);
+    await picture(page, "dark-partitions-read");
+  });
+});

@@ -1,0 +1,39 @@
+//! The explorer in a browser: its bundle is rebuilt and compared, then every screen is opened against
+//! the server. Pictures of them are below the target directory.
+
+use std::process::Command;
+
+use anyhow::Result;
+
+use super::npm;
+use crate::counts;
+use crate::outcome::Outcome;
+use crate::process;
+use crate::tools;
+use crate::workspace::Workspace;
+
+pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
+    let suite = workspace.root.join("tests").join("explorer");
+    let Some(node) = tools::find(&["node"]) else {
+        return Ok(Outcome::Missing("node"));
+    };
+    let Some(npm) = tools::find(&["npm"]) else {
+        return Ok(Outcome::Missing("npm"));
+    };
+    let chosen = std::env::var_os("CHROMIUM").map(std::path::PathBuf::from);
+    let installed = || tools::find(&["chromium", "chromium-browser", "google-chrome"]);
+    let Some(chromium) = chosen.or_else(installed) else {
+        return Ok(Outcome::Missing("chromium"));
+    };
+    npm::install(&npm, &workspace.root.join("explorer"))?;
+    npm::install(&npm, &suite)?;
+    let mut tests = Command::new(node);
+    tests
+        .current_dir(&suite)
+        // One file at a time: each has a server and a browser of its own.
+        .args(["--test", "--test-concurrency=1", "--test-reporter=spec"])
+        .env("ORRERY_BIN", workspace.server_binary())
+        .env("CARGO_TARGET_DIR", &workspace.target)
+        .env("CHROMIUM", chromium);
+    process::count(&mut tests, counts::node)
+}
