@@ -1,6 +1,5 @@
 //! A server with a thousand containers is back as quickly as one with few.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -9,15 +8,11 @@ use crate::process::{Server, check, orrery};
 const CONTAINERS: usize = 1_000;
 
 fn seed() -> String {
-    let mut containers = String::new();
-    for number in 0..CONTAINERS {
-        let comma = if number == 0 { "" } else { "," };
-        write!(
-            containers,
-            r#"{comma}{{"id":"c{number}","partitionKey":"/a","items":[{{"id":"1","a":2}}]}}"#
-        )
-        .unwrap();
-    }
+    let container = |number| {
+        format!(r#"{{"id":"c{number}","partitionKey":"/a","items":[{{"id":"1","a":2}}]}}"#)
+    };
+    let containers: Vec<_> = (0..CONTAINERS).map(container).collect();
+    let containers = containers.join(",");
     format!(r#"{{"databases":[{{"id":"db","containers":[{containers}]}}]}}"#)
 }
 
