@@ -28,7 +28,11 @@ impl HttpDate {
         let minute = number(clock.next()?, 2)?;
         let second = number(clock.next()?, 2)?;
         let zone = words.next()?;
-        let valid = zone.eq_ignore_ascii_case("gmt")
+        // The Go SDK writes the start of a change feed with the zone it calls UTC.
+        let is_universal = ["gmt", "utc"]
+            .iter()
+            .any(|name| zone.eq_ignore_ascii_case(name));
+        let valid = is_universal
             && words.next().is_none()
             && year >= 1970
             && (1..=month_days(year, month)).contains(&day)
@@ -114,6 +118,8 @@ mod tests {
                 Some(HttpDate(seconds)),
                 "{text}"
             );
+            let utc = text.replace("GMT", "UTC");
+            assert_eq!(HttpDate::parse(&utc), Some(HttpDate(seconds)), "{utc}");
             assert_eq!(HttpDate(seconds).to_string(), text);
         }
     }

@@ -1,5 +1,6 @@
 //! The program as a user runs it.
 
 mod explain;
+mod many_containers;
 mod process;
 mod serve;

@@ -1,7 +1,8 @@
 //! The change feed: `GET …/docs` with `A-IM`.
 
 use orrery_engine::{
-    ChangeKind, ChangeMode, ChangesRequest, ChangesStart, Container, Engine, ItemChange,
+    ChangeKind, ChangeMode, ChangesRequest, ChangesStart, Container, Engine, ItemChange, Partition,
+    Scope,
 };
 use orrery_json::{Object, Value, write_value};
 use orrery_keys::Component;
@@ -25,8 +26,14 @@ pub(super) async fn page(
     let container = &found.entry.container;
     let terms = exchange.terms()?;
     let scope = scope(exchange, None)?;
-    for partition in Engine::partitions_of(container, &scope)? {
+    let partitions = Engine::partitions_of(container, &scope)?;
+    for partition in &partitions {
         check_session(exchange, terms.level, container, partition.stamp())?;
+    }
+    if let Some(other) = named_beside_a_key(exchange, container, &scope)?
+        && partitions.iter().all(|partition| partition.id != other.id)
+    {
+        return Ok(Reply::not_modified(format!("\"{}\"", other.stamp().lsn)));
     }
     let mode = match mode {
         ChangeFeedMode::LatestVersion => ChangeMode::Latest,
@@ -80,6 +87,21 @@ pub(super) async fn page(
         session_token: Some(session_token),
         ..base
     })
+}
+
+/// The range a request for one key names as well. The Go SDK asks every range for the key, so those
+/// without it must have nothing to say. A range that is gone does not matter: the key leads.
+fn named_beside_a_key<'c>(
+    exchange: &Exchange<'_>,
+    container: &'c Container,
+    scope: &Scope,
+) -> Result<Option<&'c Partition>, Failure> {
+    let (Scope::Key(_), Some(range)) = (scope, exchange.headers.key_range.range()?) else {
+        return Ok(None);
+    };
+    let mut partitions = container.partitions.iter();
+    let named = partitions.find(|partition| partition.id == range);
+    Ok(named.map(AsRef::as_ref))
 }
 
 fn body(container: &Container, change: &ItemChange, mode: ChangeMode, envelopes: bool) -> Vec<u8> {

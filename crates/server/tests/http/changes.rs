@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::connection::Response;
-use crate::support::{Client, ITEMS, PK, start};
+use crate::support::{Client, ITEMS, PK, RANGE_ID, start};
 
 const LATEST: (&str, &str) = ("a-im", "Incremental Feed");
 const ALL: (&str, &str) = ("a-im", "Full-Fidelity Feed");
@@ -184,6 +184,15 @@ fn pages_of_any_size_give_every_change_of_every_partition() {
         let written = client.request("POST", items, &[(PK, &key)], &body);
         written.expect(201);
     }
+    let of_key = |range: &str| {
+        let headers = [LATEST, (PK, r#"["k3"]"#), (RANGE_ID, range)];
+        client.request("GET", items, &headers, "").status
+    };
+    let mut answers = ["0", "1", "2"].map(of_key);
+    answers.sort_unstable();
+    assert_eq!(answers, [200, 304, 304], "one range has the key");
+    assert_eq!(of_key("7"), 200, "the key leads");
+
     for size in 1..=13 {
         let size = size.to_string();
         let mut seen = Vec::new();

@@ -23,6 +23,7 @@ mod http2;
 mod ids;
 mod items;
 mod keys;
+mod many_containers;
 mod not_built;
 mod not_found;
 mod offers;

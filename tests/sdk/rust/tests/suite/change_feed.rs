@@ -36,7 +36,10 @@ async fn pages(
 }
 
 /// Reads until so many items were seen; a feed has no end.
-async fn take(feed: &mut (impl futures::Stream<Item = Vec<Value>> + Unpin), count: usize) -> Vec<Value> {
+async fn take(
+    feed: &mut (impl futures::Stream<Item = Vec<Value>> + Unpin),
+    count: usize,
+) -> Vec<Value> {
     let mut seen = Vec::new();
     while seen.len() < count {
         let page = tokio::time::timeout(Duration::from_secs(20), feed.next()).await;
@@ -54,7 +57,11 @@ fn every_scope_and_page_size() {
         let everything = query_ids(&container, EVERYTHING, FeedScope::full_container()).await;
         for size in [1, 7, 1000] {
             let mut feed = pages(&container, FeedScope::full_container(), pages_of(size)).await;
-            assert_eq!(ids(&take(&mut feed, 40).await), everything, "pages of {size}");
+            assert_eq!(
+                ids(&take(&mut feed, 40).await),
+                everything,
+                "pages of {size}"
+            );
         }
         let mut feed = pages(&container, FeedScope::partition("p3"), pages_of(3)).await;
         let in_key = take(&mut feed, 4).await;
