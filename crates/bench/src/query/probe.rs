@@ -16,7 +16,7 @@ use crate::options::Options;
 use crate::random::Random;
 use crate::server::ServerProgram;
 
-const ANSWERS_MAX: usize = 5;
+const ANSWERS_MAX: usize = 300;
 /// After which slow queries are not asked again.
 const TIME_MAX: Duration = Duration::from_secs(1);
 /// What a query costs before data is read, in the words of the server's metrics.

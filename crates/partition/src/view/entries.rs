@@ -4,6 +4,7 @@ use bytes::Bytes;
 use orrery_index::{Direction, EntryScan, IndexDefinition, Run, skip, successor};
 use orrery_model::Failure;
 
+use super::read_ahead::ReadAhead;
 use super::{View, values_of};
 use crate::Error;
 use crate::committer::internal;
@@ -128,7 +129,7 @@ impl Walk<'_, '_> {
         'seek: loop {
             let mut same = 0;
             let range = self.view.snapshot.range(INDEX, &from, to.as_deref());
-            for entry in range {
+            for entry in ReadAhead::new(range) {
                 let (key, _) = entry.map_err(|error| internal(&Error::from(error)))?;
                 match self.show(&key, values)? {
                     Step::Go => same = 0,

@@ -3,6 +3,7 @@
 
 mod entries;
 mod places;
+mod read_ahead;
 mod statistics;
 
 use std::borrow::Cow;
