@@ -1,8 +1,10 @@
-//! `cargo xtask fuzz`: mangled input for everything that reads what clients send.
+//! `cargo xtask fuzz`: mangled input for everything that reads what clients send, and programs that
+//! nobody wrote for the sandbox of scripts.
 //!
 //! Inputs are queries, documents and requests that are known to work, changed at random. There is
-//! no feedback from the compiler, so that any toolchain will do. The work is a test of this
-//! package: a short run of it is among the ordinary tests, and this command makes it long.
+//! no feedback from the compiler, so that any toolchain will do. The work is done by tests, one of
+//! this package and one of `orrery-script`: short runs of them are among the ordinary tests, and this
+//! command makes them long.
 //!
 //! A round is a few thousand inputs that follow from its number alone. A finding names the round,
 //! and the command with that number as seed begins with it.
@@ -36,37 +38,56 @@ const ROUND_FILE: &str = "ORRERY_FUZZ_ROUND_FILE";
 
 const MINUTES_DEFAULT: u64 = 5;
 
+/// A test that a run consists of, and how much of the time it gets.
+struct Part {
+    arguments: &'static [&'static str],
+    quarters: u64,
+}
+
+const PARTS: [Part; 2] = [
+    Part {
+        arguments: &[
+            "--package",
+            "xtask",
+            "--",
+            "--exact",
+            "fuzz::session::nothing_panics",
+        ],
+        quarters: 3,
+    },
+    // Scripts, in their sandbox.
+    Part {
+        arguments: &["--package", "orrery-script", "--test", "fuzz", "--"],
+        quarters: 1,
+    },
+];
+
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     let options = Options::parse(arguments)?;
     let workspace = Workspace::find()?;
     let round_file = round_file();
-    let mut command = workspace.cargo(&[
-        "test",
-        "--release",
-        "--package",
-        "xtask",
-        "--",
-        "--exact",
-        "fuzz::session::nothing_panics",
-        "--nocapture",
-    ]);
-    command
-        .env(SECONDS, (options.minutes * 60).to_string())
-        .env(SEED, options.seed.to_string())
-        .env(ROUND_FILE, &round_file);
     println!("seed {}", options.seed);
-    let status = command.status().context("starting cargo")?;
-    let round = fs::read_to_string(&round_file).ok();
-    // It is only there if a run has begun, and a run that ends removes it.
-    if let Some(round) = round {
-        println!("the process died in this round: cargo xtask fuzz --seed {round}");
-        fs::remove_file(&round_file).context("removing the mark of the round")?;
+    let mut code = ExitCode::SUCCESS;
+    for part in PARTS {
+        let mut command = workspace.cargo(&["test", "--release"]);
+        command
+            .args(part.arguments)
+            .arg("--nocapture")
+            .env(SECONDS, (options.minutes * 15 * part.quarters).to_string())
+            .env(SEED, options.seed.to_string())
+            .env(ROUND_FILE, &round_file);
+        let status = command.status().context("starting cargo")?;
+        let round = fs::read_to_string(&round_file).ok();
+        // It is only there if a run has begun, and a run that ends removes it.
+        if let Some(round) = round {
+            println!("the process died in this round: cargo xtask fuzz --seed {round}");
+            fs::remove_file(&round_file).context("removing the mark of the round")?;
+        }
+        if !status.success() {
+            code = ExitCode::FAILURE;
+        }
     }
-    Ok(if status.success() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(code)
 }
 
 fn round_file() -> PathBuf {

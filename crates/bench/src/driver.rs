@@ -25,6 +25,7 @@ use crate::request::{RequestWriter, Target};
 use crate::statistics::{Failure, Outcome, Statistics};
 use crate::workload::{Chooser, Mix};
 
+pub(crate) const THROTTLED: u16 = 429;
 const BACKOFF_DEFAULT: Duration = Duration::from_millis(100);
 const RECONNECT_PAUSE: Duration = Duration::from_millis(50);
 const FAILURE_BODY_BYTES_MAX: usize = 2000;
@@ -42,8 +43,18 @@ pub(crate) struct Drive {
     pub(crate) connections: u16,
     pub(crate) threads: u16,
     pub(crate) seed: u64,
+    pub(crate) on_throttle: OnThrottle,
     pub(crate) span: Span,
     pub(crate) progress: Progress,
+}
+
+/// What a client does that is answered 429.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnThrottle {
+    /// Waits as long as it is told and sends the same again.
+    Wait,
+    /// Goes on with the next operation at once, as no client should.
+    GoOn,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -157,6 +168,7 @@ impl Worker {
                 writer: RequestWriter::new(self.plan.target.clone()),
                 chooser: Chooser::new(self.plan.mix.clone(), Arc::clone(&self.plan.keys), random),
                 keys: Arc::clone(&self.plan.keys),
+                on_throttle: self.plan.on_throttle,
                 shape: self.plan.shape,
                 id: String::new(),
                 item: Vec::new(),
@@ -205,6 +217,7 @@ struct Client {
     writer: RequestWriter,
     chooser: Chooser,
     keys: Arc<KeySpace>,
+    on_throttle: OnThrottle,
     shape: ItemShape,
     id: String,
     item: Vec<u8>,
@@ -247,7 +260,7 @@ impl Client {
             gauge
                 .throttled
                 .fetch_add(outcome.throttled, Ordering::Relaxed);
-            let expected = self.chooser.expects(outcome.status);
+            let expected = self.chooser.expects(outcome.status) || outcome.status == THROTTLED;
             if !outcome.is_success() && !expected {
                 gauge.errors.fetch_add(1, Ordering::Relaxed);
             }
@@ -312,7 +325,7 @@ impl Client {
         Ok(outcome)
     }
 
-    /// Sends the prepared request until the answer is not 429.
+    /// Sends the prepared request until the answer is not 429, or once.
     async fn send(
         &mut self,
         outcome: &mut Outcome,
@@ -326,7 +339,7 @@ impl Client {
             outcome.sent_bytes += request.len() as u64;
             outcome.received_bytes += response.received_bytes as u64;
             outcome.charge += head.charge;
-            if head.status != 429 {
+            if head.status != THROTTLED {
                 if !outcome.is_success() {
                     let shown = response.body.len().min(FAILURE_BODY_BYTES_MAX);
                     *failure = Some(String::from_utf8_lossy(&response.body[..shown]).into_owned());
@@ -334,6 +347,9 @@ impl Client {
                 return Ok(());
             }
             outcome.throttled += 1;
+            if self.on_throttle == OnThrottle::GoOn {
+                return Ok(());
+            }
             let pause = head
                 .retry_after_ms
                 .map_or(BACKOFF_DEFAULT, Duration::from_millis);

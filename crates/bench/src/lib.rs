@@ -9,8 +9,9 @@
 //! A number alone says little, so two workloads give it a yardstick: `read-vs-bare` alternates
 //! point reads with the same client loop against a bare hyper server that answers the very same
 //! bytes, and `postgres` inserts documents of the same shape into a default `PostgreSQL` cluster.
-//! `suite` measures all that has a target in one run and says whether it is met, and `query-suite`
-//! asks queries in turns with `PostgreSQL` and checks every answer.
+//! `suite` measures all that has a target in one run and says whether it is met, `query-suite`
+//! asks queries in turns with `PostgreSQL` and checks every answer, and `scripts` compares scripts with
+//! the same work without them.
 //!
 //! The crate knows nothing of the server under test: no crate of the server is a dependency, and
 //! the command that starts one comes from the caller (`server`).
@@ -28,6 +29,7 @@ mod markdown;
 mod median;
 mod operation;
 mod options;
+mod overload;
 mod plan;
 mod postgres;
 mod progress;
@@ -38,6 +40,7 @@ mod request;
 mod resident;
 mod response;
 mod run;
+mod scripts;
 mod server;
 mod signature;
 mod start;
@@ -59,6 +62,9 @@ pub use query::{
 };
 pub use report::{FailureReport, LoadReport, OperationReport, RatioReport, Report, SliceReport};
 pub use run::run;
+pub use scripts::{
+    FunctionReport, ImportReport, InterferenceReport, ReadReplaceReport, ReadsReport, ScriptReport,
+};
 pub use server::{CompileOnce, QueryCompiler, ServerProgram, ServerReport, ServerSettings};
 pub use signature::{Signed, Signer};
 pub use start::{StartReport, StartTimes};

@@ -11,6 +11,7 @@ const EMULATOR_KEY: &str =
 
 pub(crate) const ITEMS_DEFAULT: u64 = 200_000;
 const START_ITEMS_DEFAULT: u64 = 1_000_000;
+const SCRIPT_ITEMS_DEFAULT: u64 = 100_000;
 
 /// Measure an endpoint that speaks the Cosmos DB REST protocol.
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
@@ -28,8 +29,8 @@ pub struct Options {
     #[arg(long, value_enum, default_value_t = Workload::Read)]
     pub workload: Workload,
 
-    /// Items loaded before the measurement; pure inserts load none [default: 200000, and 1000000
-    /// for start, suite and query-suite]
+    /// Items loaded before the measurement; pure inserts load none [default: 200000, 1000000 for
+    /// start, suite and query-suite, and 100000 for scripts]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub items: Option<u64>,
 
@@ -143,6 +144,8 @@ pub enum Workload {
     ReadVsBare,
     /// Creates on one connection, then on all, and their ratio
     GroupCommit,
+    /// Point reads alone and beside a flood of another container that has 400 RU/s
+    Overload,
     /// Inserts into a temporary `PostgreSQL` cluster with default settings
     Postgres,
     /// Time to the first answer and memory of a server that is started, loaded and started again
@@ -151,12 +154,15 @@ pub enum Workload {
     Suite,
     /// Queries with and without an index, in turns with `PostgreSQL`, as a Markdown document
     QuerySuite,
+    /// Procedures and functions beside the same work without them, as a Markdown document
+    Scripts,
 }
 
 impl Options {
     pub(crate) fn items(&self) -> u64 {
         self.items.unwrap_or(match self.workload {
             Workload::Start | Workload::Suite | Workload::QuerySuite => START_ITEMS_DEFAULT,
+            Workload::Scripts => SCRIPT_ITEMS_DEFAULT,
             _ => ITEMS_DEFAULT,
         })
     }

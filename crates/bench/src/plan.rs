@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use crate::date::unix_seconds;
-use crate::driver::{Drive, Span};
+use crate::driver::{Drive, OnThrottle, Span};
 use crate::endpoint::Endpoint;
 use crate::item::ItemShape;
 use crate::keyspace::{ID_BYTES_MAX, KeySpace};
@@ -32,6 +32,7 @@ pub(crate) fn plan(options: &Options) -> Result<Drive> {
         connections: options.connections,
         threads: threads(options),
         seed: options.seed,
+        on_throttle: OnThrottle::Wait,
         span: Span::Timed {
             warmup: Duration::from_secs(options.warmup),
             duration: Duration::from_secs(options.duration),
@@ -42,13 +43,16 @@ pub(crate) fn plan(options: &Options) -> Result<Drive> {
 
 fn mix(workload: Workload) -> Mix {
     match workload {
-        Workload::Read | Workload::Bare | Workload::ReadVsBare => Mix::ReadUniform,
+        Workload::Read | Workload::Bare | Workload::ReadVsBare | Workload::Overload => {
+            Mix::ReadUniform
+        }
         Workload::Create
         | Workload::GroupCommit
         | Workload::Postgres
         | Workload::Start
         | Workload::Suite
-        | Workload::QuerySuite => Mix::Create,
+        | Workload::QuerySuite
+        | Workload::Scripts => Mix::Create,
         Workload::Upsert => Mix::UpsertUniform,
         Workload::YcsbA => Mix::ReadReplace(50),
         Workload::YcsbB => Mix::ReadReplace(95),

@@ -10,6 +10,7 @@ use crate::operation::OperationKind;
 use crate::options::Workload;
 use crate::postgres::PostgresReport;
 use crate::query::QueryReport;
+use crate::scripts::ScriptReport;
 use crate::server::ServerReport;
 use crate::start::StartReport;
 use crate::statistics::KindStatistics;
@@ -38,6 +39,8 @@ pub struct Report {
     pub suite: Option<Box<SuiteReport>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queries: Option<Box<QueryReport>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scripts: Option<Box<ScriptReport>>,
     /// Only of a server the driver started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerReport>,
@@ -78,7 +81,7 @@ pub struct OperationReport {
     pub max_us: f64,
     /// Other answers by status; 0 counts lost connections.
     pub errors: BTreeMap<u16, u64>,
-    /// Answers 429, each followed by a pause and another attempt.
+    /// Answers 429, each followed by a pause and another attempt, or in a flood by neither.
     pub throttled: u64,
     pub sent_bytes_per_second: f64,
     pub received_bytes_per_second: f64,
@@ -256,6 +259,9 @@ impl fmt::Display for Report {
         }
         if let Some(queries) = &self.queries {
             write!(f, "{queries}")?;
+        }
+        if let Some(scripts) = &self.scripts {
+            write!(f, "{scripts}")?;
         }
         if let Some(server) = &self.server {
             writeln!(f, "{server}")?;

@@ -62,6 +62,22 @@ impl Verb {
     }
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ScriptKind {
+    Procedure,
+    Function,
+}
+
+impl ScriptKind {
+    /// The segment of its path, which is also what is signed.
+    fn segment(self) -> &'static str {
+        match self {
+            Self::Procedure => "sprocs",
+            Self::Function => "udfs",
+        }
+    }
+}
+
 /// What differs between the requests of queries.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct QueryHeaders<'a> {
@@ -169,6 +185,25 @@ impl RequestWriter {
               prefer: return=minimal\r\n",
         );
         self.finish_json(body);
+    }
+
+    pub(crate) fn upsert_script(&mut self, kind: ScriptKind, body: &[u8]) {
+        self.link.clone_from(&self.container_link);
+        self.begin(Verb::Post, kind.segment(), Some(kind.segment()));
+        self.bytes
+            .extend_from_slice(b"x-ms-documentdb-is-upsert: True\r\n");
+        self.finish_json(body);
+    }
+
+    /// Runs a stored procedure; `arguments` is a JSON array.
+    pub(crate) fn execute(&mut self, id: &str, key: &str, arguments: &[u8]) {
+        self.link.clear();
+        for part in [&self.container_link, "/sprocs/", id] {
+            self.link.push_str(part);
+        }
+        self.begin_resource(Verb::Post, ScriptKind::Procedure.segment());
+        self.partition_key(key);
+        self.finish_json(arguments);
     }
 
     pub(crate) fn create_database(&mut self) {
@@ -310,7 +345,7 @@ mod tests {
     #[test]
     fn requests() {
         type Build = fn(&mut RequestWriter);
-        let cases: [(Build, &[&str]); 13] = [
+        let cases: [(Build, &[&str]); 15] = [
             (
                 |w| w.read("k1"),
                 &[
@@ -427,6 +462,28 @@ mod tests {
                     "content-length: 2",
                     "",
                     "[]",
+                ],
+            ),
+            (
+                |w| w.upsert_script(ScriptKind::Function, b"{}"),
+                &[
+                    "POST /dbs/d/colls/c/udfs HTTP/1.1",
+                    "x-ms-documentdb-is-upsert: True",
+                    "content-type: application/json",
+                    "content-length: 2",
+                    "",
+                    "{}",
+                ],
+            ),
+            (
+                |w| w.execute("s", "k1", b"[1]"),
+                &[
+                    "POST /dbs/d/colls/c/sprocs/s HTTP/1.1",
+                    "x-ms-documentdb-partitionkey: [\"k1\"]",
+                    "content-type: application/json",
+                    "content-length: 3",
+                    "",
+                    "[1]",
                 ],
             ),
             (

@@ -13,7 +13,7 @@ use crate::plan::{loaded_items, plan, threads};
 use crate::report::{RatioReport, Report};
 use crate::request::Target;
 use crate::server::{ServerProcess, ServerProgram, data_directory};
-use crate::{postgres, query, start, suite};
+use crate::{overload, postgres, query, scripts, start, suite};
 
 /// Both servers stay warm between the rounds of a comparison; only the connections are new.
 const LATER_WARMUP: Duration = Duration::from_millis(200);
@@ -38,6 +38,10 @@ pub async fn run(options: Options, program: Option<&ServerProgram>) -> Result<Re
         Workload::QuerySuite => {
             let program = own_server(&options, program)?;
             report.queries = Some(Box::new(query::run(&options, program).await?));
+        }
+        Workload::Scripts => {
+            let program = own_server(&options, program)?;
+            report.scripts = Some(Box::new(scripts::run(&options, program).await?));
         }
         _ => {
             let Some(program) = program.filter(|_| options.endpoint.is_none()) else {
@@ -105,6 +109,7 @@ fn empty_report(options: &Options) -> Report {
         start: None,
         suite: None,
         queries: None,
+        scripts: None,
         server: None,
         first_failure: None,
     }
@@ -122,6 +127,7 @@ async fn load_and_measure(options: &Options, plan: &Drive) -> Result<Report> {
             report.push("bare", &drive(&plan).await?);
         }
         Workload::ReadVsBare => read_vs_bare(options, plan, &mut report).await?,
+        Workload::Overload => overload::measure(options, plan, &mut report).await?,
         Workload::GroupCommit => group_commit(plan, &mut report).await?,
         _ => report.push(plan.title.clone(), &drive(plan).await?),
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
+use crate::driver::THROTTLED;
 use crate::operation::OperationKind;
 
 /// A slower operation counts as this slow.
@@ -85,7 +86,7 @@ impl Statistics {
         if outcome.is_success() {
             let nanoseconds = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
             counts.latency_ns.saturating_record(nanoseconds);
-        } else {
+        } else if outcome.status != THROTTLED {
             *counts.errors.entry(outcome.status).or_default() += 1;
         }
         counts.throttled += outcome.throttled;

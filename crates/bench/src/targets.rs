@@ -111,6 +111,26 @@ enum Limit {
     Below(f64),
 }
 
+pub(crate) fn at_least(name: &str, measured: f64, least: f64) -> TargetReport {
+    ratio(name, Some(measured), least)
+}
+
+pub(crate) fn at_most(name: &str, measured: f64, most: f64) -> TargetReport {
+    TargetReport {
+        wanted: format!("<= {most:.2}"),
+        verdict: verdict(Some(measured), |value| value <= most),
+        ..ratio(name, Some(measured), most)
+    }
+}
+
+pub(crate) fn below(name: &str, measured: f64, bound: f64) -> TargetReport {
+    TargetReport {
+        wanted: format!("< {bound:.2}"),
+        verdict: verdict(Some(measured), |value| value < bound),
+        ..ratio(name, Some(measured), bound)
+    }
+}
+
 fn ratio(name: &str, measured: Option<f64>, least: f64) -> TargetReport {
     TargetReport {
         name: name.to_owned(),
@@ -179,5 +199,19 @@ mod tests {
         };
         assert_eq!(verdicts(missed), [Verdict::Fail; 7]);
         assert_eq!(verdicts(Figures::default()), [Verdict::NotMeasured; 7]);
+    }
+
+    #[test]
+    fn bounds_from_above_and_below() {
+        for (target, wanted, expected) in [
+            (at_least("t", 0.5, 0.5), ">= 0.50", Verdict::Pass),
+            (at_least("t", 0.49, 0.5), ">= 0.50", Verdict::Fail),
+            (at_most("t", 3.0, 3.0), "<= 3.00", Verdict::Pass),
+            (at_most("t", 3.1, 3.0), "<= 3.00", Verdict::Fail),
+            (below("t", 1.9, 2.0), "< 2.00", Verdict::Pass),
+            (below("t", 2.0, 2.0), "< 2.00", Verdict::Fail),
+        ] {
+            assert_eq!((target.wanted.as_str(), target.verdict), (wanted, expected));
+        }
     }
 }

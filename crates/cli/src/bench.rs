@@ -55,10 +55,16 @@ fn server_program(options: &Options) -> Result<ServerProgram> {
         config: None,
         layer: Layer::default(),
     };
-    let settings = Settings::load(nothing_given, &|name| {
+    let variable = move |name: &str| {
         let inherited = is_inherited(workload, name);
         inherited.then(|| std::env::var_os(name)).flatten()
-    })?;
+    };
+    let settings = Settings::load(nothing_given, &variable)?;
+    // What is measured is the server, not its patience; a variable, which older servers ignore.
+    let throughput = variable(env_vars::THROUGHPUT).unwrap_or_else(|| {
+        let enforced = workload == Workload::Overload;
+        if enforced { "on".into() } else { "off".into() }
+    });
     let flags = [
         format!("--cache={}", settings.cache),
         format!("--durability={}", settings.durability),
@@ -71,6 +77,7 @@ fn server_program(options: &Options) -> Result<ServerProgram> {
         }
         command
             .env(env_vars::KEY, &key)
+            .env(env_vars::THROUGHPUT, &throughput)
             .args(["serve", "--listen=127.0.0.1:0", "--tls=off"])
             .args(["--ready-json", "--log=warn"])
             .args(&flags)
@@ -158,6 +165,9 @@ mod tests {
                         --durability=sync --data d";
         assert_eq!(arguments.join(" "), expected);
         assert_eq!(command.get_program(), "s");
+        let mut variables = command.get_envs();
+        let throughput = variables.find(|(name, _)| *name == env_vars::THROUGHPUT);
+        assert_eq!(throughput.unwrap().1.unwrap(), "off");
     }
 
     #[test]

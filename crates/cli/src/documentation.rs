@@ -9,6 +9,7 @@ use clap::{Arg, Args};
 
 use crate::args::ServeArguments;
 use crate::settings::Settings;
+use crate::size::Size;
 
 const INTRODUCTION: &str = "\
 # Configuration
@@ -92,8 +93,21 @@ fn the_stated_defaults_are_the_defaults() {
         ("cache", settings.cache.to_string()),
         ("consistency", settings.consistency.name().to_owned()),
         ("log", settings.log),
+        (
+            "partition-size",
+            Size(settings.partitions.bytes).to_string(),
+        ),
+        (
+            "partition-throughput",
+            settings.partitions.throughput.to_string(),
+        ),
+        (
+            "logical-partition-size",
+            Size(settings.partitions.logical_bytes).to_string(),
+        ),
         ("script-threads", settings.scripts.threads.to_string()),
         ("script-time", settings.scripts.time_ms.to_string()),
+        ("script-steps", settings.scripts.steps.to_string()),
         ("script-heap", settings.scripts.heap.to_string()),
         ("script-stack", settings.scripts.stack.to_string()),
         ("script-response", settings.scripts.response.to_string()),

@@ -26,10 +26,24 @@ pub(crate) const KEY_FILE: &str = "ORRERY_KEY_FILE";
 pub(crate) const DURABILITY: &str = "ORRERY_DURABILITY";
 /// Memory for data read from disk, as `--cache`.
 pub(crate) const CACHE: &str = "ORRERY_CACHE";
+/// Whether throughput is enforced, as `--throughput`.
+pub(crate) const THROUGHPUT: &str = "ORRERY_THROUGHPUT";
+/// `true` for an account without provisioned throughput, as `--serverless`.
+pub(crate) const SERVERLESS: &str = "ORRERY_SERVERLESS";
+/// `true` to save unused throughput, as `--burst-capacity`.
+pub(crate) const BURST_CAPACITY: &str = "ORRERY_BURST_CAPACITY";
+/// Size of a physical partition, as `--partition-size`.
+pub(crate) const PARTITION_SIZE: &str = "ORRERY_PARTITION_SIZE";
+/// Throughput of a physical partition, as `--partition-throughput`.
+pub(crate) const PARTITION_THROUGHPUT: &str = "ORRERY_PARTITION_THROUGHPUT";
+/// Size of a logical partition, as `--logical-partition-size`.
+pub(crate) const LOGICAL_PARTITION_SIZE: &str = "ORRERY_LOGICAL_PARTITION_SIZE";
 /// Threads for scripts, as `--script-threads`.
 pub(crate) const SCRIPT_THREADS: &str = "ORRERY_SCRIPT_THREADS";
 /// Time of a script, as `--script-time`.
 pub(crate) const SCRIPT_TIME: &str = "ORRERY_SCRIPT_TIME";
+/// Steps of a script, as `--script-steps`.
+pub(crate) const SCRIPT_STEPS: &str = "ORRERY_SCRIPT_STEPS";
 /// Memory of a script, as `--script-heap`.
 pub(crate) const SCRIPT_HEAP: &str = "ORRERY_SCRIPT_HEAP";
 /// Stack of a script, as `--script-stack`.

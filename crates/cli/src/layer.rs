@@ -4,7 +4,7 @@
 //! silent leaves `None`, and [`crate::settings::resolve`] puts the layers on top of each other.
 
 use std::fmt::Display;
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -17,6 +17,7 @@ use crate::durability::DurabilitySetting;
 use crate::keys::KeyText;
 use crate::listen::Listen;
 use crate::size::Size;
+use crate::throughput::ThroughputSetting;
 use crate::tls::Tls;
 
 // The help texts are also the table in docs/configuration.md.
@@ -89,6 +90,47 @@ pub(crate) struct Layer {
     #[serde(deserialize_with = "parsed")]
     pub(crate) cache: Option<Size>,
 
+    /// Refuse what goes beyond the provisioned throughput (on), or let everything pass (off) [default: on]
+    #[arg(long, value_name = "on|off")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) throughput: Option<ThroughputSetting>,
+
+    /// Have no provisioned throughput, but 5,000 RU/s for each physical partition [default: false]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        hide_possible_values = true
+    )]
+    pub(crate) serverless: Option<bool>,
+
+    /// Save unused throughput of five minutes for bursts of up to 3,000 RU/s [default: false]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        hide_possible_values = true
+    )]
+    pub(crate) burst_capacity: Option<bool>,
+
+    /// Bytes of JSON from which on a physical partition splits [default: 50GiB]
+    #[arg(long, value_name = "SIZE")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) partition_size: Option<Size>,
+
+    /// Request units a second that one physical partition can have; a container with more has more of them [default: 10000]
+    #[arg(long, value_name = "RUS")]
+    pub(crate) partition_throughput: Option<NonZeroU32>,
+
+    /// Bytes of JSON from which on a logical partition takes no more [default: 20GiB]
+    #[arg(long, value_name = "SIZE")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) logical_partition_size: Option<Size>,
+
     /// Threads that run stored procedures and triggers [default: 2]
     #[arg(long, value_name = "COUNT")]
     pub(crate) script_threads: Option<NonZeroUsize>,
@@ -96,6 +138,10 @@ pub(crate) struct Layer {
     /// Milliseconds that one run of a script may take; further operations are declined after four fifths of it [default: 5000]
     #[arg(long, value_name = "MS")]
     pub(crate) script_time: Option<NonZeroU32>,
+
+    /// Jumps and calls that one run of a script may make, counted in ten thousands [default: 10000000000]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) script_steps: Option<NonZeroU64>,
 
     /// Memory that one run of a script may take [default: 64MiB]
     #[arg(long, value_name = "SIZE")]

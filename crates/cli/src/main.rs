@@ -30,6 +30,7 @@ mod settings;
 mod shutdown;
 mod size;
 mod started;
+mod throughput;
 mod tls;
 mod token_secret;
 

@@ -54,6 +54,8 @@ fn open(settings: &Settings) -> Result<Arc<Engine>> {
         cache_bytes: settings.cache.0,
         consistency: settings.consistency,
         scripts: settings.scripts.options(),
+        partitions: settings.partitions,
+        throughput: settings.throughput,
         clock: Arc::new(SystemClock),
     };
     let place = match &settings.place {

@@ -1,11 +1,11 @@
 //! What the server is going to do, once every source has been heard.
 
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use orrery_engine::ScriptOptions;
+use orrery_engine::{PartitionLimits, ScriptOptions, ThroughputMode, ThroughputOptions};
 use orrery_model::ConsistencyLevel;
 
 use crate::advertise::Advertise;
@@ -16,6 +16,7 @@ use crate::keys::{KeySet, KeyTexts};
 use crate::layer::Layer;
 use crate::listen::Listen;
 use crate::size::Size;
+use crate::throughput::ThroughputSetting;
 use crate::tls::Tls;
 use crate::{env_vars, environment, file};
 
@@ -33,6 +34,8 @@ pub(crate) struct Settings {
     pub(crate) keys: KeySource,
     pub(crate) durability: DurabilitySetting,
     pub(crate) cache: Size,
+    pub(crate) throughput: ThroughputOptions,
+    pub(crate) partitions: PartitionLimits,
     pub(crate) scripts: ScriptSettings,
     pub(crate) seed: Option<PathBuf>,
     pub(crate) consistency: ConsistencyLevel,
@@ -45,6 +48,7 @@ pub(crate) struct Settings {
 pub(crate) struct ScriptSettings {
     pub(crate) threads: usize,
     pub(crate) time_ms: u32,
+    pub(crate) steps: u64,
     pub(crate) heap: Size,
     pub(crate) stack: Size,
     pub(crate) response: Size,
@@ -56,6 +60,7 @@ impl Default for ScriptSettings {
         ScriptSettings {
             threads: 2,
             time_ms: 5000,
+            steps: 10_000_000_000,
             heap: Size::mebibytes(64),
             stack: Size::mebibytes(1),
             response: Size::mebibytes(4),
@@ -72,6 +77,7 @@ impl ScriptSettings {
             threads: self.threads,
             wall_time,
             accept_time: wall_time / 5 * 4,
+            steps_max: self.steps,
             heap_bytes: bytes(self.heap),
             stack_bytes: bytes(self.stack),
             response_length_max: bytes(self.response),
@@ -142,6 +148,31 @@ fn first<T: Clone>(sources: &[Source], setting: impl Fn(&Layer) -> Option<&T>) -
         .cloned()
 }
 
+fn throughput(sources: &[Source]) -> ThroughputOptions {
+    let is_serverless = first(sources, |layer| layer.serverless.as_ref()).unwrap_or(false);
+    let mode = match first(sources, |layer| layer.throughput.as_ref()) {
+        Some(ThroughputSetting::Off) => ThroughputMode::Off,
+        Some(ThroughputSetting::On) | None if is_serverless => ThroughputMode::Serverless,
+        Some(ThroughputSetting::On) | None => ThroughputMode::Provisioned,
+    };
+    ThroughputOptions {
+        mode,
+        burst_capacity: first(sources, |layer| layer.burst_capacity.as_ref()).unwrap_or(false),
+    }
+}
+
+fn partitions(sources: &[Source]) -> PartitionLimits {
+    let default = PartitionLimits::default();
+    PartitionLimits {
+        bytes: first(sources, |layer| layer.partition_size.as_ref())
+            .map_or(default.bytes, |size| size.0),
+        throughput: first(sources, |layer| layer.partition_throughput.as_ref())
+            .map_or(default.throughput, NonZeroU32::get),
+        logical_bytes: first(sources, |layer| layer.logical_partition_size.as_ref())
+            .map_or(default.logical_bytes, |size| size.0),
+    }
+}
+
 fn scripts(sources: &[Source]) -> ScriptSettings {
     let default = ScriptSettings::default();
     ScriptSettings {
@@ -149,6 +180,8 @@ fn scripts(sources: &[Source]) -> ScriptSettings {
             .map_or(default.threads, NonZeroUsize::get),
         time_ms: first(sources, |layer| layer.script_time.as_ref())
             .map_or(default.time_ms, NonZeroU32::get),
+        steps: first(sources, |layer| layer.script_steps.as_ref())
+            .map_or(default.steps, NonZeroU64::get),
         heap: first(sources, |layer| layer.script_heap.as_ref()).unwrap_or(default.heap),
         stack: first(sources, |layer| layer.script_stack.as_ref()).unwrap_or(default.stack),
         response: first(sources, |layer| layer.script_response.as_ref())
@@ -167,6 +200,8 @@ fn resolve(sources: &[Source]) -> Result<Settings> {
         keys: keys(sources)?,
         durability: first(sources, |layer| layer.durability.as_ref()).unwrap_or(DURABILITY_DEFAULT),
         cache: first(sources, |layer| layer.cache.as_ref()).unwrap_or(CACHE_DEFAULT),
+        throughput: throughput(sources),
+        partitions: partitions(sources),
         scripts: scripts(sources),
         seed: first(sources, |layer| layer.seed.as_ref()),
         consistency: first(sources, |layer| layer.consistency.as_ref())
@@ -259,6 +294,8 @@ mod tests {
         assert_eq!(settings.listen, Listen::default());
         assert_eq!(settings.place, directory("./orrery-data"));
         assert_eq!(settings.tls, Tls::Auto);
+        assert_eq!(settings.throughput.mode, ThroughputMode::Provisioned);
+        assert!(!settings.throughput.burst_capacity);
         assert!(!settings.ready_json);
     }
 
@@ -288,6 +325,12 @@ mod tests {
             "--key=YQ==",
             "--durability=none",
             "--cache=1",
+            "--throughput=on",
+            "--serverless",
+            "--burst-capacity",
+            "--partition-size=5MB",
+            "--partition-throughput=500",
+            "--logical-partition-size=4MB",
             "--seed=s",
             "--consistency=Strong",
             "--log=warn",
@@ -301,6 +344,12 @@ mod tests {
             ("ORRERY_KEY", "YQ=="),
             ("ORRERY_DURABILITY", "none"),
             ("ORRERY_CACHE", "1"),
+            ("ORRERY_THROUGHPUT", "on"),
+            ("ORRERY_SERVERLESS", "true"),
+            ("ORRERY_BURST_CAPACITY", "true"),
+            ("ORRERY_PARTITION_SIZE", "5MB"),
+            ("ORRERY_PARTITION_THROUGHPUT", "500"),
+            ("ORRERY_LOGICAL_PARTITION_SIZE", "4MB"),
             ("ORRERY_SEED", "s"),
             ("ORRERY_CONSISTENCY", "Strong"),
             ("ORRERY_LOG", "warn"),
@@ -311,8 +360,8 @@ mod tests {
                 .trim_start_matches("ORRERY_")
                 .to_lowercase()
                 .replace('_', "-");
-            if value == "true" {
-                format!("{name} = true")
+            if value == "true" || name.ends_with("-throughput") {
+                format!("{name} = {value}")
             } else {
                 format!("{name} = '{value}'")
             }
@@ -321,6 +370,19 @@ mod tests {
         assert_eq!(load(&[], &variables, "").unwrap(), of_flags);
         assert_eq!(load(&[], &[], &file.join("\n")).unwrap(), of_flags);
         assert_ne!(load(&[], &[], "").unwrap(), of_flags);
+    }
+
+    #[test]
+    fn throughput_is_on_unless_it_is_off() {
+        for (flags, expected) in [
+            (&[][..], ThroughputMode::Provisioned),
+            (&["--throughput=on"], ThroughputMode::Provisioned),
+            (&["--throughput=off"], ThroughputMode::Off),
+            (&["--serverless"], ThroughputMode::Serverless),
+            (&["--serverless", "--throughput=off"], ThroughputMode::Off),
+        ] {
+            assert_eq!(load(flags, &[], "").unwrap().throughput.mode, expected);
+        }
     }
 
     #[test]

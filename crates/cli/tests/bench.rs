@@ -33,3 +33,54 @@ fn the_query_suite_checks_every_answer() {
         );
     }
 }
+
+#[test]
+fn scripts_do_the_same_work() {
+    let data = tempfile::tempdir().unwrap();
+    let mut bench = Command::new(env!("CARGO_BIN_EXE_orrery"));
+    bench.args(["bench", "--workload=scripts", "--items=1000", "--rounds=1"]);
+    bench.args(["--warmup=0", "--slice-ms=300", "--connections=4", "--json"]);
+    bench.arg("--data-dir").arg(data.path());
+    let output = bench.env("ORRERY_SCRIPT_TIME", "1000").output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let scripts = &report["scripts"];
+    assert_eq!(scripts["targets"].as_array().unwrap().len(), 3);
+    for figure in [
+        &scripts["read_replace"]["procedure_us"],
+        &scripts["import"]["procedure_per_second"],
+        &scripts["function"]["called_ms"],
+        &scripts["interference"]["beside"]["p99_us"],
+        &scripts["interference"]["scripts_stopped"],
+    ] {
+        assert!(figure.as_f64().unwrap() > 0.0, "{scripts}");
+    }
+}
+
+#[test]
+fn a_flood_is_held_to_its_budget_and_readers_are_not_refused() {
+    let data = tempfile::tempdir().unwrap();
+    let mut bench = Command::new(env!("CARGO_BIN_EXE_orrery"));
+    bench.args(["bench", "--workload=overload", "--items=100", "--json"]);
+    bench.args(["--throughput=10000", "--rounds=1", "--warmup=0"]);
+    bench.args(["--duration=3", "--connections=4", "--data-dir"]);
+    let output = bench.arg(data.path()).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let [alone, beside, flood] = report["slices"].as_array().unwrap().as_slice() else {
+        panic!("{report}");
+    };
+    for reads in [alone, beside] {
+        assert!(reads["per_second"].as_f64().unwrap() > 0.0, "{reads}");
+    }
+    let upserts = &flood["operations"][0];
+    assert!(upserts["throttled"].as_u64().unwrap() > 0, "{upserts}");
+    // Three seconds, and the part of another one at either end.
+    let charge = upserts["request_charge"].as_f64().unwrap();
+    assert!((400.0..=2_400.0).contains(&charge), "{charge}");
+    assert!(report.get("first_failure").is_none(), "{report}");
+}

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use orrery_model::Failure;
 use orrery_partition::{Container, Due, IndexFollows, policy_change};
-use tokio::sync::oneshot;
-use tokio::time::sleep;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::timeout;
 
 use crate::Engine;
 use crate::engine::stopping;
@@ -21,7 +21,7 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 const SWEEP_ITEMS: usize = 500;
 
 pub(crate) fn start(engine: &Arc<Engine>, pending: Pending) {
-    tokio::spawn(sweep(Arc::downgrade(engine)));
+    tokio::spawn(sweep(Arc::downgrade(engine), Arc::clone(&engine.wake)));
     purge(engine, pending.purges);
     let catalogue = engine.catalogue();
     for number in pending.ttl_changes {
@@ -32,6 +32,7 @@ pub(crate) fn start(engine: &Arc<Engine>, pending: Pending) {
     for database in catalogue.databases.values() {
         for entry in database.containers.values() {
             engine.take_up_index(&entry.container);
+            engine.count_estimates(&entry.container);
         }
     }
 }
@@ -72,14 +73,21 @@ async fn purge_container(engine: &Weak<Engine>, container: u32) -> Result<(), Fa
     }
 }
 
-async fn sweep(engine: Weak<Engine>) {
+async fn sweep(engine: Weak<Engine>, wake: Arc<Notify>) {
     loop {
-        sleep(SWEEP_INTERVAL).await;
+        // Either way there may be something to do.
+        let _ = timeout(SWEEP_INTERVAL, wake.notified()).await;
         let Some(engine) = engine.upgrade() else {
             return;
         };
         if let Err(failure) = engine.remove_expired().await {
             tracing::warn!(%failure, "expired items were not removed; the next sweep tries again");
+        }
+        if let Err(failure) = engine.balance().await {
+            tracing::warn!(%failure, "partitions were not split; the next sweep tries again");
+        }
+        if let Err(failure) = engine.forget_history().await {
+            tracing::warn!(%failure, "old history was not removed; the next sweep tries again");
         }
     }
 }
@@ -105,6 +113,35 @@ impl Engine {
                 self.expire(container, due, now_seconds).await?;
             }
             if !full {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Removes the history that containers keep no longer.
+    pub async fn forget_history(self: &Arc<Self>) -> Result<(), Failure> {
+        let catalogue = self.catalogue();
+        let containers = catalogue
+            .databases
+            .values()
+            .flat_map(|database| database.containers.values());
+        for entry in containers.filter(|entry| entry.container.keeps_history()) {
+            self.forget_history_of(&entry.container).await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn forget_history_of(
+        &self,
+        container: &Arc<Container>,
+    ) -> Result<(), Failure> {
+        loop {
+            let (reply, answer) = oneshot::channel();
+            let reply = Box::new(move |result| drop(reply.send(result)));
+            let now_seconds = self.now_seconds();
+            self.store
+                .submit_forget(Arc::clone(container), now_seconds, reply);
+            if !answer.await.unwrap_or_else(|_| Err(stopping()))? {
                 return Ok(());
             }
         }

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use orrery_keys::{ChildRid, ContainerRid, DatabaseRid, OfferRid, PermissionRid, UserRid};
 use orrery_model::{
     ContainerAddress, Database, DatabaseAddress, Etag, Failure, Offer, Permission,
-    PermissionAddress, ScriptKind, User, UserAddress,
+    PermissionAddress, RangeId, ScriptKind, User, UserAddress,
 };
-use orrery_partition::Container;
+use orrery_partition::{Container, Partition};
 
 use crate::scripts::ContainerScripts;
 
@@ -52,6 +52,24 @@ pub struct ContainerEntry {
     /// Absent when the container shares the throughput of its database.
     pub offer: Option<OfferRid>,
     pub scripts: Arc<ContainerScripts>,
+}
+
+impl ContainerEntry {
+    /// The same container with other partitions in the place of some.
+    pub(crate) fn with_partitions(
+        &self,
+        retired: &[RangeId],
+        made: Vec<Arc<Partition>>,
+    ) -> ContainerEntry {
+        let stays = |partition: &&Arc<Partition>| !retired.contains(&partition.id);
+        let staying = self.container.partitions.iter().filter(stays).cloned();
+        let mut partitions: Vec<_> = staying.chain(made).collect();
+        partitions.sort_by(|one, other| one.range.min.cmp(&other.range.min));
+        ContainerEntry {
+            container: Arc::new(self.container.with_partitions(partitions)),
+            ..self.clone()
+        }
+    }
 }
 
 #[derive(Debug, Clone)]

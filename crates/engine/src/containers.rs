@@ -7,7 +7,7 @@ use orrery_model::{
     ConflictKind, ContainerAddress, ContainerDefinition, DatabaseAddress, Failure, Precondition,
     RangeId, Throughput, limits,
 };
-use orrery_partition::{Container, Counters, Partition, policy_change, policy_removal};
+use orrery_partition::{Container, Counters, Partition, history_change, policy_change};
 
 use crate::catalogue::{Catalogue, ContainerEntry, DatabaseEntry};
 use crate::databases::check_match;
@@ -26,14 +26,20 @@ impl Engine {
         database: DatabaseAddress<'_>,
         new: NewContainer,
     ) -> Result<Arc<ContainerEntry>, Failure> {
+        self.check_throughput(new.throughput)?;
+        let is_serverless = self.is_serverless();
         let now_seconds = self.now_seconds();
-        self.change_catalogue(|catalogue, changes| {
+        let created = self.change_catalogue(|catalogue, changes| {
             let database = Arc::clone(catalogue.database(database).map_err(owner)?);
             let id = new.definition.id.clone();
             if database.containers.contains_key(&id) {
                 return Err(Failure::Conflict(ConflictKind::Id));
             }
-            let throughput = effective_throughput(catalogue, &database, new.throughput)?;
+            let throughput = if is_serverless {
+                EffectiveThroughput::SERVERLESS
+            } else {
+                effective_throughput(catalogue, &database, new.throughput)?
+            };
             let rid = catalogue.next_container(database.database.rid);
             let link = entries::self_link(rid);
             let ranges = new
@@ -47,6 +53,9 @@ impl Engine {
             let partitions = ranges.into_iter().enumerate().map(partition).collect();
             let container = Container::new(rid, new.definition, partitions, link.clone());
             changes.push(policy_change(&container, true));
+            if container.keeps_history() {
+                changes.push(history_change(&container));
+            }
             let offer = throughput
                 .own
                 .map(|own| new_offer(catalogue, changes, link, rid.to_string(), own, now_seconds));
@@ -60,8 +69,10 @@ impl Engine {
             changes.push(entries::put_container(&entry));
             catalogue.set_container(&database.database.id, entry.clone());
             Ok(Arc::new(entry))
-        })
-        .await
+        });
+        let entry = created.await?;
+        self.assign(&self.catalogue(), &entry.container);
+        Ok(entry)
     }
 
     /// Replaces the settings that may change; `body` is the whole definition.
@@ -72,7 +83,7 @@ impl Engine {
         if_match: Option<&Precondition>,
     ) -> Result<Arc<ContainerEntry>, Failure> {
         let now_seconds = self.now_seconds();
-        let (entry, ttl_changed, reindex) = self
+        let (entry, ttl_changed, reindex, forget) = self
             .change_catalogue(|catalogue, changes| {
                 let (database, old) = catalogue.container(address)?;
                 let (database, old) = (database.database.id.clone(), Arc::clone(old));
@@ -82,6 +93,10 @@ impl Engine {
                 let reindex = container.index().text() != old.container.index().text();
                 if reindex {
                     changes.push(policy_change(&container, false));
+                }
+                let keeps_history = container.keeps_history();
+                if keeps_history != old.container.keeps_history() {
+                    changes.push(history_change(&container));
                 }
                 let entry = ContainerEntry {
                     container: Arc::new(container),
@@ -97,11 +112,15 @@ impl Engine {
                     changes.push(entries::put_ttl_change(entry.container.rid));
                 }
                 catalogue.set_container(&database, entry.clone());
-                Ok((Arc::new(entry), ttl_changed, reindex))
+                let forget = old.container.keeps_history() && !keeps_history;
+                Ok((Arc::new(entry), ttl_changed, reindex, forget))
             })
             .await?;
         if reindex {
             self.reindex(&entry.container);
+        }
+        if forget {
+            self.forget_history_of(&entry.container).await?;
         }
         if ttl_changed {
             self.enter_for_expiry(&entry.container);
@@ -120,8 +139,6 @@ impl Engine {
                 let (database, entry) = (database.database.id.clone(), Arc::clone(entry));
                 check_match(if_match, &entry.etag)?;
                 changes.extend(entries::delete_container(&entry));
-                changes.push(policy_removal(&entry.container));
-                changes.push(entries::put_purge(entry.container.rid));
                 if let Some(offer) = entry.offer {
                     catalogue.offers.remove(&offer.id());
                     changes.push(entries::delete_offer(offer));
@@ -146,6 +163,13 @@ struct EffectiveThroughput {
     own: Option<Throughput>,
     /// What decides the number of its physical partitions.
     scale: Throughput,
+}
+
+impl EffectiveThroughput {
+    const SERVERLESS: EffectiveThroughput = EffectiveThroughput {
+        own: None,
+        scale: Throughput::Manual(limits::MANUAL_RUS_MIN),
+    };
 }
 
 fn effective_throughput(

@@ -19,6 +19,7 @@ impl Engine {
         throughput: Option<Throughput>,
     ) -> Result<Database, Failure> {
         check_resource_id(id)?;
+        self.check_throughput(throughput)?;
         let now_seconds = self.now_seconds();
         self.change_catalogue(|catalogue, changes| {
             if catalogue.databases.contains_key(id) {
@@ -68,7 +69,6 @@ impl Engine {
                 }
                 for container in entry.containers.values() {
                     changes.extend(entries::delete_container(container));
-                    changes.push(entries::put_purge(container.container.rid));
                 }
                 for user in entry.users.values() {
                     changes.push(entries::delete_user(user.user.rid));

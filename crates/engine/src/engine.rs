@@ -6,15 +6,17 @@ use std::time::Instant;
 
 use orrery_keys::ContainerRid;
 use orrery_model::{ConsistencyLevel, Failure};
-use orrery_partition::{Container, Durability, Error, Store, StoreOptions};
+use orrery_partition::{Container, Durability, Error, Reshape, Store, StoreOptions};
 use orrery_script::{Runtime, ScriptError, ScriptOptions};
-use tokio::sync::{Mutex, oneshot};
+use tokio::sync::{Mutex, Notify, Semaphore, oneshot};
 
 use crate::catalogue::Catalogue;
 use crate::entries::{self, Change};
+use crate::partitions::{Looks, PartitionLimits};
 use crate::query::QueryCache;
-use crate::scripts::{Offenders, Turns};
-use crate::{Clock, background};
+use crate::scripts::{Offenders, Reservations, Turns};
+use crate::throughput::ThroughputState;
+use crate::{Clock, ThroughputOptions, background};
 
 const TICKS_PER_SECOND: u64 = 10_000_000;
 
@@ -27,6 +29,8 @@ pub struct EngineOptions {
     pub clock: Arc<dyn Clock>,
     /// Limits of stored procedures, triggers and user-defined functions.
     pub scripts: ScriptOptions,
+    pub partitions: PartitionLimits,
+    pub throughput: ThroughputOptions,
 }
 
 pub struct Engine {
@@ -37,11 +41,22 @@ pub struct Engine {
     pub(crate) queries: QueryCache,
     pub(crate) turns: Turns,
     pub(crate) offenders: Offenders,
-    script_options: ScriptOptions,
+    pub(crate) reservations: Reservations,
+    /// Pages that may call functions at the same time: the threads they run on are everybody's.
+    pub(crate) function_pages: Arc<Semaphore>,
+    pub(crate) script_options: ScriptOptions,
     /// Its threads are started by the first script.
     script_runtime: OnceLock<Result<Runtime, ScriptError>>,
+    pub(crate) throughput: ThroughputState,
     pub(crate) clock: Arc<dyn Clock>,
     pub consistency: ConsistencyLevel,
+    pub(crate) limits: PartitionLimits,
+    /// Told when background work need not wait for its time.
+    pub(crate) wake: Arc<Notify>,
+    /// When partitions were last tried to be split for their size, and looked through for logical
+    /// partitions that are too big.
+    pub(crate) splits: Looks,
+    pub(crate) looks: Looks,
 }
 
 impl Engine {
@@ -62,11 +77,19 @@ impl Engine {
             queries: QueryCache::new(),
             turns: Turns::default(),
             offenders: Offenders::default(),
+            reservations: Reservations::default(),
+            function_pages: Arc::new(Semaphore::new(options.scripts.threads.max(1))),
             script_options: options.scripts,
             script_runtime: OnceLock::new(),
+            throughput: ThroughputState::new(options.throughput, options.clock.monotonic_ms()),
             clock: options.clock,
             consistency: options.consistency,
+            limits: options.partitions,
+            wake: Arc::default(),
+            splits: Looks::after_growth(0.5),
+            looks: Looks::after_growth(0.05),
         });
+        engine.assign_all(&engine.catalogue());
         background::start(&engine, pending);
         Ok(engine)
     }
@@ -124,11 +147,34 @@ impl Engine {
         }
         changes.push(entries::put_numbers(&next.numbers));
         self.write_catalogue(changes).await?;
+        self.set_catalogue(next);
+        Ok(result)
+    }
+
+    /// [`Engine::change_catalogue`] along with a split or a merge.
+    pub(crate) async fn reshape_catalogue<T>(
+        &self,
+        change: impl FnOnce(&mut Catalogue, &mut Vec<Change>) -> Result<(T, Reshape), Failure>,
+    ) -> Result<T, Failure> {
+        let _turn = self.changing.lock().await;
+        let mut next = Catalogue::clone(&self.catalogue());
+        let mut changes = Vec::new();
+        let (result, mut reshape) = change(&mut next, &mut changes)?;
+        changes.push(entries::put_numbers(&next.numbers));
+        reshape.changes = changes;
+        let (reply, answer) = oneshot::channel();
+        let reply = Box::new(move |result| drop(reply.send(result)));
+        self.store.submit_reshape(reshape, reply);
+        answer.await.unwrap_or_else(|_| Err(stopping()))?;
+        self.set_catalogue(next);
+        Ok(result)
+    }
+
+    fn set_catalogue(&self, next: Catalogue) {
         *self
             .catalogue
             .write()
             .unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
-        Ok(result)
     }
 
     pub(crate) async fn write_catalogue(&self, changes: Vec<Change>) -> Result<(), Failure> {

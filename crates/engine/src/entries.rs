@@ -13,7 +13,7 @@ use orrery_model::{
     ContainerAddress, ContainerDefinition, Database, DatabaseAddress, Etag, Offer, Permission,
     PermissionMode, RangeId, Script, ScriptKind, TriggerSettings, User,
 };
-use orrery_partition::{Container, Error, Partition, Store};
+use orrery_partition::{Container, Error, Partition, Store, history_removal, policy_removal};
 
 use crate::catalogue::{Catalogue, ContainerEntry, DatabaseEntry, Numbers, UserEntry};
 
@@ -72,6 +72,17 @@ pub(crate) fn put_container(entry: &ContainerEntry) -> Change {
             ("id", u64::from(partition.id.0).into_value()),
             ("min", text(&partition.range.min.to_string())),
             ("max", text(&partition.range.max.to_string())),
+            (
+                "parents",
+                match &partition.ancestors[..] {
+                    [] => Value::Undefined,
+                    ancestors => {
+                        let numbers = ancestors.iter();
+                        let numbers = numbers.map(|range| u64::from(range.0).into_value());
+                        Value::Array(numbers.collect())
+                    }
+                },
+            ),
         ])
     };
     let fields = [
@@ -96,11 +107,17 @@ pub(crate) fn put_container(entry: &ContainerEntry) -> Change {
     put(container_key(container.rid), fields)
 }
 
-/// Removes a container and what was registered in it.
+/// Removes a container and what was registered in it; its documents are to follow.
 pub(crate) fn delete_container(entry: &ContainerEntry) -> Vec<Change> {
     let scripts = entry.scripts.all().map(|script| delete_script(script.rid));
-    let container = (container_key(entry.container.rid), None);
-    scripts.chain([container]).collect()
+    let container = &entry.container;
+    let own = [
+        (container_key(container.rid), None),
+        policy_removal(container),
+        history_removal(container),
+        put_purge(container.rid),
+    ];
+    scripts.chain(own).collect()
 }
 
 pub(crate) fn put_script(script: &Script) -> Change {
@@ -129,7 +146,7 @@ pub(crate) fn delete_script(rid: ChildRid) -> Change {
     (script_key(rid), None)
 }
 
-pub(crate) fn put_purge(rid: ContainerRid) -> Change {
+fn put_purge(rid: ContainerRid) -> Change {
     put(numbered(PURGE, rid.id()), [])
 }
 
@@ -316,11 +333,14 @@ fn read_container(
         let id = RangeId(range.small("id")?);
         let epk = |name| Epk::from_hex(range.text(name)?).map_err(|error| damaged(&error));
         let counters = store.counters(rid.id(), id)?;
-        Ok(Arc::new(Partition::new(
-            id,
-            EpkRange::new(epk("min")?, epk("max")?),
-            counters,
-        )))
+        let parents = range.0.get("parents").as_array().unwrap_or_default();
+        let parent =
+            |number: &Value| Some(RangeId(u32::try_from(number.as_number()?.as_i64()?).ok()?));
+        let parents: Option<Vec<RangeId>> = parents.iter().map(parent).collect();
+        let parents = parents.ok_or_else(|| damaged(&"the parents of a range are not numbers"))?;
+        let range = EpkRange::new(epk("min")?, epk("max")?);
+        let partition = Partition::new(id, range, counters);
+        Ok(Arc::new(partition.descending_from(parents)))
     };
     let partitions = ranges.iter().map(partition).collect::<Result<_, Error>>()?;
     let container = Container::new(rid, definition, partitions, self_link(rid));

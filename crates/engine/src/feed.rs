@@ -7,15 +7,14 @@ use bytes::Bytes;
 use orrery_exec::PageLimits;
 use orrery_index::AccessPlan;
 use orrery_keys::{EpkRange, PartitionKey};
-use orrery_model::{
-    Answer, Charge, ConsistencyLevel, Failure, GoneKind, QueryWork, RangeId, Stamp, limits,
-};
+use orrery_model::{Answer, Charge, Failure, GoneKind, QueryWork, RangeId, Stamp, limits};
 use orrery_partition::{Container, Partition, ScanRange, View, Visit};
 use tokio::task::spawn_blocking;
 
 use crate::engine::stopping;
 use crate::query::{Feeder, Work, read_resume, row_text, stopped, write_resume};
-use crate::{CompiledQuery, Engine, QueryReport, continuation};
+use crate::throughput::{admit, charge_all};
+use crate::{CompiledQuery, Engine, QueryReport, Terms, continuation};
 
 /// How long one page may take that has to look at every document of its scope.
 const WHOLE_SCOPE_TIME_MAX: Duration = Duration::from_mins(1);
@@ -37,7 +36,7 @@ pub struct FeedRequest {
     pub query: Option<Arc<CompiledQuery>>,
     pub items_max: usize,
     pub continuation: Option<String>,
-    pub level: ConsistencyLevel,
+    pub terms: Terms,
     /// Whether the page should say how it was made.
     pub wants_report: bool,
     /// Looks at every document, as if there were no index, to compare.
@@ -66,8 +65,19 @@ impl Engine {
         request: FeedRequest,
     ) -> Answer<FeedPage> {
         let (engine, container) = (Arc::clone(self), Arc::clone(container));
+        let turn = match &request.query {
+            Some(query) if !query.program.functions_used().is_empty() => {
+                let pages = Arc::clone(&self.function_pages);
+                Some(pages.acquire_owned().await)
+            }
+            _ => None,
+        };
         // Scans may take seconds: they must not keep other requests from their thread.
-        let page = spawn_blocking(move || engine.page(&container, &request)).await;
+        let page = spawn_blocking(move || {
+            let _turn = turn;
+            engine.page(&container, &request)
+        })
+        .await;
         page.unwrap_or_else(|_| Answer::refused(stopping()))
     }
 
@@ -87,26 +97,43 @@ impl Engine {
     }
 
     fn page(&self, container: &Arc<Container>, request: &FeedRequest) -> Answer<FeedPage> {
-        match self.read_page(container, request) {
-            Ok((page, charge)) => {
-                let stamp = page.stamps.first().copied();
-                Answer {
-                    result: Ok(page),
-                    charge,
-                    stamp,
-                }
+        let partitions = match Engine::partitions_of(container, &request.scope) {
+            Ok(partitions) => partitions,
+            Err(failure) => return Answer::refused(failure),
+        };
+        let stamp = partitions.first().map(|partition| partition.stamp());
+        let claim = self.claim(request.terms.metering);
+        for partition in &partitions {
+            if let Err(failure) = admit(partition, claim, Charge::ZERO) {
+                return Answer {
+                    stamp: Some(partition.stamp()),
+                    ..Answer::refused(failure)
+                };
             }
-            Err(failure) => Answer::refused(failure),
         }
+        let answer = match self.read_page(container, &partitions, request) {
+            Ok((page, charge)) => Answer {
+                result: Ok(page),
+                charge,
+                stamp,
+            },
+            Err(failure) => Answer::refused(failure),
+        };
+        let key = match &request.scope {
+            Scope::Key(key) => Some(key),
+            Scope::Container | Scope::Range(..) | Scope::Epk(_) => None,
+        };
+        charge_all(&partitions, claim, answer.charge, key);
+        answer
     }
 
     fn read_page(
         &self,
         container: &Arc<Container>,
+        partitions: &[Arc<Partition>],
         request: &FeedRequest,
     ) -> Result<(FeedPage, Charge), Failure> {
         let (range, _) = scan_range(container, &request.scope)?;
-        let partitions = Engine::partitions_of(container, &request.scope)?;
         let stamps = partitions
             .iter()
             .map(|partition| partition.stamp())
@@ -207,7 +234,10 @@ impl Engine {
                 entries_instead: work.entries_instead,
                 rows_sorted: if is_sorted_here { work.documents } else { 0 },
                 function_calls: finished.work.calls,
-                ..QueryWork::none(request.continuation.is_none(), request.level.read_factor())
+                ..QueryWork::none(
+                    request.continuation.is_none(),
+                    request.terms.level.read_factor(),
+                )
             },
             items: finished.rows.into_iter().map(row_text).collect(),
             continuation: finished
@@ -253,7 +283,7 @@ pub(crate) struct Rows {
 
 impl Rows {
     fn new(request: &FeedRequest) -> Rows {
-        let factor = request.level.read_factor();
+        let factor = request.terms.level.read_factor();
         Rows {
             items: Vec::new(),
             continuation: None,
@@ -287,7 +317,10 @@ fn to_usize(count: u64) -> usize {
 }
 
 /// The run of stored keys of a scope, and the effective partition keys it covers.
-fn scan_range(container: &Container, scope: &Scope) -> Result<(ScanRange, EpkRange), Failure> {
+pub(crate) fn scan_range(
+    container: &Container,
+    scope: &Scope,
+) -> Result<(ScanRange, EpkRange), Failure> {
     let definition = container.definition.key();
     let by_epk = |epk: EpkRange| (ScanRange::of_epk_range(container, &epk), epk);
     match scope {

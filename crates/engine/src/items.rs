@@ -5,23 +5,34 @@ use std::sync::Arc;
 use orrery_keys::{ItemRid, PartitionKey};
 use orrery_model::{
     Answer, Charge, ConsistencyLevel, Failure, Operation, OperationKind, OperationOutcome,
-    OperationStatus, Precondition, ReadWork, Stamp,
+    OperationStatus, Precondition, ReadWork,
 };
 use orrery_partition::{
-    Container, ItemTransaction, LogicalPartition, Place, PreparedOperation, ScanRange,
-    TransactionOutcome, Visit, prepare,
+    Claim, Container, ItemTransaction, LogicalPartition, Partition, Place, PreparedOperation,
+    ScanRange, TransactionOutcome, Visit, prepare,
 };
 use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 
-use crate::Engine;
 use crate::engine::stopping;
+use crate::throughput::{admit, charge};
+use crate::{Engine, Terms};
 
 /// Items that one step of a delete by partition key removes.
 const DELETE_ITEMS: usize = 1_000;
 
 /// The results of a batch, one for each operation.
 pub(crate) type Results = Vec<Result<OperationOutcome, Failure>>;
+
+/// How a transaction is paid for.
+#[derive(Clone, Copy)]
+struct Fare {
+    claim: Option<Claim>,
+    /// Paid at the admission.
+    price: Charge,
+    /// What it really cost.
+    cost: fn(&TransactionOutcome) -> Charge,
+}
 
 /// Where the operations of a request go.
 struct Target {
@@ -32,6 +43,10 @@ struct Target {
 }
 
 impl Target {
+    fn partition(&self) -> &Arc<Partition> {
+        self.container.partition_of(&self.logical)
+    }
+
     fn prepare(&self, operation: Operation) -> Result<PreparedOperation, Failure> {
         let place = Place {
             container: &self.container,
@@ -50,15 +65,37 @@ impl Engine {
         key: &PartitionKey,
         id: &str,
         if_none_match: Option<&Precondition>,
-        level: ConsistencyLevel,
+        terms: impl Into<Terms>,
     ) -> Answer<OperationOutcome> {
+        let Terms { level, metering } = terms.into();
         if let Err(failure) = check_key(container, key) {
             return Answer::refused(failure);
         }
         let logical = container.logical_partition(key);
-        let stamp = Some(container.partition_of(&logical).stamp());
+        let partition = container.partition_of(&logical);
+        let claim = self.claim(metering);
+        if let Err(failure) = admit(partition, claim, Charge::ZERO) {
+            return Answer {
+                stamp: Some(partition.stamp()),
+                ..Answer::refused(failure)
+            };
+        }
+        let answer = self.read_stored(container, &logical, id, if_none_match, level);
+        charge(partition, claim, answer.charge, Charge::ZERO, Some(key));
+        answer
+    }
+
+    fn read_stored(
+        &self,
+        container: &Container,
+        logical: &LogicalPartition,
+        id: &str,
+        if_none_match: Option<&Precondition>,
+        level: ConsistencyLevel,
+    ) -> Answer<OperationOutcome> {
+        let stamp = Some(container.partition_of(logical).stamp());
         let factor = level.read_factor();
-        let item = match self.store.read(container, &logical, id, self.now_seconds()) {
+        let item = match self.store.read(container, logical, id, self.now_seconds()) {
             Ok(Some(item)) => item,
             Ok(None) => {
                 let charge = Charge::empty_read(factor);
@@ -144,23 +181,42 @@ impl Engine {
         container: &Arc<Container>,
         key: PartitionKey,
         operation: Operation,
-        level: ConsistencyLevel,
+        terms: impl Into<Terms>,
     ) -> Answer<OperationOutcome> {
-        if let Err(failure) = check_key(container, &key) {
-            return Answer {
-                stamp: stamp(container, &key),
-                ..Answer::refused(failure)
-            };
+        let begun = self.begin_write(container, key, operation, terms.into());
+        match begun {
+            Ok(outcome) => single(outcome.await.ok()),
+            Err(refused) => refused,
         }
+    }
+
+    /// Admits and prepares one write and gives it to the committer.
+    fn begin_write(
+        &self,
+        container: &Arc<Container>,
+        key: PartitionKey,
+        operation: Operation,
+        terms: Terms,
+    ) -> Result<oneshot::Receiver<TransactionOutcome>, Answer<OperationOutcome>> {
+        check_key(container, &key).map_err(Answer::refused)?;
         let target = self.target(container, key);
-        let prepared = target.prepare(operation);
-        match prepared {
-            Ok(operation) => single(self.submit(target, vec![operation], level).await.ok()),
-            Err(failure) => Answer {
-                stamp: stamp(container, &target.key),
-                ..Answer::refused(failure)
-            },
-        }
+        let refused = |failure| Answer {
+            stamp: Some(target.partition().stamp()),
+            ..Answer::refused(failure)
+        };
+        let fare = Fare {
+            claim: self.claim(terms.metering),
+            price: Charge::WRITE_MIN,
+            cost: single_cost,
+        };
+        admit(target.partition(), fare.claim, fare.price).map_err(refused)?;
+        let prepared = target.prepare(operation).map_err(|failure| {
+            let refused = refused(failure);
+            let Fare { claim, price, .. } = fare;
+            charge(target.partition(), claim, refused.charge, price, None);
+            refused
+        })?;
+        Ok(self.submit(target, vec![prepared], terms.level, fare))
     }
 
     /// Carries out the operations of a batch together or not at all.
@@ -172,29 +228,36 @@ impl Engine {
         container: &Arc<Container>,
         key: PartitionKey,
         operations: Vec<Result<Operation, Failure>>,
-        level: ConsistencyLevel,
+        terms: impl Into<Terms>,
     ) -> Answer<Results> {
+        let Terms { level, metering } = terms.into();
         if let Err(failure) = check_key(container, &key) {
             return Answer::refused(failure);
         }
         let target = self.target(container, key);
+        let fare = Fare {
+            claim: self.claim(metering),
+            price: operations.iter().map(|_| Charge::WRITE_MIN).sum(),
+            cost: batch_cost,
+        };
+        if let Err(failure) = admit(target.partition(), fare.claim, fare.price) {
+            return Answer {
+                stamp: Some(target.partition().stamp()),
+                ..Answer::refused(failure)
+            };
+        }
         let prepared = operations.into_iter().map(|operation| {
             operation
                 .and_then(|operation| target.prepare(operation))
                 .unwrap_or_else(PreparedOperation::refused)
         });
         let prepared = prepared.collect();
-        let Ok(outcome) = self.submit(target, prepared, level).await else {
+        let Ok(outcome) = self.submit(target, prepared, level, fare).await else {
             return Answer::refused(stopping());
         };
-        let charges = outcome.results.iter().map(|result| match result {
-            Ok(outcome) => outcome.charge,
-            Err(_) => Charge::ZERO,
-        });
-        let charge = Charge::batch(charges);
         Answer {
+            charge: batch_cost(&outcome),
             result: Ok(outcome.results),
-            charge,
             stamp: Some(outcome.stamp),
         }
     }
@@ -213,6 +276,7 @@ impl Engine {
         target: Target,
         operations: Vec<PreparedOperation>,
         level: ConsistencyLevel,
+        fare: Fare,
     ) -> oneshot::Receiver<TransactionOutcome> {
         let (reply, answer) = oneshot::channel();
         let Target {
@@ -221,8 +285,10 @@ impl Engine {
             logical,
             now_seconds,
         } = target;
+        let partition = Arc::clone(container.partition_of(&logical));
+        let payer = fare.claim.map(|_| (Arc::clone(&partition), key.clone()));
         let transaction = ItemTransaction {
-            partition: Arc::clone(container.partition_of(&logical)),
+            partition,
             container,
             logical,
             key,
@@ -230,11 +296,15 @@ impl Engine {
             now_seconds,
             read_factor: level.read_factor(),
         };
-        // A client that went away does not take its transaction back.
-        self.store.submit(
-            transaction,
-            Box::new(move |outcome| drop(reply.send(outcome))),
-        );
+        let Fare { claim, price, cost } = fare;
+        // A client that went away does not take its transaction back, and it is charged.
+        let done = move |outcome| {
+            if let Some((partition, key)) = payer {
+                charge(&partition, claim, cost(&outcome), price, Some(&key));
+            }
+            drop(reply.send(outcome));
+        };
+        self.store.submit(transaction, Box::new(done));
         answer
     }
 
@@ -246,9 +316,10 @@ impl Engine {
         &self,
         container: &Arc<Container>,
         operations: Vec<(PartitionKey, Operation)>,
-        level: ConsistencyLevel,
+        terms: impl Into<Terms>,
         stop_at_failure: bool,
     ) -> Vec<Answer<OperationOutcome>> {
+        let terms = terms.into();
         let mut answers = Vec::with_capacity(operations.len());
         if stop_at_failure {
             let mut failed = false;
@@ -256,7 +327,7 @@ impl Engine {
                 let answer = if failed {
                     Answer::refused(Failure::FailedDependency)
                 } else {
-                    self.write_item(container, key, operation, level).await
+                    self.write_item(container, key, operation, terms).await
                 };
                 failed |= answer.result.is_err();
                 answers.push(answer);
@@ -265,36 +336,42 @@ impl Engine {
         }
         let mut waiting = Vec::with_capacity(operations.len());
         for (key, operation) in operations {
-            let prepared = check_key(container, &key).and_then(|()| {
-                let target = self.target(container, key);
-                let operation = target.prepare(operation)?;
-                Ok((target, operation))
-            });
-            waiting.push(
-                prepared.map(|(target, operation)| self.submit(target, vec![operation], level)),
-            );
+            waiting.push(self.begin_write(container, key, operation, terms));
         }
         for answer in waiting {
             answers.push(match answer {
                 Ok(answer) => single(answer.await.ok()),
-                Err(failure) => Answer::refused(failure),
+                Err(refused) => refused,
             });
         }
         answers
     }
 
     /// Removes every item of a logical partition, a transaction at a time.
+    ///
+    /// It is admitted once and goes on to the end. Of its partition's budget each step takes a
+    /// tenth of a second at most, so that others go on as well.
     pub async fn delete_partition_key(
         &self,
         container: &Arc<Container>,
         key: PartitionKey,
+        terms: impl Into<Terms>,
     ) -> Answer<()> {
+        let terms = terms.into();
         if let Err(failure) = check_key(container, &key) {
             return Answer::refused(failure);
         }
         let logical = container.logical_partition(&key);
+        let partition = container.partition_of(&logical);
+        let claim = self.claim(terms.metering);
+        if let Err(failure) = admit(partition, claim, Charge::ZERO) {
+            return Answer {
+                stamp: Some(partition.stamp()),
+                ..Answer::refused(failure)
+            };
+        }
         let range = ScanRange::of_logical_partition(&logical);
-        let mut charge = Charge::MIN;
+        let mut sum = Charge::MIN;
         loop {
             let mut operations = Vec::new();
             let view = self.store.view(container, &range, self.now_seconds());
@@ -311,14 +388,14 @@ impl Engine {
             if let Err(failure) = scanned {
                 return Answer {
                     result: Err(failure),
-                    charge,
+                    charge: sum,
                     stamp,
                 };
             }
             if operations.is_empty() {
                 return Answer {
                     result: Ok(()),
-                    charge,
+                    charge: sum,
                     stamp,
                 };
             }
@@ -326,48 +403,58 @@ impl Engine {
                 .into_iter()
                 .map(|operation| (key.clone(), operation))
                 .collect();
-            for answer in self
-                .bulk(container, keyed, ConsistencyLevel::Session, false)
-                .await
-            {
+            let mut step = Charge::ZERO;
+            let unmetered = Terms::unmetered(ConsistencyLevel::Session);
+            for answer in self.bulk(container, keyed, unmetered, false).await {
                 match answer.result {
-                    Ok(_) | Err(Failure::NotFound(_)) => charge = charge + answer.charge,
+                    Ok(_) | Err(Failure::NotFound(_)) => step = step + answer.charge,
                     Err(failure) => {
                         return Answer {
                             result: Err(failure),
-                            charge,
+                            charge: sum,
                             stamp,
                         };
                     }
                 }
             }
+            sum = sum + step;
+            let paid = step.min(tenth_of_a_second(partition));
+            charge(partition, claim, paid, Charge::ZERO, Some(&key));
         }
     }
+}
+
+fn tenth_of_a_second(partition: &Partition) -> Charge {
+    let units = partition.meter().units().unwrap_or(u32::MAX);
+    Charge::from_hundredths(u64::from(units) * 10)
+}
+
+fn single_cost(outcome: &TransactionOutcome) -> Charge {
+    match outcome.results.first() {
+        Some(Ok(outcome)) => outcome.charge,
+        Some(Err(_)) | None => Charge::MIN,
+    }
+}
+
+fn batch_cost(outcome: &TransactionOutcome) -> Charge {
+    let charges = outcome.results.iter().map(|result| match result {
+        Ok(outcome) => outcome.charge,
+        Err(_) => Charge::ZERO,
+    });
+    Charge::batch(charges)
 }
 
 fn single(outcome: Option<TransactionOutcome>) -> Answer<OperationOutcome> {
     let Some(mut outcome) = outcome else {
         return Answer::refused(stopping());
     };
+    let charge = single_cost(&outcome);
     let result = outcome.results.pop().unwrap_or_else(|| Err(stopping()));
-    let charge = result
-        .as_ref()
-        .map_or(Charge::MIN, |outcome| outcome.charge);
     Answer {
         result,
         charge,
         stamp: Some(outcome.stamp),
     }
-}
-
-/// Where a key is, if it is a whole key.
-fn stamp(container: &Container, key: &PartitionKey) -> Option<Stamp> {
-    check_key(container, key).ok()?;
-    Some(
-        container
-            .partition_of(&container.logical_partition(key))
-            .stamp(),
-    )
 }
 
 /// A point operation needs the whole key, within its size.

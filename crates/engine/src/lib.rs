@@ -5,6 +5,7 @@
 
 mod background;
 mod catalogue;
+mod changes;
 mod clock;
 mod containers;
 mod continuation;
@@ -15,12 +16,15 @@ mod feed;
 mod items;
 mod offers;
 mod order_rules;
+mod partitions;
 mod query;
 mod resources;
 mod scripts;
+mod throughput;
 mod users;
 
 pub use catalogue::{Catalogue, ContainerEntry, DatabaseEntry, UserEntry};
+pub use changes::{ChangesPage, ChangesRequest, ChangesStart};
 pub use clock::{Clock, SystemClock};
 pub use containers::NewContainer;
 pub use engine::{Engine, EngineOptions};
@@ -28,10 +32,16 @@ pub use feed::{FeedPage, FeedRequest, Scope};
 pub use orrery_index::IndexUsage;
 pub use orrery_model::{Script, ScriptKind, TriggerOperation, TriggerSettings, TriggerTiming};
 pub use orrery_partition::{
-    CheckReport, Container, Durability, Error as StoreError, Partition, check as check_directory,
+    ChangeKind, ChangeMode, CheckReport, Container, Counters, Durability, Error as StoreError,
+    HotKey, ItemChange, MeterReport, Partition, Standing, check as check_directory,
 };
 pub use orrery_script::ScriptOptions;
+pub use partitions::{Cut, PartitionLimits};
 pub use query::{CompiledQuery, QueryReport, QueryText, ResumeAt, query_plan};
 pub use resources::query_resources;
-pub use scripts::{ContainerScripts, Executed, NewScript, ProcedureRequest, Triggers};
+pub use scripts::{ContainerScripts, Executed, NewScript, ProcedureRequest, Triggers, Written};
+pub use throughput::{
+    ContainerThroughput, Metering, PartitionThroughput, Terms, ThroughputKind, ThroughputMode,
+    ThroughputOptions,
+};
 pub use users::NewPermission;

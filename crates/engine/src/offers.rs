@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use orrery_json::Value;
 use orrery_keys::OfferRid;
-use orrery_model::{Failure, Migrate, Offer, OwnerUsage, Precondition, Throughput};
+use orrery_model::{Distribution, Failure, Migrate, Offer, OwnerUsage, Precondition, Throughput};
 
 use crate::catalogue::Catalogue;
 use crate::databases::check_match;
 use crate::entries::Change;
+use crate::throughput::check_undivided;
 use crate::{Engine, entries};
 
 /// Adds the offer of a resource that is being created.
@@ -27,6 +28,7 @@ pub(crate) fn new_offer(
         owner,
         max_ever: throughput.max(),
         throughput,
+        distribution: Distribution::default(),
         etag: catalogue.next_change(now_seconds),
         modified_seconds: now_seconds,
     };
@@ -43,11 +45,18 @@ impl Engine {
         migrate: Option<Migrate>,
         if_match: Option<&Precondition>,
     ) -> Result<Arc<Offer>, Failure> {
+        if let Ok(offer) = self.catalogue().offer(rid) {
+            self.check_throughput(Some(offer.throughput))?;
+        }
         let now_seconds = self.now_seconds();
-        self.change_catalogue(|catalogue, changes| {
+        let changed = self.change_catalogue(|catalogue, changes| {
             let old = Arc::clone(catalogue.offer(rid)?);
             check_match(if_match, &old.etag)?;
+            if self.is_scaling(catalogue, &old) {
+                return Err(Failure::OfferReplacePending);
+            }
             let throughput = old.replacement(body, migrate, usage(catalogue, &old))?;
+            check_undivided(&old, throughput)?;
             let offer = Arc::new(Offer {
                 max_ever: old.max_ever.max(throughput.max()),
                 throughput,
@@ -58,8 +67,24 @@ impl Engine {
             changes.push(entries::put_offer(&offer));
             catalogue.offers.insert(rid.id(), Arc::clone(&offer));
             Ok(offer)
+        });
+        let offer = changed.await?;
+        self.throughput_changed(&offer);
+        Ok(offer)
+    }
+
+    /// Whether partitions are still to be split for what an offer gives.
+    pub fn is_offer_pending(&self, offer: &Offer) -> bool {
+        self.is_scaling(&self.catalogue(), offer)
+    }
+
+    fn is_scaling(&self, catalogue: &Catalogue, offer: &Offer) -> bool {
+        let databases = catalogue.databases.values();
+        let mut containers = databases.flat_map(|database| database.containers.values());
+        let owner = containers.find(|entry| entry.offer == Some(offer.rid));
+        owner.is_some_and(|entry| {
+            entry.container.partitions.len() < self.partitions_wanted(catalogue, entry)
         })
-        .await
     }
 
     /// The least throughput an offer may be set to.

@@ -257,11 +257,13 @@ struct Containers {
 impl World {
     async fn open() -> World {
         let engine = Engine::open(EngineOptions {
+            throughput: orrery_engine::ThroughputOptions::default(),
             directory: None,
             durability: Durability::None,
             cache_bytes: 4 << 20,
             consistency: LEVEL,
             scripts: orrery_engine::ScriptOptions::default(),
+            partitions: orrery_engine::PartitionLimits::default(),
             clock: Arc::new(StillClock),
         });
         let engine = engine.unwrap();
@@ -334,7 +336,7 @@ impl World {
                 query: Some(Arc::clone(&compiled)),
                 items_max,
                 continuation,
-                level: LEVEL,
+                terms: LEVEL.into(),
                 wants_report: false,
                 without_index,
                 enable_scan: true,

@@ -10,7 +10,7 @@ use std::fmt;
 use orrery_json::Value;
 
 use crate::size::size_of;
-use crate::{ExecError, Functions};
+use crate::{ExecError, FunctionError, Functions};
 
 /// Steps between two looks at the clock of the caller.
 const STEPS_PER_LOOK: u64 = 1024;
@@ -93,13 +93,18 @@ impl<'a> Context<'a> {
         }
         let result = match self.functions {
             Some(functions) => functions.call(function, arguments),
-            None => Err("This query cannot call functions.".to_owned()),
+            None => Err(FunctionError::Failed(
+                "This query cannot call functions.".to_owned(),
+            )),
         };
-        result.unwrap_or_else(|message| {
+        result.unwrap_or_else(|error| {
             let name = self.function_names.get(function);
-            self.fail(ExecError::Function {
-                name: name.cloned().unwrap_or_default(),
-                message,
+            self.fail(match error {
+                FunctionError::Failed(message) => ExecError::Function {
+                    name: name.cloned().unwrap_or_default(),
+                    message,
+                },
+                FunctionError::OutOfTime => ExecError::Timeout,
             });
             Value::Undefined
         })

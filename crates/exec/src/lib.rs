@@ -61,4 +61,4 @@ pub use predicate::{
 pub use program::Program;
 pub use resume::Resume;
 pub use shape::{OrderTerm, Shape};
-pub use user_functions::Functions;
+pub use user_functions::{FunctionError, Functions};

@@ -19,12 +19,20 @@ use crate::scope::Scope;
 /// Calls of user-defined functions that are written in one query.
 const CALLS_MAX: usize = 10;
 
+/// Why a call gave no value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FunctionError {
+    /// In the function's own words.
+    Failed(String),
+    OutOfTime,
+}
+
 /// The user-defined functions of a container, ready to be called from a page.
 pub trait Functions {
     /// The value that a function gives, or why it failed, which ends the query. Functions are
     /// numbered as in [`Program::functions_used`](crate::Program::functions_used). Arguments are
     /// as many as the query has written and may be undefined, and so may be the result.
-    fn call(&self, function: usize, arguments: &[Value]) -> Result<Value, String>;
+    fn call(&self, function: usize, arguments: &[Value]) -> Result<Value, FunctionError>;
 }
 
 /// The functions that a query may call, and those that it does.

@@ -1,5 +1,6 @@
 //! The entries of one document, and what a change of the document changes in them.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 
 use bytes::Bytes;
@@ -142,15 +143,23 @@ pub(crate) struct Writer<'a> {
 
 /// Room for the entries of most documents.
 const SLOTS_EXPECTED: usize = 32;
-const VALUE_BYTES_EXPECTED: usize = 24;
+/// A buffer that has grown beyond this is not kept for the next document.
+const SCRATCH_BYTES_MAX: usize = 256 * 1024;
+
+thread_local! {
+    /// Entries are written here and copied when they are complete: they are kept in memory for long,
+    /// and a buffer that grew as it was written would keep its unused end with them.
+    static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
 
 impl<'a> Writer<'a> {
     pub(crate) fn new(container: u32, place: &'a [u8]) -> Writer<'a> {
-        let entry_bytes = PREFIX_BYTES + VALUE_BYTES_EXPECTED + place.len();
+        let mut buffer = SCRATCH.take();
+        buffer.clear();
         Writer {
             container: container.to_be_bytes(),
             place,
-            buffer: Vec::with_capacity(SLOTS_EXPECTED * entry_bytes),
+            buffer,
             slots: Vec::with_capacity(SLOTS_EXPECTED),
             charged_apart: Vec::new(),
         }
@@ -188,10 +197,14 @@ impl<'a> Writer<'a> {
         self.charged_apart.sort_unstable();
         self.charged_apart.dedup();
         let is_charged = |slot: &&Slot| slot.kind == Kind::Charged;
+        let buffer = Bytes::copy_from_slice(&self.buffer);
+        if self.buffer.capacity() <= SCRATCH_BYTES_MAX {
+            SCRATCH.set(self.buffer);
+        }
         Entries {
             charged: self.slots.iter().filter(is_charged).count(),
             place_bytes: self.place.len(),
-            buffer: Bytes::from(self.buffer),
+            buffer,
             slots: self.slots,
             charged_apart: self.charged_apart,
         }

@@ -1,14 +1,19 @@
-//! How many entries an index has, and about how many different values.
+//! How many entries an index has, how many of them are of arrays and objects, and about how many
+//! different values.
 //!
-//! The second is a `HyperLogLog` of 64 registers, off by some 13 per cent. It does not forget: what
+//! The last is a `HyperLogLog` of 64 registers, off by some 13 per cent. It does not forget: what
 //! is removed stays in it until the statistics are made anew.
 
 use xxhash_rust::xxh3::xxh3_64;
+
+use crate::value::{ARRAY, OBJECT};
 
 /// Of one index of a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathStatistics {
     pub entries: u64,
+    /// Entries of arrays and objects, which do not say what is in them.
+    pub composed: u64,
     /// For each part of the hashes, one more than the most zeros a hash began with.
     pub sketch: [u8; REGISTERS],
 }
@@ -16,13 +21,11 @@ pub struct PathStatistics {
 const REGISTERS: usize = 64;
 const REGISTER_BITS: u32 = REGISTERS.trailing_zeros();
 
-/// The first byte of the encoding.
-const VERSION: u8 = 1;
-
 impl Default for PathStatistics {
     fn default() -> PathStatistics {
         PathStatistics {
             entries: 0,
+            composed: 0,
             sketch: [0; REGISTERS],
         }
     }
@@ -31,6 +34,7 @@ impl Default for PathStatistics {
 impl PathStatistics {
     pub fn add(&mut self, value: &[u8]) {
         self.entries += 1;
+        self.composed += u64::from(is_composed(value));
         let hash = xxh3_64(value);
         let register = usize::from(hash.to_le_bytes()[0]) % REGISTERS;
         let zeros = (hash >> REGISTER_BITS).leading_zeros() - REGISTER_BITS;
@@ -38,8 +42,10 @@ impl PathStatistics {
         self.sketch[register] = self.sketch[register].max(rank);
     }
 
-    pub fn remove(&mut self) {
+    pub fn remove(&mut self, value: &[u8]) {
         self.entries = self.entries.saturating_sub(1);
+        let composed = u64::from(is_composed(value));
+        self.composed = self.composed.saturating_sub(composed);
     }
 
     /// About how many different values there are; never more than entries, never none for some.
@@ -68,28 +74,35 @@ impl PathStatistics {
         estimate.clamp(self.entries.min(1), self.entries)
     }
 
-    pub fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(1 + 8 + REGISTERS);
-        out.push(VERSION);
+    /// Bytes of the encoding.
+    pub const BYTES: usize = 8 + 8 + REGISTERS;
+
+    pub fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.entries.to_be_bytes());
+        out.extend_from_slice(&self.composed.to_be_bytes());
         out.extend_from_slice(&self.sketch);
-        out
     }
 
-    /// None for what is of another version or damaged.
-    pub fn decode(encoded: &[u8]) -> Option<PathStatistics> {
-        let rest = encoded.strip_prefix(&[VERSION])?;
-        let (entries, rest) = rest.split_first_chunk::<8>()?;
+    /// None for what has another length.
+    pub fn read(encoded: &[u8]) -> Option<PathStatistics> {
+        let (entries, rest) = encoded.split_first_chunk()?;
+        let (composed, rest) = rest.split_first_chunk()?;
         Some(PathStatistics {
             entries: u64::from_be_bytes(*entries),
+            composed: u64::from_be_bytes(*composed),
             sketch: rest.try_into().ok()?,
         })
     }
 }
 
+fn is_composed(value: &[u8]) -> bool {
+    matches!(value.first(), Some(&(ARRAY | OBJECT)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::encode;
 
     #[test]
     fn different_values_are_estimated() {
@@ -113,20 +126,36 @@ mod tests {
         assert_eq!(statistics.distinct(), 0);
         statistics.add(b"a");
         statistics.add(b"b");
-        statistics.remove();
+        statistics.remove(b"a");
         assert_eq!((statistics.entries, statistics.distinct()), (1, 1));
-        statistics.remove();
-        statistics.remove();
+        statistics.remove(b"b");
+        statistics.remove(b"b");
         assert_eq!((statistics.entries, statistics.distinct()), (0, 0));
+    }
+
+    #[test]
+    fn arrays_and_objects_are_counted() {
+        let mut statistics = PathStatistics::default();
+        for text in ["1", "[]", "null", "{}", "[1]"] {
+            let mut value = Vec::new();
+            encode(&orrery_json::parse(text.as_bytes()).unwrap(), &mut value);
+            statistics.add(&value);
+        }
+        assert_eq!(statistics.composed, 3);
+        statistics.remove(&[OBJECT]);
+        statistics.remove(&[]);
+        assert_eq!(statistics.composed, 2);
     }
 
     #[test]
     fn statistics_survive_encoding() {
         let mut statistics = PathStatistics::default();
         statistics.add(b"a");
-        let encoded = statistics.encode();
-        assert_eq!(PathStatistics::decode(&encoded), Some(statistics));
-        assert_eq!(PathStatistics::decode(&encoded[..40]), None);
-        assert_eq!(PathStatistics::decode(&[9; 80]), None);
+        let mut encoded = Vec::new();
+        statistics.write(&mut encoded);
+        assert_eq!(encoded.len(), PathStatistics::BYTES);
+        assert_eq!(PathStatistics::read(&encoded), Some(statistics));
+        assert_eq!(PathStatistics::read(&encoded[1..]), None);
+        assert_eq!(PathStatistics::read(&[9; 90]), None);
     }
 }

@@ -191,17 +191,55 @@ impl KeyDefinition {
     }
 
     fn initial_boundary(&self, index: u128, count: u128) -> Epk {
+        let hashes = match self.version {
+            KeyVersion::V1 => u128::from(u32::MAX),
+            KeyVersion::V2 => HASH_V2_MAX,
+        };
+        self.point(share(hashes, index, count))
+    }
+
+    /// The point at which a range is cut in two halves of about as many hashes; none if it is too
+    /// small to be cut.
+    pub fn middle(&self, range: &EpkRange) -> Option<Epk> {
+        let (first, end) = self.hashes(range);
+        let middle = self.point(u128::midpoint(first, end));
+        (range.min < middle && middle < range.max).then_some(middle)
+    }
+
+    /// How many of all hashes are in a range, as a part of one.
+    pub fn width(&self, range: &EpkRange) -> f64 {
+        let (first, end) = self.hashes(range);
+        let (_, all) = self.hashes(&EpkRange::full());
+        (end - first) as f64 / all as f64
+    }
+
+    /// The hashes in a range: the first, and the first behind it.
+    fn hashes(&self, range: &EpkRange) -> (u128, u128) {
         match self.version {
             KeyVersion::V1 => {
-                let boundary = share(u128::from(u32::MAX), index, count);
-                let mut bytes = Vec::new();
-                write_epk_number(boundary as f64, &mut bytes);
-                Epk::from_bytes(bytes)
+                let first = |end: &Epk| first_hash(|hash| self.point(u128::from(hash)) >= *end);
+                (first(&range.min).into(), first(&range.max).into())
             }
             KeyVersion::V2 => {
-                let boundary = share(HASH_V2_MAX, index, count);
-                Epk::from_bytes(boundary.to_be_bytes().to_vec())
+                let hash = |point: &Epk| {
+                    let mut bytes = [0; 16];
+                    let known = point.as_bytes().len().min(16);
+                    bytes[..known].copy_from_slice(&point.as_bytes()[..known]);
+                    u128::from_be_bytes(bytes).min(HASH_V2_MAX)
+                };
+                (hash(&range.min), hash(&range.max))
             }
+        }
+    }
+
+    fn point(&self, hash: u128) -> Epk {
+        match self.version {
+            KeyVersion::V1 => {
+                let mut bytes = Vec::new();
+                write_epk_number(hash as f64, &mut bytes);
+                Epk::from_bytes(bytes)
+            }
+            KeyVersion::V2 => Epk::from_bytes(hash.to_be_bytes().to_vec()),
         }
     }
 
@@ -219,6 +257,20 @@ impl KeyDefinition {
             (KeyKind::Hash, KeyVersion::V1) => storage_prefix::write_hash_v1(components, out),
         }
     }
+}
+
+/// The smallest hash for which something holds that holds for all greater ones; the greatest if none.
+fn first_hash(holds: impl Fn(u32) -> bool) -> u32 {
+    let (mut low, mut high) = (0, u32::MAX);
+    while low < high {
+        let middle = u32::midpoint(low, high);
+        if holds(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
 }
 
 /// `total * index / count` rounded down, without the product that might not fit.
@@ -358,6 +410,26 @@ mod tests {
                 assert!(ranges.windows(2).all(|pair| pair[0].max == pair[1].min));
                 assert!(ranges.iter().all(|range| !range.is_empty()));
             }
+        }
+    }
+
+    #[test]
+    fn ranges_are_cut_in_the_middle() {
+        for definition in definitions() {
+            let halves = definition.initial_ranges(2);
+            assert_eq!(
+                definition.middle(&EpkRange::full()),
+                Some(halves[0].max.clone())
+            );
+            let quarters = definition.initial_ranges(4);
+            for (half, quarter) in halves.iter().zip(quarters.chunks(2)) {
+                let middle = definition.middle(half).unwrap();
+                assert!(half.contains(&middle) && half.min < middle);
+                let (near, far) = (&quarter[0].max, definition.middle(&quarter[0]).unwrap());
+                assert!(&far < near && *near < half.max, "{middle} {near} {far}");
+            }
+            let point = EpkRange::new(halves[0].max.clone(), halves[0].max.successor());
+            assert_eq!(definition.middle(&point), None);
         }
     }
 

@@ -85,6 +85,8 @@ impl Charge {
     pub const ZERO: Charge = Charge { hundredths: 0 };
     /// What any answered request costs at least: metadata, refusals, empty polls.
     pub const MIN: Charge = Charge { hundredths: 100 };
+    /// What a write of the smallest item costs, which is known before it runs.
+    pub const WRITE_MIN: Charge = Charge { hundredths: 500 };
 
     /// Rounds half up to two decimals.
     pub fn from_units(units: f64) -> Charge {
@@ -95,6 +97,15 @@ impl Charge {
         )]
         let hundredths = (units * 100.0 + 0.5 + 1e-9).floor() as u64;
         Charge { hundredths }
+    }
+
+    pub const fn from_hundredths(hundredths: u64) -> Charge {
+        Charge { hundredths }
+    }
+
+    /// For sums that must stay exact.
+    pub const fn hundredths(self) -> u64 {
+        self.hundredths
     }
 
     pub fn units(self) -> f64 {

@@ -2,6 +2,8 @@
 //!
 //! `wire::status` alone turns these into status, sub-status and text.
 
+use crate::Charge;
+
 /// What a client is told when its request is not carried out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
@@ -44,11 +46,22 @@ pub enum Failure {
     PatchConditionFalse,
     #[error("{0}")]
     TooLarge(String),
+    /// Partitions are still being split for the throughput that was set before.
+    #[error("another change of throughput is under way")]
+    OfferReplacePending,
+    #[error("the logical partition has reached its maximum size")]
+    LogicalPartitionFull,
     /// Another operation of the same batch failed.
     #[error("another operation of the batch failed")]
     FailedDependency,
     #[error("the request rate is too large")]
     TooManyRequests { retry_after_ms: u64 },
+    /// The throughput bucket that the request names has used its share.
+    #[error("the request rate of the throughput bucket is too large")]
+    BucketExceeded { retry_after_ms: u64 },
+    /// The throughput buckets were changed a short while ago.
+    #[error("the throughput buckets were changed too recently")]
+    BucketsChanging { retry_after_ms: u64 },
     /// No thread is free for a script and enough of them wait.
     #[error("too many scripts are running")]
     TooManyScripts { retry_after_ms: u64 },
@@ -99,6 +112,16 @@ pub enum GoneKind {
 impl Failure {
     pub fn bad_request(message: impl Into<String>) -> Failure {
         Failure::BadRequest(message.into())
+    }
+
+    /// What a request costs that ended like this before it did anything.
+    pub fn charge(&self) -> Charge {
+        match self {
+            Failure::TooManyRequests { .. }
+            | Failure::BucketExceeded { .. }
+            | Failure::BucketsChanging { .. } => Charge::ZERO,
+            _ => Charge::MIN,
+        }
     }
 
     pub const NOT_FOUND: Failure = Failure::NotFound(NotFoundKind::Resource);

@@ -7,6 +7,7 @@ mod address;
 mod charge;
 mod consistency;
 mod definition;
+mod distribution;
 mod document;
 mod failure;
 pub mod limits;
@@ -14,6 +15,7 @@ mod offer;
 mod operation;
 mod outcome;
 mod patch;
+mod quota;
 mod resource;
 mod script;
 mod throughput;
@@ -29,12 +31,14 @@ pub use definition::{
     SpatialIndex, SpatialType, UniqueKey, VectorDataType, VectorEmbedding, VectorIndex,
     VectorIndexKind, WrittenPath,
 };
+pub use distribution::{Distribution, DistributionChange, Division, ThroughputBucket};
 pub use document::{Document, check_item_id, check_resource_id};
 pub use failure::{ConflictKind, Failure, GoneKind, NotFoundKind};
 pub use offer::{Migrate, Offer};
 pub use operation::{IndexingDirective, Operation, OperationKind, Precondition};
 pub use outcome::{Answer, Lsn, OperationOutcome, OperationStatus, RangeId, Stamp};
 pub use patch::{Patch, PatchAction, PatchOperation, Pointer};
+pub use quota::{CONTAINER_KILOBYTES_STATED, QUOTA_TEXT, usage_text};
 pub use resource::{Database, Etag, Permission, PermissionMode, User};
 pub use script::{Script, ScriptKind, TriggerOperation, TriggerSettings, TriggerTiming};
-pub use throughput::{OwnerUsage, Throughput};
+pub use throughput::{OwnerUsage, PriorityLevel, Throughput};

@@ -38,6 +38,21 @@ pub const THROUGHPUT_RUS_MAX: u32 = 1_000_000;
 pub const PARTITION_RUS_MAX: u32 = 10_000;
 /// Above it, a new container gets one physical partition for each of these.
 pub const PARTITION_RUS_PLANNED: u32 = 6_000;
+/// What a physical partition of a serverless account may use.
+pub const SERVERLESS_PARTITION_RUS: u32 = 5_000;
+/// What reads of the catalogue may use, in the whole account.
+pub const METADATA_RUS: u32 = 240;
+/// Saved throughput lets a physical partition use up to this much.
+pub const BURST_RUS_MAX: u32 = 3_000;
+/// Seconds of unused throughput that can be saved.
+pub const BURST_SECONDS_MAX: u64 = 300;
+/// What a single partition can be given; what is above [`PARTITION_RUS_MAX`] waits for its split.
+pub const PARTITION_SHARE_RUS_MIN: u32 = 100;
+pub const PARTITION_SHARE_RUS_MAX: u32 = 20_000;
+/// Throughput buckets of a container have the numbers from 1 to this.
+pub const THROUGHPUT_BUCKETS_MAX: u8 = 5;
+/// How long throughput buckets stay as they are after a change.
+pub const THROUGHPUT_BUCKETS_SECONDS_MIN: u64 = 10 * 60;
 
 const _: () = assert!(ITEM_BYTES_MAX <= REQUEST_BYTES_MAX);
 const _: () = assert!(REQUEST_BYTES_MAX <= RESPONSE_PAGE_BYTES_MAX);

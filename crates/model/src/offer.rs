@@ -5,7 +5,7 @@ use orrery_keys::OfferRid;
 
 use crate::definition::fields::{Fields, object, refused};
 use crate::throughput::{autoscale_from, out_of_autoscale_range, out_of_manual_range, round_up};
-use crate::{Etag, Failure, OwnerUsage, Throughput, limits};
+use crate::{Distribution, Etag, Failure, OwnerUsage, Throughput, limits};
 
 /// A change of mode that the client asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +24,7 @@ pub struct Offer {
     pub owner: String,
     pub throughput: Throughput,
     pub max_ever: u32,
+    pub distribution: Distribution,
     pub etag: Etag,
     pub modified_seconds: u64,
 }
@@ -68,13 +69,18 @@ impl Offer {
 
     /// The resource body, system properties included. It is also the form kept on disk.
     pub fn to_value(&self) -> Value {
+        self.to_value_at(self.throughput.current())
+    }
+
+    /// The same while so much is in use.
+    pub fn to_value_at(&self, current: u32) -> Value {
         let rid = self.rid.to_string();
         object([
             ("resource", Value::from(self.resource.as_str())),
             ("offerType", Value::from("Invalid")),
             ("offerResourceId", Value::from(self.owner.as_str())),
             ("offerVersion", Value::from("V2")),
-            ("content", self.content()),
+            ("content", self.content(current)),
             ("id", Value::from(rid.as_str())),
             ("_rid", Value::from(rid.as_str())),
             ("_self", Value::from(format!("offers/{rid}/"))),
@@ -108,13 +114,16 @@ impl Offer {
             throughput,
             max_ever: u32::try_from(max_ever)
                 .map_err(|_| floor.missing("maxThroughputEverProvisioned"))?,
+            distribution: Distribution::from_fields(
+                content.object("throughputDistribution")?.as_ref(),
+            )?,
             etag,
             modified_seconds: u64::try_from(fields.required_integer("_ts")?)
                 .map_err(|_| fields.missing("_ts"))?,
         })
     }
 
-    fn content(&self) -> Value {
+    fn content(&self, current: u32) -> Value {
         let settings = match self.throughput {
             Throughput::Manual(_) => Value::Undefined,
             Throughput::Autoscale {
@@ -138,10 +147,11 @@ impl Offer {
             ("maxConsumedStorageEverInKB", integer(0)),
         ]);
         object([
-            ("offerThroughput", integer(self.throughput.current())),
+            ("offerThroughput", integer(current)),
             ("offerIsRUPerMinuteThroughputEnabled", Value::from(false)),
             ("offerMinimumThroughputParameters", floor),
             ("offerAutopilotSettings", settings),
+            ("throughputDistribution", self.distribution.to_value()),
         ])
     }
 
@@ -231,6 +241,7 @@ mod tests {
             owner: "kRNGAOrVWJo=".to_owned(),
             throughput,
             max_ever,
+            distribution: Distribution::default(),
             etag: Etag::of_write(0, 7, 0, 1_700_000_000),
             modified_seconds: 1_700_000_000,
         }
@@ -296,9 +307,12 @@ mod tests {
             autoscale(4000, None),
             autoscale(4000, Some(10)),
         ] {
-            let offer = offer(throughput, 50_000);
-            let read = Offer::from_value(&offer.to_value(), offer.etag.clone());
-            assert_eq!(read, Ok(offer));
+            let mut offer = offer(throughput, 50_000);
+            for shares in [vec![], vec![(crate::RangeId(1), 400)]] {
+                offer.distribution.shares = shares;
+                let read = Offer::from_value(&offer.to_value(), offer.etag.clone());
+                assert_eq!(read, Ok(offer.clone()));
+            }
         }
     }
 

@@ -34,9 +34,17 @@ impl<T> Answer<T> {
     /// A failure found before any partition was asked.
     pub fn refused(failure: Failure) -> Answer<T> {
         Answer {
+            charge: failure.charge(),
             result: Err(failure),
-            charge: Charge::MIN,
             stamp: None,
+        }
+    }
+
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Answer<U> {
+        Answer {
+            result: self.result.map(change),
+            charge: self.charge,
+            stamp: self.stamp,
         }
     }
 }

@@ -18,6 +18,14 @@ pub enum Throughput {
     },
 }
 
+/// Which requests are refused first when there is not enough for all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PriorityLevel {
+    #[default]
+    High,
+    Low,
+}
+
 /// What of its owner bounds an offer from below.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OwnerUsage {

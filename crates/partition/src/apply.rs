@@ -5,16 +5,19 @@
 //! text and the stored policy (its index entries).
 
 use bytes::Bytes;
-use orrery_model::{Lsn, RangeId};
+use orrery_model::RangeId;
 
+use crate::counters::counters_key;
 use crate::document_key::container_of;
 use crate::index_state::IndexStates;
 use crate::indexing::{Known, change_entries};
 use crate::overlay::Overlay;
-use crate::record::Change;
-use crate::spaces::{CATALOGUE, DOCUMENTS, EXPIRY, INDEXING_POLICY, UNIQUE};
+use crate::record::{Change, Moment};
+use crate::spaces::{
+    CATALOGUE, DOCUMENTS, EXPIRY, FEED, HISTORY, HISTORY_POLICY, INDEXING_POLICY, META, UNIQUE,
+};
 use crate::stored::StoredItem;
-use crate::{Counters, Error, expiry, unique};
+use crate::{Counters, Error, expiry, feed_entry, history, unique};
 
 /// Low bits of an item's rid counter that number it within its partition.
 const RID_SEQUENCE_BITS: u32 = 40;
@@ -31,10 +34,11 @@ pub(crate) const SCRIPT_SEQUENCE_MIN: u64 = 1 << (RID_SEQUENCE_BITS - 1);
 pub(crate) fn apply_items(
     overlay: &mut Overlay<'_>,
     states: &mut IndexStates,
-    lsn: Lsn,
+    moment: Moment,
     changes: &[Change],
     mut counters: Counters,
 ) -> Result<Counters, Error> {
+    let lsn = moment.lsn;
     if lsn.0 != counters.lsn.0 + 1 {
         return Err(Error::Damaged(format!(
             "record {lsn} follows {} in the log of a partition",
@@ -42,17 +46,35 @@ pub(crate) fn apply_items(
         )));
     }
     counters.lsn = lsn;
-    for (key, value) in changes {
+    for (ordinal, (key, value)) in changes.iter().enumerate() {
+        let at = ChangeAt { moment, ordinal };
         let known = Known::default();
-        apply_change(overlay, states, key, value.as_ref(), known, &mut counters)?;
+        apply_change(
+            overlay,
+            states,
+            at,
+            key,
+            value.as_ref(),
+            known,
+            &mut counters,
+        )?;
     }
     Ok(counters)
+}
+
+/// One change of a record.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ChangeAt {
+    pub(crate) moment: Moment,
+    /// How many changes of the record are before it.
+    pub(crate) ordinal: usize,
 }
 
 /// Applies one document of a record, with all that follows from it.
 pub(crate) fn apply_change(
     overlay: &mut Overlay<'_>,
     states: &mut IndexStates,
+    at: ChangeAt,
     key: &Bytes,
     value: Option<&Bytes>,
     known: Known<'_>,
@@ -65,6 +87,7 @@ pub(crate) fn apply_change(
     );
     let versions = (old.as_ref(), new.as_ref());
     change_entries(overlay, states, key, versions, known)?;
+    change_feed(overlay, states, at, key, versions)?;
     if let Some(old) = &old {
         forget(overlay, key, old, counters);
     }
@@ -78,6 +101,41 @@ pub(crate) fn apply_change(
     Ok(())
 }
 
+/// Moves a document to its new place in the feed, and keeps what happened where that is asked.
+fn change_feed(
+    overlay: &mut Overlay<'_>,
+    states: &mut IndexStates,
+    at: ChangeAt,
+    key: &Bytes,
+    (old, new): (Option<&StoredItem>, Option<&StoredItem>),
+) -> Result<(), Error> {
+    // Only what becomes a batch has a place.
+    if !overlay.lists_entries() {
+        return Ok(());
+    }
+    let ChangeAt { moment, ordinal } = at;
+    let container = moment.container;
+    let entry = |item: &StoredItem| {
+        let (range, lsn, ordinal) = item.moment();
+        feed_entry::entry_key(container, range, lsn, ordinal)
+    };
+    if let Some(old) = old {
+        overlay.delete(FEED, entry(old));
+    }
+    if let Some(new) = new {
+        let seconds = new.header.modified_seconds;
+        overlay.put(FEED, entry(new), feed_entry::entry_value(seconds, key));
+    }
+    if states.keeps_history(overlay, container)?
+        && let Some(event) = history::entry(key, old, new, moment.seconds, moment.is_expiry)
+    {
+        let ordinal = u16::try_from(ordinal).unwrap_or(u16::MAX);
+        let place = feed_entry::entry_key(container, moment.range, moment.lsn, ordinal);
+        overlay.put(HISTORY, place, event);
+    }
+    Ok(())
+}
+
 fn forget(overlay: &mut Overlay<'_>, key: &[u8], item: &StoredItem, counters: &mut Counters) {
     let (prefix, _) = key.split_at(usize::from(item.header.prefix_bytes));
     for digest in item.digests() {
@@ -86,8 +144,9 @@ fn forget(overlay: &mut Overlay<'_>, key: &[u8], item: &StoredItem, counters: &m
     if item.header.expiry_entry != 0 {
         overlay.delete(EXPIRY, expiry::entry_key(item.header.expiry_entry, key));
     }
-    counters.items -= 1;
-    counters.bytes -= item.text_bytes() as u64;
+    // An estimate may be less than what there is.
+    counters.items = counters.items.wrapping_sub(1);
+    counters.bytes = counters.bytes.wrapping_sub(item.text_bytes() as u64);
 }
 
 fn remember(overlay: &mut Overlay<'_>, key: &[u8], item: &StoredItem, counters: &mut Counters) {
@@ -106,8 +165,8 @@ fn remember(overlay: &mut Overlay<'_>, key: &[u8], item: &StoredItem, counters: 
             Bytes::new(),
         );
     }
-    counters.items += 1;
-    counters.bytes += item.text_bytes() as u64;
+    counters.items = counters.items.wrapping_add(1);
+    counters.bytes = counters.bytes.wrapping_add(item.text_bytes() as u64);
     let sequence = item.header.rid_counter & ((1 << RID_SEQUENCE_BITS) - 1);
     if item.header.rid_counter == rid_counter(item.header.range, sequence) {
         let next = if sequence < SCRIPT_SEQUENCE_MIN {
@@ -125,6 +184,11 @@ pub(crate) fn apply_catalogue(
     changes: &[Change],
 ) -> Result<(), Error> {
     for (key, value) in changes {
+        if let Some((&HISTORY_POLICY, number)) = key.split_first()
+            && let Some(container) = container_of(number)
+        {
+            states.forget(container);
+        }
         if let (Some((&INDEXING_POLICY, number)), Some(value)) = (key.split_first(), value)
             && let Some(container) = container_of(number)
         {
@@ -136,4 +200,19 @@ pub(crate) fn apply_catalogue(
         }
     }
     Ok(())
+}
+
+/// Gives partitions their counters, along with the change of the catalogue that made them.
+pub(crate) fn apply_ranges(
+    overlay: &mut Overlay<'_>,
+    states: &mut IndexStates,
+    container: u32,
+    counters: &[(RangeId, Counters)],
+    changes: &[Change],
+) -> Result<(), Error> {
+    for (range, counters) in counters {
+        let key = Bytes::copy_from_slice(&counters_key(container, *range));
+        overlay.put(META, key, counters.encode());
+    }
+    apply_catalogue(overlay, states, changes)
 }

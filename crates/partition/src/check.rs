@@ -10,7 +10,7 @@ use std::io;
 use std::path::Path;
 
 use bytes::Bytes;
-use orrery_index::PathStatistics;
+use orrery_index::{IndexHash, PathStatistics};
 use orrery_storage::{Options, Snapshot, Space, Storage};
 
 use crate::counters::container_of_counters;
@@ -19,11 +19,13 @@ use crate::document_key::{container_of, prefix_end};
 use crate::index_state::IndexState;
 use crate::indexing::IndexedVersion;
 use crate::spaces::{
-    CATALOGUE, DOCUMENTS, EXPIRY, INDEX, META, NAMES, REMOVAL_MARK, STATISTICS, UNIQUE,
+    CATALOGUE, DOCUMENTS, EXPIRY, FEED, INDEX, META, NAMES, REMOVAL_MARK, STATISTICS, UNIQUE,
 };
-use crate::statistics::{ENTRY_PREFIX_BYTES, is_only_counted};
+use crate::statistics::{
+    ENTRY_PREFIX_BYTES, PagesRead, Row, Slots, entry_prefix, is_only_counted, slot_key,
+};
 use crate::stored::{DIGEST_BYTES, StoredItem};
-use crate::{Counters, Error, expiry, unique};
+use crate::{Counters, Error, expiry, feed_entry, unique};
 
 const CACHE_BYTES: u64 = 16 * 1024 * 1024;
 /// A report longer than this helps nobody.
@@ -63,6 +65,7 @@ pub fn check(path: &Path) -> Result<CheckReport, Error> {
     check.every(DOCUMENTS, "document", Check::document);
     check.every(UNIQUE, "unique key entry", Check::unique_entry);
     check.every(EXPIRY, "expiry entry", Check::expiry_entry);
+    check.every(FEED, "feed entry", Check::feed_entry);
     check.every(META, "meta entry", Check::meta_entry);
     check.every(INDEX, "index entry", Check::index_entry);
     check.every(STATISTICS, "statistics entry", Check::statistics_entry);
@@ -90,13 +93,15 @@ struct Totals {
     bytes: u64,
     /// Index entries: those that documents should have, or those that are there.
     entries: u64,
+    /// Feed entries, one for each document.
+    feed: u64,
 }
 
 impl Totals {
     fn add(&mut self, items: u64, bytes: u64) {
         // Damaged counters may say anything.
-        self.items = self.items.saturating_add(items);
-        self.bytes = self.bytes.saturating_add(bytes);
+        self.items = self.items.wrapping_add(items);
+        self.bytes = self.bytes.wrapping_add(bytes);
     }
 }
 
@@ -196,6 +201,7 @@ impl Check {
         let item = StoredItem::decode(value.clone())?;
         let found = self.found.entry(container).or_default();
         found.add(1, item.text_bytes() as u64);
+        found.feed += 1;
         let Some((prefix, id)) = key.split_at_checked(usize::from(item.header.prefix_bytes)) else {
             return Err("its key is shorter than its header says".into());
         };
@@ -254,18 +260,53 @@ impl Check {
     }
 
     fn statistics_entry(&mut self, key: &Bytes, value: &Bytes) -> Verdict {
-        let Some(statistics) = PathStatistics::decode(value) else {
-            return Err("it does not decode".into());
+        let Some(container) = container_of(key) else {
+            return Err("it is too short".into());
         };
-        let end = prefix_end(key);
-        let entries = if is_only_counted(key) {
-            self.only_counted.get(key).copied().unwrap_or_default()
+        if self.leaving.contains(&container) {
+            return Ok(());
+        }
+        match Row::of(key, value)? {
+            Row::Page => {
+                for (_, index, statistics) in Slots::of(value)?.iter() {
+                    self.statistics_of(container, index, &statistics)?;
+                }
+            }
+            Row::Slot(index, _) => {
+                let found = PagesRead::default().of_index(&self.snapshot, container, index)?;
+                if found.entries == 0 {
+                    return Err("it leads to a page without its index".into());
+                }
+            }
+            Row::Next => {}
+        }
+        Ok(())
+    }
+
+    fn statistics_of(
+        &self,
+        container: u32,
+        index: IndexHash,
+        statistics: &PathStatistics,
+    ) -> Verdict {
+        let key = entry_prefix(container, index);
+        let mut found = PathStatistics::default();
+        if is_only_counted(&key) {
+            let count = self.only_counted.get(&key[..]);
+            found.entries = count.copied().unwrap_or_default();
         } else {
-            self.snapshot.range(INDEX, key, end.as_deref()).count() as u64
-        };
-        let is_leaving = container_of(key).is_some_and(|number| self.leaving.contains(&number));
-        if !is_leaving && entries != statistics.entries {
+            let end = prefix_end(&key);
+            for entry in self.snapshot.range(INDEX, &key, end.as_deref()) {
+                found.add(&entry?.0[ENTRY_PREFIX_BYTES..]);
+            }
+        }
+        let counts = |of: &PathStatistics| (of.entries, of.composed);
+        if counts(&found) != counts(statistics) {
             return Err("it counts other entries than there are".into());
+        }
+        let slot = slot_key(container, index);
+        if self.snapshot.get(STATISTICS, &slot)?.is_none() {
+            return Err("it has an index that cannot be found in it".into());
         }
         Ok(())
     }
@@ -287,6 +328,20 @@ impl Check {
         self.derived(&due.key, |item| item.header.expiry_entry == due.second)
     }
 
+    fn feed_entry(&mut self, key: &Bytes, value: &Bytes) -> Verdict {
+        let (Some(container), Some((_, place))) =
+            (container_of(key), feed_entry::decode_value(value))
+        else {
+            return Err("it is too short".into());
+        };
+        self.counted.entry(container).or_default().feed += 1;
+        let document = [&container.to_be_bytes()[..], &place].concat();
+        self.derived(&document, |item| {
+            let (range, lsn, ordinal) = item.moment();
+            feed_entry::entry_key(container, range, lsn, ordinal) == *key
+        })
+    }
+
     /// Whether the document from which an entry was derived is there and has it.
     fn derived(&self, document: &[u8], has_it: impl FnOnce(&StoredItem) -> bool) -> Verdict {
         if container_of(document).is_some_and(|container| self.leaving.contains(&container)) {
@@ -305,6 +360,7 @@ impl Check {
     fn meta_entry(&mut self, key: &Bytes, value: &Bytes) -> Verdict {
         if let Some(container) = container_of_counters(key) {
             let counters = Counters::decode(value)?;
+            // Estimates of the parts of a split add up to what was counted before it.
             let counted = self.counted.entry(container).or_default();
             counted.add(counters.items, counters.bytes);
         }
@@ -325,13 +381,15 @@ impl Check {
             if found != counted {
                 self.problem(format!(
                     "container {container}: its counters say {} items of {} bytes, but it has {} of {}; it has {} \
-                     index entries and should have {}",
+                     index entries and should have {}; it has {} feed entries and should have {}",
                     counted.items,
                     counted.bytes,
                     found.items,
                     found.bytes,
                     counted.entries,
-                    found.entries
+                    found.entries,
+                    counted.feed,
+                    found.feed
                 ));
             }
         }

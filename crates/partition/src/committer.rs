@@ -20,7 +20,9 @@ use orrery_log::{Durability, Log, Position};
 use orrery_model::{Failure, OperationOutcome, Stamp};
 use orrery_storage::Storage;
 
+use crate::changes::forget_step;
 use crate::counters::{APPLIED_KEY, counters_key};
+use crate::crowd::Crowd;
 use crate::expiry::Due;
 use crate::group::{Group, Touched};
 use crate::index_state::IndexStates;
@@ -29,8 +31,12 @@ use crate::purge::{Purged, purge_step};
 use crate::record::{Change, Record};
 use crate::reindex::reindex_step;
 use crate::spaces::META;
+use crate::statistics::Tallies;
 use crate::watches::Watches;
-use crate::{Container, Error, ItemTransaction, ScriptCommit};
+use crate::{
+    Container, Correction, Error, ItemTransaction, LogicalPartition, Partition, Reshape,
+    ScriptCommit, Uncounted, UncountedCrowd,
+};
 
 /// A group is closed at this many commands or bytes, so that the first does not wait for the last.
 const GROUP_COMMANDS_MAX: usize = 1024;
@@ -68,6 +74,33 @@ pub(crate) enum Command {
         container: u32,
         reply: Reply<Result<bool, Failure>>,
     },
+    /// Lets physical partitions retire in favour of others.
+    Reshape(Box<Reshape>, Reply<Result<(), Failure>>),
+    /// Gives a partition as it is between two groups, to be counted.
+    Uncounted {
+        container: Arc<Container>,
+        partition: Arc<Partition>,
+        reply: Reply<Result<Uncounted, Failure>>,
+    },
+    Correct {
+        container: u32,
+        partition: Arc<Partition>,
+        correction: Correction,
+        reply: Reply<Result<(), Failure>>,
+    },
+    /// Keeps the bytes of a logical partition from now on, and gives it as it is, to be counted.
+    Crowd {
+        partition: Arc<Partition>,
+        logical: LogicalPartition,
+        bytes_max: u64,
+        reply: Reply<Result<UncountedCrowd, Failure>>,
+    },
+    /// Removes some of the history that is older than its container keeps it.
+    Forget {
+        container: Arc<Container>,
+        now_seconds: u64,
+        reply: Reply<Result<bool, Failure>>,
+    },
     /// The state up to this position is safe on disk.
     Saved(Position),
     /// The state could not be saved.
@@ -88,6 +121,8 @@ pub(crate) struct Committer {
     pub(crate) watches: Arc<Watches>,
     /// How the documents of each container are indexed.
     pub(crate) states: IndexStates,
+    /// What is counted of their indexes.
+    pub(crate) tallies: Tallies,
     /// Containers that are being removed.
     pub(crate) purged: BTreeMap<u32, Purged>,
     pub(crate) broken: Option<String>,
@@ -183,6 +218,58 @@ impl Committer {
                         reply(self.reindex(container));
                         group = self.group(&storage);
                     }
+                    Command::Reshape(reshape, reply) => {
+                        self.finish_group(group);
+                        group = self.group(&storage);
+                        group.reshape(*reshape, reply);
+                        self.finish_group(group);
+                        group = self.group(&storage);
+                    }
+                    Command::Uncounted {
+                        container,
+                        partition,
+                        reply,
+                    } => {
+                        self.finish_group(group);
+                        let snapshot = storage.snapshot();
+                        reply(Ok(Uncounted::new(snapshot, &container, &partition)));
+                        group = self.group(&storage);
+                    }
+                    Command::Crowd {
+                        partition,
+                        logical,
+                        bytes_max,
+                        reply,
+                    } => {
+                        self.finish_group(group);
+                        let crowd = Arc::new(Crowd::new(&logical, bytes_max));
+                        let holder = partition.holder(logical.place());
+                        holder.crowds.add(Arc::clone(&crowd));
+                        let snapshot = storage.snapshot();
+                        reply(Ok(UncountedCrowd { snapshot, crowd }));
+                        group = self.group(&storage);
+                    }
+                    Command::Correct {
+                        container,
+                        partition,
+                        correction,
+                        reply,
+                    } => {
+                        self.finish_group(group);
+                        group = self.group(&storage);
+                        group.correct(container, &partition, correction, reply);
+                        self.finish_group(group);
+                        group = self.group(&storage);
+                    }
+                    Command::Forget {
+                        container,
+                        now_seconds,
+                        reply,
+                    } => {
+                        self.finish_group(group);
+                        reply(self.forget(&container, now_seconds));
+                        group = self.group(&storage);
+                    }
                     Command::Saved(position) => self.trim(position),
                     Command::NotSaved(error) => {
                         self.break_down(&error);
@@ -260,7 +347,8 @@ impl Committer {
             let key = counters_key(*container, *range);
             overlay.put(META, Bytes::copy_from_slice(&key), counters.encode());
         }
-        Ok(self.storage.write(overlay.into_batch()?)?)
+        let batch = overlay.into_batch(&mut self.tallies)?;
+        Ok(self.storage.write(batch)?)
     }
 
     /// From here on this node only reads. What fails later fails because of what failed first.
@@ -305,8 +393,23 @@ impl Committer {
             return Err(self.break_down(&error.into()));
         }
         self.states.forget(container);
+        self.tallies.forget(container);
         let more = next.is_some();
         self.purged.extend(next.map(|next| (container, next)));
+        Ok(more)
+    }
+
+    fn forget(&mut self, container: &Container, now_seconds: u64) -> Result<bool, Failure> {
+        if let Some(cause) = &self.broken {
+            return Err(unavailable(cause));
+        }
+        let step = forget_step(&self.storage.snapshot(), container, now_seconds);
+        let (batch, more) = step.map_err(|error| internal(&error))?;
+        if !batch.is_empty()
+            && let Err(error) = self.storage.write(batch)
+        {
+            return Err(self.break_down(&error.into()));
+        }
         Ok(more)
     }
 
@@ -315,9 +418,10 @@ impl Committer {
             return Err(unavailable(cause));
         }
         let storage = Arc::clone(&self.storage);
-        let step = reindex_step(&storage, &mut self.states, container);
+        let step = reindex_step(&storage, &mut self.states, &mut self.tallies, container);
         let (batch, is_done) = step.map_err(|error| {
             self.states.forget(container);
+            self.tallies.forget(container);
             internal(&error)
         })?;
         if let Err(error) = self.storage.write(batch) {
@@ -346,12 +450,19 @@ fn refuse(command: Command, cause: &str) -> Option<Reply<Result<(), Error>>> {
             });
         }
         Command::Script(_, reply) => reply(Err(unavailable(cause))),
-        Command::Catalogue(_, reply) | Command::Expire { reply, .. } => {
+        Command::Catalogue(_, reply)
+        | Command::Expire { reply, .. }
+        | Command::Reshape(_, reply)
+        | Command::Correct { reply, .. } => {
             reply(Err(unavailable(cause)));
         }
-        Command::Purge { reply, .. } | Command::Reindex { reply, .. } => {
+        Command::Purge { reply, .. }
+        | Command::Reindex { reply, .. }
+        | Command::Forget { reply, .. } => {
             reply(Err(unavailable(cause)));
         }
+        Command::Uncounted { reply, .. } => reply(Err(unavailable(cause))),
+        Command::Crowd { reply, .. } => reply(Err(unavailable(cause))),
         Command::Saved(_) | Command::NotSaved(_) => {}
         Command::Stop(reply) => {
             reply(Err(Error::ReadOnly(cause.to_owned())));
@@ -390,6 +501,7 @@ mod tests {
             checkpoint_asked: Position(0),
             watches: Arc::default(),
             states: IndexStates::default(),
+            tallies: Tallies::default(),
             purged: BTreeMap::new(),
             broken: None,
         };

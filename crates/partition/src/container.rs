@@ -1,13 +1,15 @@
 //! A container and its physical partitions, as the running server holds them.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use orrery_keys::{ContainerRid, EpkRange, PartitionKey};
 use orrery_model::{ContainerDefinition, Lsn, RangeId, Stamp};
 
 use crate::apply::SCRIPT_SEQUENCE_MIN;
-use crate::{ContainerIndex, Counters, LogicalPartition};
+use crate::crowd::Crowds;
+use crate::extents::Extents;
+use crate::{ContainerIndex, Counters, LogicalPartition, Meter, Standing};
 
 /// One definition of a container. A replaced definition is a new `Container` over the same
 /// partitions.
@@ -22,6 +24,7 @@ pub struct Container {
     /// Cleared when the container is deleted; a write that comes later is refused.
     pub alive: Arc<AtomicBool>,
     index: Arc<ContainerIndex>,
+    extents: Extents,
     version: u64,
 }
 
@@ -33,6 +36,11 @@ static VERSIONS: AtomicU64 = AtomicU64::new(0);
 pub struct Partition {
     pub id: RangeId,
     pub range: EpkRange,
+    /// Every partition that held some of this range before it, the oldest first.
+    pub ancestors: Vec<RangeId>,
+    /// Those that have taken over its range, once they have.
+    heirs: OnceLock<Vec<Arc<Partition>>>,
+    standing: AtomicU8,
     lsn: AtomicU64,
     items: AtomicU64,
     bytes: AtomicU64,
@@ -40,6 +48,8 @@ pub struct Partition {
     next_script_rid: AtomicU64,
     /// Given out to scripts, of which some end without a trace.
     taken_script_rid: AtomicU64,
+    meter: Meter,
+    pub(crate) crowds: Crowds,
 }
 
 impl Container {
@@ -52,6 +62,7 @@ impl Container {
         Container {
             rid,
             index: Arc::new(ContainerIndex::new(&definition.indexing)),
+            extents: Extents::default(),
             definition,
             partitions,
             self_link,
@@ -66,10 +77,26 @@ impl Container {
         Container {
             rid: self.rid,
             index: Arc::new(ContainerIndex::new(&definition.indexing)),
+            extents: Extents::default(),
             definition,
             partitions: self.partitions.clone(),
             self_link: self.self_link.clone(),
             alive: Arc::clone(&self.alive),
+            version: next_version(),
+        }
+    }
+
+    /// The same container with its key space cut in another way.
+    #[must_use]
+    pub fn with_partitions(&self, partitions: Vec<Arc<Partition>>) -> Container {
+        Container {
+            rid: self.rid,
+            index: Arc::clone(&self.index),
+            definition: self.definition.clone(),
+            partitions,
+            self_link: self.self_link.clone(),
+            alive: Arc::clone(&self.alive),
+            extents: Extents::default(),
             version: next_version(),
         }
     }
@@ -82,6 +109,10 @@ impl Container {
     /// The index that its documents have or are about to have.
     pub fn index(&self) -> &Arc<ContainerIndex> {
         &self.index
+    }
+
+    pub(crate) fn extents(&self) -> &Extents {
+        &self.extents
     }
 
     pub fn logical_partition(&self, key: &PartitionKey) -> LogicalPartition {
@@ -99,20 +130,30 @@ impl Container {
 
     /// The physical partition that holds a place in the order of stored keys.
     pub(crate) fn partition_at(&self, place: &[u8]) -> &Arc<Partition> {
-        let after = self
-            .partitions
-            .partition_point(|partition| partition.range.min.significant_bytes() <= place);
-        &self.partitions[after.saturating_sub(1)]
+        at_place(&self.partitions, place)
     }
 
     pub fn is_alive(&self) -> bool {
         self.alive.load(Ordering::Acquire)
     }
 
+    /// Whether every change is kept for a while, and not only what became of them.
+    pub fn keeps_history(&self) -> bool {
+        self.definition
+            .change_feed_retention_minutes
+            .is_some_and(|minutes| minutes > 0)
+    }
+
     /// Whether TTL is on, and the seconds after which items without their own `ttl` expire.
     pub fn default_ttl(&self) -> Option<i32> {
         self.definition.default_ttl
     }
+}
+
+fn at_place<'a>(partitions: &'a [Arc<Partition>], place: &[u8]) -> &'a Arc<Partition> {
+    let after =
+        partitions.partition_point(|partition| partition.range.min.significant_bytes() <= place);
+    &partitions[after.saturating_sub(1)]
 }
 
 fn next_version() -> u64 {
@@ -124,23 +165,78 @@ impl Partition {
         Partition {
             id,
             range,
+            ancestors: Vec::new(),
+            heirs: OnceLock::new(),
+            standing: AtomicU8::new(counters.standing as u8),
             lsn: AtomicU64::new(counters.lsn.0),
             items: AtomicU64::new(counters.items),
             bytes: AtomicU64::new(counters.bytes),
             next_rid: AtomicU64::new(counters.next_rid),
             next_script_rid: AtomicU64::new(counters.next_script_rid),
             taken_script_rid: AtomicU64::new(counters.next_script_rid.max(SCRIPT_SEQUENCE_MIN)),
+            meter: Meter::default(),
+            crowds: Crowds::default(),
         }
     }
 
+    #[must_use]
+    pub fn descending_from(self, ancestors: Vec<RangeId>) -> Partition {
+        Partition { ancestors, ..self }
+    }
+
+    /// The partition that holds a place of this one now: itself, or one that has taken it over.
+    pub(crate) fn holder<'a>(self: &'a Arc<Self>, place: &[u8]) -> &'a Arc<Partition> {
+        let mut holder = self;
+        while let Some(heirs) = holder.heirs.get() {
+            holder = at_place(heirs, place);
+        }
+        holder
+    }
+
+    /// Called by the committer alone, when the heirs have what was here.
+    pub(crate) fn retire(&self, heirs: Vec<Arc<Partition>>) {
+        for crowd in self.crowds.all() {
+            let heir = at_place(&heirs, crowd.place());
+            heir.crowds.add(Arc::clone(&crowd));
+        }
+        let retired = self.heirs.set(heirs);
+        debug_assert!(retired.is_ok(), "a partition retires once");
+        self.standing
+            .store(Standing::Retired as u8, Ordering::Release);
+    }
+
+    /// Whether the bytes of a logical partition are already being kept.
+    pub fn knows_crowd(&self, logical: &LogicalPartition) -> bool {
+        self.crowds.of(logical.prefix()).is_some()
+    }
+
+    pub fn is_retired(&self) -> bool {
+        self.heirs.get().is_some()
+    }
+
     pub fn counters(&self) -> Counters {
+        self.running_counters().shown()
+    }
+
+    /// The counters to go on from.
+    pub(crate) fn running_counters(&self) -> Counters {
         Counters {
             lsn: Lsn(self.lsn.load(Ordering::Acquire)),
             items: self.items.load(Ordering::Relaxed),
             bytes: self.bytes.load(Ordering::Relaxed),
             next_rid: self.next_rid.load(Ordering::Relaxed),
             next_script_rid: self.next_script_rid.load(Ordering::Relaxed),
+            standing: match self.standing.load(Ordering::Relaxed) {
+                0 => Standing::Exact,
+                1 => Standing::Estimated,
+                _ => Standing::Retired,
+            },
         }
+    }
+
+    /// What it may use and has used.
+    pub fn meter(&self) -> &Meter {
+        &self.meter
     }
 
     pub fn stamp(&self) -> Stamp {
@@ -157,6 +253,8 @@ impl Partition {
 
     /// Called by the committer alone, after the state has the change.
     pub(crate) fn publish(&self, counters: Counters) {
+        self.standing
+            .store(counters.standing as u8, Ordering::Relaxed);
         self.items.store(counters.items, Ordering::Relaxed);
         self.bytes.store(counters.bytes, Ordering::Relaxed);
         self.next_rid.store(counters.next_rid, Ordering::Relaxed);

@@ -18,11 +18,34 @@ pub struct Counters {
     /// Number of the next item that a script creates here; they have a half of the numbers to
     /// themselves, because a script takes them before its turn comes.
     pub next_script_rid: u64,
+    pub standing: Standing,
 }
 
-const COUNTERS_BYTES: usize = 40;
+/// What the counts of items and bytes are worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Standing {
+    #[default]
+    Exact,
+    /// A part of what was counted together, not yet counted alone.
+    Estimated,
+    /// Others have taken over what was here.
+    Retired,
+}
+
+const COUNTERS_BYTES: usize = 48;
 
 impl Counters {
+    /// As somebody should see them: an estimate that more was taken from than it had is nothing.
+    #[must_use]
+    pub(crate) fn shown(self) -> Counters {
+        let shown = |count: u64| u64::try_from(count.cast_signed()).unwrap_or(0);
+        Counters {
+            items: shown(self.items),
+            bytes: shown(self.bytes),
+            ..self
+        }
+    }
+
     pub(crate) fn encode(self) -> Bytes {
         let fields = [
             self.lsn.0,
@@ -30,36 +53,44 @@ impl Counters {
             self.bytes,
             self.next_rid,
             self.next_script_rid,
+            self.standing as u64,
         ];
-        let fields = fields.map(u64::to_le_bytes);
-        // Without scripts it stays what it was before there were any.
-        let count = if self.next_script_rid == 0 { 4 } else { 5 };
-        Bytes::from(fields[..count].concat())
+        // What nothing has happened to stays as short as it was.
+        let count = match (self.standing, self.next_script_rid) {
+            (Standing::Exact, 0) => 4,
+            (Standing::Exact, _) => 5,
+            _ => 6,
+        };
+        Bytes::from(fields.map(u64::to_le_bytes)[..count].concat())
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Result<Counters, Error> {
         let (fields, []) = bytes.as_chunks::<8>() else {
             return Err(damaged(bytes.len()));
         };
-        let (lsn, items, bytes, next_rid, next_script_rid) = match fields {
-            [lsn, items, bytes, next_rid, script] => (lsn, items, bytes, next_rid, script),
-            // Written before there were scripts.
-            [lsn, items, bytes, next_rid] => (lsn, items, bytes, next_rid, &[0; 8]),
-            _ => return Err(damaged(bytes.len())),
-        };
+        if !(4..=6).contains(&fields.len()) {
+            return Err(damaged(bytes.len()));
+        }
+        let field = |at: usize| fields.get(at).copied().map_or(0, u64::from_le_bytes);
         Ok(Counters {
-            lsn: Lsn(u64::from_le_bytes(*lsn)),
-            items: u64::from_le_bytes(*items),
-            bytes: u64::from_le_bytes(*bytes),
-            next_rid: u64::from_le_bytes(*next_rid),
-            next_script_rid: u64::from_le_bytes(*next_script_rid),
+            lsn: Lsn(field(0)),
+            items: field(1),
+            bytes: field(2),
+            next_rid: field(3),
+            next_script_rid: field(4),
+            standing: match field(5) {
+                0 => Standing::Exact,
+                1 => Standing::Estimated,
+                2 => Standing::Retired,
+                _ => return Err(damaged(bytes.len())),
+            },
         })
     }
 }
 
 fn damaged(length: usize) -> Error {
     Error::Damaged(format!(
-        "partition counters have {length} bytes instead of {COUNTERS_BYTES}"
+        "partition counters of {length} bytes do not decode; they have at most {COUNTERS_BYTES}"
     ))
 }
 
@@ -98,16 +129,24 @@ mod tests {
             bytes: 3,
             next_rid: 4,
             next_script_rid: 5,
+            standing: Standing::Exact,
         };
         let bytes = counters.encode();
         assert_eq!(Counters::decode(&bytes).unwrap(), counters);
+        for standing in [Standing::Estimated, Standing::Retired] {
+            let other = Counters {
+                standing,
+                ..counters
+            };
+            assert_eq!(Counters::decode(&other.encode()).unwrap(), other);
+        }
         let before = Counters {
             next_script_rid: 0,
             ..counters
         };
         assert_eq!(before.encode(), bytes[..32]);
         assert_eq!(Counters::decode(&bytes[..32]).unwrap(), before);
-        for length in [0, 8, 31, 33, 48] {
+        for length in [0, 8, 31, 33, 56] {
             assert!(Counters::decode(&vec![0; length]).is_err(), "{length}");
         }
     }

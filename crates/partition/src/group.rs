@@ -7,16 +7,16 @@ use bytes::Bytes;
 use orrery_model::{Failure, Lsn, RangeId, Stamp};
 use orrery_storage::Storage;
 
-use crate::apply::{apply_catalogue, apply_change};
+use crate::apply::{ChangeAt, apply_catalogue, apply_change};
 use crate::committer::{Reply, TransactionOutcome, internal};
 use crate::document_key::CONTAINER_BYTES;
 use crate::expiry::{self, Due};
 use crate::index_state::IndexStates;
 use crate::indexing::Known;
 use crate::overlay::Overlay;
-use crate::record::{Change, Record};
+use crate::record::{Change, Moment, Record};
 use crate::spaces::{DOCUMENTS, EXPIRY};
-use crate::stored::StoredItem;
+use crate::stored::{StoredItem, with_place};
 use crate::transaction::decide;
 use crate::watches::Watches;
 use crate::{Container, Counters, Error, ItemTransaction, Partition, ScriptCommit};
@@ -67,14 +67,34 @@ impl<'a> Group<'a> {
 
     pub(crate) fn items(&mut self, transaction: ItemTransaction, reply: Reply<TransactionOutcome>) {
         let container = transaction.container.rid.id();
-        let partition = Arc::clone(&transaction.partition);
+        let place = transaction.logical.place();
+        let partition = Arc::clone(transaction.partition.holder(place));
+        let transaction = ItemTransaction {
+            partition: Arc::clone(&partition),
+            ..transaction
+        };
         let count = transaction.operations.len();
+        let seconds = transaction.now_seconds;
         let before = self.counters(container, &partition);
+        let crowd = partition.crowds.of(transaction.logical.prefix());
+        if crowd.as_ref().is_some_and(|crowd| crowd.is_full()) && transaction.may_grow() {
+            let stamp = partition.stamp();
+            self.replies.push(Box::new(move |failure| {
+                let failure = failure.unwrap_or(Failure::LogicalPartitionFull);
+                let results = (0..count).map(|_| Err(failure.clone())).collect();
+                reply(TransactionOutcome { results, stamp });
+            }));
+            return;
+        }
         let (results, lsn) = match decide(transaction, &mut self.overlay, &mut self.states, before)
         {
             Ok(decision) => {
-                let lsn = decision.counters.lsn;
-                self.record(container, &partition, decision.counters, decision.changes);
+                let Counters { lsn, bytes, .. } = decision.counters;
+                if let Some(crowd) = crowd {
+                    crowd.grow(bytes.wrapping_sub(before.bytes).cast_signed());
+                }
+                let moment = moment(container, &partition, lsn, seconds);
+                self.record(moment, &partition, decision.counters, decision.changes);
                 (decision.results, lsn)
             }
             Err(error) => (
@@ -99,8 +119,9 @@ impl<'a> Group<'a> {
 
     /// Makes the writes of a script a record, unless somebody was faster.
     pub(crate) fn script(&mut self, commit: ScriptCommit, reply: Reply<Result<Stamp, Failure>>) {
-        let partition = Arc::clone(&commit.partition);
-        let decided = self.script_record(commit);
+        let place = &commit.prefix[CONTAINER_BYTES..];
+        let partition = Arc::clone(commit.partition.holder(place));
+        let decided = self.script_record(commit, &partition);
         self.replies.push(Box::new(move |failure| {
             let stamp = decided.map(|lsn| Stamp {
                 range: partition.id,
@@ -113,21 +134,37 @@ impl<'a> Group<'a> {
         }));
     }
 
-    fn script_record(&mut self, commit: ScriptCommit) -> Result<Lsn, Failure> {
+    fn script_record(
+        &mut self,
+        commit: ScriptCommit,
+        partition: &Arc<Partition>,
+    ) -> Result<Lsn, Failure> {
         if !commit.container.is_alive() {
             return Err(Failure::NOT_FOUND);
         }
         if commit.watch.is_marked() {
             return Err(Failure::RetryWith);
         }
+        let crowd = partition.crowds.of(&commit.prefix);
+        let grows = commit.changes.list.iter().any(|(_, value)| value.is_some());
+        if grows && crowd.is_some_and(|crowd| crowd.is_full()) {
+            return Err(Failure::LogicalPartitionFull);
+        }
         let container = commit.container.rid.id();
-        let before = self.counters(container, &commit.partition);
+        let before = self.counters(container, partition);
         let lsn = Lsn(before.lsn.0 + 1);
         let mut counters = Counters { lsn, ..before };
+        let moment = moment(container, partition, lsn, commit.now_seconds);
         let savepoint = self.overlay.savepoint();
         let versions = commit.changes.versions.unwrap_or_default();
         let mut versions = versions.iter();
-        for (key, value) in &commit.changes.list {
+        let mut changes = commit.changes.list;
+        for (_, value) in &mut changes {
+            if let Some(value) = value {
+                *value = with_place(value, partition.id, lsn);
+            }
+        }
+        for (ordinal, (key, value)) in changes.iter().enumerate() {
             let known = versions
                 .next()
                 .map_or_else(Known::default, |version| Known {
@@ -137,6 +174,7 @@ impl<'a> Group<'a> {
             let applied = apply_change(
                 &mut self.overlay,
                 &mut self.states,
+                ChangeAt { moment, ordinal },
                 key,
                 value.as_ref(),
                 known,
@@ -147,7 +185,10 @@ impl<'a> Group<'a> {
                 return Err(internal(&error));
             }
         }
-        self.record(container, &commit.partition, counters, commit.changes.list);
+        if let Some(crowd) = partition.crowds.of(&commit.prefix) {
+            crowd.grow(counters.bytes.wrapping_sub(before.bytes).cast_signed());
+        }
+        self.record(moment, partition, counters, changes);
         Ok(lsn)
     }
 
@@ -197,7 +238,8 @@ impl<'a> Group<'a> {
     ) -> Result<(), Error> {
         let mut by_partition: BTreeMap<RangeId, (Arc<Partition>, Vec<&Due>)> = BTreeMap::new();
         for due in due {
-            let partition = container.partition_at(&due.key[CONTAINER_BYTES..]);
+            let place = &due.key[CONTAINER_BYTES..];
+            let partition = container.partition_at(place).holder(place);
             let (_, list) = by_partition
                 .entry(partition.id)
                 .or_insert_with(|| (Arc::clone(partition), Vec::new()));
@@ -205,26 +247,36 @@ impl<'a> Group<'a> {
         }
         for (partition, due) in by_partition.into_values() {
             let before = self.counters(container.rid.id(), &partition);
-            let mut counters = Counters {
-                lsn: Lsn(before.lsn.0 + 1),
-                ..before
+            let lsn = Lsn(before.lsn.0 + 1);
+            let mut counters = Counters { lsn, ..before };
+            let moment = Moment {
+                is_expiry: true,
+                ..moment(container.rid.id(), &partition, lsn, now_seconds)
             };
             let mut changes = Vec::new();
             for Due { second, key } in due {
                 let change = self.expiry_change(container, *second, key, now_seconds)?;
                 if let Fate::Becomes(value) = change {
+                    let bytes_before = counters.bytes;
                     apply_change(
                         &mut self.overlay,
                         &mut self.states,
+                        ChangeAt {
+                            moment,
+                            ordinal: changes.len(),
+                        },
                         key,
                         value.as_ref(),
                         Known::default(),
                         &mut counters,
                     )?;
+                    if let Some(crowd) = partition.crowds.of(key) {
+                        crowd.grow(counters.bytes.wrapping_sub(bytes_before).cast_signed());
+                    }
                     changes.push((key.clone(), value));
                 }
             }
-            self.record(container.rid.id(), &partition, counters, changes);
+            self.record(moment, &partition, counters, changes);
         }
         Ok(())
     }
@@ -262,12 +314,12 @@ impl<'a> Group<'a> {
     /// The counters of a partition as the group has left them so far.
     fn counters(&self, container: u32, partition: &Arc<Partition>) -> Counters {
         let touched = self.touched.get(&(container, partition.id));
-        touched.map_or_else(|| partition.counters(), |(_, counters)| *counters)
+        touched.map_or_else(|| partition.running_counters(), |(_, counters)| *counters)
     }
 
     fn record(
         &mut self,
-        container: u32,
+        moment: Moment,
         partition: &Arc<Partition>,
         counters: Counters,
         changes: Vec<Change>,
@@ -277,13 +329,19 @@ impl<'a> Group<'a> {
         }
         self.watches.mark(&changes);
         self.bytes += Record::changes_bytes(&changes);
+        let place = (moment.container, partition.id);
         self.touched
-            .insert((container, partition.id), (Arc::clone(partition), counters));
-        self.records.push(Record::Items {
-            container,
-            range: partition.id,
-            lsn: counters.lsn,
-            changes,
-        });
+            .insert(place, (Arc::clone(partition), counters));
+        self.records.push(Record::Items { moment, changes });
+    }
+}
+
+fn moment(container: u32, partition: &Partition, lsn: Lsn, now_seconds: u64) -> Moment {
+    Moment {
+        container,
+        range: partition.id,
+        lsn,
+        seconds: u32::try_from(now_seconds).unwrap_or(u32::MAX),
+        is_expiry: false,
     }
 }

@@ -15,7 +15,7 @@ use orrery_model::IndexingPolicy;
 
 use crate::overlay::Overlay;
 use crate::record::Change;
-use crate::spaces::{INDEXING_POLICY, META};
+use crate::spaces::{CATALOGUE, HISTORY_POLICY, INDEXING_POLICY, META};
 use crate::{Container, Error};
 
 const VERSION: u8 = 1;
@@ -210,7 +210,11 @@ pub(crate) fn state_key(container: u32) -> [u8; 5] {
 
 /// The states of the containers that are written to, as the committer knows them.
 #[derive(Debug, Default)]
-pub(crate) struct IndexStates(HashMap<u32, Arc<IndexState>>);
+pub(crate) struct IndexStates {
+    indexes: HashMap<u32, Arc<IndexState>>,
+    /// Whether they keep their history.
+    histories: HashMap<u32, bool>,
+}
 
 impl IndexStates {
     pub(crate) fn of(
@@ -218,7 +222,7 @@ impl IndexStates {
         overlay: &Overlay<'_>,
         container: u32,
     ) -> Result<Arc<IndexState>, Error> {
-        if let Some(state) = self.0.get(&container) {
+        if let Some(state) = self.indexes.get(&container) {
             return Ok(Arc::clone(state));
         }
         let row = overlay.get(META, &Bytes::copy_from_slice(&state_key(container)))?;
@@ -226,7 +230,7 @@ impl IndexStates {
             Some(row) => IndexState::decode(&row)?,
             None => IndexState::settled(Arc::new(ContainerIndex::new(&IndexingPolicy::none()))),
         });
-        self.0.insert(container, Arc::clone(&state));
+        self.indexes.insert(container, Arc::clone(&state));
         Ok(state)
     }
 
@@ -253,12 +257,41 @@ impl IndexStates {
     pub(crate) fn set(&mut self, overlay: &mut Overlay<'_>, container: u32, state: IndexState) {
         let key = Bytes::copy_from_slice(&state_key(container));
         overlay.put(META, key, state.encode());
-        self.0.insert(container, Arc::new(state));
+        self.indexes.insert(container, Arc::new(state));
     }
 
     pub(crate) fn forget(&mut self, container: u32) {
-        self.0.remove(&container);
+        self.indexes.remove(&container);
+        self.histories.remove(&container);
     }
+
+    /// Whether every change of a container is kept for a while.
+    pub(crate) fn keeps_history(
+        &mut self,
+        overlay: &Overlay<'_>,
+        container: u32,
+    ) -> Result<bool, Error> {
+        if let Some(&keeps) = self.histories.get(&container) {
+            return Ok(keeps);
+        }
+        let keeps = overlay.get(CATALOGUE, &history_key(container))?.is_some();
+        self.histories.insert(container, keeps);
+        Ok(keeps)
+    }
+}
+
+/// The key in the catalogue that stands for as long as a container keeps its history.
+fn history_key(container: u32) -> Bytes {
+    [&[HISTORY_POLICY][..], &container.to_be_bytes()]
+        .concat()
+        .into()
+}
+
+/// The change of the catalogue that says whether a container keeps its history.
+pub fn history_change(container: &Container) -> Change {
+    let kept = container.keeps_history();
+    let value = kept.then(|| Bytes::from_static(b"1"));
+    (history_key(container.rid.id()), value)
 }
 
 /// First byte of a policy in the catalogue: the container has no documents yet.
@@ -276,6 +309,11 @@ pub fn policy_change(container: &Container, is_new: bool) -> Change {
     };
     let entry = [&[mode][..], container.index().text()].concat();
     (policy_key(container), Some(entry.into()))
+}
+
+/// The change of the catalogue that goes with the deletion of a container.
+pub fn history_removal(container: &Container) -> Change {
+    (history_key(container.rid.id()), None)
 }
 
 /// The change of the catalogue that goes with the deletion of a container.

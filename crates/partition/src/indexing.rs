@@ -4,6 +4,7 @@
 //! carry them. Who has computed them already, on the thread of a request, passes them along; at a
 //! replay they are computed again.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -95,18 +96,29 @@ pub(crate) fn change_entries(
     if index.definition().is_nothing() {
         return Ok(());
     }
-    let entries = |item: Option<&StoredItem>, known: Option<&IndexedVersion>| {
-        let Some(item) = item else {
-            return Ok(Entries::default());
-        };
-        match known.filter(|known| known.index.text() == index.text()) {
-            Some(known) => Ok(known.entries.clone()),
-            None => Ok::<_, Error>(IndexedVersion::of_stored(index, key, item)?.entries),
-        }
-    };
-    let (old, new) = (entries(old, known.old)?, entries(new, known.new)?);
+    let old = entries_of(index, key, old, known.old)?;
+    let new = entries_of(index, key, new, known.new)?;
     replace_entries(overlay, key, &old, &new);
     Ok(())
+}
+
+/// The entries of a version of a document, if there is one: those that are known, or else made anew.
+fn entries_of<'a>(
+    index: &Arc<ContainerIndex>,
+    key: &[u8],
+    item: Option<&StoredItem>,
+    known: Option<&'a IndexedVersion>,
+) -> Result<Cow<'a, Entries>, Error> {
+    let Some(item) = item else {
+        return Ok(Cow::Owned(Entries::default()));
+    };
+    match known.filter(|known| known.index.text() == index.text()) {
+        Some(known) => Ok(Cow::Borrowed(&known.entries)),
+        None => {
+            let version = IndexedVersion::of_stored(index, key, item)?;
+            Ok(Cow::Owned(version.entries))
+        }
+    }
 }
 
 /// Puts the entries of `new` in the place of those of `old`.

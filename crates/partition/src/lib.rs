@@ -9,23 +9,31 @@
 //! and status numbers (`wire`), the clock (times come in with requests).
 
 mod apply;
+mod changes;
 mod check;
 mod committer;
 mod container;
 mod counters;
+mod crowd;
 mod data_directory;
 mod document_key;
 mod error;
 mod expiry;
+mod extents;
+mod feed_entry;
 mod group;
+mod history;
 mod index_state;
 mod indexing;
+mod meter;
 mod overlay;
 mod patch;
 mod prepare;
 mod purge;
 mod record;
 mod reindex;
+mod reshape;
+mod sample;
 mod scan;
 mod script_transaction;
 mod spaces;
@@ -37,15 +45,23 @@ mod unique;
 mod view;
 mod watches;
 
+pub use changes::{ChangeMode, ChangeReader, ItemChange};
 pub use check::{CheckReport, check};
 pub use committer::{Reply, TransactionOutcome};
 pub use container::{Container, Partition};
-pub use counters::Counters;
+pub use counters::{Counters, Standing};
+pub use crowd::UncountedCrowd;
 pub use document_key::LogicalPartition;
 pub use error::Error;
 pub use expiry::Due;
-pub use index_state::{ContainerIndex, IndexFollows, policy_change, policy_removal};
+pub use history::ChangeKind;
+pub use index_state::{
+    ContainerIndex, IndexFollows, history_change, history_removal, policy_change, policy_removal,
+};
+pub use meter::{Budget, Claim, HotKey, Meter, MeterReport, Rates};
 pub use prepare::{Place, PreparedOperation, prepare};
+pub use reshape::{Correction, Heir, Reshape, Uncounted};
+pub use sample::Sample;
 pub use scan::{ScanRange, Scanned, Visit};
 pub use script_transaction::{ScriptCommit, ScriptPlace, ScriptTransaction};
 pub use store::{Durability, Store, StoreOptions};

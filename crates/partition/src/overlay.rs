@@ -4,6 +4,7 @@
 //! transaction that fails takes its changes back to its savepoint. Index entries are many and are
 //! never read here, so they are only listed. A script has an overlay of its own over a snapshot.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -12,7 +13,10 @@ use orrery_storage::{Batch, Snapshot, Space, Storage};
 
 use crate::Error;
 use crate::spaces::{DOCUMENTS, INDEX};
-use crate::statistics::{self, EntryChange};
+use crate::statistics::{EntryChange, Tallies};
+
+/// Room in a batch for rows of statistics.
+const ROWS_BESIDE: usize = 8;
 
 /// What an overlay hides.
 pub(crate) enum Base<'a> {
@@ -32,6 +36,9 @@ impl Base<'_> {
 
 pub(crate) struct Overlay<'a> {
     base: Base<'a>,
+    /// The document of the base that was read last: a write reads it once to decide and once more to
+    /// apply what it decided.
+    last_read: RefCell<Option<(Bytes, Option<Bytes>)>>,
     pending: HashMap<(Space, Bytes), Option<Bytes>>,
     /// Every change in order, with what it hid, so that it can be taken back.
     history: Vec<Step>,
@@ -65,6 +72,7 @@ impl<'a> Overlay<'a> {
     pub(crate) fn over(base: Base<'a>) -> Overlay<'a> {
         Overlay {
             base,
+            last_read: RefCell::default(),
             pending: HashMap::new(),
             history: Vec::new(),
             entries: Vec::new(),
@@ -78,7 +86,18 @@ impl<'a> Overlay<'a> {
         {
             return Ok(value.clone());
         }
-        self.base.get(space, key)
+        if space != DOCUMENTS {
+            return self.base.get(space, key);
+        }
+        let mut last = self.last_read.borrow_mut();
+        if let Some((at, value)) = &*last
+            && at == key
+        {
+            return Ok(value.clone());
+        }
+        let value = self.base.get(space, key)?;
+        *last = Some((key.clone(), value.clone()));
+        Ok(value)
     }
 
     /// Whether changes of the index are listed: what is over a snapshot becomes no batch.
@@ -148,12 +167,12 @@ impl<'a> Overlay<'a> {
 
     /// The final value of every place that changed, in the order of first change, with the
     /// statistics of the indexes that changed.
-    pub(crate) fn into_batch(mut self) -> Result<Batch, Error> {
-        let mut batch = Batch::default();
+    pub(crate) fn into_batch(mut self, tallies: &mut Tallies) -> Result<Batch, Error> {
         if self.repeated {
             keep_net_changes(&mut self.entries);
         }
-        statistics::update(&self.base, &self.entries, &mut batch)?;
+        let mut batch = Batch::with_capacity(self.history.len() + self.entries.len() + ROWS_BESIDE);
+        tallies.update(&self.base, &self.entries, &mut batch)?;
         for step in self.history {
             let Some((place, value)) = self.pending.remove_entry(&step.place) else {
                 continue;
@@ -227,7 +246,8 @@ mod tests {
             (read(&overlay, "x"), read(&overlay, "y")),
             (Some(b"1".to_vec()), None)
         );
-        storage.write(overlay.into_batch().unwrap()).unwrap();
+        let batch = overlay.into_batch(&mut Tallies::default());
+        storage.write(batch.unwrap()).unwrap();
         assert_eq!(storage.get(A, b"x").unwrap().unwrap(), "1");
     }
 

@@ -7,10 +7,11 @@
 use bytes::Bytes;
 use orrery_storage::{Batch, Snapshot};
 
+use crate::changes::forgotten_range;
 use crate::counters::counters_range;
 use crate::index_state::state_key;
 use crate::scan::ScanRange;
-use crate::spaces::{DOCUMENTS, EXPIRY, INDEX, META, STATISTICS, UNIQUE};
+use crate::spaces::{DOCUMENTS, EXPIRY, FEED, HISTORY, INDEX, META, STATISTICS, UNIQUE};
 use crate::stored::StoredItem;
 use crate::{Error, expiry};
 
@@ -27,6 +28,8 @@ pub(crate) struct Purged {
     document: Option<Bytes>,
     unique: Option<Bytes>,
     index: Option<Bytes>,
+    feed: Option<Bytes>,
+    history: Option<Bytes>,
 }
 
 /// The next removals of a container, and how far they get; none if they are the last. The counters
@@ -64,6 +67,14 @@ pub(crate) fn purge_step(
         batch.delete(INDEX, key.clone());
         next.index = Some(key);
     }
+    for (space, last) in [(FEED, &mut next.feed), (HISTORY, &mut next.history)] {
+        let entries = snapshot.range(space, last.as_deref().unwrap_or(from), to);
+        for entry in entries.take(PURGE_KEYS) {
+            let (key, _) = entry?;
+            batch.delete(space, key.clone());
+            *last = Some(key);
+        }
+    }
     if !batch.is_empty() {
         return Ok((batch, Some(next)));
     }
@@ -71,9 +82,10 @@ pub(crate) fn purge_step(
         batch.delete(STATISTICS, entry?.0);
     }
     batch.delete(META, Bytes::copy_from_slice(&state_key(container)));
-    let (from, to) = counters_range(container);
-    for entry in snapshot.range(META, &from, to.as_deref()) {
-        batch.delete(META, entry?.0);
+    for (from, to) in [counters_range(container), forgotten_range(container)] {
+        for entry in snapshot.range(META, &from, to.as_deref()) {
+            batch.delete(META, entry?.0);
+        }
     }
     Ok((batch, None))
 }

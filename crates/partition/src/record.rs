@@ -7,11 +7,15 @@
 use bytes::Bytes;
 use orrery_model::{Lsn, RangeId};
 
-use crate::Error;
+use crate::{Counters, Error};
 
 const VERSION: u8 = 1;
-const KIND_ITEMS: u8 = 1;
+/// As it was before records had a time.
+const KIND_ITEMS_UNTIMED: u8 = 1;
 const KIND_CATALOGUE: u8 = 2;
+const KIND_ITEMS: u8 = 3;
+const KIND_EXPIRY: u8 = 4;
+const KIND_RANGES: u8 = 5;
 const CHANGE_PUT: u8 = 1;
 const CHANGE_DELETE: u8 = 2;
 
@@ -21,29 +25,61 @@ pub(crate) type Change = (Bytes, Option<Bytes>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Record {
     Items {
-        container: u32,
-        range: RangeId,
-        lsn: Lsn,
+        moment: Moment,
         changes: Vec<Change>,
     },
     Catalogue {
         changes: Vec<Change>,
     },
+    /// Physical partitions get other counters, or their first or last ones, along with a change of
+    /// the catalogue.
+    Ranges {
+        container: u32,
+        counters: Vec<(RangeId, Counters)>,
+        changes: Vec<Change>,
+    },
+}
+
+/// Where and when items change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Moment {
+    pub(crate) container: u32,
+    pub(crate) range: RangeId,
+    pub(crate) lsn: Lsn,
+    pub(crate) seconds: u32,
+    /// Whether the items go because their time is over.
+    pub(crate) is_expiry: bool,
 }
 
 impl Record {
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         let changes = match self {
-            Record::Items {
+            Record::Items { moment, changes } => {
+                let kind = if moment.is_expiry {
+                    KIND_EXPIRY
+                } else {
+                    KIND_ITEMS
+                };
+                out.extend_from_slice(&[VERSION, kind]);
+                out.extend_from_slice(&moment.container.to_le_bytes());
+                out.extend_from_slice(&moment.range.0.to_le_bytes());
+                out.extend_from_slice(&moment.lsn.0.to_le_bytes());
+                out.extend_from_slice(&moment.seconds.to_le_bytes());
+                changes
+            }
+            Record::Ranges {
                 container,
-                range,
-                lsn,
+                counters,
                 changes,
             } => {
-                out.extend_from_slice(&[VERSION, KIND_ITEMS]);
+                out.extend_from_slice(&[VERSION, KIND_RANGES]);
                 out.extend_from_slice(&container.to_le_bytes());
-                out.extend_from_slice(&range.0.to_le_bytes());
-                out.extend_from_slice(&lsn.0.to_le_bytes());
+                let count = u32::try_from(counters.len()).expect("a few partitions");
+                out.extend_from_slice(&count.to_le_bytes());
+                for (range, counters) in counters {
+                    out.extend_from_slice(&range.0.to_le_bytes());
+                    write_sized(&counters.encode(), out);
+                }
                 changes
             }
             Record::Catalogue { changes } => {
@@ -95,12 +131,35 @@ fn decode(mut bytes: &[u8]) -> Option<Record> {
         return None;
     };
     match kind {
-        KIND_ITEMS => Some(Record::Items {
-            container: u32::from_le_bytes(*take(&mut bytes)?),
-            range: RangeId(u32::from_le_bytes(*take(&mut bytes)?)),
-            lsn: Lsn(u64::from_le_bytes(*take(&mut bytes)?)),
-            changes: decode_changes(bytes)?,
-        }),
+        KIND_ITEMS_UNTIMED | KIND_ITEMS | KIND_EXPIRY => {
+            let moment = Moment {
+                container: u32::from_le_bytes(*take(&mut bytes)?),
+                range: RangeId(u32::from_le_bytes(*take(&mut bytes)?)),
+                lsn: Lsn(u64::from_le_bytes(*take(&mut bytes)?)),
+                seconds: match kind {
+                    KIND_ITEMS_UNTIMED => 0,
+                    _ => u32::from_le_bytes(*take(&mut bytes)?),
+                },
+                is_expiry: kind == KIND_EXPIRY,
+            };
+            let changes = decode_changes(bytes)?;
+            Some(Record::Items { moment, changes })
+        }
+        KIND_RANGES => {
+            let container = u32::from_le_bytes(*take(&mut bytes)?);
+            let mut counters = Vec::new();
+            for _ in 0..u32::from_le_bytes(*take(&mut bytes)?) {
+                let range = RangeId(u32::from_le_bytes(*take(&mut bytes)?));
+                let row = Counters::decode(&take_sized(&mut bytes)?).ok()?;
+                counters.push((range, row));
+            }
+            let changes = decode_changes(bytes)?;
+            Some(Record::Ranges {
+                container,
+                counters,
+                changes,
+            })
+        }
         KIND_CATALOGUE => Some(Record::Catalogue {
             changes: decode_changes(bytes)?,
         }),
@@ -147,11 +206,25 @@ mod tests {
             ("b".into(), None),
             ("c".into(), Some("".into())),
         ];
+        let moment = |is_expiry| Moment {
+            container: 5,
+            range: RangeId(1),
+            lsn: Lsn(9),
+            seconds: 77,
+            is_expiry,
+        };
         for record in [
             Record::Items {
+                moment: moment(false),
+                changes: changes.clone(),
+            },
+            Record::Items {
+                moment: moment(true),
+                changes: changes.clone(),
+            },
+            Record::Ranges {
                 container: 5,
-                range: RangeId(1),
-                lsn: Lsn(9),
+                counters: vec![(RangeId(2), Counters::default())],
                 changes: changes.clone(),
             },
             Record::Catalogue { changes },

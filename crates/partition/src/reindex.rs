@@ -14,6 +14,7 @@ use crate::indexing::{IndexedVersion, replace_entries};
 use crate::overlay::Overlay;
 use crate::scan::ScanRange;
 use crate::spaces::DOCUMENTS;
+use crate::statistics::Tallies;
 use crate::stored::StoredItem;
 
 /// Documents of one step; other writers wait for it.
@@ -23,6 +24,7 @@ const STEP_DOCUMENTS: usize = 500;
 pub(crate) fn reindex_step(
     storage: &Storage,
     states: &mut IndexStates,
+    tallies: &mut Tallies,
     container: u32,
 ) -> Result<(Batch, bool), Error> {
     let mut overlay = Overlay::new(storage);
@@ -50,7 +52,7 @@ pub(crate) fn reindex_step(
     }
     let is_done = next.is_none();
     states.set(&mut overlay, container, state.advanced(next.as_ref()));
-    Ok((overlay.into_batch()?, is_done))
+    Ok((overlay.into_batch(tallies)?, is_done))
 }
 
 /// How much of a container follows its newest policy, in per cent, from where its keys are: hashes

@@ -30,28 +30,37 @@ impl ScanRange {
     }
 
     pub fn of_logical_partition(logical: &LogicalPartition) -> ScanRange {
-        ScanRange {
-            from: logical.prefix().to_vec(),
-            to: prefix_end(logical.prefix()),
-        }
+        ScanRange::of_prefix(logical.prefix())
     }
 
     pub(crate) fn of_container(container: u32) -> ScanRange {
-        let prefix = container.to_be_bytes();
+        ScanRange::of_prefix(&container.to_be_bytes())
+    }
+
+    pub(crate) fn of_prefix(prefix: &[u8]) -> ScanRange {
         ScanRange {
             from: prefix.to_vec(),
-            to: prefix_end(&prefix),
+            to: prefix_end(prefix),
         }
     }
 
-    /// The rest of this range from a place that an earlier page gave; none if the place is outside.
-    pub fn resume(&self, place: &[u8]) -> Option<ScanRange> {
-        let from = [self.from.first_chunk::<CONTAINER_BYTES>()?, place].concat();
-        let inside = from >= self.from && self.to.as_ref().is_none_or(|to| from < *to);
-        inside.then_some(ScanRange {
+    /// The rest of this range from a place that an earlier page gave. The place may be outside: the
+    /// page may have been one of a partition that this is only a part of.
+    pub(crate) fn resume(&self, place: &[u8]) -> ScanRange {
+        let container = &self.from[..CONTAINER_BYTES];
+        let mut from = [container, place].concat();
+        if from < self.from {
+            from.clone_from(&self.from);
+        }
+        if let Some(to) = &self.to
+            && from > *to
+        {
+            from.clone_from(to);
+        }
+        ScanRange {
             from,
             to: self.to.clone(),
-        })
+        }
     }
 
     pub(crate) fn is_within(&self, other: &ScanRange) -> bool {

@@ -3,11 +3,12 @@
 //! A script runs on a thread of its own while others commit. Its operations go through the code of
 //! every transaction, one at a time over an overlay of its own, and their results are final unless
 //! somebody else changes the logical partition meanwhile: then the commit is refused, and the
-//! script has to run again. Versions are numbered after the snapshot; that is before the position
-//! the record gets, and still later than any version of the same document.
+//! script has to run again. Versions are tagged by the snapshot, because scripts see their tags; they
+//! get the place of their record when it has one.
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use orrery_keys::PartitionKey;
 use orrery_model::{Failure, Lsn, Operation, OperationOutcome};
 use orrery_storage::Snapshot;
@@ -54,6 +55,9 @@ pub struct ScriptPlace {
 pub struct ScriptCommit {
     pub(crate) container: Arc<Container>,
     pub(crate) partition: Arc<Partition>,
+    /// Of the logical partition.
+    pub(crate) prefix: Bytes,
+    pub(crate) now_seconds: u64,
     pub(crate) changes: Changes,
     pub(crate) watch: Watch,
 }
@@ -192,6 +196,8 @@ impl ScriptTransaction {
         self.has_writes().then_some(ScriptCommit {
             container: self.container,
             partition: self.partition,
+            prefix: self.logical.prefix_bytes(),
+            now_seconds: self.now_seconds,
             changes: self.changes,
             watch: self.watch,
         })

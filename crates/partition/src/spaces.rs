@@ -3,7 +3,7 @@
 use orrery_storage::Space;
 
 /// Names on disk, in the order of the constants below. Never reordered.
-pub(crate) const NAMES: [&str; 7] = [
+pub(crate) const NAMES: [&str; 9] = [
     "documents",
     "unique",
     "expiry",
@@ -11,6 +11,8 @@ pub(crate) const NAMES: [&str; 7] = [
     "meta",
     "index",
     "statistics",
+    "feed",
+    "history",
 ];
 
 /// Document key -> stored document.
@@ -30,5 +32,11 @@ pub(crate) const INDEXING_POLICY: u8 = b'i';
 pub(crate) const META: Space = Space(4);
 /// Index entries -> nothing.
 pub(crate) const INDEX: Space = Space(5);
-/// Container and index -> how many entries, and about how many values.
+/// Pages of how many entries each index has, and about how many values; where each index is in them.
 pub(crate) const STATISTICS: Space = Space(6);
+/// Partition and moment of the newest version of a document -> its second, and where it stands.
+pub(crate) const FEED: Space = Space(7);
+/// Partition and moment of any change -> the change, in containers that keep them for a while.
+pub(crate) const HISTORY: Space = Space(8);
+/// With the number of a container behind it: it keeps its history, for so many minutes.
+pub(crate) const HISTORY_POLICY: u8 = b'h';

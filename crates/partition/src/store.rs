@@ -13,7 +13,8 @@ use orrery_storage::{Batch, Options, Storage};
 
 pub use orrery_log::Durability;
 
-use crate::apply::{apply_catalogue, apply_items};
+use crate::apply::{apply_catalogue, apply_items, apply_ranges};
+use crate::changes::enter_all;
 use crate::committer::{Command, Committer, Reply, TransactionOutcome, internal};
 use crate::counters::{APPLIED_KEY, counters_key};
 use crate::data_directory::DataDirectory;
@@ -24,11 +25,13 @@ use crate::record::{Change, Record};
 use crate::reindex::progress;
 use crate::scan::ScanRange;
 use crate::spaces::{CATALOGUE, DOCUMENTS, INDEX, META, NAMES};
+use crate::statistics::Tallies;
 use crate::stored::StoredItem;
 use crate::watches::Watches;
 use crate::{
-    Container, Counters, Error, IndexFollows, ItemTransaction, LogicalPartition, ScriptCommit,
-    ScriptPlace, ScriptTransaction, View,
+    ChangeReader, Container, Correction, Counters, Error, IndexFollows, ItemTransaction,
+    LogicalPartition, Partition, Reshape, Sample, ScriptCommit, ScriptPlace, ScriptTransaction,
+    Uncounted, UncountedCrowd, View,
 };
 
 /// Segments of the log; two of them are what a restart reads at most in ordinary running.
@@ -92,6 +95,7 @@ impl Store {
         };
         let open_log = || Log::open_on(Arc::clone(disk), &directory.log(), log_options.clone());
         let (log, _) = open_log()?;
+        enter_all(&storage)?;
         let log = match replay(&storage, &log) {
             Err(Error::Log(orrery_log::Error::Ahead { after, last })) => {
                 // Without a sync for every commit the engine may have saved more than the log.
@@ -128,6 +132,7 @@ impl Store {
             checkpoint_asked: Position(0),
             watches: Arc::clone(&watches),
             states: IndexStates::default(),
+            tallies: Tallies::default(),
             purged: BTreeMap::new(),
             broken: None,
         };
@@ -294,6 +299,87 @@ impl Store {
         self.send(Command::Reindex { container, reply });
     }
 
+    /// Queues a split or a merge of physical partitions.
+    pub fn submit_reshape(&self, reshape: Reshape, reply: Reply<Result<(), Failure>>) {
+        self.send(Command::Reshape(Box::new(reshape), reply));
+    }
+
+    /// Asks for a partition as it is between two groups, so that it can be counted.
+    pub fn submit_uncounted(
+        &self,
+        container: Arc<Container>,
+        partition: Arc<Partition>,
+        reply: Reply<Result<Uncounted, Failure>>,
+    ) {
+        self.send(Command::Uncounted {
+            container,
+            partition,
+            reply,
+        });
+    }
+
+    /// Begins to keep the bytes of a logical partition, of which it may have no more than
+    /// `bytes_max`.
+    pub fn submit_crowd(
+        &self,
+        partition: Arc<Partition>,
+        logical: LogicalPartition,
+        bytes_max: u64,
+        reply: Reply<Result<UncountedCrowd, Failure>>,
+    ) {
+        self.send(Command::Crowd {
+            partition,
+            logical,
+            bytes_max,
+            reply,
+        });
+    }
+
+    /// Queues the correction of the counters of a partition that were an estimate.
+    pub fn submit_correction(
+        &self,
+        container: u32,
+        partition: Arc<Partition>,
+        correction: Correction,
+        reply: Reply<Result<(), Failure>>,
+    ) {
+        self.send(Command::Correct {
+            container,
+            partition,
+            correction,
+            reply,
+        });
+    }
+
+    /// Queues the removal of some of the history that is older than its container keeps it. The reply
+    /// says whether it should be called again.
+    pub fn submit_forget(
+        &self,
+        container: Arc<Container>,
+        now_seconds: u64,
+        reply: Reply<Result<bool, Failure>>,
+    ) {
+        self.send(Command::Forget {
+            container,
+            now_seconds,
+            reply,
+        });
+    }
+
+    /// The feeds of a container as they are now.
+    pub fn changes(&self, container: &Arc<Container>) -> ChangeReader {
+        ChangeReader::new(self.storage.snapshot(), container)
+    }
+
+    /// Some documents of a partition, from which its middle can be told.
+    pub fn sample(
+        &self,
+        container: &Arc<Container>,
+        partition: &Partition,
+    ) -> Result<Sample, Failure> {
+        Sample::take(&self.changes(container), container, partition)
+    }
+
     /// Makes the state survive a loss of power without the log.
     pub fn persist(&self) -> Result<(), Error> {
         self.storage.persist().map_err(|error| {
@@ -390,6 +476,7 @@ fn replay(storage: &Storage, log: &Log) -> Result<(), Error> {
         storage,
         overlay: Overlay::new(storage),
         states: IndexStates::default(),
+        tallies: Tallies::default(),
         bytes: 0,
         records: 0,
     };
@@ -412,6 +499,7 @@ struct Replay<'a> {
     storage: &'a Storage,
     overlay: Overlay<'a>,
     states: IndexStates,
+    tallies: Tallies,
     bytes: usize,
     records: u64,
 }
@@ -419,19 +507,23 @@ struct Replay<'a> {
 impl Replay<'_> {
     fn record(&mut self, position: Position, payload: &[u8]) -> Result<(), Error> {
         match Record::decode(payload)? {
-            Record::Items {
-                container,
-                range,
-                lsn,
-                changes,
-            } => {
-                let key = Bytes::copy_from_slice(&counters_key(container, range));
+            Record::Items { moment, changes } => {
+                let key = counters_key(moment.container, moment.range);
+                let key = Bytes::copy_from_slice(&key);
                 let before = self.overlay.get(META, &key)?;
                 let before =
                     before.map_or(Ok(Counters::default()), |bytes| Counters::decode(&bytes))?;
-                let after =
-                    apply_items(&mut self.overlay, &mut self.states, lsn, &changes, before)?;
+                let (overlay, states) = (&mut self.overlay, &mut self.states);
+                let after = apply_items(overlay, states, moment, &changes, before)?;
                 self.overlay.put(META, key, after.encode());
+            }
+            Record::Ranges {
+                container,
+                counters,
+                changes,
+            } => {
+                let (overlay, states) = (&mut self.overlay, &mut self.states);
+                apply_ranges(overlay, states, container, &counters, &changes)?;
             }
             Record::Catalogue { changes } => {
                 apply_catalogue(&mut self.overlay, &mut self.states, &changes)?;
@@ -454,6 +546,7 @@ impl Replay<'_> {
     fn write(&mut self) -> Result<(), Error> {
         let overlay = std::mem::replace(&mut self.overlay, Overlay::new(self.storage));
         self.bytes = 0;
-        Ok(self.storage.write(overlay.into_batch()?)?)
+        let batch = overlay.into_batch(&mut self.tallies)?;
+        Ok(self.storage.write(batch)?)
     }
 }

@@ -12,6 +12,12 @@ const VERSION: u8 = 1;
 const HEADER_BYTES: usize = 44;
 pub(crate) const DIGEST_BYTES: usize = 32;
 const FLAG_NOT_INDEXED: u8 = 1;
+/// The entity tag was made before the record had its place: what it is made of follows the header.
+const FLAG_OWN_TAG: u8 = 2;
+const OWN_TAG_BYTES: usize = 12;
+/// Where the partition and the LSN stand in the header.
+const RANGE_AT: usize = 12;
+const LSN_AT: usize = 16;
 
 pub(crate) type Digest = [u8; DIGEST_BYTES];
 
@@ -24,9 +30,11 @@ pub(crate) struct Header {
     pub(crate) modified_seconds: u32,
     pub(crate) lsn: Lsn,
     pub(crate) rid_counter: u64,
-    /// Partition, position in the record: with the LSN they make the entity tag.
+    /// Partition, position in the record: with the LSN they are the place in the change feed.
     pub(crate) range: RangeId,
     pub(crate) ordinal: u16,
+    /// What the entity tag is made of, if not of partition and LSN.
+    pub(crate) own_tag: Option<(RangeId, Lsn)>,
     /// Index terms of this version, for the charge of its removal.
     pub(crate) terms: u32,
     /// The item's own `ttl`; 0 when it has none.
@@ -45,13 +53,13 @@ pub struct StoredItem {
 
 impl StoredItem {
     pub(crate) fn decode(bytes: Bytes) -> Result<StoredItem, Error> {
-        let (header, unique) = decode_header(&bytes).ok_or_else(|| {
+        let (header, unique_from, unique) = decode_header(&bytes).ok_or_else(|| {
             Error::Damaged(format!(
                 "a stored document of {} bytes has no valid header",
                 bytes.len()
             ))
         })?;
-        let text_from = HEADER_BYTES + unique * DIGEST_BYTES;
+        let text_from = unique_from + unique * DIGEST_BYTES;
         if bytes.len() < text_from {
             return Err(Error::Damaged(
                 "a stored document ends inside its unique keys".to_owned(),
@@ -87,7 +95,8 @@ impl StoredItem {
     }
 
     pub(crate) fn digests(&self) -> impl Iterator<Item = Digest> {
-        let (digests, _) = self.bytes[HEADER_BYTES..self.text_from].as_chunks::<DIGEST_BYTES>();
+        let from = self.header.bytes();
+        let (digests, _) = self.bytes[from..self.text_from].as_chunks::<DIGEST_BYTES>();
         digests.iter().copied()
     }
 
@@ -106,14 +115,26 @@ impl StoredItem {
         let mut header = self.header;
         header.expiry_entry = expiry_entry;
         let mut bytes = Vec::with_capacity(self.bytes.len());
+        let unique = (self.text_from - header.bytes()) / DIGEST_BYTES;
         #[expect(clippy::cast_possible_truncation, reason = "at most UNIQUE_KEYS_MAX")]
-        header.encode(
-            ((self.text_from - HEADER_BYTES) / DIGEST_BYTES) as u8,
-            &mut bytes,
-        );
-        bytes.extend_from_slice(&self.bytes[HEADER_BYTES..]);
+        header.encode(unique as u8, &mut bytes);
+        bytes.extend_from_slice(&self.bytes[header.bytes()..]);
         bytes.into()
     }
+
+    /// Where the version stands in the change feed.
+    pub(crate) fn moment(&self) -> (RangeId, Lsn, u16) {
+        (self.header.range, self.header.lsn, self.header.ordinal)
+    }
+}
+
+/// The stored bytes of a version of a script, with the place that its record got at last. Its
+/// entity tag stays what the script was told.
+pub(crate) fn with_place(value: &Bytes, range: RangeId, lsn: Lsn) -> Bytes {
+    let mut bytes = value.to_vec();
+    bytes[RANGE_AT..RANGE_AT + 4].copy_from_slice(&range.0.to_le_bytes());
+    bytes[LSN_AT..LSN_AT + 8].copy_from_slice(&lsn.0.to_le_bytes());
+    bytes.into()
 }
 
 /// When an item goes: its own `ttl` before the container's default; never when TTL is off.
@@ -127,17 +148,23 @@ pub(crate) fn expires_at(modified_seconds: u32, ttl: i32, default_ttl: Option<i3
 
 impl Header {
     pub(crate) fn etag(&self) -> Etag {
+        let (range, lsn) = self.own_tag.unwrap_or((self.range, self.lsn));
         Etag::of_write(
-            self.range.0,
-            self.lsn.0,
+            range.0,
+            lsn.0,
             self.ordinal,
             u64::from(self.modified_seconds),
         )
     }
 
+    fn bytes(&self) -> usize {
+        HEADER_BYTES + self.own_tag.map_or(0, |_| OWN_TAG_BYTES)
+    }
+
     /// Appends the header; the digests and the text follow.
     pub(crate) fn encode(&self, unique: u8, out: &mut Vec<u8>) {
-        let flags = if self.indexed { 0 } else { FLAG_NOT_INDEXED };
+        let mut flags = if self.indexed { 0 } else { FLAG_NOT_INDEXED };
+        flags |= self.own_tag.map_or(0, |_| FLAG_OWN_TAG);
         out.extend_from_slice(&[VERSION, flags, unique, 0]);
         out.extend_from_slice(&self.prefix_bytes.to_le_bytes());
         out.extend_from_slice(&self.ordinal.to_le_bytes());
@@ -148,10 +175,15 @@ impl Header {
         out.extend_from_slice(&self.terms.to_le_bytes());
         out.extend_from_slice(&self.ttl.to_le_bytes());
         out.extend_from_slice(&self.expiry_entry.to_le_bytes());
+        if let Some((range, lsn)) = self.own_tag {
+            out.extend_from_slice(&range.0.to_le_bytes());
+            out.extend_from_slice(&lsn.0.to_le_bytes());
+        }
     }
 }
 
-fn decode_header(bytes: &[u8]) -> Option<(Header, usize)> {
+/// The header, where the digests begin, and how many there are.
+fn decode_header(bytes: &[u8]) -> Option<(Header, usize, usize)> {
     let header: &[u8; HEADER_BYTES] = bytes.first_chunk()?;
     let [VERSION, flags, unique, 0] = *header.first_chunk::<4>()? else {
         return None;
@@ -174,19 +206,27 @@ fn decode_header(bytes: &[u8]) -> Option<(Header, usize)> {
             .copied()
             .map(u64::from_le_bytes)
     };
+    let own_tag = if flags & FLAG_OWN_TAG == 0 {
+        None
+    } else {
+        let (range, lsn) = bytes.get(HEADER_BYTES..)?.split_first_chunk::<4>()?;
+        let lsn = u64::from_le_bytes(*lsn.first_chunk()?);
+        Some((RangeId(u32::from_le_bytes(*range)), Lsn(lsn)))
+    };
     let header = Header {
         indexed: flags & FLAG_NOT_INDEXED == 0,
         prefix_bytes: half(4)?,
         ordinal: half(6)?,
         modified_seconds: word(8)?,
-        range: RangeId(word(12)?),
-        lsn: Lsn(long(16)?),
+        range: RangeId(word(RANGE_AT)?),
+        lsn: Lsn(long(LSN_AT)?),
+        own_tag,
         rid_counter: long(24)?,
         terms: word(32)?,
         ttl: word(36)?.cast_signed(),
         expiry_entry: word(40)?,
     };
-    Some((header, usize::from(unique)))
+    Some((header, header.bytes(), usize::from(unique)))
 }
 
 #[cfg(test)]
@@ -202,6 +242,7 @@ mod tests {
             rid_counter: 7,
             range: RangeId(3),
             ordinal: 2,
+            own_tag: None,
             terms: 10,
             ttl: -1,
             expiry_entry: 9,
@@ -221,6 +262,26 @@ mod tests {
         assert_eq!(item.text(), "{}");
         let moved = StoredItem::decode(item.with_expiry_entry(11)).unwrap();
         assert_eq!(moved.header.expiry_entry, 11);
+        assert_eq!(moved.text(), "{}");
+    }
+
+    #[test]
+    fn a_version_of_a_script_gets_its_place_and_keeps_its_tag() {
+        let told = Header {
+            own_tag: Some((RangeId(3), Lsn(42))),
+            ..header()
+        };
+        let mut bytes = Vec::new();
+        told.encode(1, &mut bytes);
+        bytes.extend_from_slice(&[5; DIGEST_BYTES]);
+        bytes.extend_from_slice(b"{}");
+        let placed = with_place(&bytes.into(), RangeId(8), Lsn(50));
+        let item = StoredItem::decode(placed).unwrap();
+        assert_eq!(item.moment(), (RangeId(8), Lsn(50), 2));
+        assert_eq!(item.etag(), header().etag());
+        assert_eq!(item.digests().count(), 1);
+        let moved = StoredItem::decode(item.with_expiry_entry(11)).unwrap();
+        assert_eq!(moved.etag(), header().etag());
         assert_eq!(moved.text(), "{}");
     }
 

@@ -11,12 +11,12 @@ use orrery_model::{
     OperationStatus, Patch, Precondition, ReadWork, WriteWork, limits,
 };
 
-use crate::apply::{apply_change, rid_counter};
+use crate::apply::{ChangeAt, apply_change, rid_counter};
 use crate::index_state::IndexStates;
 use crate::indexing::{IndexedVersion, Known};
 use crate::overlay::Overlay;
 use crate::prepare::{Place, PreparedDocument, PreparedKind, PreparedOperation, prepare_document};
-use crate::record::Change;
+use crate::record::{Change, Moment};
 use crate::spaces::{DOCUMENTS, UNIQUE};
 use crate::stored::{DIGEST_BYTES, Header, StoredItem, expires_at};
 use crate::{Container, Counters, Error, LogicalPartition, Partition, unique};
@@ -35,6 +35,22 @@ pub struct ItemTransaction {
     pub now_seconds: u64,
     /// What the consistency level multiplies reads with.
     pub read_factor: f64,
+}
+
+impl ItemTransaction {
+    /// Whether it writes anything but removals.
+    pub(crate) fn may_grow(&self) -> bool {
+        let mut kinds = self.operations.iter().map(|operation| &operation.kind);
+        kinds.any(|kind| match kind {
+            PreparedKind::Create(_)
+            | PreparedKind::Upsert(_)
+            | PreparedKind::Replace { .. }
+            | PreparedKind::Patch { .. } => true,
+            PreparedKind::Refused(_) | PreparedKind::Read { .. } | PreparedKind::Delete { .. } => {
+                false
+            }
+        })
+    }
 }
 
 /// What a transaction decided. `changes` is empty when it failed or only read.
@@ -443,6 +459,10 @@ impl Run<'_, '_> {
             rid_counter: rid,
             range: self.partition.id,
             ordinal: u16::try_from(self.changes.list.len()).map_err(|_| too_large())?,
+            own_tag: match self.items {
+                ItemNumbers::InTurn => None,
+                ItemNumbers::Taken => Some((self.partition.id, self.counters.lsn)),
+            },
             terms: u32::try_from(document.charged_terms()).unwrap_or(u32::MAX),
             ttl: document.ttl,
             expiry_entry: expiry.map_or(0, |second| u32::try_from(second).unwrap_or(u32::MAX)),
@@ -498,9 +518,18 @@ impl Run<'_, '_> {
         if bytes > TRANSACTION_BYTES_MAX {
             return Err(too_large().into());
         }
+        let moment = Moment {
+            container: self.container.rid.id(),
+            range: self.partition.id,
+            lsn: self.counters.lsn,
+            seconds: u32::try_from(self.now_seconds).unwrap_or(u32::MAX),
+            is_expiry: false,
+        };
+        let ordinal = self.changes.list.len();
         apply_change(
             self.overlay,
             self.states,
+            ChangeAt { moment, ordinal },
             &key,
             value.as_ref(),
             known,

@@ -4,6 +4,8 @@
 //! confined to one logical partition of one collection and gathers the writes of the script; what
 //! becomes of them is decided when the run is over.
 
+use std::time::Duration;
+
 use orrery_json::Value;
 
 /// JSON text of one value.
@@ -106,6 +108,12 @@ pub trait Host: Send {
     /// Whether the budget of charges allows another operation. Time is watched by the sandbox.
     fn accepts(&mut self) -> bool {
         true
+    }
+
+    /// The run is over, well or not, and took so long, the time spent here included. Not said of a
+    /// run whose thread was given up.
+    fn ended(&mut self, elapsed: Duration) {
+        let _ = elapsed;
     }
 
     fn collection_size(&self) -> Option<CollectionSize> {

@@ -1,7 +1,6 @@
 //! One run: what is asked for and what comes of it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use orrery_json::Value;
 
@@ -59,8 +58,6 @@ pub struct ScriptOutcome {
     /// The body a pre-trigger put in the place of the request's, if it did.
     pub request_body: Option<Value>,
     pub log: String,
-    /// Time that the run took, the host's part included.
-    pub elapsed: Duration,
 }
 
 impl Job {

@@ -25,6 +25,7 @@ mod links;
 mod natives;
 mod options;
 mod pool;
+mod priority;
 mod run;
 mod runtime;
 mod sandbox;

@@ -15,6 +15,8 @@ pub struct ScriptOptions {
     /// Time beyond `wall_time` that a run may spend inside one native function before its thread
     /// is given up and replaced.
     pub abandon_time: Duration,
+    /// Jumps and calls that a run may make, counted in ten thousands.
+    pub steps_max: u64,
     pub heap_bytes: usize,
     pub stack_bytes: usize,
     /// Longest JSON of a request or response body, in UTF-16 units.
@@ -35,6 +37,7 @@ impl Default for ScriptOptions {
             wall_time: Duration::from_secs(5),
             accept_time: Duration::from_secs(4),
             abandon_time: Duration::from_millis(500),
+            steps_max: 10_000_000_000,
             heap_bytes: 64 << 20,
             stack_bytes: 1 << 20,
             response_length_max: 4 << 20,

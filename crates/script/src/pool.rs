@@ -4,7 +4,7 @@
 //! not stopped; when a run is overdue by `abandon_time` the watchdog answers in its place, takes
 //! the host away from it and puts a new thread in the seat. The lost thread ends when its native
 //! function does. Only so many may be lost at a time; after that seats stay empty until one is
-//! back.
+//! back. The watchdog also replaces threads whose priority a long run has lowered.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -41,6 +41,10 @@ struct State {
     /// The run of each thread that has one.
     running: Vec<Running>,
     threads_named: u64,
+    /// Threads that the watchdog has to start.
+    threads_wanted: usize,
+    /// Threads that could not be started.
+    threads_missing: usize,
     lost: usize,
     stopping: bool,
 }
@@ -158,12 +162,27 @@ impl Inner {
             };
             let result = run::run(shared, &sandbox, &run);
             let replaced = self.end(thread).is_some_and(|running| running.replaced);
+            let lowered = sandbox.bridge.budget.has_lowered_priority();
+            if lowered && !replaced {
+                self.want_thread();
+            }
             run.answer(result);
-            if replaced { Next::Stop } else { Next::Continue }
+            if replaced || lowered {
+                Next::Stop
+            } else {
+                Next::Continue
+            }
         });
         drop(context);
         drop(engine);
         next
+    }
+
+    /// Asks the watchdog for a thread in the place of this one: a new thread has the priority of
+    /// whoever starts it.
+    fn want_thread(&self) {
+        self.lock().threads_wanted += 1;
+        self.watch.notify_one();
     }
 
     /// Without an engine there is only this to say to whoever comes.
@@ -229,7 +248,13 @@ impl Inner {
         let mut state = self.lock();
         while !state.stopping {
             let overdue = state.overdue(self.now().unwrap_or_default());
+            let wanted = std::mem::take(&mut state.threads_wanted);
             drop(state);
+            for _ in 0..wanted {
+                if self.spawn_worker().is_err() {
+                    self.lock().threads_missing += 1;
+                }
+            }
             for (thread, run) in overdue {
                 // A host at work is waited for: it will come back to an engine that stops.
                 if run.try_answer(Err(ScriptError::TimedOut)) && self.lock().lose(thread, lost_max)
@@ -240,9 +265,13 @@ impl Inner {
             }
             state = self
                 .watch
-                .wait_timeout(self.lock(), period)
+                .wait_timeout_while(self.lock(), period, |state| {
+                    state.threads_wanted == 0 && !state.stopping
+                })
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
+            // Another try, now that some time has passed.
+            state.threads_wanted += std::mem::take(&mut state.threads_missing);
         }
     }
 }

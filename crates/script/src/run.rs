@@ -18,6 +18,8 @@ pub(crate) fn run(shared: &Shared, sandbox: &Sandbox<'_>, run: &Arc<dyn Run>) ->
     bridge.logging.set(job.logging);
     *bridge.run.borrow_mut() = Some(Arc::clone(run));
     let result = drive(shared, sandbox, job);
+    let elapsed = bridge.budget.elapsed();
+    run.with_host(&mut |host| host.ended(elapsed));
     bridge.run.borrow_mut().take();
     result
 }
@@ -160,7 +162,6 @@ fn finish(shared: &Shared, sandbox: &Sandbox<'_>, job: &Job) -> RunResult {
         body,
         request_body,
         log: sandbox.bridge.log.take(),
-        elapsed: sandbox.bridge.budget.elapsed(),
     })
 }
 

@@ -85,6 +85,7 @@ impl<'js> Sandbox<'js> {
                 driver.get("finish")?,
             ))
         };
+        bridge.budget.own_thread();
         let (begin, next, finish) = load().map_err(|error| failure(&ctx, &bridge, &error))?;
         Ok(Sandbox {
             ctx,

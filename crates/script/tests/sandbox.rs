@@ -424,3 +424,48 @@ fn dropping_the_runtime_answers_everyone() {
     drop(sender);
     assert_eq!(receiver.iter().collect::<Vec<_>>(), [true; 5]);
 }
+
+/// Everything that a script finds without having made it. A name that is added here is a decision.
+#[test]
+fn nothing_is_reachable_but_this() {
+    let allowed = "AggregateError Array ArrayBuffer AsyncDisposableStack BigInt BigInt64Array \
+        BigUint64Array Boolean DataView Date DisposableStack Error ErrorCodes EvalError Float16Array \
+        Float32Array Float64Array Function Infinity Int16Array Int32Array Int8Array InternalError \
+        Iterator JSON Map Math NaN Number Object Promise Proxy RangeError ReferenceError Reflect \
+        RegExp Set String SuppressedError Symbol Symbol(Symbol.toStringTag) SyntaxError TypeError \
+        URIError Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakSet __ console \
+        decodeURI decodeURIComponent encodeURI encodeURIComponent escape getContext globalThis \
+        isFinite isNaN parseFloat parseInt undefined unescape";
+    let runtime = runtime(small());
+    let source =
+        "() => __.response.setBody(Reflect.ownKeys(globalThis).map(String).sort().join(' '))";
+    let found = procedure(&runtime, source).unwrap().body.unwrap();
+    assert_eq!(found, format!("\"{allowed}\""));
+}
+
+/// Whoever does not end yields to others meanwhile, and the next run is as quick as ever.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_long_run_lowers_its_own_priority_only() {
+    let runtime = runtime(ScriptOptions {
+        wall_time: Duration::from_millis(200),
+        ..small()
+    });
+    let niceness = |source: &str| {
+        let (sender, receiver) = mpsc::channel();
+        let job = Job::procedure(source, Vec::new());
+        runtime.submit(job, MemoryHost::default(), move |_, _| {
+            // A reply is given on the thread of the run.
+            let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+            let after_name = stat.rsplit(") ").next().unwrap();
+            let niceness: i32 = after_name.split(' ').nth(16).unwrap().parse().unwrap();
+            sender.send(niceness).unwrap();
+        });
+        receiver.recv_timeout(Duration::from_secs(10)).unwrap()
+    };
+    let usual = niceness("function () {}");
+    for _ in 0..3 {
+        assert_eq!(niceness("function () { for (;;) {} }"), usual.max(10));
+        assert_eq!(niceness("function () {}"), usual);
+    }
+}

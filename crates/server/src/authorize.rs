@@ -33,6 +33,10 @@ pub(crate) fn authorize(
             let role = verify_entra(&token, &state.keys(), now_seconds)?;
             check_role(role, action, resource)
         }
+        Credential::Resource(_) if resource.is_for_operators() => Err(Failure::Forbidden(
+            "The request cannot be authorized by a resource token. Sign it with a key of the account."
+                .to_owned(),
+        )),
         Credential::Resource(token) => {
             let grant = state.token_secret.verify(&token, now_seconds)?;
             let key = headers.partition_key()?;

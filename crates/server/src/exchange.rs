@@ -7,7 +7,7 @@ use hyper::Method;
 use hyper::header::HOST;
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
-use orrery_engine::{Catalogue, ContainerEntry, DatabaseEntry, Engine};
+use orrery_engine::{Catalogue, ContainerEntry, DatabaseEntry, Engine, Metering, Terms};
 use orrery_model::{ConsistencyLevel, ContainerAddress, Failure};
 use orrery_wire::{Owner, OwnerHeaders, RequestHeaders};
 
@@ -63,6 +63,17 @@ impl Exchange<'_> {
             self.scheme,
             host.or(authority).unwrap_or("localhost")
         )
+    }
+
+    /// What the request says of its consistency, priority and throughput bucket.
+    pub(crate) fn terms(&self) -> Result<Terms, Failure> {
+        Ok(Terms {
+            level: self.level()?,
+            metering: Metering::Metered {
+                priority: self.headers.priority.unwrap_or_default(),
+                bucket: self.headers.throughput_bucket,
+            },
+        })
     }
 
     pub(crate) fn level(&self) -> Result<ConsistencyLevel, Failure> {

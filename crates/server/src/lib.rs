@@ -10,6 +10,7 @@ mod error;
 mod exchange;
 mod explorer;
 mod listener;
+mod metrics;
 mod options;
 mod owners;
 mod public;

@@ -1,4 +1,4 @@
-//! What anybody may ask without a key.
+//! What is answered in other forms than the protocol's, most of it without a key.
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -7,6 +7,7 @@ use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
 
 use crate::explorer;
+use crate::metrics;
 use crate::state::State;
 
 /// The answer to a public path; none if the path is not one.
@@ -29,6 +30,12 @@ pub(crate) fn answer(state: &State, parts: &Parts) -> Option<Response<Full<Bytes
         }),
         _ => explorer::answer(state, parts),
     }
+}
+
+/// The counts of the server, as Prometheus reads them.
+pub(crate) fn metrics(state: &State) -> Response<Full<Bytes>> {
+    let text = metrics::text(&state.metrics, &state.engine);
+    respond("text/plain; version=0.0.4", text.as_bytes())
 }
 
 fn respond(content_type: &'static str, body: &[u8]) -> Response<Full<Bytes>> {

@@ -27,6 +27,8 @@ pub(crate) struct Reply {
     /// For clients that ask for the quota of a container.
     pub(crate) usage: Option<ContainerUsage>,
     pub(crate) min_throughput: Option<u32>,
+    /// Partitions are still to be split for an offer.
+    pub(crate) is_offer_pending: bool,
     /// Tells a client that hoped so that the rows are complete as they are.
     pub(crate) is_complete: bool,
     /// What a query tells of itself, by the names of its headers.
@@ -56,6 +58,7 @@ impl Reply {
     pub(crate) fn failed(failure: Failure) -> Reply {
         let status = ErrorStatus::of(&failure).status;
         Reply {
+            charge: failure.charge(),
             failure: Some(failure),
             ..Reply::new(status, Bytes::new())
         }
@@ -101,7 +104,7 @@ impl Reply {
             headers = headers.container_quota(usage);
         }
         if let Some(minimum) = self.min_throughput {
-            headers = headers.offer(minimum, false);
+            headers = headers.offer(minimum, self.is_offer_pending);
         }
         if self.is_complete {
             headers = headers.with(names::QUERY_REQUIRES_DISTRIBUTION, "False");

@@ -6,16 +6,18 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::http::request::Parts;
-use hyper::{Request, Response};
+use hyper::{Method, Request, Response};
 use orrery_model::Failure;
 use orrery_wire::{RequestHeaders, RequestPath, Resource, names};
 
 use crate::authorize::authorize;
 use crate::exchange::Exchange;
+use crate::metrics::Operation;
 use crate::reply::Reply;
 use crate::state::State;
 use crate::{body, public, routes};
 
+const METRICS_PATH: &str = "/metrics";
 /// Longest activity id that is echoed.
 const ACTIVITY_ID_BYTES_MAX: usize = 128;
 
@@ -30,10 +32,20 @@ pub(crate) async fn handle(
         return response;
     }
     let activity_id = activity_id(state, &parts);
-    let reply = match answer(state, scheme, &parts, incoming, &activity_id).await {
-        Ok(reply) => reply,
-        Err(failure) => Reply::failed(failure),
-    };
+    if parts.uri.path() == METRICS_PATH {
+        return match authorize_metrics(state, &parts) {
+            Ok(()) => public::metrics(state),
+            Err(failure) => {
+                Reply::failed(failure).into_response(state, &activity_id, begun.elapsed())
+            }
+        };
+    }
+    let (operation, answered) = answer(state, scheme, &parts, incoming, &activity_id).await;
+    let reply = answered.unwrap_or_else(Reply::failed);
+    let elapsed = begun.elapsed();
+    state
+        .metrics
+        .count(operation, reply.status, reply.charge, elapsed);
     if let Some(failure @ Failure::Internal(_)) = &reply.failure {
         tracing::error!(activity_id, %failure, "a request failed");
     }
@@ -42,11 +54,11 @@ pub(crate) async fn handle(
         method = %parts.method,
         status = reply.status,
         charge = %reply.charge,
-        elapsed_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
+        elapsed_us = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX),
         "request"
     );
     state.request_log.note(begun, &parts, &activity_id, &reply);
-    reply.into_response(state, &activity_id, begun.elapsed())
+    reply.into_response(state, &activity_id, elapsed)
 }
 
 async fn answer(
@@ -55,7 +67,7 @@ async fn answer(
     parts: &Parts,
     incoming: Incoming,
     activity_id: &str,
-) -> Result<Reply, Failure> {
+) -> (Operation, Result<Reply, Failure>) {
     let path = RequestPath::parse(parts.uri.path());
     let checked = path.as_ref().map_err(Failure::clone).and_then(|path| {
         let headers = RequestHeaders::parse(&parts.headers)?;
@@ -68,17 +80,37 @@ async fn answer(
     });
     // The body is read in any case: a client that is still sending would not hear a refusal.
     let body = body::read(incoming).await;
-    let (headers, resource) = checked?;
+    let (headers, resource) = match checked {
+        Ok(checked) => checked,
+        Err(failure) => return (Operation::Refused, Err(failure)),
+    };
+    let operation = Operation::of(&parts.method, resource, &headers);
+    let body = match body {
+        Ok(body) => body,
+        Err(failure) => return (operation, Err(failure)),
+    };
     let exchange = Exchange {
         state,
         method: &parts.method,
         headers: &headers,
-        body: body?,
+        body,
         activity_id,
         scheme,
         request: parts,
     };
-    routes::dispatch(&exchange, resource).await
+    (operation, routes::dispatch(&exchange, resource).await)
+}
+
+fn authorize_metrics(state: &State, parts: &Parts) -> Result<(), Failure> {
+    if parts.method != Method::GET {
+        return Err(Failure::MethodNotAllowed);
+    }
+    if state.is_loopback {
+        return Ok(());
+    }
+    let path = RequestPath::parse(parts.uri.path())?;
+    let headers = RequestHeaders::parse(&parts.headers)?;
+    authorize(state, &parts.method, &path, path.resource()?, &headers)
 }
 
 fn activity_id(state: &State, parts: &Parts) -> String {

@@ -10,6 +10,7 @@ use orrery_model::AccountKeys;
 use orrery_wire::{HttpDate, SigningKeys, TokenSecret};
 
 use crate::activity::ActivityIds;
+use crate::metrics::Metrics;
 use crate::owners::Owners;
 use crate::request_log::RequestLog;
 
@@ -23,7 +24,9 @@ pub(crate) struct State {
     pub(crate) activity_ids: ActivityIds,
     pub(crate) owners: Owners,
     pub(crate) request_log: RequestLog,
-    /// Whether only programs on this machine reach the server.
+    pub(crate) metrics: Metrics,
+    /// Whether nobody from outside reaches the server, so that its metrics need no key and the
+    /// well-known one is offered.
     pub(crate) is_loopback: bool,
     keys: RwLock<Arc<SigningKeys>>,
     requests: AtomicU32,
@@ -48,6 +51,7 @@ impl State {
             activity_ids: ActivityIds::new(),
             owners: Owners::default(),
             request_log: RequestLog::new(Instant::now()),
+            metrics: Metrics::default(),
             is_loopback,
             keys: RwLock::new(Arc::new(SigningKeys::new(keys))),
             requests: AtomicU32::new(0),

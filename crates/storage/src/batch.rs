@@ -13,6 +13,13 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// With room for so many changes.
+    pub fn with_capacity(changes: usize) -> Batch {
+        Batch {
+            changes: Vec::with_capacity(changes),
+        }
+    }
+
     pub fn put(&mut self, space: Space, key: impl Into<Bytes>, value: impl Into<Bytes>) {
         self.changes.push((space, key.into(), Some(value.into())));
     }

@@ -3,12 +3,13 @@
 //! Its journal is never synced by us on the write path; the commit log in front of it is.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use fjall::config::{CompressionPolicy, FilterPolicy};
-use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
+use fjall::config::{BlockSizePolicy, CompressionPolicy, FilterPolicy};
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable};
 
-use crate::value_cache::ValueCache;
+use crate::value_cache::{Moment, ValueCache};
 use crate::{Batch, Error, Options, Space};
 
 /// Reopening replays the journal, so it is kept small.
@@ -18,6 +19,9 @@ const MEMTABLE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// The same for the map of runs. Its keys come in random order, so every table that is written out
 /// is merged with all others: fewer and larger ones are what a write costs.
 const RUNS_MEMTABLE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Of the map whose values are kept one by one: those that are often read do not need their block,
+/// and scans like it large.
+const KEPT_BLOCK_BYTES: u32 = 8 * 1024;
 /// With two or more, the engine's first worker turns round and round while another compacts.
 const WORKERS: usize = 1;
 
@@ -28,7 +32,7 @@ pub(crate) struct Disk {
     database: Database,
     spaces: Vec<Keyspace>,
     kept: Space,
-    values: ValueCache,
+    values: Arc<ValueCache>,
 }
 
 impl Disk {
@@ -47,14 +51,14 @@ impl Disk {
             .iter()
             .zip(0..)
             .map(|(name, number)| {
-                database.keyspace(name, || keyspace_options(Space(number) == options.runs))
+                database.keyspace(name, || keyspace_options(Space(number), options))
             })
             .collect::<Result<_, _>>()?;
         Ok(Disk {
             database,
             spaces,
             kept: options.kept,
-            values: ValueCache::new(values_bytes),
+            values: Arc::new(ValueCache::new(values_bytes)),
         })
     }
 
@@ -80,7 +84,8 @@ impl Disk {
     }
 
     fn write_through(&self, batch: Batch) -> Result<(), Error> {
-        let mut write = self.database.batch();
+        let database = self.database.clone();
+        let mut write = OwnedWriteBatch::with_capacity(database, batch.changes.len());
         for (space, key, value) in batch.changes {
             match value {
                 Some(value) => write.insert(self.space(space), key, value),
@@ -104,6 +109,10 @@ impl Disk {
 
     pub(crate) fn snapshot(&self) -> DiskSnapshot {
         DiskSnapshot {
+            kept: self.kept,
+            values: Arc::clone(&self.values),
+            // Before the snapshot, which then has at least what had been written.
+            moment: self.values.now(),
             snapshot: self.database.snapshot(),
             spaces: self.spaces.clone(),
         }
@@ -114,22 +123,30 @@ impl Disk {
     }
 }
 
-fn keyspace_options(is_runs: bool) -> KeyspaceCreateOptions {
+fn keyspace_options(space: Space, of_store: Options) -> KeyspaceCreateOptions {
     let options = KeyspaceCreateOptions::default();
-    if is_runs {
+    if space == of_store.runs {
         // A filter answers whether a key is there, which nobody asks.
         options
             .max_memtable_size(RUNS_MEMTABLE_BYTES_MAX)
             .filter_policy(FilterPolicy::disabled())
     } else {
         // What is read is mostly in the page cache, where unpacking costs more than reading.
-        options
+        let options = options
             .max_memtable_size(MEMTABLE_BYTES_MAX)
-            .data_block_compression_policy(CompressionPolicy::disabled())
+            .data_block_compression_policy(CompressionPolicy::disabled());
+        if space == of_store.kept {
+            options.data_block_size_policy(BlockSizePolicy::all(KEPT_BLOCK_BYTES))
+        } else {
+            options
+        }
     }
 }
 
 pub(crate) struct DiskSnapshot {
+    kept: Space,
+    values: Arc<ValueCache>,
+    moment: Moment,
     snapshot: fjall::Snapshot,
     spaces: Vec<Keyspace>,
 }
@@ -141,6 +158,15 @@ impl DiskSnapshot {
 
     pub(crate) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Bytes>, Error> {
         Ok(self.snapshot.get(self.space(space), key)?.map(Bytes::from))
+    }
+
+    pub(crate) fn get_kept(&self, space: Space, key: &[u8]) -> Result<Option<Bytes>, Error> {
+        if space == self.kept {
+            let read = || self.get(space, key);
+            self.values.get_at(self.moment, key, read)
+        } else {
+            self.get(space, key)
+        }
     }
 
     pub(crate) fn range(&self, space: Space, from: &[u8], to: Option<&[u8]>) -> fjall::Iter {

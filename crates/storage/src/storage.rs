@@ -122,6 +122,14 @@ impl Snapshot {
         }
     }
 
+    /// The value of a key that is expected to be asked for again.
+    pub fn get_kept(&self, space: Space, key: &[u8]) -> Result<Option<Bytes>, Error> {
+        match &self.engine {
+            EngineSnapshot::Disk(disk) => disk.get_kept(space, key),
+            EngineSnapshot::Memory(memory) => Ok(memory.get(space, key)),
+        }
+    }
+
     /// The entries from `from` up to but without `to`, in key order.
     pub fn range(&self, space: Space, from: &[u8], to: Option<&[u8]>) -> Range {
         let entries = match &self.engine {

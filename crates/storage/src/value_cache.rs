@@ -5,7 +5,11 @@
 //! be kept, or the cache would hold it for ever: keys share a few *gates*, a writer closes the
 //! gates of its keys while it writes, and a reader keeps what it found only if its gate stayed
 //! open all the time.
+//!
+//! Batches are counted, and the count is a [`Moment`]. A kept value has not changed since the moment
+//! at which it was read, so it is also the value in every snapshot taken at that moment or later.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -20,25 +24,38 @@ const ENTRY_BYTES: usize = 128;
 const EXPECTED_ENTRY_BYTES: u64 = 1024;
 
 pub(crate) struct ValueCache {
-    values: Cache<Bytes, Bytes, Bytesize, DefaultHashBuilder>,
+    values: Cache<Bytes, Kept, Bytesize, DefaultHashBuilder>,
     hasher: DefaultHashBuilder,
     gates: Vec<Mutex<Gate>>,
+    /// Batches that have ended.
+    written: AtomicU64,
+}
+
+/// How many batches had ended: all of them are in whatever is read later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct Moment(u64);
+
+#[derive(Debug, Clone)]
+struct Kept {
+    value: Bytes,
+    /// It has had this value since then.
+    since: Moment,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Gate {
     /// Writes under way.
     writing: u32,
-    /// Writes that have ended.
-    written: u64,
+    /// When the last write ended.
+    last: Moment,
 }
 
 #[derive(Clone)]
 struct Bytesize;
 
-impl Weighter<Bytes, Bytes> for Bytesize {
-    fn weight(&self, key: &Bytes, value: &Bytes) -> u64 {
-        (key.len() + value.len() + ENTRY_BYTES) as u64
+impl Weighter<Bytes, Kept> for Bytesize {
+    fn weight(&self, key: &Bytes, kept: &Kept) -> u64 {
+        (key.len() + kept.value.len() + ENTRY_BYTES) as u64
     }
 }
 
@@ -55,6 +72,7 @@ impl ValueCache {
             ),
             hasher: DefaultHashBuilder::default(),
             gates: (0..GATES).map(|_| Mutex::default()).collect(),
+            written: AtomicU64::new(0),
         }
     }
 
@@ -64,21 +82,55 @@ impl ValueCache {
         key: &[u8],
         read: impl FnOnce() -> Result<Option<Bytes>, E>,
     ) -> Result<Option<Bytes>, E> {
-        if let Some(value) = self.values.get(key) {
-            return Ok(Some(value));
+        if let Some(kept) = self.values.get(key) {
+            return Ok(Some(kept.value));
         }
         let before = *self.gate(key);
+        let since = self.now();
         let Some(found) = read()? else {
             return Ok(None);
         };
         let gate = self.gate(key);
         if before.writing == 0 && *gate == before {
-            // A copy, because what the engine gives is a part of a whole block.
-            let value = Bytes::copy_from_slice(&found);
-            self.values.insert(Bytes::copy_from_slice(key), value);
+            self.keep(key, &found, since);
         }
         drop(gate);
         Ok(Some(found))
+    }
+
+    /// The value that a key had in a snapshot, from here or by `read`. The snapshot must have been
+    /// taken after this moment.
+    pub(crate) fn get_at<E>(
+        &self,
+        moment: Moment,
+        key: &[u8],
+        read: impl FnOnce() -> Result<Option<Bytes>, E>,
+    ) -> Result<Option<Bytes>, E> {
+        if let Some(kept) = self.values.get(key)
+            && kept.since <= moment
+        {
+            return Ok(Some(kept.value));
+        }
+        let Some(found) = read()? else {
+            return Ok(None);
+        };
+        let gate = self.gate(key);
+        if gate.writing == 0 && gate.last <= moment {
+            self.keep(key, &found, moment);
+        }
+        drop(gate);
+        Ok(Some(found))
+    }
+
+    pub(crate) fn now(&self) -> Moment {
+        Moment(self.written.load(Ordering::SeqCst))
+    }
+
+    fn keep(&self, key: &[u8], found: &[u8], since: Moment) {
+        // A copy, because what the engine gives is a part of a whole block.
+        let value = Bytes::copy_from_slice(found);
+        let kept = Kept { value, since };
+        self.values.insert(Bytes::copy_from_slice(key), kept);
     }
 
     /// Forgets the keys and runs `write`, during which nobody keeps a value of theirs.
@@ -88,10 +140,12 @@ impl ValueCache {
             self.values.remove(&key[..]);
         }
         let result = write();
+        // Before the gates open: what is kept from then on has the value of this batch.
+        let ended = Moment(self.written.fetch_add(1, Ordering::SeqCst) + 1);
         for key in keys {
             let mut gate = self.gate(key);
             gate.writing -= 1;
-            gate.written += 1;
+            gate.last = gate.last.max(ended);
         }
         result
     }
@@ -137,6 +191,29 @@ mod tests {
         });
         assert_eq!(slow.unwrap().unwrap(), "old");
         assert_eq!(read(&cache, "new"), "new");
+    }
+
+    #[test]
+    fn a_snapshot_sees_only_values_that_are_as_old_as_it_is() {
+        let cache = ValueCache::new(1 << 20);
+        let key = [Bytes::from_static(b"k")];
+        let read_at = |moment, found: &'static str| {
+            let read = || Ok::<_, ()>(Some(Bytes::from_static(found.as_bytes())));
+            cache.get_at(moment, b"k", read).unwrap().unwrap()
+        };
+        let first = cache.now();
+        assert_eq!(read_at(first, "old"), "old");
+        assert_eq!(read_at(first, "never asked"), "old");
+        cache.write(&key, || assert_eq!(read_at(first, "old"), "old"));
+        let second = cache.now();
+        assert_eq!(read_at(first, "old"), "old");
+        assert_eq!(read_at(second, "new"), "new");
+        assert_eq!(read_at(first, "old"), "old");
+        assert_eq!(read_at(second, "never asked"), "new");
+        assert_eq!(read(&cache, "never asked"), "new");
+        cache.write(&[Bytes::from_static(b"another key")], || ());
+        assert_eq!(read_at(cache.now(), "never asked"), "new");
+        assert_eq!(read_at(second, "never asked"), "new");
     }
 
     #[test]

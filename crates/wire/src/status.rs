@@ -42,6 +42,20 @@ impl<'f> ErrorStatus<'f> {
         };
         match failure {
             Failure::BadRequest(message) => row(400, None, "BadRequest", message),
+            Failure::OfferReplacePending => row(
+                423,
+                Some(3205),
+                "Locked",
+                "Another offer replace operation is in progress: physical partitions are being split for the \
+                 throughput that was set before. Try again when the offer says that nothing is pending.",
+            ),
+            Failure::LogicalPartitionFull => row(
+                403,
+                Some(1014),
+                "Forbidden",
+                "Partition key reached maximum size of 20 GB. Choose a partition key with more values, or a \
+                 hierarchical one, for items that are still to come; items of this key can be read and deleted.",
+            ),
             Failure::MissingProperty(name) => ErrorStatus {
                 status: 400,
                 substatus: None,
@@ -115,6 +129,18 @@ impl<'f> ErrorStatus<'f> {
                 "TooManyRequests",
                 "The request rate is too large. Please retry after sometime. Learn more: \
                  http://aka.ms/cosmosdb-error-429",
+            ),
+            Failure::BucketExceeded { .. } => row(
+                429,
+                Some(3212),
+                "TooManyRequests",
+                "The request rate of the throughput bucket is too large. Please retry after sometime.",
+            ),
+            Failure::BucketsChanging { .. } => row(
+                429,
+                Some(3213),
+                "TooManyRequests",
+                "The throughput buckets were changed less than 10 minutes ago. Please retry after sometime.",
             ),
             Failure::TooManyScripts { .. } => row(
                 429,
@@ -318,6 +344,20 @@ mod tests {
                 Some(3200),
                 "TooManyRequests",
                 "The request rate is too large.",
+            ),
+            (
+                Failure::BucketExceeded { retry_after_ms: 5 },
+                429,
+                Some(3212),
+                "TooManyRequests",
+                "throughput bucket",
+            ),
+            (
+                Failure::BucketsChanging { retry_after_ms: 5 },
+                429,
+                Some(3213),
+                "TooManyRequests",
+                "less than 10 minutes ago",
             ),
             (
                 Failure::TooManyScripts { retry_after_ms: 5 },

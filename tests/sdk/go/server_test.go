@@ -25,7 +25,7 @@ func startServer(storage ...string) (*orrery, error) {
 	if binary == "" {
 		return nil, errors.New("set ORRERY_BIN to the path of the orrery binary")
 	}
-	arguments := append([]string{"serve", "--listen", "127.0.0.1:0", "--tls", "off", "--ready-json"}, storage...)
+	arguments := append([]string{"serve", "--listen", "127.0.0.1:0", "--tls", "off", "--throughput", "off", "--ready-json"}, storage...)
 	process := exec.Command(binary, arguments...)
 	process.Stderr = os.Stderr
 	// The kernel ends the server when a killed or panicking test run cannot.

@@ -70,6 +70,23 @@ test("what a trigger throws undoes the write", async () => {
   await fails(items.upsert(item, { postTriggerInclude: ["refuse"] }), 400);
 });
 
+test("what a trigger logs is told to whoever asks", async () => {
+  const { items, scripts } = context.container;
+  await scripts.triggers.create({
+    id: "tell",
+    triggerType: TriggerType.Pre,
+    triggerOperation: TriggerOperation.All,
+    body: () => console.log("before the write"),
+  });
+  const item = { id: "told", pk: "p" };
+  const options = { preTriggerInclude: ["tell"], enableScriptLogging: true };
+  const told = await items.upsert(item, options);
+  const log = "x-ms-documentdb-script-log-results";
+  assert.equal(decodeURIComponent(told.headers[log]), "before the write");
+  const quiet = await items.upsert(item, { preTriggerInclude: ["tell"] });
+  assert.equal(quiet.headers[log], undefined);
+});
+
 test("functions in queries", async () => {
   const wide = await newContainer(context, {}, { offerThroughput: 18000 });
   for (let n = 0; n < 30; n++) {

@@ -46,9 +46,10 @@ class Server:
             self.process.stdout.close()
 
 
-def start(*, data=None, tls="off"):
+def start(*, data=None, tls="off", throughput="off"):
     """Starts a server in memory, or on the directory `data`."""
     command = [binary(), "serve", "--listen", "127.0.0.1:0", "--tls", tls, "--ready-json"]
+    command += ["--throughput", throughput]
     command += ["--memory"] if data is None else ["--data", str(data)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
     line = _first_line(process)

@@ -33,9 +33,5 @@ def test_query(rows, query):
     refused(lambda: list(rows.query_items(query, partition_key="p")))
 
 
-def test_change_feed(rows):
-    refused(lambda: list(rows.query_items_change_feed(start_time="Beginning")))
-
-
 def test_conflict_feed(rows):
     refused(lambda: list(rows.list_conflicts()))

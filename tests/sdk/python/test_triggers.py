@@ -149,3 +149,11 @@ def test_functions_that_fail(functions):
         list(functions.query_items("SELECT VALUE udf.fail() FROM c", partition_key="k1"))
     with failure(400, message="absent"):
         list(functions.query_items("SELECT VALUE udf.absent() FROM c", partition_key="k1"))
+
+
+def test_a_batch_names_no_triggers(items, pk):
+    operations = [("create", ({"id": "batch", "pk": pk},))]
+    with failure(400, message="Triggers cannot be named by a batch"):
+        items.execute_item_batch(operations, pk, pre_trigger_include="a")
+    with failure(404):
+        items.read_item("batch", pk)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
-use orrery_engine::{ContainerEntry, Engine, NewContainer};
+use orrery_engine::{ContainerEntry, Engine, NewContainer, Terms};
 use orrery_model::{ContainerAddress, DatabaseAddress, Document, Operation, OperationKind};
 
 use super::format::{Seed, SeedContainer, SeedDatabase, parse};
@@ -102,7 +102,12 @@ async fn upsert(engine: &Engine, entry: &ContainerEntry, items: Vec<Document>) -
             return Ok(());
         }
         let answers = engine
-            .bulk(container, operations, engine.consistency, false)
+            .bulk(
+                container,
+                operations,
+                Terms::unmetered(engine.consistency),
+                false,
+            )
             .await;
         for (answer, name) in answers.into_iter().zip(names) {
             answer
@@ -131,11 +136,13 @@ mod tests {
 
     fn engine() -> Arc<Engine> {
         Engine::open(EngineOptions {
+            throughput: orrery_engine::ThroughputOptions::default(),
             directory: None,
             durability: Durability::None,
             cache_bytes: 0,
             consistency: ConsistencyLevel::Session,
             scripts: orrery_engine::ScriptOptions::default(),
+            partitions: orrery_engine::PartitionLimits::default(),
             clock: Arc::new(SystemClock),
         })
         .unwrap()

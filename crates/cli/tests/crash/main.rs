@@ -2,7 +2,8 @@
 //!
 //! Each worker has items of its own and one request under way at a time. So it knows what the
 //! server must hold after a kill: what it was told last, or that and the effect of the one request
-//! whose answer never came, all of it or none.
+//! whose answer never came, all of it or none. Requests are single writes, batches and stored
+//! procedures, some of which throw at their end.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it is surprised")]
 
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 use crate::client::Client;
 use crate::random::Random;
 use crate::server::Server;
-use crate::worker::Worker;
+use crate::worker::{PROCEDURE, Worker};
 
 const ROUNDS: usize = 50;
 const WORKERS: usize = 8;
@@ -97,4 +98,9 @@ fn prepare(server: &Server) {
         )
         .unwrap();
     assert_eq!(container.status, 201, "{}", container.body);
+    let procedure = serde_json::json!({"id": "s", "body": PROCEDURE}).to_string();
+    let (path, link) = ("/dbs/d/colls/c/sprocs", "dbs/d/colls/c");
+    let script = client.send("POST", path, "sprocs", link, &[], &procedure);
+    let script = script.unwrap();
+    assert_eq!(script.status, 201, "{}", script.body);
 }

@@ -36,6 +36,7 @@ impl Server {
                 "127.0.0.1:0",
                 "--tls",
                 "off",
+                "--throughput=off",
                 "--ready-json",
                 "--log",
                 "warn",

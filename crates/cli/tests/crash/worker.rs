@@ -10,6 +10,18 @@ use crate::random::Random;
 
 const DOCS: &str = "/dbs/d/colls/c/docs";
 const CONTAINER: &str = "dbs/d/colls/c";
+/// Does to its logical partition what a batch would, and then fails if it is told to.
+pub(crate) const PROCEDURE: &str = "function (operations, fails) {
+    var link = __.getAltLink();
+    function check(error) { if (error) throw error; }
+    operations.forEach(function (operation) {
+        if (operation.remove) __.deleteDocument(link + '/docs/' + operation.remove, check);
+        else __.upsertDocument(link, operation, check);
+    });
+    if (fails) throw new Error('after all');
+}";
+
+const PROCEDURE_LINK: &str = "dbs/d/colls/c/sprocs/s";
 const KEYS: u64 = 3;
 const IDS: u64 = 12;
 const FILL_BYTES_MAX: u64 = 12_000;
@@ -34,11 +46,18 @@ pub(crate) struct Worker {
 /// A request, the status it must have, and the items after it.
 struct Request {
     method: &'static str,
-    id: Option<String>,
+    at: At,
     headers: Vec<(&'static str, &'static str)>,
     body: String,
     status: u16,
     after: Items,
+}
+
+/// What a request is sent to.
+enum At {
+    Items,
+    Item(String),
+    Procedure,
 }
 
 impl Worker {
@@ -89,40 +108,76 @@ impl Worker {
         let place = (key.to_owned(), id.clone());
         let exists = self.known.contains_key(&place);
         let mut after = self.known.clone();
-        let request = |method, id, headers, body, status, after| Request {
+        let request = |method, at, headers, body, status, after| Request {
             method,
-            id,
+            at,
             headers,
             body,
             status,
             after,
         };
-        match self.random.below(10) {
+        match self.random.below(11) {
             0..3 => {
                 let (version, body) = self.document(key, &id);
                 let status = if exists { 409 } else { 201 };
                 after.entry(place).or_insert(version);
-                request("POST", None, Vec::new(), body, status, after)
+                request("POST", At::Items, Vec::new(), body, status, after)
             }
             3..6 => {
                 let (version, body) = self.document(key, &id);
                 let status = if exists { 200 } else { 201 };
                 after.insert(place, version);
                 let headers = vec![("x-ms-documentdb-is-upsert", "True")];
-                request("POST", None, headers, body, status, after)
+                request("POST", At::Items, headers, body, status, after)
             }
             6 | 7 => {
                 let (version, body) = self.document(key, &id);
                 let status = if exists { 200 } else { 404 };
                 after.entry(place).and_modify(|held| *held = version);
-                request("PUT", Some(id), Vec::new(), body, status, after)
+                request("PUT", At::Item(id), Vec::new(), body, status, after)
             }
             8 => {
                 let status = if exists { 204 } else { 404 };
                 after.remove(&place);
-                request("DELETE", Some(id), Vec::new(), String::new(), status, after)
+                request(
+                    "DELETE",
+                    At::Item(id),
+                    Vec::new(),
+                    String::new(),
+                    status,
+                    after,
+                )
             }
-            _ => self.batch(key),
+            9 => self.batch(key),
+            _ => self.run(key),
+        }
+    }
+
+    /// Upserts and deletes of a stored procedure, which now and then throws at its end.
+    fn run(&mut self, key: &str) -> Request {
+        let mut after = self.known.clone();
+        let mut operations = Vec::new();
+        for _ in 0..2 + self.random.below(5) {
+            let id = self.random.below(IDS).to_string();
+            let place = (key.to_owned(), id.clone());
+            if after.contains_key(&place) && self.random.below(3) == 0 {
+                after.remove(&place);
+                operations.push(json!({"remove": id}));
+            } else {
+                let (version, body) = self.document(key, &id);
+                after.insert(place, version);
+                operations.push(serde_json::from_str(&body).unwrap());
+            }
+        }
+        let fails = self.random.below(4) == 0;
+        let status = if fails { 400 } else { 200 };
+        Request {
+            method: "POST",
+            at: At::Procedure,
+            headers: Vec::new(),
+            body: json!([operations, fails]).to_string(),
+            status,
+            after: if fails { self.known.clone() } else { after },
         }
     }
 
@@ -156,7 +211,7 @@ impl Worker {
         let body = Value::Array(operations).to_string();
         Request {
             method: "POST",
-            id: None,
+            at: At::Items,
             headers,
             body,
             status,
@@ -219,7 +274,7 @@ impl Worker {
                 let place = (format!("w{}-{number}", self.number), id.to_string());
                 let request = Request {
                     method: "GET",
-                    id: Some(place.1.clone()),
+                    at: At::Item(place.1.clone()),
                     headers: Vec::new(),
                     body: String::new(),
                     status: 200,
@@ -242,18 +297,20 @@ fn send(client: &mut Client, key: &str, request: &Request) -> io::Result<Respons
     headers.push(("Content-Type", "application/json"));
     let mut headers: Vec<(&str, &str)> = headers.into_iter().collect();
     headers.push(("x-ms-documentdb-partitionkey", &partition_key));
-    let (path, link) = match &request.id {
-        Some(id) => (format!("{DOCS}/{id}"), format!("{CONTAINER}/docs/{id}")),
-        None => (DOCS.to_owned(), CONTAINER.to_owned()),
+    let (path, kind, link) = match &request.at {
+        At::Item(id) => (
+            format!("{DOCS}/{id}"),
+            "docs",
+            format!("{CONTAINER}/docs/{id}"),
+        ),
+        At::Items => (DOCS.to_owned(), "docs", CONTAINER.to_owned()),
+        At::Procedure => (
+            format!("/{PROCEDURE_LINK}"),
+            "sprocs",
+            PROCEDURE_LINK.to_owned(),
+        ),
     };
-    client.send(
-        request.method,
-        &path,
-        "docs",
-        &link,
-        &headers,
-        &request.body,
-    )
+    client.send(request.method, &path, kind, &link, &headers, &request.body)
 }
 
 /// An item must be whole: its filling follows from its version.

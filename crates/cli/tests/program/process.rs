@@ -50,7 +50,8 @@ pub(crate) fn check(directory: &Path) -> Output {
 impl Server {
     /// Without TLS, on any free port.
     pub(crate) fn start(mut command: Command) -> Server {
-        command.args(["--listen", "127.0.0.1:0", "--tls", "off", "--ready-json"]);
+        command.args(["--listen", "127.0.0.1:0", "--tls", "off"]);
+        command.args(["--throughput", "off", "--ready-json"]);
         Server::start_as_is(command)
     }
 

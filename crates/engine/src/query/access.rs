@@ -109,10 +109,7 @@ impl Profile {
         } else {
             view.index()?
         };
-        let statistics = ViewStatistics {
-            view,
-            definition: &definition,
-        };
+        let statistics = ViewStatistics::new(view, &definition);
         // An item that has expired still has its entries.
         let entries_are_documents = container.default_ttl().is_none();
         let page_rows = u64::try_from(feed.items_max).unwrap_or(u64::MAX);

@@ -1,13 +1,10 @@
 //! Stored procedures.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use orrery_json::Value;
 use orrery_keys::PartitionKey;
-use orrery_model::{
-    Answer, Charge, ConsistencyLevel, ContainerAddress, Failure, Script, ScriptKind,
-};
+use orrery_model::{Answer, Charge, ContainerAddress, Failure, Script, ScriptKind};
 use orrery_partition::Container;
 use orrery_script::{Job, JobKind, ScriptError, ScriptOutcome};
 use tokio::sync::oneshot;
@@ -15,15 +12,15 @@ use tokio::sync::oneshot;
 use super::failure::script_failure;
 use super::host::ScriptHost;
 use super::runs::{Finished, Runs};
-use crate::Engine;
 use crate::engine::stopping;
 use crate::items::check_key;
+use crate::{Engine, Terms};
 
 #[derive(Debug, Clone)]
 pub struct ProcedureRequest {
     pub key: PartitionKey,
     pub arguments: Vec<Value>,
-    pub level: ConsistencyLevel,
+    pub terms: Terms,
     /// Whether `console.log` writes.
     pub wants_log: bool,
 }
@@ -66,7 +63,9 @@ impl Engine {
             logging: request.wants_log,
         };
         let wants_log = request.wants_log;
-        let mut runs = match Runs::begin(self, container, request.key, request.level).await {
+        let price = self.reservations.expected(script);
+        let begun = Runs::begin(self, container, request.key, request.terms, price);
+        let mut runs = match begun.await {
             Ok(runs) => runs,
             Err(failure) => return Answer::refused(failure),
         };
@@ -77,9 +76,6 @@ impl Engine {
             };
             let broke_a_limit = result.as_ref().is_err_and(ScriptError::is_limit);
             self.offenders.note(script, broke_a_limit);
-            let own_time = result.as_ref().map_or(Duration::ZERO, |outcome| {
-                outcome.elapsed.saturating_sub(host.time())
-            });
             let executed = result.map(|outcome| Executed {
                 body: outcome.body,
                 log: Some(outcome.log).filter(|log| wants_log && !log.is_empty()),
@@ -87,10 +83,10 @@ impl Engine {
             let finished = Finished {
                 host,
                 result: executed.map_err(|error| script_failure(&error)),
-                own_time,
                 direct: Charge::ZERO,
             };
             if let Some(answer) = runs.end(finished).await {
+                self.reservations.note(script, answer.charge);
                 return answer;
             }
         }
@@ -109,7 +105,11 @@ impl Engine {
                 // Whoever does not wait any more has dropped what the script did.
                 drop(reply.send((host, result)));
             });
-        answer.await.map_err(|_| stopping())
+        let (mut host, result) = answer.await.map_err(|_| stopping())?;
+        if result == Err(ScriptError::TimedOut) {
+            host.ran_at_least(self.script_options.wall_time);
+        }
+        Ok((host, result))
     }
 
     /// `dbs/{name}/colls/{name}`

@@ -3,11 +3,11 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use orrery_exec::Functions;
+use orrery_exec::{FunctionError, Functions};
 use orrery_json::Value;
 use orrery_model::{ContainerAddress, Failure, ScriptKind};
 use orrery_partition::Container;
-use orrery_script::FunctionSession;
+use orrery_script::{FunctionSession, ScriptError};
 
 use super::failure::script_failure;
 use crate::Engine;
@@ -55,11 +55,14 @@ impl Engine {
 }
 
 impl Functions for FunctionCalls {
-    fn call(&self, function: usize, arguments: &[Value]) -> Result<Value, String> {
+    fn call(&self, function: usize, arguments: &[Value]) -> Result<Value, FunctionError> {
         let mut session = self.0.borrow_mut();
         // A page has a time limit of its own; a call that does not end is what this one is for.
         session.renew();
         let result = session.call(function, arguments);
-        result.map_err(|error| error.to_string())
+        result.map_err(|error| match error {
+            ScriptError::TimedOut => FunctionError::OutOfTime,
+            other => FunctionError::Failed(other.to_string()),
+        })
     }
 }

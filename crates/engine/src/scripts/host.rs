@@ -12,19 +12,19 @@ use orrery_exec::evaluate_function;
 use orrery_json::{Value, parse};
 use orrery_keys::ItemRid;
 use orrery_model::{
-    Charge, ConsistencyLevel, Document, Failure, IndexingDirective, Operation, OperationKind,
-    OperationOutcome, OperationStatus, Precondition, limits,
+    CONTAINER_KILOBYTES_STATED, Charge, ConsistencyLevel, Document, Failure, IndexingDirective,
+    Operation, OperationKind, OperationOutcome, OperationStatus, Precondition, limits,
 };
 use orrery_partition::{ScriptCommit, ScriptPlace, ScriptTransaction, Visit};
 use orrery_script::{
-    DocumentRef, FeedPage, Host, HostError, IndexAction, JsonText, PageRequest, Query,
-    ReadDocument, SpatialFunction, WriteOptions,
+    CollectionSize, DocumentRef, FeedPage, Host, HostError, IndexAction, JsonText, PageRequest,
+    Query, ReadDocument, SpatialFunction, WriteOptions,
 };
 
 use super::failure::host_error;
 use crate::engine::stopping;
 use crate::query::is_place_order;
-use crate::{CompiledQuery, Engine, FeedRequest, QueryText, Scope};
+use crate::{CompiledQuery, Engine, FeedRequest, QueryText, Scope, Terms};
 
 /// How long one page of a query may take that has to look at every document.
 const PAGE_TIME_MAX: Duration = Duration::from_secs(limits::EXECUTION_SECONDS_MAX);
@@ -44,7 +44,14 @@ pub(crate) struct ScriptHost {
     /// Begun by the first operation, so that a run that waits for its thread reads what is new.
     transaction: Option<ScriptTransaction>,
     charge: Charge,
+    /// Operations that the charge is of.
+    operations: u64,
+    /// What the run may use, if that is limited; it may start no operation that would likely exceed it.
+    charge_max: Option<Charge>,
+    /// Time spent here.
     time: Duration,
+    /// Time that scripts took, the time spent here included.
+    run_time: Duration,
     known: KnownItems,
 }
 
@@ -64,6 +71,7 @@ impl ScriptHost {
         place: ScriptPlace,
         alt_link: String,
         level: ConsistencyLevel,
+        charge_max: Option<Charge>,
     ) -> ScriptHost {
         ScriptHost {
             engine: Arc::downgrade(engine),
@@ -73,7 +81,10 @@ impl ScriptHost {
             level,
             transaction: None,
             charge: Charge::ZERO,
+            operations: 0,
+            charge_max,
             time: Duration::ZERO,
+            run_time: Duration::ZERO,
             known: KnownItems::default(),
         }
     }
@@ -88,7 +99,10 @@ impl ScriptHost {
             level: self.level,
             transaction: None,
             charge: Charge::ZERO,
+            operations: 0,
+            charge_max: self.charge_max,
             time: Duration::ZERO,
+            run_time: Duration::ZERO,
             known: KnownItems::default(),
         };
         std::mem::replace(self, empty)
@@ -99,9 +113,30 @@ impl ScriptHost {
         self.charge
     }
 
-    /// Time that was spent here and not in the script.
-    pub(crate) fn time(&self) -> Duration {
-        self.time
+    /// Time that scripts took themselves, whatever became of them.
+    pub(crate) fn own_time(&self) -> Duration {
+        self.run_time.saturating_sub(self.time)
+    }
+
+    /// A run that was given up has had all its time.
+    pub(super) fn ran_at_least(&mut self, time: Duration) {
+        self.run_time = self.run_time.max(time);
+    }
+
+    /// Documents of the container, and their kilobytes.
+    pub(crate) fn usage(&self) -> (u64, u64) {
+        let counters = || {
+            self.place
+                .container
+                .partitions
+                .iter()
+                .map(|one| one.counters())
+        };
+        let bytes: u64 = counters().map(|counters| counters.bytes).sum();
+        (
+            counters().map(|counters| counters.items).sum(),
+            bytes.div_ceil(1024),
+        )
     }
 
     /// What is left to commit, if anything.
@@ -138,11 +173,14 @@ impl ScriptHost {
 
     fn carry_out(&mut self, operation: Operation) -> Result<OperationOutcome, Failure> {
         let result = self.transaction()?.carry_out(operation);
-        self.charge = self.charge
-            + result
-                .as_ref()
-                .map_or(Charge::MIN, |outcome| outcome.charge);
+        let outcome = result.as_ref();
+        self.pay(outcome.map_or(Charge::MIN, |outcome| outcome.charge));
         result
+    }
+
+    fn pay(&mut self, charge: Charge) {
+        self.charge = self.charge + charge;
+        self.operations += 1;
     }
 
     fn write(&mut self, operation: Operation) -> Result<JsonText, Failure> {
@@ -198,7 +236,7 @@ impl ScriptHost {
             query,
             items_max: page.items_max.unwrap_or(limits::PAGE_ITEMS_DEFAULT),
             continuation: page.continuation.clone().filter(|token| !token.is_empty()),
-            level: self.level,
+            terms: Terms::unmetered(self.level),
             wants_report: false,
             without_index: false,
             enable_scan: page.enable_scan,
@@ -213,7 +251,7 @@ impl ScriptHost {
             _ => transaction.view(),
         };
         let rows = engine.rows(&container, &request, &view, PAGE_TIME_MAX)?;
-        self.charge = self.charge + rows.charge(&request, 1);
+        self.pay(rows.charge(&request, 1));
         self.known.add(&rows.items);
         Ok(FeedPage {
             items: rows.items.iter().map(|item| item.to_vec()).collect(),
@@ -233,6 +271,25 @@ impl Host for ScriptHost {
 
     fn new_id(&mut self) -> String {
         new_id()
+    }
+
+    /// The next operation is taken to cost what those before it did on average.
+    fn accepts(&mut self) -> bool {
+        let mean = self.charge.units() / self.operations.max(1) as f64;
+        let expected = Charge::from_units(self.charge.units() + mean);
+        let expected = Charge::script(expected, Duration::ZERO);
+        self.charge_max.is_none_or(|max| expected <= max)
+    }
+
+    fn ended(&mut self, elapsed: Duration) {
+        self.run_time += elapsed;
+    }
+
+    fn collection_size(&self) -> Option<CollectionSize> {
+        Some(CollectionSize {
+            current_mb: self.usage().1 as f64 / 1024.0,
+            max_mb: CONTAINER_KILOBYTES_STATED as f64 / 1024.0,
+        })
     }
 
     fn read_document(

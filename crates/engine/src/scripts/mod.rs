@@ -5,6 +5,7 @@
 //! queue behind each other ([`turns`]); other writers do not wait for them, and a run that one of
 //! them overtook is run again ([`runs`]).
 
+mod allowance;
 mod execute;
 mod failure;
 mod functions;
@@ -12,6 +13,7 @@ mod host;
 mod offenders;
 mod registered;
 mod registration;
+mod reservations;
 mod runs;
 mod triggers;
 mod turns;
@@ -20,5 +22,6 @@ pub use execute::{Executed, ProcedureRequest};
 pub(crate) use offenders::Offenders;
 pub use registered::ContainerScripts;
 pub use registration::NewScript;
-pub use triggers::Triggers;
+pub(crate) use reservations::Reservations;
+pub use triggers::{Triggers, Written};
 pub(crate) use turns::Turns;

@@ -1,17 +1,18 @@
 //! The runs that one request may need until its writes are committed.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use orrery_keys::PartitionKey;
 use orrery_model::{Answer, Charge, ConsistencyLevel, Failure, Stamp};
-use orrery_partition::{Container, ScriptPlace};
+use orrery_partition::{Claim, Container, ScriptPlace};
 use tokio::sync::oneshot;
 
+use super::allowance::allowance;
 use super::host::ScriptHost;
 use super::turns::Turn;
-use crate::Engine;
 use crate::engine::stopping;
+use crate::throughput::{admit, charge};
+use crate::{Engine, Terms};
 
 /// Runs before a client is asked to try again itself.
 const RUNS_MAX: usize = 10;
@@ -22,10 +23,15 @@ pub(super) struct Runs<'a> {
     container: &'a Arc<Container>,
     key: PartitionKey,
     level: ConsistencyLevel,
+    /// Admitted by it; what the last run cost is charged to it.
+    claim: Option<Claim>,
+    /// Set aside at the admission.
+    price: Charge,
     alt_link: String,
     _turn: Turn<'a>,
     /// Told to hosts, so that a script does not go on for nobody.
     client: Arc<()>,
+    charge_max: Option<Charge>,
     begun: usize,
     charge: Charge,
 }
@@ -34,30 +40,38 @@ pub(super) struct Runs<'a> {
 pub(super) struct Finished<T> {
     pub(super) host: ScriptHost,
     pub(super) result: Result<T, Failure>,
-    /// Time that scripts took themselves.
-    pub(super) own_time: Duration,
     /// Charged as if a client had asked for it.
     pub(super) direct: Charge,
 }
 
 impl<'a> Runs<'a> {
-    /// Waits for the turn.
+    /// Waits for the turn, if the partition has budget left; `price` is set aside for it.
     pub(super) async fn begin(
         engine: &'a Arc<Engine>,
         container: &'a Arc<Container>,
         key: PartitionKey,
-        level: ConsistencyLevel,
+        terms: Terms,
+        price: Charge,
     ) -> Result<Runs<'a>, Failure> {
         let alt_link = engine.alt_link(container)?;
+        let charge_max = allowance(engine, container)?;
         let logical = container.logical_partition(&key);
+        let claim = engine.claim(terms.metering);
+        let partition = container.partition_of(&logical);
+        admit(partition, claim, Charge::ZERO)?;
+        let turn = engine.turns.take(&logical).await;
+        admit(partition, claim, price)?;
         Ok(Runs {
-            _turn: engine.turns.take(&logical).await,
             engine,
             container,
             key,
-            level,
+            level: terms.level,
+            claim,
+            price,
             alt_link,
+            _turn: turn,
             client: Arc::default(),
+            charge_max,
             begun: 0,
             charge: Charge::MIN,
         })
@@ -76,7 +90,8 @@ impl<'a> Runs<'a> {
             read_factor: self.level.read_factor(),
         };
         let alt_link = self.alt_link.clone();
-        let host = ScriptHost::new(self.engine, &self.client, place, alt_link, self.level);
+        let (client, charge_max) = (&self.client, self.charge_max);
+        let host = ScriptHost::new(self.engine, client, place, alt_link, self.level, charge_max);
         Some(host)
     }
 
@@ -85,10 +100,9 @@ impl<'a> Runs<'a> {
         let Finished {
             mut host,
             result,
-            own_time,
             direct,
         } = finished;
-        self.charge = Charge::script(host.charge(), own_time) + direct;
+        self.charge = Charge::script(host.charge(), host.own_time()) + direct;
         let committed = match result {
             Ok(value) => self.commit(&mut host).await.map(|stamp| (value, stamp)),
             Err(failure) => Err(failure),
@@ -108,11 +122,11 @@ impl<'a> Runs<'a> {
 
     fn answer<T>(&self, result: Result<T, Failure>, stamp: Option<Stamp>) -> Answer<T> {
         let logical = self.container.logical_partition(&self.key);
-        let now = || self.container.partition_of(&logical).stamp();
+        let partition = self.container.partition_of(&logical);
         Answer {
             result,
             charge: self.charge,
-            stamp: Some(stamp.unwrap_or_else(now)),
+            stamp: Some(stamp.unwrap_or_else(|| partition.stamp())),
         }
     }
 
@@ -126,5 +140,15 @@ impl<'a> Runs<'a> {
         self.engine.store.submit_script(commit, reply);
         let committed = answer.await.unwrap_or_else(|_| Err(stopping()));
         committed.map(Some)
+    }
+}
+
+/// However the runs ended, also when nobody waits for them any more, they are paid for.
+impl Drop for Runs<'_> {
+    fn drop(&mut self) {
+        let logical = self.container.logical_partition(&self.key);
+        let partition = self.container.partition_of(&logical);
+        let key = Some(&self.key);
+        charge(partition, self.claim, self.charge, self.price, key);
     }
 }

@@ -1,29 +1,38 @@
 //! Writes with triggers: before and after the write, in one transaction with it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use orrery_json::write_value;
 use orrery_keys::PartitionKey;
 use orrery_model::{
-    Answer, ConsistencyLevel, ContainerAddress, Document, Failure, Operation, OperationKind,
-    OperationOutcome, Script, ScriptKind, TriggerOperation, TriggerTiming,
+    Answer, Charge, ContainerAddress, Document, Failure, Operation, OperationKind,
+    OperationOutcome, QUOTA_TEXT, Script, ScriptKind, TriggerOperation, TriggerTiming, usage_text,
 };
 use orrery_partition::Container;
-use orrery_script::{Job, JobKind, PostResponse};
+use orrery_script::{Job, JobKind, PostResponse, ScriptError, ScriptOutcome};
 
 use super::failure::script_failure;
 use super::host::ScriptHost;
 use super::runs::{Finished, Runs};
-use crate::Engine;
 use crate::items::check_key;
+use crate::{Engine, Terms};
 
 /// The triggers that a request names, in the order in which they run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Triggers {
     pub pre: Vec<String>,
     pub post: Vec<String>,
+    /// Whether `console.log` writes.
+    pub wants_log: bool,
+}
+
+/// What became of a write, and what its triggers logged.
+#[derive(Debug)]
+pub struct Written {
+    pub outcome: OperationOutcome,
+    /// If that was asked and there is something.
+    pub log: Option<String>,
 }
 
 impl Triggers {
@@ -34,8 +43,16 @@ impl Triggers {
 
 /// The scripts behind the names.
 struct Resolved {
-    pre: Vec<Arc<str>>,
-    post: Vec<Arc<str>>,
+    pre: Vec<Arc<Script>>,
+    post: Vec<Arc<Script>>,
+    wants_log: bool,
+}
+
+/// One write with its triggers, as far as it has come.
+struct Progress {
+    host: ScriptHost,
+    direct: Charge,
+    log: String,
 }
 
 impl Engine {
@@ -46,10 +63,12 @@ impl Engine {
         key: PartitionKey,
         operation: Operation,
         triggers: &Triggers,
-        level: ConsistencyLevel,
-    ) -> Answer<OperationOutcome> {
+        terms: impl Into<Terms>,
+    ) -> Answer<Written> {
+        let terms = terms.into();
         if triggers.is_empty() {
-            return self.write_item(container, key, operation, level).await;
+            let answer = self.write_item(container, key, operation, terms).await;
+            return answer.map(|outcome| Written { outcome, log: None });
         }
         if let Err(failure) = check_key(container, &key) {
             return Answer::refused(failure);
@@ -59,15 +78,27 @@ impl Engine {
             Ok(resolved) => resolved,
             Err(failure) => return Answer::refused(failure),
         };
-        let mut runs = match Runs::begin(self, container, key, level).await {
+        let mut runs = match Runs::begin(self, container, key, terms, Charge::ZERO).await {
             Ok(runs) => runs,
             Err(failure) => return Answer::refused(failure),
         };
         while let Some(host) = runs.next() {
-            let run = self.triggered(host, operation.clone(), kind, &resolved);
-            let finished = match run.await {
-                Ok(finished) => finished,
-                Err(failure) => return Answer::refused(failure),
+            let mut progress = Progress {
+                host,
+                direct: Charge::ZERO,
+                log: String::new(),
+            };
+            let result = self
+                .triggered(&mut progress, operation.clone(), kind, &resolved)
+                .await;
+            let Progress { host, direct, log } = progress;
+            let finished = Finished {
+                host,
+                direct,
+                result: result.map(|outcome| Written {
+                    outcome,
+                    log: Some(log).filter(|log| !log.is_empty()),
+                }),
             };
             if let Some(answer) = runs.end(finished).await {
                 return answer;
@@ -78,82 +109,64 @@ impl Engine {
 
     async fn triggered(
         &self,
-        host: ScriptHost,
+        progress: &mut Progress,
         mut operation: Operation,
         kind: orrery_script::TriggerOperation,
         triggers: &Resolved,
-    ) -> Result<Finished<OperationOutcome>, Failure> {
-        let mut finished = Finished {
-            host,
-            result: Err(Failure::FailedDependency),
-            own_time: Duration::ZERO,
-            direct: orrery_model::Charge::ZERO,
-        };
-        for source in &triggers.pre {
+    ) -> Result<OperationOutcome, Failure> {
+        for script in &triggers.pre {
             let job = JobKind::PreTrigger {
                 operation: kind,
                 body: body_text(&operation.kind),
             };
-            let outcome = match self.run_trigger(source, job, &mut finished).await? {
-                Ok(outcome) => outcome,
-                Err(failure) => return Ok(finished.with(Err(failure))),
-            };
+            let outcome = self.run_trigger(script, job, triggers, progress).await?;
             if let Some(body) = outcome.request_body {
-                let document = Document::from_value(body);
-                match document.map(|document| with_document(&mut operation.kind, document)) {
-                    Ok(()) => {}
-                    Err(failure) => return Ok(finished.with(Err(failure))),
-                }
+                with_document(&mut operation.kind, Document::from_value(body)?);
             }
         }
         let request_body = body_text(&operation.kind);
-        let mut outcome = match finished.host.direct(operation) {
-            Ok(outcome) => outcome,
-            Err(failure) => return Ok(finished.with(Err(failure))),
-        };
-        finished.direct = outcome.charge;
-        for source in &triggers.post {
+        let mut outcome = progress.host.direct(operation)?;
+        progress.direct = outcome.charge;
+        for script in &triggers.post {
+            let (documents, kilobytes) = progress.host.usage();
             let job = JobKind::PostTrigger {
                 operation: kind,
                 body: request_body.clone(),
                 response: PostResponse {
                     body: outcome.body.as_ref().map(|body| body.to_vec()),
-                    ..PostResponse::default()
+                    max_resource_quota: QUOTA_TEXT.to_owned(),
+                    resource_quota_usage: usage_text(documents, kilobytes),
                 },
             };
-            match self.run_trigger(source, job, &mut finished).await? {
-                Ok(response) => {
-                    if let Some(body) = response.body {
-                        outcome.body = Some(Bytes::from(body));
-                    }
-                }
-                Err(failure) => return Ok(finished.with(Err(failure))),
+            let response = self.run_trigger(script, job, triggers, progress).await?;
+            if let Some(body) = response.body {
+                outcome.body = Some(Bytes::from(body));
             }
         }
-        Ok(finished.with(Ok(outcome)))
+        Ok(outcome)
     }
 
     async fn run_trigger(
         &self,
-        source: &Arc<str>,
+        script: &Script,
         kind: JobKind,
-        finished: &mut Finished<OperationOutcome>,
-    ) -> Result<Result<orrery_script::ScriptOutcome, Failure>, Failure> {
+        triggers: &Resolved,
+        progress: &mut Progress,
+    ) -> Result<ScriptOutcome, Failure> {
         let job = Job {
-            source: Arc::clone(source),
+            source: Arc::from(script.body.as_str()),
             kind,
             headers: Vec::new(),
-            logging: false,
+            logging: triggers.wants_log,
         };
-        let host = finished.host.lend();
-        let before = host.time();
+        let host = progress.host.lend();
         let (host, result) = self.run_script(job, host).await?;
-        let in_host = host.time().saturating_sub(before);
-        finished.host = host;
-        if let Ok(outcome) = &result {
-            finished.own_time += outcome.elapsed.saturating_sub(in_host);
-        }
-        Ok(result.map_err(|error| script_failure(&error)))
+        progress.host = host;
+        let broke_a_limit = result.as_ref().is_err_and(ScriptError::is_limit);
+        self.offenders.note(script, broke_a_limit);
+        let outcome = result.map_err(|error| script_failure(&error))?;
+        progress.log.push_str(&outcome.log);
+        Ok(outcome)
     }
 
     fn resolve(
@@ -169,20 +182,16 @@ impl Engine {
                 let script = entry.scripts.get(ScriptKind::Trigger, name);
                 let script = script.ok_or_else(|| unknown(name))?;
                 check(script, timing, operation)?;
-                Ok(Arc::from(script.body.as_str()))
+                self.offenders.check(script)?;
+                Ok(Arc::clone(script))
             });
             found.collect::<Result<Vec<_>, Failure>>()
         };
         Ok(Resolved {
             pre: find(&triggers.pre, TriggerTiming::Pre)?,
             post: find(&triggers.post, TriggerTiming::Post)?,
+            wants_log: triggers.wants_log,
         })
-    }
-}
-
-impl<T> Finished<T> {
-    fn with(self, result: Result<T, Failure>) -> Finished<T> {
-        Finished { result, ..self }
     }
 }
 

@@ -251,7 +251,7 @@ async fn rows(
             query: Some(Arc::clone(&compiled)),
             items_max,
             continuation,
-            level: ConsistencyLevel::Session,
+            terms: ConsistencyLevel::Session.into(),
             wants_report: true,
             without_index,
             enable_scan: true,

@@ -6,11 +6,14 @@
 
 mod feed;
 mod index_equals_scan;
+mod living;
 mod model;
+mod partitions;
 mod random;
 mod recovery;
 mod scripts;
 mod support;
+mod throughput;
 mod transactions;
 mod ttl;
 mod unique_keys;

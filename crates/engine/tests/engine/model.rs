@@ -10,18 +10,7 @@ use orrery_engine::{Durability, check_directory};
 
 use crate::model::account::Account;
 use crate::random::Random;
-
-/// Names the seed when a test ends badly.
-struct Seed(u64);
-
-#[expect(clippy::print_stderr, reason = "for whoever has to repeat it")]
-impl Drop for Seed {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("the seed is {}", self.0);
-        }
-    }
-}
+use crate::support::Seed;
 
 async fn run(seed: u64, directory: Option<&Path>, durability: Durability, operations: usize) {
     let _named = Seed(seed);

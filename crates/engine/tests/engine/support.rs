@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use orrery_engine::{
-    Clock, Container, Durability, Engine, EngineOptions, FeedRequest, NewContainer, Scope,
-    ScriptOptions, StoreError,
+    Clock, Container, Durability, Engine, EngineOptions, FeedRequest, NewContainer,
+    PartitionLimits, Scope, ScriptOptions, StoreError, ThroughputMode, ThroughputOptions,
 };
 use orrery_json::{Value, parse};
 use orrery_keys::PartitionKey;
@@ -31,6 +31,25 @@ impl Clock for TestClock {
     }
 }
 
+/// What differs between accounts of tests.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct TestOptions {
+    pub(crate) throughput: ThroughputMode,
+    pub(crate) partitions: PartitionLimits,
+}
+
+/// Names the seed when a test ends badly.
+pub(crate) struct Seed(pub(crate) u64);
+
+#[expect(clippy::print_stderr, reason = "for whoever has to repeat it")]
+impl Drop for Seed {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the seed is {}", self.0);
+        }
+    }
+}
+
 /// An account with the database `d`.
 pub(crate) struct World {
     pub(crate) engine: Arc<Engine>,
@@ -42,6 +61,19 @@ pub(crate) struct World {
 impl World {
     pub(crate) async fn in_memory() -> World {
         World::open(None, Durability::None).await.unwrap()
+    }
+
+    /// In memory, with limits.
+    pub(crate) async fn limited(options: TestOptions) -> World {
+        let clock = Arc::new(TestClock(AtomicU64::new(START_SECONDS)));
+        let engine = open_engine(None, Durability::None, options, &clock).unwrap();
+        engine.create_database("d", None).await.unwrap();
+        World {
+            engine,
+            clock,
+            directory: None,
+            durability: Durability::None,
+        }
     }
 
     pub(crate) async fn at(directory: &Path) -> World {
@@ -57,7 +89,8 @@ impl World {
     ) -> Result<World, StoreError> {
         let clock = Arc::new(TestClock(AtomicU64::new(START_SECONDS)));
         let directory = directory.map(Path::to_owned);
-        let engine = open_engine(directory.clone(), durability, &clock)?;
+        let options = TestOptions::default();
+        let engine = open_engine(directory.clone(), durability, options, &clock)?;
         if engine.catalogue().databases.is_empty() {
             engine.create_database("d", None).await.unwrap();
         }
@@ -91,7 +124,13 @@ impl World {
             durability,
         } = self;
         close_engine(engine).await;
-        let engine = open_engine(directory.clone(), durability, &clock).unwrap();
+        let engine = open_engine(
+            directory.clone(),
+            durability,
+            TestOptions::default(),
+            &clock,
+        )
+        .unwrap();
         World {
             engine,
             clock,
@@ -110,7 +149,13 @@ impl World {
         } = self;
         wait_until_alone(&engine).await;
         drop(engine);
-        let engine = open_engine(directory.clone(), durability, &clock).unwrap();
+        let engine = open_engine(
+            directory.clone(),
+            durability,
+            TestOptions::default(),
+            &clock,
+        )
+        .unwrap();
         World {
             engine,
             clock,
@@ -250,7 +295,7 @@ impl World {
             query: None,
             items_max,
             continuation,
-            level: LEVEL,
+            terms: LEVEL.into(),
             wants_report: false,
             without_index: false,
             enable_scan: true,
@@ -289,13 +334,19 @@ impl World {
 fn open_engine(
     directory: Option<PathBuf>,
     durability: Durability,
+    options: TestOptions,
     clock: &Arc<TestClock>,
 ) -> Result<Arc<Engine>, StoreError> {
     Engine::open(EngineOptions {
+        throughput: ThroughputOptions {
+            mode: options.throughput,
+            burst_capacity: false,
+        },
         directory,
         durability,
         cache_bytes: 4 << 20,
         consistency: LEVEL,
+        partitions: options.partitions,
         scripts: ScriptOptions {
             wall_time: SCRIPT_TIME,
             ..ScriptOptions::default()
@@ -325,7 +376,7 @@ pub(crate) async fn eventually(what: &str, mut happened: impl FnMut() -> bool) {
     }
 }
 
-fn address(container: &str) -> ContainerAddress<'_> {
+pub(crate) fn address(container: &str) -> ContainerAddress<'_> {
     ContainerAddress::Name {
         database: "d",
         container,

@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use orrery_exec::{
-    CompileError, CompileOptions, Document, ExecError, Finished, Flow, Functions, PageLimits,
-    Program, Resume, Row,
+    CompileError, CompileOptions, Document, ExecError, Finished, Flow, FunctionError, Functions,
+    PageLimits, Program, Resume, Row,
 };
 use orrery_json::{Value, parse_bounded};
 
@@ -177,7 +177,7 @@ impl Fake<'_> {
 }
 
 impl Functions for Fake<'_> {
-    fn call(&self, function: usize, arguments: &[Value]) -> Result<Value, String> {
+    fn call(&self, function: usize, arguments: &[Value]) -> Result<Value, FunctionError> {
         let first = arguments.first().unwrap_or(&Value::Undefined);
         Ok(match &*self.0[function] {
             "same" => first.clone(),
@@ -194,7 +194,9 @@ impl Functions for Fake<'_> {
             ),
             "nothing" => Value::Undefined,
             "tax" => match first {
-                Value::Undefined => return Err("Exception = no input".to_owned()),
+                Value::Undefined => {
+                    return Err(FunctionError::Failed("Exception = no input".to_owned()));
+                }
                 income => income.clone(),
             },
             other => panic!("there is no {other}"),

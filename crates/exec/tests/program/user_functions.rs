@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::time::Instant;
 
 use bytes::Bytes;
-use orrery_exec::{Document, ExecError, Functions, PageLimits, Program};
+use orrery_exec::{Document, ExecError, FunctionError, Functions, PageLimits, Program};
 use orrery_json::Value;
 
 use super::support::{Scope, compile_calling, program, sorted};
@@ -231,11 +231,11 @@ struct Tiring {
 }
 
 impl Functions for Tiring {
-    fn call(&self, _: usize, _: &[Value]) -> Result<Value, String> {
+    fn call(&self, _: usize, _: &[Value]) -> Result<Value, FunctionError> {
         self.calls.set(self.calls.get() + 1);
         match self.calls.get() {
             1 => Ok(Value::Undefined),
-            _ => Err("tired".to_owned()),
+            _ => Err(FunctionError::Failed("tired".to_owned())),
         }
     }
 }
@@ -334,7 +334,7 @@ fn a_call_reads_its_arguments() {
 struct Constant;
 
 impl Functions for Constant {
-    fn call(&self, _: usize, arguments: &[Value]) -> Result<Value, String> {
+    fn call(&self, _: usize, arguments: &[Value]) -> Result<Value, FunctionError> {
         Ok(Value::Bool(arguments.is_empty()))
     }
 }

@@ -20,7 +20,5 @@ pub(super) fn are_possible(
     if !intervals.list.iter().any(|interval| reach(&interval.to)) {
         return false;
     }
-    estimator
-        .extent(index)
-        .is_none_or(|(_, last)| last >= arrays)
+    estimator.has_composed(index)
 }

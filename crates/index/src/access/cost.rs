@@ -17,9 +17,11 @@ pub(super) const COMPARISON: f64 = 0.1;
 
 /// How many points of one list are counted; the others are taken to be like them.
 pub(super) const DIVE_POINTS_MAX: usize = 16;
-/// For each entry that is counted to learn the size of a run, so many documents are counted to learn
-/// the size of the scope.
-pub(super) const SCOPE_DOCUMENTS_PER_ENTRY: u64 = 4;
+/// A value with at most this share of the documents is found through its entries, whatever their
+/// number is exactly, when nothing else could be used.
+pub(super) const RARE_SHARE: f64 = 1.0 / 16.0;
+/// Among fewer documents counting costs little, and what is explained is exact.
+pub(super) const RARE_DOCUMENTS_MIN: u64 = 2_000;
 
 /// Entries that may be gathered before the first document of a page is read.
 pub(super) const GATHERED_ENTRIES_MAX: f64 = 10_000.0;

@@ -7,7 +7,7 @@
 use orrery_exec::DocumentPath;
 use orrery_json::Value;
 
-use super::cost::{DIVE_POINTS_MAX, SCOPE_DOCUMENTS_PER_ENTRY};
+use super::cost::{DIVE_POINTS_MAX, RARE_DOCUMENTS_MIN, RARE_SHARE};
 use super::filter::{Filter, Term, ValueTerm};
 use super::intervals::{Interval, Intervals};
 use super::{Run, Statistics};
@@ -31,13 +31,7 @@ pub(super) struct Estimator<'a> {
 impl<'a> Estimator<'a> {
     pub(super) fn of(statistics: &'a dyn Statistics) -> Estimator<'a> {
         let documents = statistics.documents();
-        let limit = statistics.dive_entries_max() * SCOPE_DOCUMENTS_PER_ENTRY;
-        let counted = statistics.documents_in_scope(limit);
-        let scope_documents = if counted < limit {
-            counted
-        } else {
-            documents.max(counted)
-        };
+        let scope_documents = statistics.documents_in_scope();
         Estimator {
             statistics,
             scope_documents,
@@ -132,12 +126,27 @@ impl<'a> Estimator<'a> {
             .map(|of_path| of_path.distinct())
     }
 
-    pub(super) fn extent(&self, index: IndexHash) -> Option<(Vec<u8>, Vec<u8>)> {
-        self.statistics.extent(index)
+    /// Whether arrays or objects are among the entries of an index.
+    pub(super) fn has_composed(&self, index: IndexHash) -> bool {
+        let of_path = self.statistics.path(index);
+        of_path.is_none_or(|of_path| of_path.composed > 0)
     }
 
     fn share_of_entries(&self, entries: u64) -> f64 {
         ratio(entries as f64, self.scope_documents as f64).min(1.0)
+    }
+
+    /// About how many entries a value has that is so rare on average that counting it would decide
+    /// nothing.
+    pub(super) fn of_rare_value(&self, index: IndexHash) -> Option<u64> {
+        if self.scope_documents < RARE_DOCUMENTS_MIN {
+            return None;
+        }
+        let of_path = self.statistics.path(index)?;
+        let entries = of_path.entries as f64 * self.scope_share;
+        let average = entries / of_path.distinct().max(1) as f64;
+        let is_rare = average <= self.scope_documents as f64 * RARE_SHARE;
+        is_rare.then(|| whole(average).max(1))
     }
 
     fn entries_of_run(&self, index: IndexHash, interval: &Interval) -> u64 {

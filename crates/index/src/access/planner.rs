@@ -2,10 +2,11 @@
 
 use super::candidate::{Candidate, Situation};
 use super::estimate::Estimator;
-use super::filter::Filter;
+use super::filter::{Filter, Term};
 use super::rules;
 use super::{
     Access, AccessPlan, AccessRequest, AccessTag, Considered, Estimate, IndexUsage, PlanNode,
+    QueryShape,
 };
 
 /// How to find the documents of a query.
@@ -53,7 +54,13 @@ pub(super) fn candidates(request: &AccessRequest<'_>, mut filter: Filter) -> Vec
     let is_indexed = !request.definition.is_nothing()
         && statistics.indexed_documents() == statistics.documents();
     if is_indexed {
-        filter.measure(&estimator);
+        if let (QueryShape::Stream, [Term::Value(term)]) = (request.shape, &mut filter.terms[..])
+            && let Some(entries) = term.of_rare_point(&estimator)
+        {
+            term.entries = entries;
+        } else {
+            filter.measure(&estimator);
+        }
     }
     let situation = Situation::of(request, &filter, &estimator);
     let indexed: &[rules::Rule] = if is_indexed { &rules::INDEXED } else { &[] };

@@ -49,8 +49,8 @@ pub enum Extreme {
 
 /// What is known of the documents and entries of a container.
 ///
-/// Numbers may be out of date by the writes that are under way, except that `documents`,
-/// `indexed_documents` and the `entries` of a path belong to the state that the query reads.
+/// Numbers may be out of date, except that `documents`, `indexed_documents`, `scope_count`, and the
+/// `entries` and `composed` of a path belong to the state that the query reads.
 pub trait Statistics {
     /// Documents of the container.
     fn documents(&self) -> u64;
@@ -63,8 +63,8 @@ pub trait Statistics {
     }
     /// Entries of the run that lead into the scope of the query, counted up to `limit`.
     fn count(&self, run: &Run, limit: u64) -> u64;
-    /// Documents that the query could see, counted up to `limit`.
-    fn documents_in_scope(&self, limit: u64) -> u64;
+    /// About how many documents the query could see.
+    fn documents_in_scope(&self) -> u64;
     /// How many documents the query sees, if that is known without reading them.
     fn scope_count(&self) -> Option<u64> {
         None

@@ -41,8 +41,8 @@ const FALSE: u8 = 0x30;
 const TRUE: u8 = 0x31;
 const NUMBER: u8 = 0x40;
 const STRING: u8 = 0x50;
-const ARRAY: u8 = 0x60;
-const OBJECT: u8 = 0x70;
+pub(crate) const ARRAY: u8 = 0x60;
+pub(crate) const OBJECT: u8 = 0x70;
 /// Not a value of the language: a cell of a spatial index (8).
 const CELL: u8 = 0x78;
 

@@ -25,7 +25,7 @@ use crate::index_state::{IndexState, state_key};
 use crate::scan::{Documents, ScanRange, Scanned, Visit};
 use crate::spaces::{DOCUMENTS, META};
 use crate::stored::StoredItem;
-use crate::{Container, Counters, Error, Partition};
+use crate::{Container, Counters, Error, Partition, Standing};
 
 pub struct View {
     snapshot: Arc<Snapshot>,
@@ -66,8 +66,7 @@ impl View {
         let rest;
         let range = match from {
             Some(place) => {
-                let resumed = self.scope.resume(place);
-                rest = resumed.ok_or(Failure::InvalidContinuation)?;
+                rest = self.scope.resume(place);
                 &rest
             }
             None => &self.scope,
@@ -90,7 +89,7 @@ impl View {
             let key = [&self.container.rid.id().to_be_bytes()[..], place].concat();
             let bytes = match self.pending.get(&key[..]) {
                 Some(pending) => pending.clone(),
-                None => self.snapshot.get(DOCUMENTS, &key)?,
+                None => self.snapshot.get_kept(DOCUMENTS, &key)?,
             };
             let item = bytes.map(StoredItem::decode).transpose()?;
             let ttl = self.container.default_ttl();
@@ -142,7 +141,11 @@ impl View {
                 .snapshot
                 .get(META, &counters_key(self.number(), partition.id));
             if let Some(row) = row.ok()? {
-                count += Counters::decode(&row).ok()?.items;
+                let counters = Counters::decode(&row).ok()?;
+                if counters.standing != Standing::Exact {
+                    return None;
+                }
+                count += counters.items;
             }
         }
         Some(count)

@@ -1,28 +1,67 @@
 //! What the planner asks about the size of things, answered from the view itself.
 
+use orrery_exec::{DocumentPath, PathStep};
 use orrery_index::{IndexDefinition, IndexHash, PathStatistics, Run, Statistics};
 
 use super::{View, values_of};
 use crate::document_key::prefix_end;
+use crate::extents::Extent;
 use crate::spaces::{DOCUMENTS, INDEX};
-use crate::statistics::{ENTRY_PREFIX_BYTES, entry_prefix, of_index};
+use crate::statistics::{ENTRY_PREFIX_BYTES, PagesRead, entry_prefix};
 
 /// Reading more would cost more than a plan is worth: some 20 microseconds.
 const DIVE_ENTRIES_MAX: u64 = 48;
+
+/// Documents that are counted to learn whether a scope is small; each is read for that.
+const SCOPE_DIVE_MAX: usize = 64;
+/// A logical partition that should have so many is taken to have them.
+const SCOPE_GUESS_MIN: u64 = 1_000;
 
 /// The statistics of a view under the indexes that a query may use.
 ///
 /// What cannot be read counts as nothing here; the query that follows says why.
 pub struct ViewStatistics<'a> {
-    pub view: &'a View,
-    pub definition: &'a IndexDefinition,
+    view: &'a View,
+    definition: &'a IndexDefinition,
+    pages: PagesRead,
+}
+
+impl<'a> ViewStatistics<'a> {
+    pub fn new(view: &'a View, definition: &'a IndexDefinition) -> ViewStatistics<'a> {
+        ViewStatistics {
+            view,
+            definition,
+            pages: PagesRead::default(),
+        }
+    }
 }
 
 impl ViewStatistics<'_> {
-    fn entries(&self, index: IndexHash) -> u64 {
+    fn of_index(&self, index: IndexHash) -> PathStatistics {
         let view = self.view;
-        let statistics = of_index(&view.snapshot, view.number(), index);
-        statistics.map_or(0, |statistics| statistics.entries)
+        let read = self.pages.of_index(&view.snapshot, view.number(), index);
+        read.unwrap_or_default()
+    }
+
+    /// How many documents logical partitions have on average, if the scope is one and the paths of
+    /// the key are indexed.
+    fn logical_documents(&self) -> Option<u64> {
+        let (from, to) = self.view.scope.bounds();
+        if prefix_end(from).as_deref() != to {
+            return None;
+        }
+        let key = self.view.container.definition.key();
+        let mut keys = 0;
+        for path in key.paths() {
+            let steps = path.segments().iter().cloned().map(PathStep::Name);
+            let path = DocumentPath(steps.collect());
+            if !self.definition.covers(&path) {
+                return None;
+            }
+            let distinct = self.of_index(IndexHash::of_path(&path)).distinct();
+            keys = keys.max(distinct);
+        }
+        Some(self.documents() / keys.max(1))
     }
 
     fn place_of<'a>(&self, run: &Run, key: &'a [u8]) -> Option<&'a [u8]> {
@@ -46,16 +85,15 @@ impl ViewStatistics<'_> {
 
 impl Statistics for ViewStatistics<'_> {
     fn documents(&self) -> u64 {
-        self.entries(IndexHash::ROOT) + self.entries(IndexHash::UNINDEXED)
+        self.of_index(IndexHash::ROOT).entries + self.of_index(IndexHash::UNINDEXED).entries
     }
 
     fn indexed_documents(&self) -> u64 {
-        self.entries(IndexHash::ROOT)
+        self.of_index(IndexHash::ROOT).entries
     }
 
     fn path(&self, index: IndexHash) -> Option<PathStatistics> {
-        let view = self.view;
-        let statistics = of_index(&view.snapshot, view.number(), index).ok()?;
+        let statistics = self.of_index(index);
         (statistics.entries > 0).then_some(statistics)
     }
 
@@ -83,17 +121,36 @@ impl Statistics for ViewStatistics<'_> {
         self.view.visible_count()
     }
 
-    fn documents_in_scope(&self, limit: u64) -> u64 {
+    fn documents_in_scope(&self) -> u64 {
         if let Some(count) = self.view.stored_count() {
-            return count.min(limit);
+            return count;
+        }
+        let guess = self.logical_documents();
+        if let Some(guess) = guess
+            && guess >= SCOPE_GUESS_MIN
+        {
+            return guess;
         }
         let (from, to) = self.view.scope.bounds();
         let documents = self.view.snapshot.range(DOCUMENTS, from, to);
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        documents.take(limit).count() as u64
+        let counted = documents.take(SCOPE_DIVE_MAX).count();
+        if counted < SCOPE_DIVE_MAX {
+            return counted as u64;
+        }
+        // Larger than most: as if it were all.
+        self.documents().max(counted as u64)
     }
 
     fn extent(&self, index: IndexHash) -> Option<(Vec<u8>, Vec<u8>)> {
+        let (container, second) = (&self.view.container, self.view.now_seconds);
+        let entries = self.of_index(index).entries;
+        let find = || self.find_extent(index);
+        container.extents().of(index, entries, second, find)
+    }
+}
+
+impl ViewStatistics<'_> {
+    fn find_extent(&self, index: IndexHash) -> Option<Extent> {
         let prefix = entry_prefix(self.view.number(), index);
         let end = prefix_end(&prefix);
         let mut range = self.view.snapshot.range(INDEX, &prefix, end.as_deref());

@@ -11,7 +11,7 @@ use orrery_storage::{Batch, Options, Space, Storage};
 use crate::support::{NUMBER, World, item};
 
 /// As in `docs/format.md`.
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 9] = [
     "documents",
     "unique",
     "expiry",
@@ -19,6 +19,8 @@ const NAMES: [&str; 7] = [
     "meta",
     "index",
     "statistics",
+    "feed",
+    "history",
 ];
 const DOCUMENTS: Space = Space(0);
 const UNIQUE: Space = Space(1);
@@ -26,6 +28,7 @@ const EXPIRY: Space = Space(2);
 const CATALOGUE: Space = Space(3);
 const META: Space = Space(4);
 const INDEX: Space = Space(5);
+const FEED: Space = Space(7);
 const STATISTICS: Space = Space(6);
 
 const SETTINGS: &str = r#","defaultTtl":100,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}"#;
@@ -103,6 +106,7 @@ fn a_missing_entry_is_found() {
         &[
             "the document it names is not there",
             "the document it names is not there",
+            "feed entry",
             "it counts other entries than there are",
             "container 7: its counters say 3 items",
         ],
@@ -114,6 +118,10 @@ fn a_missing_entry_is_found() {
     assert_problems(
         &problems(delete_first(EXPIRY, b"")),
         &["it has no expiry entry although its header names one"],
+    );
+    assert_problems(
+        &problems(delete_first(FEED, b"")),
+        &["it has 2 feed entries and should have 3"],
     );
     assert_problems(
         &problems(delete_first(META, b"p")),
@@ -163,7 +171,7 @@ fn an_entry_too_many_is_found() {
         &[
             "it is too short",
             "it is too short",
-            "counters have 1 bytes",
+            "counters of 1 bytes do not decode",
         ],
     );
 }
@@ -176,6 +184,43 @@ fn counters_are_compared() {
         batch.put(META, key, value);
     };
     assert_problems(&problems(one_more), &["its counters say 4 items"]);
+}
+
+#[test]
+fn statistics_are_compared() {
+    let page = [&NUMBER.to_be_bytes()[..], b"p"].concat();
+    for (byte, what) in [
+        (0, "the statistics of a container do not decode"),
+        (1 + 1 + 8 + 7, "it counts other entries than there are"),
+        (1 + 1 + 8 + 8 + 7, "it counts other entries than there are"),
+    ] {
+        let changed = |storage: &Storage, batch: &mut Batch| {
+            let (key, mut value) = entries(storage, STATISTICS, &page).remove(0);
+            value[byte] += 1;
+            batch.put(STATISTICS, key, value);
+        };
+        let found = problems(changed);
+        assert!(found[0].contains(what), "{found:?}");
+    }
+    let no_page = |storage: &Storage, batch: &mut Batch| {
+        let (key, _) = entries(storage, STATISTICS, &page).remove(0);
+        batch.delete(STATISTICS, key);
+    };
+    let lost = "it leads to a page without its index";
+    assert_problems(&problems(no_page), &[lost; 5]);
+    let no_slot = |storage: &Storage, batch: &mut Batch| {
+        let slots = [&NUMBER.to_be_bytes()[..], b"s"].concat();
+        let (key, _) = entries(storage, STATISTICS, &slots).remove(0);
+        batch.delete(STATISTICS, key);
+    };
+    assert_problems(
+        &problems(no_slot),
+        &["it has an index that cannot be found in it"],
+    );
+    let no_row = |_: &Storage, batch: &mut Batch| {
+        batch.put(STATISTICS, [&NUMBER.to_be_bytes()[..], b"?"].concat(), "");
+    };
+    assert_problems(&problems(no_row), &["do not decode"]);
 }
 
 #[test]

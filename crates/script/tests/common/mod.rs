@@ -115,19 +115,23 @@ impl MemoryHost {
         }
     }
 
-    fn page<'a>(items: impl Iterator<Item = &'a Object>, page: &PageRequest) -> FeedPage {
-        let from = page
-            .continuation
-            .as_ref()
-            .map_or(0, |token| token.parse().unwrap());
+    fn page<'a>(
+        items: impl Iterator<Item = &'a Object>,
+        page: &PageRequest,
+    ) -> Result<FeedPage, HostError> {
+        let from = match page.continuation.as_deref().map(str::parse) {
+            None => 0,
+            Some(Ok(from)) => from,
+            Some(Err(_)) => return Err(HostError::new(400, "The continuation is not one.")),
+        };
         let all: Vec<_> = items.map(text).collect();
         let end = page
             .items_max
-            .map_or(all.len(), |max| (from + max).min(all.len()));
-        FeedPage {
+            .map_or(all.len(), |max| max.saturating_add(from).min(all.len()));
+        Ok(FeedPage {
             items: all[from.min(end)..end].to_vec(),
             continuation: (end < all.len()).then(|| end.to_string()),
-        }
+        })
     }
 }
 
@@ -176,7 +180,7 @@ impl Host for MemoryHost {
     }
 
     fn read_documents(&mut self, page: &PageRequest) -> Result<FeedPage, HostError> {
-        Ok(MemoryHost::page(self.documents.iter(), page))
+        MemoryHost::page(self.documents.iter(), page)
     }
 
     /// Understands `SELECT * FROM c` and `SELECT * FROM c WHERE c.x = @p`.
@@ -191,7 +195,7 @@ impl Host for MemoryHost {
         let condition = rest
             .strip_prefix(" WHERE c.")
             .and_then(|condition| condition.split_once(" = "));
-        Ok(match condition {
+        match condition {
             None => MemoryHost::page(self.documents.iter(), page),
             Some((property, parameter)) => {
                 let value = query
@@ -205,7 +209,7 @@ impl Host for MemoryHost {
                     .filter(|document| document.get(property) == value);
                 MemoryHost::page(matches, page)
             }
-        })
+        }
     }
 
     fn create_document(

@@ -51,10 +51,10 @@ async fn transaction(
         .into_iter()
         .map(|operation| operation.operation)
         .collect();
-    let level = exchange.level()?;
+    let terms = exchange.terms()?;
     let engine = exchange.engine();
     let answer = engine
-        .transact(&found.entry.container, key, operations, level)
+        .transact(&found.entry.container, key, operations, terms)
         .await;
     let outcomes = match answer.result {
         Ok(outcomes) => outcomes,
@@ -112,10 +112,10 @@ async fn bulk(
             }
         });
     }
-    let level = exchange.level()?;
+    let terms = exchange.terms()?;
     let answers = exchange
         .engine()
-        .bulk(container, operations, level, stop_at_failure)
+        .bulk(container, operations, terms, stop_at_failure)
         .await;
     let charge = answers.iter().map(|answer| answer.charge).sum();
     let stamp = answers.iter().rev().find_map(|answer| answer.stamp);

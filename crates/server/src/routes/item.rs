@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use hyper::Method;
-use orrery_engine::Triggers;
+use orrery_engine::{Container, Triggers};
 use orrery_keys::PartitionKey;
 use orrery_model::{
     Answer, ConsistencyLevel, Document, Etag, Failure, ItemAddress, Operation, OperationKind,
@@ -69,14 +69,14 @@ fn read(
     key: &PartitionKey,
     id: &str,
 ) -> Result<Reply, Failure> {
-    let level = exchange.level()?;
+    let terms = exchange.terms()?;
     let if_none_match = exchange.headers.if_none_match();
     let container = &found.entry.container;
     let mut answer = exchange
         .engine()
-        .read_item(container, key, id, if_none_match.as_ref(), level);
+        .read_item(container, key, id, if_none_match.as_ref(), terms);
     if let Some(stamp) = answer.stamp
-        && let Err(failure) = check_session(exchange, level, stamp)
+        && let Err(failure) = check_session(exchange, terms.level, container, stamp)
     {
         answer.result = Err(failure);
     }
@@ -94,7 +94,7 @@ pub(super) async fn write(
     key: PartitionKey,
     kind: OperationKind,
 ) -> Result<Reply, Failure> {
-    let level = exchange.level()?;
+    let terms = exchange.terms()?;
     let operation = Operation {
         kind,
         if_match: exchange.headers.if_match(),
@@ -104,9 +104,17 @@ pub(super) async fn write(
     let container = &found.entry.container;
     let answer = exchange
         .engine()
-        .write_item_with_triggers(container, key, operation, &triggers(exchange), level)
+        .write_item_with_triggers(container, key, operation, &triggers(exchange), terms)
         .await;
-    Ok(reply(answer, exchange.headers.prefers_minimal))
+    let mut log = None;
+    let answer = answer.map(|written| {
+        log = written.log;
+        written.outcome
+    });
+    Ok(Reply {
+        script_log: log,
+        ..reply(answer, exchange.headers.prefers_minimal)
+    })
 }
 
 fn reply(answer: Answer<OperationOutcome>, drops_body: bool) -> Reply {
@@ -135,6 +143,7 @@ fn reply(answer: Answer<OperationOutcome>, drops_body: bool) -> Reply {
 pub(super) fn check_session(
     exchange: &Exchange<'_>,
     level: ConsistencyLevel,
+    container: &Container,
     stamp: Stamp,
 ) -> Result<(), Failure> {
     let Some(token) = exchange.headers.session_token else {
@@ -144,9 +153,10 @@ pub(super) fn check_session(
         ConsistencyLevel::Strong
         | ConsistencyLevel::BoundedStaleness
         | ConsistencyLevel::Session => {
+            let partition = container.partition(stamp.range);
             let position = SessionPosition {
                 range: stamp.range,
-                ancestors: &[],
+                ancestors: partition.map_or(&[], |partition| &partition.ancestors),
                 version: SINGLE_REGION_VERSION,
                 lsn: stamp.lsn,
             };
@@ -162,5 +172,6 @@ pub(super) fn triggers(exchange: &Exchange<'_>) -> Triggers {
     Triggers {
         pre: owned(&exchange.headers.pre_triggers),
         post: owned(&exchange.headers.post_triggers),
+        wants_log: exchange.headers.script_logging,
     }
 }

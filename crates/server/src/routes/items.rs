@@ -10,7 +10,7 @@ use orrery_wire::{FeedKind, FeedPost, feed_body, write_session_token};
 
 use super::feed::query_text;
 use super::item::{check_session, write};
-use super::{batch, not_built, report};
+use super::{batch, changes, report};
 use crate::exchange::{Exchange, Found};
 use crate::reply::Reply;
 
@@ -29,8 +29,8 @@ pub(super) async fn route(
 
 async fn answer(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, Failure> {
     match *exchange.method {
-        Method::GET if exchange.headers.change_feed.is_some() => {
-            Err(not_built("The change feed is"))
+        Method::GET if let Some(mode) = exchange.headers.change_feed => {
+            changes::page(exchange, found, mode).await
         }
         Method::GET => page(exchange, found, None).await,
         Method::POST => match exchange.headers.feed_post() {
@@ -87,7 +87,7 @@ async fn delete_items(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, F
         .ok_or(Failure::PartitionKeyMissing)?;
     let answer = exchange
         .engine()
-        .delete_partition_key(&found.entry.container, key)
+        .delete_partition_key(&found.entry.container, key, exchange.terms()?)
         .await;
     let base = match answer.result {
         Ok(()) => Reply::new(200, ""),
@@ -119,17 +119,17 @@ async fn page(
 ) -> Result<Reply, Failure> {
     let headers = exchange.headers;
     let container = &found.entry.container;
-    let level = exchange.level()?;
+    let terms = exchange.terms()?;
     let scope = scope(exchange, query.as_deref())?;
     for partition in Engine::partitions_of(container, &scope)? {
-        check_session(exchange, level, partition.stamp())?;
+        check_session(exchange, terms.level, container, partition.stamp())?;
     }
     let request = FeedRequest {
         scope,
         query,
         items_max: headers.max_item_count.unwrap_or(limits::PAGE_ITEMS_DEFAULT),
         continuation: headers.continuation.map(str::to_owned),
-        level,
+        terms,
         wants_report: report::is_wanted(headers.query),
         without_index: false,
         enable_scan: headers.query.enable_scan,
@@ -161,7 +161,10 @@ async fn page(
 }
 
 /// Which items the headers ask for, or the filter of the query does.
-fn scope(exchange: &Exchange<'_>, query: Option<&CompiledQuery>) -> Result<Scope, Failure> {
+pub(super) fn scope(
+    exchange: &Exchange<'_>,
+    query: Option<&CompiledQuery>,
+) -> Result<Scope, Failure> {
     let headers = exchange.headers;
     let epk = headers.key_range.epk_range()?;
     if let Some(key) = headers.partition_key()?

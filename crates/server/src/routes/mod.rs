@@ -2,12 +2,14 @@
 
 mod account;
 mod batch;
+mod changes;
 mod containers;
 mod databases;
 mod feed;
 mod item;
 mod items;
 mod offers;
+mod operators;
 mod partition_key_ranges;
 mod permissions;
 mod report;
@@ -16,8 +18,9 @@ mod script;
 mod scripts;
 mod users;
 
+use hyper::Method;
 use orrery_model::Failure;
-use orrery_wire::Resource;
+use orrery_wire::{FeedPost, Resource};
 
 use crate::exchange::Exchange;
 use crate::reply::Reply;
@@ -26,6 +29,9 @@ pub(crate) async fn dispatch(
     exchange: &Exchange<'_>,
     resource: Resource<'_>,
 ) -> Result<Reply, Failure> {
+    if reads_catalogue(exchange, resource) {
+        exchange.engine().admit_metadata()?;
+    }
     match resource {
         Resource::Account => account::route(exchange),
         Resource::Databases => databases::feed(exchange).await,
@@ -49,6 +55,10 @@ pub(crate) async fn dispatch(
         Resource::Script(container, kind, segment) => {
             script::route(exchange, container, kind, segment).await
         }
+        Resource::Partitions(container) => operators::partitions(exchange, container).await,
+        Resource::Distribution(container) => operators::distribute(exchange, container).await,
+        // Answered before, in a form that is not the protocol's.
+        Resource::Metrics => Err(Failure::MethodNotAllowed),
         Resource::Conflicts(_) | Resource::Conflict(_, _) => {
             Err(not_built("The conflict feed is"))
         }
@@ -63,6 +73,16 @@ pub(crate) async fn dispatch(
         Resource::RequestLog => requests::route(exchange),
         Resource::DistributedTransaction => Err(not_built("Distributed transactions are")),
     }
+}
+
+/// Whether the request reads what has a budget of its own.
+fn reads_catalogue(exchange: &Exchange<'_>, resource: Resource<'_>) -> bool {
+    let reads = match *exchange.method {
+        Method::GET => true,
+        Method::POST => exchange.headers.feed_post() == FeedPost::Query,
+        _ => false,
+    };
+    reads && resource.is_master()
 }
 
 /// For parts of the protocol that do not exist yet: `subject` ends in `is` or `are`.

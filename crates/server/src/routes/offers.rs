@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hyper::Method;
-use orrery_json::write_value;
+use orrery_json::{Value, write_value};
 use orrery_keys::OfferRid;
 use orrery_model::{Failure, Offer};
 use orrery_wire::{FeedKind, FeedPost, parse_body};
@@ -17,7 +17,7 @@ pub(super) fn feed(exchange: &Exchange<'_>) -> Result<Reply, Failure> {
         let catalogue = exchange.catalogue();
         let bodies = catalogue.offers.values();
         let mut bodies: Vec<_> = bodies
-            .map(|offer| (offer.rid.to_string(), body_of(offer)))
+            .map(|offer| (offer.rid.to_string(), body_of(exchange, offer)))
             .collect();
         bodies.sort();
         bodies
@@ -48,16 +48,24 @@ pub(super) async fn one(exchange: &Exchange<'_>, rid: OfferRid) -> Result<Reply,
         }
         _ => return Err(Failure::MethodNotAllowed),
     };
-    let min_throughput = Some(engine.offer_minimum(&offer));
     let reply = Reply {
-        min_throughput,
-        ..Reply::new(200, body_of(&offer))
+        min_throughput: Some(engine.offer_minimum(&offer)),
+        is_offer_pending: engine.is_offer_pending(&offer),
+        ..Reply::new(200, body_of(exchange, &offer))
     };
     Ok(reply.with_etag(offer.etag.as_str()))
 }
 
-fn body_of(offer: &Offer) -> Vec<u8> {
+fn body_of(exchange: &Exchange<'_>, offer: &Offer) -> Vec<u8> {
     let mut body = Vec::new();
-    write_value(&offer.to_value(), &mut body);
+    let current = exchange.engine().offer_current(offer);
+    let mut value = offer.to_value_at(current);
+    if exchange.engine().is_offer_pending(offer)
+        && let Value::Object(offer) = &mut value
+        && let Some(Value::Object(content)) = offer.get_mut("content")
+    {
+        content.insert("isOfferReplacePending".to_owned(), Value::Bool(true));
+    }
+    write_value(&value, &mut body);
     body
 }

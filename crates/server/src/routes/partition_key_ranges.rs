@@ -1,6 +1,7 @@
 //! `/dbs/{db}/colls/{coll}/pkranges`: the physical partitions of a container.
 //!
-//! Clients read this feed until they get 304: the etag is the number of ranges there have been.
+//! Clients read this feed until they get 304: the etag is the number of ranges there have been, so
+//! whoever comes back with it gets those that were made since, with all their ancestors.
 
 use hyper::Method;
 use orrery_engine::{ContainerEntry, Partition};
@@ -20,22 +21,22 @@ pub(super) fn feed(
     }
     let found = find(exchange, container)?;
     let partitions = &found.entry.container.partitions;
-    let made = partitions
-        .iter()
-        .map(|partition| partition.id.0 + 1)
-        .max()
-        .unwrap_or(0);
+    let made = partitions.iter().map(|partition| partition.id.0 + 1);
+    let made = made.max().unwrap_or(0);
     let etag = format!("\"{made}\"");
-    let unchanged = match exchange.headers.if_none_match() {
-        Some(Precondition::Etag(known)) => known == etag,
-        Some(Precondition::Any) => true,
-        None => false,
+    let not_modified = || Ok(Reply::not_modified(etag.as_str()).with_owner(found.owner(exchange)));
+    let known = match exchange.headers.if_none_match() {
+        Some(Precondition::Etag(known)) if known == etag => return not_modified(),
+        Some(Precondition::Any) => return not_modified(),
+        Some(Precondition::Etag(known)) if exchange.headers.change_feed.is_some() => {
+            known.trim_matches('"').parse().unwrap_or(0)
+        }
+        _ => 0,
     };
-    if unchanged {
-        return Ok(Reply::not_modified(etag).with_owner(found.owner(exchange)));
-    }
-    let bodies: Vec<_> = partitions
+    let newer = partitions
         .iter()
+        .filter(|partition| partition.id.0 >= known);
+    let bodies: Vec<_> = newer
         .map(|partition| body_of(&found.entry, partition))
         .collect();
     let rid = found.entry.container.rid;
@@ -81,7 +82,7 @@ fn body_of(entry: &ContainerEntry, partition: &Partition) -> Vec<u8> {
         rid: rid_of(entry, partition),
         id: partition.id,
         range: &partition.range,
-        ancestors: &[],
+        ancestors: &partition.ancestors,
         throughput_fraction: 1.0 / entry.container.partitions.len() as f64,
         etag: &entry.etag,
         modified_seconds: entry.modified_seconds,

@@ -74,7 +74,7 @@ async fn execute(
     let request = ProcedureRequest {
         key,
         arguments: parse_arguments(&exchange.body)?,
-        level: exchange.level()?,
+        terms: exchange.terms()?,
         wants_log: exchange.headers.script_logging,
     };
     let answer = engine

@@ -42,27 +42,6 @@ fn each_answer_names_what_is_missing() {
         ),
         (
             "GET",
-            ITEMS,
-            &[("a-im", "Incremental Feed")],
-            "",
-            "change feed",
-        ),
-        (
-            "GET",
-            ITEMS,
-            &[("a-im", "Incremental feed"), KEY],
-            "",
-            "change feed",
-        ),
-        (
-            "GET",
-            ITEMS,
-            &[("A-IM", "Full-Fidelity Feed")],
-            "",
-            "change feed",
-        ),
-        (
-            "GET",
             "/dbs/d/colls/c/docs/x/attachments",
             &[KEY],
             "",

@@ -363,6 +363,43 @@ fn runs_that_do_not_end() {
     );
 }
 
+#[test]
+fn functions_that_do_not_end() {
+    let world = start_with_scripts(ScriptOptions {
+        threads: 1,
+        wall_time: Duration::from_millis(60),
+        ..ScriptOptions::default()
+    });
+    let client = world.client();
+    client.create_item("1", "p", &json!({}));
+    let endless = script("endless", "function () { for (;;) {} }");
+    client.post(UDFS, &endless).expect(201);
+    let text = "SELECT VALUE udf.endless() FROM c";
+    // One after the other has its turn, and whoever calls no function does not wait for any.
+    std::thread::scope(|scope| {
+        let asked: Vec<_> = (0..5)
+            .map(|_| scope.spawn(|| world.client().query(ITEMS, text)))
+            .collect();
+        client.query(ITEMS, "SELECT * FROM c").expect(200);
+        for one in asked {
+            let answer = one.join().unwrap();
+            answer.refused(408, 0, "RequestTimeout", "Request timed out.");
+        }
+    });
+}
+
+#[test]
+fn steps_are_limited_as_well() {
+    let world = start_with_scripts(ScriptOptions {
+        steps_max: 100_000,
+        ..ScriptOptions::default()
+    });
+    let client = world.client();
+    let body = "function (times) { for (var i = 0; i < times; i++) {} }";
+    run(&client, body, "[1000]").expect(200);
+    run(&client, body, "[1000000]").refused(408, 0, "RequestTimeout", "Request timed out.");
+}
+
 /// What a run writes is there for others when it ends well, and not at all when it does not.
 #[test]
 fn a_run_is_one_transaction() {

@@ -36,8 +36,7 @@ pub(crate) fn target(path: &str) -> (String, String) {
     let path = path.split('?').next().unwrap();
     let segments: Vec<String> = path
         .split('/')
-        .filter(|segment| !segment.is_empty())
-        .skip_while(|segment| *segment == "_orrery")
+        .filter(|segment| !segment.is_empty() && *segment != "_orrery")
         .map(decode)
         .collect();
     let count = segments.len();

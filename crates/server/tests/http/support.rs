@@ -2,11 +2,13 @@
 //! plain HTTP/1.1 and signs what it sends.
 
 use std::cell::RefCell;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use orrery_engine::{Clock, Durability, Engine, EngineOptions, ScriptOptions};
+use orrery_engine::{
+    Clock, Durability, Engine, EngineOptions, ScriptOptions, ThroughputMode, ThroughputOptions,
+};
 use orrery_model::{AccountKeys, ConsistencyLevel, KeyRole, Secret};
 use orrery_server::{Server, ServerHandle, ServerOptions};
 use orrery_wire::HttpDate;
@@ -52,15 +54,61 @@ pub(crate) fn start() -> World {
 }
 
 pub(crate) fn start_with(consistency: ConsistencyLevel) -> World {
-    start_server(consistency, ScriptOptions::default())
+    start_server(Start {
+        consistency,
+        ..Start::default()
+    })
 }
 
 /// A server whose scripts have other limits.
 pub(crate) fn start_with_scripts(scripts: ScriptOptions) -> World {
-    start_server(ConsistencyLevel::Session, scripts)
+    start_server(Start {
+        scripts,
+        ..Start::default()
+    })
 }
 
-fn start_server(consistency: ConsistencyLevel, scripts: ScriptOptions) -> World {
+/// A server that enforces throughput.
+pub(crate) fn start_enforcing(mode: ThroughputMode) -> World {
+    start_server(Start {
+        mode,
+        ..Start::default()
+    })
+}
+
+/// A server that can be reached from outside.
+pub(crate) fn start_open() -> World {
+    start_server(Start {
+        listen: Ipv4Addr::UNSPECIFIED,
+        ..Start::default()
+    })
+}
+
+struct Start {
+    consistency: ConsistencyLevel,
+    scripts: ScriptOptions,
+    mode: ThroughputMode,
+    listen: Ipv4Addr,
+}
+
+impl Default for Start {
+    fn default() -> Start {
+        Start {
+            consistency: ConsistencyLevel::Session,
+            scripts: ScriptOptions::default(),
+            mode: ThroughputMode::Off,
+            listen: Ipv4Addr::LOCALHOST,
+        }
+    }
+}
+
+fn start_server(start: Start) -> World {
+    let Start {
+        consistency,
+        scripts,
+        mode,
+        listen,
+    } = start;
     let clock = Arc::new(TestClock(AtomicU64::new(START_SECONDS)));
     let runtime = Builder::new_multi_thread()
         .worker_threads(1)
@@ -69,17 +117,22 @@ fn start_server(consistency: ConsistencyLevel, scripts: ScriptOptions) -> World 
         .unwrap();
     let server = runtime.block_on(async {
         let engine = Engine::open(EngineOptions {
+            throughput: ThroughputOptions {
+                mode,
+                burst_capacity: false,
+            },
             directory: None,
             durability: Durability::None,
             cache_bytes: 16 * 1024 * 1024,
             consistency,
             scripts,
+            partitions: orrery_engine::PartitionLimits::default(),
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
         })
         .unwrap();
-        Server::bind(engine, options()).await.unwrap()
+        Server::bind(engine, options(listen)).await.unwrap()
     });
-    let address = server.local_address();
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, server.local_address().port()));
     let handle = server.handle();
     runtime.spawn(server.run(std::future::pending()));
     let world = World {
@@ -96,10 +149,10 @@ fn start_server(consistency: ConsistencyLevel, scripts: ScriptOptions) -> World 
     world
 }
 
-fn options() -> ServerOptions {
+fn options(listen: Ipv4Addr) -> ServerOptions {
     let key = |secret: &[u8], role| (Secret::new(secret.to_vec()), role);
     ServerOptions {
-        listen: ([127, 0, 0, 1], 0).into(),
+        listen: (listen, 0).into(),
         advertise: None,
         tls: None,
         keys: AccountKeys {

@@ -179,3 +179,47 @@ fn triggers_that_cannot_be_named() {
         .item("GET", "1", "p", "")
         .refused(404, 0, "NotFound", "");
 }
+
+#[test]
+fn a_log_is_sent_to_whoever_asks() {
+    let (_world, client) = started();
+    register(
+        &client,
+        "tell",
+        "() => console.log('wrote %s', getContext().getRequest().getBody().id)",
+        "Post",
+        "All",
+    );
+    let item = r#"{"id":"1","pk":"p"}"#;
+    let logging = ("x-ms-documentdb-script-enable-logging", "True");
+    let results = "x-ms-documentdb-script-log-results";
+    let told = client
+        .request("POST", ITEMS, &[KEY, UPSERT, logging, (POST, "tell")], item)
+        .expect(201);
+    assert_eq!(told.header(results), Some("wrote%201"));
+    let quiet = client
+        .request("POST", ITEMS, &[KEY, UPSERT, (POST, "tell")], item)
+        .expect(200);
+    assert_eq!(quiet.header(results), None);
+    let silent = client
+        .request(
+            "POST",
+            ITEMS,
+            &[KEY, UPSERT, logging, (POST, "count")],
+            item,
+        )
+        .expect(200);
+    assert_eq!(silent.header(results), None);
+}
+
+/// The headers exist, no client has a way to send them, and nothing runs that is not named.
+#[test]
+fn names_to_exclude_change_nothing() {
+    let (_world, client) = started();
+    let item = r#"{"id":"1","pk":"p"}"#;
+    let exclude = ("x-ms-documentdb-pre-trigger-exclude", "a");
+    let made = client
+        .request("POST", ITEMS, &[KEY, exclude, (PRE, "b")], item)
+        .expect(201);
+    assert_eq!(made.json()["marks"], "b");
+}

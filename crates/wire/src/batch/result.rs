@@ -41,6 +41,8 @@ impl BatchResult {
             body: explains.then(|| Bytes::from(error_body(failure, activity_id))),
             retry_after_ms: match failure {
                 Failure::TooManyRequests { retry_after_ms }
+                | Failure::BucketExceeded { retry_after_ms }
+                | Failure::BucketsChanging { retry_after_ms }
                 | Failure::TooManyScripts { retry_after_ms } => Some(*retry_after_ms),
                 _ => None,
             },

@@ -1,11 +1,14 @@
 //! Bodies: the protocol's JSON of each resource.
 
 mod account;
+mod change;
 mod container;
 mod database;
 mod feed;
 mod object;
 mod partition_key_range;
+mod partitions;
+mod partitions_change;
 mod permission;
 mod query;
 mod request_log;
@@ -13,11 +16,16 @@ mod script;
 mod user;
 
 pub use account::{AccountDescription, Region};
+pub use change::{
+    ChangeDescription, ChangeEvent, ChangeOperation, change_envelope, changed_item_body,
+};
 pub use container::{ContainerSystem, RangeStatistics, container_body, container_self_link};
 pub use database::{database_body, database_self_link, parse_id_body};
 pub use feed::{FeedKind, feed_body};
 pub(crate) use object::{ObjectWriter, array_of};
 pub use partition_key_range::{PartitionKeyRangeDescription, partition_key_range_body};
+pub use partitions::{HotKeyDescription, PartitionDescription, PartitionsDescription};
+pub use partitions_change::{PartitionsChange, SplitAt};
 pub use permission::{PermissionRequest, permission_body};
 pub use query::{QueryBody, ResumeFilter};
 pub use request_log::{LoggedRequest, request_log_body};

@@ -8,7 +8,5 @@ mod response;
 
 pub use key_range::KeyRangeHeaders;
 pub(crate) use request::parse_indexing_directive;
-pub use request::{
-    BatchFlags, ChangeFeedMode, FeedPost, PriorityLevel, QueryFlags, RequestHeaders,
-};
+pub use request::{BatchFlags, ChangeFeedMode, FeedPost, QueryFlags, RequestHeaders};
 pub use response::{ContainerUsage, Owner, OwnerHeaders, ResponseHeaders};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use orrery_keys::{ContainerRid, DatabaseRid};
-use orrery_model::{Charge, Etag, Failure, Lsn, Stamp};
+use orrery_model::{Charge, Etag, Failure, Lsn, QUOTA_TEXT, Stamp, usage_text};
 
 use super::names;
 use crate::percent;
@@ -24,8 +24,6 @@ const GATEWAY_VERSION: HeaderValue = HeaderValue::from_static("version=2.14.0");
 const SERVICE_VERSION: HeaderValue =
     HeaderValue::from_static(concat!("version=", env!("CARGO_PKG_VERSION"), ".0"));
 const SERVER: HeaderValue = HeaderValue::from_static(concat!("orrery/", env!("CARGO_PKG_VERSION")));
-const DOCUMENT_QUOTA: &str =
-    "documentSize=10240;documentsSize=10485760;documentsCount=-1;collectionSize=10485760;";
 
 /// The headers that are the same on every response; copying them is cheaper than placing each.
 static CONSTANT: LazyLock<HeaderMap> = LazyLock::new(|| {
@@ -209,15 +207,9 @@ impl ResponseHeaders {
             kilobytes,
             indexed_percent,
         } = usage;
-        self.map.insert(
-            name!(RESOURCE_QUOTA),
-            HeaderValue::from_static(DOCUMENT_QUOTA),
-        );
-        let usage = format!(
-            "documentSize=0;documentsSize={kilobytes};documentsCount={documents};\
-             collectionSize={kilobytes};"
-        );
-        self.set(name!(RESOURCE_USAGE), &usage);
+        self.map
+            .insert(name!(RESOURCE_QUOTA), HeaderValue::from_static(QUOTA_TEXT));
+        self.set(name!(RESOURCE_USAGE), &usage_text(documents, kilobytes));
         self.map.insert(
             name!(INDEX_TRANSFORMATION_PROGRESS),
             HeaderValue::from(u16::from(indexed_percent)),
@@ -255,6 +247,8 @@ impl ResponseHeaders {
         }
         match failure {
             Failure::TooManyRequests { retry_after_ms }
+            | Failure::BucketExceeded { retry_after_ms }
+            | Failure::BucketsChanging { retry_after_ms }
             | Failure::TooManyScripts { retry_after_ms } => {
                 self.map
                     .insert(name!(RETRY_AFTER_MS), HeaderValue::from(*retry_after_ms));

@@ -16,14 +16,14 @@ pub(super) enum Keyword {
     Offers,
     Addresses,
     Operations,
-    /// What the protocol does not have lies below this word.
-    Own,
+    /// Orrery's own, below `_orrery`.
+    Partitions,
+    Throughput,
+    Metrics,
     Requests,
 }
 
-pub(super) const OWN: &str = "_orrery";
-
-const KEYWORDS: [(&str, Keyword); 16] = [
+const KEYWORDS: [(&str, Keyword); 18] = [
     ("dbs", Keyword::Databases),
     ("colls", Keyword::Containers),
     ("docs", Keyword::Items),
@@ -38,7 +38,9 @@ const KEYWORDS: [(&str, Keyword); 16] = [
     ("offers", Keyword::Offers),
     ("addresses", Keyword::Addresses),
     ("operations", Keyword::Operations),
-    (OWN, Keyword::Own),
+    ("partitions", Keyword::Partitions),
+    ("throughput", Keyword::Throughput),
+    ("metrics", Keyword::Metrics),
     ("requests", Keyword::Requests),
 ];
 
@@ -64,7 +66,9 @@ impl Keyword {
             Keyword::ClientEncryptionKeys => "clientencryptionkeys",
             Keyword::Offers => "offers",
             Keyword::Operations => "partitionkey",
-            Keyword::Own => "",
+            Keyword::Partitions => "partitions",
+            Keyword::Throughput => "throughput",
+            Keyword::Metrics => "metrics",
             Keyword::Requests => "requests",
         }
     }

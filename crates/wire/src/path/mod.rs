@@ -20,12 +20,16 @@ use keyword::{Keyword, is};
 
 /// Segments of the longest path: `dbs/d/colls/c/docs/i/attachments/a`.
 const SEGMENTS_MAX: usize = 8;
+/// In front of paths that the service does not have.
+const OWN: &str = "_orrery";
 
 /// A path split at `/` and then decoded; empty segments are gone.
 #[derive(Debug, Clone)]
 pub struct RequestPath<'a> {
     segments: [Cow<'a, str>; SEGMENTS_MAX],
     count: usize,
+    /// Whether `_orrery` stood in front, which is neither signed nor a segment.
+    is_own: bool,
 }
 
 /// What a path names. Feeds are named by their parent.
@@ -57,11 +61,62 @@ pub enum Resource<'p> {
     /// Discovery of replicas, for clients in direct mode.
     Addresses,
     DistributedTransaction,
-    /// Orrery's own: what was asked of the server lately.
+    /// `_orrery/…/partitions`: the physical partitions of a container, for operators.
+    Partitions(ContainerAddress<'p>),
+    /// `_orrery/…/throughput`: how its throughput is divided.
+    Distribution(ContainerAddress<'p>),
+    Metrics,
+    /// `_orrery/requests`: what was asked of the server lately.
     RequestLog,
 }
 
 impl Resource<'_> {
+    /// Whether this is part of the account's catalogue and not of one container's data.
+    pub fn is_master(self) -> bool {
+        match self {
+            Resource::Databases
+            | Resource::Database(_)
+            | Resource::Containers(_)
+            | Resource::Container(_)
+            | Resource::PartitionKeyRanges(_)
+            | Resource::PartitionKeyRange(..)
+            | Resource::Users(_)
+            | Resource::User(_)
+            | Resource::Permissions(_)
+            | Resource::Permission(_)
+            | Resource::ClientEncryptionKeys(_)
+            | Resource::ClientEncryptionKey(..)
+            | Resource::Offers
+            | Resource::Offer(_) => true,
+            // The account is read by every client now and then to see whether it is there.
+            Resource::Account
+            | Resource::Items(_)
+            | Resource::Item(_)
+            | Resource::PartitionKeyDelete(_)
+            | Resource::Scripts(..)
+            | Resource::Script(..)
+            | Resource::Conflicts(_)
+            | Resource::Conflict(..)
+            | Resource::Addresses
+            | Resource::DistributedTransaction
+            | Resource::Partitions(_)
+            | Resource::Distribution(_)
+            | Resource::Metrics
+            | Resource::RequestLog => false,
+        }
+    }
+
+    /// Whether only who has a key of the account may ask.
+    pub fn is_for_operators(self) -> bool {
+        matches!(
+            self,
+            Resource::Partitions(_)
+                | Resource::Distribution(_)
+                | Resource::Metrics
+                | Resource::RequestLog
+        )
+    }
+
     /// Whether this is a list of resources, which can be queried.
     pub(crate) fn is_feed(self) -> bool {
         match self {
@@ -89,6 +144,9 @@ impl Resource<'_> {
             | Resource::Offer(_)
             | Resource::Addresses
             | Resource::DistributedTransaction
+            | Resource::Partitions(_)
+            | Resource::Distribution(_)
+            | Resource::Metrics
             | Resource::RequestLog => false,
         }
     }
@@ -109,12 +167,18 @@ impl<'a> RequestPath<'a> {
     pub fn parse(path: &'a str) -> Result<RequestPath<'a>, Failure> {
         let mut segments = <[Cow<'a, str>; SEGMENTS_MAX]>::default();
         let mut count = 0;
-        for raw in path.split('/').filter(|raw| !raw.is_empty()) {
+        let mut raw_segments = path.split('/').filter(|raw| !raw.is_empty()).peekable();
+        let is_own = raw_segments.next_if_eq(&OWN).is_some();
+        for raw in raw_segments {
             let place = segments.get_mut(count).ok_or_else(unparsable)?;
             *place = percent::decode(raw).ok_or_else(unparsable)?;
             count += 1;
         }
-        Ok(RequestPath { segments, count })
+        Ok(RequestPath {
+            segments,
+            count,
+            is_own,
+        })
     }
 
     fn segments(&self) -> &[Cow<'a, str>] {
@@ -138,6 +202,9 @@ impl<'a> RequestPath<'a> {
     }
 
     pub fn resource(&self) -> Result<Resource<'_>, Failure> {
+        if self.is_own {
+            return self.own_resource();
+        }
         let Some(first) = self.segments.first().filter(|_| self.count > 0) else {
             return Ok(Resource::Account);
         };
@@ -148,13 +215,32 @@ impl<'a> RequestPath<'a> {
                 [rid] => Ok(Resource::Offer(OfferRid::parse(rid).map_err(not_a_rid)?)),
                 _ => Err(unparsable()),
             },
+            Keyword::Metrics if self.count == 1 => Ok(Resource::Metrics),
             Keyword::Addresses if self.count == 1 => Ok(Resource::Addresses),
             Keyword::Operations if self.count == 2 && is(&self.segments[1], "dtc") => {
                 Ok(Resource::DistributedTransaction)
             }
-            Keyword::Own if self.count == 2 && is(&self.segments[1], "requests") => {
-                Ok(Resource::RequestLog)
-            }
+            _ => Err(unparsable()),
+        }
+    }
+
+    fn own_resource(&self) -> Result<Resource<'_>, Failure> {
+        let [link @ .., keyword] = self.segments() else {
+            return Err(unparsable());
+        };
+        if link.is_empty() && Keyword::of(keyword) == Some(Keyword::Requests) {
+            return Ok(Resource::RequestLog);
+        }
+        let [root, database, containers, container] = link else {
+            return Err(unparsable());
+        };
+        if !is(root, "dbs") || !is(containers, "colls") {
+            return Err(unparsable());
+        }
+        let container = database_address(database)?.container(container)?;
+        match Keyword::of(keyword) {
+            Some(Keyword::Partitions) => Ok(Resource::Partitions(container)),
+            Some(Keyword::Throughput) => Ok(Resource::Distribution(container)),
             _ => Err(unparsable()),
         }
     }
@@ -166,11 +252,7 @@ impl<'a> RequestPath<'a> {
         let [name, rest @ ..] = rest else {
             return Ok(Resource::Databases);
         };
-        let database = if is_database_rid(name) {
-            DatabaseAddress::Rid(DatabaseRid::parse(name).map_err(|_| Failure::OWNER_NOT_FOUND)?)
-        } else {
-            DatabaseAddress::Name(name)
-        };
+        let database = database_address(name)?;
         let [keyword, rest @ ..] = rest else {
             return Ok(Resource::Database(database));
         };
@@ -192,11 +274,7 @@ impl<'a> RequestPath<'a> {
     }
 
     pub(crate) fn signing_target(&self) -> SigningTarget<'_> {
-        let segments = match self.segments() {
-            // Below this word a path is signed as if it began there.
-            [own, rest @ ..] if is(own, keyword::OWN) => rest,
-            segments => segments,
-        };
+        let segments = self.segments();
         // Keywords are at even places, so an even count ends in the id of one resource.
         let (keyword, link) = match segments {
             [link @ .., keyword] if link.len() % 2 == 0 => (keyword.as_ref(), link),
@@ -219,6 +297,14 @@ impl<'a> RequestPath<'a> {
             },
         }
     }
+}
+
+fn database_address(name: &str) -> Result<DatabaseAddress<'_>, Failure> {
+    if is_database_rid(name) {
+        let rid = DatabaseRid::parse(name).map_err(|_| Failure::OWNER_NOT_FOUND)?;
+        return Ok(DatabaseAddress::Rid(rid));
+    }
+    Ok(DatabaseAddress::Name(name))
 }
 
 fn below_container<'p>(

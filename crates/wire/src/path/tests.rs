@@ -78,6 +78,15 @@ fn names() {
             "/dbs/colls/colls/docs",
             r#"Container(Name { database: "colls", container: "docs" })"#.to_owned(),
         ),
+        (
+            "/_orrery/dbs/d/colls/c/partitions",
+            format!("Partitions({container})"),
+        ),
+        (
+            "/_orrery/dbs/d/colls/c/throughput/",
+            format!("Distribution({container})"),
+        ),
+        ("/metrics", "Metrics".to_owned()),
         ("/offers", "Offers".to_owned()),
         ("/addresses/", "Addresses".to_owned()),
         ("/operations/dtc", "DistributedTransaction".to_owned()),

@@ -108,7 +108,7 @@ impl World {
                 query: Some(Arc::clone(query)),
                 items_max: ITEMS_MAX,
                 continuation,
-                level: LEVEL,
+                terms: LEVEL.into(),
                 wants_report: true,
                 without_index,
                 enable_scan: true,
@@ -136,6 +136,7 @@ impl World {
 
 async fn fill() -> (Arc<Engine>, Arc<Container>) {
     let engine = Engine::open(EngineOptions {
+        throughput: orrery_engine::ThroughputOptions::default(),
         directory: None,
         durability: Durability::None,
         cache_bytes: 4 << 20,

@@ -101,7 +101,7 @@ impl Account {
         let container = self.world.find(self.containers[index].id);
         self.world
             .engine
-            .delete_partition_key(&container, pk(key))
+            .delete_partition_key(&container, pk(key), orrery_model::ConsistencyLevel::Session)
             .await
             .result
             .unwrap();

@@ -111,7 +111,7 @@ async fn books_and_counts_agree() {
     let review = |book: &str| create(&format!(r#"{{"id":"r-{book}","p":"a","book":"{book}"}}"#));
     let triggers = Triggers {
         pre: vec!["review".to_owned()],
-        post: Vec::new(),
+        ..Triggers::default()
     };
     for (book, is_known) in [("solaris", true), ("dune", false)] {
         let level = ConsistencyLevel::Session;

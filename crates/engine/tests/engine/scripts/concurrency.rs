@@ -22,7 +22,7 @@ fn request(key: &str) -> ProcedureRequest {
     ProcedureRequest {
         key: pk(key),
         arguments: Vec::new(),
-        level: ConsistencyLevel::Session,
+        terms: ConsistencyLevel::Session.into(),
         wants_log: false,
     }
 }

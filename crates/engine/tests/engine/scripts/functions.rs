@@ -23,7 +23,7 @@ pub(super) async fn rows(
         query: Some(world.engine.compile(&query, container)?),
         items_max: 100,
         continuation: None,
-        level: ConsistencyLevel::Session,
+        terms: ConsistencyLevel::Session.into(),
         wants_report: false,
         without_index: false,
         enable_scan: false,

@@ -66,7 +66,7 @@ impl World {
         let request = ProcedureRequest {
             key: pk(KEY),
             arguments,
-            level: ConsistencyLevel::Session,
+            terms: ConsistencyLevel::Session.into(),
             wants_log: false,
         };
         self.engine.execute(container, script, request).await

@@ -1,11 +1,11 @@
 //! One run of a procedure: all its writes or none, over one moment of one logical partition.
 
-use orrery_engine::{Executed, ProcedureRequest, ScriptKind};
+use orrery_engine::{Executed, ProcedureRequest, ScriptKind, ThroughputMode};
 use orrery_keys::PartitionKey;
 use orrery_model::{Charge, ConsistencyLevel, Failure};
 
 use super::KEY;
-use crate::support::{World, create, pk, property, text_property};
+use crate::support::{TestOptions, World, create, pk, property, text_property};
 
 /// Creates `1` and `2`, and goes on with what follows.
 fn after_two_creates(rest: &str) -> String {
@@ -245,7 +245,7 @@ async fn arguments_log_and_charge() {
     let mut request = ProcedureRequest {
         key: pk(KEY),
         arguments: vec![crate::support::json(r#"{"x":1}"#), 2_i64.into()],
-        level: ConsistencyLevel::Session,
+        terms: ConsistencyLevel::Session.into(),
         wants_log: true,
     };
     let answer = world
@@ -281,4 +281,92 @@ async fn arguments_log_and_charge() {
         .await;
     let expected = Charge::from_units(1.0 + 0.8 * create.charge.units());
     assert!(answer.charge >= expected, "{:?}", answer.charge);
+
+    // A run that fails is paid for as well: a half for each millisecond beyond the second.
+    let source = "function () {
+        for (const end = Date.now() + 42; Date.now() < end;);
+        throw new Error('no');
+    }";
+    let script = world
+        .register(ScriptKind::StoredProcedure, "u", source)
+        .await;
+    let answer = world.execute(&container, &script, "[]").await;
+    assert!(answer.result.is_err());
+    assert!(answer.charge.units() >= 20.0, "{:?}", answer.charge);
+}
+
+/// A container without an offer of its own has 400 units a second: a run may use 2000.
+#[tokio::test]
+async fn a_run_that_has_used_its_request_units_starts_no_more_operations() {
+    let world = World::limited(TestOptions {
+        throughput: ThroughputMode::Provisioned,
+        ..TestOptions::default()
+    })
+    .await;
+    let container = world.container("c", "").await;
+    let source = "function () {
+        const link = __.getSelfLink();
+        let done = 0;
+        while (__.createDocument(link, {id: String(done), p: 'a'})) done += 1;
+        __.response.setBody(done);
+    }";
+    let script = world
+        .register(ScriptKind::StoredProcedure, "s", source)
+        .await;
+    let answer = world.execute(&container, &script, "[]").await;
+    let done: u64 = answer.result.unwrap().body.unwrap().parse().unwrap();
+    assert_eq!(container.partitions[0].counters().items, done);
+    world.advance(10);
+    let one = world
+        .ok(&container, KEY, create(r#"{"id":"one","p":"a"}"#))
+        .await;
+    let each = 0.8 * one.charge.units();
+    let expected = (1_999.0 / each).floor();
+    assert!(
+        (done as f64 - expected).abs() <= 1.0,
+        "{done} of {expected}"
+    );
+    assert!(answer.charge >= Charge::from_units(2_000.0 - 2.0 * each));
+}
+
+#[tokio::test]
+async fn pages_say_how_much_the_container_holds() {
+    let world = World::in_memory().await;
+    let container = world.container("c", "").await;
+    let source = "function () {
+        __.readDocuments(__.getSelfLink(), (error, docs, options) => __.response.setBody(
+            [options.currentCollectionSizeInMB, options.maxCollectionSizeInMB]));
+    }";
+    let body = world.run(&container, source).await.unwrap();
+    assert_eq!(body.as_deref(), Some("[0,10240]"));
+}
+
+/// What was set aside for a run is given back when it is charged for what it cost.
+#[tokio::test]
+async fn a_run_pays_what_it_cost_and_no_more() {
+    let world = World::limited(TestOptions {
+        throughput: ThroughputMode::Provisioned,
+        ..TestOptions::default()
+    })
+    .await;
+    let container = world.container("c", "").await;
+    let source = "function (first) {
+        for (let i = 0; i < 60; i++) __.createDocument(__.getSelfLink(), {id: String(first + i), p: 'a'});
+    }";
+    let script = world
+        .register(ScriptKind::StoredProcedure, "s", source)
+        .await;
+    let mut paid = Charge::ZERO;
+    for first in [0, 100, 200] {
+        let answer = world
+            .execute(&container, &script, &format!("[{first}]"))
+            .await;
+        assert!(answer.result.is_ok(), "{answer:?}");
+        paid = paid + answer.charge;
+        world.advance(10);
+    }
+    assert!(paid.units() > 600.0, "{paid:?}");
+    let report = container.partitions[0].meter().report(world.now() * 1_000);
+    assert_eq!(report.charged, paid);
+    assert_eq!(report.used, Charge::ZERO);
 }

@@ -11,6 +11,7 @@ fn triggers(pre: &[&str], post: &[&str]) -> Triggers {
     Triggers {
         pre: owned(pre),
         post: owned(post),
+        wants_log: false,
     }
 }
 
@@ -25,6 +26,7 @@ async fn write(
     engine
         .write_item_with_triggers(&container, pk(KEY), operation, triggers, level)
         .await
+        .map(|written| written.outcome)
 }
 
 const STAMP: &str = "function () {
@@ -179,4 +181,66 @@ async fn only_what_fits_may_be_named() {
         .await
         .result
         .unwrap();
+}
+
+#[tokio::test]
+async fn what_triggers_log_is_told_to_whoever_asks() {
+    let world = World::in_memory().await;
+    let container = world.container("c", "").await;
+    for (id, timing) in [("before", "Pre"), ("after", "Post")] {
+        let body = format!("() => console.log('{id} ')");
+        world.register_trigger(id, timing, "All", &body).await;
+    }
+    for wants_log in [true, false] {
+        let named = Triggers {
+            wants_log,
+            ..triggers(&["before"], &["after"])
+        };
+        let operation = upsert(r#"{"id":"1","p":"a"}"#);
+        let level = ConsistencyLevel::Session;
+        let engine = &world.engine;
+        let written = engine
+            .write_item_with_triggers(&container, pk(KEY), operation, &named, level)
+            .await;
+        let expected = wants_log.then(|| "before after ".to_owned());
+        assert_eq!(written.result.unwrap().log, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_post_trigger_is_told_what_the_container_holds() {
+    let world = World::in_memory().await;
+    world.container("c", "").await;
+    let body = "() => __.response.setBody([__.response.getMaxResourceQuota(),
+        __.response.getResourceQuotaCurrentUsage()])";
+    world.register_trigger("t", "Post", "All", body).await;
+    let operation = create(r#"{"id":"1","p":"a"}"#);
+    let written = write(&world, operation, &triggers(&[], &["t"])).await;
+    let body = written.result.unwrap().body.unwrap();
+    let body = String::from_utf8(body.to_vec()).unwrap();
+    assert!(body.contains("collectionSize=10485760;"), "{body}");
+    assert!(body.contains("documentsCount=0;"), "{body}");
+}
+
+#[tokio::test]
+async fn a_trigger_that_breaks_its_limits_again_and_again_is_blocked() {
+    let world = World::in_memory().await;
+    world.container("c", "").await;
+    let deep = "() => { (function f() { f(); })(); }";
+    world.register_trigger("t", "Pre", "All", deep).await;
+    let named = triggers(&["t"], &[]);
+    let mut refused = 0;
+    loop {
+        let operation = create(r#"{"id":"1","p":"a"}"#);
+        match write(&world, operation, &named).await.result {
+            Err(Failure::Script { .. }) => refused += 1,
+            Err(Failure::Forbidden(text)) => {
+                assert!(text.contains("'t' is blocked"), "{text}");
+                break;
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(refused <= 10);
+    }
+    assert_eq!(refused, 10);
 }

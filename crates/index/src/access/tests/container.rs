@@ -1,5 +1,6 @@
 //! A container of a test: documents, their entries, and what a partition would know of them.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use orrery_exec::{DocumentPath, Narrowing, Predicate};
@@ -25,6 +26,8 @@ pub(super) struct Container {
     pub(super) scope: Option<u32>,
     /// How many times more documents and entries the container is said to have.
     pub(super) factor: u64,
+    /// How often entries were counted.
+    pub(super) counts: Cell<u32>,
 }
 
 /// The indexes of an indexing policy.
@@ -47,6 +50,7 @@ impl Container {
             not_indexed: 0,
             scope: None,
             factor: 1,
+            counts: Cell::new(0),
         };
         for (number, document) in documents.into_iter().enumerate() {
             let place = u32::try_from(number).unwrap().to_be_bytes();
@@ -151,6 +155,7 @@ impl Statistics for Container {
     }
 
     fn count(&self, run: &Run, limit: u64) -> u64 {
+        self.counts.set(self.counts.get() + 1);
         let is_seen = |(_, place): &(Vec<u8>, Place)| {
             self.scope.is_none_or(|scope| *place < scope.to_be_bytes())
         };
@@ -162,8 +167,8 @@ impl Statistics for Container {
         self.scope.is_none().then_some(self.documents.len() as u64)
     }
 
-    fn documents_in_scope(&self, limit: u64) -> u64 {
-        self.scope.map_or(self.documents(), u64::from).min(limit)
+    fn documents_in_scope(&self) -> u64 {
+        self.scope.map_or(self.documents(), u64::from)
     }
 
     fn extent(&self, index: IndexHash) -> Option<(Vec<u8>, Vec<u8>)> {

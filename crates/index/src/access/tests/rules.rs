@@ -563,6 +563,30 @@ fn estimates_of_long_runs() {
 }
 
 #[test]
+fn a_rare_value_of_a_large_container_is_not_counted() {
+    let mut container = thousand(EVERYTHING);
+    for (factor, predicate, is_counted) in [
+        (1, is("b", 7), true),
+        (100, is("b", 7), false),
+        (100, above("b", 7), true),
+        (100, and([is("b", 7), is("c", 7)]), true),
+    ] {
+        container.factor = factor;
+        container.counts.set(0);
+        let narrowing = narrowing(predicate);
+        let request = container.request(&narrowing);
+        plan_access(&request);
+        assert_eq!(container.counts.get() > 0, is_counted, "{narrowing:?}");
+        let sorted = AccessRequest {
+            shape: QueryShape::Sorted,
+            ..request
+        };
+        plan_access(&sorted);
+        assert!(container.counts.get() > 0, "{narrowing:?}");
+    }
+}
+
+#[test]
 fn a_small_scope_is_scanned_sooner() {
     let mut container = thousand(EVERYTHING);
     container.scope = Some(100);

@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use http::HeaderMap;
 use orrery_keys::{ContainerRid, PartitionKey};
 use orrery_model::{
-    ConsistencyLevel, Failure, IndexingDirective, Migrate, Precondition, Throughput, limits,
+    ConsistencyLevel, Failure, IndexingDirective, Migrate, Precondition, PriorityLevel, Throughput,
+    limits,
 };
 
 use super::header::{Header, invalid_value};
@@ -125,12 +126,6 @@ pub struct QueryFlags<'a> {
     pub version: Option<&'a str>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PriorityLevel {
-    High,
-    Low,
-}
-
 /// The value of `A-IM`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeFeedMode {
@@ -243,7 +238,7 @@ impl<'a> RequestHeaders<'a> {
             names::POPULATE_QUOTA => self.populate_quota = header.flag(),
             names::POPULATE_STATISTICS => self.populate_statistics = header.flag(),
             names::INTENDED_COLLECTION_RID => self.intended_container_rid = header.non_empty()?,
-            names::PRIORITY_LEVEL => self.priority = Some(header.parsed(PriorityLevel::parse)?),
+            names::PRIORITY_LEVEL => self.priority = Some(header.parsed(parse_priority)?),
             names::THROUGHPUT_BUCKET => {
                 let bucket = header.parsed(|text| {
                     text.trim()
@@ -394,13 +389,11 @@ impl ChangeFeedMode {
     }
 }
 
-impl PriorityLevel {
-    fn parse(text: &str) -> Option<PriorityLevel> {
-        match text.trim() {
-            text if text.eq_ignore_ascii_case("high") => Some(PriorityLevel::High),
-            text if text.eq_ignore_ascii_case("low") => Some(PriorityLevel::Low),
-            _ => None,
-        }
+fn parse_priority(text: &str) -> Option<PriorityLevel> {
+    match text.trim() {
+        text if text.eq_ignore_ascii_case("high") => Some(PriorityLevel::High),
+        text if text.eq_ignore_ascii_case("low") => Some(PriorityLevel::Low),
+        _ => None,
     }
 }
 

@@ -1,5 +1,5 @@
 use http::HeaderValue;
-use orrery_model::RangeId;
+use orrery_model::{PriorityLevel, RangeId};
 use proptest::prelude::*;
 
 use super::*;

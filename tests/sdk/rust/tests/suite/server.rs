@@ -33,7 +33,7 @@ fn keep(ready: &mpsc::Sender<Server>) {
     let mut command = Command::new(binary);
     command
         .args(["serve", "--listen", "127.0.0.1:0", "--tls", "off"])
-        .args(["--memory", "--ready-json"])
+        .args(["--memory", "--throughput", "off", "--ready-json"])
         .stdout(Stdio::piped());
     // SAFETY: prctl is safe to call between fork and exec, and touches nothing of ours.
     unsafe {

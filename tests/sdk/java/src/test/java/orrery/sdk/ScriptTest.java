@@ -7,26 +7,14 @@ import com.azure.cosmos.CosmosContainer;
 import com.azure.cosmos.CosmosException;
 import com.azure.cosmos.CosmosScripts;
 import com.azure.cosmos.CosmosStoredProcedure;
-import com.azure.cosmos.models.CosmosItemRequestOptions;
 import com.azure.cosmos.models.CosmosQueryRequestOptions;
 import com.azure.cosmos.models.CosmosStoredProcedureProperties;
 import com.azure.cosmos.models.CosmosStoredProcedureRequestOptions;
 import com.azure.cosmos.models.CosmosStoredProcedureResponse;
-import com.azure.cosmos.models.CosmosTriggerProperties;
-import com.azure.cosmos.models.CosmosUserDefinedFunctionProperties;
-import com.azure.cosmos.models.ThroughputProperties;
-import com.azure.cosmos.models.TriggerOperation;
-import com.azure.cosmos.models.TriggerType;
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class ScriptTest extends Fixture {
-    private static final String MARK =
-            "() => { const request = getContext().getRequest(); const item = request.getBody();"
-                    + " item.marked = true; request.setBody(item); }";
-
     @Test
     void storedProcedures() {
         CosmosScripts scripts = newContainer().getScripts();
@@ -71,53 +59,67 @@ class ScriptTest extends Fixture {
     }
 
     @Test
-    void triggers() {
+    void failures() {
         CosmosContainer container = newContainer();
-        CosmosTriggerProperties mark = new CosmosTriggerProperties("mark", MARK)
-                .setTriggerType(TriggerType.PRE)
-                .setTriggerOperation(TriggerOperation.ALL);
-        CosmosTriggerProperties made =
-                container.getScripts().createTrigger(mark).getProperties();
-        assertEquals(TriggerType.PRE, made.getTriggerType());
-        assertEquals(TriggerOperation.ALL, made.getTriggerOperation());
-        CosmosTriggerProperties refuse = new CosmosTriggerProperties("refuse", "() => { throw new Error('no'); }")
-                .setTriggerType(TriggerType.POST)
-                .setTriggerOperation(TriggerOperation.CREATE);
-        container.getScripts().createTrigger(refuse);
-
-        CosmosItemRequestOptions marked = new CosmosItemRequestOptions().setPreTriggerInclude(List.of("mark"));
-        ObjectNode item = container.createItem(item("1", "a"), pk("a"), marked).getItem();
-        assertTrue(item.get("marked").asBoolean());
-        assertTrue(container.upsertItem(item("1", "a"), pk("a"), marked).getItem().has("marked"));
-        CosmosItemRequestOptions refused = new CosmosItemRequestOptions().setPostTriggerInclude(List.of("refuse"));
-        fails(400, () -> container.createItem(item("2", "a"), pk("a"), refused));
-        fails(404, () -> read(container, "2", "a"));
-        fails(400, () -> container.upsertItem(item("2", "a"), pk("a"), refused));
+        create(container, item("1", "a").put("n", 1));
+        String link = "__.getAltLink() + '/docs/1'";
+        for (var expected : List.of(
+                new Object[] {404, "() => __.readDocument(__.getAltLink() + '/docs/none')"},
+                new Object[] {409, "() => __.createDocument(__.getSelfLink(), { id: '1', pk: 'a' })"},
+                new Object[] {400, "() => __.createDocument(__.getSelfLink(), { id: '2', pk: 'b' })"},
+                new Object[] {412, "() => __.deleteDocument(" + link + ", { etag: 'x' })"})) {
+            CosmosException failure = fails(400, () -> run(container, (String) expected[1], List.of()));
+            assertEquals(expected[0], failure.getSubStatusCode(), failure::getMessage);
+        }
+        CosmosException aborted = fails(400, () -> run(container, "() => getContext().abort('enough')", List.of()));
+        assertTrue(aborted.getMessage().contains("enough"), aborted::getMessage);
+        fails(404, () -> container.getScripts().getStoredProcedure("none").execute(List.of(), inA()));
+        assertEquals(1, read(container, "1", "a").get("n").asInt());
     }
 
     @Test
-    void functions() {
-        CosmosContainer container =
-                newContainer(properties("c"), ThroughputProperties.createManualThroughput(18000));
-        fill(container, 5, 4);
-        container
+    void transactions() {
+        CosmosContainer container = newContainer();
+        create(container, item("count", "a").put("n", 0));
+        String add = "(id) => __.readDocument(__.getAltLink() + '/docs/count', (error, count) => {"
+                + " if (error) throw error; count.n += 1;"
+                + " __.replaceDocument(count._self, count);"
+                + " __.createDocument(__.getSelfLink(), { id, pk: 'a' }); })";
+        container.getScripts().createStoredProcedure(procedure("add", add));
+        CosmosStoredProcedure script = container.getScripts().getStoredProcedure("add");
+        script.execute(List.of("1"), inA());
+        fails(400, () -> script.execute(List.of("1"), inA()));
+        script.execute(List.of("2"), inA());
+        assertEquals(2, read(container, "count", "a").get("n").asInt());
+        assertEquals("1 2 count", queryIds(container, "SELECT * FROM c", in("a")));
+    }
+
+    @Test
+    void queriesAndPages() {
+        CosmosContainer container = newContainer();
+        fill(container, 1, 5);
+        String pages = "() => { const found = []; (function page(continuation) {"
+                + " __.queryDocuments(__.getSelfLink(), 'SELECT VALUE c.n FROM c WHERE c.n > 0',"
+                + " { pageSize: 2, continuation }, (error, rows, options) => {"
+                + " if (error) throw error; found.push(rows.length);"
+                + " if (options.continuation) page(options.continuation);"
+                + " else __.response.setBody(found); }); })(); }";
+        container.getScripts().createStoredProcedure(procedure("pages", pages));
+        CosmosStoredProcedureResponse told = container
                 .getScripts()
-                .createUserDefinedFunction(new CosmosUserDefinedFunctionProperties("odd", "(n) => n % 2 === 1"));
-        String query = "SELECT * FROM c WHERE udf.odd(c.n) AND c.n > 1";
-        assertEquals("0-3 1-3 2-3 3-3 4-3", queryIds(container, query, everywhere()));
-        assertEquals("2-3", queryIds(container, query, in("p2")));
-        String sum = "SELECT VALUE COUNT(1) FROM c WHERE udf.odd(c.n)";
-        JsonNode count = container.queryItems(sum, everywhere(), JsonNode.class).iterator().next();
-        assertEquals(10, count.asInt());
+                .getStoredProcedure("pages")
+                .execute(List.of(), new CosmosStoredProcedureRequestOptions().setPartitionKey(pk("p0")));
+        assertEquals(json("[2,2]"), json(told.getResponseAsString()));
     }
 
     private static CosmosStoredProcedureResponse run(CosmosContainer container, String body, List<Object> arguments) {
         String id = uniqueId("s");
         container.getScripts().createStoredProcedure(procedure(id, body));
-        CosmosStoredProcedureRequestOptions options = new CosmosStoredProcedureRequestOptions()
-                .setPartitionKey(pk("a"))
-                .setScriptLoggingEnabled(true);
-        return container.getScripts().getStoredProcedure(id).execute(arguments, options);
+        return container.getScripts().getStoredProcedure(id).execute(arguments, inA());
+    }
+
+    private static CosmosStoredProcedureRequestOptions inA() {
+        return new CosmosStoredProcedureRequestOptions().setPartitionKey(pk("a")).setScriptLoggingEnabled(true);
     }
 
     private static CosmosStoredProcedureProperties procedure(String id, String body) {

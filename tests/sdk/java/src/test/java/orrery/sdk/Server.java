@@ -38,7 +38,8 @@ final class Server {
         }
         try {
             Process process = new ProcessBuilder(
-                            binary, "serve", "--listen", "127.0.0.1:0", "--tls", "auto", "--memory", "--ready-json")
+                            binary, "serve", "--listen", "127.0.0.1:0", "--tls", "auto", "--memory",
+                            "--throughput", "off", "--ready-json")
                     .redirectError(ProcessBuilder.Redirect.INHERIT)
                     .start();
             Runtime.getRuntime().addShutdownHook(new Thread(process::destroy));

@@ -1,0 +1,138 @@
+//! One physical partition becomes two.
+
+use std::sync::Arc;
+
+use orrery_keys::{Epk, EpkRange};
+use orrery_model::{ContainerAddress, Failure, GoneKind, RangeId};
+use orrery_partition::{Container, Counters, Heir, Partition, Reshape, Sample};
+use tokio::task::spawn_blocking;
+
+use super::{lineage, next_range};
+use crate::catalogue::ContainerEntry;
+use crate::engine::stopping;
+use crate::{Engine, entries};
+
+/// Where a partition is cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cut {
+    /// In the middle of its data.
+    Data,
+    /// In the middle of its range of keys.
+    KeyRange,
+    At(Epk),
+}
+
+/// Where exactly, and how much of the data is before it.
+struct Place {
+    at: Epk,
+    share: f64,
+}
+
+impl Engine {
+    /// Cuts a physical partition in two. Nobody waits for it, and nothing is moved.
+    pub async fn split_partition(
+        self: &Arc<Self>,
+        address: ContainerAddress<'_>,
+        range: RangeId,
+        cut: Cut,
+    ) -> Result<Arc<ContainerEntry>, Failure> {
+        let container = {
+            let catalogue = self.catalogue();
+            let (_, entry) = catalogue.container(address)?;
+            Arc::clone(&entry.container)
+        };
+        let partition = find(&container, range)?;
+        let place = self.place_of(&container, &partition, cut).await?;
+        let entry = self
+            .reshape_catalogue(|catalogue, changes| {
+                let (database, old) = catalogue.container(address)?;
+                let (database, old) = (database.database.id.clone(), Arc::clone(old));
+                let parent = find(&old.container, range)?;
+                let heirs = halves(&old.container, &parent, &place)?;
+                let made = heirs
+                    .iter()
+                    .map(|heir| Arc::clone(&heir.partition))
+                    .collect();
+                let entry = old.with_partitions(&[range], made);
+                changes.push(entries::put_container(&entry));
+                catalogue.set_container(&database, entry.clone());
+                let reshape = Reshape {
+                    container: old.container.rid.id(),
+                    retired: vec![parent],
+                    heirs,
+                    changes: Vec::new(),
+                };
+                Ok((Arc::new(entry), reshape))
+            })
+            .await?;
+        self.assign(&self.catalogue(), &entry.container);
+        self.count_estimates(&entry.container);
+        Ok(entry)
+    }
+
+    async fn place_of(
+        self: &Arc<Self>,
+        container: &Arc<Container>,
+        partition: &Arc<Partition>,
+        cut: Cut,
+    ) -> Result<Place, Failure> {
+        let (engine, container) = (Arc::clone(self), Arc::clone(container));
+        let partition = Arc::clone(partition);
+        let find = move || {
+            let sample = engine.store.sample(&container, &partition)?;
+            let at = match cut {
+                Cut::At(at) => Some(at),
+                Cut::KeyRange => container.definition.key().middle(&partition.range),
+                Cut::Data if sample.is_empty() => {
+                    container.definition.key().middle(&partition.range)
+                }
+                Cut::Data => sample.middle(&partition.range),
+            };
+            let inside = |at: &Epk| partition.range.min < *at && *at < partition.range.max;
+            let at = at.filter(inside).ok_or_else(|| {
+                Failure::bad_request(format!(
+                    "The physical partition {} cannot be cut there: a cut is inside of its range {} and between two \
+                     logical partitions.",
+                    partition.id, partition.range
+                ))
+            })?;
+            let share = share_before(&sample, &at);
+            Ok(Place { at, share })
+        };
+        spawn_blocking(find)
+            .await
+            .unwrap_or_else(|_| Err(stopping()))
+    }
+}
+
+/// How much of what a partition holds is before a point; half when it holds nothing.
+fn share_before(sample: &Sample, at: &Epk) -> f64 {
+    sample.share_before(at).unwrap_or(0.5)
+}
+
+fn find(container: &Container, range: RangeId) -> Result<Arc<Partition>, Failure> {
+    let partition = container.partition(range).cloned();
+    partition.ok_or(Failure::Gone(GoneKind::PartitionKeyRange))
+}
+
+fn halves(container: &Container, parent: &Partition, place: &Place) -> Result<Vec<Heir>, Failure> {
+    if !(parent.range.min < place.at && place.at < parent.range.max) {
+        return Err(Failure::Gone(GoneKind::PartitionKeyRange));
+    }
+    let first = next_range(container);
+    let ancestors = lineage(&[&parent.ancestors], &[parent.id]);
+    let ranges = [
+        EpkRange::new(parent.range.min.clone(), place.at.clone()),
+        EpkRange::new(place.at.clone(), parent.range.max.clone()),
+    ];
+    let shares = [place.share, 1.0 - place.share];
+    let heirs = (first..).zip(ranges).zip(shares);
+    let heirs = heirs.map(|((id, range), share)| {
+        let partition = Partition::new(RangeId(id), range, Counters::default());
+        Heir {
+            partition: Arc::new(partition.descending_from(ancestors.clone())),
+            share,
+        }
+    });
+    Ok(heirs.collect())
+}

@@ -1,0 +1,60 @@
+//! Statistics as a reader needs them: of a few indexes, all of one moment.
+
+use std::cell::RefCell;
+
+use bytes::Bytes;
+use orrery_index::{IndexHash, PathStatistics};
+use orrery_storage::Snapshot;
+
+use super::page::{Slots, page_key, page_of, read_slot, slot_key};
+use crate::Error;
+use crate::spaces::STATISTICS;
+
+/// The pages of a container that were read from one snapshot, each once.
+#[derive(Debug, Default)]
+pub(crate) struct PagesRead {
+    pages: RefCell<Vec<(u32, Option<Bytes>)>>,
+}
+
+impl PagesRead {
+    /// Of one index of the container.
+    pub(crate) fn of_index(
+        &self,
+        snapshot: &Snapshot,
+        container: u32,
+        index: IndexHash,
+    ) -> Result<PathStatistics, Error> {
+        // Most often it is on the first page, whose row is known without a search.
+        if let Some(found) = self.find(snapshot, container, 0, index)? {
+            return Ok(found);
+        }
+        let Some(slot) = snapshot.get(STATISTICS, &slot_key(container, index))? else {
+            return Ok(PathStatistics::default());
+        };
+        let page = page_of(read_slot(&slot)?);
+        let found = self.find(snapshot, container, page, index)?;
+        Ok(found.unwrap_or_default())
+    }
+
+    fn find(
+        &self,
+        snapshot: &Snapshot,
+        container: u32,
+        page: u32,
+        index: IndexHash,
+    ) -> Result<Option<PathStatistics>, Error> {
+        let mut pages = self.pages.borrow_mut();
+        let position = match pages.iter().position(|(number, _)| *number == page) {
+            Some(position) => position,
+            None => {
+                let row = snapshot.get(STATISTICS, &page_key(container, page))?;
+                pages.push((page, row));
+                pages.len() - 1
+            }
+        };
+        match &pages[position].1 {
+            Some(row) => Ok(Slots::of(row)?.find(index)),
+            None => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! Programs that nobody wrote, run in the sandbox: whatever they are, they end within their
+//! budgets, nothing panics, and the next run finds the world as the first one did.
+//!
+//! A round is a few programs that follow from its number alone. A short session is among the
+//! ordinary tests; `cargo xtask fuzz` makes it long.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "these are tests, but not all test functions"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod program;
+mod random;
+
+use std::env;
+use std::fs;
+use std::time::{Duration, Instant};
+
+use common::{MemoryHost, json, procedure, run, runtime};
+use orrery_json::parse_bounded;
+use orrery_script::{
+    Job, JobKind, PostResponse, Runtime, ScriptError, ScriptOptions, ScriptOutcome,
+    TriggerOperation,
+};
+
+use random::Random;
+
+const SECONDS_DEFAULT: u64 = 8;
+const ROUND_PROGRAMS: usize = 20;
+const DEPTH_MAX: usize = 10_000;
+const TRIES_MAX: usize = 50;
+
+/// Beyond the budgets of a run: the machine may be busy.
+const SLACK: Duration = Duration::from_secs(10);
+
+/// More than the threads that may be lost hold together, and the test itself.
+const RESIDENT_BYTES_MAX: u64 = 1 << 30;
+
+/// A digest of everything that a script can reach by names, three steps far.
+const LOOK: &str = "function () {
+    var seen = new Set(), lines = [];
+    function look(path, value, depth) {
+        var isThing = value !== null && (typeof value === 'object' || typeof value === 'function');
+        if (!isThing || seen.has(value)) return;
+        seen.add(value);
+        lines.push(path + ' ' + Object.isExtensible(value));
+        if (depth === 0) return;
+        Reflect.ownKeys(value).forEach(function (key) {
+            var property = Reflect.getOwnPropertyDescriptor(value, key);
+            var name = path + '.' + String(key);
+            lines.push([name, typeof property.value, typeof property.get, property.writable,
+                property.enumerable, property.configurable].join(' '));
+            if ('value' in property) look(name, property.value, depth - 1);
+        });
+        look(path + '.^', Object.getPrototypeOf(value), depth - 1);
+    }
+    look('global', globalThis, 3);
+    var text = lines.join(), digest = 0;
+    for (var i = 0; i < text.length; i++) digest = (digest * 31 + text.charCodeAt(i)) % 4294967291;
+    __.response.setBody([lines.length, digest]);
+}";
+
+fn options() -> ScriptOptions {
+    ScriptOptions {
+        threads: 1,
+        wall_time: Duration::from_millis(100),
+        accept_time: Duration::from_millis(80),
+        abandon_time: Duration::from_millis(100),
+        heap_bytes: 8 << 20,
+        stack_bytes: 256 << 10,
+        response_length_max: 64 << 10,
+        log_bytes: 1 << 10,
+        ..ScriptOptions::default()
+    }
+}
+
+#[test]
+fn programs_that_nobody_wrote() {
+    let number = |name| env::var(name).ok().and_then(|text| text.parse().ok());
+    let time = Duration::from_secs(number("ORRERY_FUZZ_SECONDS").unwrap_or(SECONDS_DEFAULT));
+    let first_round: u64 = number("ORRERY_FUZZ_SEED").unwrap_or(1);
+    let round_file = env::var_os("ORRERY_FUZZ_ROUND_FILE");
+    let mut session = Session::new();
+    let clean = session.ask(LOOK).unwrap();
+    let begun = Instant::now();
+    for round in first_round.. {
+        if begun.elapsed() >= time {
+            break;
+        }
+        if let Some(file) = &round_file {
+            fs::write(file, round.to_string()).unwrap();
+        }
+        session.round(round);
+    }
+    if let Some(file) = &round_file {
+        fs::remove_file(file).unwrap();
+    }
+    let ends = &session.ends;
+    println!("{ends:?}");
+    assert!(
+        ends.well > 0 && ends.threw > 0 && ends.limit > 0,
+        "{ends:?}"
+    );
+    let after = session.ask(LOOK).unwrap();
+    assert_eq!(after, clean, "a run left something behind");
+    if let Some(bytes) = resident_bytes() {
+        assert!(bytes < RESIDENT_BYTES_MAX, "{bytes} bytes are held");
+    }
+}
+
+struct Session {
+    runtime: Runtime,
+    ends: Ends,
+}
+
+#[derive(Debug, Default)]
+struct Ends {
+    well: u64,
+    compile: u64,
+    threw: u64,
+    limit: u64,
+}
+
+impl Session {
+    fn new() -> Session {
+        Session {
+            runtime: runtime(options()),
+            ends: Ends::default(),
+        }
+    }
+
+    fn round(&mut self, round: u64) {
+        let mut random = Random::new(round);
+        for _ in 0..ROUND_PROGRAMS {
+            let source = program::program(&mut random);
+            let job = job(&source, &mut random);
+            let documents = json(r#"[{"id":"1","n":1,"t":[1,[2]]},{"id":"2","n":-1}]"#);
+            let host = MemoryHost {
+                accepts: random.chance(4).then(|| random.below(6)),
+                ..MemoryHost::with(&documents)
+            };
+            let begun = Instant::now();
+            let (_, result) = run(&self.runtime, job, host);
+            let took = begun.elapsed();
+            self.check(&result, took)
+                .unwrap_or_else(|what| panic!("round {round}: {what}\n{source}"));
+        }
+        self.probe()
+            .unwrap_or_else(|what| panic!("after round {round}: {what}"));
+    }
+
+    fn check(
+        &mut self,
+        result: &Result<ScriptOutcome, ScriptError>,
+        took: Duration,
+    ) -> Result<(), String> {
+        let limits = options();
+        if took > limits.wall_time + limits.abandon_time + SLACK {
+            return Err(format!("it took {took:?}"));
+        }
+        match result {
+            Ok(outcome) => {
+                self.ends.well += 1;
+                check_outcome(outcome, &limits)
+            }
+            Err(ScriptError::Compile { .. } | ScriptError::NotAFunction) => {
+                self.ends.compile += 1;
+                Ok(())
+            }
+            Err(ScriptError::Threw(_) | ScriptError::Aborted(_)) => {
+                self.ends.threw += 1;
+                Ok(())
+            }
+            Err(error) if error.is_limit() => {
+                self.ends.limit += 1;
+                Ok(())
+            }
+            Err(other) => Err(format!("it ended with {other:?}")),
+        }
+    }
+
+    /// A small script that uses what programs like to destroy.
+    fn probe(&self) -> Result<(), String> {
+        let source = "function () {
+            var c = getContext().getCollection();
+            c.createDocument(c.getSelfLink(), { id: 'p', t: [3, [1]] }, function (err, doc) {
+                __.chain().filter(d => d.id === 'p').map(d => d.t).flatten().value(function (e, rows) {
+                    var kinds = Object.keys({}).concat(rows.sort(), typeof leaked, [].concat([1]));
+                    getContext().getResponse().setBody(JSON.stringify(kinds) + doc.id.toUpperCase());
+                });
+            });
+        }";
+        let expected = r#""[1,3,\"undefined\",1]P""#;
+        match self.ask(source)? {
+            body if body == expected => Ok(()),
+            other => Err(other),
+        }
+    }
+
+    /// The body of a script that ends well, if it is given the time.
+    fn ask(&self, source: &str) -> Result<String, String> {
+        let mut tries = 0;
+        loop {
+            match procedure(&self.runtime, source) {
+                Ok(outcome) => return outcome.body.ok_or_else(|| "no body".to_owned()),
+                // The machine may be busy with threads that were lost.
+                Err(ScriptError::TimedOut) if tries < TRIES_MAX => tries += 1,
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+    }
+}
+
+fn check_outcome(outcome: &ScriptOutcome, limits: &ScriptOptions) -> Result<(), String> {
+    if outcome.log.len() > limits.log_bytes {
+        return Err(format!("its log has {} bytes", outcome.log.len()));
+    }
+    let Some(body) = &outcome.body else {
+        return Ok(());
+    };
+    let length = body.encode_utf16().count();
+    if length > limits.response_length_max {
+        return Err(format!("its body has {length} characters"));
+    }
+    match parse_bounded(body.as_bytes(), DEPTH_MAX) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("its body is not JSON, {error}: {body}")),
+    }
+}
+
+fn job(source: &str, random: &mut Random) -> Job {
+    let body = || Some(br#"{"id":"1","n":1}"#.to_vec());
+    let operation = TriggerOperation::Create;
+    let kind = match random.below(6) {
+        0 => JobKind::PreTrigger {
+            operation,
+            body: body(),
+        },
+        1 => JobKind::PostTrigger {
+            operation,
+            body: body(),
+            response: PostResponse {
+                body: body(),
+                ..PostResponse::default()
+            },
+        },
+        _ => JobKind::Procedure {
+            arguments: vec![json(r#"{"a":[1,"x",null]}"#), 7.into()],
+        },
+    };
+    Job {
+        kind,
+        logging: random.chance(2),
+        ..Job::procedure(source, Vec::new())
+    }
+}
+
+/// Memory of this process, where the system tells.
+fn resident_bytes() -> Option<u64> {
+    let text = fs::read_to_string("/proc/self/status").ok()?;
+    let line = text.lines().find(|line| line.starts_with("VmRSS:"))?;
+    let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kilobytes * 1024)
+}

@@ -1,0 +1,274 @@
+//! The counts in the text format of Prometheus.
+
+use std::fmt::{Display, Write};
+
+use orrery_engine::Engine;
+
+use super::{LATENCIES_US, Metrics, Operation, STATUSES, get};
+
+/// Physical partitions that are listed one by one; the count of all is given beside them.
+const PARTITIONS_MAX: usize = 1_000;
+
+pub(crate) fn text(metrics: &Metrics, engine: &Engine) -> String {
+    let mut page = Page::default();
+    requests(&mut page, metrics);
+    latencies(&mut page, metrics);
+    partitions(&mut page, engine);
+    page.text
+}
+
+fn requests(page: &mut Page, metrics: &Metrics) {
+    page.family(
+        "orrery_requests_total",
+        "counter",
+        "Requests answered, by kind and status.",
+    );
+    for operation in Operation::ALL {
+        let statuses = metrics.of(operation).statuses.iter().enumerate();
+        for (place, counter) in statuses.filter(|(_, counter)| get(counter) > 0) {
+            let known = STATUSES.get(place);
+            let status = known.map_or_else(|| "other".to_owned(), ToString::to_string);
+            page.line(
+                &[("operation", operation.name()), ("status", &status)],
+                get(counter),
+            );
+        }
+    }
+    page.family(
+        "orrery_request_charge_total",
+        "counter",
+        "Request units that answers named, by kind.",
+    );
+    for operation in Operation::ALL {
+        let charge = get(&metrics.of(operation).charge);
+        if charge > 0 {
+            page.line(&[("operation", operation.name())], charge as f64 / 100.0);
+        }
+    }
+}
+
+fn latencies(page: &mut Page, metrics: &Metrics) {
+    let name = "orrery_request_duration_seconds";
+    page.family(
+        name,
+        "histogram",
+        "Time from a request's headers to its answer.",
+    );
+    for operation in Operation::ALL {
+        let metrics = metrics.of(operation);
+        let counts = metrics.latencies.each_ref().map(get);
+        let all: u64 = counts.iter().sum();
+        if all == 0 {
+            continue;
+        }
+        let mut sum = 0;
+        for (bound, count) in LATENCIES_US.iter().zip(counts) {
+            sum += count;
+            let bound = (*bound as f64 / 1e6).to_string();
+            page.part(
+                "_bucket",
+                &[("operation", operation.name()), ("le", &bound)],
+                sum,
+            );
+        }
+        page.part(
+            "_bucket",
+            &[("operation", operation.name()), ("le", "+Inf")],
+            all,
+        );
+        let seconds = get(&metrics.latency_us) as f64 / 1e6;
+        page.part("_sum", &[("operation", operation.name())], seconds);
+        page.part("_count", &[("operation", operation.name())], all);
+    }
+}
+
+fn partitions(page: &mut Page, engine: &Engine) {
+    let catalogue = engine.catalogue();
+    let mut rows = Vec::new();
+    let (mut containers, mut count) = (0_usize, 0_usize);
+    for database in catalogue.databases.values() {
+        for entry in database.containers.values() {
+            containers += 1;
+            for partition in &entry.container.partitions {
+                count += 1;
+                if rows.len() < PARTITIONS_MAX {
+                    rows.push(Row {
+                        database: &database.database.id,
+                        container: &entry.container.definition.id,
+                        partition: partition.id.to_string(),
+                        counters: partition.counters(),
+                        meter: engine.partition_use(partition),
+                    });
+                }
+            }
+        }
+    }
+    for (name, help, number) in [
+        ("orrery_databases", "Databases.", catalogue.databases.len()),
+        ("orrery_containers", "Containers.", containers),
+        ("orrery_partitions", "Physical partitions.", count),
+    ] {
+        page.family(name, "gauge", help);
+        page.line(&[], number);
+    }
+    for (name, kind, help, number) in FIGURES {
+        page.family(name, kind, help);
+        for row in &rows {
+            let labels = [
+                ("database", row.database),
+                ("container", row.container),
+                ("partition", &row.partition),
+            ];
+            page.line(&labels, number(row));
+        }
+    }
+}
+
+struct Row<'r> {
+    database: &'r str,
+    container: &'r str,
+    partition: String,
+    counters: orrery_engine::Counters,
+    meter: orrery_engine::MeterReport,
+}
+
+type Figure = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&Row<'_>) -> f64,
+);
+
+const FIGURES: [Figure; 7] = [
+    (
+        "orrery_partition_items",
+        "gauge",
+        "Items of a physical partition.",
+        |row| row.counters.items as f64,
+    ),
+    (
+        "orrery_partition_bytes",
+        "gauge",
+        "JSON text of a physical partition, in bytes.",
+        |row| row.counters.bytes as f64,
+    ),
+    (
+        "orrery_partition_provisioned_request_units",
+        "gauge",
+        "Request units a second that a physical partition may use; 0 if that is not limited.",
+        |row| f64::from(row.meter.units.unwrap_or(0)),
+    ),
+    (
+        "orrery_partition_used_request_units",
+        "gauge",
+        "Request units that a physical partition used in its last full second.",
+        |row| row.meter.used.units(),
+    ),
+    (
+        "orrery_partition_request_units_total",
+        "counter",
+        "Request units charged to a physical partition.",
+        |row| row.meter.charged.units(),
+    ),
+    (
+        "orrery_partition_requests_total",
+        "counter",
+        "Requests charged to a physical partition.",
+        |row| row.meter.requests as f64,
+    ),
+    (
+        "orrery_partition_throttled_total",
+        "counter",
+        "Requests that a physical partition refused for their rate.",
+        |row| row.meter.throttled as f64,
+    ),
+];
+
+#[derive(Default)]
+struct Page {
+    text: String,
+    family: &'static str,
+}
+
+impl Page {
+    fn family(&mut self, name: &'static str, kind: &str, help: &str) {
+        self.family = name;
+        self.write(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
+    }
+
+    fn line(&mut self, labels: &[(&str, &str)], number: impl Display) {
+        self.part("", labels, number);
+    }
+
+    fn part(&mut self, suffix: &str, labels: &[(&str, &str)], number: impl Display) {
+        let family = self.family;
+        self.write(format_args!("{family}{suffix}"));
+        for (place, (name, value)) in labels.iter().enumerate() {
+            let before = if place == 0 { '{' } else { ',' };
+            self.write(format_args!("{before}{name}=\"{}\"", escaped(value)));
+        }
+        if !labels.is_empty() {
+            self.text.push('}');
+        }
+        self.write(format_args!(" {number}\n"));
+    }
+
+    fn write(&mut self, text: std::fmt::Arguments<'_>) {
+        self.text
+            .write_fmt(text)
+            .expect("a string takes everything");
+    }
+}
+
+fn escaped(value: &str) -> String {
+    let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+    value.replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use orrery_model::Charge;
+
+    use super::*;
+
+    #[test]
+    fn counts_and_histograms() {
+        let metrics = Metrics::default();
+        let count = |status, milliseconds| {
+            let elapsed = Duration::from_millis(milliseconds);
+            metrics.count(Operation::Query, status, Charge::from_units(2.5), elapsed);
+        };
+        count(200, 1);
+        count(200, 30);
+        count(418, 9_000);
+        let mut page = Page::default();
+        requests(&mut page, &metrics);
+        latencies(&mut page, &metrics);
+        for line in [
+            "# TYPE orrery_requests_total counter",
+            r#"orrery_requests_total{operation="query",status="200"} 2"#,
+            r#"orrery_requests_total{operation="query",status="other"} 1"#,
+            r#"orrery_request_charge_total{operation="query"} 7.5"#,
+            r#"orrery_request_duration_seconds_bucket{operation="query",le="0.0005"} 0"#,
+            r#"orrery_request_duration_seconds_bucket{operation="query",le="0.001"} 1"#,
+            r#"orrery_request_duration_seconds_bucket{operation="query",le="0.05"} 2"#,
+            r#"orrery_request_duration_seconds_bucket{operation="query",le="+Inf"} 3"#,
+            r#"orrery_request_duration_seconds_sum{operation="query"} 9.031"#,
+            r#"orrery_request_duration_seconds_count{operation="query"} 3"#,
+        ] {
+            assert!(
+                page.text.lines().any(|other| other == line),
+                "{line}\n{}",
+                page.text
+            );
+        }
+        assert!(!page.text.contains("read_item"));
+    }
+
+    #[test]
+    fn labels_are_quoted() {
+        assert_eq!(escaped("a\"b\\c\nd"), r#"a\"b\\c\nd"#);
+    }
+}

@@ -1,0 +1,138 @@
+//! The change feed: `GET …/docs` with `A-IM`.
+
+use orrery_engine::{
+    ChangeKind, ChangeMode, ChangesRequest, ChangesStart, Container, Engine, ItemChange,
+};
+use orrery_json::{Object, Value, write_value};
+use orrery_keys::Component;
+use orrery_model::{Failure, Precondition, limits};
+use orrery_wire::{
+    ChangeDescription, ChangeEvent, ChangeFeedMode, ChangeOperation, FeedKind, change_envelope,
+    changed_item_body, feed_body, write_session_token,
+};
+
+use super::item::check_session;
+use super::items::scope;
+use crate::exchange::{Exchange, Found};
+use crate::reply::Reply;
+
+pub(super) async fn page(
+    exchange: &Exchange<'_>,
+    found: &Found,
+    mode: ChangeFeedMode,
+) -> Result<Reply, Failure> {
+    let headers = exchange.headers;
+    let container = &found.entry.container;
+    let terms = exchange.terms()?;
+    let scope = scope(exchange, None)?;
+    for partition in Engine::partitions_of(container, &scope)? {
+        check_session(exchange, terms.level, container, partition.stamp())?;
+    }
+    let mode = match mode {
+        ChangeFeedMode::LatestVersion => ChangeMode::Latest,
+        ChangeFeedMode::AllVersionsAndDeletes => ChangeMode::All,
+    };
+    let request = ChangesRequest {
+        scope,
+        mode,
+        start: match headers.if_none_match() {
+            None => ChangesStart::Beginning,
+            Some(Precondition::Any) => ChangesStart::Now,
+            Some(Precondition::Etag(position)) => ChangesStart::After(position),
+        },
+        since_seconds: headers.if_modified_since.map(|date| date.0),
+        items_max: headers.max_item_count.unwrap_or(limits::PAGE_ITEMS_DEFAULT),
+        terms,
+    };
+    let answer = exchange.engine().changes(container, request).await;
+    let page = match answer.result {
+        Ok(page) => page,
+        Err(failure) => {
+            return Ok(Reply {
+                charge: answer.charge,
+                stamp: answer.stamp,
+                ..Reply::failed(failure)
+            });
+        }
+    };
+    let etag = format!("\"{}\"", page.position);
+    let mut session_token = String::new();
+    for stamp in &page.stamps {
+        write_session_token(*stamp, &mut session_token);
+    }
+    let base = if page.changes.is_empty() {
+        Reply::not_modified(etag)
+    } else {
+        let envelopes = headers.change_feed_envelopes || mode == ChangeMode::All;
+        let bodies: Vec<_> = page
+            .changes
+            .iter()
+            .map(|change| body(container, change, mode, envelopes))
+            .collect();
+        Reply {
+            item_count: Some(bodies.len()),
+            ..Reply::new(200, feed_body(container.rid, FeedKind::Items, &bodies)).with_etag(etag)
+        }
+    };
+    Ok(Reply {
+        charge: answer.charge,
+        stamp: answer.stamp,
+        session_token: Some(session_token),
+        ..base
+    })
+}
+
+fn body(container: &Container, change: &ItemChange, mode: ChangeMode, envelopes: bool) -> Vec<u8> {
+    if !envelopes {
+        let text = change.current.as_deref().unwrap_or(b"{}");
+        return changed_item_body(text, change.lsn);
+    }
+    let id = String::from_utf8_lossy(&change.id);
+    let operation = match change.kind {
+        ChangeKind::Create => ChangeOperation::Create,
+        ChangeKind::Replace => ChangeOperation::Replace,
+        ChangeKind::Delete => ChangeOperation::Delete,
+        ChangeKind::Expiry => ChangeOperation::Expiry,
+    };
+    let partition_key = match change.current {
+        None => partition_key(container, change),
+        Some(_) => Vec::new(),
+    };
+    let event = ChangeEvent {
+        operation,
+        previous: change.previous.as_ref(),
+        previous_lsn: change.previous_lsn,
+        id: &id,
+        partition_key: &partition_key,
+    };
+    change_envelope(&ChangeDescription {
+        lsn: change.lsn,
+        seconds: change.seconds,
+        current: change.current.as_ref(),
+        event: (mode == ChangeMode::All).then_some(event),
+    })
+}
+
+/// The partition key of an item that is gone, by the names of its levels.
+fn partition_key(container: &Container, change: &ItemChange) -> Vec<u8> {
+    let definition = container.definition.key();
+    let value = change.previous.as_ref();
+    let value = value.and_then(|text| orrery_json::parse(text).ok());
+    let key = value.and_then(|value| definition.extract(&value).ok());
+    let mut object = Object::new();
+    if let Some(key) = key {
+        for (path, component) in definition.paths().iter().zip(key.components()) {
+            let name = path.to_string();
+            let value = match component {
+                Component::Null | Component::Undefined => Value::Null,
+                Component::Bool(value) => Value::Bool(*value),
+                Component::Number(value) => Value::from(*value),
+                Component::String(value) => Value::String(value.clone()),
+            };
+            object.insert(name.trim_start_matches('/').to_owned(), value);
+        }
+    }
+    let mut out = Vec::new();
+    write_value(&Value::Object(object), &mut out);
+    out
+}

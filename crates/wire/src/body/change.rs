@@ -1,0 +1,144 @@
+//! Changes in a change feed: bare items, or envelopes with what happened to them.
+
+use bytes::Bytes;
+use orrery_model::Lsn;
+
+use super::object::ObjectWriter;
+
+/// A change as clients see it.
+#[derive(Debug, Clone, Copy)]
+pub struct ChangeDescription<'a> {
+    pub lsn: Lsn,
+    pub seconds: u32,
+    pub current: Option<&'a Bytes>,
+    /// None in the feed of latest versions, which does not know.
+    pub event: Option<ChangeEvent<'a>>,
+}
+
+/// What happened to an item.
+#[derive(Debug, Clone, Copy)]
+pub struct ChangeEvent<'a> {
+    pub operation: ChangeOperation,
+    pub previous: Option<&'a Bytes>,
+    pub previous_lsn: Lsn,
+    pub id: &'a str,
+    /// The partition key as an object, from the name of each level to its value.
+    pub partition_key: &'a [u8],
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeOperation {
+    Create,
+    Replace,
+    Delete,
+    Expiry,
+}
+
+/// The text of an item with its position: `{…,"_lsn":12}`.
+pub fn changed_item_body(text: &[u8], lsn: Lsn) -> Vec<u8> {
+    let open = text.strip_suffix(b"}").unwrap_or(text);
+    let mut body = Vec::with_capacity(text.len() + 16);
+    body.extend_from_slice(open);
+    body.extend_from_slice(b",\"_lsn\":");
+    body.extend_from_slice(lsn.to_string().as_bytes());
+    body.push(b'}');
+    body
+}
+
+/// The envelope of wire format `2021-09-15`.
+pub fn change_envelope(change: &ChangeDescription<'_>) -> Vec<u8> {
+    let mut metadata = ObjectWriter::new();
+    let mut envelope = ObjectWriter::new();
+    let current: &[u8] = change.current.map_or(b"{}", |text| text);
+    envelope = envelope.raw("current", current);
+    if let Some(event) = &change.event {
+        if let Some(previous) = event.previous {
+            envelope = envelope.raw("previous", previous);
+        }
+        let name = match event.operation {
+            ChangeOperation::Create => "create",
+            ChangeOperation::Replace => "replace",
+            ChangeOperation::Delete | ChangeOperation::Expiry => "delete",
+        };
+        metadata = metadata.text("operationType", name);
+    }
+    metadata = metadata
+        .literal("lsn", change.lsn)
+        .literal("crts", change.seconds);
+    if let Some(event) = &change.event {
+        if event.operation != ChangeOperation::Create {
+            metadata = metadata.literal("previousImageLSN", event.previous_lsn);
+        }
+        if matches!(
+            event.operation,
+            ChangeOperation::Delete | ChangeOperation::Expiry
+        ) {
+            let is_expiry = event.operation == ChangeOperation::Expiry;
+            metadata = metadata
+                .literal("timeToLiveExpired", is_expiry)
+                .text("id", event.id)
+                .raw("partitionKey", event.partition_key);
+        }
+    }
+    envelope.raw("metadata", &metadata.finish()).finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(bytes: Vec<u8>) -> String {
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn items_get_their_position() {
+        let body = changed_item_body(br#"{"id":"a"}"#, Lsn(12));
+        assert_eq!(text(body), r#"{"id":"a","_lsn":12}"#);
+    }
+
+    #[test]
+    fn envelopes() {
+        let (new, old) = (
+            Bytes::from_static(b"{\"n\":2}"),
+            Bytes::from_static(b"{\"n\":1}"),
+        );
+        let latest = ChangeDescription {
+            lsn: Lsn(7),
+            seconds: 9,
+            current: Some(&new),
+            event: None,
+        };
+        assert_eq!(
+            text(change_envelope(&latest)),
+            r#"{"current":{"n":2},"metadata":{"lsn":7,"crts":9}}"#
+        );
+        let with = |operation, current, previous| ChangeDescription {
+            current,
+            event: Some(ChangeEvent {
+                operation,
+                previous,
+                previous_lsn: Lsn(3),
+                id: "a",
+                partition_key: br#"{"p":"x"}"#,
+            }),
+            ..latest
+        };
+        for (change, expected) in [
+            (
+                with(ChangeOperation::Create, Some(&new), None),
+                r#"{"current":{"n":2},"metadata":{"operationType":"create","lsn":7,"crts":9}}"#,
+            ),
+            (
+                with(ChangeOperation::Replace, Some(&new), Some(&old)),
+                r#"{"current":{"n":2},"previous":{"n":1},"metadata":{"operationType":"replace","lsn":7,"crts":9,"previousImageLSN":3}}"#,
+            ),
+            (
+                with(ChangeOperation::Expiry, None, Some(&old)),
+                r#"{"current":{},"previous":{"n":1},"metadata":{"operationType":"delete","lsn":7,"crts":9,"previousImageLSN":3,"timeToLiveExpired":true,"id":"a","partitionKey":{"p":"x"}}}"#,
+            ),
+        ] {
+            assert_eq!(text(change_envelope(&change)), expected);
+        }
+    }
+}
