@@ -279,6 +279,7 @@ impl fmt::Display for Report {
             .iter()
             .flat_map(|slice| &slice.operations)
             .any(|row| row.throttled > 0)
+            && self.workload != Workload::Overload
         {
             writeln!(
                 f,

@@ -23,10 +23,9 @@ pub(crate) struct State {
     pub(crate) started: HeaderValue,
     pub(crate) activity_ids: ActivityIds,
     pub(crate) owners: Owners,
-    pub(crate) request_log: RequestLog,
     pub(crate) metrics: Metrics,
-    /// Whether nobody from outside reaches the server, so that its metrics need no key and the
-    /// well-known one is offered.
+    pub(crate) request_log: RequestLog,
+    /// Whether only programs on this machine reach the server, so that its metrics need no key.
     pub(crate) is_loopback: bool,
     keys: RwLock<Arc<SigningKeys>>,
     requests: AtomicU32,
@@ -50,8 +49,8 @@ impl State {
             certificate_pem,
             activity_ids: ActivityIds::new(),
             owners: Owners::default(),
-            request_log: RequestLog::new(Instant::now()),
             metrics: Metrics::default(),
+            request_log: RequestLog::new(Instant::now()),
             is_loopback,
             keys: RwLock::new(Arc::new(SigningKeys::new(keys))),
             requests: AtomicU32::new(0),

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ChangeFeedStartFrom } from "@azure/cosmos";
 import { suite } from "./setup.js";
 
 const context = suite(async ({ container }) => {
@@ -21,10 +20,5 @@ for (const query of [
 ]) {
   test(query, () => refused(context.container.items.query(query, { partitionKey: "p" }).fetchAll()));
 }
-
-test("change feed", async () => {
-  const changeFeedStartFrom = ChangeFeedStartFrom.Beginning("p");
-  await refused(context.container.items.getChangeFeedIterator({ changeFeedStartFrom }).readNext());
-});
 
 test("conflict feed", () => refused(context.container.conflicts.readAll().fetchAll()));

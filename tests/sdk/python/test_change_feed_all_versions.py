@@ -3,7 +3,6 @@
 import time
 
 import pytest
-from azure.cosmos import CosmosClient
 from azure.cosmos.exceptions import CosmosHttpResponseError
 
 from changes import changes, split
@@ -103,8 +102,7 @@ def test_across_a_split(server, new_container):
     continuation = start(made)
     for n in range(20):
         made.create_item({"id": str(n), "pk": f"k{n}", "n": 0})
-    with CosmosClient(server.endpoint, server.key) as other:
-        split(made, other)
+    split(server, made)
     for n in range(20):
         made.upsert_item({"id": str(n), "pk": f"k{n}", "n": 1})
     for n in range(0, 20, 2):

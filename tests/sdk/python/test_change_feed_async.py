@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from azure.cosmos import CosmosClient, PartitionKey
+from azure.cosmos import PartitionKey
 
 from changes import split
 from conftest import asynchronous, unique
@@ -41,16 +41,6 @@ def narrow(database):
     name = unique("async")
     yield database.create_container(name, PartitionKey("/pk"), offer_throughput=400)
     database.delete_container(name)
-
-
-async def split_beside(server, narrow):
-    """Splits through clients of its own, while the loop goes on."""
-
-    def run():
-        with CosmosClient(server.endpoint, server.key) as other:
-            split(narrow, other)
-
-    await asyncio.to_thread(run)
 
 
 @asynchronous
@@ -117,7 +107,7 @@ async def test_an_open_feed_and_queries_across_a_split(server, connect_async, da
         plain = items.query_items("SELECT * FROM c", max_item_count=6).by_page()
         ordered = items.query_items("SELECT * FROM c ORDER BY c.n", max_item_count=6).by_page()
         seen = [[row["id"] async for row in await anext(p)] for p in (feed, plain, ordered)]
-        await split_beside(server, narrow)
+        await asyncio.to_thread(split, server, narrow)
         for rows, pager in zip(seen, (feed, plain, ordered)):
             rows += [row["id"] async for page in pager async for row in page]
         assert [sorted(rows) for rows in seen] == [everything] * 3
@@ -141,7 +131,7 @@ async def test_readers_and_writers_notice_nothing(server, connect_async, databas
 
         workers = [asyncio.create_task(work(number)) for number in range(4)]
         try:
-            await split_beside(server, narrow)
+            await asyncio.to_thread(split, server, narrow)
         finally:
             stop.set()
         written = [name for names in await asyncio.gather(*workers) for name in names]

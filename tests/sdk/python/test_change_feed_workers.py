@@ -5,7 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from azure.cosmos import CosmosClient, PartitionKey
+from azure.cosmos import PartitionKey
 
 from changes import split
 
@@ -59,8 +59,7 @@ def test_two_workers_and_a_kill(server, new_database):
         until(lambda: len(seen_of(1)) == 40, "the survivor did not take over")
         assert owners() == {"two"}
 
-        with CosmosClient(server.endpoint, server.key) as other:
-            split(source, other, throughput=50000, partitions=5)
+        split(server, source, throughput=50000, partitions=5)
         write(2)
         until(lambda: len(seen_of(2)) == 40, "changes were lost in the split")
         assert workers["two"].poll() is None

@@ -18,10 +18,9 @@ def fill(container, count=90):
     return [f"i{n:03}" for n in range(count)]
 
 
-@pytest.fixture
-def other(server):
-    with CosmosClient(server.endpoint, server.key) as connected:
-        yield connected
+def noting(statuses):
+    """A hook that shows that the client was told of the split."""
+    return lambda response: statuses.append(response.http_response.status_code)
 
 
 @pytest.fixture
@@ -34,8 +33,8 @@ def narrow(server, database):
     database.delete_container(name)
 
 
-def test_ranges_tile_and_name_their_parents(narrow, other):
-    split(narrow, other)
+def test_ranges_tile_and_name_their_parents(server, narrow):
+    split(server, narrow)
     found = [row["Range"] for row in narrow.read_feed_ranges(force_refresh=True)]
     bounds = sorted((row["min"], row["max"]) for row in found)
     assert bounds[0][0] == "" and bounds[-1][1] == "FF"
@@ -43,26 +42,30 @@ def test_ranges_tile_and_name_their_parents(narrow, other):
     assert narrow.get_throughput().offer_throughput == 25000
 
 
-def test_an_open_feed_goes_on(narrow, other):
+def test_an_open_feed_goes_on(server, narrow):
     everything = fill(narrow)
-    pager = narrow.query_items_change_feed(start_time="Beginning", max_item_count=7).by_page()
+    statuses = []
+    pager = narrow.query_items_change_feed(
+        start_time="Beginning", max_item_count=7, raw_response_hook=noting(statuses)
+    ).by_page()
     seen = [row for _ in range(4) for row in next(pager)]
-    split(narrow, other)
+    split(server, narrow)
+    seen += next(pager)
+    assert 410 in statuses
     late = [narrow.create_item({"id": f"late{n}", "pk": f"k{n}"})["id"] for n in range(KEYS)]
     narrow.upsert_item({"id": seen[0]["id"], "pk": seen[0]["pk"], "n": -1})
     seen += [row for page in pager for row in page]
     assert sorted(ids(seen)) == sorted(everything + late + [seen[0]["id"]])
     assert [row["n"] for row in seen if row["id"] == seen[0]["id"]] == [seen[0]["n"], -1]
-    assert changes(narrow, start_time="Beginning")[0]
 
 
-def test_a_kept_continuation_goes_on(narrow, other):
+def test_a_kept_continuation_goes_on(server, narrow):
     everything = fill(narrow)
     before, continuation = pages(narrow, start_time="Beginning", max_item_count=50)
     of_key = changes(narrow, start_time="Beginning", partition_key="k3")[1]
     whole = list(narrow.read_feed_ranges())[0]
     of_range = changes(narrow, start_time="Beginning", feed_range=whole)[1]
-    split(narrow, other)
+    split(server, narrow)
     late = [narrow.create_item({"id": f"late{n}", "pk": f"k{n}"})["id"] for n in range(KEYS)]
     assert sorted(row["id"] for page in before for row in page) == everything
     for place in (continuation, of_range):
@@ -85,23 +88,39 @@ def test_a_kept_continuation_goes_on(narrow, other):
         "SELECT * FROM c OFFSET 0 LIMIT 1000",
     ],
 )
-def test_an_open_query_goes_on(narrow, other, query):
+def test_an_open_query_goes_on(server, narrow, query):
     everything = fill(narrow)
     rows = narrow.query_items(query, enable_cross_partition_query=True, max_item_count=7)
     pager = rows.by_page()
     seen = [row["id"] for _ in range(3) for row in next(pager)]
-    split(narrow, other)
+    split(server, narrow)
     seen += [row["id"] for page in pager for row in page]
     if "ORDER" in query:
         assert seen == (everything[::-1] if "DESC" in query else everything)
     assert sorted(seen) == everything
 
 
-def test_queries_after_a_split(narrow, other):
+@pytest.mark.parametrize("query", ["SELECT * FROM c", "SELECT * FROM c ORDER BY c.n"])
+def test_an_open_query_of_a_feed_range_starts_again(server, narrow, query):
+    """A choice of the SDK: the continuation of one partition is not one of several."""
+    everything = fill(narrow)
+    (whole,) = narrow.read_feed_ranges()
+    statuses = []
+    pager = narrow.query_items(
+        query, feed_range=whole, max_item_count=7, raw_response_hook=noting(statuses)
+    ).by_page()
+    seen = [row["id"] for _ in range(3) for row in next(pager)]
+    split(server, narrow)
+    again = [row["id"] for page in pager for row in page]
+    assert len(seen) == 21 and sorted(again) == everything
+    assert 410 in statuses
+
+
+def test_queries_after_a_split(server, narrow):
     everything = fill(narrow)
     count = "SELECT VALUE COUNT(1) FROM c"
     assert list(narrow.query_items(count, enable_cross_partition_query=True)) == [90]
-    split(narrow, other)
+    split(server, narrow)
     assert list(narrow.query_items(count, enable_cross_partition_query=True)) == [90]
     ordered = "SELECT VALUE c.id FROM c ORDER BY c.n"
     assert list(narrow.query_items(ordered, enable_cross_partition_query=True)) == everything
@@ -109,16 +128,16 @@ def test_queries_after_a_split(narrow, other):
     assert len(list(narrow.read_all_items(max_item_count=7))) == 90
 
 
-def test_read_items_after_a_split(narrow, other):
+def test_read_items_after_a_split(server, narrow):
     fill(narrow)
     wanted = [(f"i{n:03}", f"k{n % KEYS}") for n in range(0, 90, 3)] + [("none", "k1")]
     before = narrow.read_items(wanted)
-    split(narrow, other)
+    split(server, narrow)
     assert narrow.read_items(wanted) == before
     assert ids(before) == [name for name, _ in wanted[:-1]]
 
 
-def test_readers_and_writers_notice_nothing(narrow, other):
+def test_readers_and_writers_notice_nothing(server, narrow):
     """Every thread reads its own writes, before, during and after the split."""
     fill(narrow)
     stop, errors, written = threading.Event(), [], []
@@ -146,7 +165,7 @@ def test_readers_and_writers_notice_nothing(narrow, other):
     for worker in workers:
         worker.start()
     try:
-        split(narrow, other)
+        split(server, narrow)
     finally:
         stop.set()
         for worker in workers:
@@ -157,22 +176,22 @@ def test_readers_and_writers_notice_nothing(narrow, other):
     assert sorted(ids(found)) == sorted(written + [f"i{n:03}" for n in range(90)])
 
 
-def test_session_tokens_from_before_the_split(narrow, other):
+def test_session_tokens_from_before_the_split(server, database, narrow):
     item = narrow.create_item({"id": "1", "pk": "a", "n": 1})
     token = item.get_response_headers()["x-ms-session-token"]
-    split(narrow, other)
+    split(server, narrow)
     assert narrow.read_item("1", "a", session_token=token) == item
-    same = other.get_database_client(narrow.container_link.split("/")[1])
-    same = same.get_container_client(narrow.id)
-    assert same.read_item("1", "a", session_token=token) == item
-    rows = same.query_items("SELECT * FROM c", partition_key="a", session_token=token)
-    assert list(rows) == [item]
-    changed = narrow.upsert_item({"id": "1", "pk": "a", "n": 2})
-    token = changed.get_response_headers()["x-ms-session-token"]
-    assert same.read_item("1", "a", session_token=token)["n"] == 2
+    with CosmosClient(server.endpoint, server.key) as fresh:
+        same = fresh.get_database_client(database.id).get_container_client(narrow.id)
+        assert same.read_item("1", "a", session_token=token) == item
+        rows = same.query_items("SELECT * FROM c", partition_key="a", session_token=token)
+        assert list(rows) == [item]
+        changed = narrow.upsert_item({"id": "1", "pk": "a", "n": 2})
+        token = changed.get_response_headers()["x-ms-session-token"]
+        assert same.read_item("1", "a", session_token=token)["n"] == 2
 
 
-def test_hierarchical_keys(server, database, other):
+def test_hierarchical_keys(server, database):
     name = unique("split")
     key = PartitionKey(["/a", "/b"], kind="MultiHash")
     made = database.create_container(name, key, offer_throughput=400)
@@ -181,7 +200,7 @@ def test_hierarchical_keys(server, database, other):
     query = made.query_items("SELECT * FROM c", partition_key=["a1"], max_item_count=3).by_page()
     seen = ids(next(query))
     _, continuation = changes(made, start_time="Beginning", partition_key=["a1"])
-    split(made, other)
+    split(server, made)
     seen += [row["id"] for page in query for row in page]
     assert sorted(seen, key=int) == [str(n) for n in range(1, 40, 4)]
     made.create_item({"id": "late", "a": "a1", "b": 0})
@@ -197,8 +216,7 @@ def test_after_a_restart(tmp_path):
         made = database.create_container("c", PartitionKey("/pk"), offer_throughput=400)
         everything = fill(made)
         _, continuation = changes(made, start_time="Beginning")
-        with CosmosClient(server.endpoint, server.key) as another:
-            split(made, another)
+        split(server, made)
         token = made.upsert_item({"id": "late", "pk": "k1"}).get_response_headers()
         ranges = list(made.read_feed_ranges(force_refresh=True))
     server.kill()

@@ -1,5 +1,6 @@
 //! Throughput: budgets are kept, refusals are truthful and leave nothing behind.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,7 +12,7 @@ use orrery_engine::{
 use orrery_json::Value;
 use orrery_model::{
     Answer, Charge, ConsistencyLevel, ContainerAddress, ContainerDefinition, DatabaseAddress,
-    Failure, OperationOutcome, PriorityLevel, Throughput,
+    DistributionChange, Failure, OperationOutcome, PriorityLevel, Throughput,
 };
 
 use crate::support::{create, json, pk, read};
@@ -30,7 +31,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// An account with the database `d`, in memory.
+/// An account with the database `d`.
 struct Account {
     engine: Arc<Engine>,
     clock: Arc<ManualClock>,
@@ -38,10 +39,14 @@ struct Account {
 
 impl Account {
     fn open(mode: ThroughputMode, burst_capacity: bool) -> Account {
+        Account::at(None, mode, burst_capacity)
+    }
+
+    fn at(directory: Option<&Path>, mode: ThroughputMode, burst_capacity: bool) -> Account {
         let clock = Arc::new(ManualClock(AtomicU64::new(0)));
         let engine = Engine::open(EngineOptions {
             partitions: orrery_engine::PartitionLimits::default(),
-            directory: None,
+            directory: directory.map(Path::to_owned),
             durability: Durability::None,
             cache_bytes: 4 << 20,
             consistency: LEVEL,
@@ -471,4 +476,55 @@ async fn hot_keys_are_named() {
     let hottest = &report.partitions[0].hot_keys[0];
     assert_eq!(hottest.key, pk(r#"["hot"]"#));
     assert!((0.45..0.6).contains(&hottest.share), "{}", hottest.share);
+}
+
+#[tokio::test]
+async fn shares_and_buckets_hold_after_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = || Account::at(Some(directory.path()), ThroughputMode::Provisioned, false);
+    let address = ContainerAddress::Name {
+        database: "d",
+        container: "c",
+    };
+    let account = open();
+    account.engine.create_database("d", None).await.unwrap();
+    let throughput = Some(Throughput::Manual(12_000));
+    drop(account.container("c", throughput).await);
+    let change = json(
+        r#"{"partitions":[{"id":"1","throughput":9000}],
+            "buckets":[{"id":3,"maxThroughputPercentage":10}]}"#,
+    );
+    let change = DistributionChange::parse(&change).unwrap();
+    account.engine.redistribute(address, change).await.unwrap();
+    Engine::close(account.engine).unwrap();
+
+    let account = open();
+    let catalogue = account.engine.catalogue();
+    let container = &catalogue.container(address).unwrap().1.container;
+    let units: Vec<_> = container
+        .partitions
+        .iter()
+        .map(|part| part.meter().units())
+        .collect();
+    assert_eq!(units, [Some(6_000), Some(9_000)]);
+    let key = pk(r#"["a"]"#);
+    let terms = Terms {
+        level: LEVEL,
+        metering: Metering::Metered {
+            priority: PriorityLevel::High,
+            bucket: Some(3),
+        },
+    };
+    let mut reads = 0;
+    let refused = loop {
+        let answer = account
+            .engine
+            .read_item(container, &key, "none", None, terms);
+        match answer.result {
+            Err(Failure::BucketExceeded { retry_after_ms }) => break retry_after_ms,
+            _ => reads += 1,
+        }
+    };
+    assert!([600, 900].contains(&reads), "{reads}");
+    assert_eq!(refused, 1_000);
 }

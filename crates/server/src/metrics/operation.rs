@@ -60,8 +60,8 @@ impl Operation {
             Resource::Script(..) if *method == Method::POST => Operation::ExecuteScript,
             Resource::Partitions(_)
             | Resource::Distribution(_)
-            | Resource::Metrics
-            | Resource::RequestLog => Operation::Operators,
+            | Resource::RequestLog
+            | Resource::Metrics => Operation::Operators,
             Resource::Addresses | Resource::DistributedTransaction => Operation::Refused,
             Resource::Databases
             | Resource::Database(_)

@@ -19,8 +19,8 @@ pub(super) enum Keyword {
     /// Orrery's own, below `_orrery`.
     Partitions,
     Throughput,
-    Metrics,
     Requests,
+    Metrics,
 }
 
 const KEYWORDS: [(&str, Keyword); 18] = [

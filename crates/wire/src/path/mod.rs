@@ -101,8 +101,8 @@ impl Resource<'_> {
             | Resource::DistributedTransaction
             | Resource::Partitions(_)
             | Resource::Distribution(_)
-            | Resource::Metrics
-            | Resource::RequestLog => false,
+            | Resource::RequestLog
+            | Resource::Metrics => false,
         }
     }
 
@@ -112,8 +112,8 @@ impl Resource<'_> {
             self,
             Resource::Partitions(_)
                 | Resource::Distribution(_)
-                | Resource::Metrics
                 | Resource::RequestLog
+                | Resource::Metrics
         )
     }
 
@@ -146,8 +146,8 @@ impl Resource<'_> {
             | Resource::DistributedTransaction
             | Resource::Partitions(_)
             | Resource::Distribution(_)
-            | Resource::Metrics
-            | Resource::RequestLog => false,
+            | Resource::RequestLog
+            | Resource::Metrics => false,
         }
     }
 }

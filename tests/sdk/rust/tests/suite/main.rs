@@ -8,6 +8,7 @@ mod account;
 mod batch;
 mod binary_encoding;
 mod catalogue;
+mod change_feed;
 mod charge;
 mod container;
 mod content_response;
