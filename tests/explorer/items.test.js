@@ -141,7 +141,8 @@ test("a file of items is uploaded, and what fails is named", async () => {
       { name: "orders.json", mimeType: "application/json", buffer: Buffer.from(JSON.stringify(orders)) },
       { name: "more.jsonl", mimeType: "application/json", buffer: Buffer.from(`${JSON.stringify({ customer: "no id", day: "d" })}\n${JSON.stringify(refused)}\n`) },
     ]);
-    await page.getByText("302 of 302 items").waitFor();
+    // The container has 400 RU/s: what is throttled is repeated.
+    await page.getByText("302 of 302 items").waitFor({ timeout: 30_000 });
     await page.getByText(/bad\/id: .*400/).waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Close" }).last().click();
     await page.getByText("100 items so far").waitFor();

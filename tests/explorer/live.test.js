@@ -53,3 +53,26 @@ test("the map shows the partitions, and which of them a query has read", async (
     await picture(page, "dark-partitions-read");
   });
 });
+
+test("a split is seen as it happens, with the load of each partition", async () => {
+  await shop.server.ask("POST", "dbs/shop/colls", {
+    body: { id: "growing", partitionKey: { paths: ["/pk"], kind: "Hash", version: 2 } },
+    headers: { "x-ms-offer-throughput": "6000" },
+  });
+  for (let number = 0; number < 200; number++) {
+    await shop.server.ask("POST", "dbs/shop/colls/growing/docs", { body: { id: String(number), pk: `k${number}`, text: "x".repeat(200) } });
+  }
+  await shop.on("/db/shop/growing/partitions", {}, async (page) => {
+    await page.getByRole("img", { name: "1 physical partitions on the circle of hashed keys" }).waitFor();
+    const items = page.locator(".ring-number");
+    await items.filter({ hasText: "200" }).waitFor();
+    const { _rid } = await shop.server.ask("GET", "dbs/shop/colls/growing");
+    const { Offers } = await shop.server.ask("GET", "offers");
+    const offer = Offers.find(({ offerResourceId }) => offerResourceId === _rid);
+    offer.content.offerThroughput = 24_000;
+    await shop.server.ask("PUT", `offers/${offer._rid}`, { body: offer, link: offer._rid.toLowerCase() });
+    await page.getByText(/Partition 0 was split into \d+ and \d+/).waitFor({ timeout: 20_000 });
+    await items.filter({ hasText: "200" }).waitFor({ timeout: 20_000 });
+    await picture(page, "dark-partitions-split");
+  });
+});

@@ -5,8 +5,8 @@ import { parseJson } from "./json";
 import type { Signer } from "./sign";
 
 const VERSION = "2020-07-15";
-/** As official clients do: a throttled request is repeated when the server says so. */
-const ATTEMPTS_MAX = 9;
+/** A throttled request is repeated when the server says so, for as long as official clients do. */
+const THROTTLED_MS_MAX = 30_000;
 const FOLDER = "/_explorer/";
 
 export interface Ask {
@@ -56,12 +56,13 @@ export function serverRoot(): string {
 }
 
 export async function send<T>(ask: Ask): Promise<Answer<T>> {
-  for (let attempt = 1; ; attempt++) {
+  const begun = performance.now();
+  for (;;) {
     try {
       return await sendOnce<T>(ask);
     } catch (error) {
       const throttled = error instanceof ProtocolError && error.status === 429;
-      if (!throttled || attempt === ATTEMPTS_MAX) throw error;
+      if (!throttled || performance.now() - begun > THROTTLED_MS_MAX) throw error;
       await pause(error.retryAfterMs || 100, ask.signal);
     }
   }

@@ -51,6 +51,10 @@ async function ask(endpoint, key, method, path, { body, headers = {}, type, link
     body: body === undefined ? undefined : JSON.stringify(body),
   });
   const text = await response.text();
+  if (response.status === 429) {
+    await new Promise((resolve) => setTimeout(resolve, Number(response.headers.get("x-ms-retry-after-ms") ?? 50)));
+    return ask(endpoint, key, method, path, { body, headers, type, link });
+  }
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
   return text === "" ? undefined : JSON.parse(text);
 }

@@ -137,6 +137,7 @@ impl World {
 async fn fill() -> (Arc<Engine>, Arc<Container>) {
     let engine = Engine::open(EngineOptions {
         throughput: orrery_engine::ThroughputOptions::default(),
+        partitions: orrery_engine::PartitionLimits::default(),
         directory: None,
         durability: Durability::None,
         cache_bytes: 4 << 20,
