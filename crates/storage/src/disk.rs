@@ -4,8 +4,10 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
+use fjall::compaction::Leveled;
 use fjall::config::{BlockSizePolicy, CompressionPolicy, FilterPolicy};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable};
 
@@ -19,11 +21,20 @@ const MEMTABLE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// The same for the map of runs. Its keys come in random order, so every table that is written out
 /// is merged with all others: fewer and larger ones are what a write costs.
 const RUNS_MEMTABLE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Tables of runs that are written out before they are merged: more make a merge rarer and a seek
+/// look into more of them.
+const RUNS_TABLES_BEFORE_MERGE: u8 = 8;
 /// Of the map whose values are kept one by one: those that are often read do not need their block,
 /// and scans like it large.
-const KEPT_BLOCK_BYTES: u32 = 8 * 1024;
+const KEPT_BLOCK_BYTES: u32 = 16 * 1024;
 /// With two or more, the engine's first worker turns round and round while another compacts.
 const WORKERS: usize = 1;
+/// A memtable that the engine finds full it reports to its worker with every batch, until the worker
+/// comes to it; behind a long compaction these reports fill the worker's queue, and the worker then
+/// waits for itself. So memtables are rotated here, before the engine finds them full.
+const MEMTABLE_HEADROOM: u64 = 4;
+/// What an entry of a memtable takes beside its key and value.
+const MEMTABLE_ENTRY_BYTES: u64 = 64;
 
 /// Eighths of the cache for values; the rest is for blocks, which writes and ranges read.
 const VALUES_EIGHTHS: u64 = 5;
@@ -31,6 +42,9 @@ const VALUES_EIGHTHS: u64 = 5;
 pub(crate) struct Disk {
     database: Database,
     spaces: Vec<Keyspace>,
+    /// Bytes in the memtable of each space that were written since its last rotation, and how many
+    /// there may be.
+    memtables: Vec<(AtomicU64, u64)>,
     kept: Space,
     values: Arc<ValueCache>,
 }
@@ -53,9 +67,14 @@ impl Disk {
             .map(|(name, number)| {
                 database.keyspace(name, || keyspace_options(Space(number), options))
             })
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<Vec<_>, _>>()?;
+        let memtables = (0..).take(spaces.len()).map(|number| {
+            let bytes_max = memtable_bytes_max(Space(number), options);
+            (AtomicU64::new(0), bytes_max)
+        });
         Ok(Disk {
             database,
+            memtables: memtables.collect(),
             spaces,
             kept: options.kept,
             values: Arc::new(ValueCache::new(values_bytes)),
@@ -87,12 +106,26 @@ impl Disk {
         let database = self.database.clone();
         let mut write = OwnedWriteBatch::with_capacity(database, batch.changes.len());
         for (space, key, value) in batch.changes {
+            let bytes = key.len() + value.as_ref().map_or(0, Bytes::len);
+            let (written, _) = &self.memtables[usize::from(space.0)];
+            written.fetch_add(bytes as u64 + MEMTABLE_ENTRY_BYTES, Ordering::Relaxed);
             match value {
                 Some(value) => write.insert(self.space(space), key, value),
                 None => write.remove(self.space(space), key),
             }
         }
-        Ok(write.commit()?)
+        write.commit()?;
+        self.rotate_memtables()
+    }
+
+    fn rotate_memtables(&self) -> Result<(), Error> {
+        for (keyspace, (written, bytes_max)) in self.spaces.iter().zip(&self.memtables) {
+            if written.load(Ordering::Relaxed) >= *bytes_max {
+                written.store(0, Ordering::Relaxed);
+                keyspace.rotate_memtable()?;
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn persist(&self) -> Result<(), Error> {
@@ -123,18 +156,26 @@ impl Disk {
     }
 }
 
+fn memtable_bytes_max(space: Space, of_store: Options) -> u64 {
+    if space == of_store.runs {
+        RUNS_MEMTABLE_BYTES_MAX
+    } else {
+        MEMTABLE_BYTES_MAX
+    }
+}
+
 fn keyspace_options(space: Space, of_store: Options) -> KeyspaceCreateOptions {
-    let options = KeyspaceCreateOptions::default();
+    let memtable_bytes = memtable_bytes_max(space, of_store) * MEMTABLE_HEADROOM;
+    let options = KeyspaceCreateOptions::default().max_memtable_size(memtable_bytes);
     if space == of_store.runs {
         // A filter answers whether a key is there, which nobody asks.
+        let compaction = Leveled::default().with_l0_threshold(RUNS_TABLES_BEFORE_MERGE);
         options
-            .max_memtable_size(RUNS_MEMTABLE_BYTES_MAX)
             .filter_policy(FilterPolicy::disabled())
+            .compaction_strategy(Arc::new(compaction))
     } else {
         // What is read is mostly in the page cache, where unpacking costs more than reading.
-        let options = options
-            .max_memtable_size(MEMTABLE_BYTES_MAX)
-            .data_block_compression_policy(CompressionPolicy::disabled());
+        let options = options.data_block_compression_policy(CompressionPolicy::disabled());
         if space == of_store.kept {
             options.data_block_size_policy(BlockSizePolicy::all(KEPT_BLOCK_BYTES))
         } else {
