@@ -1,5 +1,11 @@
 //! The program as a user runs it.
 
 mod explain;
+mod fan_out;
 mod process;
 mod serve;
+mod shell;
+#[cfg(unix)]
+mod shell_terminal;
+#[cfg(unix)]
+mod terminal;
