@@ -17,12 +17,11 @@ impl KeyValues {
 
     /// What was typed for a key: JSON, or else a string without its quotes.
     pub(crate) fn typed(text: &str) -> KeyValues {
-        text.parse()
-            .unwrap_or_else(|_| KeyValues(vec![Value::from(text)]))
+        text.parse().unwrap_or_else(|_| KeyValues::of_text(text))
     }
 
-    pub(crate) fn of_id(id: &str) -> KeyValues {
-        KeyValues(vec![Value::from(id)])
+    pub(crate) fn of_text(text: &str) -> KeyValues {
+        KeyValues(vec![Value::from(text)])
     }
 }
 

@@ -94,7 +94,7 @@ impl Session {
         }
         let paths = self.definition().await?.key_text();
         if paths == "/id" {
-            return Ok(KeyValues::of_id(id));
+            return Ok(KeyValues::of_text(id));
         }
         Err(Error::Usage(format!(
             "the partition key of this container is {paths}: write its value after the id, as JSON"

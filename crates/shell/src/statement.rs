@@ -104,11 +104,12 @@ impl FromStr for Statement {
             "key" => match words.rest() {
                 "" => return Err(usage()),
                 rest if rest.eq_ignore_ascii_case("off") => return Ok(Statement::Key(None)),
+                rest if rest.starts_with('\'') => Statement::Key(key(&mut words)),
                 rest => return Ok(Statement::Key(Some(KeyValues::typed(rest)))),
             },
             "get" | "delete" => {
                 let id = words.name().ok_or_else(usage)?.to_owned();
-                let key = words.value().map(KeyValues::typed);
+                let key = key(&mut words);
                 match command.name {
                     "get" => Statement::Get(id, key),
                     _ => Statement::Delete(id, key),
@@ -119,7 +120,7 @@ impl FromStr for Statement {
             "replace" => return write(Write::Replace, &words),
             "patch" => {
                 let id = words.name().ok_or_else(usage)?.to_owned();
-                let key = KeyValues::typed(words.value().ok_or_else(usage)?);
+                let key = key(&mut words).ok_or_else(usage)?;
                 let operations = json(words.rest(), command.usage)?;
                 return Ok(Statement::Patch {
                     id,
@@ -145,6 +146,14 @@ impl FromStr for Statement {
             Err(usage())
         }
     }
+}
+
+/// A partition key: JSON, a word, or a string in single quotes, which JSON does not have.
+fn key(words: &mut Words<'_>) -> Option<KeyValues> {
+    if words.rest().starts_with('\'') {
+        return words.name().map(KeyValues::of_text);
+    }
+    words.value().map(KeyValues::typed)
 }
 
 fn write(kind: Write, words: &Words<'_>) -> Result<Statement, Error> {
@@ -216,6 +225,11 @@ mod tests {
                 Statement::Get(name("1"), key("[\"a\",2]")),
             ),
             ("delete 1 a", Statement::Delete(name("1"), key("\"a\""))),
+            (
+                "delete 1 '7 b'",
+                Statement::Delete(name("1"), key("\"7 b\"")),
+            ),
+            ("key '7'", Statement::Key(key("\"7\""))),
             ("key off", Statement::Key(None)),
             ("key two words", Statement::Key(key("\"two words\""))),
             ("format CSV", Statement::Format(Format::Csv)),

@@ -131,8 +131,9 @@ fn what_runs_can_be_cancelled() {
     terminal.interrupt();
     terminal.expect("cancelled");
     terminal.expect("my db/books> ");
-    terminal.type_text("SELECT VALUE 'still here'\r");
+    // What is typed ahead is not lost.
+    terminal.type_text("SELECT VALUE 'still here'\rSELECT VALUE 'and here'\rquit\r");
     terminal.expect("\r\nstill here\r\n");
-    terminal.type_text("quit\r");
+    terminal.expect("\r\nand here\r\n");
     assert!(terminal.end().success());
 }

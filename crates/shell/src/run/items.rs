@@ -20,8 +20,7 @@ pub(super) async fn get(
 ) -> Result<(), Error> {
     let key = session.key_of(id, key).await?;
     let request = session.request(Method::GET, id)?;
-    let item = exchange(session, request, &key).await?;
-    session.output.all(&item.into_iter().collect::<Vec<_>>())
+    exchange(session, request, &key).await?.show(session)
 }
 
 pub(super) async fn write(session: &mut Session, kind: Write, item: &Value) -> Result<(), Error> {
@@ -42,7 +41,7 @@ pub(super) async fn write(session: &mut Session, kind: Write, item: &Value) -> R
     let request = request
         .header("content-type", "application/json")
         .body(item.to_string());
-    exchange(session, request, &key).await?;
+    note(&exchange(session, request, &key).await?.cost);
     Ok(())
 }
 
@@ -60,8 +59,7 @@ pub(super) async fn patch(
         .request(Method::PATCH, id)?
         .header("content-type", "application/json-patch+json")
         .body(body.to_string());
-    let item = exchange(session, request, key).await?;
-    session.output.all(&item.into_iter().collect::<Vec<_>>())
+    exchange(session, request, key).await?.show(session)
 }
 
 pub(super) async fn delete(
@@ -71,16 +69,26 @@ pub(super) async fn delete(
 ) -> Result<(), Error> {
     let key = session.key_of(id, key).await?;
     let request = session.request(Method::DELETE, id)?;
-    exchange(session, request, &key).await?;
+    note(&exchange(session, request, &key).await?.cost);
     Ok(())
 }
 
-/// Sends it, tells what was done and what it cost, and gives the item that came back, if one did.
-async fn exchange(
-    session: &mut Session,
-    request: Request,
-    key: &KeyValues,
-) -> Result<Option<Value>, Error> {
+/// What came of a request.
+struct Done {
+    item: Option<Value>,
+    /// What was done and what it took, in words.
+    cost: String,
+}
+
+impl Done {
+    fn show(self, session: &mut Session) -> Result<(), Error> {
+        session.output.all(self.item.as_slice())?;
+        note(&self.cost);
+        Ok(())
+    }
+}
+
+async fn exchange(session: &mut Session, request: Request, key: &KeyValues) -> Result<Done, Error> {
     let request = request.header("x-ms-documentdb-partitionkey", key.to_string());
     let begin = Instant::now();
     let answer = session.client.send(&request).await?;
@@ -90,12 +98,12 @@ async fn exchange(
         204 => "deleted, ",
         _ => "",
     };
-    note(&format!(
-        "{done}{:.2} RU, {milliseconds:.1} ms",
-        answer.charge()
-    ));
-    if answer.body.is_empty() {
-        return Ok(None);
-    }
-    answer.json().map(Some)
+    let item = match answer.body.as_ref() {
+        [] => None,
+        _ => Some(answer.json()?),
+    };
+    Ok(Done {
+        item,
+        cost: format!("{done}{:.2} RU, {milliseconds:.1} ms", answer.charge()),
+    })
 }
