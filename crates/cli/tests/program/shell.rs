@@ -7,6 +7,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use tempfile::TempDir;
 
 use crate::process::{Server, orrery};
@@ -287,5 +288,48 @@ fn with_tls_the_certificate_is_named_or_waived() {
             ["--ca", ..] => assert!(err.contains("missing.pem"), "{err}"),
             _ => {}
         }
+    }
+}
+
+#[test]
+fn a_certificate_of_an_authority_is_trusted_with_the_authority() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: String| {
+        let path = directory.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let authority = |name: &str| {
+        let key = KeyPair::generate().unwrap();
+        let mut parameters = CertificateParams::new(Vec::new()).unwrap();
+        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let certificate = parameters.self_signed(&key).unwrap().pem();
+        (Issuer::new(parameters, key), file(name, certificate))
+    };
+    let (issuer, ours) = authority("ours.pem");
+    let (_, foreign) = authority("foreign.pem");
+    let key = KeyPair::generate().unwrap();
+    let names = vec!["127.0.0.1".to_owned()];
+    let leaf = CertificateParams::new(names).unwrap();
+    let leaf = leaf.signed_by(&key, &issuer).unwrap();
+    let tls = [
+        file("leaf.pem", leaf.pem()),
+        file("leaf-key.pem", key.serialize_pem()),
+    ];
+    let mut command = orrery(["serve", "--memory", "--listen", "127.0.0.1:0"]);
+    command.args([
+        "--ready-json",
+        "--throughput",
+        "off",
+        "--tls",
+        &tls.join(","),
+    ]);
+    let server = Server::start_as_is(command);
+    for (ca, status) in [(&ours, 0), (&foreign, 1)] {
+        let output = shell(&server, &["--ca", ca, "-e", "databases"])
+            .output()
+            .unwrap();
+        let (_, err) = told(&output, status);
+        assert_eq!(err.contains("not trusted"), status == 1, "{err}");
     }
 }
