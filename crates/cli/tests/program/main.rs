@@ -2,6 +2,7 @@
 
 mod explain;
 mod fan_out;
+mod follow;
 mod process;
 mod serve;
 mod shell;
