@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::connection::ConnectionText;
 use crate::error::Error;
-use crate::output::{Format, note};
+use crate::output::Format;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -57,7 +57,7 @@ fn warn_if_shared(path: &Path) {
     let mode = fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode());
     if mode & 0o077 != 0 {
         let path = path.display();
-        note(&format!(
+        crate::output::note(&format!(
             "warning: others may read the keys in {path}; `chmod 600 {path}` keeps them private"
         ));
     }
