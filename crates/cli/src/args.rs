@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use orrery_bench::{BareOptions, Options as BenchOptions};
+use orrery_shell::ShellArguments;
 
 use crate::explain::ExplainArguments;
 use crate::layer::Layer;
@@ -48,6 +49,12 @@ pub(crate) enum Command {
     /// The query runs on the server as for any client. Shown are the steps of its plan, what was
     /// expected of them and what they took.
     Explain(Box<ExplainArguments>),
+
+    /// Talk to any account in SQL and commands
+    ///
+    /// On a terminal with completion and history; else the statements are read from standard input, and the exit
+    /// status is 1 if one of them failed.
+    Shell(Box<ShellArguments>),
 
     /// Measure a server
     ///

@@ -1,4 +1,5 @@
-//! The environment variables that the server reads. Nothing else in the program reads any.
+//! The environment variables that the server reads. Beside them there are only those of the shell
+//! (`shell/src/places.rs`).
 
 /// TOML file with further settings, as `--config`.
 pub(crate) const CONFIG: &str = "ORRERY_CONFIG";
@@ -12,7 +13,8 @@ pub(crate) const TLS: &str = "ORRERY_TLS";
 pub(crate) const DATA: &str = "ORRERY_DATA";
 /// `true` for a server in memory, as `--memory`.
 pub(crate) const MEMORY: &str = "ORRERY_MEMORY";
-/// Primary key, as `--key`; `orrery explain` signs with it. Unlike the flag it does not show in the list of processes.
+/// Primary key, as `--key`; `orrery explain` and the shell sign with it. Unlike the flag it does not show in the
+/// list of processes.
 pub(crate) const KEY: &str = "ORRERY_KEY";
 /// Secondary key, as `--secondary-key`.
 pub(crate) const SECONDARY_KEY: &str = "ORRERY_SECONDARY_KEY";

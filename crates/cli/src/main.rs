@@ -1,4 +1,4 @@
-//! The command line: serve, check, explain, bench.
+//! The command line: serve, check, explain, shell, bench.
 //!
 //! Arguments, environment and file become one [`settings::Settings`]; the rest of the program sees
 //! nothing else. What is printed for people and programs is printed here and nowhere below.
@@ -62,6 +62,7 @@ fn run(arguments: Arguments) -> Result<ExitCode> {
         Some(Command::Explain(arguments)) => {
             runtime()?.block_on(explain::explain(*arguments))?;
         }
+        Some(Command::Shell(arguments)) => return Ok(orrery_shell::shell(*arguments)?),
         Some(Command::Bench(options)) => runtime()?.block_on(bench::bench(*options))?,
         Some(Command::BenchBare(options)) => {
             runtime()?.block_on(orrery_bench::serve_bare(options))?;

@@ -16,8 +16,8 @@ macro_rules! keywords {
             }
         }
 
-        #[cfg(test)]
-        const TEXTS: &[&str] = &[$($text),*];
+        /// Every reserved word, in capitals.
+        pub const KEYWORDS: &[&str] = &[$($text),*];
     };
 }
 
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn reserved_words_are_no_identifiers_in_any_case() {
-        for text in TEXTS {
+        for text in KEYWORDS {
             assert!(!is_identifier(text), "{text}");
             assert!(!is_identifier(&text.to_lowercase()), "{text}");
         }

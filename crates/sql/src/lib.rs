@@ -15,5 +15,6 @@ mod token;
 
 pub use ast::Query;
 pub use error::{SyntaxError, SyntaxErrorKind};
+pub use keyword::KEYWORDS;
 pub use parser::{HEIGHT_MAX, TEXT_BYTES_MAX, parse, parse_bounded, parse_filter};
 pub use span::Span;

@@ -1,13 +1,11 @@
 //! The command line of `orrery explain`.
 
-use std::fmt;
-use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
-use serde_json::{Value, json};
+use orrery_json::Value;
+use orrery_shell::{Endpoint, KeyValues, TrustArguments};
 
-use super::endpoint::Endpoint;
 use crate::env_vars;
 use crate::keys::KeyText;
 
@@ -21,13 +19,8 @@ pub(crate) struct ExplainArguments {
     #[arg(long, env = env_vars::KEY, hide_env_values = true)]
     pub(crate) key: Option<KeyText>,
 
-    /// The certificate of the server as a PEM file; `orrery serve` says at its start where it is
-    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
-    pub(crate) certificate: Option<PathBuf>,
-
-    /// Accept any certificate
-    #[arg(long)]
-    pub(crate) insecure: bool,
+    #[command(flatten)]
+    pub(crate) trust: TrustArguments,
 
     /// Database of the container
     #[arg(long, value_name = "NAME")]
@@ -58,53 +51,10 @@ pub(crate) struct ExplainArguments {
     pub(crate) query: String,
 }
 
-impl ExplainArguments {
-    /// The body of the request.
-    pub(super) fn body(&self) -> String {
-        let parameters = self.parameter.iter();
-        let parameters: Vec<Value> = parameters
-            .map(|parameter| json!({"name": parameter.name, "value": parameter.value}))
-            .collect();
-        json!({"query": self.query, "parameters": parameters}).to_string()
-    }
-}
-
-/// The values of a partition key, as the header carries them.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct KeyValues(Vec<Value>);
-
-impl FromStr for KeyValues {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<KeyValues, String> {
-        Ok(KeyValues(match parse(text)? {
-            Value::Array(values) => values,
-            value => vec![value],
-        }))
-    }
-}
-
-impl fmt::Display for KeyValues {
-    /// Only ASCII, because it becomes a header.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = Value::Array(self.0.clone()).to_string();
-        for c in text.chars() {
-            if c.is_ascii() {
-                write!(f, "{c}")?;
-                continue;
-            }
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                write!(f, "\\u{unit:04x}")?;
-            }
-        }
-        Ok(())
-    }
-}
-
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Parameter {
-    name: String,
-    value: Value,
+    pub(super) name: String,
+    pub(super) value: Value,
 }
 
 impl FromStr for Parameter {
@@ -123,7 +73,7 @@ impl FromStr for Parameter {
 }
 
 fn parse(text: &str) -> Result<Value, String> {
-    serde_json::from_str(text)
+    orrery_json::parse(text.as_bytes())
         .map_err(|error| format!("not JSON ({error}); a string has quotes of its own: '\"a\"'"))
 }
 
@@ -132,25 +82,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_become_a_header() {
-        for (text, expected) in [
-            ("\"a\"", r#"["a"]"#),
-            ("[\"a\",1]", r#"["a",1]"#),
-            ("null", "[null]"),
-            ("{}", "[{}]"),
-            ("\"é😀\"", r#"["\u00e9\ud83d\ude00"]"#),
-        ] {
-            let key: KeyValues = text.parse().unwrap();
-            assert_eq!(key.to_string(), expected);
-        }
-        assert!("a".parse::<KeyValues>().unwrap_err().contains("quotes"));
-    }
-
-    #[test]
     fn parameters_have_a_name_and_a_value() {
         let parameter: Parameter = "@a=\"b=c\"".parse().unwrap();
         assert_eq!(parameter.name, "@a");
-        assert_eq!(parameter.value, json!("b=c"));
+        assert_eq!(parameter.value, Value::from("b=c"));
         for wrong in ["a=1", "@=1", "@a", "@a=b"] {
             assert!(wrong.parse::<Parameter>().is_err(), "{wrong}");
         }

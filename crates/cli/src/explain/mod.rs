@@ -1,43 +1,48 @@
 //! `orrery explain`: runs a query over the protocol and shows how its pages were found.
 //!
 //! The server says it in a header that only Orrery knows (`x-orrery-explain`); another server
-//! answers the query and leaves the plan out, which is an error here.
+//! answers the query and leaves the plan out, which is an error here. The client is that of the shell.
 
 mod arguments;
-mod client;
-mod endpoint;
-mod plan;
-mod signature;
-mod text;
-mod trust;
 
 use std::io::{self, Write};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
+use orrery_shell::{Client, Key, Query, page_text};
 
+use crate::keys;
 pub(crate) use arguments::ExplainArguments;
-use client::{Client, Query};
 
 pub(crate) async fn explain(arguments: ExplainArguments) -> Result<()> {
-    let body = arguments.body();
-    let mut query = Query {
-        database: &arguments.database,
-        container: &arguments.container,
-        partition_key: arguments.partition_key.as_ref().map(ToString::to_string),
+    let key = keys::client_key(arguments.key.as_ref())?;
+    let key = Key::new(key.expose().to_vec());
+    let mut client = Client::new(arguments.endpoint, key, arguments.trust);
+    let parameters = arguments.parameter.into_iter();
+    let mut pages = Query {
+        database: arguments.database,
+        container: arguments.container,
+        text: arguments.query,
+        parameters: parameters
+            .map(|parameter| (parameter.name, parameter.value))
+            .collect(),
+        key: arguments.partition_key,
         page_items: arguments.page_items,
-        continuation: None,
-        body: &body,
-    };
-    let mut client = Client::connect(&arguments).await?;
-    for number in 1..=arguments.pages {
-        let page = client.page(&query).await?;
-        write(&text::page(number, &page))?;
-        match page.continuation {
-            None => return Ok(()),
-            more => query.continuation = more,
-        }
+        explain: true,
     }
-    write("There are more pages: --pages N shows the first N of them.\n")
+    .pages();
+    for number in 1..=arguments.pages {
+        let Some(page) = pages.next(&mut client).await? else {
+            return Ok(());
+        };
+        let plan = page.plan.ok_or_else(|| {
+            anyhow!("the server answered the query but explains no plan; is it an Orrery?")
+        })?;
+        write(&page_text(number, page.charge, &plan))?;
+    }
+    if pages.has_more() {
+        write("There are more pages: --pages N shows the first N of them.\n")?;
+    }
+    Ok(())
 }
 
 fn write(text: &str) -> Result<()> {

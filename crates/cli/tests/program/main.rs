@@ -1,6 +1,13 @@
 //! The program as a user runs it.
 
 mod explain;
+mod fan_out;
+mod follow;
 mod many_containers;
 mod process;
 mod serve;
+mod shell;
+#[cfg(unix)]
+mod shell_terminal;
+#[cfg(unix)]
+mod terminal;

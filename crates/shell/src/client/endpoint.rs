@@ -1,9 +1,10 @@
 //! The address of an account.
 
+use std::net::IpAddr;
 use std::str::FromStr;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Endpoint {
+pub struct Endpoint {
     pub(super) tls: bool,
     /// Without the brackets of an IPv6 address.
     pub(super) host: String,
@@ -12,12 +13,17 @@ pub(crate) struct Endpoint {
 
 impl Endpoint {
     /// The value of the `host` header.
-    pub(super) fn authority(&self) -> String {
+    pub(crate) fn authority(&self) -> String {
         if self.host.contains(':') {
             format!("[{}]:{}", self.host, self.port)
         } else {
             format!("{}:{}", self.host, self.port)
         }
+    }
+
+    pub(super) fn is_loopback(&self) -> bool {
+        let address = self.host.parse::<IpAddr>();
+        self.host == "localhost" || address.is_ok_and(|address| address.is_loopback())
     }
 }
 
@@ -56,6 +62,19 @@ impl FromStr for Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_this_machine_is_loopback() {
+        for (url, expected) in [
+            ("https://localhost:8081", true),
+            ("https://127.0.0.2", true),
+            ("https://[::1]:1", true),
+            ("https://localhost.example", false),
+            ("https://10.0.0.1", false),
+        ] {
+            assert_eq!(url.parse::<Endpoint>().unwrap().is_loopback(), expected);
+        }
+    }
 
     #[test]
     fn addresses() {

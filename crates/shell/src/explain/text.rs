@@ -2,15 +2,15 @@
 
 use std::fmt::Write;
 
-use super::client::Page;
+use super::Plan;
 use super::plan::Microseconds;
 
 /// How a server begins the lines of what it did not choose.
 const CONSIDERED: &str = "considered: ";
 
-pub(super) fn page(number: u32, page: &Page) -> String {
-    let plan = &page.plan;
-    let mut text = format!("Page {number}: {} RU\n\n", page.charge);
+/// The page with this number, from one on, and what it cost.
+pub fn page_text(number: u32, charge: f64, plan: &Plan) -> String {
+    let mut text = format!("Page {number}: {charge} RU\n\n");
     let (others, steps): (Vec<_>, Vec<_>) = plan
         .steps
         .iter()
@@ -72,7 +72,7 @@ fn time(microseconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::plan::{Actual, Estimated, Plan};
+    use crate::explain::plan::{Actual, Estimated};
 
     #[test]
     fn numbers_stand_beside_each_other() {
@@ -118,14 +118,7 @@ Page 2: 3.05 RU
     scan of documents, cost 900
 
 ";
-        let shown = page(
-            2,
-            &Page {
-                plan,
-                charge: "3.05".to_owned(),
-                continuation: None,
-            },
-        );
+        let shown = page_text(2, 3.05, &plan);
         assert_eq!(shown, expected);
     }
 }

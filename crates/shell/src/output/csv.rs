@@ -1,0 +1,51 @@
+//! Comma-separated values (RFC 4180, with plain line feeds).
+
+use orrery_json::Value;
+
+use super::table::{columns, field};
+
+pub(super) fn text(rows: &[Value]) -> String {
+    let names = columns(rows);
+    let mut out = String::new();
+    let mut line = |fields: Vec<String>| {
+        out.push_str(&fields.join(","));
+        out.push('\n');
+    };
+    if names.is_empty() {
+        return out;
+    }
+    line(names.iter().map(|name| escaped(name)).collect());
+    for row in rows {
+        let fields = names.iter().map(|name| match field(row, name) {
+            Value::Undefined | Value::Null => String::new(),
+            Value::String(text) => escaped(text),
+            value => escaped(&value.to_string()),
+        });
+        line(fields.collect());
+    }
+    out
+}
+
+fn escaped(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_have_all_columns() {
+        let rows = [r#"{"a":1,"b":"x, \"y\""}"#, r#"{"b":null,"c":[1,2]}"#, "7"];
+        let rows = rows.map(|row| orrery_json::parse(row.as_bytes()).unwrap());
+        assert_eq!(
+            text(&rows),
+            "a,b,c,value\n1,\"x, \"\"y\"\"\",,\n,,\"[1,2]\",\n,,,7\n"
+        );
+        assert_eq!(text(&[]), "");
+    }
+}

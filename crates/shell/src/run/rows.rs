@@ -1,0 +1,63 @@
+//! Queries: all rows, or until the reader has seen enough.
+
+use std::time::{Duration, Instant};
+
+use crate::error::Error;
+use crate::explain::page_text;
+use crate::output::note;
+use crate::session::Session;
+use crate::summary::Summary;
+
+pub(crate) async fn show_rows(session: &mut Session, query: &str) -> Result<Summary, Error> {
+    let mut pages = session.query(query)?.pages();
+    let mut summary = Summary::default();
+    session.output.begin();
+    loop {
+        let begin = Instant::now();
+        let page = pages.next(&mut session.client).await;
+        summary.time += begin.elapsed();
+        let Some(page) = page.map_err(|error| error.in_query(query))? else {
+            break;
+        };
+        summary.rows += page.rows.len();
+        summary.pages += 1;
+        summary.charge += page.charge;
+        if !session.output.rows(&page.rows)? {
+            summary.has_more = pages.has_more();
+            break;
+        }
+    }
+    session.output.end()?;
+    Ok(summary)
+}
+
+pub(super) async fn explain(session: &mut Session, query: &str) -> Result<(), Error> {
+    let mut asked = session.query(query)?;
+    asked.explain = true;
+    let begin = Instant::now();
+    let page = asked.pages().next(&mut session.client).await;
+    let page = page.map_err(|error| error.in_query(query))?;
+    let plan = page
+        .as_ref()
+        .and_then(|page| Some((page, page.plan.as_ref()?)));
+    let Some((page, plan)) = plan else {
+        return Err(Error::Answer(
+            "the server answered the query but explains no plan; is it an Orrery?".to_owned(),
+        ));
+    };
+    session.output.begin();
+    session.output.text(&page_text(1, page.charge, plan))?;
+    note(&summary(page.rows.len(), page.charge, begin.elapsed()));
+    Ok(())
+}
+
+fn summary(rows: usize, charge: f64, time: Duration) -> String {
+    let summary = Summary {
+        rows,
+        pages: 1,
+        charge,
+        time,
+        has_more: false,
+    };
+    summary.to_string()
+}
