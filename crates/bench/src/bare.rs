@@ -109,7 +109,7 @@ impl Recorded {
             .await
             .with_context(|| format!("connecting to {}", target.endpoint.authority()))?;
         let mut writer = RequestWriter::new(target.clone());
-        writer.read(id);
+        writer.read(id, id);
         let response = connection
             .exchange(writer.bytes())
             .await

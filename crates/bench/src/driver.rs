@@ -171,6 +171,7 @@ impl Worker {
                 on_throttle: self.plan.on_throttle,
                 shape: self.plan.shape,
                 id: String::new(),
+                key: String::new(),
                 item: Vec::new(),
             });
         }
@@ -220,6 +221,7 @@ struct Client {
     on_throttle: OnThrottle,
     shape: ItemShape,
     id: String,
+    key: String,
     item: Vec<u8>,
 }
 
@@ -284,30 +286,39 @@ impl Client {
     fn prepare(&mut self, operation: Operation) {
         match operation {
             Operation::Read(number) | Operation::ReadModifyWrite(number) => {
-                self.keys.write_id(&mut self.id, number);
-                self.writer.read(&self.id);
+                self.name_item(number);
+                self.writer.read(&self.id, &self.key);
             }
             Operation::Create(number) => {
                 self.make_item(number);
-                self.writer.create(&self.id, &self.item);
+                self.writer.create(&self.key, &self.item);
             }
             Operation::Upsert(number) => {
                 self.make_item(number);
-                self.writer.upsert(&self.id, &self.item);
+                self.writer.upsert(&self.key, &self.item);
             }
             Operation::Replace(number) => {
                 self.make_item(number);
-                self.writer.replace(&self.id, &self.item);
+                self.writer.replace([&self.id, &self.key], &self.item);
             }
             Operation::Scan(items_max) => self.writer.scan(items_max),
+            Operation::Query(number) => {
+                self.name_item(number);
+                self.writer.query_item(&self.id, &self.key);
+            }
         }
     }
 
     fn make_item(&mut self, number: u64) {
-        self.keys.write_id(&mut self.id, number);
+        self.name_item(number);
         self.item.clear();
         self.shape
-            .write(&mut self.item, &self.id, self.chooser.random());
+            .write(&mut self.item, [&self.id, &self.key], self.chooser.random());
+    }
+
+    fn name_item(&mut self, number: u64) {
+        self.keys.write_id(&mut self.id, number);
+        self.keys.write_key(&mut self.key, number);
     }
 
     async fn perform(
@@ -319,7 +330,7 @@ impl Client {
         self.send(&mut outcome, failure).await?;
         if let (Operation::ReadModifyWrite(number), true) = (operation, outcome.is_success()) {
             self.make_item(number);
-            self.writer.replace(&self.id, &self.item);
+            self.writer.replace([&self.id, &self.key], &self.item);
             self.send(&mut outcome, failure).await?;
         }
         Ok(outcome)

@@ -16,20 +16,20 @@ pub(crate) struct ItemShape {
 impl ItemShape {
     /// Fails when ids as long as `id_bytes_max` leave no room for the fields.
     pub(crate) fn new(value_bytes: usize, id_bytes_max: usize) -> Result<Self> {
-        let least = frame_bytes(id_bytes_max);
+        let least = frame_bytes(2 * id_bytes_max);
         if value_bytes < least {
             bail!("items of {value_bytes} bytes are too small: the least is {least}");
         }
         Ok(Self { value_bytes })
     }
 
-    /// Appends one item; the id needs no JSON escapes.
-    pub(crate) fn write(self, out: &mut Vec<u8>, id: &str, random: &mut Random) {
-        let padding = self.value_bytes - frame_bytes(id.len());
-        for (name, quote) in [("{\"id\":\"", "\""), (",\"pk\":\"", "\"")] {
+    /// Appends one item; id and partition key need no JSON escapes.
+    pub(crate) fn write(self, out: &mut Vec<u8>, [id, key]: [&str; 2], random: &mut Random) {
+        let padding = self.value_bytes - frame_bytes(id.len() + key.len());
+        for (name, value) in [("{\"id\":\"", id), (",\"pk\":\"", key)] {
             out.extend_from_slice(name.as_bytes());
-            out.extend_from_slice(id.as_bytes());
-            out.extend_from_slice(quote.as_bytes());
+            out.extend_from_slice(value.as_bytes());
+            out.push(b'"');
         }
         for (field, digit) in (b'0'..=b'9').enumerate() {
             out.extend_from_slice(b",\"field");
@@ -46,8 +46,8 @@ impl ItemShape {
 }
 
 /// The text around the random characters.
-fn frame_bytes(id_bytes: usize) -> usize {
-    "{\"id\":\"\",\"pk\":\"\"}".len() + 2 * id_bytes + FIELDS * ",\"field0\":\"\"".len()
+fn frame_bytes(names_bytes: usize) -> usize {
+    "{\"id\":\"\",\"pk\":\"\"}".len() + names_bytes + FIELDS * ",\"field0\":\"\"".len()
 }
 
 #[cfg(test)]
@@ -57,11 +57,13 @@ mod tests {
     #[test]
     fn text_has_the_asked_size_and_shape() {
         let mut random = Random::new(1, 0);
-        for value_bytes in [frame_bytes(13), 200, 1023, 1024, 1029, 65_536] {
+        for value_bytes in [frame_bytes(26), 200, 1023, 1024, 1029, 65_536] {
             let mut text = Vec::new();
-            ItemShape::new(value_bytes, 13)
-                .unwrap()
-                .write(&mut text, "k000000000007", &mut random);
+            ItemShape::new(value_bytes, 13).unwrap().write(
+                &mut text,
+                ["k000000000007"; 2],
+                &mut random,
+            );
             assert_eq!(text.len(), value_bytes);
 
             let item: serde_json::Map<String, serde_json::Value> =
@@ -74,6 +76,6 @@ mod tests {
 
     #[test]
     fn too_small_is_an_error() {
-        assert!(ItemShape::new(frame_bytes(13) - 1, 13).is_err());
+        assert!(ItemShape::new(frame_bytes(26) - 1, 13).is_err());
     }
 }

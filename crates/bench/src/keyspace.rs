@@ -15,6 +15,8 @@ pub(crate) const ID_BYTES_MAX: usize = 1 + 16 + 1 + 12;
 pub(crate) struct KeySpace {
     loaded: u64,
     run_tag: u64,
+    /// Logical partitions, when not every item has one of its own.
+    partitions: Option<u64>,
     next: AtomicU64,
     /// Every number below it has been answered, so readers of the latest items find them.
     visible: AtomicU64,
@@ -26,10 +28,17 @@ impl KeySpace {
         Self {
             loaded,
             run_tag,
+            partitions: None,
             next: AtomicU64::new(loaded),
             visible: AtomicU64::new(loaded),
             answered_ahead: Mutex::new(BTreeSet::new()),
         }
+    }
+
+    /// All items over so many logical partitions, in turns.
+    pub(crate) fn over(self, partitions: u64) -> Self {
+        let partitions = Some(partitions);
+        Self { partitions, ..self }
     }
 
     pub(crate) fn loaded(&self) -> u64 {
@@ -68,6 +77,15 @@ impl KeySpace {
         };
         written.expect("writing to a string cannot fail");
     }
+
+    /// The partition key of an item: its id, or one of a few.
+    pub(crate) fn write_key(&self, key: &mut String, number: u64) {
+        let Some(partitions) = self.partitions else {
+            return self.write_id(key, number);
+        };
+        key.clear();
+        write!(key, "p{}", number % partitions).expect("writing to a string cannot fail");
+    }
 }
 
 #[cfg(test)]
@@ -86,6 +104,21 @@ mod tests {
             keys.write_id(&mut id, number);
             assert_eq!(id, expected);
             assert!(id.len() <= ID_BYTES_MAX);
+        }
+    }
+
+    #[test]
+    fn keys_are_ids_or_few() {
+        let (own, few) = (KeySpace::new(200, 1), KeySpace::new(200, 1).over(100));
+        let mut key = String::new();
+        for (keys, number, expected) in [
+            (&own, 7, "k000000000007"),
+            (&few, 7, "p7"),
+            (&few, 107, "p7"),
+            (&few, 300, "p0"),
+        ] {
+            keys.write_key(&mut key, number);
+            assert_eq!(key, expected);
         }
     }
 

@@ -10,14 +10,15 @@
 //! point reads with the same client loop against a bare hyper server that answers the very same
 //! bytes, and `postgres` inserts documents of the same shape into a default `PostgreSQL` cluster.
 //! `suite` measures all that has a target in one run and says whether it is met, `query-suite`
-//! asks queries in turns with `PostgreSQL` and checks every answer, and `scripts` compares scripts with
-//! the same work without them.
+//! asks queries in turns with `PostgreSQL` and checks every answer, `scripts` compares scripts with
+//! the same work without them, and `partitions` streams change feeds and splits partitions under load.
 //!
 //! The crate knows nothing of the server under test: no crate of the server is a dependency, and
 //! the command that starts one comes from the caller (`server`).
 
 mod bare;
 mod connection;
+mod crew;
 mod date;
 mod driver;
 mod endpoint;
@@ -30,6 +31,7 @@ mod median;
 mod operation;
 mod options;
 mod overload;
+mod partitions;
 mod plan;
 mod postgres;
 mod progress;
@@ -55,6 +57,10 @@ pub use bare::{BARE_SUBCOMMAND, BareOptions, serve_bare};
 pub use date::RequestDate;
 pub use machine::Machine;
 pub use options::{Options, Progress, Workload};
+pub use partitions::{
+    BigReport, BudgetReport, KeysReport, LatencyReport, LivingReport, PairReport, PartitionsReport,
+    ThrottleReport,
+};
 pub use postgres::PostgresReport;
 pub use query::{
     BulkReport, Case, CaseReport, CompileReport, MetricsReport, PostgresFigures, PostgresLoad,
@@ -65,7 +71,9 @@ pub use run::run;
 pub use scripts::{
     FunctionReport, ImportReport, InterferenceReport, ReadReplaceReport, ReadsReport, ScriptReport,
 };
-pub use server::{CompileOnce, QueryCompiler, ServerProgram, ServerReport, ServerSettings};
+pub use server::{
+    CompileOnce, QueryCompiler, ServerCommand, ServerProgram, ServerReport, ServerSettings,
+};
 pub use signature::{Signed, Signer};
 pub use start::{StartReport, StartTimes};
 pub use suite_report::{CreateRound, Parts, SuiteReport};

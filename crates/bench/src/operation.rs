@@ -9,6 +9,8 @@ pub(crate) enum Operation {
     Replace(u64),
     /// One page of the item feed with at most this many items.
     Scan(u64),
+    /// A query for the item within its logical partition.
+    Query(u64),
     /// A read and a replacement, timed as one.
     ReadModifyWrite(u64),
 }
@@ -20,6 +22,7 @@ pub(crate) enum OperationKind {
     Upsert,
     Replace,
     Scan,
+    Query,
     ReadModifyWrite,
 }
 
@@ -31,18 +34,20 @@ impl Operation {
             Self::Upsert(_) => OperationKind::Upsert,
             Self::Replace(_) => OperationKind::Replace,
             Self::Scan(_) => OperationKind::Scan,
+            Self::Query(_) => OperationKind::Query,
             Self::ReadModifyWrite(_) => OperationKind::ReadModifyWrite,
         }
     }
 }
 
 impl OperationKind {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Read,
         Self::Create,
         Self::Upsert,
         Self::Replace,
         Self::Scan,
+        Self::Query,
         Self::ReadModifyWrite,
     ];
 
@@ -53,6 +58,7 @@ impl OperationKind {
             Self::Upsert => "upsert",
             Self::Replace => "replace",
             Self::Scan => "scan",
+            Self::Query => "query",
             Self::ReadModifyWrite => "read-modify-write",
         }
     }

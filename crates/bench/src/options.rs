@@ -30,7 +30,7 @@ pub struct Options {
     pub workload: Workload,
 
     /// Items loaded before the measurement; pure inserts load none [default: 200000, 1000000 for
-    /// start, suite and query-suite, and 100000 for scripts]
+    /// start, suite, query-suite and partitions, and 100000 for scripts]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub items: Option<u64>,
 
@@ -156,12 +156,16 @@ pub enum Workload {
     QuerySuite,
     /// Procedures and functions beside the same work without them, as a Markdown document
     Scripts,
+    /// Change feeds, splits under load, budgets and many keys, as a Markdown document
+    Partitions,
 }
 
 impl Options {
     pub(crate) fn items(&self) -> u64 {
         self.items.unwrap_or(match self.workload {
-            Workload::Start | Workload::Suite | Workload::QuerySuite => START_ITEMS_DEFAULT,
+            Workload::Start | Workload::Suite | Workload::QuerySuite | Workload::Partitions => {
+                START_ITEMS_DEFAULT
+            }
             Workload::Scripts => SCRIPT_ITEMS_DEFAULT,
             _ => ITEMS_DEFAULT,
         })

@@ -52,7 +52,8 @@ fn mix(workload: Workload) -> Mix {
         | Workload::Start
         | Workload::Suite
         | Workload::QuerySuite
-        | Workload::Scripts => Mix::Create,
+        | Workload::Scripts
+        | Workload::Partitions => Mix::Create,
         Workload::Upsert => Mix::UpsertUniform,
         Workload::YcsbA => Mix::ReadReplace(50),
         Workload::YcsbB => Mix::ReadReplace(95),

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::driver::Measurement;
 use crate::operation::OperationKind;
 use crate::options::Workload;
+use crate::partitions::PartitionsReport;
 use crate::postgres::PostgresReport;
 use crate::query::QueryReport;
 use crate::scripts::ScriptReport;
@@ -41,6 +42,8 @@ pub struct Report {
     pub queries: Option<Box<QueryReport>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scripts: Option<Box<ScriptReport>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partitions: Option<Box<PartitionsReport>>,
     /// Only of a server the driver started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerReport>,
@@ -262,6 +265,9 @@ impl fmt::Display for Report {
         }
         if let Some(scripts) = &self.scripts {
             write!(f, "{scripts}")?;
+        }
+        if let Some(partitions) = &self.partitions {
+            write!(f, "{partitions}")?;
         }
         if let Some(server) = &self.server {
             writeln!(f, "{server}")?;

@@ -121,31 +121,31 @@ impl RequestWriter {
         &self.bytes
     }
 
-    pub(crate) fn read(&mut self, id: &str) {
+    pub(crate) fn read(&mut self, id: &str, key: &str) {
         self.item_link(id);
         self.begin_resource(Verb::Get, "docs");
-        self.partition_key(id);
+        self.partition_key(key);
         self.bytes.extend_from_slice(b"\r\n");
     }
 
-    pub(crate) fn create(&mut self, id: &str, item: &[u8]) {
+    pub(crate) fn create(&mut self, key: &str, item: &[u8]) {
         self.begin_items(Verb::Post);
-        self.partition_key(id);
+        self.partition_key(key);
         self.finish_json(item);
     }
 
-    pub(crate) fn upsert(&mut self, id: &str, item: &[u8]) {
+    pub(crate) fn upsert(&mut self, key: &str, item: &[u8]) {
         self.begin_items(Verb::Post);
-        self.partition_key(id);
+        self.partition_key(key);
         self.bytes
             .extend_from_slice(b"x-ms-documentdb-is-upsert: True\r\n");
         self.finish_json(item);
     }
 
-    pub(crate) fn replace(&mut self, id: &str, item: &[u8]) {
+    pub(crate) fn replace(&mut self, [id, key]: [&str; 2], item: &[u8]) {
         self.item_link(id);
         self.begin_resource(Verb::Put, "docs");
-        self.partition_key(id);
+        self.partition_key(key);
         self.finish_json(item);
     }
 
@@ -174,6 +174,42 @@ impl RequestWriter {
             self.header("x-ms-documentdb-populatequerymetrics", "True");
         }
         self.finish("application/query+json", body);
+    }
+
+    /// A query for one item within its logical partition; the id needs no JSON escapes.
+    pub(crate) fn query_item(&mut self, id: &str, key: &str) {
+        let body = format!(
+            "{{\"query\":\"SELECT * FROM c WHERE c.id = @id\",\
+             \"parameters\":[{{\"name\":\"@id\",\"value\":\"{id}\"}}]}}"
+        );
+        let headers = QueryHeaders {
+            partition_key: Some(key),
+            ..QueryHeaders::default()
+        };
+        self.query(headers, body.as_bytes());
+    }
+
+    /// One page of the change feed of a partition key range; `after` is the etag of the last one.
+    pub(crate) fn changes(&mut self, range: &str, after: Option<&str>, items_max: u64) {
+        self.begin_items(Verb::Get);
+        self.header("a-im", "Incremental Feed");
+        self.header("x-ms-documentdb-partitionkeyrangeid", range);
+        self.header("x-ms-max-item-count", items_max);
+        if let Some(etag) = after {
+            self.header("if-none-match", etag);
+        }
+        self.bytes.extend_from_slice(b"\r\n");
+    }
+
+    /// What operators ask of the partitions of the container.
+    pub(crate) fn list_partitions(&mut self) {
+        self.begin_partitions(Verb::Get);
+        self.bytes.extend_from_slice(b"\r\n");
+    }
+
+    pub(crate) fn change_partitions(&mut self, body: &[u8]) {
+        self.begin_partitions(Verb::Post);
+        self.finish_json(body);
     }
 
     /// A transaction of one logical partition whose answer repeats no items.
@@ -257,18 +293,35 @@ impl RequestWriter {
         self.begin(verb, "docs", Some("docs"));
     }
 
+    fn begin_partitions(&mut self, verb: Verb) {
+        self.link.clone_from(&self.container_link);
+        self.begin_below("/_orrery", verb, "partitions", Some("partitions"));
+    }
+
     fn begin_resource(&mut self, verb: Verb, resource_type: &'static str) {
         self.begin(verb, resource_type, None);
     }
 
     /// Request line and signed headers for the resource at `self.link`, or its feed of children.
     fn begin(&mut self, verb: Verb, resource_type: &'static str, feed: Option<&'static str>) {
+        self.begin_below("", verb, resource_type, feed);
+    }
+
+    /// The same below a prefix, which is not part of what is signed.
+    fn begin_below(
+        &mut self,
+        prefix: &str,
+        verb: Verb,
+        resource_type: &'static str,
+        feed: Option<&'static str>,
+    ) {
         self.date.refresh();
         let (method, verb) = verb.names();
         let out = &mut self.bytes;
         out.clear();
         out.extend_from_slice(method.as_bytes());
         out.push(b' ');
+        out.extend_from_slice(prefix.as_bytes());
         if !self.link.is_empty() {
             out.push(b'/');
             out.extend_from_slice(self.link.as_bytes());
@@ -345,12 +398,12 @@ mod tests {
     #[test]
     fn requests() {
         type Build = fn(&mut RequestWriter);
-        let cases: [(Build, &[&str]); 15] = [
+        let cases: [(Build, &[&str]); 19] = [
             (
-                |w| w.read("k1"),
+                |w| w.read("k1", "p1"),
                 &[
                     "GET /dbs/d/colls/c/docs/k1 HTTP/1.1",
-                    "x-ms-documentdb-partitionkey: [\"k1\"]",
+                    "x-ms-documentdb-partitionkey: [\"p1\"]",
                     "",
                     "",
                 ],
@@ -379,10 +432,10 @@ mod tests {
                 ],
             ),
             (
-                |w| w.replace("k1", b"{}"),
+                |w| w.replace(["k1", "p1"], b"{}"),
                 &[
                     "PUT /dbs/d/colls/c/docs/k1 HTTP/1.1",
-                    "x-ms-documentdb-partitionkey: [\"k1\"]",
+                    "x-ms-documentdb-partitionkey: [\"p1\"]",
                     "content-type: application/json",
                     "content-length: 2",
                     "",
@@ -397,6 +450,45 @@ mod tests {
                     "x-ms-max-item-count: 10",
                     "",
                     "",
+                ],
+            ),
+            (
+                |w| w.query_item("k1", "p1"),
+                &[
+                    "POST /dbs/d/colls/c/docs HTTP/1.1",
+                    "x-ms-documentdb-isquery: True",
+                    "x-ms-documentdb-partitionkey: [\"p1\"]",
+                    "x-ms-max-item-count: 1000",
+                    "content-type: application/query+json",
+                    "content-length: 87",
+                    "",
+                    r#"{"query":"SELECT * FROM c WHERE c.id = @id","parameters":[{"name":"@id","value":"k1"}]}"#,
+                ],
+            ),
+            (
+                |w| w.changes("2", Some("\"7\""), 1000),
+                &[
+                    "GET /dbs/d/colls/c/docs HTTP/1.1",
+                    "a-im: Incremental Feed",
+                    "x-ms-documentdb-partitionkeyrangeid: 2",
+                    "x-ms-max-item-count: 1000",
+                    "if-none-match: \"7\"",
+                    "",
+                    "",
+                ],
+            ),
+            (
+                RequestWriter::list_partitions,
+                &["GET /_orrery/dbs/d/colls/c/partitions HTTP/1.1", "", ""],
+            ),
+            (
+                |w| w.change_partitions(b"{}"),
+                &[
+                    "POST /_orrery/dbs/d/colls/c/partitions HTTP/1.1",
+                    "content-type: application/json",
+                    "content-length: 2",
+                    "",
+                    "{}",
                 ],
             ),
             (

@@ -13,7 +13,7 @@ use crate::plan::{loaded_items, plan, threads};
 use crate::report::{RatioReport, Report};
 use crate::request::Target;
 use crate::server::{ServerProcess, ServerProgram, data_directory};
-use crate::{overload, postgres, query, scripts, start, suite};
+use crate::{overload, partitions, postgres, query, scripts, start, suite};
 
 /// Both servers stay warm between the rounds of a comparison; only the connections are new.
 const LATER_WARMUP: Duration = Duration::from_millis(200);
@@ -42,6 +42,10 @@ pub async fn run(options: Options, program: Option<&ServerProgram>) -> Result<Re
         Workload::Scripts => {
             let program = own_server(&options, program)?;
             report.scripts = Some(Box::new(scripts::run(&options, program).await?));
+        }
+        Workload::Partitions => {
+            let program = own_server(&options, program)?;
+            report.partitions = Some(Box::new(partitions::run(&options, program).await?));
         }
         _ => {
             let Some(program) = program.filter(|_| options.endpoint.is_none()) else {
@@ -110,6 +114,7 @@ fn empty_report(options: &Options) -> Report {
         suite: None,
         queries: None,
         scripts: None,
+        partitions: None,
         server: None,
         first_failure: None,
     }

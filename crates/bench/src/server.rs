@@ -25,12 +25,16 @@ const STOP_POLL: Duration = Duration::from_millis(5);
 /// How to start a server, and the settings it will have.
 pub struct ServerProgram {
     /// Makes the command that serves the data in a directory.
-    pub command: Box<dyn Fn(&Path) -> Command + Send + Sync>,
+    pub command: ServerCommand,
+    /// The same with throughput enforced, and physical partitions that may have any.
+    pub metered_command: ServerCommand,
     pub settings: ServerSettings,
     /// Parses and plans queries as the server does, in this process; nothing where that cannot be
     /// done apart from a server.
     pub compiler: Option<QueryCompiler>,
 }
+
+pub type ServerCommand = Box<dyn Fn(&Path) -> Command + Send + Sync>;
 
 /// Takes the JSON of a container's definition, the text of a query, and its parameters by name as
 /// JSON text; gives what compiles that query once.
@@ -96,8 +100,16 @@ struct Announcement {
 
 impl ServerProcess {
     pub(crate) async fn start(program: &ServerProgram, directory: &Path) -> Result<Self> {
-        let mut command = (program.command)(directory);
-        let settings = program.settings.clone();
+        Self::run((program.command)(directory), program.settings.clone()).await
+    }
+
+    /// One that enforces throughput.
+    pub(crate) async fn start_metered(program: &ServerProgram, directory: &Path) -> Result<Self> {
+        let command = (program.metered_command)(directory);
+        Self::run(command, program.settings.clone()).await
+    }
+
+    async fn run(mut command: Command, settings: ServerSettings) -> Result<Self> {
         let began = Instant::now();
         let announced = tokio::task::spawn_blocking(move || {
             let child = command

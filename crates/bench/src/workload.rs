@@ -25,6 +25,9 @@ pub(crate) enum Mix {
     ReadUniform,
     Create,
     UpsertUniform,
+    /// Half and half, uniform.
+    ReadUpsert,
+    QueryUniform,
     ReadReplace(u64),
     ReadLatestCreate(u64),
     ScanCreate(u64),
@@ -65,6 +68,15 @@ impl Chooser {
             Mix::ReadUniform => Operation::Read(self.uniform()),
             Mix::Create => Operation::Create(self.keys.claim()),
             Mix::UpsertUniform => Operation::Upsert(self.uniform()),
+            Mix::ReadUpsert => {
+                let number = self.uniform();
+                if self.random.below(2) == 0 {
+                    Operation::Read(number)
+                } else {
+                    Operation::Upsert(number)
+                }
+            }
+            Mix::QueryUniform => Operation::Query(self.uniform()),
             Mix::ReadReplace(reads) => {
                 if self.random.below(100) < *reads {
                     Operation::Read(self.hot())
@@ -139,6 +151,8 @@ mod tests {
             (Mix::ReadReplace(50), 50),
             (Mix::ReadReplace(95), 95),
             (Mix::ReadReplace(100), 100),
+            (Mix::ReadUpsert, 50),
+            (Mix::QueryUniform, 0),
             (Mix::ReadLatestCreate(95), 95),
             (Mix::ScanCreate(95), 0),
             (Mix::ReadModifyWrite(50), 50),

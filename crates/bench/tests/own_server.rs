@@ -33,6 +33,7 @@ fn example(name: &str) -> PathBuf {
 fn program() -> ServerProgram {
     ServerProgram {
         command: Box::new(|_: &Path| Command::new(example("agreeable"))),
+        metered_command: Box::new(|_: &Path| Command::new(example("agreeable"))),
         settings: ServerSettings {
             cache_bytes: 1_000_000,
             durability: "none".to_owned(),

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use orrery_bench::{CompileOnce, Options, ServerProgram, ServerSettings, Workload};
@@ -17,6 +18,9 @@ use crate::layer::Layer;
 use crate::settings::Settings;
 
 const PREFIX: &str = "ORRERY_";
+
+/// Request units a second that any container may have, so that one partition can have them all.
+const ANY_THROUGHPUT: &str = "1000000";
 
 /// Settings of a server that is not this one; how fast it is may still be set from outside.
 const NOT_INHERITED: [&str; 4] = [
@@ -70,7 +74,7 @@ fn server_program(options: &Options) -> Result<ServerProgram> {
         format!("--durability={}", settings.durability),
     ];
     let key = options.key.clone();
-    let command = move |directory: &Path| {
+    let command: Arc<dyn Fn(&Path) -> Command + Send + Sync> = Arc::new(move |directory: &Path| {
         let mut command = Command::new(&program);
         for name in own_variables().filter(|name| !is_inherited(workload, name)) {
             command.env_remove(name);
@@ -84,9 +88,18 @@ fn server_program(options: &Options) -> Result<ServerProgram> {
             .arg("--data")
             .arg(directory);
         command
+    });
+    let base = Arc::clone(&command);
+    let metered = move |directory: &Path| {
+        let mut command = base(directory);
+        command
+            .env(env_vars::THROUGHPUT, "on")
+            .env(env_vars::PARTITION_THROUGHPUT, ANY_THROUGHPUT);
+        command
     };
     Ok(ServerProgram {
-        command: Box::new(command),
+        command: Box::new(move |directory| command(directory)),
+        metered_command: Box::new(metered),
         settings: ServerSettings {
             cache_bytes: settings.cache.0,
             durability: settings.durability.to_string(),
@@ -118,7 +131,7 @@ fn parse_json(text: &str) -> Result<Value> {
 
 /// Published figures are those of the defaults.
 fn is_inherited(workload: Workload, name: &str) -> bool {
-    let published = [Workload::Suite, Workload::QuerySuite];
+    let published = [Workload::Suite, Workload::QuerySuite, Workload::Partitions];
     !published.contains(&workload) && !NOT_INHERITED.contains(&name)
 }
 
@@ -168,6 +181,10 @@ mod tests {
         let mut variables = command.get_envs();
         let throughput = variables.find(|(name, _)| *name == env_vars::THROUGHPUT);
         assert_eq!(throughput.unwrap().1.unwrap(), "off");
+        let command = (program.metered_command)(Path::new("d"));
+        let mut variables = command.get_envs();
+        let throughput = variables.find(|(name, _)| *name == env_vars::THROUGHPUT);
+        assert_eq!(throughput.unwrap().1.unwrap(), "on");
     }
 
     #[test]
@@ -177,6 +194,7 @@ mod tests {
             (Workload::Read, env_vars::KEY_FILE, false),
             (Workload::Suite, env_vars::CACHE, false),
             (Workload::QuerySuite, env_vars::CACHE, false),
+            (Workload::Partitions, env_vars::CACHE, false),
         ] {
             assert_eq!(is_inherited(workload, name), expected, "{name}");
         }

@@ -84,3 +84,34 @@ fn a_flood_is_held_to_its_budget_and_readers_are_not_refused() {
     assert!((400.0..=2_400.0).contains(&charge), "{charge}");
     assert!(report.get("first_failure").is_none(), "{report}");
 }
+
+#[test]
+fn partitions_are_read_and_moved_without_failures() {
+    let data = tempfile::tempdir().unwrap();
+    let mut bench = Command::new(env!("CARGO_BIN_EXE_orrery"));
+    bench.args(["bench", "--workload=partitions", "--items=200"]);
+    bench.args(["--rounds=1", "--warmup=0", "--slice-ms=100", "--json"]);
+    bench.args(["--connections=4", "--data-dir"]);
+    let output = bench.arg(data.path()).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let partitions = &report["partitions"];
+    assert_eq!(partitions["targets"].as_array().unwrap().len(), 8);
+    assert_eq!(partitions["living"]["failures"], 0);
+    assert!(partitions["big"]["bytes"].as_u64().unwrap() >= 200 * 1024);
+    for figure in [
+        &partitions["big"]["feed_one_per_second"],
+        &partitions["big"]["feed_two_per_second"],
+        &partitions["big"]["split_ms"],
+        &partitions["living"]["splits"],
+        &partitions["living"]["moving"]["p99_us"],
+        &partitions["budgets"]["reads"]["ratio"],
+        &partitions["keys"]["queries"]["ratio"],
+        &partitions["keys"]["creates"]["ratio"],
+        &partitions["throttle"]["charge"],
+    ] {
+        assert!(figure.as_f64().unwrap() > 0.0, "{partitions}");
+    }
+}

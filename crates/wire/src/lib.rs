@@ -25,13 +25,14 @@ pub use batch::{
     BatchEncoding, BatchOperation, BatchRequest, BatchResult, batch_status, operation_status_code,
 };
 pub use body::{
-    AccountDescription, ChangeDescription, ChangeEvent, ChangeOperation, ContainerSystem, FeedKind,
-    HotKeyDescription, LoggedRequest, PartitionDescription, PartitionKeyRangeDescription,
-    PartitionsChange, PartitionsDescription, PermissionRequest, QueryBody, RangeStatistics, Region,
-    ResumeFilter, ScriptRequest, SplitAt, change_envelope, changed_item_body, container_body,
-    container_self_link, database_body, database_self_link, feed_body, parse_arguments, parse_body,
-    parse_id_body, partition_key_range_body, permission_body, request_log_body, script_body,
-    script_name_link, script_self_link, user_body,
+    AccountDescription, CHANGED_ITEM_BYTES, ChangeDescription, ChangeEvent, ChangeOperation,
+    ContainerSystem, FeedKind, FeedWriter, HotKeyDescription, LoggedRequest, PartitionDescription,
+    PartitionKeyRangeDescription, PartitionsChange, PartitionsDescription, PermissionRequest,
+    QueryBody, RangeStatistics, Region, ResumeFilter, ScriptRequest, SplitAt, change_envelope,
+    container_body, container_self_link, database_body, database_self_link, feed_body,
+    parse_arguments, parse_body, parse_id_body, partition_key_range_body, permission_body,
+    request_log_body, script_body, script_name_link, script_self_link, user_body,
+    write_changed_item,
 };
 pub use headers::{
     BatchFlags, ChangeFeedMode, ContainerUsage, FeedPost, KeyRangeHeaders, Owner, OwnerHeaders,

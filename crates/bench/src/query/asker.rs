@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use super::case::{Asked, Case};
-use super::crew::Member;
 use super::data::Dataset;
+use crate::crew::Member;
 use crate::request::QueryHeaders;
 use crate::response::header_lines;
 

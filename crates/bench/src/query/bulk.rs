@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use super::crew::{Crew, Member};
 use super::data::{Dataset, PARTITIONS};
+use crate::crew::{Crew, Member};
 
 const BATCH_OPERATIONS: u64 = 100;
 const OK: u16 = 200;

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::asker::{Asker, Keep};
 use super::case::{Case, Facts};
-use super::crew::{Crew, Member};
 use super::data::Dataset;
+use crate::crew::{Crew, Member};
 use crate::random::Random;
 
 const LATENCY_NS_MAX: u64 = 600_000_000_000;

@@ -8,8 +8,8 @@ use orrery_json::{Object, Value, write_value};
 use orrery_keys::Component;
 use orrery_model::{Failure, Precondition, limits};
 use orrery_wire::{
-    ChangeDescription, ChangeEvent, ChangeFeedMode, ChangeOperation, FeedKind, change_envelope,
-    changed_item_body, feed_body, write_session_token,
+    CHANGED_ITEM_BYTES, ChangeDescription, ChangeEvent, ChangeFeedMode, ChangeOperation, FeedKind,
+    FeedWriter, change_envelope, write_changed_item, write_session_token,
 };
 
 use super::item::check_session;
@@ -71,14 +71,14 @@ pub(super) async fn page(
         Reply::not_modified(etag)
     } else {
         let envelopes = headers.change_feed_envelopes || mode == ChangeMode::All;
-        let bodies: Vec<_> = page
-            .changes
-            .iter()
-            .map(|change| body(container, change, mode, envelopes))
-            .collect();
+        let bodies = if envelopes {
+            envelope_feed(container, &page.changes, mode)
+        } else {
+            item_feed(container, &page.changes)
+        };
         Reply {
-            item_count: Some(bodies.len()),
-            ..Reply::new(200, feed_body(container.rid, FeedKind::Items, &bodies)).with_etag(etag)
+            item_count: Some(page.changes.len()),
+            ..Reply::new(200, bodies).with_etag(etag)
         }
     };
     Ok(Reply {
@@ -104,11 +104,31 @@ fn named_beside_a_key<'c>(
     Ok(named.map(AsRef::as_ref))
 }
 
-fn body(container: &Container, change: &ItemChange, mode: ChangeMode, envelopes: bool) -> Vec<u8> {
-    if !envelopes {
-        let text = change.current.as_deref().unwrap_or(b"{}");
-        return changed_item_body(text, change.lsn);
+fn item_feed(container: &Container, changes: &[ItemChange]) -> Vec<u8> {
+    let bytes = changes
+        .iter()
+        .map(|change| text(change).len() + CHANGED_ITEM_BYTES);
+    let mut feed = FeedWriter::new(container.rid, FeedKind::Items, bytes.sum());
+    for change in changes {
+        write_changed_item(text(change), change.lsn, feed.element());
     }
+    feed.finish()
+}
+
+fn text(change: &ItemChange) -> &[u8] {
+    change.current.as_deref().unwrap_or(b"{}")
+}
+
+fn envelope_feed(container: &Container, changes: &[ItemChange], mode: ChangeMode) -> Vec<u8> {
+    let mut feed = FeedWriter::new(container.rid, FeedKind::Items, 0);
+    for change in changes {
+        let envelope = envelope(container, change, mode);
+        feed.element().extend_from_slice(&envelope);
+    }
+    feed.finish()
+}
+
+fn envelope(container: &Container, change: &ItemChange, mode: ChangeMode) -> Vec<u8> {
     let id = String::from_utf8_lossy(&change.id);
     let operation = match change.kind {
         ChangeKind::Create => ChangeOperation::Create,

@@ -1,7 +1,7 @@
 //! `/_orrery/dbs/{db}/colls/{coll}/…`: what operators see of partitions, and what they may move.
 
 use hyper::Method;
-use orrery_engine::{Cut, ThroughputKind};
+use orrery_engine::{Cut, Standing, ThroughputKind};
 use orrery_model::{ContainerAddress, DistributionChange, Failure};
 use orrery_wire::{
     HotKeyDescription, PartitionDescription, PartitionsChange, PartitionsDescription, SplitAt,
@@ -73,6 +73,7 @@ fn describe(exchange: &Exchange<'_>, container: ContainerAddress<'_>) -> Result<
             parents: &part.partition.ancestors,
             items: counters.items,
             bytes: counters.bytes,
+            counted: counters.standing != Standing::Estimated,
             lsn: counters.lsn,
             provisioned: part.meter.units,
             used: part.meter.used,

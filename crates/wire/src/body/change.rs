@@ -1,5 +1,7 @@
 //! Changes in a change feed: bare items, or envelopes with what happened to them.
 
+use std::io::Write as _;
+
 use bytes::Bytes;
 use orrery_model::Lsn;
 
@@ -34,15 +36,14 @@ pub enum ChangeOperation {
     Expiry,
 }
 
-/// The text of an item with its position: `{…,"_lsn":12}`.
-pub fn changed_item_body(text: &[u8], lsn: Lsn) -> Vec<u8> {
+/// What [`write_changed_item`] may add to a text.
+pub const CHANGED_ITEM_BYTES: usize = 32;
+
+/// Writes the text of an item with its position: `{…,"_lsn":12}`.
+pub fn write_changed_item(text: &[u8], lsn: Lsn, out: &mut Vec<u8>) {
     let open = text.strip_suffix(b"}").unwrap_or(text);
-    let mut body = Vec::with_capacity(text.len() + 16);
-    body.extend_from_slice(open);
-    body.extend_from_slice(b",\"_lsn\":");
-    body.extend_from_slice(lsn.to_string().as_bytes());
-    body.push(b'}');
-    body
+    out.extend_from_slice(open);
+    write!(out, ",\"_lsn\":{lsn}}}").expect("a vector takes any bytes");
 }
 
 /// The envelope of wire format `2021-09-15`.
@@ -93,8 +94,16 @@ mod tests {
 
     #[test]
     fn items_get_their_position() {
-        let body = changed_item_body(br#"{"id":"a"}"#, Lsn(12));
-        assert_eq!(text(body), r#"{"id":"a","_lsn":12}"#);
+        for (lsn, expected) in [
+            (Lsn(12), r#"{"id":"a","_lsn":12}"#),
+            (Lsn(u64::MAX), r#"{"id":"a","_lsn":18446744073709551615}"#),
+        ] {
+            let mut body = Vec::new();
+            let item = br#"{"id":"a"}"#;
+            write_changed_item(item, lsn, &mut body);
+            assert!(body.len() <= item.len() + CHANGED_ITEM_BYTES);
+            assert_eq!(text(body), expected);
+        }
     }
 
     #[test]

@@ -39,6 +39,36 @@ impl FeedKind {
     }
 }
 
+/// Writes the elements of a feed straight into its body.
+pub struct FeedWriter {
+    body: Vec<u8>,
+    count: usize,
+}
+
+impl FeedWriter {
+    /// `bytes` is about what all elements have. The parent of a feed at the root has the empty id.
+    pub fn new(parent_rid: impl Display, kind: FeedKind, bytes: usize) -> FeedWriter {
+        let mut body = Vec::with_capacity(bytes + 96);
+        let key = kind.envelope_key();
+        write!(body, "{{\"_rid\":\"{parent_rid}\",\"{key}\":[").expect("a vector takes any bytes");
+        FeedWriter { body, count: 0 }
+    }
+
+    /// Begins the next element: where its text goes.
+    pub fn element(&mut self) -> &mut Vec<u8> {
+        if self.count > 0 {
+            self.body.push(b',');
+        }
+        self.count += 1;
+        &mut self.body
+    }
+
+    pub fn finish(mut self) -> Vec<u8> {
+        write!(self.body, "],\"_count\":{}}}", self.count).expect("a vector takes any bytes");
+        self.body
+    }
+}
+
 /// `{"_rid":"…","Documents":[…],"_count":n}`. The parent of a feed at the root has the empty id.
 pub fn feed_body<T: AsRef<[u8]>>(
     parent_rid: impl Display,
@@ -49,21 +79,11 @@ pub fn feed_body<T: AsRef<[u8]>>(
         .iter()
         .map(|element| element.as_ref().len() + 1)
         .sum();
-    let mut body = Vec::with_capacity(bytes + 96);
-    write!(
-        body,
-        "{{\"_rid\":\"{parent_rid}\",\"{}\":[",
-        kind.envelope_key()
-    )
-    .expect("a vector takes any bytes");
-    for (index, element) in elements.iter().enumerate() {
-        if index > 0 {
-            body.push(b',');
-        }
-        body.extend_from_slice(element.as_ref());
+    let mut feed = FeedWriter::new(parent_rid, kind, bytes);
+    for element in elements {
+        feed.element().extend_from_slice(element.as_ref());
     }
-    write!(body, "],\"_count\":{}}}", elements.len()).expect("a vector takes any bytes");
-    body
+    feed.finish()
 }
 
 #[cfg(test)]

@@ -17,11 +17,12 @@ mod user;
 
 pub use account::{AccountDescription, Region};
 pub use change::{
-    ChangeDescription, ChangeEvent, ChangeOperation, change_envelope, changed_item_body,
+    CHANGED_ITEM_BYTES, ChangeDescription, ChangeEvent, ChangeOperation, change_envelope,
+    write_changed_item,
 };
 pub use container::{ContainerSystem, RangeStatistics, container_body, container_self_link};
 pub use database::{database_body, database_self_link, parse_id_body};
-pub use feed::{FeedKind, feed_body};
+pub use feed::{FeedKind, FeedWriter, feed_body};
 pub(crate) use object::{ObjectWriter, array_of};
 pub use partition_key_range::{PartitionKeyRangeDescription, partition_key_range_body};
 pub use partitions::{HotKeyDescription, PartitionDescription, PartitionsDescription};

@@ -25,6 +25,8 @@ pub struct PartitionDescription<'r> {
     pub parents: &'r [RangeId],
     pub items: u64,
     pub bytes: u64,
+    /// False while items and bytes are estimates, after a split.
+    pub counted: bool,
     pub lsn: Lsn,
     pub provisioned: Option<u32>,
     /// Of the last full second.
@@ -90,6 +92,7 @@ impl PartitionDescription<'_> {
             .raw("parents", &array_of(parents))
             .literal("items", self.items)
             .literal("bytes", self.bytes)
+            .literal("counted", self.counted)
             .literal("lsn", self.lsn)
             .raw("throughput", &throughput)
             .raw("hotKeys", &array_of(hot_keys))
@@ -127,6 +130,7 @@ mod tests {
                 parents: &[],
                 items: 2,
                 bytes: 300,
+                counted: true,
                 lsn: Lsn(5),
                 provisioned: Some(400),
                 used: Charge::from_units(100.0),
@@ -143,7 +147,7 @@ mod tests {
         let expected = concat!(
             r#"{"database":"d","container":"c","throughput":{"mode":"manual","provisioned":400,"policy":"equal"},"#,
             r#""partitions":[{"id":"0","minInclusive":"","maxExclusive":"FF","parents":[],"items":2,"bytes":300,"#,
-            r#""lsn":5,"throughput":{"provisioned":400,"used":100.0,"normalized":0.25,"charged":1234.56,"#,
+            r#""counted":true,"lsn":5,"throughput":{"provisioned":400,"used":100.0,"normalized":0.25,"charged":1234.56,"#,
             r#""requests":7,"throttled":1},"hotKeys":[{"key":["a"],"charge":1.0,"share":0.3333}]}]}"#
         );
         assert_eq!(String::from_utf8(description.body()).unwrap(), expected);
