@@ -56,6 +56,8 @@ for (const look of LOOKS) {
     for (const { name, hash, ready, act } of SCREENS) {
       await t.test(name, async () => {
         await page.goto(`${shop.server.explorer}#/`);
+        // What was shown before is gone only when something else is shown.
+        await page.getByRole("heading", { name: "Connect" }).waitFor();
         await page.goto(`${shop.server.explorer}#${hash}`);
         await (await ready(page)).waitFor();
         await act?.(page);
