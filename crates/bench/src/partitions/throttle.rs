@@ -19,6 +19,8 @@ const TIME_MIN: Duration = Duration::from_secs(1);
 /// Not what the server asks for: clients that do wait would ask for less than they could.
 const RETRY_PAUSE: Duration = Duration::from_millis(5);
 const THROTTLED: u16 = 429;
+/// Into a second: late enough for its budget to be used up, early enough before the next.
+const QUIET_AFTER: Duration = Duration::from_millis(800);
 
 #[derive(Clone, Copy, Default)]
 struct Counts {
@@ -37,10 +39,8 @@ pub(super) async fn measure(bench: &Bench<'_>) -> Result<ThrottleReport> {
         connections: plan.connections,
         threads: plan.threads,
     };
-    // What loading left behind, and what the first second had to spare, is over by then.
-    let warmup = Duration::from_secs(bench.options.warmup);
-    let from = Instant::now() + warmup;
     let plan = Arc::new(plan);
+    let from = quiet_moment(&crew, &plan).await?;
     let counts = crew.work(move |member| hammer(member, Arc::clone(&plan), from, from + time));
     let mut all = Counts::default();
     for counts in counts.await? {
@@ -58,6 +58,37 @@ pub(super) async fn measure(bench: &Bench<'_>) -> Result<ThrottleReport> {
         charge: all.charge,
         used: all.charge / (seconds * f64::from(BUDGET)),
     })
+}
+
+/// A moment in the part of a second in which everything is refused. All that is let in within whole
+/// seconds from there is counted, and nothing else: a budget is used up soon after a second begins.
+async fn quiet_moment(crew: &Crew, plan: &Arc<Drive>) -> Result<Instant> {
+    let one = Crew {
+        connections: 1,
+        ..crew.clone()
+    };
+    let plan = Arc::clone(plan);
+    let found = one.work(move |mut member| {
+        let plan = Arc::clone(&plan);
+        async move {
+            let (mut random, mut id, mut item) =
+                (Random::new(plan.seed, 0), String::new(), Vec::new());
+            loop {
+                plan.keys
+                    .write_id(&mut id, random.below(plan.keys.loaded()));
+                item.clear();
+                plan.shape.write(&mut item, [&id, &id], &mut random);
+                member.writer.upsert(&id, &item);
+                let exchange = member.connection.exchange(member.writer.bytes()).await;
+                let head = exchange.context("using up the budget")?.head;
+                if let (THROTTLED, Some(wait)) = (head.status, head.retry_after_ms) {
+                    return Ok(Instant::now() + Duration::from_millis(wait) + QUIET_AFTER);
+                }
+            }
+        }
+    });
+    let found = found.await?.pop();
+    found.context("no connection used the budget up")
 }
 
 /// Reads and upserts in turns; counts what is answered within the time.
