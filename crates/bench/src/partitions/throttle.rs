@@ -21,6 +21,8 @@ const RETRY_PAUSE: Duration = Duration::from_millis(5);
 const THROTTLED: u16 = 429;
 /// Into a second: late enough for its budget to be used up, early enough before the next.
 const QUIET_AFTER: Duration = Duration::from_millis(800);
+/// How long one connection may try to use the budget up.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 #[derive(Clone, Copy, Default)]
 struct Counts {
@@ -73,7 +75,12 @@ async fn quiet_moment(crew: &Crew, plan: &Arc<Drive>) -> Result<Instant> {
         async move {
             let (mut random, mut id, mut item) =
                 (Random::new(plan.seed, 0), String::new(), Vec::new());
+            let patience = Instant::now() + PATIENCE;
             loop {
+                if Instant::now() > patience {
+                    // A disk so slow that one connection cannot use it up.
+                    return Ok(Instant::now());
+                }
                 plan.keys
                     .write_id(&mut id, random.below(plan.keys.loaded()));
                 item.clear();
