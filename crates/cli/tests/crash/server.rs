@@ -70,6 +70,15 @@ impl Server {
     }
 
     /// SIGKILL, or what the system has in its place: nothing in the process gets to run any more.
+    /// Asks the server to end in order, which writes its state out.
+    #[cfg(unix)]
+    pub(crate) fn stop(&mut self) {
+        let mut kill = Command::new("kill");
+        kill.arg("-TERM").arg(self.child.id().to_string());
+        assert!(kill.status().unwrap().success());
+        assert!(self.child.wait().unwrap().success());
+    }
+
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();

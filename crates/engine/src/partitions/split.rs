@@ -79,14 +79,19 @@ impl Engine {
         let (engine, container) = (Arc::clone(self), Arc::clone(container));
         let partition = Arc::clone(partition);
         let find = move || {
-            let sample = engine.store.sample(&container, &partition)?;
+            let key = container.definition.key();
+            let mut sample = Sample::default();
             let at = match cut {
                 Cut::At(at) => Some(at),
-                Cut::KeyRange => container.definition.key().middle(&partition.range),
-                Cut::Data if sample.is_empty() => {
-                    container.definition.key().middle(&partition.range)
+                Cut::KeyRange => key.middle(&partition.range),
+                Cut::Data => {
+                    sample = engine.store.sample(&container, &partition)?;
+                    if sample.is_empty() {
+                        key.middle(&partition.range)
+                    } else {
+                        sample.middle(&partition.range)
+                    }
                 }
-                Cut::Data => sample.middle(&partition.range),
             };
             let inside = |at: &Epk| partition.range.min < *at && *at < partition.range.max;
             let at = at.filter(inside).ok_or_else(|| {
@@ -96,18 +101,16 @@ impl Engine {
                     partition.id, partition.range
                 ))
             })?;
-            let share = share_before(&sample, &at);
+            // Without a sample: hashes are spread evenly, and a count corrects it.
+            let left = EpkRange::new(partition.range.min.clone(), at.clone());
+            let by_width = key.width(&left) / key.width(&partition.range).max(f64::MIN_POSITIVE);
+            let share = sample.share_before(&at).unwrap_or(by_width).clamp(0.0, 1.0);
             Ok(Place { at, share })
         };
         spawn_blocking(find)
             .await
             .unwrap_or_else(|_| Err(stopping()))
     }
-}
-
-/// How much of what a partition holds is before a point; half when it holds nothing.
-fn share_before(sample: &Sample, at: &Epk) -> f64 {
-    sample.share_before(at).unwrap_or(0.5)
 }
 
 fn find(container: &Container, range: RangeId) -> Result<Arc<Partition>, Failure> {
