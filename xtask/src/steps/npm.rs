@@ -13,9 +13,10 @@ pub(super) fn install(npm: &Path, folder: &Path) -> Result<()> {
         return Ok(());
     }
     let mut install = Command::new(npm);
+    // Not `ci`: it refuses a lock file without the optional packages of every other system.
     install
         .current_dir(folder)
-        .args(["ci", "--no-audit", "--no-fund"]);
+        .args(["install", "--no-save", "--no-audit", "--no-fund"]);
     process::prepare(&mut install)
 }
 
