@@ -7,11 +7,12 @@ use crate::report::Report;
 use crate::resident::megabytes;
 use crate::start::StartTimes;
 use crate::suite_report::{Parts, SuiteReport};
+use crate::targets::TargetReport;
 
 impl Display for SuiteReport {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         self.setting(f)?;
-        self.verdicts(f)?;
+        targets(f, "Targets", &self.targets)?;
         let parts = &self.parts;
         parts.point_reads(f)?;
         parts.group_commit(f)?;
@@ -50,7 +51,15 @@ pub(crate) fn row<T: Display>(f: &mut Formatter<'_>, cells: &[T]) -> Result {
     writeln!(f)
 }
 
-pub(crate) fn machine_lines(f: &mut Formatter<'_>, machine: &Machine) -> Result {
+/// When, with which command and on which machine a document was made.
+pub(crate) fn opening(
+    f: &mut Formatter<'_>,
+    date: Option<&str>,
+    command_line: &str,
+    machine: &Machine,
+) -> Result {
+    let date = date.map(|date| format!("{date}: "));
+    writeln!(f, "{}`{command_line}`\n", date.unwrap_or_default())?;
     let processor = machine.processor.as_deref().unwrap_or("unknown processor");
     let memory = machine
         .memory_bytes
@@ -73,29 +82,28 @@ pub(crate) fn machine_lines(f: &mut Formatter<'_>, machine: &Machine) -> Result 
     Ok(())
 }
 
+/// What was wanted, what was measured, and whether that is enough.
+pub(crate) fn targets(f: &mut Formatter<'_>, title: &str, targets: &[TargetReport]) -> Result {
+    heading(f, title, &["Figure", "Wanted", "Measured", ""])?;
+    for target in targets {
+        let verdict = target.verdict.to_string();
+        row(
+            f,
+            &[&target.name, &target.wanted, &target.measured, &verdict],
+        )?;
+    }
+    Ok(())
+}
+
 impl SuiteReport {
     fn setting(&self, f: &mut Formatter<'_>) -> Result {
-        let date = self.date.as_ref().map(|date| format!("{date}: "));
-        writeln!(f, "{}`{}`\n", date.unwrap_or_default(), self.command_line)?;
-        machine_lines(f, &self.machine)?;
+        opening(f, self.date.as_deref(), &self.command_line, &self.machine)?;
         writeln!(f, "- server: {}, TLS off", self.parts.start.settings)?;
         writeln!(
             f,
             "- items of {} bytes, connections: {}, client threads: {}",
             self.value_bytes, self.connections, self.parts.reads.threads
         )
-    }
-
-    fn verdicts(&self, f: &mut Formatter<'_>) -> Result {
-        heading(f, "Targets", &["Figure", "Wanted", "Measured", ""])?;
-        for target in &self.targets {
-            let verdict = target.verdict.to_string();
-            row(
-                f,
-                &[&target.name, &target.wanted, &target.measured, &verdict],
-            )?;
-        }
-        Ok(())
     }
 }
 

@@ -13,7 +13,6 @@ use tokio::task::spawn_blocking;
 
 use crate::engine::stopping;
 use crate::feed::scan_range;
-use crate::throughput::{admit, charge_all};
 use crate::{Engine, Scope, Terms};
 
 #[derive(Debug, Clone)]
@@ -63,36 +62,20 @@ impl Engine {
         container: &Arc<Container>,
         request: &ChangesRequest,
     ) -> Answer<ChangesPage> {
-        let partitions = match Engine::partitions_of(container, &request.scope) {
-            Ok(partitions) => partitions,
-            Err(failure) => return Answer::refused(failure),
-        };
-        let claim = self.claim(request.terms.metering);
-        for partition in &partitions {
-            if let Err(failure) = admit(partition, claim, Charge::ZERO) {
-                return Answer {
-                    stamp: Some(partition.stamp()),
-                    ..Answer::refused(failure)
-                };
-            }
-        }
-        let answer = match self.read_changes(container, &partitions, request) {
+        let Terms { level, metering } = request.terms;
+        self.metered_page(container, &request.scope, metering, |partitions| match self
+            .read_changes(container, partitions, request)
+        {
             Ok(page) => {
-                let factor = request.terms.level.read_factor();
+                let bytes = page.changes.iter().map(text_bytes);
                 Answer {
-                    charge: Charge::feed_page(page.changes.iter().map(text_bytes), factor),
+                    charge: Charge::feed_page(bytes, level.read_factor()),
                     stamp: page.stamps.first().copied(),
                     result: Ok(page),
                 }
             }
             Err(failure) => Answer::refused(failure),
-        };
-        let key = match &request.scope {
-            Scope::Key(key) => Some(key),
-            Scope::Container | Scope::Range(..) | Scope::Epk(_) => None,
-        };
-        charge_all(&partitions, claim, answer.charge, key);
-        answer
+        })
     }
 
     fn read_changes(

@@ -13,7 +13,6 @@ use tokio::task::spawn_blocking;
 
 use crate::engine::stopping;
 use crate::query::{Feeder, Work, read_resume, row_text, stopped, write_resume};
-use crate::throughput::{admit, charge_all};
 use crate::{CompiledQuery, Engine, QueryReport, Terms, continuation};
 
 /// How long one page may take that has to look at every document of its scope.
@@ -97,34 +96,17 @@ impl Engine {
     }
 
     fn page(&self, container: &Arc<Container>, request: &FeedRequest) -> Answer<FeedPage> {
-        let partitions = match Engine::partitions_of(container, &request.scope) {
-            Ok(partitions) => partitions,
-            Err(failure) => return Answer::refused(failure),
-        };
-        let stamp = partitions.first().map(|partition| partition.stamp());
-        let claim = self.claim(request.terms.metering);
-        for partition in &partitions {
-            if let Err(failure) = admit(partition, claim, Charge::ZERO) {
-                return Answer {
-                    stamp: Some(partition.stamp()),
-                    ..Answer::refused(failure)
-                };
+        let (scope, metering) = (&request.scope, request.terms.metering);
+        self.metered_page(container, scope, metering, |partitions| {
+            match self.read_page(container, partitions, request) {
+                Ok((page, charge)) => Answer {
+                    stamp: page.stamps.first().copied(),
+                    result: Ok(page),
+                    charge,
+                },
+                Err(failure) => Answer::refused(failure),
             }
-        }
-        let answer = match self.read_page(container, &partitions, request) {
-            Ok((page, charge)) => Answer {
-                result: Ok(page),
-                charge,
-                stamp,
-            },
-            Err(failure) => Answer::refused(failure),
-        };
-        let key = match &request.scope {
-            Scope::Key(key) => Some(key),
-            Scope::Container | Scope::Range(..) | Scope::Epk(_) => None,
-        };
-        charge_all(&partitions, claim, answer.charge, key);
-        answer
+        })
     }
 
     fn read_page(

@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use orrery_model::{Failure, Lsn, RangeId};
-use orrery_storage::{Batch, Range, Snapshot, Space};
+use orrery_storage::{Range, Snapshot, Space};
 
 use crate::committer::internal;
 use crate::counters::counters_key;
-use crate::document_key::{container_of, prefix_end};
-use crate::history::{Event, seconds_of};
+use crate::history::Event;
+use crate::retention::forgotten_of;
 use crate::scan::{ScanRange, Visit};
 use crate::spaces::{DOCUMENTS, FEED, HISTORY, META};
 use crate::stored::StoredItem;
@@ -28,9 +28,6 @@ const SORTED_MAX: usize = 1_000;
 
 /// Seconds by which clocks of requests may differ from the order of their records.
 const CLOCK_SLACK: u32 = 10;
-
-/// Entries of the history that one step forgets.
-const FORGOTTEN_MAX: usize = 2_000;
 
 /// A change of an item.
 #[derive(Debug)]
@@ -359,7 +356,7 @@ fn next_of(runs: &mut [Peekable<Range>]) -> Result<Option<(Bytes, Bytes)>, Error
     Ok(runs[number].next().transpose()?)
 }
 
-fn lsn_of(key: &[u8]) -> Result<Lsn, Error> {
+pub(crate) fn lsn_of(key: &[u8]) -> Result<Lsn, Error> {
     feed_entry::lsn_of(key).ok_or_else(|| Error::Damaged("a feed entry is too short".to_owned()))
 }
 
@@ -367,100 +364,3 @@ fn decode_value(value: &Bytes) -> Result<(u32, Bytes), Error> {
     feed_entry::decode_value(value)
         .ok_or_else(|| Error::Damaged("a feed entry has no place".to_owned()))
 }
-
-/// Key of the position up to which the history of a partition is forgotten, in the meta space.
-fn forgotten_key(container: u32, range: RangeId) -> Bytes {
-    let mut key = counters_key(container, range);
-    key[0] = b'h';
-    Bytes::copy_from_slice(&key)
-}
-
-/// Where these stand for all partitions of a container.
-pub(crate) fn forgotten_range(container: u32) -> (Vec<u8>, Option<Vec<u8>>) {
-    let prefix = [&b"h"[..], &container.to_be_bytes()].concat();
-    let end = prefix_end(&prefix);
-    (prefix, end)
-}
-
-fn forgotten_of(snapshot: &Snapshot, container: u32, range: RangeId) -> Result<Lsn, Error> {
-    let row = snapshot.get(META, &forgotten_key(container, range))?;
-    let until = row.and_then(|row| row.first_chunk().copied());
-    Ok(Lsn(until.map_or(0, u64::from_le_bytes)))
-}
-
-/// Removes some of what is older than the container keeps it; tells whether there may be more.
-pub(crate) fn forget_step(
-    snapshot: &Snapshot,
-    container: &Container,
-    now_seconds: u64,
-) -> Result<(Batch, bool), Error> {
-    let minutes = container.definition.change_feed_retention_minutes;
-    let kept = minutes.and_then(|minutes| u64::try_from(minutes).ok());
-    let oldest = kept.map_or(u64::MAX, |minutes| now_seconds.saturating_sub(minutes * 60));
-    let number = container.rid.id();
-    let mut batch = Batch::default();
-    let mut left = FORGOTTEN_MAX;
-    let mut ranges: Vec<RangeId> = Vec::new();
-    for partition in &container.partitions {
-        ranges.extend(&partition.ancestors);
-        ranges.push(partition.id);
-    }
-    ranges.sort_unstable();
-    ranges.dedup();
-    for range in ranges {
-        let until = forgotten_of(snapshot, number, range)?;
-        let from = feed_entry::entry_key(number, range, Lsn(until.0 + 1), 0);
-        let to = feed_entry::run_end(number, range);
-        let mut last = None;
-        for entry in snapshot.range(HISTORY, &from, Some(&to)) {
-            let (key, value) = entry?;
-            let lsn = lsn_of(&key)?;
-            let is_young = seconds_of(&value).is_none_or(|seconds| u64::from(seconds) >= oldest);
-            // What shares an LSN goes together.
-            if is_young || (left == 0 && last != Some(lsn)) {
-                break;
-            }
-            left = left.saturating_sub(1);
-            last = Some(lsn);
-            batch.delete(HISTORY, key);
-        }
-        if let Some(last) = last {
-            let row = Bytes::copy_from_slice(&last.0.to_le_bytes());
-            batch.put(META, forgotten_key(number, range), row);
-        }
-    }
-    Ok((batch, left == 0))
-}
-
-/// Makes the feed of documents that were stored before there was one.
-pub(crate) fn enter_all(storage: &orrery_storage::Storage) -> Result<(), Error> {
-    if storage.get(META, FEED_MADE_KEY)?.is_some() {
-        return Ok(());
-    }
-    let snapshot = storage.snapshot();
-    let mut batch = Batch::default();
-    let mut count = 0_u64;
-    for entry in snapshot.range(DOCUMENTS, &[], None) {
-        let (key, value) = entry?;
-        let item = StoredItem::decode(value)?;
-        let Some(container) = container_of(&key) else {
-            continue;
-        };
-        let (range, lsn, ordinal) = item.moment();
-        let seconds = item.header.modified_seconds;
-        batch.put(
-            FEED,
-            feed_entry::entry_key(container, range, lsn, ordinal),
-            feed_entry::entry_value(seconds, &key),
-        );
-        count += 1;
-        if count.is_multiple_of(10_000) {
-            storage.write(std::mem::take(&mut batch))?;
-        }
-    }
-    batch.put(META, FEED_MADE_KEY, Bytes::from_static(b"1"));
-    Ok(storage.write(batch)?)
-}
-
-/// Stands in the meta space when every stored document is in the feed.
-const FEED_MADE_KEY: &[u8] = b"f";

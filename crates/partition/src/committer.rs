@@ -20,7 +20,6 @@ use orrery_log::{Durability, Log, Position};
 use orrery_model::{Failure, OperationOutcome, Stamp};
 use orrery_storage::Storage;
 
-use crate::changes::forget_step;
 use crate::counters::{APPLIED_KEY, counters_key};
 use crate::crowd::Crowd;
 use crate::expiry::Due;
@@ -30,6 +29,7 @@ use crate::overlay::Overlay;
 use crate::purge::{Purged, purge_step};
 use crate::record::{Change, Record};
 use crate::reindex::reindex_step;
+use crate::retention::forget_step;
 use crate::spaces::META;
 use crate::statistics::Tallies;
 use crate::watches::Watches;

@@ -8,7 +8,8 @@ use orrery_log::{Disk, SystemDisk};
 
 use crate::Error;
 
-const FORMAT: u32 = 1;
+/// 2: statistics in pages, a feed entry for every document.
+const FORMAT: u32 = 2;
 
 /// An open data directory; the lock is given back when it is dropped.
 #[derive(Debug)]

@@ -8,9 +8,11 @@
 use bytes::Bytes;
 use orrery_model::Lsn;
 
-use crate::Error;
 use crate::document_key::CONTAINER_BYTES;
+use crate::record::Change;
+use crate::spaces::HISTORY_POLICY;
 use crate::stored::StoredItem;
+use crate::{Container, Error};
 
 const VERSION: u8 = 1;
 const CREATED: u8 = 1;
@@ -117,4 +119,23 @@ fn decode(bytes: &Bytes) -> Option<Event> {
         previous: (!previous.is_empty()).then_some(previous),
         place: bytes.slice(at..),
     })
+}
+
+/// The key in the catalogue that stands for as long as a container keeps its history.
+pub(crate) fn history_key(container: u32) -> Bytes {
+    [&[HISTORY_POLICY][..], &container.to_be_bytes()]
+        .concat()
+        .into()
+}
+
+/// The change of the catalogue that says whether a container keeps its history.
+pub fn history_change(container: &Container) -> Change {
+    let kept = container.keeps_history();
+    let value = kept.then(|| Bytes::from_static(b"1"));
+    (history_key(container.rid.id()), value)
+}
+
+/// The change of the catalogue that goes with the deletion of a container.
+pub fn history_removal(container: &Container) -> Change {
+    (history_key(container.rid.id()), None)
 }

@@ -13,9 +13,10 @@ use orrery_index::IndexDefinition;
 use orrery_json::{parse, write_value};
 use orrery_model::IndexingPolicy;
 
+use crate::history::history_key;
 use crate::overlay::Overlay;
 use crate::record::Change;
-use crate::spaces::{CATALOGUE, HISTORY_POLICY, INDEXING_POLICY, META};
+use crate::spaces::{CATALOGUE, INDEXING_POLICY, META};
 use crate::{Container, Error};
 
 const VERSION: u8 = 1;
@@ -280,20 +281,6 @@ impl IndexStates {
     }
 }
 
-/// The key in the catalogue that stands for as long as a container keeps its history.
-fn history_key(container: u32) -> Bytes {
-    [&[HISTORY_POLICY][..], &container.to_be_bytes()]
-        .concat()
-        .into()
-}
-
-/// The change of the catalogue that says whether a container keeps its history.
-pub fn history_change(container: &Container) -> Change {
-    let kept = container.keeps_history();
-    let value = kept.then(|| Bytes::from_static(b"1"));
-    (history_key(container.rid.id()), value)
-}
-
 /// First byte of a policy in the catalogue: the container has no documents yet.
 const POLICY_OF_NEW_CONTAINER: u8 = 0;
 /// First byte of a policy in the catalogue: stored documents are to follow it.
@@ -309,11 +296,6 @@ pub fn policy_change(container: &Container, is_new: bool) -> Change {
     };
     let entry = [&[mode][..], container.index().text()].concat();
     (policy_key(container), Some(entry.into()))
-}
-
-/// The change of the catalogue that goes with the deletion of a container.
-pub fn history_removal(container: &Container) -> Change {
-    (history_key(container.rid.id()), None)
 }
 
 /// The change of the catalogue that goes with the deletion of a container.

@@ -33,6 +33,7 @@ mod purge;
 mod record;
 mod reindex;
 mod reshape;
+mod retention;
 mod sample;
 mod scan;
 mod script_transaction;
@@ -54,10 +55,8 @@ pub use crowd::UncountedCrowd;
 pub use document_key::LogicalPartition;
 pub use error::Error;
 pub use expiry::Due;
-pub use history::ChangeKind;
-pub use index_state::{
-    ContainerIndex, IndexFollows, history_change, history_removal, policy_change, policy_removal,
-};
+pub use history::{ChangeKind, history_change, history_removal};
+pub use index_state::{ContainerIndex, IndexFollows, policy_change, policy_removal};
 pub use meter::{Budget, Claim, HotKey, Meter, MeterReport, Rates};
 pub use prepare::{Place, PreparedOperation, prepare};
 pub use reshape::{Correction, Heir, Reshape, Uncounted};

@@ -7,9 +7,9 @@
 use bytes::Bytes;
 use orrery_storage::{Batch, Snapshot};
 
-use crate::changes::forgotten_range;
 use crate::counters::counters_range;
 use crate::index_state::state_key;
+use crate::retention::forgotten_range;
 use crate::scan::ScanRange;
 use crate::spaces::{DOCUMENTS, EXPIRY, FEED, HISTORY, INDEX, META, STATISTICS, UNIQUE};
 use crate::stored::StoredItem;

@@ -10,12 +10,10 @@ use orrery_model::{Lsn, RangeId};
 use crate::{Counters, Error};
 
 const VERSION: u8 = 1;
-/// As it was before records had a time.
-const KIND_ITEMS_UNTIMED: u8 = 1;
+const KIND_ITEMS: u8 = 1;
 const KIND_CATALOGUE: u8 = 2;
-const KIND_ITEMS: u8 = 3;
-const KIND_EXPIRY: u8 = 4;
-const KIND_RANGES: u8 = 5;
+const KIND_EXPIRY: u8 = 3;
+const KIND_RANGES: u8 = 4;
 const CHANGE_PUT: u8 = 1;
 const CHANGE_DELETE: u8 = 2;
 
@@ -131,15 +129,12 @@ fn decode(mut bytes: &[u8]) -> Option<Record> {
         return None;
     };
     match kind {
-        KIND_ITEMS_UNTIMED | KIND_ITEMS | KIND_EXPIRY => {
+        KIND_ITEMS | KIND_EXPIRY => {
             let moment = Moment {
                 container: u32::from_le_bytes(*take(&mut bytes)?),
                 range: RangeId(u32::from_le_bytes(*take(&mut bytes)?)),
                 lsn: Lsn(u64::from_le_bytes(*take(&mut bytes)?)),
-                seconds: match kind {
-                    KIND_ITEMS_UNTIMED => 0,
-                    _ => u32::from_le_bytes(*take(&mut bytes)?),
-                },
+                seconds: u32::from_le_bytes(*take(&mut bytes)?),
                 is_expiry: kind == KIND_EXPIRY,
             };
             let changes = decode_changes(bytes)?;

@@ -14,7 +14,6 @@ use orrery_storage::{Batch, Options, Storage};
 pub use orrery_log::Durability;
 
 use crate::apply::{apply_catalogue, apply_items, apply_ranges};
-use crate::changes::enter_all;
 use crate::committer::{Command, Committer, Reply, TransactionOutcome, internal};
 use crate::counters::{APPLIED_KEY, counters_key};
 use crate::data_directory::DataDirectory;
@@ -95,7 +94,6 @@ impl Store {
         };
         let open_log = || Log::open_on(Arc::clone(disk), &directory.log(), log_options.clone());
         let (log, _) = open_log()?;
-        enter_all(&storage)?;
         let log = match replay(&storage, &log) {
             Err(Error::Log(orrery_log::Error::Ahead { after, last })) => {
                 // Without a sync for every commit the engine may have saved more than the log.

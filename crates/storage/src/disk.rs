@@ -218,3 +218,37 @@ impl DiskSnapshot {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread::sleep;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn memtables_are_written_out_before_the_engine_finds_them_full() {
+        let directory = tempfile::tempdir().unwrap();
+        let options = Options {
+            cache_bytes: 1 << 20,
+            kept: Space(0),
+            runs: Space(1),
+        };
+        let disk = Disk::open(directory.path(), &["documents", "runs"], options).unwrap();
+        let value = Bytes::from(vec![7; 1 << 20]);
+        // Full by our measure, and far from full by that of the engine.
+        for number in 0..=MEMTABLE_BYTES_MAX >> 20 {
+            let mut batch = Batch::default();
+            batch.put(Space(0), number.to_be_bytes().to_vec(), value.clone());
+            disk.write(batch).unwrap();
+        }
+        let begun = Instant::now();
+        while disk.space(Space(0)).table_count() == 0 {
+            assert!(
+                begun.elapsed() < Duration::from_secs(20),
+                "nothing was written out"
+            );
+            sleep(Duration::from_millis(10));
+        }
+    }
+}

@@ -3,32 +3,19 @@
 use std::fmt::{Display, Formatter, Result};
 
 use super::report::{BigReport, LatencyReport, PairReport, PartitionsReport};
-use crate::markdown::{heading, machine_lines, row};
+use crate::markdown::{heading, opening, row, targets};
 use crate::resident::megabytes;
-use crate::targets::TargetReport;
 
 impl Display for PartitionsReport {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let date = self.date.as_ref().map(|date| format!("{date}: "));
-        writeln!(f, "{}`{}`\n", date.unwrap_or_default(), self.command_line)?;
-        machine_lines(f, &self.machine)?;
+        opening(f, self.date.as_deref(), &self.command_line, &self.machine)?;
         writeln!(f, "- server: {}, TLS off", self.settings)?;
         writeln!(
             f,
             "- items of {} bytes, rounds: {}, sides in turns",
             self.value_bytes, self.rounds
         )?;
-        let columns = ["Target", "Wanted", "Measured", ""];
-        heading(f, "Partitions: targets", &columns)?;
-        for target in &self.targets {
-            let TargetReport {
-                name,
-                wanted,
-                measured,
-                verdict,
-            } = target;
-            row(f, &[name, wanted, measured, &verdict.to_string()])?;
-        }
+        targets(f, "Partitions: targets", &self.targets)?;
         self.big(f)?;
         self.living(f)?;
         self.rates(f)?;

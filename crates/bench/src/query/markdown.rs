@@ -5,7 +5,7 @@ use std::fmt::{Display, Formatter, Result};
 use super::case::Case;
 use super::report::{BulkReport, QueryReport};
 use super::slice::COMPARED_EVERY;
-use crate::markdown::{heading, machine_lines, row};
+use crate::markdown::{heading, opening, row};
 use crate::resident::megabytes;
 
 impl Display for QueryReport {
@@ -22,9 +22,7 @@ impl Display for QueryReport {
 
 impl QueryReport {
     fn setting(&self, f: &mut Formatter<'_>) -> Result {
-        let date = self.date.as_ref().map(|date| format!("{date}: "));
-        writeln!(f, "{}`{}`\n", date.unwrap_or_default(), self.command_line)?;
-        machine_lines(f, &self.machine)?;
+        opening(f, self.date.as_deref(), &self.command_line, &self.machine)?;
         writeln!(f, "- server: {}, TLS off", self.settings)?;
         writeln!(
             f,

@@ -5,7 +5,7 @@ use std::fmt::{Display, Formatter, Result};
 use serde::Serialize;
 
 use crate::machine::Machine;
-use crate::markdown::{heading, machine_lines, row};
+use crate::markdown::{heading, opening, row, targets};
 use crate::server::ServerSettings;
 use crate::targets::{TargetReport, at_least, at_most, below};
 
@@ -100,25 +100,14 @@ pub(super) fn judge(
 
 impl Display for ScriptReport {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let date = self.date.as_ref().map(|date| format!("{date}: "));
-        writeln!(f, "{}`{}`\n", date.unwrap_or_default(), self.command_line)?;
-        machine_lines(f, &self.machine)?;
+        opening(f, self.date.as_deref(), &self.command_line, &self.machine)?;
         writeln!(f, "- server: {}, TLS off", self.settings)?;
         writeln!(
             f,
             "- items of {} bytes, rounds: {}, sides in turns on one connection",
             self.value_bytes, self.rounds
         )?;
-        heading(f, "Scripts: targets", &["Target", "Wanted", "Measured", ""])?;
-        for target in &self.targets {
-            let TargetReport {
-                name,
-                wanted,
-                measured,
-                verdict,
-            } = target;
-            row(f, &[name, wanted, measured, &verdict.to_string()])?;
-        }
+        targets(f, "Scripts: targets", &self.targets)?;
         self.work(f)?;
         self.reads(f)
     }

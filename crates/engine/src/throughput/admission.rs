@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use orrery_keys::PartitionKey;
-use orrery_model::{Charge, Failure};
-use orrery_partition::{Claim, Partition};
+use orrery_model::{Answer, Charge, Failure};
+use orrery_partition::{Claim, Container, Partition};
 
 use super::{Metering, ThroughputMode};
-use crate::Engine;
+use crate::{Engine, Scope};
 
 impl Engine {
     /// What a request asks to be admitted as; nothing if it is not metered.
@@ -26,6 +26,37 @@ impl Engine {
                 bucket,
             }),
         }
+    }
+
+    /// Reads a page of a scope, if every partition it comes from has budget left, and charges it to
+    /// them.
+    pub(crate) fn metered_page<T>(
+        &self,
+        container: &Container,
+        scope: &Scope,
+        metering: Metering,
+        read: impl FnOnce(&[Arc<Partition>]) -> Answer<T>,
+    ) -> Answer<T> {
+        let partitions = match Engine::partitions_of(container, scope) {
+            Ok(partitions) => partitions,
+            Err(failure) => return Answer::refused(failure),
+        };
+        let claim = self.claim(metering);
+        for partition in &partitions {
+            if let Err(failure) = admit(partition, claim, Charge::ZERO) {
+                return Answer {
+                    stamp: Some(partition.stamp()),
+                    ..Answer::refused(failure)
+                };
+            }
+        }
+        let answer = read(&partitions);
+        let key = match scope {
+            Scope::Key(key) => Some(key),
+            Scope::Container | Scope::Range(..) | Scope::Epk(_) => None,
+        };
+        charge_all(&partitions, claim, answer.charge, key);
+        answer
     }
 
     /// Lets a read of the catalogue in and charges it, against the budget of the account for these.
@@ -66,7 +97,7 @@ pub(crate) fn charge(
 }
 
 /// Charges a page in equal parts to the partitions it came from.
-pub(crate) fn charge_all(
+fn charge_all(
     partitions: &[Arc<Partition>],
     claim: Option<Claim>,
     charge: Charge,

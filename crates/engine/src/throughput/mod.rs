@@ -13,7 +13,7 @@ mod report;
 mod serverless;
 mod terms;
 
-pub(crate) use admission::{admit, charge, charge_all};
+pub(crate) use admission::{admit, charge};
 pub(crate) use assign::ThroughputState;
 pub(crate) use division::shares;
 pub use options::{ThroughputMode, ThroughputOptions};

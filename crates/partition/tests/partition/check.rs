@@ -267,6 +267,6 @@ fn a_start_that_was_cut_off_leaves_a_directory_that_opens() {
     fs::write(directory.path().join("FORMAT.new"), "orr").unwrap();
     open(directory.path()).store.close().unwrap();
     let mark = fs::read_to_string(directory.path().join("FORMAT")).unwrap();
-    assert_eq!(mark, "orrery 1\n");
+    assert_eq!(mark, "orrery 2\n");
     assert!(!directory.path().join("FORMAT.new").exists());
 }
