@@ -19,7 +19,8 @@ use crate::document_key::{container_of, prefix_end};
 use crate::index_state::IndexState;
 use crate::indexing::IndexedVersion;
 use crate::spaces::{
-    CATALOGUE, DOCUMENTS, EXPIRY, FEED, INDEX, META, NAMES, REMOVAL_MARK, STATISTICS, UNIQUE,
+    CATALOGUE, DOCUMENTS, EXPIRY, FEED, INDEX, INDEX_BYTES_IN_MEMORY, META, NAMES, REMOVAL_MARK,
+    STATISTICS, UNIQUE,
 };
 use crate::statistics::{
     ENTRY_PREFIX_BYTES, PagesRead, Row, Slots, entry_prefix, is_only_counted, slot_key,
@@ -54,6 +55,7 @@ pub fn check(path: &Path) -> Result<CheckReport, Error> {
         cache_bytes: CACHE_BYTES,
         kept: DOCUMENTS,
         runs: INDEX,
+        runs_bytes: INDEX_BYTES_IN_MEMORY,
     };
     let storage = Storage::open(&directory.state(), &NAMES, options)?;
     let mut check = Check::new(storage.snapshot())?;

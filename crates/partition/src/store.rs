@@ -23,7 +23,7 @@ use crate::overlay::Overlay;
 use crate::record::{Change, Record};
 use crate::reindex::progress;
 use crate::scan::ScanRange;
-use crate::spaces::{CATALOGUE, DOCUMENTS, INDEX, META, NAMES};
+use crate::spaces::{CATALOGUE, DOCUMENTS, INDEX, INDEX_BYTES_IN_MEMORY, META, NAMES};
 use crate::statistics::Tallies;
 use crate::stored::StoredItem;
 use crate::watches::Watches;
@@ -86,6 +86,7 @@ impl Store {
             cache_bytes: options.cache_bytes,
             kept: DOCUMENTS,
             runs: INDEX,
+            runs_bytes: INDEX_BYTES_IN_MEMORY,
         };
         let storage = Storage::open(&directory.state(), &NAMES, cache)?;
         let log_options = LogOptions {

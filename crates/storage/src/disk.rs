@@ -5,25 +5,27 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
 
 use bytes::Bytes;
 use fjall::compaction::Leveled;
 use fjall::config::{BlockSizePolicy, CompressionPolicy, FilterPolicy};
-use fjall::{Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable};
+use fjall::{
+    CompressionType, Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode,
+    Readable,
+};
 
-use crate::value_cache::{Moment, ValueCache};
+use crate::runs::{Front, Merge, Row, Run, RunsRange, View};
+use crate::value_cache::ValueCache;
 use crate::{Batch, Error, Options, Space};
 
 /// Reopening replays the journal, so it is kept small.
 const JOURNAL_BYTES_MAX: u64 = 128 * 1024 * 1024;
 /// A memtable of this size is written out; with its sealed predecessor this bounds write memory.
 const MEMTABLE_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// The same for the map of runs. Its keys come in random order, so every table that is written out
-/// is merged with all others: fewer and larger ones are what a write costs.
-const RUNS_MEMTABLE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Tables of runs that are written out before they are merged: more make a merge rarer and a seek
-/// look into more of them.
-const RUNS_TABLES_BEFORE_MERGE: u8 = 8;
+/// look into more of them. What is written out at once makes about four.
+const RUNS_TABLES_BEFORE_MERGE: u8 = 32;
 /// Of the map whose values are kept one by one: those that are often read do not need their block,
 /// and scans like it large.
 const KEPT_BLOCK_BYTES: u32 = 16 * 1024;
@@ -41,12 +43,14 @@ const VALUES_EIGHTHS: u64 = 5;
 
 pub(crate) struct Disk {
     database: Database,
-    spaces: Vec<Keyspace>,
-    /// Bytes in the memtable of each space that were written since its last rotation, and how many
-    /// there may be.
-    memtables: Vec<(AtomicU64, u64)>,
+    spaces: Arc<[Keyspace]>,
+    /// Bytes that were written to each space since its memtable was rotated.
+    memtables: Vec<AtomicU64>,
     kept: Space,
+    runs: Space,
     values: Arc<ValueCache>,
+    front: Arc<Front>,
+    writer: Option<JoinHandle<()>>,
 }
 
 impl Disk {
@@ -55,6 +59,7 @@ impl Disk {
         let database = Database::builder(directory)
             .cache_size(options.cache_bytes - values_bytes)
             .max_journaling_size(JOURNAL_BYTES_MAX)
+            .journal_compression(CompressionType::None)
             .worker_threads(WORKERS)
             .open()
             .map_err(|error| match error {
@@ -67,17 +72,19 @@ impl Disk {
             .map(|(name, number)| {
                 database.keyspace(name, || keyspace_options(Space(number), options))
             })
-            .collect::<Result<Vec<_>, _>>()?;
-        let memtables = (0..).take(spaces.len()).map(|number| {
-            let bytes_max = memtable_bytes_max(Space(number), options);
-            (AtomicU64::new(0), bytes_max)
-        });
+            .collect::<Result<Arc<[_]>, _>>()?;
+        let values = Arc::new(ValueCache::new(values_bytes));
+        let tables = spaces[usize::from(options.runs.0)].clone();
+        let front = Front::open(&database, tables, Arc::clone(&values), options.runs_bytes)?;
         Ok(Disk {
+            writer: Some(front.start()?),
             database,
-            memtables: memtables.collect(),
+            memtables: spaces.iter().map(|_| AtomicU64::new(0)).collect(),
             spaces,
             kept: options.kept,
-            values: Arc::new(ValueCache::new(values_bytes)),
+            runs: options.runs,
+            values,
+            front,
         })
     }
 
@@ -86,6 +93,9 @@ impl Disk {
     }
 
     pub(crate) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Bytes>, Error> {
+        if space == self.runs {
+            return self.snapshot().get(space, key);
+        }
         Ok(self.space(space).get(key)?.map(Bytes::from))
     }
 
@@ -99,28 +109,45 @@ impl Disk {
 
     pub(crate) fn write(&self, batch: Batch) -> Result<(), Error> {
         let keys = batch.keys_of(self.kept);
-        self.values.write(&keys, || self.write_through(batch))
+        let mut changes = batch.changes;
+        let is_entry = |(space, _, _): &mut (Space, _, _)| *space == self.runs;
+        let entries = changes.extract_if(.., is_entry);
+        let entries: Vec<_> = entries
+            .map(|(_, key, value)| (key, value.is_some()))
+            .collect();
+        let run = (!entries.is_empty()).then(|| Run::new(entries));
+        self.front.write(run, |row| {
+            self.values
+                .write(&keys, || self.write_through(changes, row))
+        })
     }
 
-    fn write_through(&self, batch: Batch) -> Result<(), Error> {
+    fn write_through(
+        &self,
+        changes: Vec<(Space, Bytes, Option<Bytes>)>,
+        row: Option<Row>,
+    ) -> Result<(), Error> {
         let database = self.database.clone();
-        let mut write = OwnedWriteBatch::with_capacity(database, batch.changes.len());
-        for (space, key, value) in batch.changes {
+        let mut write = OwnedWriteBatch::with_capacity(database, changes.len() + 1);
+        for (space, key, value) in changes {
             let bytes = key.len() + value.as_ref().map_or(0, Bytes::len);
-            let (written, _) = &self.memtables[usize::from(space.0)];
+            let written = &self.memtables[usize::from(space.0)];
             written.fetch_add(bytes as u64 + MEMTABLE_ENTRY_BYTES, Ordering::Relaxed);
             match value {
                 Some(value) => write.insert(self.space(space), key, value),
                 None => write.remove(self.space(space), key),
             }
         }
+        if let Some(row) = row {
+            self.front.put_row(&mut write, row);
+        }
         write.commit()?;
         self.rotate_memtables()
     }
 
     fn rotate_memtables(&self) -> Result<(), Error> {
-        for (keyspace, (written, bytes_max)) in self.spaces.iter().zip(&self.memtables) {
-            if written.load(Ordering::Relaxed) >= *bytes_max {
+        for (keyspace, written) in self.spaces.iter().zip(&self.memtables) {
+            if written.load(Ordering::Relaxed) >= MEMTABLE_BYTES_MAX {
                 written.store(0, Ordering::Relaxed);
                 keyspace.rotate_memtable()?;
             }
@@ -134,7 +161,8 @@ impl Disk {
 
     /// Writes every memtable out, so that the next start has no journal to replay.
     pub(crate) fn flush(&self) -> Result<(), Error> {
-        for space in &self.spaces {
+        self.front.flush()?;
+        for space in self.spaces.iter() {
             space.rotate_memtable_and_wait()?;
         }
         self.persist()
@@ -143,11 +171,10 @@ impl Disk {
     pub(crate) fn snapshot(&self) -> DiskSnapshot {
         DiskSnapshot {
             kept: self.kept,
+            runs: self.runs,
             values: Arc::clone(&self.values),
-            // Before the snapshot, which then has at least what had been written.
-            moment: self.values.now(),
-            snapshot: self.database.snapshot(),
-            spaces: self.spaces.clone(),
+            view: self.front.view(),
+            spaces: Arc::clone(&self.spaces),
         }
     }
 
@@ -156,17 +183,19 @@ impl Disk {
     }
 }
 
-fn memtable_bytes_max(space: Space, of_store: Options) -> u64 {
-    if space == of_store.runs {
-        RUNS_MEMTABLE_BYTES_MAX
-    } else {
-        MEMTABLE_BYTES_MAX
+impl Drop for Disk {
+    fn drop(&mut self) {
+        self.front.end();
+        if let Some(writer) = self.writer.take() {
+            // It has said in the log why it ended early, if it did.
+            let _ = writer.join();
+        }
     }
 }
 
 fn keyspace_options(space: Space, of_store: Options) -> KeyspaceCreateOptions {
-    let memtable_bytes = memtable_bytes_max(space, of_store) * MEMTABLE_HEADROOM;
-    let options = KeyspaceCreateOptions::default().max_memtable_size(memtable_bytes);
+    let options =
+        KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE_BYTES_MAX * MEMTABLE_HEADROOM);
     if space == of_store.runs {
         // A filter answers whether a key is there, which nobody asks.
         let compaction = Leveled::default().with_l0_threshold(RUNS_TABLES_BEFORE_MERGE);
@@ -186,10 +215,10 @@ fn keyspace_options(space: Space, of_store: Options) -> KeyspaceCreateOptions {
 
 pub(crate) struct DiskSnapshot {
     kept: Space,
+    runs: Space,
     values: Arc<ValueCache>,
-    moment: Moment,
-    snapshot: fjall::Snapshot,
-    spaces: Vec<Keyspace>,
+    view: Arc<View>,
+    spaces: Arc<[Keyspace]>,
 }
 
 impl DiskSnapshot {
@@ -198,25 +227,98 @@ impl DiskSnapshot {
     }
 
     pub(crate) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Bytes>, Error> {
-        Ok(self.snapshot.get(self.space(space), key)?.map(Bytes::from))
+        if space == self.runs {
+            let mut newest_first = self.view.runs.iter().rev();
+            if let Some(is_there) = newest_first.find_map(|run| run.find(key)) {
+                return Ok(is_there.then(Bytes::new));
+            }
+        }
+        let value = self.view.snapshot.get(self.space(space), key)?;
+        Ok(value.map(Bytes::from))
     }
 
     pub(crate) fn get_kept(&self, space: Space, key: &[u8]) -> Result<Option<Bytes>, Error> {
         if space == self.kept {
             let read = || self.get(space, key);
-            self.values.get_at(self.moment, key, read)
+            self.values.get_at(self.view.moment, key, read)
         } else {
             self.get(space, key)
         }
     }
 
-    pub(crate) fn range(&self, space: Space, from: &[u8], to: Option<&[u8]>) -> fjall::Iter {
-        let space = self.space(space);
-        match to {
-            Some(to) => self.snapshot.range(space, from.to_vec()..to.to_vec()),
-            None => self.snapshot.range(space, from.to_vec()..),
+    pub(crate) fn range(&self, space: Space, from: &[u8], to: Option<&[u8]>) -> DiskRange {
+        let behind = match to {
+            Some(to) => {
+                let range = from.to_vec()..to.to_vec();
+                self.view.snapshot.range(self.space(space), range)
+            }
+            None => self.view.snapshot.range(self.space(space), from.to_vec()..),
+        };
+        if space == self.runs {
+            let recent = Merge::new(&self.view.runs, from, to);
+            if !recent.is_empty() {
+                let range = RunsRange::new(recent, Behind(behind));
+                return DiskRange::Runs(Box::new(range));
+            }
+        }
+        DiskRange::Engine(behind)
+    }
+}
+
+/// Entries of one map, from either end.
+pub(crate) enum DiskRange {
+    Engine(fjall::Iter),
+    Runs(Box<RunsRange<Behind>>),
+}
+
+impl Iterator for DiskRange {
+    type Item = Result<(Bytes, Bytes), Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            DiskRange::Engine(entries) => entries.next().map(entry),
+            DiskRange::Runs(keys) => keys.next().map(without_value),
         }
     }
+}
+
+impl DoubleEndedIterator for DiskRange {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        match self {
+            DiskRange::Engine(entries) => entries.next_back().map(entry),
+            DiskRange::Runs(keys) => keys.next_back().map(without_value),
+        }
+    }
+}
+
+/// The keys that the engine has of the map of runs.
+pub(crate) struct Behind(fjall::Iter);
+
+impl Iterator for Behind {
+    type Item = Result<Bytes, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(key)
+    }
+}
+
+impl DoubleEndedIterator for Behind {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.0.next_back().map(key)
+    }
+}
+
+fn entry(guard: fjall::Guard) -> Result<(Bytes, Bytes), Error> {
+    let (key, value) = guard.into_inner()?;
+    Ok((key.into(), value.into()))
+}
+
+fn key(guard: fjall::Guard) -> Result<Bytes, Error> {
+    Ok(guard.key()?.into())
+}
+
+fn without_value(key: Result<Bytes, Error>) -> Result<(Bytes, Bytes), Error> {
+    Ok((key?, Bytes::new()))
 }
 
 #[cfg(test)]
@@ -233,6 +335,7 @@ mod tests {
             cache_bytes: 1 << 20,
             kept: Space(0),
             runs: Space(1),
+            runs_bytes: 1 << 20,
         };
         let disk = Disk::open(directory.path(), &["documents", "runs"], options).unwrap();
         let value = Bytes::from(vec![7; 1 << 20]);

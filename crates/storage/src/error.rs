@@ -1,5 +1,7 @@
 //! What can go wrong below us.
 
+use std::sync::Arc;
+
 /// The disk or the engine failed. Nothing a client did causes these.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -7,4 +9,10 @@ pub enum Error {
     Engine(#[from] fjall::Error),
     #[error("the data directory was written by a newer version of the storage engine")]
     Version,
+    #[error("index entries that were not yet in the index do not decode")]
+    Damaged,
+    #[error("index entries could not be written to the index")]
+    WritingOut(#[source] Arc<Error>),
+    #[error("no thread could be started")]
+    Thread(#[source] std::io::Error),
 }

@@ -9,6 +9,7 @@ mod batch;
 mod disk;
 mod error;
 mod memory;
+mod runs;
 mod storage;
 mod value_cache;
 

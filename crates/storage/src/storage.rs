@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 
-use crate::disk::{Disk, DiskSnapshot};
+use crate::disk::{Disk, DiskRange, DiskSnapshot};
 use crate::memory::{Memory, MemoryRange, MemorySnapshot};
 use crate::{Batch, Error, Space};
 
@@ -14,8 +14,10 @@ pub struct Options {
     pub cache_bytes: u64,
     /// The map whose values [`Storage::get_kept`] keeps one by one.
     pub kept: Space,
-    /// A map of many small entries that are read in runs and never one by one.
+    /// A map of many small keys without values that are read in runs and seldom one by one.
     pub runs: Space,
+    /// Bytes of such keys that gather in memory before they are written out.
+    pub runs_bytes: usize,
 }
 
 pub struct Storage {
@@ -148,7 +150,7 @@ pub struct Range {
 
 enum Entries {
     Empty,
-    Disk(fjall::Iter),
+    Disk(DiskRange),
     Memory(MemoryRange),
 }
 
@@ -158,7 +160,7 @@ impl Iterator for Range {
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.entries {
             Entries::Empty => None,
-            Entries::Disk(entries) => Some(disk_entry(entries.next()?)),
+            Entries::Disk(entries) => entries.next(),
             Entries::Memory(entries) => entries.next().map(Ok),
         }
     }
@@ -168,13 +170,8 @@ impl DoubleEndedIterator for Range {
     fn next_back(&mut self) -> Option<Self::Item> {
         match &mut self.entries {
             Entries::Empty => None,
-            Entries::Disk(entries) => Some(disk_entry(entries.next_back()?)),
+            Entries::Disk(entries) => entries.next_back(),
             Entries::Memory(entries) => entries.next_back().map(Ok),
         }
     }
-}
-
-fn disk_entry(guard: fjall::Guard) -> Result<(Bytes, Bytes), Error> {
-    let (key, value) = guard.into_inner()?;
-    Ok((key.into(), value.into()))
 }

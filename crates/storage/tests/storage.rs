@@ -10,11 +10,13 @@ use orrery_storage::{Batch, Options, Space, Storage};
 
 const A: Space = Space(0);
 const B: Space = Space(1);
-const NAMES: [&str; 2] = ["a", "b"];
+const C: Space = Space(2);
+const NAMES: [&str; 3] = ["a", "b", "c"];
 const OPTIONS: Options = Options {
     cache_bytes: 1024 * 1024,
     kept: A,
-    runs: B,
+    runs: C,
+    runs_bytes: 4096,
 };
 
 fn on_both(check: impl Fn(&Storage)) {

@@ -61,6 +61,7 @@ fn storage(directory: &Path) -> Storage {
         cache_bytes: 1 << 20,
         kept: DOCUMENTS,
         runs: INDEX,
+        runs_bytes: 1 << 20,
     };
     Storage::open(&directory.join("state"), &NAMES, options).unwrap()
 }

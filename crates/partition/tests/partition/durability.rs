@@ -27,8 +27,8 @@ fn an_interval_passes_under_load_as_well() {
         assert!(begun.elapsed() < PATIENCE, "never synced");
     }
     assert!(writes > 3, "every write was synced");
-    // Three intervals can have begun only one after the other.
-    assert!(begun.elapsed() >= 3 * INTERVAL, "synced too often");
+    // The first of three intervals may have begun with the container; the others came one after the other.
+    assert!(begun.elapsed() >= 2 * INTERVAL, "synced too often");
 
     let before = disk.syncs();
     world.upsert(&item("2", "")).unwrap();
