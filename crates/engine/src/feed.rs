@@ -194,7 +194,7 @@ impl Engine {
         };
         let mut run = feeder(resume.clone())?;
         if query.bound.program.reads_documents() && run.feed(&plan)?.is_err() {
-            plan = AccessPlan::scan(plan.usage);
+            plan = AccessPlan::scan();
             run = feeder(resume)?;
             // Documents stand for themselves.
             let _ = run.feed(&plan)?;
@@ -204,6 +204,7 @@ impl Engine {
             total_time: begun.elapsed() + query.compile_time,
             compile_time: query.compile_time,
             plan_time: planned.took,
+            usage: planned.usage.clone(),
             ..QueryReport::new(&plan, &work, &finished.work)
         });
         let is_sorted_here = query.bound.profile.is_sorted() && !plan.access.is_ordered();

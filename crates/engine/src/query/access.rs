@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use orrery_exec::{DocumentPath, Narrowing, PathStep, Predicate, Program, Resume, Shape};
 use orrery_index::{
     AccessKind, AccessPlan, AccessRequest, AccessTag, Extreme, IndexDefinition, IndexHash,
-    OrderTerm, QueryShape, plan_access, resume_access,
+    IndexUsage, OrderTerm, QueryShape, plan_access, resume_access,
 };
 use orrery_model::{Failure, IndexingMode};
 use orrery_partition::{Container, View, ViewStatistics};
@@ -20,6 +20,8 @@ use crate::{CompiledQuery, FeedRequest, continuation};
 pub(crate) struct PlannedAccess<'a> {
     pub(crate) definition: Cow<'a, IndexDefinition>,
     pub(crate) plan: AccessPlan,
+    /// Of those who ask for a report.
+    pub(crate) usage: IndexUsage,
     pub(crate) took: Duration,
 }
 
@@ -151,10 +153,17 @@ impl Profile {
             Some(tag) => resume_access(&request, tag).ok_or_else(index_is_gone)?,
             None => plan_access(&request),
         };
+        let took = begun.elapsed();
+        let usage = if feed.wants_report {
+            IndexUsage::of(&request)
+        } else {
+            IndexUsage::default()
+        };
         Ok(PlannedAccess {
-            plan,
             definition,
-            took: begun.elapsed(),
+            plan,
+            usage,
+            took,
         })
     }
 }

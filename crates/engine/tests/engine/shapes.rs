@@ -332,3 +332,30 @@ async fn shapes_stay_within_their_memory() {
     assert!(counts.shapes < 400, "{counts:?}");
     assert!(counts.bytes <= 16 << 20, "{counts:?}");
 }
+
+#[tokio::test]
+async fn what_plans_know_of_a_container_follows_every_write() {
+    let world = World::in_memory().await;
+    let container = world.create(&format!("{{{DEFINITION}}}"), 400).await;
+    let counts = [
+        "SELECT VALUE COUNT(1) FROM c",
+        "SELECT VALUE COUNT(1) FROM c WHERE c.n >= @v",
+        "SELECT VALUE SUM(c.n / c.n) FROM c",
+        "SELECT VALUE COUNT(c.n) FROM c",
+    ];
+    for number in 1..40 {
+        let item = format!(r#"{{"id":"{number}","p":"a","n":{number}}}"#);
+        world.ok(&container, KEY, create(&item)).await;
+        for text in counts {
+            let counted = rows(&world, &container, text, r#"{"@v":1}"#).await.unwrap();
+            assert_eq!(counted, number.to_string(), "{text}");
+        }
+    }
+    // An item without the path: its entries no longer stand for all documents.
+    let item = r#"{"id":"0","p":"a"}"#;
+    world.ok(&container, KEY, create(item)).await;
+    for (text, expected) in counts.into_iter().zip(["40", "39", "39", "39"]) {
+        let counted = rows(&world, &container, text, r#"{"@v":1}"#).await.unwrap();
+        assert_eq!(counted, expected, "{text}");
+    }
+}
