@@ -65,7 +65,7 @@ impl Engine {
     ) -> Answer<FeedPage> {
         let (engine, container) = (Arc::clone(self), Arc::clone(container));
         let turn = match &request.query {
-            Some(query) if !query.program.functions_used().is_empty() => {
+            Some(query) if !query.bound.program.functions_used().is_empty() => {
                 let pages = Arc::clone(&self.function_pages);
                 Some(pages.acquire_owned().await)
             }
@@ -166,24 +166,24 @@ impl Engine {
             now_ticks: self.now_ticks(),
         };
         if !request.enable_scan {
-            query.profile.check_index(container)?;
+            query.bound.profile.check_index(container)?;
         }
-        let planned = query.profile.plan(view, container, request, tag)?;
+        let planned = query.bound.profile.plan(view, container, request, tag)?;
         let mut plan = planned.plan;
-        let functions = match query.program.functions_used() {
+        let functions = match query.bound.program.functions_used() {
             [] => None,
             names => Some(self.open_functions(container, names)?),
         };
         let feeder = |resume| {
             let page = match &functions {
                 Some(functions) => {
-                    let program = &query.program;
+                    let program = &query.bound.program;
                     program.page_with_functions(resume, page_limits, functions)
                 }
-                None => query.program.page(resume, page_limits),
+                None => query.bound.program.page(resume, page_limits),
             };
             Ok(Feeder {
-                program: &query.program,
+                program: &query.bound.program,
                 page: page.map_err(|error| stopped(&error))?,
                 view,
                 definition: &planned.definition,
@@ -193,8 +193,8 @@ impl Engine {
             })
         };
         let mut run = feeder(resume.clone())?;
-        if query.program.reads_documents() && run.feed(&plan)?.is_err() {
-            plan = AccessPlan::scan(plan.usage);
+        if query.bound.program.reads_documents() && run.feed(&plan)?.is_err() {
+            plan = AccessPlan::scan();
             run = feeder(resume)?;
             // Documents stand for themselves.
             let _ = run.feed(&plan)?;
@@ -204,9 +204,10 @@ impl Engine {
             total_time: begun.elapsed() + query.compile_time,
             compile_time: query.compile_time,
             plan_time: planned.took,
+            usage: planned.usage.clone(),
             ..QueryReport::new(&plan, &work, &finished.work)
         });
-        let is_sorted_here = query.profile.is_sorted() && !plan.access.is_ordered();
+        let is_sorted_here = query.bound.profile.is_sorted() && !plan.access.is_ordered();
         Ok(Rows {
             work: QueryWork {
                 bytes_loaded: to_usize(finished.work.document_bytes),

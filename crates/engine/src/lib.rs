@@ -37,7 +37,7 @@ pub use orrery_partition::{
 };
 pub use orrery_script::ScriptOptions;
 pub use partitions::{Cut, PartitionLimits};
-pub use query::{CompiledQuery, QueryReport, QueryText, ResumeAt, query_plan};
+pub use query::{CompiledQuery, QueryCacheCounts, QueryReport, QueryText, ResumeAt, query_plan};
 pub use resources::query_resources;
 pub use scripts::{ContainerScripts, Executed, NewScript, ProcedureRequest, Triggers, Written};
 pub use throughput::{

@@ -18,7 +18,7 @@ pub fn query_resources(
     token: Option<&str>,
     now_ticks: i64,
 ) -> Result<(Vec<Bytes>, Option<String>), Failure> {
-    let owner = query.fingerprint;
+    let owner = query.bound.fingerprint;
     let resume = read_resume(owner, token)?.map(|(_, resume)| resume);
     let bytes_max = limits::RESPONSE_PAGE_BYTES_MAX;
     let page_limits = PageLimits {
@@ -27,7 +27,7 @@ pub fn query_resources(
         deadline: None,
         now_ticks,
     };
-    let page = query.program.page(resume, page_limits);
+    let page = query.bound.program.page(resume, page_limits);
     let mut page = page.map_err(|error| stopped(&error))?;
     let start = page.start_place().map(<[u8]>::to_vec).unwrap_or_default();
     for (number, (name, body)) in (1..).zip(resources) {

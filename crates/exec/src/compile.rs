@@ -1,4 +1,4 @@
-//! Syntax tree to scalar expression: names bound, parameters replaced, functions found.
+//! Syntax tree to scalar expression: names bound, parameters replaced or given slots, functions found.
 
 use orrery_json::Value;
 use orrery_sql::ast::{
@@ -105,6 +105,7 @@ impl Scope<'_> {
     ) -> Result<Scalar, CompileError> {
         let value = self.boxed(value)?;
         let pattern = self.boxed(pattern)?;
+        self.look_into(&pattern);
         Ok(match *pattern {
             Scalar::Constant(Value::String(text)) => Scalar::LikeConstant {
                 value,
@@ -148,6 +149,7 @@ impl Scope<'_> {
     fn index(&self, object: &Expr, index: &Expr) -> Result<Scalar, CompileError> {
         let object = self.boxed(object)?;
         let index = self.boxed(index)?;
+        self.look_into(&index);
         if let Scalar::Constant(Value::String(name)) = index.as_ref()
             && let Some(value) = self.computed(&object, name)
         {
@@ -169,11 +171,6 @@ impl Scope<'_> {
 
     pub(crate) fn all(&self, exprs: &[Expr]) -> Result<Vec<Scalar>, CompileError> {
         exprs.iter().map(|expr| self.compile(expr)).collect()
-    }
-
-    fn parameter(&self, name: &Identifier) -> Result<Scalar, CompileError> {
-        self.parameter_value(name)
-            .map(|value| Scalar::Constant(value.clone()))
     }
 
     fn subquery(&self, kind: SubqueryKind, query: &Query) -> Result<Scalar, CompileError> {

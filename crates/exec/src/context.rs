@@ -30,6 +30,8 @@ pub(crate) struct Context<'a> {
     deadline: Option<&'a dyn Fn() -> bool>,
     /// The moment of the query.
     now_ticks: i64,
+    /// The values of parameters, by their slots.
+    parameters: &'a [Value],
     functions: Option<&'a dyn Functions>,
     /// By the numbers of the functions.
     function_names: &'a [String],
@@ -48,6 +50,7 @@ impl<'a> Context<'a> {
         Context {
             deadline,
             now_ticks,
+            parameters: &[],
             functions: None,
             function_names: &[],
             calls: Cell::new(0),
@@ -60,6 +63,10 @@ impl<'a> Context<'a> {
         }
     }
 
+    pub(crate) fn with_parameters(self, parameters: &'a [Value]) -> Context<'a> {
+        Context { parameters, ..self }
+    }
+
     pub(crate) fn with_functions(
         self,
         functions: Option<&'a dyn Functions>,
@@ -70,6 +77,10 @@ impl<'a> Context<'a> {
             function_names,
             ..self
         }
+    }
+
+    pub(crate) fn parameter(&self, slot: usize) -> &'a Value {
+        self.parameters.get(slot).unwrap_or(&Value::Undefined)
     }
 
     pub(crate) fn set_times(&self, times: u64) {

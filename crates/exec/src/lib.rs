@@ -1,6 +1,7 @@
 //! Evaluates queries: scalar expressions, built-in functions, joins, groups, orders and pages.
 //!
-//! A query is compiled once, against its parameters, to a [`Program`]. Each [`Page`] of it is fed
+//! A query is compiled once, to a [`Template`] that is given the values of its parameters or with
+//! them, to a [`Program`]. Each [`Page`] of it is fed
 //! with the documents of a scope and gives rows, and a [`Resume`] for the page after it. What is
 //! not implemented is refused when compiling, by name; it never gives a wrong answer. This crate
 //! knows nothing of partitions, indexes or the protocol; it does no I/O and holds no clock.
@@ -25,6 +26,7 @@ mod narrow;
 mod order;
 mod order_bound;
 mod page;
+mod parameters;
 mod position;
 mod predicate;
 mod prefix;
@@ -40,6 +42,7 @@ mod size;
 mod sort_key;
 mod source;
 mod stage;
+mod template;
 mod user_functions;
 mod walk;
 mod window;
@@ -61,4 +64,5 @@ pub use predicate::{
 pub use program::Program;
 pub use resume::Resume;
 pub use shape::{OrderTerm, Shape};
+pub use template::Template;
 pub use user_functions::{FunctionError, Functions};

@@ -95,11 +95,13 @@ impl<'a> Page<'a> {
             items_max: limits.items_max.max(1),
             ..limits
         };
-        let context = Context::new(limits.deadline, limits.now_ticks);
+        let context = Context::new(limits.deadline, limits.now_ticks)
+            .with_parameters(program.parameters())
+            .with_functions(functions, program.functions_used());
         Ok(Page {
             program,
             limits,
-            context: context.with_functions(functions, program.functions_used()),
+            context,
             stage: Stage::new(program, resume, limits)?,
             work: Work::default(),
         })

@@ -1,5 +1,7 @@
 //! A query, compiled: what to run over the documents of a scope, page by page.
 
+use std::sync::Arc;
+
 use orrery_json::{Fields, Value};
 use orrery_sql::Query;
 use orrery_sql::ast::{Collection, Source};
@@ -10,6 +12,7 @@ use crate::computed::ComputedProperties;
 use crate::narrow;
 use crate::order;
 use crate::page::{Page, PageLimits};
+use crate::parameters::Parameters;
 use crate::projection::Selection;
 use crate::reads;
 use crate::resume_filter::ResumeFilter;
@@ -23,10 +26,18 @@ use crate::{CompileError, ExecError, Narrowing, Resume};
 /// A query bound to its parameters. It holds no state of a run and may be shared.
 #[derive(Debug, Clone)]
 pub struct Program {
-    block: Block,
-    order: Vec<OrderColumn>,
+    body: Arc<Body>,
+    /// The values of parameters, by their slots.
+    parameters: Vec<Value>,
     window: Window,
     resume_filter: Option<ResumeFilter>,
+}
+
+/// What is the same for all values that the parameters of a query may have.
+#[derive(Debug)]
+pub(crate) struct Body {
+    block: Block,
+    order: Vec<OrderColumn>,
     shape: Shape,
     /// None when the whole document is read.
     fields: Option<Fields>,
@@ -62,43 +73,18 @@ impl Program {
         parameters: &[(String, Value)],
         options: CompileOptions<'_>,
     ) -> Result<Program, CompileError> {
-        let functions = options.functions.map(FunctionNames::new);
-        let reads_documents = !query.from.is_empty();
-        let container = if reads_documents {
-            Container::Unnamed
-        } else {
-            Container::Absent
-        };
-        let scope = Scope::new(container, parameters)
-            .with_computed(options.computed)
-            .with_functions(functions.as_ref());
-        let window = Window::compile(query, &scope)?;
-        let items = order::items(query)?;
-        let exprs: Vec<_> = items.iter().map(|item| &item.expr).collect();
-        let (block, scalars) = Block::compile(query, &scope, &exprs)?;
-        let order = order::columns(items, scalars, &block)?;
-        let shape = if block.grouping.is_some() {
-            Shape::Grouped
-        } else if !order.is_empty() {
-            Shape::Sorted
-        } else if block.distinct {
-            Shape::Distinct
-        } else {
-            Shape::Stream
-        };
-        let counts_distinct_rows = counts_distinct_rows(query, &block);
-        let fields = reads::of(&block, &order);
-        Ok(Program {
-            block,
-            order,
+        let window = Window::compile(query, parameters)?;
+        let body = Body::compile(query, Parameters::Values(parameters), options)?;
+        Ok(Program::new(Arc::new(body), Vec::new(), window))
+    }
+
+    pub(crate) fn new(body: Arc<Body>, parameters: Vec<Value>, window: Window) -> Program {
+        Program {
+            body,
+            parameters,
             window,
             resume_filter: None,
-            shape,
-            fields: Some(fields).filter(|fields| !fields.is_whole()),
-            reads_documents,
-            counts_distinct_rows,
-            functions: functions.map(FunctionNames::into_used).unwrap_or_default(),
-        })
+        }
     }
 
     /// Begins an ordered result at `values`, one for each column, encoded as clients do. With
@@ -109,7 +95,7 @@ impl Program {
         rid: Option<u64>,
         exclude: bool,
     ) -> Result<Program, CompileError> {
-        let filter = ResumeFilter::new(&self.order, values, rid, exclude);
+        let filter = ResumeFilter::new(&self.body.order, values, rid, exclude);
         Ok(Program {
             resume_filter: Some(filter.ok_or(CompileError::ResumeFilter)?),
             ..self
@@ -124,33 +110,34 @@ impl Program {
     /// What the program reads of a document, so that the rest need not be parsed; none when it
     /// reads all of it.
     pub fn fields(&self) -> Option<&Fields> {
-        self.fields.as_ref()
+        self.body.fields.as_ref()
     }
 
     /// The user-defined functions that are called, each once, in the order of the numbers they are
     /// called by.
     pub fn functions_used(&self) -> &[String] {
-        &self.functions
+        &self.body.functions
     }
 
     /// Which operator makes the pages.
     pub fn shape(&self) -> Shape {
-        self.shape
+        self.body.shape
     }
 
     /// Whether every row is a document as it is stored, so that rows are texts.
     pub fn selects_whole_document(&self) -> bool {
-        self.block.grouping.is_none() && matches!(self.block.selection, Selection::Document)
+        self.body.block.grouping.is_none()
+            && matches!(self.body.block.selection, Selection::Document)
     }
 
     /// Whether every page looks at all documents: `ORDER BY`, `GROUP BY`, aggregates, `DISTINCT`.
     pub fn needs_whole_scope(&self) -> bool {
-        self.shape != Shape::Stream
+        self.body.shape != Shape::Stream
     }
 
     /// False without `FROM`: there is one row, whatever the scope holds.
     pub fn reads_documents(&self) -> bool {
-        self.reads_documents
+        self.body.reads_documents
     }
 
     /// Begins a page, the first one or the one after `resume`.
@@ -173,11 +160,15 @@ impl Program {
     }
 
     pub(crate) fn block(&self) -> &Block {
-        &self.block
+        &self.body.block
     }
 
     pub(crate) fn order(&self) -> &[OrderColumn] {
-        &self.order
+        &self.body.order
+    }
+
+    pub(crate) fn parameters(&self) -> &[Value] {
+        &self.parameters
     }
 
     pub(crate) fn window(&self) -> Window {
@@ -191,7 +182,50 @@ impl Program {
     /// Whether the rows of a subquery that are counted are distinct over all documents, so that
     /// counts of parts of a container do not add up.
     pub(crate) fn counts_distinct_rows(&self) -> bool {
-        self.counts_distinct_rows
+        self.body.counts_distinct_rows
+    }
+}
+
+impl Body {
+    pub(crate) fn compile(
+        query: &Query,
+        parameters: Parameters<'_>,
+        options: CompileOptions<'_>,
+    ) -> Result<Body, CompileError> {
+        let functions = options.functions.map(FunctionNames::new);
+        let reads_documents = !query.from.is_empty();
+        let container = if reads_documents {
+            Container::Unnamed
+        } else {
+            Container::Absent
+        };
+        let scope = Scope::with(container, parameters)
+            .with_computed(options.computed)
+            .with_functions(functions.as_ref());
+        let items = order::items(query)?;
+        let exprs: Vec<_> = items.iter().map(|item| &item.expr).collect();
+        let (block, scalars) = Block::compile(query, &scope, &exprs)?;
+        let order = order::columns(items, scalars, &block)?;
+        let shape = if block.grouping.is_some() {
+            Shape::Grouped
+        } else if !order.is_empty() {
+            Shape::Sorted
+        } else if block.distinct {
+            Shape::Distinct
+        } else {
+            Shape::Stream
+        };
+        let counts_distinct_rows = counts_distinct_rows(query, &block);
+        let fields = reads::of(&block, &order);
+        Ok(Body {
+            block,
+            order,
+            shape,
+            fields: Some(fields).filter(|fields| !fields.is_whole()),
+            reads_documents,
+            counts_distinct_rows,
+            functions: functions.map(FunctionNames::into_used).unwrap_or_default(),
+        })
     }
 }
 

@@ -146,7 +146,7 @@ impl Reads {
 
     fn scalar(&mut self, scalar: &Scalar, frames: &Frames) {
         match scalar {
-            Scalar::Constant(_) | Scalar::Cell(..) => {}
+            Scalar::Constant(_) | Scalar::Parameter(_) | Scalar::Cell(..) => {}
             Scalar::Path(..) => {
                 if let Some(path) = frames.place(scalar) {
                     self.fields.want(path);

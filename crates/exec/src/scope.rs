@@ -6,6 +6,7 @@ use orrery_sql::ast::{Expr, Identifier};
 use crate::CompileError;
 use crate::computed::ComputedProperties;
 use crate::grouping::GroupScope;
+use crate::parameters::{self, Parameters};
 use crate::scalar::Scalar;
 use crate::user_functions::FunctionNames;
 
@@ -16,7 +17,7 @@ pub(crate) struct Scope<'a> {
     /// How many frames there are below the document.
     level: usize,
     container: Container,
-    parameters: &'a [(String, Value)],
+    parameters: Parameters<'a>,
     computed: Option<&'a ComputedProperties>,
     functions: Option<&'a FunctionNames<'a>>,
     group: Option<&'a GroupScope<'a>>,
@@ -35,6 +36,10 @@ pub(crate) enum Container {
 
 impl<'a> Scope<'a> {
     pub(crate) fn new(container: Container, parameters: &'a [(String, Value)]) -> Scope<'a> {
+        Scope::with(container, Parameters::Values(parameters))
+    }
+
+    pub(crate) fn with(container: Container, parameters: Parameters<'a>) -> Scope<'a> {
         Scope {
             names: Vec::new(),
             level: 0,
@@ -160,15 +165,18 @@ impl<'a> Scope<'a> {
         }
     }
 
-    pub(crate) fn parameter_value(&self, name: &Identifier) -> Result<&'a Value, CompileError> {
-        self.parameters
-            .iter()
-            .find(|(supplied, _)| *supplied == name.name)
-            .map(|(_, value)| value)
-            .ok_or_else(|| CompileError::MissingParameter {
-                name: name.name.clone(),
-                span: name.span,
-            })
+    pub(crate) fn parameter(&self, name: &Identifier) -> Result<Scalar, CompileError> {
+        Ok(match self.parameters {
+            Parameters::Values(values) => Scalar::Constant(parameters::find(values, name)?.clone()),
+            Parameters::Slots(slots) => Scalar::Parameter(slots.of(name)),
+        })
+    }
+
+    /// Called where a constant is looked into while compiling.
+    pub(crate) fn look_into(&self, scalar: &Scalar) {
+        if let (Parameters::Slots(slots), Scalar::Parameter(_)) = (self.parameters, scalar) {
+            slots.mark_decisive();
+        }
     }
 
     /// What a property of the document is, if the container computes it.

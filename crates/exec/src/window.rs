@@ -6,7 +6,7 @@ use orrery_sql::ast::Count;
 
 use crate::CompileError;
 use crate::page::{PageLimits, Row};
-use crate::scope::Scope;
+use crate::parameters;
 
 /// Rows still to pass over, and rows still to give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,16 +16,19 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    pub(crate) fn compile(query: &Query, scope: &Scope<'_>) -> Result<Window, CompileError> {
+    pub(crate) fn compile(
+        query: &Query,
+        parameters: &[(String, Value)],
+    ) -> Result<Window, CompileError> {
         let top = query.select.top.as_ref();
         let top = top
-            .map(|top| count(top, scope, "TOP", "SC2060"))
+            .map(|top| count(top, parameters, "TOP", "SC2060"))
             .transpose()?;
         let Some(page) = &query.offset_limit else {
             return Ok(Window { skip: 0, take: top });
         };
-        let skip = count(&page.offset, scope, "OFFSET", "SC2062")?;
-        let limit = count(&page.limit, scope, "LIMIT", "SC2061")?;
+        let skip = count(&page.offset, parameters, "OFFSET", "SC2062")?;
+        let limit = count(&page.limit, parameters, "LIMIT", "SC2061")?;
         Ok(Window {
             skip,
             take: Some(top.map_or(limit, |top| top.min(limit))),
@@ -65,13 +68,13 @@ impl Window {
 
 fn count(
     count: &Count,
-    scope: &Scope<'_>,
+    parameters: &[(String, Value)],
     clause: &'static str,
     code: &'static str,
 ) -> Result<u64, CompileError> {
     let value = match count {
         Count::Literal(count) => return Ok(u64::from(*count)),
-        Count::Parameter(name) => scope.parameter_value(name)?,
+        Count::Parameter(name) => parameters::find(parameters, name)?,
     };
     let number = match value {
         Value::Number(number) => number.as_i64(),

@@ -38,7 +38,7 @@ pub use definition::IndexDefinition;
 pub use entries::{Difference, Entries};
 pub use hash::IndexHash;
 pub use spatial::Grid;
-pub use statistics::PathStatistics;
+pub use statistics::{PathFigures, PathStatistics};
 pub use value::{
     ByteRange, Decoded, STRING_BYTES_CUT_MIN, byte_range, decode, encode, encode_ordered, skip,
     successor, type_end, type_start,

@@ -18,6 +18,15 @@ pub struct PathStatistics {
     pub sketch: [u8; REGISTERS],
 }
 
+/// What the statistics of an index say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PathFigures {
+    pub entries: u64,
+    pub composed: u64,
+    /// About how many different values there are; never more than entries, never none for some.
+    pub distinct: u64,
+}
+
 const REGISTERS: usize = 64;
 const REGISTER_BITS: u32 = REGISTERS.trailing_zeros();
 
@@ -48,8 +57,15 @@ impl PathStatistics {
         self.composed = self.composed.saturating_sub(composed);
     }
 
-    /// About how many different values there are; never more than entries, never none for some.
-    pub fn distinct(&self) -> u64 {
+    pub fn figures(&self) -> PathFigures {
+        PathFigures {
+            entries: self.entries,
+            composed: self.composed,
+            distinct: self.distinct(),
+        }
+    }
+
+    fn distinct(&self) -> u64 {
         const BIAS: f64 = 0.709;
         let registers = REGISTERS as f64;
         let sum: f64 = self

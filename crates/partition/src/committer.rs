@@ -25,6 +25,7 @@ use crate::crowd::Crowd;
 use crate::expiry::Due;
 use crate::group::{Group, Touched};
 use crate::index_state::IndexStates;
+use crate::known::Batches;
 use crate::overlay::Overlay;
 use crate::purge::{Purged, purge_step};
 use crate::record::{Change, Record};
@@ -110,6 +111,7 @@ pub(crate) enum Command {
 
 pub(crate) struct Committer {
     pub(crate) storage: Arc<Storage>,
+    pub(crate) batches: Arc<Batches>,
     /// None keeps everything in memory.
     pub(crate) log: Option<Log>,
     pub(crate) durability: Durability,
@@ -348,7 +350,7 @@ impl Committer {
             overlay.put(META, Bytes::copy_from_slice(&key), counters.encode());
         }
         let batch = overlay.into_batch(&mut self.tallies)?;
-        Ok(self.storage.write(batch)?)
+        Ok(self.batches.write(|| self.storage.write(batch))?)
     }
 
     /// From here on this node only reads. What fails later fails because of what failed first.
@@ -389,7 +391,7 @@ impl Committer {
         let from = self.purged.remove(&container).unwrap_or_default();
         let step = purge_step(&self.storage.snapshot(), container, from);
         let (batch, next) = step.map_err(|error| internal(&error))?;
-        if let Err(error) = self.storage.write(batch) {
+        if let Err(error) = self.batches.write(|| self.storage.write(batch)) {
             return Err(self.break_down(&error.into()));
         }
         self.states.forget(container);
@@ -406,7 +408,7 @@ impl Committer {
         let step = forget_step(&self.storage.snapshot(), container, now_seconds);
         let (batch, more) = step.map_err(|error| internal(&error))?;
         if !batch.is_empty()
-            && let Err(error) = self.storage.write(batch)
+            && let Err(error) = self.batches.write(|| self.storage.write(batch))
         {
             return Err(self.break_down(&error.into()));
         }
@@ -424,7 +426,7 @@ impl Committer {
             self.tallies.forget(container);
             internal(&error)
         })?;
-        if let Err(error) = self.storage.write(batch) {
+        if let Err(error) = self.batches.write(|| self.storage.write(batch)) {
             return Err(self.break_down(&error.into()));
         }
         Ok(!is_done)
@@ -494,6 +496,7 @@ mod tests {
     fn the_first_failure_is_the_one_that_is_told() {
         let committer = Committer {
             storage: Arc::new(Storage::in_memory(&NAMES)),
+            batches: Arc::default(),
             log: None,
             durability: Durability::None,
             unsynced_since: None,

@@ -9,6 +9,7 @@ use orrery_model::{ContainerDefinition, Lsn, RangeId, Stamp};
 use crate::apply::SCRIPT_SEQUENCE_MIN;
 use crate::crowd::Crowds;
 use crate::extents::Extents;
+use crate::known::KnownOf;
 use crate::{ContainerIndex, Counters, LogicalPartition, Meter, Standing};
 
 /// One definition of a container. A replaced definition is a new `Container` over the same
@@ -25,6 +26,7 @@ pub struct Container {
     pub alive: Arc<AtomicBool>,
     index: Arc<ContainerIndex>,
     extents: Extents,
+    known: KnownOf,
     version: u64,
 }
 
@@ -63,6 +65,7 @@ impl Container {
             rid,
             index: Arc::new(ContainerIndex::new(&definition.indexing)),
             extents: Extents::default(),
+            known: KnownOf::default(),
             definition,
             partitions,
             self_link,
@@ -78,6 +81,7 @@ impl Container {
             rid: self.rid,
             index: Arc::new(ContainerIndex::new(&definition.indexing)),
             extents: Extents::default(),
+            known: KnownOf::default(),
             definition,
             partitions: self.partitions.clone(),
             self_link: self.self_link.clone(),
@@ -97,6 +101,7 @@ impl Container {
             self_link: self.self_link.clone(),
             alive: Arc::clone(&self.alive),
             extents: Extents::default(),
+            known: KnownOf::default(),
             version: next_version(),
         }
     }
@@ -113,6 +118,10 @@ impl Container {
 
     pub(crate) fn extents(&self) -> &Extents {
         &self.extents
+    }
+
+    pub(crate) fn known(&self) -> &KnownOf {
+        &self.known
     }
 
     pub fn logical_partition(&self, key: &PartitionKey) -> LogicalPartition {

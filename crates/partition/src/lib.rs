@@ -25,6 +25,7 @@ mod group;
 mod history;
 mod index_state;
 mod indexing;
+mod known;
 mod meter;
 mod overlay;
 mod patch;

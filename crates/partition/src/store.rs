@@ -19,6 +19,7 @@ use crate::counters::{APPLIED_KEY, counters_key};
 use crate::data_directory::DataDirectory;
 use crate::expiry::{self, Due};
 use crate::index_state::{IndexState, IndexStates, state_key};
+use crate::known::Batches;
 use crate::overlay::Overlay;
 use crate::record::{Change, Record};
 use crate::reindex::progress;
@@ -50,6 +51,7 @@ pub struct Store {
     // In the order in which they are let go: without senders the threads end, and when they have
     // ended nothing in the directory is open any more.
     storage: Arc<Storage>,
+    batches: Arc<Batches>,
     watches: Arc<Watches>,
     commands: Arc<Sender<Command>>,
     _threads: Threads,
@@ -122,8 +124,10 @@ impl Store {
         let commands = Arc::new(commands);
         let (checkpoints, asked) = channel();
         let watches = Arc::new(Watches::default());
+        let batches = Arc::new(Batches::default());
         let committer = Committer {
             storage: Arc::clone(&storage),
+            batches: Arc::clone(&batches),
             log,
             durability: options.durability,
             unsynced_since: None,
@@ -143,6 +147,7 @@ impl Store {
         });
         Store {
             storage,
+            batches,
             watches,
             commands,
             _threads: Threads(vec![commit, checkpoint]),
@@ -170,12 +175,9 @@ impl Store {
 
     /// A scope of a container as it is now.
     pub fn view(&self, container: &Arc<Container>, scope: &ScanRange, now_seconds: u64) -> View {
-        View::new(
-            Arc::new(self.storage.snapshot()),
-            container,
-            scope,
-            now_seconds,
-        )
+        let (snapshot, moment) = self.batches.snapshot(|| self.storage.snapshot());
+        let known = container.known().at(moment);
+        View::new(Arc::new(snapshot), container, scope, now_seconds).with_known(known)
     }
 
     /// How much of a container follows its newest indexing policy, in per cent.

@@ -35,5 +35,5 @@ pub use error::{PlanError, Problem, ProblemKind};
 pub use features::Features;
 pub use functions::{Arity, Functions};
 pub use plan::{Distinct, HybridInfo, QueryInfo, QueryPlan, plan};
-pub use ranges::{PlannedRange, RangeKey};
+pub use ranges::{PlannedRange, RangeKey, ranges};
 pub use request::{DistanceFunction, PlanRequest, VectorEmbedding};

@@ -1,12 +1,13 @@
 //! How the documents of a page are found: the planner is asked over the view the page reads.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use orrery_exec::{DocumentPath, PathStep, Predicate, Program, Resume, Shape};
+use orrery_exec::{DocumentPath, Narrowing, PathStep, Predicate, Program, Resume, Shape};
 use orrery_index::{
     AccessKind, AccessPlan, AccessRequest, AccessTag, Extreme, IndexDefinition, IndexHash,
-    OrderTerm, QueryShape, plan_access, resume_access,
+    IndexUsage, OrderTerm, QueryShape, plan_access, resume_access,
 };
 use orrery_model::{Failure, IndexingMode};
 use orrery_partition::{Container, View, ViewStatistics};
@@ -19,23 +20,31 @@ use crate::{CompiledQuery, FeedRequest, continuation};
 pub(crate) struct PlannedAccess<'a> {
     pub(crate) definition: Cow<'a, IndexDefinition>,
     pub(crate) plan: AccessPlan,
+    /// Of those who ask for a report.
+    pub(crate) usage: IndexUsage,
     pub(crate) took: Duration,
 }
 
-/// What a query says of itself, kept with it because pages ask for it again and again.
+/// What a query says of itself.
 #[derive(Debug, Clone)]
 pub(crate) struct Profile {
-    narrowing: orrery_exec::Narrowing,
-    shape: QueryShape,
-    order: Vec<OrderTerm>,
-    reads_only: Option<orrery_exec::DocumentPath>,
-    reads_nothing: bool,
-    extreme: Option<Extreme>,
+    pub(crate) outline: Arc<Outline>,
+    narrowing: Narrowing,
     rows_max: Option<u64>,
 }
 
-impl Profile {
-    pub(crate) fn of(program: &Program) -> Profile {
+/// What is the same for all values of its parameters.
+#[derive(Debug)]
+pub(crate) struct Outline {
+    shape: QueryShape,
+    order: Vec<OrderTerm>,
+    reads_only: Option<DocumentPath>,
+    reads_nothing: bool,
+    extreme: Option<Extreme>,
+}
+
+impl Outline {
+    fn of(program: &Program) -> Outline {
         let order = program.order_terms().into_iter().map(|term| OrderTerm {
             path: term.path,
             descending: term.direction == Direction::Descending,
@@ -44,8 +53,7 @@ impl Profile {
         let extreme = program
             .extreme()
             .filter(|(path, _)| Some(path) == reads_only.as_ref());
-        Profile {
-            narrowing: program.narrowing(),
+        Outline {
             shape: match program.shape() {
                 Shape::Stream => QueryShape::Stream,
                 Shape::Sorted => QueryShape::Sorted,
@@ -59,12 +67,25 @@ impl Profile {
                 Direction::Ascending => Extreme::Min,
                 Direction::Descending => Extreme::Max,
             }),
+        }
+    }
+}
+
+impl Profile {
+    pub(crate) fn of(program: &Program) -> Profile {
+        Profile::with_outline(program, Arc::new(Outline::of(program)))
+    }
+
+    pub(crate) fn with_outline(program: &Program, outline: Arc<Outline>) -> Profile {
+        Profile {
+            outline,
+            narrowing: program.narrowing(),
             rows_max: program.rows_max(),
         }
     }
 
     pub(crate) fn is_sorted(&self) -> bool {
-        self.shape == QueryShape::Sorted
+        self.outline.shape == QueryShape::Sorted
     }
 
     /// Refuses a filter over a container without any index, unless it is on its keys alone.
@@ -104,6 +125,7 @@ impl Profile {
         tag: Option<AccessTag>,
     ) -> Result<PlannedAccess<'a>, Failure> {
         let begun = Instant::now();
+        let outline = &self.outline;
         let definition = if feed.without_index {
             Cow::Owned(IndexDefinition::nothing())
         } else {
@@ -117,21 +139,31 @@ impl Profile {
             definition: &definition,
             statistics: &statistics,
             narrowing: &self.narrowing,
-            shape: self.shape,
-            order: &self.order,
-            covering: self.reads_only.as_ref().filter(|_| entries_are_documents),
-            reads_nothing: self.reads_nothing,
-            extreme: self.extreme.filter(|_| entries_are_documents),
+            shape: outline.shape,
+            order: &outline.order,
+            covering: outline
+                .reads_only
+                .as_ref()
+                .filter(|_| entries_are_documents),
+            reads_nothing: outline.reads_nothing,
+            extreme: outline.extreme.filter(|_| entries_are_documents),
             page_rows: Some(self.rows_max.map_or(page_rows, |rows| rows.min(page_rows))),
         };
-        let plan = match tag.filter(|_| self.shape == QueryShape::Stream) {
+        let plan = match tag.filter(|_| outline.shape == QueryShape::Stream) {
             Some(tag) => resume_access(&request, tag).ok_or_else(index_is_gone)?,
             None => plan_access(&request),
         };
+        let took = begun.elapsed();
+        let usage = if feed.wants_report {
+            IndexUsage::of(&request)
+        } else {
+            IndexUsage::default()
+        };
         Ok(PlannedAccess {
-            plan,
             definition,
-            took: begun.elapsed(),
+            plan,
+            usage,
+            took,
         })
     }
 }
@@ -187,7 +219,7 @@ pub(crate) fn is_place_order(
     query: &CompiledQuery,
     token: &str,
 ) -> Result<bool, Failure> {
-    if query.profile.shape != QueryShape::Stream {
+    if query.bound.profile.outline.shape != QueryShape::Stream {
         return Ok(true);
     }
     let resume = read_resume(query.owner(container), Some(token))?;

@@ -1,18 +1,18 @@
 //! Queries: from text to a program, and to the plan that a client asks for.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use orrery_exec::{
-    CompileError, CompileOptions, ComputedProperties, ExecError, Program, Row, evaluate_function,
-    function_arity,
+    CompileError, ComputedProperties, ExecError, Program, Row, evaluate_function, function_arity,
 };
 use orrery_json::{Value, write_value};
 use orrery_keys::PartitionKey;
 use orrery_model::{ContainerDefinition, DistanceFunction, Failure};
 use orrery_partition::Container;
 use orrery_plan::{
-    Arity, Features, Functions, PlanError, PlanRequest, RangeKey, VectorEmbedding, check, plan,
+    Arity, Features, Functions, PlanError, PlanRequest, VectorEmbedding, check, plan,
 };
 use orrery_sql::ast::{OrderBy, Query};
 use xxhash_rust::xxh3::xxh3_64;
@@ -21,12 +21,14 @@ mod access;
 mod cache;
 mod report;
 mod run;
+mod shape;
 
-use crate::order_rules;
 pub(crate) use access::{Profile, is_place_order, read_resume, write_resume};
 pub(crate) use cache::QueryCache;
+pub use cache::QueryCacheCounts;
 pub use report::QueryReport;
 pub(crate) use run::{Feeder, Work};
+use shape::Shape;
 
 /// A query as a client sends it.
 #[derive(Debug, Clone)]
@@ -46,17 +48,23 @@ pub struct ResumeAt {
     pub exclude: bool,
 }
 
-/// A query bound to its parameters.
+/// A query with the values of its parameters.
 #[derive(Debug, Clone)]
 pub struct CompiledQuery {
+    pub(crate) bound: Arc<Bound>,
+    /// What it took to get it, which is little when its text was asked before.
+    pub(crate) compile_time: Duration,
+}
+
+/// What a query with values is made of; the same for whoever asks the same.
+#[derive(Debug)]
+pub(crate) struct Bound {
     pub(crate) program: Program,
     /// The one partition key that every row must have, if the filter says so.
     pinned: Option<PartitionKey>,
     /// Continuation tokens are bound to it.
     pub(crate) fingerprint: u64,
     pub(crate) profile: Profile,
-    /// What parsing, binding and compiling took.
-    pub(crate) compile_time: Duration,
 }
 
 impl CompiledQuery {
@@ -65,81 +73,53 @@ impl CompiledQuery {
         query: &QueryText,
         definition: &ContainerDefinition,
     ) -> Result<CompiledQuery, Failure> {
-        CompiledQuery::over_items_with(query, definition, &[])
-    }
-
-    /// Compiles a query over the items of a container that has these user-defined functions.
-    pub(crate) fn over_items_with(
-        query: &QueryText,
-        definition: &ContainerDefinition,
-        functions: &[String],
-    ) -> Result<CompiledQuery, Failure> {
         let begun = Instant::now();
-        let syntax = parse(&query.text)?;
-        check(&syntax, &BuiltIn).map_err(refuse)?;
-        let vectors = vectors(definition);
-        // What cannot be planned for a client to merge can still be run here.
-        let plan = plan(&request(&syntax, query, definition, &vectors, None)).ok();
-        let pinned = match plan.as_ref().map(|plan| plan.ranges.as_slice()) {
-            Some([range]) => match &range.key {
-                RangeKey::Point(key) => Some(key.clone()),
-                RangeKey::All | RangeKey::Nothing | RangeKey::Prefix(_) => None,
-            },
-            _ => None,
-        };
-        order_rules::check_query(definition, &syntax)?;
-        let computed = computed(definition)?;
-        let options = CompileOptions {
-            computed: Some(&computed),
-            functions: Some(functions),
-        };
-        let compiled = CompiledQuery::new(&syntax, query, options, pinned)?;
+        let (_, bound) = Shape::over_items(query, definition, Vec::new())?;
         Ok(CompiledQuery {
+            bound,
             compile_time: begun.elapsed(),
-            ..compiled
         })
     }
 
     /// Compiles a query over resources that have no partition key.
     pub fn over_resources(query: &QueryText) -> Result<CompiledQuery, Failure> {
+        let begun = Instant::now();
         let syntax = parse(&query.text)?;
         check(&syntax, &BuiltIn).map_err(refuse)?;
-        CompiledQuery::new(&syntax, query, CompileOptions::default(), None)
-    }
-
-    fn new(
-        syntax: &Query,
-        query: &QueryText,
-        options: CompileOptions<'_>,
-        pinned: Option<PartitionKey>,
-    ) -> Result<CompiledQuery, Failure> {
-        let program = Program::compile_with_options(syntax, &query.parameters, options);
-        let program = program.and_then(|program| match &query.resume {
-            Some(ResumeAt {
-                values,
-                rid_counter,
-                exclude,
-            }) => program.with_resume_filter(values, *rid_counter, *exclude),
-            None => Ok(program),
-        });
-        let program = program.map_err(|error| refuse_program(&error))?;
+        let program = Program::compile(&syntax, &query.parameters);
+        let program = program
+            .and_then(|program| begin_at(program, query.resume.as_ref()))
+            .map_err(|error| refuse_program(&error))?;
         Ok(CompiledQuery {
-            profile: Profile::of(&program),
-            program,
-            pinned,
-            compile_time: Duration::ZERO,
-            fingerprint: fingerprint(syntax, &query.text),
+            bound: Arc::new(Bound {
+                profile: Profile::of(&program),
+                program,
+                pinned: None,
+                fingerprint: fingerprint(&syntax, &query.text),
+            }),
+            compile_time: begun.elapsed(),
         })
     }
 
     /// What its continuation tokens belong to.
     pub(crate) fn owner(&self, container: &Container) -> u64 {
-        u64::from(container.rid.id()) ^ self.fingerprint
+        u64::from(container.rid.id()) ^ self.bound.fingerprint
     }
 
     /// The one partition key that every row must have, if the filter says so.
     pub fn pinned_key(&self) -> Option<&PartitionKey> {
-        self.pinned.as_ref()
+        self.bound.pinned.as_ref()
+    }
+}
+
+fn begin_at(program: Program, resume: Option<&ResumeAt>) -> Result<Program, CompileError> {
+    match resume {
+        Some(ResumeAt {
+            values,
+            rid_counter,
+            exclude,
+        }) => program.with_resume_filter(values, *rid_counter, *exclude),
+        None => Ok(program),
     }
 }
 

@@ -41,7 +41,7 @@ impl QueryReport {
             rows: finished.rows,
             row_bytes: finished.row_bytes,
             entries: work.entries + work.entries_instead,
-            usage: plan.usage.clone(),
+            usage: IndexUsage::default(),
             plan: plan.explain(),
             estimated_entries: plan.estimate.entries,
             estimated_documents: plan.estimate.documents,

@@ -136,6 +136,7 @@ impl Feeder<'_, '_> {
             (None, Some(value)) => EntryPosition::Value(value),
             (None, None) => EntryPosition::Start,
         };
+        let (look, mut elsewhere) = (self.look(), Duration::ZERO);
         let read = view.entries(self.definition, scan, begin, &mut |entry| {
             let bound = order.as_ref().and_then(|order| order.bound(entry.value));
             if bound.is_some_and(|bound| self.page.is_past(&bound)) {
@@ -150,11 +151,15 @@ impl Feeder<'_, '_> {
                      elements of arrays. Narrow the filter.",
                 ));
             }
-            Ok(match self.push_at(entry.position, entry.place)? {
+            let pushing = self.look();
+            let flow = self.push_at(entry.position, entry.place)?;
+            elsewhere += since(pushing);
+            Ok(match flow {
                 Flow::More => EntryFlow::Next,
                 Flow::Full => EntryFlow::Stop,
             })
         })?;
+        self.work.index_time += since(look).saturating_sub(elsewhere);
         self.work.entries += read;
         Ok(())
     }
@@ -164,7 +169,7 @@ impl Feeder<'_, '_> {
         let path = self.program.reads_only().unwrap_or_default();
         let (mut last, mut alike) = (Vec::new(), Alike::default());
         let mut needs_documents = false;
-        let look = self.look();
+        let (look, mut elsewhere) = (self.look(), Duration::ZERO);
         let read = view.entries(self.definition, scan, EntryPosition::Start, &mut |entry| {
             let next = if scan.take == Take::DistinctValues {
                 EntryFlow::NextValue
@@ -175,7 +180,10 @@ impl Feeder<'_, '_> {
                 alike.times += 1;
                 return Ok(next);
             }
-            if alike.give(&mut self.page)? == Flow::Full {
+            let giving = self.look();
+            let flow = alike.give(&mut self.page)?;
+            elsewhere += since(giving);
+            if flow == Flow::Full {
                 return Ok(EntryFlow::Stop);
             }
             last.clear();
@@ -194,14 +202,19 @@ impl Feeder<'_, '_> {
                     alike.begin(&path.0, decoded.value);
                     Ok(next)
                 }
-                None => Ok(match self.push_at(entry.position, entry.place)? {
-                    Flow::More => EntryFlow::Next,
-                    Flow::Full => EntryFlow::Stop,
-                }),
+                None => {
+                    let pushing = self.look();
+                    let flow = self.push_at(entry.position, entry.place)?;
+                    elsewhere += since(pushing);
+                    Ok(match flow {
+                        Flow::More => EntryFlow::Next,
+                        Flow::Full => EntryFlow::Stop,
+                    })
+                }
             }
         })?;
+        self.work.index_time += since(look).saturating_sub(elsewhere);
         alike.give(&mut self.page)?;
-        self.work.index_time += since(look);
         self.work.entries_instead += read;
         Ok(if needs_documents {
             Err(NeedsDocuments)

@@ -12,6 +12,7 @@ mod partitions;
 mod random;
 mod recovery;
 mod scripts;
+mod shapes;
 mod support;
 mod throughput;
 mod transactions;

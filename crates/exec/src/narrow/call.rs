@@ -3,7 +3,7 @@
 use orrery_json::Value;
 
 use super::range::{self, Ranges};
-use super::{Frames, Narrow, atom, combine, constant};
+use super::{Frames, Narrow, atom, combine};
 use crate::functions::{Function, evaluate_function};
 use crate::predicate::{Predicate, SpatialRelation, ValueRange, ValueType};
 use crate::scalar::Scalar;
@@ -19,7 +19,7 @@ pub(super) fn holds(
     function: &Function,
     arguments: &[Scalar],
     wanted: bool,
-    frames: &Frames,
+    frames: &Frames<'_>,
 ) -> Narrow {
     let is_type = |types: &[ValueType]| {
         let types = types.iter().copied().map(ValueRange::OfType);
@@ -55,11 +55,11 @@ pub(super) fn holds(
 }
 
 /// Functions of two strings that are undefined for anything else.
-fn text(name: &str, arguments: &[Scalar], wanted: bool, frames: &Frames) -> Narrow {
+fn text(name: &str, arguments: &[Scalar], wanted: bool, frames: &Frames<'_>) -> Narrow {
     let [subject, part, flag @ ..] = arguments else {
         return Narrow::UNKNOWN;
     };
-    let both = [subject, part].map(|side| match (frames.place(side), constant::value(side)) {
+    let both = [subject, part].map(|side| match (frames.place(side), frames.constant(side)) {
         (Some(place), _) => atom::value(place, Ranges::of_type(ValueType::String)),
         (None, Some(value)) if value.as_str().is_none() => Narrow::FALSE,
         _ => Narrow::UNKNOWN,
@@ -67,12 +67,12 @@ fn text(name: &str, arguments: &[Scalar], wanted: bool, frames: &Frames) -> Narr
     let strings = combine::all(both.into()).vague();
     let sees_case = match flag {
         [] => true,
-        [flag, ..] => constant::value(flag) == Some(Value::Bool(false)),
+        [flag, ..] => frames.constant(flag) == Some(Value::Bool(false)),
     };
     if !wanted || !sees_case {
         return strings;
     }
-    let (side, constant) = match (constant::value(subject), constant::value(part)) {
+    let (side, constant) = match (frames.constant(subject), frames.constant(part)) {
         (None, Some(Value::String(text))) => (subject, text),
         (Some(Value::String(text)), None) if name != "STARTSWITH" => (part, text),
         _ => return strings,
@@ -91,17 +91,17 @@ fn text(name: &str, arguments: &[Scalar], wanted: bool, frames: &Frames) -> Narr
     }
 }
 
-fn contains(arguments: &[Scalar], wanted: bool, frames: &Frames) -> Narrow {
+fn contains(arguments: &[Scalar], wanted: bool, frames: &Frames<'_>) -> Narrow {
     let [array, needle, flag @ ..] = arguments else {
         return Narrow::UNKNOWN;
     };
-    let partial = match flag.first().map(constant::value) {
+    let partial = match flag.first().map(|scalar| frames.constant(scalar)) {
         None | Some(Some(Value::Undefined | Value::Bool(false))) => Some(false),
         Some(Some(Value::Bool(true))) => Some(true),
         Some(Some(_)) => return Narrow::FALSE,
         Some(None) => None,
     };
-    match (constant::value(array), constant::value(needle)) {
+    match (frames.constant(array), frames.constant(needle)) {
         (Some(Value::Array(elements)), None) => match frames.place(needle) {
             Some(place) if wanted => {
                 let ranges = range::equal_to_any(&elements);
@@ -127,14 +127,17 @@ fn contains(arguments: &[Scalar], wanted: bool, frames: &Frames) -> Narrow {
     }
 }
 
-fn contains_several(arguments: &[Scalar], wanted: bool, frames: &Frames, all: bool) -> Narrow {
+fn contains_several(arguments: &[Scalar], wanted: bool, frames: &Frames<'_>, all: bool) -> Narrow {
     let Some((array, needles)) = arguments.split_first() else {
         return Narrow::UNKNOWN;
     };
     let Some(place) = frames.place(array) else {
         return Narrow::UNKNOWN;
     };
-    let needles: Option<Vec<Value>> = needles.iter().map(constant::value).collect();
+    let needles: Option<Vec<Value>> = needles
+        .iter()
+        .map(|scalar| frames.constant(scalar))
+        .collect();
     match needles {
         Some(needles) if wanted && all => {
             let each = needles
@@ -147,7 +150,7 @@ fn contains_several(arguments: &[Scalar], wanted: bool, frames: &Frames, all: bo
     }
 }
 
-fn within(arguments: &[Scalar], wanted: bool, frames: &Frames) -> Narrow {
+fn within(arguments: &[Scalar], wanted: bool, frames: &Frames<'_>) -> Narrow {
     match arguments {
         [shape, _] if frames.place(shape).is_some() => {
             spatial(SpatialRelation::Within, arguments, wanted, frames)
@@ -161,12 +164,12 @@ pub(super) fn spatial(
     relation: SpatialRelation,
     arguments: &[Scalar],
     wanted: bool,
-    frames: &Frames,
+    frames: &Frames<'_>,
 ) -> Narrow {
     let [left, right] = arguments else {
         return Narrow::UNKNOWN;
     };
-    let (shape, geometry) = match (constant::value(left), constant::value(right)) {
+    let (shape, geometry) = match (frames.constant(left), frames.constant(right)) {
         (None, Some(geometry)) => (left, geometry),
         (Some(geometry), None) => (right, geometry),
         _ => return Narrow::UNKNOWN,

@@ -7,14 +7,16 @@ use crate::frame::Frame;
 use crate::scalar::Scalar;
 
 /// The value of an expression without names; none if it has names, or depends on the moment.
-pub(super) fn value(scalar: &Scalar) -> Option<Value> {
-    if let Scalar::Constant(value) = scalar {
-        return Some(value.clone());
+pub(super) fn value(scalar: &Scalar, parameters: &[Value]) -> Option<Value> {
+    match scalar {
+        Scalar::Constant(value) => return Some(value.clone()),
+        Scalar::Parameter(slot) => return parameters.get(*slot).cloned(),
+        _ => {}
     }
     if !is_constant(scalar) {
         return None;
     }
-    let context = Context::new(None, 0);
+    let context = Context::new(None, 0).with_parameters(parameters);
     let value = scalar
         .evaluate(&Frame::document(&Value::Undefined, &context))
         .into_owned();
@@ -24,7 +26,7 @@ pub(super) fn value(scalar: &Scalar) -> Option<Value> {
 
 fn is_constant(scalar: &Scalar) -> bool {
     match scalar {
-        Scalar::Constant(_) => true,
+        Scalar::Constant(_) | Scalar::Parameter(_) => true,
         Scalar::Path(..)
         | Scalar::Cell(..)
         | Scalar::UserCall(..)

@@ -4,13 +4,13 @@ use orrery_json::Value;
 use orrery_sql::ast::{BinaryOp, SubqueryKind, UnaryOp};
 
 use super::range::{self, Ranges};
-use super::{Frames, Narrow, atom, call, combine, constant, rows};
+use super::{Frames, Narrow, atom, call, combine, rows};
 use crate::predicate::{Predicate, SpatialRelation, ValueRange, ValueType};
 use crate::scalar::{Pattern, Scalar};
 
 /// What holds wherever the truth of `scalar` is `wanted`.
-pub(super) fn holds(scalar: &Scalar, wanted: bool, frames: &Frames) -> Narrow {
-    if let Some(value) = constant::value(scalar) {
+pub(super) fn holds(scalar: &Scalar, wanted: bool, frames: &Frames<'_>) -> Narrow {
+    if let Some(value) = frames.constant(scalar) {
         return if value.as_bool() == Some(wanted) {
             Narrow::TRUE
         } else {
@@ -67,7 +67,7 @@ pub(super) fn holds(scalar: &Scalar, wanted: bool, frames: &Frames) -> Narrow {
 }
 
 /// `AND` is true and `OR` is false if all terms are, and otherwise if one is.
-fn settled(terms: &[Scalar], wanted: bool, by_all: bool, frames: &Frames) -> Narrow {
+fn settled(terms: &[Scalar], wanted: bool, by_all: bool, frames: &Frames<'_>) -> Narrow {
     let terms = terms.iter().map(|term| holds(term, wanted, frames));
     if by_all {
         combine::all(terms.collect())
@@ -76,10 +76,10 @@ fn settled(terms: &[Scalar], wanted: bool, by_all: bool, frames: &Frames) -> Nar
     }
 }
 
-fn listed(needle: &Scalar, list: &[Scalar], found: bool, frames: &Frames) -> Narrow {
-    let constants: Option<Vec<Value>> = list.iter().map(constant::value).collect();
+fn listed(needle: &Scalar, list: &[Scalar], found: bool, frames: &Frames<'_>) -> Narrow {
+    let constants: Option<Vec<Value>> = list.iter().map(|scalar| frames.constant(scalar)).collect();
     let Some(place) = frames.place(needle) else {
-        return match (constant::value(needle), found) {
+        return match (frames.constant(needle), found) {
             (Some(needle), true) => {
                 let equals = list.iter().map(|item| equals(item, &needle, frames));
                 combine::any(equals.collect())
@@ -94,8 +94,8 @@ fn listed(needle: &Scalar, list: &[Scalar], found: bool, frames: &Frames) -> Nar
     atom::value(place, ranges)
 }
 
-fn equals(scalar: &Scalar, value: &Value, frames: &Frames) -> Narrow {
-    match (constant::value(scalar), frames.place(scalar)) {
+fn equals(scalar: &Scalar, value: &Value, frames: &Frames<'_>) -> Narrow {
+    match (frames.constant(scalar), frames.place(scalar)) {
         (Some(constant), _) if value.is_undefined() || constant != *value => Narrow::FALSE,
         (Some(_), _) => Narrow::TRUE,
         (None, Some(place)) => atom::value(place, range::equal_to(value)),
@@ -103,9 +103,9 @@ fn equals(scalar: &Scalar, value: &Value, frames: &Frames) -> Narrow {
     }
 }
 
-fn between([value, low, high]: [&Scalar; 3], inside: bool, frames: &Frames) -> Narrow {
+fn between([value, low, high]: [&Scalar; 3], inside: bool, frames: &Frames<'_>) -> Narrow {
     let place = frames.place(value);
-    let constants = (constant::value(low), constant::value(high));
+    let constants = (frames.constant(low), frames.constant(high));
     if let (Some(place), (Some(low), Some(high))) = (place, constants) {
         let from = range::compared(BinaryOp::GreaterOrEqual, &low, inside);
         let to = range::compared(BinaryOp::LessOrEqual, &high, inside);
@@ -145,7 +145,13 @@ fn matching(pattern: &Pattern, matches: bool) -> Ranges {
     Ranges { list, is_exact }
 }
 
-fn binary(op: BinaryOp, left: &Scalar, right: &Scalar, wanted: bool, frames: &Frames) -> Narrow {
+fn binary(
+    op: BinaryOp,
+    left: &Scalar,
+    right: &Scalar,
+    wanted: bool,
+    frames: &Frames<'_>,
+) -> Narrow {
     match op {
         BinaryOp::Equal | BinaryOp::NotEqual => {
             equality(left, right, wanted == (op == BinaryOp::Equal), frames)
@@ -158,8 +164,8 @@ fn binary(op: BinaryOp, left: &Scalar, right: &Scalar, wanted: bool, frames: &Fr
 }
 
 /// Both sides are there, and equal or not.
-fn equality(left: &Scalar, right: &Scalar, equal: bool, frames: &Frames) -> Narrow {
-    let (scalar, value) = match (constant::value(left), constant::value(right)) {
+fn equality(left: &Scalar, right: &Scalar, equal: bool, frames: &Frames<'_>) -> Narrow {
+    let (scalar, value) = match (frames.constant(left), frames.constant(right)) {
         (None, Some(value)) => (left, value),
         (Some(value), None) => (right, value),
         _ => return both_defined(left, right, frames),
@@ -176,8 +182,14 @@ fn equality(left: &Scalar, right: &Scalar, equal: bool, frames: &Frames) -> Narr
     }
 }
 
-fn compare(op: BinaryOp, left: &Scalar, right: &Scalar, wanted: bool, frames: &Frames) -> Narrow {
-    let (op, scalar, value) = match (constant::value(left), constant::value(right)) {
+fn compare(
+    op: BinaryOp,
+    left: &Scalar,
+    right: &Scalar,
+    wanted: bool,
+    frames: &Frames<'_>,
+) -> Narrow {
+    let (op, scalar, value) = match (frames.constant(left), frames.constant(right)) {
         (None, Some(value)) => (op, left, value),
         (Some(value), None) => (turned(op), right, value),
         (Some(_), Some(_)) => {
@@ -201,13 +213,13 @@ fn compare(op: BinaryOp, left: &Scalar, right: &Scalar, wanted: bool, frames: &F
     }
 }
 
-fn both_defined(left: &Scalar, right: &Scalar, frames: &Frames) -> Narrow {
+fn both_defined(left: &Scalar, right: &Scalar, frames: &Frames<'_>) -> Narrow {
     let sides = [left, right].map(|side| atom::defined(frames.place(side)));
     combine::all(sides.into()).vague()
 }
 
 /// `ST_DISTANCE(c.p, shape)` is at most `metres`.
-fn near(scalar: &Scalar, metres: &Value, frames: &Frames) -> Option<Narrow> {
+fn near(scalar: &Scalar, metres: &Value, frames: &Frames<'_>) -> Option<Narrow> {
     let Scalar::Call(function, arguments) = scalar else {
         return None;
     };

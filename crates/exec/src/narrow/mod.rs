@@ -15,6 +15,8 @@ mod range;
 mod resumed;
 mod rows;
 
+use orrery_json::Value;
+
 use crate::predicate::{DocumentPath, Narrowing, PathStep, Predicate};
 use crate::program::Program;
 use crate::scalar::{Scalar, Step};
@@ -56,7 +58,11 @@ impl Narrow {
 
 /// What the frames of an expression stand for, by their level.
 #[derive(Debug, Clone)]
-struct Frames(Vec<Option<Place>>);
+struct Frames<'a> {
+    places: Vec<Option<Place>>,
+    /// The values of the program's parameters.
+    parameters: &'a [Value],
+}
 
 /// Where in the document a value is.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,19 +72,27 @@ struct Place {
     is_exact: bool,
 }
 
-impl Frames {
-    fn document() -> Frames {
+impl<'a> Frames<'a> {
+    fn document(parameters: &'a [Value]) -> Frames<'a> {
         let root = Place {
             path: DocumentPath::default(),
             is_exact: true,
         };
-        Frames(vec![Some(root)])
+        Frames {
+            places: vec![Some(root)],
+            parameters,
+        }
     }
 
-    fn with(&self, place: Option<Place>) -> Frames {
+    fn with(&self, place: Option<Place>) -> Frames<'a> {
         let mut frames = self.clone();
-        frames.0.push(place);
+        frames.places.push(place);
         frames
+    }
+
+    /// The value of an expression that has the same one for every document.
+    fn constant(&self, scalar: &Scalar) -> Option<Value> {
+        constant::value(scalar, self.parameters)
     }
 
     /// Where the value of an expression is, if it is a path of the document.
@@ -86,7 +100,7 @@ impl Frames {
         let Scalar::Path(level, steps) = scalar else {
             return None;
         };
-        let mut place = self.0.get(*level)?.clone()?;
+        let mut place = self.places.get(*level)?.clone()?;
         for step in steps {
             place = match step {
                 Step::Name(name) => place.then(PathStep::Name(name.clone())),
@@ -119,7 +133,7 @@ pub(crate) fn narrowing(program: &Program) -> Narrowing {
             is_exact: false,
         };
     }
-    let (filter, _) = rows::of_frames(program.block(), &Frames::document());
+    let (filter, _) = rows::of_frames(program.block(), &Frames::document(program.parameters()));
     let resumed = resumed::of(program, &filter.predicate);
     let narrow = match resumed {
         None => filter,

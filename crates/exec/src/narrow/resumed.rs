@@ -26,7 +26,7 @@ const TYPES: [ValueType; 6] = [
 pub(super) fn of(program: &Program, filter: &Predicate) -> Option<Narrow> {
     let first = program.resume_filter()?.first()?;
     let column = program.order().first()?;
-    let place = Frames::document().place(&column.scalar);
+    let place = Frames::document(program.parameters()).place(&column.scalar);
     let Some(place) = place.filter(|place| !place.path.is_multiple()) else {
         return Some(Narrow::UNKNOWN);
     };

@@ -9,7 +9,7 @@ use crate::scalar::Scalar;
 use crate::source::Source;
 
 /// A combination of sources passes the filter; and what the frames are there.
-pub(super) fn of_frames(block: &Block, outer: &Frames) -> (Narrow, Frames) {
+pub(super) fn of_frames<'a>(block: &Block, outer: &Frames<'a>) -> (Narrow, Frames<'a>) {
     let mut frames = outer.clone();
     let mut terms = Vec::new();
     for source in &block.sources {
@@ -34,7 +34,7 @@ pub(super) fn of_frames(block: &Block, outer: &Frames) -> (Narrow, Frames) {
             }
         };
         terms.push(atom::defined(place.clone()).vague());
-        frames.0.push(place);
+        frames.places.push(place);
     }
     if let Some(condition) = &block.filter {
         terms.push(filter::holds(condition, true, &frames));
@@ -43,7 +43,7 @@ pub(super) fn of_frames(block: &Block, outer: &Frames) -> (Narrow, Frames) {
 }
 
 /// The block has a row; and where the rows are.
-pub(super) fn of_rows(block: &Block, outer: &Frames) -> (Narrow, Option<Place>) {
+pub(super) fn of_rows(block: &Block, outer: &Frames<'_>) -> (Narrow, Option<Place>) {
     if let Some(grouping) = &block.grouping {
         let rows = if grouping.keys.is_empty() {
             Narrow::UNKNOWN
@@ -63,7 +63,7 @@ pub(super) fn of_rows(block: &Block, outer: &Frames) -> (Narrow, Option<Place>) 
 }
 
 /// A row of the block has this truth.
-pub(super) fn of_truth(block: &Block, wanted: bool, outer: &Frames) -> Narrow {
+pub(super) fn of_truth(block: &Block, wanted: bool, outer: &Frames<'_>) -> Narrow {
     let Selection::Value(value) = &block.selection else {
         return Narrow::UNKNOWN;
     };

@@ -1,6 +1,6 @@
 //! Scalar expressions over the values that a frame holds.
 //!
-//! Names are bound and parameters replaced by their values, so evaluation always gives a value:
+//! Names are bound and parameters have values, so evaluation always gives a value:
 //! what has none is `Undefined`, and what must end the query is noted in the context. Values are
 //! borrowed from the document or from the expression as long as nothing new is made. Expressions
 //! are as high as the syntax tree they come from, which the parser bounds, so evaluation may
@@ -26,6 +26,8 @@ pub(crate) use like::Pattern;
 #[derive(Debug, Clone)]
 pub(crate) enum Scalar {
     Constant(Value),
+    /// The value that the program was given for a parameter.
+    Parameter(usize),
     /// A path into the value of a level. Level 0 is the document; with no steps it is whole.
     Path(usize, Vec<Step>),
     /// A key or an aggregate of the group at a level.
@@ -100,6 +102,7 @@ impl Scalar {
     pub(crate) fn evaluate<'a>(&'a self, frame: &'a Frame<'a>) -> Cow<'a, Value> {
         match self {
             Scalar::Constant(value) => Cow::Borrowed(value),
+            Scalar::Parameter(slot) => Cow::Borrowed(frame.context().parameter(*slot)),
             Scalar::Path(level, steps) => {
                 let value = frame.value_at(*level);
                 Cow::Borrowed(steps.iter().fold(value, |value, step| step.of(value)))

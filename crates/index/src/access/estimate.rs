@@ -1,13 +1,16 @@
 //! How many entries and documents a step meets.
 //!
-//! A short run is counted. A long one is estimated: a value is as frequent as values are on
+//! A short run is counted. A long one is estimated, after a look at its first entries, because
+//! statistics know no gaps: a value is as frequent as values are on
 //! average, and a range has the share of entries that it has of the way from the first value to
 //! the last.
 
 use orrery_exec::DocumentPath;
 use orrery_json::Value;
 
-use super::cost::{DIVE_POINTS_MAX, RARE_DOCUMENTS_MIN, RARE_SHARE};
+use super::cost::{
+    DIVE_POINTS_MAX, LONG_DIVE_ENTRIES_MAX, LONG_DIVES, RARE_DOCUMENTS_MIN, RARE_SHARE,
+};
 use super::filter::{Filter, Term, ValueTerm};
 use super::intervals::{Interval, Intervals};
 use super::{Run, Statistics};
@@ -121,9 +124,7 @@ impl<'a> Estimator<'a> {
 
     /// How many different values an index has in the scope, at most.
     pub(super) fn distinct(&self, index: IndexHash) -> Option<u64> {
-        self.statistics
-            .path(index)
-            .map(|of_path| of_path.distinct())
+        self.statistics.path(index).map(|of_path| of_path.distinct)
     }
 
     /// Whether arrays or objects are among the entries of an index.
@@ -144,26 +145,39 @@ impl<'a> Estimator<'a> {
         }
         let of_path = self.statistics.path(index)?;
         let entries = of_path.entries as f64 * self.scope_share;
-        let average = entries / of_path.distinct().max(1) as f64;
+        let average = entries / of_path.distinct.max(1) as f64;
         let is_rare = average <= self.scope_documents as f64 * RARE_SHARE;
         is_rare.then(|| whole(average).max(1))
     }
 
     fn entries_of_run(&self, index: IndexHash, interval: &Interval) -> u64 {
-        let counted = self.count(&interval.run(index));
-        if counted < self.statistics.dive_entries_max() {
-            return counted;
+        let estimate = self.estimated(index, interval);
+        let dive_max = self.statistics.dive_entries_max();
+        let is_long = !interval.is_point && estimate >= dive_max.saturating_mul(LONG_DIVES);
+        let limit = if is_long {
+            dive_max.min(LONG_DIVE_ENTRIES_MAX)
+        } else {
+            dive_max
+        };
+        let counted = self.statistics.count(&interval.run(index), limit);
+        if counted < limit {
+            counted
+        } else {
+            counted.max(estimate)
         }
+    }
+
+    /// What the statistics say of a run, without a look at its entries.
+    fn estimated(&self, index: IndexHash, interval: &Interval) -> u64 {
         let Some(of_path) = self.statistics.path(index) else {
-            return counted.max(whole(self.scope_documents as f64 * SHARE_RANGE));
+            return whole(self.scope_documents as f64 * SHARE_RANGE);
         };
         let entries = of_path.entries as f64 * self.scope_share;
-        let estimate = if interval.is_point {
-            entries / of_path.distinct().max(1) as f64
+        whole(if interval.is_point {
+            entries / of_path.distinct.max(1) as f64
         } else {
             entries * self.share_of_range(index, interval)
-        };
-        counted.max(whole(estimate))
+        })
     }
 
     fn count(&self, run: &Run) -> u64 {

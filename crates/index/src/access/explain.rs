@@ -59,10 +59,11 @@ impl AccessPlan {
     /// The tree, then what else was considered.
     pub fn explain(&self) -> Vec<String> {
         let mut lines = self.root.lines();
-        for other in self.considered.iter().skip(1) {
+        for other in &self.considered {
             lines.push(format!(
                 "considered: {}, cost {:.0}",
-                other.what, other.cost
+                other.what(),
+                other.cost
             ));
         }
         lines

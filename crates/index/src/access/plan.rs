@@ -1,6 +1,6 @@
 //! What the planner answers.
 
-use super::{Access, IndexUsage, PlanNode};
+use super::{Access, PlanNode};
 use crate::IndexHash;
 
 /// How the documents of a query are found, and why so.
@@ -11,15 +11,14 @@ pub struct AccessPlan {
     pub estimate: Estimate,
     pub cost: f64,
     pub root: PlanNode,
-    /// All that was compared, the cheapest first; the first is this plan.
+    /// What was compared with it, the cheapest first.
     pub considered: Vec<Considered>,
-    pub usage: IndexUsage,
 }
 
 impl AccessPlan {
     /// The plan that looks at every document, whatever that costs.
     #[must_use]
-    pub fn scan(usage: IndexUsage) -> AccessPlan {
+    pub fn scan() -> AccessPlan {
         AccessPlan {
             access: Access::Documents,
             tag: AccessTag::PLACE_ORDER,
@@ -35,7 +34,6 @@ impl AccessPlan {
                 children: Vec::new(),
             },
             considered: Vec::new(),
-            usage,
         }
     }
 }
@@ -50,8 +48,15 @@ pub struct Estimate {
 /// One of the ways that were compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Considered {
-    pub what: String,
+    pub node: PlanNode,
     pub cost: f64,
+}
+
+impl Considered {
+    /// In one line.
+    pub fn what(&self) -> String {
+        self.node.title()
+    }
 }
 
 /// What a continuation must repeat so that its position keeps its meaning.

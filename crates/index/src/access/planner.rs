@@ -5,8 +5,7 @@ use super::estimate::Estimator;
 use super::filter::{Filter, Term};
 use super::rules;
 use super::{
-    Access, AccessPlan, AccessRequest, AccessTag, Considered, Estimate, IndexUsage, PlanNode,
-    QueryShape,
+    Access, AccessPlan, AccessRequest, AccessTag, Considered, Estimate, PlanNode, QueryShape,
 };
 
 /// How to find the documents of a query.
@@ -28,22 +27,19 @@ fn plan(
     is_welcome: impl Fn(&Candidate) -> bool,
 ) -> Option<AccessPlan> {
     let filter = Filter::of(&request.narrowing.predicate, request.definition);
-    let usage = IndexUsage::of(request, filter.as_ref());
     let mut candidates = match filter {
         Some(filter) => candidates(request, filter),
-        None => return Some(planned(nothing(), Vec::new(), usage)),
+        None => return Some(planned(nothing(), Vec::new())),
     };
     candidates.retain(is_welcome);
     candidates.sort_by(|a, b| a.cost.total_cmp(&b.cost));
-    let considered = candidates
-        .iter()
-        .map(|candidate| Considered {
-            what: candidate.node.title(),
-            cost: candidate.cost,
-        })
-        .collect();
-    let best = candidates.into_iter().next()?;
-    Some(planned(best, considered, usage))
+    let mut candidates = candidates.into_iter();
+    let best = candidates.next()?;
+    let others = candidates.map(|candidate| Considered {
+        node: candidate.node,
+        cost: candidate.cost,
+    });
+    Some(planned(best, others.collect()))
 }
 
 /// What all rules propose for a filter that documents can pass.
@@ -68,7 +64,7 @@ pub(super) fn candidates(request: &AccessRequest<'_>, mut filter: Filter) -> Vec
     rules.flat_map(|rule| rule(&situation)).collect()
 }
 
-fn planned(best: Candidate, considered: Vec<Considered>, usage: IndexUsage) -> AccessPlan {
+fn planned(best: Candidate, considered: Vec<Considered>) -> AccessPlan {
     AccessPlan {
         access: best.access,
         tag: best.tag,
@@ -76,7 +72,6 @@ fn planned(best: Candidate, considered: Vec<Considered>, usage: IndexUsage) -> A
         cost: best.cost,
         root: best.node,
         considered,
-        usage,
     }
 }
 

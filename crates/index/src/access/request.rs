@@ -3,7 +3,7 @@
 use orrery_exec::{DocumentPath, Narrowing};
 
 use super::Run;
-use crate::{IndexDefinition, IndexHash, PathStatistics};
+use crate::{IndexDefinition, IndexHash, PathFigures};
 
 /// A query, as far as it matters for finding its documents.
 #[derive(Clone, Copy)]
@@ -56,7 +56,7 @@ pub trait Statistics {
     fn documents(&self) -> u64;
     /// Those of them that were written with their index entries.
     fn indexed_documents(&self) -> u64;
-    fn path(&self, index: IndexHash) -> Option<PathStatistics>;
+    fn path(&self, index: IndexHash) -> Option<PathFigures>;
     /// How many entries it is worth to count to learn the size of a run.
     fn dive_entries_max(&self) -> u64 {
         256

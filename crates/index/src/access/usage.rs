@@ -20,7 +20,9 @@ pub struct IndexUsage {
 }
 
 impl IndexUsage {
-    pub(super) fn of(request: &AccessRequest<'_>, filter: Option<&Filter>) -> IndexUsage {
+    /// Of a query, however its documents are found.
+    pub fn of(request: &AccessRequest<'_>) -> IndexUsage {
+        let filter = Filter::of(&request.narrowing.predicate, request.definition);
         let mut usage = IndexUsage::default();
         usage.add_paths(request, &request.narrowing.predicate);
         if let [term] = request.order {
@@ -30,7 +32,7 @@ impl IndexUsage {
             usage.add_path(path, request.definition.covers(path));
         }
         if let Some(filter) = filter {
-            usage.add_composites(request, filter);
+            usage.add_composites(request, &filter);
         }
         usage
     }

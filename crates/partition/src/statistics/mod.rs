@@ -3,7 +3,7 @@
 //! Documents of one kind touch the same indexes again and again, and every group of writes touches
 //! them all. So the statistics of many indexes stand together in a [`page`], which is written once
 //! for each group, and whoever writes keeps the pages it needs ([`Tallies`]) instead of reading them
-//! back. A page is read once for each plan ([`PagesRead`]).
+//! back. A reader reads a page once ([`PagesRead`]), and for all plans until the next write.
 
 mod page;
 mod read;

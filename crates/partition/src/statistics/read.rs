@@ -1,7 +1,5 @@
 //! Statistics as a reader needs them: of a few indexes, all of one moment.
 
-use std::cell::RefCell;
-
 use bytes::Bytes;
 use orrery_index::{IndexHash, PathStatistics};
 use orrery_storage::Snapshot;
@@ -13,13 +11,13 @@ use crate::spaces::STATISTICS;
 /// The pages of a container that were read from one snapshot, each once.
 #[derive(Debug, Default)]
 pub(crate) struct PagesRead {
-    pages: RefCell<Vec<(u32, Option<Bytes>)>>,
+    pages: Vec<(u32, Option<Bytes>)>,
 }
 
 impl PagesRead {
     /// Of one index of the container.
     pub(crate) fn of_index(
-        &self,
+        &mut self,
         snapshot: &Snapshot,
         container: u32,
         index: IndexHash,
@@ -37,18 +35,19 @@ impl PagesRead {
     }
 
     fn find(
-        &self,
+        &mut self,
         snapshot: &Snapshot,
         container: u32,
         page: u32,
         index: IndexHash,
     ) -> Result<Option<PathStatistics>, Error> {
-        let mut pages = self.pages.borrow_mut();
+        let pages = &mut self.pages;
         let position = match pages.iter().position(|(number, _)| *number == page) {
             Some(position) => position,
             None => {
                 let row = snapshot.get(STATISTICS, &page_key(container, page))?;
-                pages.push((page, row));
+                // A copy, because what the engine gives is a part of a whole block.
+                pages.push((page, row.map(|row| Bytes::copy_from_slice(&row))));
                 pages.len() - 1
             }
         };

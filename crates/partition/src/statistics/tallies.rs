@@ -186,7 +186,7 @@ mod tests {
     }
 
     fn count(storage: &Storage, container: u32, index: u64) -> u64 {
-        let pages = PagesRead::default();
+        let mut pages = PagesRead::default();
         let read = pages.of_index(&storage.snapshot(), container, IndexHash(index));
         read.unwrap().entries
     }

@@ -23,6 +23,7 @@ use crate::committer::internal;
 use crate::counters::counters_key;
 use crate::document_key::CONTAINER_BYTES;
 use crate::index_state::{IndexState, state_key};
+use crate::known::{Known, KnownIndex};
 use crate::scan::{Documents, ScanRange, Scanned, Visit};
 use crate::spaces::{DOCUMENTS, META};
 use crate::stored::StoredItem;
@@ -35,6 +36,7 @@ pub struct View {
     container: Arc<Container>,
     scope: ScanRange,
     now_seconds: u64,
+    known: Arc<Known>,
 }
 
 impl View {
@@ -50,7 +52,13 @@ impl View {
             container: Arc::clone(container),
             scope: scope.clone(),
             now_seconds,
+            known: Arc::default(),
         }
+    }
+
+    /// With what other views of the same moment have found out.
+    pub(crate) fn with_known(self, known: Arc<Known>) -> View {
+        View { known, ..self }
     }
 
     /// The same moment with changes of documents in it, for which there are no index entries.
@@ -104,18 +112,20 @@ impl View {
         if !self.pending.is_empty() {
             return Ok(Cow::Owned(IndexDefinition::nothing()));
         }
-        let read = || -> Result<Cow<'_, IndexDefinition>, Error> {
+        let index = self.container.index();
+        let known = self.known.index(|| {
             let row = self.snapshot.get(META, &state_key(self.number()))?;
-            let Some(row) = row else {
-                return Ok(Cow::Owned(IndexDefinition::nothing()));
-            };
-            let index = self.container.index();
-            if row == index.settled() {
-                return Ok(Cow::Borrowed(index.definition()));
-            }
-            Ok(Cow::Owned(IndexState::decode(&row)?.common()))
-        };
-        read().map_err(|error| internal(&error))
+            Ok(match row {
+                None => KnownIndex::Nothing,
+                Some(row) if row == index.settled() => KnownIndex::Settled,
+                Some(row) => KnownIndex::Common(IndexState::decode(&row)?.common()),
+            })
+        });
+        Ok(match known.map_err(|error| internal(&error))? {
+            KnownIndex::Nothing => Cow::Owned(IndexDefinition::nothing()),
+            KnownIndex::Settled => Cow::Borrowed(index.definition()),
+            KnownIndex::Common(definition) => Cow::Borrowed(definition),
+        })
     }
 
     /// How many documents the scope has, if it is made of whole physical partitions, which count
@@ -126,9 +136,9 @@ impl View {
         }
         let partition_scope =
             |partition: &Partition| ScanRange::of_epk_range(&self.container, &partition.range);
-        let partitions = self.container.partitions.iter();
+        let partitions = self.container.partitions.iter().enumerate();
         let inside: Vec<_> = partitions
-            .map(|partition| (partition, partition_scope(partition)))
+            .map(|(number, partition)| (number, partition_scope(partition)))
             .filter(|(_, scope)| scope.is_within(&self.scope))
             .collect();
         let (first, last) = (inside.first()?, inside.last()?);
@@ -136,28 +146,30 @@ impl View {
         {
             return None;
         }
-        let mut count = 0;
-        for (partition, _) in &inside {
-            let row = self
-                .snapshot
-                .get(META, &counters_key(self.number(), partition.id));
-            if let Some(row) = row.ok()? {
-                let counters = Counters::decode(&row).ok()?;
-                if counters.standing != Standing::Exact {
-                    return None;
-                }
-                count += counters.items;
-            }
-        }
-        Some(count)
+        inside
+            .iter()
+            .map(|(number, _)| self.count_of(*number))
+            .sum()
     }
 
-    /// How many documents are visible, if that is known without reading them.
-    fn visible_count(&self) -> Option<u64> {
-        match self.container.default_ttl() {
-            None => self.stored_count(),
-            Some(_) => None,
-        }
+    /// How many documents a physical partition has, if it knows.
+    fn count_of(&self, partition: usize) -> Option<u64> {
+        let count = self.known.count(partition, || {
+            let id = self.container.partitions[partition].id;
+            let row = self.snapshot.get(META, &counters_key(self.number(), id))?;
+            let Some(row) = row else {
+                return Ok(Some(0));
+            };
+            let counters = Counters::decode(&row)?;
+            let is_exact = counters.standing == Standing::Exact;
+            Ok(is_exact.then_some(counters.items))
+        });
+        count.ok()?
+    }
+
+    /// Whether no stored document can have expired.
+    fn shows_all_stored(&self) -> bool {
+        self.container.default_ttl().is_none()
     }
 
     fn number(&self) -> u32 {

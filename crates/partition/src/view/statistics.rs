@@ -1,13 +1,15 @@
 //! What the planner asks about the size of things, answered from the view itself.
 
+use std::cell::OnceCell;
+
 use orrery_exec::{DocumentPath, PathStep};
-use orrery_index::{IndexDefinition, IndexHash, PathStatistics, Run, Statistics};
+use orrery_index::{IndexDefinition, IndexHash, PathFigures, Run, Statistics};
 
 use super::{View, values_of};
 use crate::document_key::prefix_end;
 use crate::extents::Extent;
 use crate::spaces::{DOCUMENTS, INDEX};
-use crate::statistics::{ENTRY_PREFIX_BYTES, PagesRead, entry_prefix};
+use crate::statistics::{ENTRY_PREFIX_BYTES, entry_prefix};
 
 /// Reading more would cost more than a plan is worth: some 20 microseconds.
 const DIVE_ENTRIES_MAX: u64 = 48;
@@ -15,7 +17,7 @@ const DIVE_ENTRIES_MAX: u64 = 48;
 /// Documents that are counted to learn whether a scope is small; each is read for that.
 const SCOPE_DIVE_MAX: usize = 64;
 /// A logical partition that should have so many is taken to have them.
-const SCOPE_GUESS_MIN: u64 = 1_000;
+const SCOPE_GUESS_MIN: u64 = 256;
 
 /// The statistics of a view under the indexes that a query may use.
 ///
@@ -23,7 +25,7 @@ const SCOPE_GUESS_MIN: u64 = 1_000;
 pub struct ViewStatistics<'a> {
     view: &'a View,
     definition: &'a IndexDefinition,
-    pages: PagesRead,
+    stored: OnceCell<Option<u64>>,
 }
 
 impl<'a> ViewStatistics<'a> {
@@ -31,16 +33,20 @@ impl<'a> ViewStatistics<'a> {
         ViewStatistics {
             view,
             definition,
-            pages: PagesRead::default(),
+            stored: OnceCell::new(),
         }
     }
 }
 
 impl ViewStatistics<'_> {
-    fn of_index(&self, index: IndexHash) -> PathStatistics {
+    fn of_index(&self, index: IndexHash) -> PathFigures {
         let view = self.view;
-        let read = self.pages.of_index(&view.snapshot, view.number(), index);
+        let read = view.known.figures(&view.snapshot, view.number(), index);
         read.unwrap_or_default()
+    }
+
+    fn stored_count(&self) -> Option<u64> {
+        *self.stored.get_or_init(|| self.view.stored_count())
     }
 
     /// How many documents logical partitions have on average, if the scope is one and the paths of
@@ -58,7 +64,7 @@ impl ViewStatistics<'_> {
             if !self.definition.covers(&path) {
                 return None;
             }
-            let distinct = self.of_index(IndexHash::of_path(&path)).distinct();
+            let distinct = self.of_index(IndexHash::of_path(&path)).distinct;
             keys = keys.max(distinct);
         }
         Some(self.documents() / keys.max(1))
@@ -92,9 +98,9 @@ impl Statistics for ViewStatistics<'_> {
         self.of_index(IndexHash::ROOT).entries
     }
 
-    fn path(&self, index: IndexHash) -> Option<PathStatistics> {
-        let statistics = self.of_index(index);
-        (statistics.entries > 0).then_some(statistics)
+    fn path(&self, index: IndexHash) -> Option<PathFigures> {
+        let figures = self.of_index(index);
+        (figures.entries > 0).then_some(figures)
     }
 
     fn dive_entries_max(&self) -> u64 {
@@ -118,11 +124,11 @@ impl Statistics for ViewStatistics<'_> {
     }
 
     fn scope_count(&self) -> Option<u64> {
-        self.view.visible_count()
+        self.stored_count().filter(|_| self.view.shows_all_stored())
     }
 
     fn documents_in_scope(&self) -> u64 {
-        if let Some(count) = self.view.stored_count() {
+        if let Some(count) = self.stored_count() {
             return count;
         }
         let guess = self.logical_documents();

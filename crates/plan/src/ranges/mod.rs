@@ -84,8 +84,9 @@ impl PlannedRange {
     }
 }
 
-/// The ranges in their order, at least one, none overlapping another.
-pub(crate) fn ranges(request: &PlanRequest<'_>) -> Vec<PlannedRange> {
+/// The ranges where documents of a query can be: in their order, at least one, none overlapping
+/// another. A part of the plan, for those who run the query themselves.
+pub fn ranges(request: &PlanRequest<'_>) -> Vec<PlannedRange> {
     if request.query.from.is_empty() {
         return vec![PlannedRange::nothing()];
     }

@@ -10,7 +10,7 @@ use orrery_model::ContainerDefinition;
 use crate::access::{
     Access, AccessRequest, Direction, EntryScan, Places, QueryShape, Run, Statistics,
 };
-use crate::{IndexDefinition, IndexHash, PathStatistics, skip};
+use crate::{IndexDefinition, IndexHash, PathFigures, PathStatistics, skip};
 
 pub(super) type Place = [u8; 4];
 
@@ -28,6 +28,8 @@ pub(super) struct Container {
     pub(super) factor: u64,
     /// How often entries were counted.
     pub(super) counts: Cell<u32>,
+    /// The most entries that were counted of one run.
+    pub(super) counted_max: Cell<u64>,
 }
 
 /// The indexes of an indexing policy.
@@ -51,6 +53,7 @@ impl Container {
             scope: None,
             factor: 1,
             counts: Cell::new(0),
+            counted_max: Cell::new(0),
         };
         for (number, document) in documents.into_iter().enumerate() {
             let place = u32::try_from(number).unwrap().to_be_bytes();
@@ -148,10 +151,10 @@ impl Statistics for Container {
         self.documents() - self.not_indexed
     }
 
-    fn path(&self, index: IndexHash) -> Option<PathStatistics> {
+    fn path(&self, index: IndexHash) -> Option<PathFigures> {
         let mut of_path = self.paths.get(&index)?.clone();
         of_path.entries *= self.factor;
-        Some(of_path)
+        Some(of_path.figures())
     }
 
     fn count(&self, run: &Run, limit: u64) -> u64 {
@@ -160,7 +163,9 @@ impl Statistics for Container {
             self.scope.is_none_or(|scope| *place < scope.to_be_bytes())
         };
         let entries = self.run(run).into_iter().filter(is_seen);
-        (entries.count() as u64 * self.factor).min(limit)
+        let counted = (entries.count() as u64 * self.factor).min(limit);
+        self.counted_max.set(self.counted_max.get().max(counted));
+        counted
     }
 
     fn scope_count(&self) -> Option<u64> {

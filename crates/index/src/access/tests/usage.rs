@@ -4,7 +4,7 @@ use orrery_exec::Predicate;
 
 use super::container::{Container, narrowing};
 use super::predicates::{above, and, is, or, path};
-use crate::access::{AccessRequest, IndexUsage, OrderTerm, QueryShape, plan_access};
+use crate::access::{AccessRequest, IndexUsage, OrderTerm, QueryShape};
 
 const POLICY: &str = r#"{
     "includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/x/?"}],
@@ -20,12 +20,11 @@ fn usage(predicate: Predicate, order: &[(&str, bool)]) -> IndexUsage {
             descending: *descending,
         })
         .collect();
-    plan_access(&AccessRequest {
+    IndexUsage::of(&AccessRequest {
         shape: QueryShape::Sorted,
         order: &order,
         ..container.request(&narrowing)
     })
-    .usage
 }
 
 #[test]
