@@ -17,6 +17,8 @@ use crate::{Container, Error, LogicalPartition};
 pub struct ScanRange {
     from: Vec<u8>,
     to: Option<Vec<u8>>,
+    /// Whether it is one logical partition, so that an id behind `from` is a place.
+    is_logical: bool,
 }
 
 impl ScanRange {
@@ -26,11 +28,15 @@ impl ScanRange {
         ScanRange {
             from: place(range.min.significant_bytes()),
             to: Some(place(range.max.significant_bytes())),
+            is_logical: false,
         }
     }
 
     pub fn of_logical_partition(logical: &LogicalPartition) -> ScanRange {
-        ScanRange::of_prefix(logical.prefix())
+        ScanRange {
+            is_logical: true,
+            ..ScanRange::of_prefix(logical.prefix())
+        }
     }
 
     pub(crate) fn of_container(container: u32) -> ScanRange {
@@ -41,6 +47,7 @@ impl ScanRange {
         ScanRange {
             from: prefix.to_vec(),
             to: prefix_end(prefix),
+            is_logical: false,
         }
     }
 
@@ -60,6 +67,7 @@ impl ScanRange {
         ScanRange {
             from,
             to: self.to.clone(),
+            is_logical: false,
         }
     }
 
@@ -70,6 +78,10 @@ impl ScanRange {
             (Some(to), Some(other)) => to <= other,
         };
         self.from >= other.from && ends_within
+    }
+
+    pub(crate) fn is_logical(&self) -> bool {
+        self.is_logical
     }
 
     pub(crate) fn bounds(&self) -> (&[u8], Option<&[u8]>) {

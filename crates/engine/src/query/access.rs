@@ -140,6 +140,7 @@ impl Profile {
             statistics: &statistics,
             narrowing: &self.narrowing,
             shape: outline.shape,
+            is_one_partition: view.is_one_partition() && !feed.without_index,
             order: &outline.order,
             covering: outline
                 .reads_only

@@ -57,6 +57,7 @@ impl Feeder<'_, '_> {
             Access::Documents => self.documents()?,
             Access::Counted(count) => self.counted(*count)?,
             Access::Places(places) => self.places(places)?,
+            Access::Named(names) => self.named(names)?,
             Access::Entries(scan) => match scan.take {
                 Take::Documents { once } => self.entry_documents(scan, once)?,
                 Take::Values | Take::DistinctValues | Take::FirstValue => {
@@ -120,6 +121,22 @@ impl Feeder<'_, '_> {
             next.push(0);
             at = next.into();
         }
+    }
+
+    fn named(&mut self, names: &[String]) -> Result<(), Failure> {
+        let view = self.view;
+        self.work.seeks += names.len();
+        let start = self.page.start_place().unwrap_or_default();
+        let places = names.iter().map(|name| view.place_of(name));
+        let mut places: Vec<_> = places.filter(|place| place[..] >= *start).collect();
+        places.sort_unstable();
+        places.dedup();
+        for place in places {
+            if self.push_at(&place, &place)? == Flow::Full {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn entry_documents(&mut self, scan: &EntryScan, once: bool) -> Result<(), Failure> {

@@ -113,7 +113,7 @@ fn condition(random: &mut Random, depth: u32) -> String {
         };
     }
     let path = path(random);
-    match random.below(16) {
+    match random.below(17) {
         0..=3 => {
             let operator = pick(random, &["=", "!=", "<", "<=", ">", ">="]);
             format!("{path} {operator} {}", value(random))
@@ -165,6 +165,13 @@ fn condition(random: &mut Random, depth: u32) -> String {
                 .to_owned()
         }
         14 => format!("c.pk = '{}'", random.below(3)),
+        15 => {
+            let ids: Vec<String> = (0..=random.below(4))
+                .map(|_| format!("'{}'", random.below(80)))
+                .collect();
+            let ids = ids.join(", ");
+            format!("c.id IN ({ids}) AND c.pk = '{}'", random.below(3))
+        }
         _ => format!(
             "{path} = {} AND {} = {}",
             value(random),

@@ -40,6 +40,8 @@ pub enum Access {
     Counted(u64),
     /// Documents found through entries, in the order of places.
     Places(Places),
+    /// The documents of these ids, in one logical partition.
+    Named(Vec<String>),
     /// Entries in their own order, with or without their documents.
     Entries(EntryScan),
 }

@@ -26,6 +26,9 @@ fn plan(
     request: &AccessRequest<'_>,
     is_welcome: impl Fn(&Candidate) -> bool,
 ) -> Option<AccessPlan> {
+    if let Some(named) = rules::propose_named(request).filter(&is_welcome) {
+        return Some(planned(named, Vec::new()));
+    }
     let filter = Filter::of(&request.narrowing.predicate, request.definition);
     let mut candidates = match filter {
         Some(filter) => candidates(request, filter),

@@ -13,6 +13,8 @@ pub struct AccessRequest<'a> {
     pub statistics: &'a dyn Statistics,
     pub narrowing: &'a Narrowing,
     pub shape: QueryShape,
+    /// Whether all documents that the query sees are in one logical partition.
+    pub is_one_partition: bool,
     /// Empty when rows are not sorted, or not by plain paths of the document.
     pub order: &'a [OrderTerm],
     /// The only path that the program reads, when an entry may stand for its document.

@@ -92,6 +92,17 @@ impl View {
             .map_err(|error| internal(&error))
     }
 
+    /// Whether the scope is one logical partition, in which an id is enough to find a document.
+    pub fn is_one_partition(&self) -> bool {
+        self.scope.is_logical()
+    }
+
+    /// Where a document of this id stands in the one logical partition.
+    pub fn place_of(&self, id: &str) -> Bytes {
+        let (partition, _) = self.places();
+        [partition, id.as_bytes()].concat().into()
+    }
+
     /// The visible document at a place.
     pub fn document(&self, place: &[u8]) -> Result<Option<StoredItem>, Failure> {
         let read = || -> Result<Option<StoredItem>, Error> {

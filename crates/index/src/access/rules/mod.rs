@@ -9,6 +9,7 @@ mod extreme;
 mod gathered;
 mod in_list;
 mod intersection;
+mod named;
 mod once;
 mod ordered;
 mod range;
@@ -18,6 +19,8 @@ mod union;
 
 use super::candidate::{Candidate, Found, Situation};
 use super::filter::Term;
+
+pub(super) use named::propose as propose_named;
 
 pub(super) type Rule = fn(&Situation<'_>) -> Vec<Candidate>;
 

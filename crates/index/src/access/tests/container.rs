@@ -74,6 +74,7 @@ impl Container {
             statistics: self,
             narrowing,
             shape: QueryShape::Stream,
+            is_one_partition: false,
             order: &[],
             covering: None,
             reads_nothing: false,
@@ -86,7 +87,7 @@ impl Container {
     pub(super) fn met(&self, access: &Access) -> Vec<Place> {
         match access {
             Access::Documents => self.documents.iter().map(|(place, _)| *place).collect(),
-            Access::Nothing | Access::Counted(_) => Vec::new(),
+            Access::Nothing | Access::Counted(_) | Access::Named(_) => Vec::new(),
             Access::Places(places) => self.places(places).into_iter().collect(),
             Access::Entries(scan) => self.scan(scan).into_iter().map(|(_, at)| at).collect(),
         }
