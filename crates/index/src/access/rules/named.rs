@@ -25,9 +25,9 @@ pub(in crate::access) fn propose(request: &AccessRequest<'_>) -> Option<Candidat
         },
         cost: documents as f64 * cost::DOCUMENT_FETCHED,
         node: PlanNode {
-            name: "documents by id",
+            name: "lookup",
             index: None,
-            predicate: None,
+            predicate: Some("by id".to_owned()),
             detail: None,
             entries: 0,
             documents,
