@@ -202,7 +202,7 @@ impl Reader<'_> {
             }
             OBJECT => {
                 hash = self.hash()?;
-                Value::Object(Object::new())
+                Value::Object(Object::default())
             }
             _ => return None,
         };

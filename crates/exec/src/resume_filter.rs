@@ -70,7 +70,7 @@ fn key(value: &Value, direction: Direction) -> Option<OrderKey> {
         Value::Object(_) => {
             let stands_for = match value.get("type").as_str()? {
                 "array" => Value::Array(Vec::new()),
-                "object" => Value::Object(Object::new()),
+                "object" => Value::Object(Object::default()),
                 _ => return None,
             };
             let half = |name| Some(value.get(name).as_number()?.as_i64()?.cast_unsigned());

@@ -82,7 +82,7 @@ impl OrderKey {
         let (value, hash) = match value {
             Value::Array(_) => (Value::Array(Vec::new()), DistinctHash::of(value)),
             Value::Object(_) => (
-                Value::Object(orrery_json::Object::new()),
+                Value::Object(orrery_json::Object::default()),
                 DistinctHash::of(value),
             ),
             primitive => (primitive.clone(), DistinctHash::default()),

@@ -39,7 +39,7 @@ fn rows(vector: &Value) -> Result<Vec<Value>, CompileError> {
             .collect());
     }
     let query = FilterQuery::compile(&query, &[])?;
-    let one_row = [Value::Object(orrery_json::Object::new())];
+    let one_row = [Value::Object(orrery_json::Object::default())];
     let documents = vector.get("documents").as_array().unwrap_or(&one_row);
     Ok(documents
         .iter()

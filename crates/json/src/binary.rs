@@ -144,7 +144,7 @@ impl<'a> Reader<'a> {
     }
 
     fn properties(&mut self, form: u8, depth_left: usize) -> Read<Object> {
-        let mut object = Object::new();
+        let mut object = Object::default();
         self.members(form, &mut |reader| {
             let marker = reader
                 .byte()

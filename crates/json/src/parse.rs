@@ -129,7 +129,7 @@ impl<'de> Visitor<'de> for Reader {
         let property = self
             .deeper()
             .map_err(|error: A::Error| A::Error::custom(error))?;
-        let mut object = Object::new();
+        let mut object = Object::default();
         while let Some(name) = properties.next_key::<String>()? {
             let value = properties.next_value_seed(property)?;
             object.insert(name, value);

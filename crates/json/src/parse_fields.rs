@@ -61,7 +61,7 @@ impl<'a> Reader<'a> {
 
     fn object(&mut self, node: &Node, depth_left: usize, is_root: bool) -> Option<Value> {
         self.at += 1;
-        let mut object = Object::with_capacity(node.names.len());
+        let mut object = Object::with_capacity_and_hasher(node.names.len(), Default::default());
         let mut missing = Missing::new(node);
         if self.peek()? == b'}' {
             self.at += 1;

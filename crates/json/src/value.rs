@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use crate::{Number, write_value};
 
 /// A JSON object. Properties keep the order in which they were first written.
-pub type Object = IndexMap<String, Value>;
+pub type Object = IndexMap<String, Value, foldhash::fast::RandomState>;
 
 /// Any value an expression can have.
 ///

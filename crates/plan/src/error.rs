@@ -189,7 +189,7 @@ fn listed(problems: &[Problem]) -> Value {
 }
 
 fn entry(problem: &Problem) -> Value {
-    let mut entry = Object::new();
+    let mut entry = Object::default();
     let mut put = |name: &str, value: Value| entry.insert(name.to_owned(), value);
     put("severity", Value::from("Error"));
     if let Some(span) = problem.span {

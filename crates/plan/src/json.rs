@@ -14,7 +14,7 @@ const VERSION: i64 = 2;
 impl QueryPlan {
     /// The body of the answer to a plan request.
     pub fn to_json(&self) -> Value {
-        let mut plan = Object::new();
+        let mut plan = Object::default();
         plan.insert(
             "partitionedQueryExecutionInfoVersion".to_owned(),
             Value::from(VERSION),

@@ -117,7 +117,7 @@ fn job(source: &str, settings: &Value) -> Job {
 }
 
 fn describe(result: Result<ScriptOutcome, ScriptError>) -> Object {
-    let mut fields = Object::new();
+    let mut fields = Object::default();
     match result {
         Ok(outcome) => {
             if let Some(body) = outcome.body {

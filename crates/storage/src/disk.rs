@@ -26,9 +26,9 @@ const MEMTABLE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Tables of runs that are written out before they are merged: more make a merge rarer and a seek
 /// look into more of them. What is written out at once makes about four.
 const RUNS_TABLES_BEFORE_MERGE: u8 = 32;
-/// Of the map whose values are kept one by one: those that are often read do not need their block,
-/// and scans like it large.
-const KEPT_BLOCK_BYTES: u32 = 16 * 1024;
+/// Of the map whose values are kept one by one: a value that is not kept costs its whole block, and
+/// scans like it large.
+const KEPT_BLOCK_BYTES: u32 = 8 * 1024;
 /// With two or more, the engine's first worker turns round and round while another compacts.
 const WORKERS: usize = 1;
 /// A memtable that the engine finds full it reports to its worker with every batch, until the worker

@@ -18,7 +18,12 @@ pub(super) async fn measure(bench: &Bench<'_>, many: &Drive, few: &Drive) -> Res
         let mut pairs = Vec::new();
         for round in 0..bench.options.rounds {
             let mut pair = [0.0; 2];
-            for (plan, rate) in [many, few].into_iter().zip(&mut pair) {
+            let mut sides: Vec<_> = [many, few].into_iter().zip(&mut pair).collect();
+            // What one side leaves to be written out, the other meets: so each is first by turns.
+            if round % 2 == 1 {
+                sides.reverse();
+            }
+            for (plan, rate) in sides {
                 let measured = bench.drive(plan, &mix, round).await?;
                 *rate = match mix {
                     Mix::Create => checked(&measured)?,

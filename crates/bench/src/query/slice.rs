@@ -44,6 +44,8 @@ struct Counts {
     latency_ns: Histogram<u64>,
     pages: u64,
     received_bytes: u64,
+    /// When the first query that counts was asked.
+    begin: Option<Instant>,
     end: Instant,
 }
 
@@ -69,6 +71,7 @@ impl Slice {
             latency_ns: Histogram::new_with_max(LATENCY_NS_MAX, 3).expect("the bounds are valid"),
             pages: 0,
             received_bytes: 0,
+            begin: None,
             end: from,
         };
         for number in 0_u64.. {
@@ -94,6 +97,7 @@ impl Slice {
             counts.latency_ns.saturating_record(nanoseconds);
             counts.pages += answer.pages;
             counts.received_bytes += answer.received_bytes;
+            counts.begin.get_or_insert(start);
             counts.end = Instant::now();
         }
         Ok(counts)
@@ -108,6 +112,9 @@ fn figures(from: Instant, members: &[Counts]) -> SliceFigures {
             .expect("all histograms have the same bounds");
     }
     let end = members.iter().map(|member| member.end).max();
+    // A slow query that warms up may end long after the time for that.
+    let begin = members.iter().filter_map(|member| member.begin).min();
+    let from = begin.unwrap_or(from);
     let seconds = end.map_or(0.0, |end| end.duration_since(from).as_secs_f64());
     let sum = |part: fn(&Counts) -> u64| members.iter().map(part).sum::<u64>() as f64;
     let queries = latency.len();

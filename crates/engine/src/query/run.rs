@@ -75,7 +75,7 @@ impl Feeder<'_, '_> {
 
     fn counted(&mut self, count: u64) -> Result<(), Failure> {
         let document = Document {
-            value: &Value::Object(Object::new()),
+            value: &Value::Object(Object::default()),
             rid: 0,
             text: &Bytes::new(),
             place: &[],
@@ -301,7 +301,7 @@ impl Alike {
                 return;
             };
             if !matches!(place, Value::Object(_)) {
-                *place = Value::Object(Object::new());
+                *place = Value::Object(Object::default());
             }
             let Value::Object(object) = place else {
                 return;

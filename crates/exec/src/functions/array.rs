@@ -106,7 +106,7 @@ fn object_to_array(arguments: &[Argument<'_>]) -> Option<Value> {
     };
     let (key, value) = (name_of(1, "k")?, name_of(2, "v")?);
     let pair = |(name, property): (&String, &Value)| {
-        let mut pair = Object::with_capacity(2);
+        let mut pair = Object::with_capacity_and_hasher(2, Default::default());
         pair.insert(key.clone(), Value::from(name.as_str()));
         pair.insert(value.clone(), property.clone());
         Value::Object(pair)

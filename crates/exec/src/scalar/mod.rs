@@ -307,7 +307,7 @@ fn array(elements: &[Scalar], frame: &Frame<'_>) -> Value {
 
 pub(crate) fn object(properties: &[(String, Scalar)], frame: &Frame<'_>) -> Value {
     let mut held = frame.context().hold();
-    let mut object = Object::with_capacity(properties.len());
+    let mut object = Object::with_capacity_and_hasher(properties.len(), Default::default());
     for (name, value) in properties {
         let value = value.evaluate(frame);
         if !value.is_undefined() {

@@ -107,7 +107,7 @@ proptest! {
         }
         let rows = groups.into_iter().map(|(key, members)| {
             let b: Vec<&Value> = members.iter().map(|one| one.get("b")).filter(|b| !b.is_undefined()).collect();
-            let mut row = orrery_json::Object::new();
+            let mut row = orrery_json::Object::default();
             row.insert("k".to_owned(), key);
             row.insert("n".to_owned(), count(members.len()));
             row.insert("d".to_owned(), count(b.len()));

@@ -44,7 +44,7 @@ fn recorded_results() {
         } else {
             vector
         };
-        let one_row = [Value::Object(orrery_json::Object::new())];
+        let one_row = [Value::Object(orrery_json::Object::default())];
         let documents = documents_of.get("documents").as_array().unwrap_or(&one_row);
         let scope = Scope::of(documents.to_vec());
         let expected = vector.get("result").as_array().unwrap();

@@ -29,7 +29,7 @@ fn numbers(position: (f64, f64)) -> Value {
 }
 
 fn geometry(kind: &str, coordinates: Value) -> Value {
-    let mut object = Object::new();
+    let mut object = Object::default();
     object.insert("type".to_owned(), Value::from(kind));
     object.insert("coordinates".to_owned(), coordinates);
     Value::Object(object)

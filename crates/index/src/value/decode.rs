@@ -67,7 +67,7 @@ fn ascending(bytes: &[u8]) -> Option<Decoded> {
             }
         }
         ARRAY => vague(Value::Array(Vec::new())),
-        OBJECT => vague(Value::Object(Object::new())),
+        OBJECT => vague(Value::Object(Object::default())),
         _ => return None,
     })
 }

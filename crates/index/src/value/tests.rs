@@ -79,7 +79,7 @@ fn value() -> impl Strategy<Value = Value> {
         6 => scalar(),
         1 => Just(Value::Undefined),
         1 => Just(Value::Array(vec![Value::Null])),
-        1 => Just(Value::Object(Object::new())),
+        1 => Just(Value::Object(Object::default())),
     ]
 }
 

@@ -86,7 +86,7 @@ impl Constants<'_> {
     }
 
     fn object(&self, properties: &[Property]) -> Option<Value> {
-        let mut object = Object::new();
+        let mut object = Object::default();
         for property in properties {
             let value = self.value(&property.value)?;
             if !value.is_undefined() {

@@ -161,7 +161,7 @@ fn partition_key(container: &Container, change: &ItemChange) -> Vec<u8> {
     let value = change.previous.as_ref();
     let value = value.and_then(|text| orrery_json::parse(text).ok());
     let key = value.and_then(|value| definition.extract(&value).ok());
-    let mut object = Object::new();
+    let mut object = Object::default();
     if let Some(key) = key {
         for (path, component) in definition.paths().iter().zip(key.components()) {
             let name = path.to_string();

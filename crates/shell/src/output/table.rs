@@ -72,7 +72,7 @@ pub(super) fn text(rows: &[Value], width: Option<usize>, layout: &mut Option<Lay
 /// The names of all properties, and `value` if a row is no object.
 pub(super) fn columns(rows: &[Value]) -> Vec<String> {
     // An object for its order and its constant time.
-    let mut names = Object::new();
+    let mut names = Object::default();
     for row in rows {
         match row {
             Value::Object(properties) => {

@@ -102,7 +102,7 @@ fn number(random: &mut Random) -> i64 {
 }
 
 fn object(random: &mut Random, expected: &Expected, key: &str, id: &str) -> Object {
-    let mut object = Object::new();
+    let mut object = Object::default();
     object.insert("n".to_owned(), Value::from(number(random)));
     object.insert("id".to_owned(), Value::from(id));
     let components = orrery_json::parse(key.as_bytes()).unwrap();

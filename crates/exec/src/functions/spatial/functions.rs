@@ -47,7 +47,7 @@ fn shape(value: &Value) -> Option<Shape> {
 
 fn is_valid_detailed(arguments: &[Argument<'_>]) -> Option<Value> {
     let shape = geojson::parse(arguments.first()?.as_object()?);
-    let mut details = Object::new();
+    let mut details = Object::default();
     details.insert("valid".to_owned(), Value::Bool(shape.is_ok()));
     if let Err(invalid) = shape {
         details.insert("reason".to_owned(), Value::String(invalid.to_string()));

@@ -51,14 +51,14 @@ fn any_value() -> impl Strategy<Value = Value> {
         2 => Just(Value::Undefined),
         12 => scalar(),
         1 => Just(Value::Array(vec![Value::from(1)])),
-        1 => Just(Value::Object(Object::new())),
+        1 => Just(Value::Object(Object::default())),
     ]
 }
 
 fn document() -> impl Strategy<Value = Value> {
     let elements = prop::collection::vec(scalar(), 0..4);
     (any_value(), any_value(), scalar(), elements).prop_map(|(a, b, c, t)| {
-        let mut document = Object::new();
+        let mut document = Object::default();
         for (name, value) in [("a", a), ("b", b), ("c", c), ("t", Value::Array(t))] {
             if !value.is_undefined() {
                 document.insert(name.to_owned(), value);
@@ -184,7 +184,7 @@ fn few_documents() -> impl Strategy<Value = Vec<Value>> {
     let document = prop::array::uniform3(few()).prop_map(|values| {
         let named = ["a", "b", "c"].into_iter().zip(values);
         let defined = named.filter(|(_, value)| !value.is_undefined());
-        let mut document = Object::new();
+        let mut document = Object::default();
         for (name, value) in defined {
             document.insert(name.to_owned(), value);
         }
