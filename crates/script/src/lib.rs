@@ -19,6 +19,7 @@ mod cache;
 mod compile;
 mod convert;
 mod error;
+mod heap;
 mod host;
 mod job;
 mod links;
