@@ -25,6 +25,7 @@ mod job;
 mod links;
 mod natives;
 mod options;
+mod plain;
 mod pool;
 mod priority;
 mod run;
