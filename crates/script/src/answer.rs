@@ -3,19 +3,34 @@
 use rquickjs::{Ctx, Object, Result, Value as JsValue};
 
 use crate::bridge::Bridge;
-use crate::{FeedPage, HostError, JsonText, ReadDocument};
+use crate::{CollectionSize, FeedPage, HostError, JsonText, ReadDocument};
 
 pub(crate) type Outcome<T> = std::result::Result<T, HostError>;
 
+/// A write that was done, with the size of the collection after it.
+pub(crate) type Written<T> = Outcome<(T, Option<CollectionSize>)>;
+
+/// Nothing for a write that was not accepted.
 pub(crate) fn document<'js>(
-    bridge: &Bridge,
     ctx: &Ctx<'js>,
-    outcome: Outcome<JsonText>,
-) -> Result<Object<'js>> {
-    match outcome {
-        Ok(text) => success(bridge, ctx, ctx.json_parse(text)?),
+    written: Option<Written<JsonText>>,
+) -> Result<Option<Object<'js>>> {
+    let answer = written.map(|written| match written {
+        Ok((text, size)) => sized(ctx, ctx.json_parse(text)?, size),
         Err(error) => refused(ctx, &error),
-    }
+    });
+    answer.transpose()
+}
+
+pub(crate) fn deletion<'js>(
+    ctx: &Ctx<'js>,
+    written: Option<Written<()>>,
+) -> Result<Option<Object<'js>>> {
+    let answer = written.map(|written| match written {
+        Ok(((), size)) => sized(ctx, JsValue::new_undefined(ctx.clone()), size),
+        Err(error) => refused(ctx, &error),
+    });
+    answer.transpose()
 }
 
 pub(crate) fn read<'js>(
@@ -66,8 +81,17 @@ pub(crate) fn success<'js>(
     ctx: &Ctx<'js>,
     resource: JsValue<'js>,
 ) -> Result<Object<'js>> {
+    let size = bridge.host(ctx, |host| host.collection_size())?;
+    sized(ctx, resource, size)
+}
+
+fn sized<'js>(
+    ctx: &Ctx<'js>,
+    resource: JsValue<'js>,
+    size: Option<CollectionSize>,
+) -> Result<Object<'js>> {
     let options = Object::new(ctx.clone())?;
-    if let Some(size) = bridge.host(ctx, |host| host.collection_size())? {
+    if let Some(size) = size {
         options.set("currentCollectionSizeInMB", size.current_mb)?;
         options.set("maxCollectionSizeInMB", size.max_mb)?;
     }

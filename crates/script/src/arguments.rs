@@ -1,11 +1,11 @@
 //! What the prelude asks for, as the host takes it.
 
 use orrery_json::Value;
-use rquickjs::{Object, Result};
+use rquickjs::{Ctx, Error, FromJs, Object, Result, Value as JsValue};
 
 use crate::answer::Outcome;
-use crate::convert;
 use crate::{HostError, IndexAction, PageRequest, Query, SpatialFunction, WriteOptions};
+use crate::{convert, plain};
 
 pub(crate) fn page_request(page: &Object<'_>) -> Result<PageRequest> {
     let size: f64 = page.get("pageSize")?;
@@ -22,7 +22,11 @@ pub(crate) fn page_request(page: &Object<'_>) -> Result<PageRequest> {
     })
 }
 
-pub(crate) fn write_options(options: &Object<'_>) -> Result<WriteOptions> {
+/// Without options there is no object either.
+pub(crate) fn write_options(options: Option<Object<'_>>) -> Result<WriteOptions> {
+    let Some(options) = options else {
+        return Ok(WriteOptions::default());
+    };
     let action: String = options.get("indexAction")?;
     Ok(WriteOptions {
         index_action: match action.as_str() {
@@ -32,6 +36,33 @@ pub(crate) fn write_options(options: &Object<'_>) -> Result<WriteOptions> {
         },
         etag: options.get("etag")?,
     })
+}
+
+/// The body of a document: text is read when the host is asked, and may then be refused.
+pub(crate) enum Body {
+    Plain(Value),
+    Text(String),
+}
+
+impl Body {
+    pub(crate) fn new<'js>(ctx: &Ctx<'js>, given: &JsValue<'js>) -> Result<Body> {
+        if given.is_object() {
+            if let Some(value) = plain::read(ctx, given) {
+                return Ok(Body::Plain(value));
+            }
+            let text = ctx.json_stringify(given.clone())?;
+            let text = text.ok_or_else(|| Error::new_from_js("undefined", "string"))?;
+            return text.to_string().map(Body::Text);
+        }
+        String::from_js(ctx, given.clone()).map(Body::Text)
+    }
+
+    pub(crate) fn value(self) -> Outcome<Value> {
+        match self {
+            Body::Plain(value) => Ok(value),
+            Body::Text(text) => body(&text),
+        }
+    }
 }
 
 pub(crate) fn body(text: &str) -> Outcome<Value> {

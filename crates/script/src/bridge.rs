@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use rquickjs::{Ctx, Error, Exception, Result, Value as JsValue};
 
+use crate::answer::{Outcome, Written};
 use crate::budget::Budget;
 use crate::slot::Run;
 use crate::thrown;
@@ -78,6 +79,21 @@ impl Bridge {
             }
             None => Err(self.stop(ctx)),
         }
+    }
+
+    /// Does a write in one call of the host; none when it is not accepted.
+    pub(crate) fn write<T>(
+        &self,
+        ctx: &Ctx<'_>,
+        work: impl FnOnce(&mut dyn Host) -> Outcome<T>,
+    ) -> Result<Option<Written<T>>> {
+        if !self.budget.accepts() {
+            return Ok(None);
+        }
+        self.host(ctx, |host| {
+            host.accepts()
+                .then(|| work(host).map(|done| (done, host.collection_size())))
+        })
     }
 
     fn stop(&self, ctx: &Ctx<'_>) -> Error {

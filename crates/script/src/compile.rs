@@ -5,9 +5,10 @@
 //! no compiler: `eval` and `new Function` do not work there.
 
 use rquickjs::context::intrinsic;
-use rquickjs::{Context, Ctx, Runtime as Engine};
+use rquickjs::{Context, Ctx};
 
 use crate::bytecode::{self, Bytecode, Source};
+use crate::heap;
 use crate::thrown;
 use crate::{ScriptError, ScriptOptions};
 
@@ -84,7 +85,7 @@ fn with_compiler<T>(
     options: &ScriptOptions,
     work: impl FnOnce(&Ctx<'_>) -> Result<T, ScriptError>,
 ) -> Result<T, ScriptError> {
-    let engine = Engine::new().map_err(engine_error)?;
+    let engine = heap::engine().map_err(engine_error)?;
     engine.set_memory_limit(options.heap_bytes);
     engine.set_max_stack_size(options.stack_bytes);
     let context = Context::custom::<(

@@ -1,13 +1,14 @@
 //! Values between the database and JavaScript.
 //!
-//! Scalars are converted directly. Arrays and objects go through JSON text: it is the definition
-//! of what survives (`toJSON`, no functions, `__proto__` as an ordinary name), and both ends parse
-//! it fast.
+//! JSON text is the definition of what survives, and what is not plain goes through it; see
+//! [`crate::plain`] for what does not need to.
 
 use std::borrow::Cow;
 
-use orrery_json::{Number, Value, parse, write_value};
+use orrery_json::{Number, Value, parse};
 use rquickjs::{Ctx, Error, Exception, Result, String as JsString, Value as JsValue};
+
+use crate::plain;
 
 pub(crate) fn to_js<'js>(ctx: &Ctx<'js>, value: &Value) -> Result<JsValue<'js>> {
     match value {
@@ -16,11 +17,7 @@ pub(crate) fn to_js<'js>(ctx: &Ctx<'js>, value: &Value) -> Result<JsValue<'js>> 
         Value::Bool(value) => Ok(JsValue::new_bool(ctx.clone(), *value)),
         Value::Number(number) => Ok(number_to_js(ctx, *number)),
         Value::String(text) => Ok(JsString::from_str(ctx.clone(), text)?.into_value()),
-        Value::Array(_) | Value::Object(_) => {
-            let mut text = Vec::with_capacity(128);
-            write_value(value, &mut text);
-            ctx.json_parse(text)
-        }
+        Value::Array(_) | Value::Object(_) => plain::build(ctx, value),
     }
 }
 
@@ -54,6 +51,9 @@ pub(crate) fn from_js<'js>(ctx: &Ctx<'js>, value: &JsValue<'js>) -> Result<Value
     }
     if let Some(text) = value.as_string() {
         return lossy_text(text).map(Value::String);
+    }
+    if let Some(value) = plain::read(ctx, value) {
+        return Ok(value);
     }
     match ctx.json_stringify(value.clone())? {
         Some(text) => value_of(ctx, &text.to_string()?),

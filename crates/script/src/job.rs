@@ -21,7 +21,8 @@ pub struct Job {
 #[derive(Debug, Clone)]
 pub enum JobKind {
     Procedure {
-        arguments: Vec<Value>,
+        /// Shared by the runs that a job may need.
+        arguments: Arc<[Value]>,
     },
     PreTrigger {
         operation: TriggerOperation,
@@ -64,7 +65,9 @@ impl Job {
     pub fn procedure(source: impl Into<Arc<str>>, arguments: Vec<Value>) -> Job {
         Job {
             source: source.into(),
-            kind: JobKind::Procedure { arguments },
+            kind: JobKind::Procedure {
+                arguments: arguments.into(),
+            },
             headers: Vec::new(),
             logging: false,
         }

@@ -1,7 +1,9 @@
 //! The native functions that the prelude builds the scripts' API from.
 //!
 //! Arguments were checked by the prelude, which says what is wrong with them; links and bodies are
-//! checked here. An operation gives `{resource, options}`, or `{number, body}` when it is refused.
+//! checked here. An operation gives `{resource, options}`, or `{number, body}` when it is refused. A
+//! write also asks whether it is accepted, and gives nothing when it is not: writes come in loops, and
+//! one call from the script and one of the host is enough for each.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,7 +12,7 @@ use rquickjs::{Ctx, Function, Object, Result, String as JsString, Value as JsVal
 
 use crate::ScriptOptions;
 use crate::answer::{self, Outcome};
-use crate::arguments::{body, page_request, query, spatial_function, write_options};
+use crate::arguments::{Body, body, page_request, query, spatial_function, write_options};
 use crate::bridge::Bridge;
 use crate::runtime::Shared;
 use crate::{bytecode, convert, links};
@@ -177,13 +179,14 @@ fn write_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'j
         "create",
         Function::new(
             ctx.clone(),
-            move |ctx: Ctx<'js>, link: String, text: String, options: Object<'js>| {
-                let options = write_options(&options)?;
-                let outcome = bridge.host(&ctx, |host| {
+            move |ctx: Ctx<'js>, link: String, body: JsValue<'js>, options: Option<Object<'js>>| {
+                let body = Body::new(&ctx, &body)?;
+                let options = write_options(options)?;
+                let written = bridge.write(&ctx, |host| {
                     links::collection(host, &link)?;
-                    host.create_document(body(&text)?, &options)
+                    host.create_document(body.value()?, &options)
                 })?;
-                answer::document(&bridge, &ctx, outcome)
+                answer::document(&ctx, written)
             },
         )?,
     )?;
@@ -192,13 +195,14 @@ fn write_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'j
         "upsert",
         Function::new(
             ctx.clone(),
-            move |ctx: Ctx<'js>, link: String, text: String, options: Object<'js>| {
-                let options = write_options(&options)?;
-                let outcome = bridge.host(&ctx, |host| {
+            move |ctx: Ctx<'js>, link: String, body: JsValue<'js>, options: Option<Object<'js>>| {
+                let body = Body::new(&ctx, &body)?;
+                let options = write_options(options)?;
+                let written = bridge.write(&ctx, |host| {
                     links::collection(host, &link)?;
-                    host.upsert_document(body(&text)?, &options)
+                    host.upsert_document(body.value()?, &options)
                 })?;
-                answer::document(&bridge, &ctx, outcome)
+                answer::document(&ctx, written)
             },
         )?,
     )?;
@@ -207,13 +211,14 @@ fn write_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'j
         "replace",
         Function::new(
             ctx.clone(),
-            move |ctx: Ctx<'js>, link: String, text: String, options: Object<'js>| {
-                let options = write_options(&options)?;
-                let outcome = bridge.host(&ctx, |host| {
+            move |ctx: Ctx<'js>, link: String, body: JsValue<'js>, options: Option<Object<'js>>| {
+                let body = Body::new(&ctx, &body)?;
+                let options = write_options(options)?;
+                let written = bridge.write(&ctx, |host| {
                     let document = links::document(host, &link)?;
-                    host.replace_document(&document, body(&text)?, &options)
+                    host.replace_document(&document, body.value()?, &options)
                 })?;
-                answer::document(&bridge, &ctx, outcome)
+                answer::document(&ctx, written)
             },
         )?,
     )?;
@@ -222,16 +227,13 @@ fn write_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'j
         "delete",
         Function::new(
             ctx.clone(),
-            move |ctx: Ctx<'js>, link: String, options: Object<'js>| {
-                let options = write_options(&options)?;
-                let outcome = bridge.host(&ctx, |host| {
+            move |ctx: Ctx<'js>, link: String, options: Option<Object<'js>>| {
+                let options = write_options(options)?;
+                let written = bridge.write(&ctx, |host| {
                     let document = links::document(host, &link)?;
                     host.delete_document(&document, &options)
                 })?;
-                match outcome {
-                    Ok(()) => answer::success(&bridge, &ctx, JsValue::new_undefined(ctx.clone())),
-                    Err(error) => answer::refused(&ctx, &error),
-                }
+                answer::deletion(&ctx, written)
             },
         )?,
     )

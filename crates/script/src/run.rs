@@ -39,7 +39,7 @@ fn drive(shared: &Shared, sandbox: &Sandbox<'_>, job: &Job) -> RunResult {
 /// The arguments of the function; they are the body of the request as well.
 fn arguments<'js>(sandbox: &Sandbox<'js>, job: &Job) -> rquickjs::Result<Vec<JsValue<'js>>> {
     let arguments = match &job.kind {
-        JobKind::Procedure { arguments } => arguments.as_slice(),
+        JobKind::Procedure { arguments } => &arguments[..],
         JobKind::PreTrigger { .. } | JobKind::PostTrigger { .. } => &[],
     };
     let converted = arguments

@@ -13,6 +13,7 @@ use crate::bridge::Bridge;
 use crate::budget::Budget;
 use crate::bytecode;
 use crate::compile::engine_error;
+use crate::heap;
 use crate::natives;
 use crate::runtime::Shared;
 use crate::thrown;
@@ -38,7 +39,7 @@ pub(crate) fn engine(
     let options = &shared.options;
     let budget = Budget::new(shared.clock.clone(), options);
     let bridge = Rc::new(Bridge::new(budget, options));
-    let engine = Engine::new().map_err(engine_error)?;
+    let engine = heap::engine().map_err(engine_error)?;
     engine.set_memory_limit(options.heap_bytes);
     engine.set_max_stack_size(stack_bytes);
     let watched = Rc::clone(&bridge);

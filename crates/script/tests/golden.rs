@@ -100,7 +100,7 @@ fn job(source: &str, settings: &Value) -> Job {
                 .get("arguments")
                 .as_array()
                 .unwrap_or_default()
-                .to_vec(),
+                .into(),
         },
     };
     let headers = settings.get("headers").as_object().cloned();

@@ -57,7 +57,7 @@ impl Engine {
         let job = Job {
             source: Arc::from(script.body.as_str()),
             kind: JobKind::Procedure {
-                arguments: request.arguments,
+                arguments: request.arguments.into(),
             },
             headers: Vec::new(),
             logging: request.wants_log,

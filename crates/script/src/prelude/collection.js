@@ -16,19 +16,33 @@ function requireCallback(callback) {
     }
 }
 
+// What an operation without options has in their place: nobody's code, so that nothing runs when
+// it is looked at.
+const NO_OPTIONS = Object.freeze({ __proto__: null });
+
 // The callback may stand in the place of the options.
-function optionsAndCallback(options, callback) {
+function callbackOf(options, callback) {
     if (typeof options === 'function' && callback === undefined) {
-        return [{}, options];
+        return options;
     }
     requireCallback(callback);
-    if (options === undefined || options === null) {
-        return [{}, callback];
+    return callback;
+}
+
+function optionsOf(options, callback) {
+    if (options === undefined || options === null
+        || (typeof options === 'function' && callback === undefined)) {
+        return NO_OPTIONS;
     }
     if (typeof options !== 'object') {
         fail(ErrorCodes.BadRequest, "The 'options' parameter must be an object.");
     }
-    return [options, callback];
+    return options;
+}
+
+function optionsAndCallback(options, callback) {
+    const called = callbackOf(options, callback);
+    return [optionsOf(options, callback), called];
 }
 
 function requireText(name, value) {
@@ -47,23 +61,26 @@ function failureOf(outcome) {
     return new NumberedError(outcome.number, outcome.body);
 }
 
-// Runs an operation, if it is accepted, and puts its callback in the queue.
-function operate(callback, operation, callbackArguments) {
-    if (!native.accepted()) {
+// Puts the callback of an operation in the queue; one that was not accepted has no outcome.
+function answered(callback, outcome) {
+    if (outcome === undefined) {
         return false;
     }
-    const outcome = operation();
     if (outcome.number !== undefined) {
         const error = failureOf(outcome);
         callbacks.push(callback ? () => callback(error, undefined, {}) : () => { throw error; });
     } else if (callback) {
-        callbacks.push(() => callback(undefined, ...callbackArguments(outcome)));
+        callbacks.push(() => callback(undefined, outcome.resource, outcome.options));
     }
     return true;
 }
 
-const resourceAndOptions = (outcome) => [outcome.resource, outcome.options];
-const optionsOnly = (outcome) => [outcome.options];
+// A deletion has no resource to give.
+function deleted(callback) {
+    return callback && ((error, _, options) => (error
+        ? callback(error, undefined, options)
+        : callback(undefined, options)));
+}
 
 function pageOptions(options) {
     const size = options.pageSize;
@@ -82,6 +99,9 @@ const PAGE_SIZE = 100;
 const INDEX_ACTIONS = ['default', 'include', 'exclude'];
 
 function writeOptions(options) {
+    if (options === NO_OPTIONS) {
+        return undefined;
+    }
     const action = optionText(options, 'indexAction')?.toLowerCase() ?? 'default';
     if (!INDEX_ACTIONS.includes(action)) {
         fail(ErrorCodes.BadRequest,
@@ -96,16 +116,17 @@ function requireBody(body) {
     }
 }
 
-function bodyText(body) {
-    requireBody(body);
-    return typeof body === 'string' ? body : stringify(body);
+// The body as the native functions take it. Reading options may run the script's code, which must
+// not change a body any more: then it is text. Otherwise it is read where it is needed.
+function given(body, options) {
+    return typeof body === 'string' || options === NO_OPTIONS ? body : stringify(body);
 }
 
-// The text of a new document; a missing id is made up on a copy, never on the caller's object.
-function newDocumentText(body, options) {
+// A new document; a missing id is made up on a copy, never on the caller's object.
+function newDocument(body, options) {
     requireBody(body);
     if (options.disableAutomaticIdGeneration === true) {
-        return bodyText(body);
+        return body;
     }
     let document = body;
     if (typeof body === 'string') {
@@ -118,11 +139,11 @@ function newDocumentText(body, options) {
             fail(ErrorCodes.BadRequest, "The 'body' parameter must be a JSON object.");
         }
     }
-    if (isArray(document) || (document.id !== undefined && document.id !== null
-        && document.id !== '')) {
-        return bodyText(body);
+    if (isArray(document)) {
+        return body;
     }
-    return stringify({ ...document, id: native.newId() });
+    const { id } = document;
+    return id === undefined || id === null || id === '' ? { ...document, id: native.newId() } : body;
 }
 
 function querySpec(query) {
@@ -154,7 +175,7 @@ const collectionMethods = {
         [options, callback] = optionsAndCallback(options, callback);
         requireText('documentLink', link);
         const ifNoneMatch = optionText(options, 'ifNoneMatch');
-        return operate(callback, () => native.read(link, ifNoneMatch), resourceAndOptions);
+        return native.accepted() && answered(callback, native.read(link, ifNoneMatch));
     },
 
     readDocuments(link, options, callback) {
@@ -162,7 +183,7 @@ const collectionMethods = {
         [options, callback] = optionsAndCallback(options, callback);
         requireText('collectionLink', link);
         const page = pageOptions(options);
-        return operate(callback, () => native.feed(link, page), resourceAndOptions);
+        return native.accepted() && answered(callback, native.feed(link, page));
     },
 
     queryDocuments(link, query, options, callback) {
@@ -171,42 +192,43 @@ const collectionMethods = {
         requireText('collectionLink', link);
         const spec = querySpec(query);
         const page = pageOptions(options);
-        return operate(callback, () => native.query(link, spec, page), resourceAndOptions);
+        return native.accepted() && answered(callback, native.query(link, spec, page));
     },
 
     createDocument(link, body, options, callback) {
         requireArguments('createDocument', arguments, 2);
-        [options, callback] = optionsAndCallback(options, callback);
+        const called = callbackOf(options, callback);
+        const chosen = optionsOf(options, callback);
         requireText('collectionLink', link);
-        const text = newDocumentText(body, options);
-        const write = writeOptions(options);
-        return operate(callback, () => native.create(link, text, write), resourceAndOptions);
+        const document = given(newDocument(body, chosen), chosen);
+        return answered(called, native.create(link, document, writeOptions(chosen)));
     },
 
     upsertDocument(link, body, options, callback) {
         requireArguments('upsertDocument', arguments, 2);
-        [options, callback] = optionsAndCallback(options, callback);
+        const called = callbackOf(options, callback);
+        const chosen = optionsOf(options, callback);
         requireText('collectionLink', link);
-        const text = newDocumentText(body, options);
-        const write = writeOptions(options);
-        return operate(callback, () => native.upsert(link, text, write), resourceAndOptions);
+        const document = given(newDocument(body, chosen), chosen);
+        return answered(called, native.upsert(link, document, writeOptions(chosen)));
     },
 
     replaceDocument(link, document, options, callback) {
         requireArguments('replaceDocument', arguments, 2);
-        [options, callback] = optionsAndCallback(options, callback);
+        const called = callbackOf(options, callback);
+        const chosen = optionsOf(options, callback);
         requireText('documentLink', link);
-        const text = bodyText(document);
-        const write = writeOptions(options);
-        return operate(callback, () => native.replace(link, text, write), resourceAndOptions);
+        requireBody(document);
+        const body = given(document, chosen);
+        return answered(called, native.replace(link, body, writeOptions(chosen)));
     },
 
     deleteDocument(link, options, callback) {
         requireArguments('deleteDocument', arguments, 1);
-        [options, callback] = optionsAndCallback(options, callback);
+        const called = callbackOf(options, callback);
+        const chosen = optionsOf(options, callback);
         requireText('documentLink', link);
-        const write = writeOptions(options);
-        return operate(callback, () => native.delete(link, write), optionsOnly);
+        return answered(deleted(called), native.delete(link, writeOptions(chosen)));
     },
 };
 

@@ -1,5 +1,5 @@
-// What every script has: errors with numbers, `console`, and a guard on the native loops that the
-// interrupt of the engine does not reach.
+// What every script has: errors with numbers, `console`, and a guard on the natives that the
+// limits of the engine do not reach.
 
 // The prelude must work whatever a script does to the globals.
 const { Object, RangeError, String } = globalThis;
@@ -91,6 +91,15 @@ guard(String.prototype, [
         && self.length * pattern.length > NATIVE_SEARCH_MAX) {
         throw new RangeError('the text is too long to search');
     }
+});
+
+// The engine does not survive memory that runs out within `bind`, so that there must be enough.
+const { ArrayBuffer } = globalThis;
+const BIND_BYTES = 4096;
+const ARGUMENT_BYTES = 64;
+
+guard(Function.prototype, ['bind'], (_, args) => {
+    new ArrayBuffer(BIND_BYTES + ARGUMENT_BYTES * args.length);
 });
 
 // Threads do not exist here, and code comes only from the registered body.

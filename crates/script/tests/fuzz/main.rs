@@ -247,7 +247,7 @@ fn job(source: &str, random: &mut Random) -> Job {
             },
         },
         _ => JobKind::Procedure {
-            arguments: vec![json(r#"{"a":[1,"x",null]}"#), 7.into()],
+            arguments: vec![json(r#"{"a":[1,"x",null]}"#), 7.into()].into(),
         },
     };
     Job {
