@@ -22,4 +22,4 @@ pub use parse::{ParseError, parse, parse_bounded};
 pub use parse_fields::parse_fields;
 pub use path::{Path, PathError};
 pub use print::{write_number, write_string, write_value};
-pub use value::{Object, Value};
+pub use value::{NameHasher, Object, Value};

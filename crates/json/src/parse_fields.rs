@@ -8,7 +8,7 @@
 use crate::fields::{Fields, Node, WHOLE};
 use crate::parse::DEPTH_MAX;
 use crate::scan::{quote_or_backslash, string_end};
-use crate::{Number, Object, ParseError, Value, parse};
+use crate::{NameHasher, Number, Object, ParseError, Value, parse};
 
 /// Digits that fit an integer for certain.
 const DIGITS_MAX: usize = 18;
@@ -61,7 +61,7 @@ impl<'a> Reader<'a> {
 
     fn object(&mut self, node: &Node, depth_left: usize, is_root: bool) -> Option<Value> {
         self.at += 1;
-        let mut object = Object::with_capacity_and_hasher(node.names.len(), Default::default());
+        let mut object = Object::with_capacity_and_hasher(node.names.len(), NameHasher::default());
         let mut missing = Missing::new(node);
         if self.peek()? == b'}' {
             self.at += 1;

@@ -7,7 +7,10 @@ use indexmap::IndexMap;
 use crate::{Number, write_value};
 
 /// A JSON object. Properties keep the order in which they were first written.
-pub type Object = IndexMap<String, Value, foldhash::fast::RandomState>;
+pub type Object = IndexMap<String, Value, NameHasher>;
+
+/// Hashes names of properties.
+pub type NameHasher = foldhash::fast::RandomState;
 
 /// Any value an expression can have.
 ///

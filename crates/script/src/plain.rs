@@ -14,7 +14,7 @@
 use std::ffi::c_int;
 use std::{ptr, slice, str};
 
-use orrery_json::{Number, Object, Value};
+use orrery_json::{NameHasher, Number, Object, Value};
 use rquickjs::{Ctx, Error, Result, Value as JsValue, qjs};
 
 /// Deeper values go through text, whose reader has a limit of its own.
@@ -283,7 +283,8 @@ impl Reader {
         // SAFETY: the atoms live as long as their table, which the caller holds. The text of a name
         // is copied before it is freed.
         unsafe {
-            let mut properties = Object::with_capacity(names.len());
+            let mut properties =
+                Object::with_capacity_and_hasher(names.len(), NameHasher::default());
             for name in names {
                 if name.atom == self.to_json {
                     return None;

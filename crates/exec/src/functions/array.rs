@@ -1,6 +1,6 @@
 //! Arrays, and objects as arrays.
 
-use orrery_json::{Object, Value, equal};
+use orrery_json::{NameHasher, Object, Value, equal};
 
 use super::{Argument, Arity, Function, count};
 
@@ -106,7 +106,7 @@ fn object_to_array(arguments: &[Argument<'_>]) -> Option<Value> {
     };
     let (key, value) = (name_of(1, "k")?, name_of(2, "v")?);
     let pair = |(name, property): (&String, &Value)| {
-        let mut pair = Object::with_capacity_and_hasher(2, Default::default());
+        let mut pair = Object::with_capacity_and_hasher(2, NameHasher::default());
         pair.insert(key.clone(), Value::from(name.as_str()));
         pair.insert(value.clone(), property.clone());
         Value::Object(pair)

@@ -14,7 +14,7 @@ mod subquery;
 
 use std::borrow::Cow;
 
-use orrery_json::{Object, Value, equal};
+use orrery_json::{NameHasher, Object, Value, equal};
 use orrery_sql::ast::{BinaryOp, SubqueryKind, UnaryOp};
 
 use crate::block::Block;
@@ -307,7 +307,7 @@ fn array(elements: &[Scalar], frame: &Frame<'_>) -> Value {
 
 pub(crate) fn object(properties: &[(String, Scalar)], frame: &Frame<'_>) -> Value {
     let mut held = frame.context().hold();
-    let mut object = Object::with_capacity_and_hasher(properties.len(), Default::default());
+    let mut object = Object::with_capacity_and_hasher(properties.len(), NameHasher::default());
     for (name, value) in properties {
         let value = value.evaluate(frame);
         if !value.is_undefined() {

@@ -44,7 +44,7 @@ fn names(predicate: &Predicate) -> Option<Vec<String>> {
             let mut names = Vec::with_capacity(ranges.len());
             for range in ranges {
                 match range {
-                    ValueRange::Equal(Value::String(name)) => names.push(name.to_string()),
+                    ValueRange::Equal(Value::String(name)) => names.push(name.clone()),
                     // No document has another id than a string.
                     ValueRange::Equal(_) => {}
                     _ => return None,
