@@ -33,6 +33,8 @@ pub(crate) struct Asked {
     pub(crate) partition: Option<u64>,
     pub(crate) parameters: Vec<(&'static str, serde_json::Value)>,
     pub(crate) expected: Expected,
+    /// Spaces behind the text, which make it one that the server has not seen.
+    pub(crate) spaces: usize,
 }
 
 impl Case {
@@ -84,6 +86,7 @@ impl Case {
             partition: None,
             parameters,
             expected,
+            spaces: 0,
         };
         match self {
             Self::EqualityInPartition => {
@@ -93,6 +96,7 @@ impl Case {
                     partition: Some(pk),
                     parameters: vec![("@g", json!(format!("g{group}")))],
                     expected: Expected::InPartition { pk, group },
+                    spaces: 0,
                 }
             }
             Self::EqualityAcross => {
@@ -180,6 +184,7 @@ impl Asked {
         let parameters: Vec<_> = parameters
             .map(|(name, value)| json!({"name": name, "value": value}))
             .collect();
+        let text = format!("{text}{:1$}", "", self.spaces);
         json!({"query": text, "parameters": parameters}).to_string()
     }
 }

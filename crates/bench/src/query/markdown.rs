@@ -165,7 +165,12 @@ impl QueryReport {
     }
 
     fn compiles(&self, f: &mut Formatter<'_>) -> Result {
-        let columns = ["Query", "in process, us", "server's metrics, us"];
+        let columns = [
+            "Query",
+            "in process, us",
+            "server, new text, us",
+            "server, new values, us",
+        ];
         heading(f, "Parsing and planning", &columns)?;
         let microseconds = |value: f64| format!("{value:.1}");
         for compile in &self.compiles {
@@ -174,6 +179,7 @@ impl QueryReport {
                 &[
                     compile.case.title().to_owned(),
                     optional(compile.in_process_us, microseconds),
+                    optional(compile.server_new_us, microseconds),
                     optional(compile.server_us, microseconds),
                 ],
             )?;

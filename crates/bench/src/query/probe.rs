@@ -42,12 +42,13 @@ pub(crate) async fn probe(
          \"indexingPolicy\":{INDEX_ALL}}}"
     );
     for case in Case::ALL {
-        let answers = answers(whole, case, seed, time_max).await?;
+        let answers = answers(whole, case, seed, time_max, Texts::Same).await?;
         metrics.push(report(whole, case, &answers)?);
         if matches!(case, Case::Top | Case::TopAfter) {
-            let answers = self::answers(few, case, seed, time_max).await?;
+            let answers = self::answers(few, case, seed, time_max, Texts::Same).await?;
             metrics.push(report(few, case, &answers)?);
         }
+        let new = self::answers(whole, case, seed, time_max, Texts::New).await?;
         let asked = case.ask(&whole.data, whole.facts, &mut Random::new(seed, 0));
         let in_process_us = match &program.compiler {
             Some(compiler) => Some(compile_us(compiler, &container, case, &asked)?),
@@ -56,13 +57,27 @@ pub(crate) async fn probe(
         compiles.push(CompileReport {
             case,
             in_process_us,
+            server_new_us: server_us(&new),
             server_us: server_us(&answers),
         });
     }
     Ok((metrics, compiles))
 }
 
-async fn answers(side: &Side, case: Case, seed: u64, time_max: Duration) -> Result<Vec<Answer>> {
+/// Whether all questions have one text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Texts {
+    Same,
+    New,
+}
+
+async fn answers(
+    side: &Side,
+    case: Case,
+    seed: u64,
+    time_max: Duration,
+    texts: Texts,
+) -> Result<Vec<Answer>> {
     let one = Crew {
         connections: 1,
         ..side.crew.clone()
@@ -74,7 +89,10 @@ async fn answers(side: &Side, case: Case, seed: u64, time_max: Duration) -> Resu
         let mut answers = Vec::new();
         let began = Instant::now();
         while answers.is_empty() || answers.len() < ANSWERS_MAX && began.elapsed() < time_max {
-            let asked = case.ask(&data, facts, &mut random);
+            let mut asked = case.ask(&data, facts, &mut random);
+            if texts == Texts::New {
+                asked.spaces = answers.len() + 1;
+            }
             answers.push(asker.ask(case, &asked, Keep::RowsAndMetrics).await?);
         }
         Ok(answers)

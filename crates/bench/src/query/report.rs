@@ -118,7 +118,10 @@ pub struct CompileReport {
     /// Measured in this process: the median of many.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_process_us: Option<f64>,
-    /// From the server's metrics: the median of some.
+    /// From the server's metrics, for texts that it has not seen: the median of some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_new_us: Option<f64>,
+    /// The same for one text with new values every time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_us: Option<f64>,
 }

@@ -17,15 +17,6 @@ pub(super) const COMPARISON: f64 = 0.1;
 
 /// How many points of one list are counted; the others are taken to be like them.
 pub(super) const DIVE_POINTS_MAX: usize = 16;
-/// A range that should have so many times what is counted at most is taken to be as long as the
-/// statistics say, if it has these first entries at least.
-pub(super) const LONG_DIVES: u64 = 32;
-pub(super) const LONG_DIVE_ENTRIES_MAX: u64 = 8;
-/// A value with at most this share of the documents is found through its entries, whatever their
-/// number is exactly, when nothing else could be used.
-pub(super) const RARE_SHARE: f64 = 1.0 / 16.0;
-/// Among fewer documents counting costs little, and what is explained is exact.
-pub(super) const RARE_DOCUMENTS_MIN: u64 = 2_000;
 
 /// Entries that may be gathered before the first document of a page is read.
 pub(super) const GATHERED_ENTRIES_MAX: f64 = 10_000.0;

@@ -1,16 +1,13 @@
 //! How many entries and documents a step meets.
 //!
-//! A short run is counted. A long one is estimated, after a look at its first entries, because
-//! statistics know no gaps: a value is as frequent as values are on
+//! A short run is counted. A long one is estimated: a value is as frequent as values are on
 //! average, and a range has the share of entries that it has of the way from the first value to
 //! the last.
 
 use orrery_exec::DocumentPath;
 use orrery_json::Value;
 
-use super::cost::{
-    DIVE_POINTS_MAX, LONG_DIVE_ENTRIES_MAX, LONG_DIVES, RARE_DOCUMENTS_MIN, RARE_SHARE,
-};
+use super::cost::DIVE_POINTS_MAX;
 use super::filter::{Filter, Term, ValueTerm};
 use super::intervals::{Interval, Intervals};
 use super::{Run, Statistics};
@@ -137,34 +134,25 @@ impl<'a> Estimator<'a> {
         ratio(entries as f64, self.scope_documents as f64).min(1.0)
     }
 
-    /// About how many entries a value has that is so rare on average that counting it would decide
-    /// nothing.
-    pub(super) fn of_rare_value(&self, index: IndexHash) -> Option<u64> {
-        if self.scope_documents < RARE_DOCUMENTS_MIN {
+    /// About how many entries some intervals have by the statistics alone, where that is good
+    /// enough for a first plan.
+    pub(super) fn guess(&self, index: IndexHash, intervals: &Intervals) -> Option<u64> {
+        let is_small = self.scope_documents < self.statistics.guess_documents_min();
+        if is_small || intervals.list.len() > DIVE_POINTS_MAX {
             return None;
         }
-        let of_path = self.statistics.path(index)?;
-        let entries = of_path.entries as f64 * self.scope_share;
-        let average = entries / of_path.distinct.max(1) as f64;
-        let is_rare = average <= self.scope_documents as f64 * RARE_SHARE;
-        is_rare.then(|| whole(average).max(1))
+        self.statistics.path(index)?;
+        let runs = intervals.list.iter();
+        let guess: u64 = runs.map(|run| self.estimated(index, run)).sum();
+        Some(guess.max(1))
     }
 
     fn entries_of_run(&self, index: IndexHash, interval: &Interval) -> u64 {
-        let estimate = self.estimated(index, interval);
-        let dive_max = self.statistics.dive_entries_max();
-        let is_long = !interval.is_point && estimate >= dive_max.saturating_mul(LONG_DIVES);
-        let limit = if is_long {
-            dive_max.min(LONG_DIVE_ENTRIES_MAX)
-        } else {
-            dive_max
-        };
-        let counted = self.statistics.count(&interval.run(index), limit);
-        if counted < limit {
-            counted
-        } else {
-            counted.max(estimate)
+        let counted = self.count(&interval.run(index));
+        if counted < self.statistics.dive_entries_max() {
+            return counted;
         }
+        counted.max(self.estimated(index, interval))
     }
 
     /// What the statistics say of a run, without a look at its entries.

@@ -128,12 +128,6 @@ impl ValueTerm {
         }
     }
 
-    /// About how many entries there are, if the term asks for one value and values are rare.
-    pub(super) fn of_rare_point(&self, estimator: &Estimator<'_>) -> Option<u64> {
-        self.intervals.point()?;
-        estimator.of_rare_value(self.index?)
-    }
-
     fn and(&mut self, other: &ValueTerm) {
         self.intervals = self.intervals.and(&other.intervals);
         self.text = format!("{} and {}", self.text, other.text);

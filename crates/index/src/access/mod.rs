@@ -51,6 +51,16 @@ impl Access {
     pub fn is_ordered(&self) -> bool {
         matches!(self, Access::Entries(scan) if scan.ordered_columns > 0)
     }
+
+    /// Whether all candidates come from this index.
+    fn reads_only(&self, index: IndexHash) -> bool {
+        match self {
+            Access::Documents | Access::Counted(_) => false,
+            Access::Nothing => true,
+            Access::Places(places) => places.reads_only(index),
+            Access::Entries(scan) => scan.runs.iter().all(|run| run.index == index),
+        }
+    }
 }
 
 /// A set of documents that can be walked in the order of places.
@@ -64,6 +74,16 @@ pub enum Places {
     All(Vec<Places>),
     /// The documents of few entries in any order: read, sorted and made single before the first.
     Gathered(Vec<Run>),
+}
+
+impl Places {
+    fn reads_only(&self, index: IndexHash) -> bool {
+        match self {
+            Places::Run(run) => run.index == index,
+            Places::Any(list) | Places::All(list) => list.iter().all(|one| one.reads_only(index)),
+            Places::Gathered(runs) => runs.iter().all(|run| run.index == index),
+        }
+    }
 }
 
 /// Neighbouring entries of one index: those whose bytes after the path hash are from `from` up to

@@ -4,9 +4,7 @@ use super::candidate::{Candidate, Situation};
 use super::estimate::Estimator;
 use super::filter::{Filter, Term};
 use super::rules;
-use super::{
-    Access, AccessPlan, AccessRequest, AccessTag, Considered, Estimate, PlanNode, QueryShape,
-};
+use super::{Access, AccessPlan, AccessRequest, AccessTag, Considered, Estimate, PlanNode};
 
 /// How to find the documents of a query.
 ///
@@ -53,15 +51,39 @@ pub(super) fn candidates(request: &AccessRequest<'_>, mut filter: Filter) -> Vec
     let is_indexed = !request.definition.is_nothing()
         && statistics.indexed_documents() == statistics.documents();
     if is_indexed {
-        if let (QueryShape::Stream, [Term::Value(term)]) = (request.shape, &mut filter.terms[..])
-            && let Some(entries) = term.of_rare_point(&estimator)
-        {
-            term.entries = entries;
-        } else {
-            filter.measure(&estimator);
+        if let Some(proposals) = guessed(request, &mut filter, &estimator) {
+            return proposals;
         }
+        filter.measure(&estimator);
     }
-    let situation = Situation::of(request, &filter, &estimator);
+    propose(request, &filter, &estimator, is_indexed)
+}
+
+/// What the rules propose without a look at entries, if a look could change nothing: it can only
+/// tell that a filter of one term has fewer entries, and what reads no others is the best already.
+fn guessed(
+    request: &AccessRequest<'_>,
+    filter: &mut Filter,
+    estimator: &Estimator<'_>,
+) -> Option<Vec<Candidate>> {
+    let [Term::Value(term)] = &mut filter.terms[..] else {
+        return None;
+    };
+    let index = term.index?;
+    term.entries = estimator.guess(index, &term.intervals)?;
+    let proposals = propose(request, filter, estimator, true);
+    let costs = proposals.iter();
+    let best = costs.min_by(|a, b| a.cost.total_cmp(&b.cost))?;
+    best.access.reads_only(index).then_some(proposals)
+}
+
+fn propose(
+    request: &AccessRequest<'_>,
+    filter: &Filter,
+    estimator: &Estimator<'_>,
+    is_indexed: bool,
+) -> Vec<Candidate> {
+    let situation = Situation::of(request, filter, estimator);
     let indexed: &[rules::Rule] = if is_indexed { &rules::INDEXED } else { &[] };
     let rules = indexed.iter().chain(&rules::ALWAYS);
     rules.flat_map(|rule| rule(&situation)).collect()

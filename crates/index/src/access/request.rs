@@ -63,6 +63,11 @@ pub trait Statistics {
     fn dive_entries_max(&self) -> u64 {
         256
     }
+    /// From how many documents in the scope on a plan may rest on averages. Among fewer counting
+    /// costs little, and what is explained is exact.
+    fn guess_documents_min(&self) -> u64 {
+        2_000
+    }
     /// Entries of the run that lead into the scope of the query, counted up to `limit`.
     fn count(&self, run: &Run, limit: u64) -> u64;
     /// About how many documents the query could see.

@@ -13,6 +13,8 @@ use crate::statistics::{ENTRY_PREFIX_BYTES, entry_prefix};
 
 /// Reading more would cost more than a plan is worth: some 20 microseconds.
 const DIVE_ENTRIES_MAX: u64 = 48;
+/// Half of that is finding the first, which a scan of so many documents is no reason for.
+const GUESS_DOCUMENTS_MIN: u64 = 500;
 
 /// Documents that are counted to learn whether a scope is small; each is read for that.
 const SCOPE_DIVE_MAX: usize = 64;
@@ -105,6 +107,10 @@ impl Statistics for ViewStatistics<'_> {
 
     fn dive_entries_max(&self) -> u64 {
         DIVE_ENTRIES_MAX
+    }
+
+    fn guess_documents_min(&self) -> u64 {
+        GUESS_DOCUMENTS_MIN
     }
 
     fn count(&self, run: &Run, limit: u64) -> u64 {

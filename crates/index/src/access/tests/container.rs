@@ -28,8 +28,6 @@ pub(super) struct Container {
     pub(super) factor: u64,
     /// How often entries were counted.
     pub(super) counts: Cell<u32>,
-    /// The most entries that were counted of one run.
-    pub(super) counted_max: Cell<u64>,
 }
 
 /// The indexes of an indexing policy.
@@ -53,7 +51,6 @@ impl Container {
             scope: None,
             factor: 1,
             counts: Cell::new(0),
-            counted_max: Cell::new(0),
         };
         for (number, document) in documents.into_iter().enumerate() {
             let place = u32::try_from(number).unwrap().to_be_bytes();
@@ -164,9 +161,7 @@ impl Statistics for Container {
             self.scope.is_none_or(|scope| *place < scope.to_be_bytes())
         };
         let entries = self.run(run).into_iter().filter(is_seen);
-        let counted = (entries.count() as u64 * self.factor).min(limit);
-        self.counted_max.set(self.counted_max.get().max(counted));
-        counted
+        (entries.count() as u64 * self.factor).min(limit)
     }
 
     fn scope_count(&self) -> Option<u64> {
