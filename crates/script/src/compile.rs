@@ -15,6 +15,8 @@ use crate::{ScriptError, ScriptOptions};
 /// The name scripts have in stack traces.
 pub(crate) const SCRIPT_FILE: &str = "script.js";
 const PRELUDE_FILE: &str = "prelude.js";
+/// What compiling may need for a byte of source, about: a body of nothing but functions needs most.
+const MEMORY_PER_SOURCE_BYTE: usize = 64;
 
 /// The script side of the API, in the parts that are loaded separately.
 pub(crate) struct Prelude {
@@ -67,7 +69,20 @@ pub(crate) fn prelude(options: &ScriptOptions) -> Result<Prelude, ScriptError> {
 }
 
 /// Bytecode that gives the function of `body` when it is evaluated.
+///
+/// The engine does not survive memory that runs out while it compiles, so it is the body that has a
+/// limit here.
 pub(crate) fn function(options: &ScriptOptions, body: &str) -> Result<Bytecode, ScriptError> {
+    let bytes_max = options.heap_bytes / MEMORY_PER_SOURCE_BYTE;
+    if body.len() > bytes_max {
+        return Err(ScriptError::Compile {
+            message: format!(
+                "the script has {} bytes, and may have {bytes_max} at most",
+                body.len()
+            ),
+            line: None,
+        });
+    }
     with_compiler(options, |ctx| {
         let compile = |text: &str| {
             bytecode::compile(ctx, text, SCRIPT_FILE, Source::Kept)
@@ -86,7 +101,6 @@ fn with_compiler<T>(
     work: impl FnOnce(&Ctx<'_>) -> Result<T, ScriptError>,
 ) -> Result<T, ScriptError> {
     let engine = heap::engine().map_err(engine_error)?;
-    engine.set_memory_limit(options.heap_bytes);
     engine.set_max_stack_size(options.stack_bytes);
     let context = Context::custom::<(
         intrinsic::Eval,
@@ -184,6 +198,26 @@ mod tests {
                 (result, _) => panic!("{body}: {:?}", result.err()),
             }
         }
+    }
+
+    #[test]
+    fn a_body_has_a_limit_and_what_compiling_it_takes_has_none() {
+        let options = ScriptOptions {
+            heap_bytes: 4 << 20,
+            ..ScriptOptions::default()
+        };
+        let bytes_max = options.heap_bytes / MEMORY_PER_SOURCE_BYTE;
+        let body_of = |functions: usize| format!("() => [{}]", "()=>0,".repeat(functions));
+        // Half of these need more than a run may have.
+        for functions in [1, 1_000, 5_000, bytes_max / 6 - 2] {
+            assert!(
+                function(&options, &body_of(functions)).is_ok(),
+                "{functions}"
+            );
+        }
+        let failure = function(&options, &body_of(bytes_max / 6)).err();
+        assert!(matches!(failure, Some(ScriptError::Compile { message, .. })
+            if message.contains("may have 65536 at most")));
     }
 
     #[test]
