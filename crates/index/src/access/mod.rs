@@ -55,7 +55,7 @@ impl Access {
     /// Whether all candidates come from this index.
     fn reads_only(&self, index: IndexHash) -> bool {
         match self {
-            Access::Documents | Access::Counted(_) => false,
+            Access::Documents | Access::Counted(_) | Access::Named(_) => false,
             Access::Nothing => true,
             Access::Places(places) => places.reads_only(index),
             Access::Entries(scan) => scan.runs.iter().all(|run| run.index == index),
