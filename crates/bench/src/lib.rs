@@ -63,8 +63,8 @@ pub use partitions::{
 };
 pub use postgres::PostgresReport;
 pub use query::{
-    BulkReport, Case, CaseReport, CompileReport, MetricsReport, PostgresFigures, PostgresLoad,
-    QueryReport, RoundReport, SliceFigures,
+    BulkReport, Case, CaseReport, CompileReport, MetricsReport, OrderedReport, PostgresFigures,
+    PostgresLoad, QueryReport, RoundReport, SliceFigures,
 };
 pub use report::{FailureReport, LoadReport, OperationReport, RatioReport, Report, SliceReport};
 pub use run::run;

@@ -12,6 +12,7 @@ const EMULATOR_KEY: &str =
 pub(crate) const ITEMS_DEFAULT: u64 = 200_000;
 const START_ITEMS_DEFAULT: u64 = 1_000_000;
 const SCRIPT_ITEMS_DEFAULT: u64 = 100_000;
+const ORDERED_ITEMS_DEFAULT: u64 = 10_000_000;
 
 /// Measure an endpoint that speaks the Cosmos DB REST protocol.
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
@@ -30,7 +31,7 @@ pub struct Options {
     pub workload: Workload,
 
     /// Items loaded before the measurement; pure inserts load none [default: 200000, 1000000 for
-    /// start, suite, query-suite and partitions, and 100000 for scripts]
+    /// start, suite, query-suite and partitions, 10000000 for ordered, and 100000 for scripts]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub items: Option<u64>,
 
@@ -154,6 +155,8 @@ pub enum Workload {
     Suite,
     /// Queries with and without an index, in turns with `PostgreSQL`, as a Markdown document
     QuerySuite,
+    /// Ordered pages of very many items beside those of few, as a Markdown document
+    Ordered,
     /// Procedures and functions beside the same work without them, as a Markdown document
     Scripts,
     /// Change feeds, splits under load, budgets and many keys, as a Markdown document
@@ -167,6 +170,7 @@ impl Options {
                 START_ITEMS_DEFAULT
             }
             Workload::Scripts => SCRIPT_ITEMS_DEFAULT,
+            Workload::Ordered => ORDERED_ITEMS_DEFAULT,
             _ => ITEMS_DEFAULT,
         })
     }

@@ -52,6 +52,7 @@ fn mix(workload: Workload) -> Mix {
         | Workload::Start
         | Workload::Suite
         | Workload::QuerySuite
+        | Workload::Ordered
         | Workload::Scripts
         | Workload::Partitions => Mix::Create,
         Workload::Upsert => Mix::UpsertUniform,

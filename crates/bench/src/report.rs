@@ -10,7 +10,7 @@ use crate::operation::OperationKind;
 use crate::options::Workload;
 use crate::partitions::PartitionsReport;
 use crate::postgres::PostgresReport;
-use crate::query::QueryReport;
+use crate::query::{OrderedReport, QueryReport};
 use crate::scripts::ScriptReport;
 use crate::server::ServerReport;
 use crate::start::StartReport;
@@ -40,6 +40,8 @@ pub struct Report {
     pub suite: Option<Box<SuiteReport>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queries: Option<Box<QueryReport>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ordered: Option<Box<OrderedReport>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scripts: Option<Box<ScriptReport>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -262,6 +264,9 @@ impl fmt::Display for Report {
         }
         if let Some(queries) = &self.queries {
             write!(f, "{queries}")?;
+        }
+        if let Some(ordered) = &self.ordered {
+            write!(f, "{ordered}")?;
         }
         if let Some(scripts) = &self.scripts {
             write!(f, "{scripts}")?;

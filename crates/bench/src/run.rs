@@ -39,6 +39,10 @@ pub async fn run(options: Options, program: Option<&ServerProgram>) -> Result<Re
             let program = own_server(&options, program)?;
             report.queries = Some(Box::new(query::run(&options, program).await?));
         }
+        Workload::Ordered => {
+            let program = own_server(&options, program)?;
+            report.ordered = Some(Box::new(query::ordered::run(&options, program).await?));
+        }
         Workload::Scripts => {
             let program = own_server(&options, program)?;
             report.scripts = Some(Box::new(scripts::run(&options, program).await?));
@@ -113,6 +117,7 @@ fn empty_report(options: &Options) -> Report {
         start: None,
         suite: None,
         queries: None,
+        ordered: None,
         scripts: None,
         partitions: None,
         server: None,

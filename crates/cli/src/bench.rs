@@ -143,6 +143,7 @@ fn own_variables() -> impl Iterator<Item = String> {
 
 #[cfg(test)]
 mod tests {
+    use crate::memory;
     use clap::Parser;
 
     use super::*;
@@ -166,7 +167,8 @@ mod tests {
         ];
         let options = Driver::try_parse_from(arguments).unwrap().options;
         let program = server_program(&options).unwrap();
-        assert_eq!(program.settings.cache_bytes, 512 << 20);
+        let cache = memory::cache_default();
+        assert_eq!(program.settings.cache_bytes, cache.0);
         assert_eq!(program.settings.durability, "sync");
 
         let command = (program.command)(Path::new("d"));
@@ -174,8 +176,10 @@ mod tests {
             .get_args()
             .map(|word| word.to_string_lossy())
             .collect();
-        let expected = "serve --listen=127.0.0.1:0 --tls=off --ready-json --log=warn --cache=512MiB \
-                        --durability=sync --data d";
+        let expected = format!(
+            "serve --listen=127.0.0.1:0 --tls=off --ready-json --log=warn --cache={cache} \
+             --durability=sync --data d"
+        );
         assert_eq!(arguments.join(" "), expected);
         assert_eq!(command.get_program(), "s");
         let mut variables = command.get_envs();

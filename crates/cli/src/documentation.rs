@@ -90,7 +90,6 @@ fn the_stated_defaults_are_the_defaults() {
         ("tls", settings.tls.to_string()),
         ("data", data),
         ("durability", settings.durability.to_string()),
-        ("cache", settings.cache.to_string()),
         ("consistency", settings.consistency.name().to_owned()),
         ("log", settings.log),
         (

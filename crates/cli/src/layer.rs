@@ -85,7 +85,7 @@ pub(crate) struct Layer {
     #[serde(deserialize_with = "parsed")]
     pub(crate) durability: Option<DurabilitySetting>,
 
-    /// Memory for data read from disk, such as 256MB or 1GiB [default: 512MiB]
+    /// Memory for data read from disk, such as 256MB or 1GiB [default: an eighth of the memory, 4GiB at most]
     #[arg(long, value_name = "SIZE")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) cache: Option<Size>,

@@ -23,6 +23,7 @@ mod keys;
 mod layer;
 mod listen;
 mod logging;
+mod memory;
 mod private_file;
 mod seed;
 mod serve;

@@ -18,9 +18,8 @@ use crate::listen::Listen;
 use crate::size::Size;
 use crate::throughput::ThroughputSetting;
 use crate::tls::Tls;
-use crate::{env_vars, environment, file};
+use crate::{env_vars, environment, file, memory};
 
-const CACHE_DEFAULT: Size = Size::mebibytes(512);
 const DATA_DEFAULT: &str = "./orrery-data";
 const DURABILITY_DEFAULT: DurabilitySetting = DurabilitySetting(orrery_engine::Durability::Sync);
 const LOG_DEFAULT: &str = "info";
@@ -199,7 +198,7 @@ fn resolve(sources: &[Source]) -> Result<Settings> {
         place: place(sources)?,
         keys: keys(sources)?,
         durability: first(sources, |layer| layer.durability.as_ref()).unwrap_or(DURABILITY_DEFAULT),
-        cache: first(sources, |layer| layer.cache.as_ref()).unwrap_or(CACHE_DEFAULT),
+        cache: first(sources, |layer| layer.cache.as_ref()).unwrap_or_else(memory::cache_default),
         throughput: throughput(sources),
         partitions: partitions(sources),
         scripts: scripts(sources),
@@ -308,7 +307,7 @@ mod tests {
             (flag, variable, file, 1000),
             (&[], variable, file, 2000),
             (&[], &[], file, 3000),
-            (&[], &[], "", 512 << 20),
+            (&[], &[], "", memory::cache_default().0),
             (flag, &[], file, 1000),
         ] {
             assert_eq!(load(flags, variables, file).unwrap().cache.0, expected);

@@ -16,6 +16,7 @@ mod compile;
 mod data;
 mod disk;
 mod markdown;
+pub(crate) mod ordered;
 mod permutation;
 mod postgres;
 mod probe;
@@ -29,6 +30,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 pub use case::Case;
+pub use ordered::OrderedReport;
 pub use postgres::PostgresLoad;
 pub use report::{
     BulkReport, CaseReport, CompileReport, MetricsReport, PostgresFigures, QueryReport, RoundReport,

@@ -1,0 +1,51 @@
+//! The memory of the machine, or of the container the server runs in, if that has less.
+
+use sysinfo::{MemoryRefreshKind, RefreshKind, System};
+
+use crate::size::Size;
+
+/// Which part of the memory is kept for data by default.
+const CACHE_PART: u64 = 8;
+const CACHE_MIN: Size = Size::mebibytes(128);
+const CACHE_MAX: Size = Size::mebibytes(4096);
+
+/// What is kept of the data in memory, unless somebody says otherwise.
+pub(crate) fn cache_default() -> Size {
+    cache_of(memory_bytes())
+}
+
+fn cache_of(memory_bytes: u64) -> Size {
+    let part = Size::mebibytes((memory_bytes / CACHE_PART) >> 20);
+    Size(part.0.clamp(CACHE_MIN.0, CACHE_MAX.0))
+}
+
+fn memory_bytes() -> u64 {
+    let memory = MemoryRefreshKind::nothing().with_ram();
+    let system = System::new_with_specifics(RefreshKind::nothing().with_memory(memory));
+    let limit = system.cgroup_limits().map(|limits| limits.total_memory);
+    let limit = limit.filter(|limit| *limit > 0).unwrap_or(u64::MAX);
+    system.total_memory().min(limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_eighth_within_bounds() {
+        const GIB: u64 = 1 << 30;
+        for (memory, cache_mebibytes) in [
+            (0, 128),
+            (GIB / 2, 128),
+            (2 * GIB, 256),
+            (16 * GIB + 12_345, 2048),
+            (512 * GIB, 4096),
+        ] {
+            assert_eq!(cache_of(memory), Size::mebibytes(cache_mebibytes));
+        }
+        assert!(
+            memory_bytes() >= GIB / 4,
+            "a machine that runs this has some"
+        );
+    }
+}
