@@ -1,0 +1,57 @@
+//! Answering regions that ask for records. Any region answers that is sure of its history.
+
+use super::{Replica, Role};
+use crate::{Effect, Message, Millis, PageHead, Pull, RegionId};
+
+impl Replica {
+    pub(super) fn on_pull(&mut self, now: Millis, from: RegionId, pull: Pull) {
+        self.seen = self.seen.max(pull.place.promised);
+        if let Role::Writer(writer) = &mut self.role {
+            writer.note(now, from, pull.place, &self.ledger, self.current);
+            self.advance_commit(now);
+        }
+        // Whoever lacks the first record of the epoch may have another history without knowing.
+        if self.ledger.epoch_at(self.kept) != self.current || self.mending.is_some() {
+            return;
+        }
+        let epoch = self.current;
+        let (lineage, last) = (self.ledger.lineage().upto(self.kept), self.kept);
+        if pull.after < self.ledger.base() {
+            let trimmed = Message::Trimmed {
+                epoch,
+                lineage,
+                last,
+            };
+            return self.send(from, trimmed);
+        }
+        if self.ledger.epoch_at(pull.after) != pull.after_epoch {
+            let diverged = Message::Diverged {
+                epoch,
+                lineage,
+                last,
+            };
+            return self.send(from, diverged);
+        }
+        let (last, confirmed_age_ms) = match &self.role {
+            Role::Writer(writer) => (
+                Some(self.ledger.last()),
+                writer.confirmed(now).map(|time| now.since(time)),
+            ),
+            Role::Follower | Role::Candidate(_) => (None, None),
+        };
+        let head = PageHead {
+            epoch,
+            after: pull.after,
+            after_epoch: pull.after_epoch,
+            commit: self.commit,
+            last,
+            confirmed_age_ms,
+            asked: pull.asked,
+        };
+        self.effects.push(Effect::SendPage {
+            to: from,
+            head,
+            bytes_max: pull.bytes_max,
+        });
+    }
+}
