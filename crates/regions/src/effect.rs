@@ -48,12 +48,16 @@ pub struct Saved {
 /// In this order: records after `diverged_from` are kept as false progress, durably; then, if
 /// `rewinds`, the state goes back by installing the snapshot that is fetched next; otherwise the
 /// log is cut and [`crate::Replica::cut`] called. After a crash in between the same is found again.
+/// If it is not complete, the log was trimmed beyond where the histories part, and the state as a
+/// whole is what is kept as false progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejoin {
     pub diverged_from: Sequence,
     pub last: Sequence,
     /// Whether readers have seen some of it.
     pub rewinds: bool,
+    /// Whether the log has every record after `diverged_from`.
+    pub is_complete: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -63,11 +63,6 @@ impl Ledger {
         &self.members_entry(self.last).1
     }
 
-    /// Every membership that the log knows of, oldest first.
-    pub(crate) fn memberships(&self) -> impl Iterator<Item = &Membership> {
-        self.members.iter().map(|(_, members, _)| members)
-    }
-
     /// The record that set the members as they are.
     pub(crate) fn members_since(&self) -> Sequence {
         self.members_entry(self.last).0
@@ -92,7 +87,8 @@ impl Ledger {
             self.members_entry(self.last).2 + 1
         };
         if let Body::EpochStart(start) = &record.body {
-            self.electors = (!start.is_lossy).then(|| self.members().clone());
+            let is_held = !start.is_lossy && self.lineage.newest() != Epoch::NONE;
+            self.electors = is_held.then(|| self.members().clone());
         }
         self.last = record.sequence;
         let is_new_epoch = record.epoch > self.lineage.newest();

@@ -42,6 +42,6 @@ pub use progress::Progress;
 pub use puller::Puller;
 pub use read_gate::{ReadVerdict, Readable, may_read};
 pub use record::{Body, EpochStart, StreamRecord};
-pub use replica::{Force, HandOverError, Lag, PromotionError, Replica};
+pub use replica::{Force, HandOverError, Lag, PromotionError, Replica, Restart};
 pub use token::{SessionToken, TokenVerdict, TokenVersion};
 pub use write_gate::{Follows, WriteRefusal, majority_kept, may_begin, settled};

@@ -6,6 +6,8 @@ use crate::RegionId;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Membership {
     pub regions: Vec<Member>,
+    /// Regions that left and may not know it yet: they may still be answering reads.
+    pub former: Vec<RegionId>,
     /// Whether every member writes items in a stream of its own.
     pub multi_write: bool,
 }
@@ -33,7 +35,9 @@ pub enum MembershipError {
     Unknown(RegionId),
     #[error("region {0} writes; hand over to another region first")]
     Writes(RegionId),
-    #[error("the change before this one is not committed yet")]
+    #[error(
+        "the change before this one is not committed yet, or the write region is being changed"
+    )]
     Unsettled,
     #[error("region {0} has not caught up yet")]
     Behind(RegionId),
@@ -49,6 +53,7 @@ impl Membership {
         };
         Membership {
             regions: regions.into_iter().map(member).collect(),
+            former: Vec::new(),
             multi_write: false,
         }
     }
@@ -77,9 +82,16 @@ impl Membership {
         self.full().count() / 2 + 1
     }
 
-    /// How many regions meet every majority: enough to know what could have been committed.
-    pub fn witness(&self) -> usize {
-        self.full().count() + 1 - self.majority().min(self.full().count())
+    /// How many regions know everything that could have been committed: a majority, or either of
+    /// two, since with two everything is committed by both.
+    ///
+    /// With four, two would meet every majority of the four, but not every majority of the three
+    /// that may be left by a removal which these two have not heard of.
+    pub fn witnesses(&self) -> usize {
+        match self.full().count() {
+            2 => 1,
+            _ => self.majority(),
+        }
     }
 
     /// The place in the order of priority among those that vote.
@@ -93,6 +105,7 @@ impl Membership {
             return Err(MembershipError::Known(id));
         }
         let mut members = self.clone();
+        members.former.retain(|region| *region != id);
         members.regions.push(Member {
             id,
             name: name.to_owned(),
@@ -113,9 +126,17 @@ impl Membership {
         if self.get(id).is_none() {
             return Err(MembershipError::Unknown(id));
         }
+        Ok(self.without_any(&[id]))
+    }
+
+    /// Without these regions, as far as they are members.
+    #[must_use]
+    pub fn without_any(&self, gone: &[RegionId]) -> Membership {
         let mut members = self.clone();
-        members.regions.retain(|member| member.id != id);
-        Ok(members)
+        let left = self.all().filter(|region| gone.contains(region));
+        members.former.extend(left);
+        members.regions.retain(|member| !gone.contains(&member.id));
+        members
     }
 }
 
@@ -124,11 +145,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_witness_meets_every_majority() {
-        for (count, majority, witness) in [(1, 1, 1), (2, 2, 1), (3, 2, 2), (4, 3, 2), (5, 3, 3)] {
+    fn witnesses_meet_every_majority() {
+        for (count, majority, witnesses) in [(1, 1, 1), (2, 2, 1), (3, 2, 2), (4, 3, 3), (5, 3, 3)]
+        {
             let members = Membership::new((0..count).map(|id| (RegionId(id), "r")));
-            assert_eq!((members.majority(), members.witness()), (majority, witness));
-            assert!(majority + witness > usize::from(count));
+            assert_eq!(
+                (members.majority(), members.witnesses()),
+                (majority, witnesses)
+            );
+            assert!(majority + witnesses > usize::from(count));
         }
     }
 

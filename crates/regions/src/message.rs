@@ -51,6 +51,8 @@ pub struct Beat {
     pub epoch: Epoch,
     pub round: u64,
     pub commit: Sequence,
+    /// Every member keeps the records up to here.
+    pub held: Sequence,
 }
 
 /// How far a region is with the account stream.
@@ -88,6 +90,7 @@ pub struct PageHead {
     pub after: Sequence,
     pub after_epoch: Epoch,
     pub commit: Sequence,
+    pub held: Sequence,
     /// The last record of the stream when this was answered, if the write region answered.
     pub last: Option<Sequence>,
     /// How long ago a majority agreed that it is the write region.

@@ -5,12 +5,14 @@
 //! |---|---|---|
 //! | silence | members in order of priority, from three members on | a majority, sounded out first |
 //! | hand over | whom the write region named | a majority; the write region's own comes along |
-//! | forced | whom an operator named | strong, bounded: so many that every majority is met; else its own |
+//! | forced | whom an operator named | strong, bounded: a majority, of two regions its own; else its own |
 //! | forced with loss | whom an operator named | its own |
 //!
 //! Two regions cannot tell a dead write region from a cut link, so with two only an operator
 //! promotes. A voter refuses whoever has less than it has; among those with as much, the one of
-//! higher priority asks first. Sounding out keeps a region that is merely cut off from raising the
+//! higher priority asks first. An operator who takes a region offline, or removes it while it
+//! cannot hear of it, must not promote that same region by force before it has been added again:
+//! no rule of ours can tell two operators apart who each believe that the other side is gone. Sounding out keeps a region that is merely cut off from raising the
 //! epoch when it comes back.
 
 use std::collections::BTreeSet;
@@ -64,17 +66,15 @@ impl Replica {
             return Err(PromotionError::Mending);
         }
         let members = self.ledger.members();
-        let mut remaining = members.clone();
-        remaining
-            .regions
-            .retain(|member| !force.offline.contains(&member.id) || member.id == self.me);
+        let gone = force.offline.iter().filter(|region| **region != self.me);
+        let remaining = members.without_any(&gone.copied().collect::<Vec<_>>());
         let start = EpochStart {
             members: (remaining != *members).then_some(remaining),
             is_lossy: force.accepts_loss,
         };
         let is_held = matches!(self.settings.level, Level::Strong | Level::Bounded(_));
         let needed = if is_held && !force.accepts_loss {
-            members.witness()
+            members.witnesses()
         } else {
             1
         };
@@ -107,7 +107,8 @@ impl Replica {
         let is_new = epoch > self.current && epoch >= self.saved.promised;
         let is_candidate = matches!(&self.role, Role::Candidate(c) if c.epoch >= epoch);
         let is_ours = epoch.write_region() == Some(self.me);
-        if is_new && is_ours && !is_candidate && self.mending.is_none() {
+        let is_able = self.mending.is_none() && self.ledger.members().is_full(self.me);
+        if is_new && is_ours && !is_candidate && is_able {
             let needed = self.ledger.members().majority();
             let start = EpochStart::default();
             self.campaign(now, Cause::HandOver, needed, start, Some((from, epoch)));

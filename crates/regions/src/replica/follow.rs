@@ -19,6 +19,7 @@ impl Replica {
                 epoch: self.current,
                 round: 0,
                 commit: Sequence::ZERO,
+                held: Sequence::ZERO,
             };
             return self.send(from, Message::Beat(beat));
         }
@@ -30,6 +31,7 @@ impl Replica {
         if self.current.write_region() == Some(from) && beat.round > 0 {
             self.heard = now;
             self.learn_commit(beat.commit);
+            self.held = beat.held;
             if self.mending.is_none() {
                 let place = self.place();
                 let round = beat.round;
@@ -137,6 +139,7 @@ impl Replica {
         if let Some(last) = page.head.last {
             self.heard = now;
             self.known_last = last;
+            self.held = page.head.held;
             if let Some(age) = page.head.confirmed_age_ms.filter(|_| is_expected) {
                 self.freshness.push_back((last, page.head.asked.minus(age)));
                 if self.freshness.len() > FRESHNESS_MAX {
@@ -197,6 +200,7 @@ impl Replica {
             diverged_from,
             last: own_last,
             rewinds: self.applied > diverged_from,
+            is_complete: diverged_from >= self.ledger.base(),
         };
         self.mending = Some(rejoin);
         self.effects.push(Effect::Rejoin(rejoin));
@@ -223,8 +227,9 @@ impl Replica {
         let needed = self
             .mending
             .map_or(self.ledger.last(), |rejoin| rejoin.diverged_from);
-        let newest = head.lineage.newest();
-        head.sequence >= needed && newest <= self.current && newest >= self.ledger.epoch_at(needed)
+        // A region that lags may itself have another history; at strong no state has.
+        let is_sure = self.settings.level == Level::Strong || head.lineage.newest() == self.current;
+        is_sure && head.sequence >= needed
     }
 
     /// State and log were replaced by an accepted snapshot.

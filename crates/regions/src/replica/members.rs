@@ -49,11 +49,16 @@ impl Replica {
         now: Millis,
         members: Membership,
     ) -> Result<StreamRecord, MembershipError> {
-        let since = self.ledger.lineage().first_of(self.current);
-        let settled = since.map(|first| first.max(self.ledger.members_since()));
-        if !self.is_write_region() || settled.is_none_or(|settled| self.commit < settled) {
+        if !self.can_change_members() {
             return Err(MembershipError::Unsettled);
         }
         Ok(self.originate(now, Body::Members(members)))
+    }
+
+    pub(super) fn can_change_members(&self) -> bool {
+        let first = self.ledger.lineage().first_of(self.current);
+        let settled = first.map(|first| first.max(self.ledger.members_since()));
+        let is_free = self.is_write_region() && !self.is_handing_over();
+        is_free && settled.is_some_and(|settled| self.commit >= settled)
     }
 }

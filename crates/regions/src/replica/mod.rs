@@ -28,9 +28,9 @@ use std::collections::VecDeque;
 
 use crate::ledger::Ledger;
 use crate::{
-    Effect, Epoch, Head, Level, Lineage, Membership, Message, Millis, Place, Progress, Puller,
-    ReadVerdict, Readable, RegionId, Rejoin, Saved, Sequence, SessionToken, Settings, StreamId,
-    StreamRecord, may_read,
+    Effect, Epoch, EpochStart, Head, Level, Lineage, Membership, Message, Millis, Place, Progress,
+    Puller, ReadVerdict, Readable, RegionId, Rejoin, Saved, Sequence, SessionToken, Settings,
+    StreamId, StreamRecord, may_read,
 };
 use candidate::Candidate;
 pub use candidate::{Force, PromotionError};
@@ -48,6 +48,8 @@ pub struct Replica {
     kept: Sequence,
     applied: Sequence,
     commit: Sequence,
+    /// Every member keeps the records up to here.
+    held: Sequence,
     /// The epoch that is written or followed. The promise may be ahead of it.
     current: Epoch,
     /// The newest epoch that anybody is known to have promised.
@@ -72,6 +74,18 @@ pub struct Replica {
     effects: Vec<Effect>,
 }
 
+/// What a region finds when it comes up. All of it is durable.
+#[derive(Debug)]
+pub struct Restart<L> {
+    /// The incarnation must be one more than at any start before, and saved already.
+    pub saved: Saved,
+    /// What was known at the record before the first of the log; see [`Replica::head_at`].
+    pub base: Head,
+    pub log: L,
+    /// The last record that is in the state.
+    pub applied: Sequence,
+}
+
 #[derive(Debug)]
 enum Role {
     Follower,
@@ -80,20 +94,20 @@ enum Role {
 }
 
 impl Replica {
-    /// A region as it comes up, with what it saved. `head` belongs to the state, and `log` has the
-    /// records after it. All of them are durable; `applied` are in the state.
-    ///
-    /// `saved.incarnation` must be one more than at any start before, and durable.
+    /// A region as it comes up, with what it kept.
     pub fn new<'a>(
         me: RegionId,
         settings: Settings,
-        saved: Saved,
         now: Millis,
-        head: Head,
-        log: impl IntoIterator<Item = &'a StreamRecord>,
+        kept: Restart<impl IntoIterator<Item = &'a StreamRecord>>,
     ) -> Replica {
-        let applied = head.sequence;
-        let mut ledger = Ledger::new(head);
+        let Restart {
+            saved,
+            base,
+            log,
+            applied,
+        } = kept;
+        let mut ledger = Ledger::new(base);
         for record in log {
             ledger.append(record);
         }
@@ -105,6 +119,7 @@ impl Replica {
             kept: ledger.last(),
             applied,
             commit: Sequence::ZERO,
+            held: Sequence::ZERO,
             current,
             seen: saved.promised,
             role: Role::Follower,
@@ -133,18 +148,23 @@ impl Replica {
 
     /// The first write region of a new account: nothing was written and nobody needs to be asked.
     pub fn found(me: RegionId, settings: Settings, now: Millis, members: Membership) -> Replica {
-        let head = Head {
-            members,
-            ..Head::default()
+        let kept = Restart {
+            saved: Saved {
+                promised: Epoch::NONE,
+                incarnation: 1,
+            },
+            base: Head::default(),
+            log: [],
+            applied: Sequence::ZERO,
         };
-        let saved = Saved {
-            promised: Epoch::NONE,
-            incarnation: 1,
-        };
-        let mut replica = Replica::new(me, settings, saved, now, head, []);
+        let mut replica = Replica::new(me, settings, now, kept);
         let epoch = Epoch::NONE.next(me);
         replica.promise(epoch);
-        replica.begin_epoch(now, epoch, crate::EpochStart::default());
+        let start = EpochStart {
+            members: Some(members),
+            is_lossy: false,
+        };
+        replica.begin_epoch(now, epoch, start);
         replica
     }
 
@@ -224,6 +244,13 @@ impl Replica {
         self.reads.applied(self.applied, &mut self.effects);
     }
 
+    /// Up to where the log should be trimmed: what every member has. A driver that must trim more,
+    /// because a region is away for too long, makes that region need a snapshot, and makes
+    /// [`Rejoin`] incomplete if that region is promoted by force.
+    pub fn trim_limit(&self) -> Sequence {
+        self.held.min(self.applied)
+    }
+
     /// Records up to here have left the log; the state behind them is durable.
     pub fn trimmed(&mut self, upto: Sequence) {
         self.ledger.trim(upto);
@@ -250,6 +277,11 @@ impl Replica {
     /// What belongs to the state as it is applied, to be kept with it.
     pub fn head(&self) -> Head {
         self.ledger.head_at(self.applied)
+    }
+
+    /// What belongs to a record of the log, to be kept when the log is trimmed up to it.
+    pub fn head_at(&self, sequence: Sequence) -> Head {
+        self.ledger.head_at(sequence)
     }
 
     pub fn region(&self) -> RegionId {

@@ -44,6 +44,7 @@ impl Replica {
             after: pull.after,
             after_epoch: pull.after_epoch,
             commit: self.commit,
+            held: self.held,
             last,
             confirmed_age_ms,
             asked: pull.asked,

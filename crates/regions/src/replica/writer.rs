@@ -21,7 +21,9 @@ const WRITTEN_MAX: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(super) struct Writer {
-    epoch: Epoch,
+    /// What is committed is known when this record is: it is the last that could have been when
+    /// this region began to write, or came up as the write region.
+    floor: Sequence,
     others: BTreeMap<RegionId, Other>,
     round: u64,
     /// Rounds that no majority has echoed yet, with the times they began.
@@ -76,7 +78,7 @@ impl Writer {
     pub(super) fn new(replica: &Replica, now: Millis) -> Writer {
         let round = replica.saved.incarnation << 32;
         let mut writer = Writer {
-            epoch: replica.current,
+            floor: replica.ledger.last(),
             others: BTreeMap::new(),
             round,
             rounds: VecDeque::new(),
@@ -88,10 +90,7 @@ impl Writer {
             written: VecDeque::new(),
             bytes: 0,
         };
-        // Those that left may still be answering reads; see the gate.
-        for members in replica.ledger.memberships() {
-            writer.set_members(now, replica.me, members);
-        }
+        writer.set_members(now, replica.me, replica.ledger.members());
         writer
     }
 
@@ -101,7 +100,8 @@ impl Writer {
             other.is_full = members.is_full(*region);
             other.in_read_quorum &= other.is_full;
         }
-        for region in members.all().filter(|region| *region != me) {
+        let known = members.all().chain(members.former.iter().copied());
+        for region in known.filter(|region| *region != me) {
             let is_full = members.is_full(region);
             self.others.entry(region).or_insert(Other {
                 kept: None,
@@ -124,7 +124,7 @@ impl Writer {
         epoch: Epoch,
     ) -> bool {
         if place.promised > epoch {
-            if self.others.get(&from).is_some_and(|other| other.is_full) {
+            if ledger.members().get(from).is_some() {
                 self.outbid.get_or_insert(now);
             }
             return false;
@@ -213,6 +213,21 @@ impl Replica {
     pub fn write(&mut self, now: Millis, data: Bytes) -> Result<StreamRecord, WriteRefusal> {
         self.may_write(now)?;
         Ok(self.originate(now, Body::Data(data)))
+    }
+
+    /// [`Replica::write`] without the gate of bounded staleness: what the write region originates
+    /// for the account itself must not wait for slow regions.
+    pub fn write_unbounded(
+        &mut self,
+        now: Millis,
+        data: Bytes,
+    ) -> Result<StreamRecord, WriteRefusal> {
+        match self.may_write(now) {
+            Err(refusal @ (WriteRefusal::NotTheWriteRegion | WriteRefusal::HandingOver)) => {
+                Err(refusal)
+            }
+            _ => Ok(self.originate(now, Body::Data(data))),
+        }
     }
 
     /// Whether a write could begin now.
@@ -357,6 +372,26 @@ impl Replica {
             self.beat(now);
         }
         self.advance_commit(now);
+        self.forget_former(now);
+    }
+
+    /// Regions that left are over when they cannot be answering reads under the bound any more.
+    fn forget_former(&mut self, now: Millis) {
+        let (Role::Writer(writer), Level::Bounded(bound)) = (&self.role, self.settings.level)
+        else {
+            return;
+        };
+        let members = self.ledger.members();
+        let is_over = |region: &RegionId| {
+            let other = writer.others.get(region);
+            other.is_none_or(|other| now.since(other.heard) >= bound.millis)
+        };
+        if members.former.iter().any(is_over) && self.can_change_members() {
+            let mut members = members.clone();
+            members.former.retain(|region| !is_over(region));
+            let record = self.originate(now, Body::Members(members));
+            self.effects.push(Effect::Append(vec![record]));
+        }
     }
 
     /// Starts a round.
@@ -371,6 +406,7 @@ impl Replica {
             epoch: self.current,
             round: writer.round,
             commit: self.commit,
+            held: self.held,
         };
         let members = self.ledger.members().all();
         let others: Vec<RegionId> = members.filter(|region| *region != self.me).collect();
@@ -407,9 +443,8 @@ impl Replica {
             writer.confirmed = Some(*began);
             writer.rounds.pop_front();
         }
-        // Nothing is known of what was committed before until something of this epoch is.
-        let first = self.ledger.lineage().first_of(writer.epoch);
-        if first.is_none_or(|first| self.commit < first) {
+        let is_own_epoch = self.ledger.epoch_at(self.commit) == self.current;
+        if !is_own_epoch || self.commit < writer.floor {
             return;
         }
         let ready = |(_, _, round): &(RegionId, u64, u64)| *round <= echoed;
@@ -448,6 +483,10 @@ impl Replica {
         }
     }
 
+    pub(super) fn is_handing_over(&self) -> bool {
+        matches!(&self.role, Role::Writer(writer) if writer.hand_over.is_some())
+    }
+
     pub(super) fn kept_by(&self, region: RegionId) -> Option<Sequence> {
         match &self.role {
             Role::Writer(writer) => writer.others.get(&region).and_then(|other| other.kept),
@@ -473,12 +512,18 @@ impl Replica {
                     };
                     Some(kept) >= first
                 };
-                electors.full().filter(|region| has_first(*region)).count() >= electors.witness()
+                electors.full().filter(|region| has_first(*region)).count() >= electors.witnesses()
             });
         let commit = self.commit;
         if self.ledger.epoch_at(kept) == self.current && is_known {
             self.commit = self.commit.max(kept);
         }
+        let slowest = follows
+            .iter()
+            .filter(|other| other.is_full)
+            .map(|other| other.kept);
+        let slowest = slowest.min().unwrap_or(Some(self.kept)).unwrap_or_default();
+        self.held = self.held.max(slowest.min(self.kept));
         writer.forget_written();
         self.complete_hand_over(now);
         if self.commit > commit {
@@ -495,7 +540,8 @@ impl Replica {
             return;
         };
         let kept = writer.others.get(&to).and_then(|other| other.kept);
-        if kept == Some(self.ledger.last()) && self.kept == self.ledger.last() {
+        let is_full = self.ledger.members().is_full(to);
+        if is_full && kept == Some(self.ledger.last()) && self.kept == self.ledger.last() {
             let epoch = self.saved.promised.max(self.current).next(to);
             self.promise(epoch);
             self.role = Role::Follower;
