@@ -21,7 +21,7 @@ pub enum Effect {
         head: PageHead,
         bytes_max: u64,
     },
-    /// Fetch the state of this region with its [`crate::Head`], make it durable in place of the
+    /// Unless one is on its way already: fetch the state of this region with its [`crate::Head`], make it durable in place of the
     /// own one if [`crate::Replica::accepts`] it, and then call [`crate::Replica::installed`].
     FetchSnapshot {
         from: RegionId,

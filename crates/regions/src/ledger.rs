@@ -22,9 +22,17 @@ pub(crate) struct Ledger {
     lineage: Lineage,
     /// Members with the first record at which they hold; the first entry holds from the start.
     members: Vec<(Sequence, Membership, u16)>,
-    /// Members before the newest epoch, enough of whom must have its first record before anything
-    /// in it counts as committed: they could still promote another that does not know of it.
-    electors: Option<Membership>,
+    guard: Option<Guard>,
+}
+
+/// Members before the newest change of them, or before the newest epoch: enough of them must have
+/// its record before it counts as committed, since they could still promote a region that does not
+/// know of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Guard {
+    pub(crate) record: Sequence,
+    pub(crate) members: Membership,
+    pub(crate) needed: usize,
 }
 
 impl Ledger {
@@ -34,7 +42,7 @@ impl Ledger {
             last: head.sequence,
             lineage: head.lineage,
             members: vec![(Sequence::ZERO, head.members, head.changes)],
-            electors: None,
+            guard: None,
         }
     }
 
@@ -86,9 +94,19 @@ impl Ledger {
         } else {
             self.members_entry(self.last).2 + 1
         };
-        if let Body::EpochStart(start) = &record.body {
-            let is_held = !start.is_lossy && self.lineage.newest() != Epoch::NONE;
-            self.electors = is_held.then(|| self.members().clone());
+        let members = self.members().clone();
+        let needed = match &record.body {
+            Body::Data(_) => None,
+            Body::Members(_) => Some(members.majority()),
+            Body::EpochStart(start) if start.is_lossy => Some(0),
+            Body::EpochStart(_) => Some(members.witnesses().min(members.full().count())),
+        };
+        if let Some(needed) = needed {
+            self.guard = Some(Guard {
+                record: record.sequence,
+                members,
+                needed,
+            });
         }
         self.last = record.sequence;
         let is_new_epoch = record.epoch > self.lineage.newest();
@@ -101,9 +119,8 @@ impl Ledger {
         self.members.push((record.sequence, members, changes));
     }
 
-    /// See the field.
-    pub(crate) fn electors(&self) -> Option<&Membership> {
-        self.electors.as_ref()
+    pub(crate) fn guard(&self) -> Option<&Guard> {
+        self.guard.as_ref()
     }
 
     /// Takes back everything after a record.
@@ -111,6 +128,7 @@ impl Ledger {
         self.last = last;
         self.lineage = self.lineage.upto(last);
         self.members.retain(|(since, ..)| *since <= last);
+        self.guard.take_if(|guard| guard.record > last);
     }
 
     /// Records up to here have left the log.

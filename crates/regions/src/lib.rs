@@ -7,7 +7,7 @@
 //!
 //! Two kinds of streams carry everything. The *account stream* has one author at a time, the write
 //! region of an epoch ([`Replica`]). In a multi-write account every region has a *region stream* for
-//! its items, applied where what it depends on has been applied ([`Inbox`]), with conflicts
+//! its items, applied where what it depends on has been applied ([`Mesh`]), with conflicts
 //! resolved by a rule that does not look at the order of arrival ([`Siblings`]).
 //!
 //! One numbering for the account stream across epochs, instead of one for each write region: then a
@@ -21,6 +21,7 @@ mod level;
 mod lineage;
 mod membership;
 mod message;
+mod multi;
 mod progress;
 mod puller;
 mod read_gate;
@@ -36,7 +37,11 @@ pub use level::{Bound, Level, Settings};
 pub use lineage::Lineage;
 pub use membership::{Member, Membership, MembershipError, Standing};
 pub use message::{
-    Ballot, Beat, Canvass, Cause, Message, Page, PageHead, Place, Pull, Unconfirmed,
+    Ballot, Beat, Canvass, Cause, Message, Page, PageHead, Place, Pull, Refused, Unconfirmed,
+};
+pub use multi::{
+    Change, Merged, Mesh, MeshEffect, MeshMessage, MeshSettings, Resolution, Siblings, Stamp,
+    Version, clashes,
 };
 pub use progress::Progress;
 pub use puller::Puller;

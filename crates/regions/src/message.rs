@@ -14,17 +14,9 @@ pub enum Message {
     /// Records, in order, following the place that was asked for.
     Page(Page),
     /// The records asked for are not in the log any more: a snapshot is needed.
-    Trimmed {
-        epoch: Epoch,
-        lineage: Lineage,
-        last: Sequence,
-    },
+    Trimmed(Refused),
     /// The history asked for is another one.
-    Diverged {
-        epoch: Epoch,
-        lineage: Lineage,
-        last: Sequence,
-    },
+    Diverged(Refused),
     /// Asks for a vote for this epoch.
     Canvass(Canvass),
     Vote {
@@ -95,6 +87,15 @@ pub struct PageHead {
     pub last: Option<Sequence>,
     /// How long ago a majority agreed that it is the write region.
     pub confirmed_age_ms: Option<u64>,
+    pub asked: Millis,
+}
+
+/// Why a pull is not answered with records: the history of whoever refuses it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    pub epoch: Epoch,
+    pub lineage: Lineage,
+    pub last: Sequence,
     pub asked: Millis,
 }
 

@@ -53,16 +53,17 @@ pub enum PromotionError {
 }
 
 impl Replica {
-    /// Makes this the write region on an operator's word. Regions that are reachable are asked for
+    /// Makes this the write region on an operator's word. A write region can take others offline
+    /// with it that it waits for. Regions that are reachable are asked for
     /// their votes; [`Replica::is_write_region`] tells when there were enough.
     pub fn force(&mut self, now: Millis, force: &Force) -> Result<(), PromotionError> {
         if !self.ledger.members().is_full(self.me) {
             return Err(PromotionError::NotAMember);
         }
-        if self.is_write_region() {
+        if self.is_write_region() && force.offline.is_empty() {
             return Err(PromotionError::Writes);
         }
-        if self.mending.is_some() || self.snapshot_asked.is_some() {
+        if self.mending.is_some() {
             return Err(PromotionError::Mending);
         }
         let members = self.ledger.members();
@@ -91,7 +92,7 @@ impl Replica {
         let can_promote = self.settings.promotes && members.full().count() >= 3;
         let delay = self.settings.rank_delay_ms * rank as u64;
         let is_silent = now.since(self.heard) >= self.settings.silence_ms + delay;
-        if can_promote && is_silent && self.mending.is_none() && self.snapshot_asked.is_none() {
+        if can_promote && is_silent && self.mending.is_none() {
             let needed = members.majority();
             self.campaign(now, Cause::Silence, needed, EpochStart::default(), None);
         }
@@ -253,6 +254,11 @@ impl Replica {
             return;
         };
         if candidate.granted.len() < candidate.needed {
+            return;
+        }
+        if !self.ledger.members().is_full(self.me) {
+            // It has heard meanwhile that it is none any more.
+            self.role = Role::Follower;
             return;
         }
         if candidate.is_sounding {

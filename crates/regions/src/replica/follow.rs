@@ -4,8 +4,8 @@
 use super::{Replica, Role};
 use crate::puller::overlap;
 use crate::{
-    Beat, Effect, Epoch, Head, Level, Lineage, Message, Millis, Page, Pull, Puller, RegionId,
-    Rejoin, Sequence,
+    Beat, Effect, Epoch, Head, Level, Message, Millis, Page, PageHead, Pull, Puller, Refused,
+    RegionId, Rejoin, Sequence, StreamRecord,
 };
 
 /// Times of completeness that wait for their records; older ones are worth less than newer ones.
@@ -57,16 +57,21 @@ impl Replica {
             self.mending = None;
             self.snapshot_asked = None;
             self.freshness.clear();
+            self.verified = Sequence::ZERO;
             if self.settings.level != Level::Strong {
                 // Below strong it can be lost with its write region.
                 self.commit = self.commit.min(self.applied);
+                self.commit_heard = self.commit;
             }
         }
         !matches!(self.role, Role::Writer(_))
     }
 
+    /// What is committed in the history of the write region is so here only where the own history
+    /// is known to be the same.
     pub(super) fn learn_commit(&mut self, commit: Sequence) {
-        self.commit = self.commit.max(commit);
+        self.commit_heard = self.commit_heard.max(commit);
+        self.commit = self.commit.max(self.commit_heard.min(self.verified));
     }
 
     pub(super) fn tick_follower(&mut self, now: Millis) {
@@ -83,15 +88,20 @@ impl Replica {
         let Some(source) = self.source(now) else {
             return;
         };
-        if self.snapshot_asked.is_some() || self.mending.is_some() {
-            let retry_ms = self.settings.retry_ms;
-            let is_due = self
-                .snapshot_asked
-                .is_none_or(|asked| now.since(asked) >= retry_ms);
-            if is_due && self.mending.is_none_or(|rejoin| rejoin.rewinds) {
+        let retry_ms = self.settings.retry_ms;
+        let is_due = |asked: &Millis| now.since(*asked) >= retry_ms;
+        if let Some(rejoin) = self.mending {
+            if rejoin.rewinds && self.snapshot_asked.as_ref().is_none_or(is_due) {
                 self.snapshot_asked = Some(now);
                 self.effects.push(Effect::FetchSnapshot { from: source });
             }
+            return;
+        }
+        if self
+            .snapshot_asked
+            .take_if(|asked| !is_due(asked))
+            .is_some()
+        {
             return;
         }
         // The log may be ahead of its durable part by one window.
@@ -135,7 +145,6 @@ impl Replica {
         if self.mending.is_some() || self.snapshot_asked.is_some() {
             return;
         }
-        self.learn_commit(page.head.commit);
         if let Some(last) = page.head.last {
             self.heard = now;
             self.known_last = last;
@@ -148,50 +157,57 @@ impl Replica {
                 self.applied(self.applied);
             }
         }
-        if page.head.after_epoch != self.ledger.epoch_at(page.head.after) {
+        let PageHead {
+            after,
+            after_epoch,
+            commit,
+            ..
+        } = page.head;
+        if after_epoch != self.ledger.epoch_at(after) {
             return;
         }
-        let Some(had) = overlap(page.head.after, self.ledger.last()) else {
+        let Some(had) = overlap(after, self.ledger.last()) else {
             return;
         };
-        let records: Vec<_> = page.records.into_iter().skip(had).collect();
-        if records.is_empty() {
+        // Whoever answered has the same history up to where the page begins. What was had already
+        // of the page may be another one.
+        let is_same = |record: &StreamRecord| self.ledger.epoch_at(record.sequence) == record.epoch;
+        if !page.records.iter().take(had).all(is_same) {
             return;
         }
+        let end = page.records.last().map_or(after, |record| record.sequence);
+        self.verified = self.verified.max(end);
+        let records: Vec<_> = page.records.into_iter().skip(had).collect();
         for record in &records {
             self.ledger.append(record);
         }
-        self.effects.push(Effect::Append(records));
+        self.learn_commit(commit);
+        if !records.is_empty() {
+            self.effects.push(Effect::Append(records));
+        }
     }
 
-    pub(super) fn on_trimmed(
-        &mut self,
-        now: Millis,
-        epoch: Epoch,
-        lineage: &Lineage,
-        last: Sequence,
-    ) {
-        if self.find_divergence(now, epoch, lineage, last) {
-            self.snapshot_asked = Some(now.minus(self.settings.retry_ms));
-            self.pull(now);
+    pub(super) fn on_trimmed(&mut self, now: Millis, refused: &Refused) {
+        if self.find_divergence(now, refused) {
+            let source = self.source(now);
+            self.snapshot_asked = Some(now);
+            let fetch = source.map(|from| Effect::FetchSnapshot { from });
+            self.effects.extend(fetch);
         }
     }
 
     /// Compares the own history with that of a region that is sure of its own. True if there is no
-    /// difference but in length.
-    pub(super) fn find_divergence(
-        &mut self,
-        now: Millis,
-        epoch: Epoch,
-        lineage: &Lineage,
-        last: Sequence,
-    ) -> bool {
-        if !self.follows(now, epoch) || self.mending.is_some() || self.snapshot_asked.is_some() {
+    /// difference but in length. Only the answer to the question under way counts: by an older one
+    /// a region would look behind that has caught up since.
+    pub(super) fn find_divergence(&mut self, now: Millis, refused: &Refused) -> bool {
+        let is_asked = self.puller.is_under_way(refused.asked);
+        if !self.follows(now, refused.epoch) || !is_asked || self.mending.is_some() {
             return false;
         }
         self.puller.restart();
-        let own_last = self.ledger.last();
-        let diverged_from = self.ledger.lineage().common(own_last, lineage, last);
+        let (own_last, last) = (self.ledger.last(), refused.last);
+        let own = self.ledger.lineage();
+        let diverged_from = own.common(own_last, &refused.lineage, last);
         // Whoever lags may answer from a history that ends before the own one.
         if diverged_from == own_last || diverged_from == last {
             return diverged_from == own_last;
@@ -216,32 +232,38 @@ impl Replica {
         self.ledger.truncate(rejoin.diverged_from);
         self.kept = self.kept.min(rejoin.diverged_from);
         self.commit = self.commit.min(rejoin.diverged_from);
+        self.commit_heard = self.commit;
         self.pull(now);
     }
 
-    /// Whether a snapshot may replace state and log: it must not lose what is part of the history.
+    /// Whether a snapshot may replace state and log: it must not lose what is part of the history,
+    /// nor what is not and has not been kept aside.
     pub fn accepts(&self, head: &Head) -> bool {
-        let Some(_) = self.snapshot_asked else {
-            return false;
-        };
-        let needed = self
-            .mending
-            .map_or(self.ledger.last(), |rejoin| rejoin.diverged_from);
+        let last = self.ledger.last();
+        let common = self
+            .ledger
+            .lineage()
+            .common(last, &head.lineage, head.sequence);
+        let needed = self.mending.map_or(last, |rejoin| rejoin.diverged_from);
         // A region that lags may itself have another history; at strong no state has.
         let is_sure = self.settings.level == Level::Strong || head.lineage.newest() == self.current;
-        is_sure && head.sequence >= needed
+        let is_following = !self.is_write_region() && self.saved.promised <= self.current;
+        is_sure && is_following && common >= needed && head.sequence > self.applied.min(needed)
     }
 
     /// State and log were replaced by an accepted snapshot.
     pub fn installed(&mut self, now: Millis, head: Head) {
         self.snapshot_asked = None;
-        if self.mending.take().is_some() {
+        if let Some(rejoin) = self.mending.take() {
             self.fresh = None;
+            self.commit = self.commit.min(rejoin.diverged_from);
+            self.commit_heard = self.commit;
         }
         self.freshness.clear();
         (self.kept, self.applied) = (head.sequence, head.sequence);
+        self.verified = head.sequence;
         if self.settings.level == Level::Strong {
-            self.commit = self.commit.max(head.sequence);
+            self.learn_commit(head.sequence);
         }
         self.ledger = crate::ledger::Ledger::new(head);
         self.reads.applied(self.applied, &mut self.effects);

@@ -1,7 +1,8 @@
 //! Changing who belongs to the account: one region at a time, as records of the stream.
 //!
-//! A change holds from its record on, and the next one waits until it is committed: majorities of
-//! two neighbouring memberships then always meet.
+//! A change holds from its record on, and the next one waits until it is committed, which takes a
+//! majority of the members before and of those after. A region that is down leaves an account of
+//! two only by force ([`crate::Force`]): who can tell which of the two is down is the operator.
 
 use super::Replica;
 use crate::{Body, Membership, MembershipError, Millis, RegionId, StreamRecord};

@@ -48,6 +48,10 @@ pub struct Replica {
     kept: Sequence,
     applied: Sequence,
     commit: Sequence,
+    /// What the write region said is committed.
+    commit_heard: Sequence,
+    /// Up to here the log is known to be that of the write region.
+    verified: Sequence,
     /// Every member keeps the records up to here.
     held: Sequence,
     /// The epoch that is written or followed. The promise may be ahead of it.
@@ -119,6 +123,8 @@ impl Replica {
             kept: ledger.last(),
             applied,
             commit: Sequence::ZERO,
+            commit_heard: Sequence::ZERO,
+            verified: Sequence::ZERO,
             held: Sequence::ZERO,
             current,
             seen: saved.promised,
@@ -138,7 +144,7 @@ impl Replica {
         };
         if settings.level == Level::Strong {
             // What is in the state was committed.
-            replica.commit = applied;
+            (replica.commit, replica.commit_heard) = (applied, applied);
         }
         if current.write_region() == Some(me) && saved.promised <= current {
             replica.role = Role::Writer(Writer::new(&replica, now));
@@ -175,17 +181,9 @@ impl Replica {
             Message::Echo { round, place } => self.on_echo(now, from, round, place),
             Message::Pull(pull) => self.on_pull(now, from, pull),
             Message::Page(page) => self.on_page(now, page),
-            Message::Trimmed {
-                epoch,
-                lineage,
-                last,
-            } => self.on_trimmed(now, epoch, &lineage, last),
-            Message::Diverged {
-                epoch,
-                lineage,
-                last,
-            } => {
-                self.find_divergence(now, epoch, &lineage, last);
+            Message::Trimmed(refused) => self.on_trimmed(now, &refused),
+            Message::Diverged(refused) => {
+                self.find_divergence(now, &refused);
             }
             Message::Canvass(canvass) => self.on_canvass(now, from, canvass),
             Message::Vote {
@@ -267,6 +265,12 @@ impl Replica {
             account: self.settings.level,
         };
         may_read(region, now, level, token)
+    }
+
+    /// Whether a session has seen a newer epoch than this region knows of: it must not write here,
+    /// where what it writes would become false progress.
+    pub fn is_outdated(&self, token: &SessionToken) -> bool {
+        token.version.epoch() > self.current
     }
 
     /// The token for an answer given now.

@@ -1,7 +1,7 @@
 //! Answering regions that ask for records. Any region answers that is sure of its history.
 
 use super::{Replica, Role};
-use crate::{Effect, Message, Millis, PageHead, Pull, RegionId};
+use crate::{Effect, Message, Millis, PageHead, Pull, Refused, RegionId};
 
 impl Replica {
     pub(super) fn on_pull(&mut self, now: Millis, from: RegionId, pull: Pull) {
@@ -15,22 +15,19 @@ impl Replica {
             return;
         }
         let epoch = self.current;
-        let (lineage, last) = (self.ledger.lineage().upto(self.kept), self.kept);
+        let refused = || Refused {
+            epoch,
+            lineage: self.ledger.lineage().upto(self.kept),
+            last: self.kept,
+            asked: pull.asked,
+        };
         if pull.after < self.ledger.base() {
-            let trimmed = Message::Trimmed {
-                epoch,
-                lineage,
-                last,
-            };
-            return self.send(from, trimmed);
+            let refused = refused();
+            return self.send(from, Message::Trimmed(refused));
         }
         if self.ledger.epoch_at(pull.after) != pull.after_epoch {
-            let diverged = Message::Diverged {
-                epoch,
-                lineage,
-                last,
-            };
-            return self.send(from, diverged);
+            let refused = refused();
+            return self.send(from, Message::Diverged(refused));
         }
         let (last, confirmed_age_ms) = match &self.role {
             Role::Writer(writer) => (

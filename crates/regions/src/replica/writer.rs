@@ -3,7 +3,7 @@
 //! Beats come in rounds. When a majority has echoed a round, nobody else can have begun an epoch
 //! before that round was sent; what was committed then is what a strong read must see.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 
@@ -408,8 +408,16 @@ impl Replica {
             commit: self.commit,
             held: self.held,
         };
-        let members = self.ledger.members().all();
-        let others: Vec<RegionId> = members.filter(|region| *region != self.me).collect();
+        let mut others: BTreeSet<RegionId> = self.ledger.members().all().collect();
+        if let Some(guard) = self
+            .ledger
+            .guard()
+            .filter(|guard| self.commit < guard.record)
+        {
+            // Those that leave may be needed, and able, to hear of it.
+            others.extend(guard.members.full());
+        }
+        others.remove(&self.me);
         for region in others {
             self.send(region, Message::Beat(beat));
         }
@@ -501,21 +509,28 @@ impl Replica {
         let members = self.ledger.members();
         let follows = writer.follows(now, Level::Session);
         let kept = majority_kept(self.kept, &follows, members.majority());
-        let first = self.ledger.lineage().first_of(self.current);
-        let is_known = Some(self.commit) >= first
-            || self.ledger.electors().is_none_or(|electors| {
-                let has_first = |region: RegionId| {
-                    let kept = match writer.others.get(&region) {
-                        Some(other) => other.kept.unwrap_or_default(),
-                        None if region == self.me => self.kept,
-                        None => Sequence::ZERO,
-                    };
-                    Some(kept) >= first
-                };
-                electors.full().filter(|region| has_first(*region)).count() >= electors.witnesses()
-            });
+        let guard = self
+            .ledger
+            .guard()
+            .filter(|guard| self.commit < guard.record);
+        let kept = guard.map_or(kept, |guard| {
+            let kept_by = |region: RegionId| match writer.others.get(&region) {
+                Some(other) => other.kept.unwrap_or_default(),
+                None if region == self.me => self.kept,
+                None => Sequence::ZERO,
+            };
+            let mut before: Vec<Sequence> = guard.members.full().map(kept_by).collect();
+            before.sort_unstable_by(|left, right| right.cmp(left));
+            let nth = |count: usize| count.checked_sub(1).and_then(|index| before.get(index));
+            if nth(guard.needed).is_none_or(|kept| *kept >= guard.record) {
+                return kept;
+            }
+            // Until then only the members before can commit what came before.
+            let settled = nth(guard.members.majority()).copied().unwrap_or_default();
+            settled.min(Sequence(guard.record.0 - 1))
+        });
         let commit = self.commit;
-        if self.ledger.epoch_at(kept) == self.current && is_known {
+        if self.ledger.epoch_at(kept) == self.current {
             self.commit = self.commit.max(kept);
         }
         let slowest = follows

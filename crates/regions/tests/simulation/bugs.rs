@@ -7,7 +7,7 @@ use crate::history::History;
 use crate::plan::{BOUND, Bug, Plan};
 use crate::world;
 
-const SEEDS: u64 = 400;
+const SEEDS: u64 = 2000;
 
 fn finds(bug: Bug, level: Level, check: impl Fn(&History) -> Verdict) {
     let is_found = |seed| {
@@ -26,7 +26,6 @@ fn linearisability_is_checked() {
         Bug::AcknowledgeAlone,
         Bug::ApplyUncommitted,
         Bug::ReadUnconfirmed,
-        Bug::ForgetPromises,
     ] {
         finds(bug, Level::Strong, linearisable);
     }

@@ -87,12 +87,16 @@ impl World {
             // Writes are taken whatever their token says; what it stood for is over.
             self.begin_session(client);
         }
+        let is_outdated = token.is_some_and(|token| {
+            let replica = self.replica(node);
+            replica.is_some_and(|replica| replica.is_outdated(&token))
+        });
         let is_bound_ignored = self.plan.has(Bug::IgnoreWriteBound);
         let is_paused = self.nodes[node].paused_until > self.now;
         let data = encode(&puts);
         let written = self
             .replica(node)
-            .filter(|_| !is_paused)
+            .filter(|_| !is_paused && !is_outdated)
             .and_then(|replica| {
                 if is_bound_ignored {
                     replica.write_unbounded(clock, data).ok()

@@ -13,7 +13,7 @@ impl World {
         }
         let node = self.random.below(self.nodes.len());
         let other = self.random.below(self.nodes.len());
-        match self.random.below(10) {
+        match self.random.below(12) {
             0 | 1 => {
                 self.crash(node);
                 let millis = self.random.pick(&[20, 200, 900, 2_000]);
@@ -21,6 +21,10 @@ impl World {
             }
             2 => self.nodes[node].paused_until = self.now + self.random.between(50, 1_200),
             3 => self.links[node][other].is_cut = true,
+            6 | 7 => {
+                self.links[node][other].is_cut = true;
+                self.links[other][node].is_cut = true;
+            }
             4 => {
                 for peer in 0..self.nodes.len() {
                     self.links[node][peer].is_cut = true;
@@ -98,7 +102,13 @@ impl World {
                     });
                     offline.extend(down.map(|node| node.id));
                 }
-                offline.retain(|region| usize::from(region.0) != node);
+                offline.retain(|region| {
+                    let region = usize::from(region.0);
+                    region != node && Some(region) != self.promoted
+                });
+                if self.writer() != Some(node) {
+                    self.promoted = Some(node);
+                }
                 self.away
                     .extend(offline.iter().map(|region| usize::from(region.0)));
                 let force = Force {

@@ -21,8 +21,6 @@ pub(crate) enum Bug {
     DropFalseProgress,
     /// Records leave a region before they are durable.
     ShipUnsynced,
-    /// Promises are forgotten in a crash.
-    ForgetPromises,
     /// After a restart the log is applied to the state once more.
     ApplyTwice,
     /// Now and then a record is left out.

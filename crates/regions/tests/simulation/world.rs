@@ -29,7 +29,6 @@ pub(crate) enum Event {
         generation: u64,
         upto: Sequence,
     },
-    Crash(usize),
     Start(usize),
     Client(usize),
     GiveUp {
@@ -72,6 +71,8 @@ pub(crate) struct World {
     pub(crate) rest_since: Option<u64>,
     /// Regions that operators took offline or removed, and that may not know.
     pub(crate) away: BTreeSet<usize>,
+    /// The region that operators promoted last: not one to take offline.
+    pub(crate) promoted: Option<usize>,
     pub(crate) history: History,
 }
 
@@ -111,6 +112,7 @@ impl World {
             trouble_over: false,
             rest_since: None,
             away: BTreeSet::new(),
+            promoted: None,
             history: History::default(),
             nodes,
             random,
@@ -210,10 +212,6 @@ impl World {
                     self.settle(node);
                 }
             }
-            Event::Crash(node) => {
-                self.crash(node);
-                self.after(4, Event::Start(node));
-            }
             Event::Start(node) => {
                 if self.nodes[node].life.is_none() {
                     self.nodes[node].start(self.now, self.plan.settings());
@@ -287,11 +285,7 @@ impl World {
         let clock = self.nodes[node].clock(self.now);
         match effect {
             Effect::Save(saved) => {
-                if !self.plan.has(Bug::ForgetPromises) {
-                    self.nodes[node].disk.saved.promised = saved.promised;
-                } else if self.random.chance(500) {
-                    self.after(1, Event::Crash(node));
-                }
+                self.nodes[node].disk.saved.promised = saved.promised;
             }
             Effect::Append(records) => self.append(node, records),
             Effect::Send { to, message } => {
@@ -492,7 +486,7 @@ impl World {
         let nodes = self.nodes.iter().map(|node| match &node.life {
             None => format!("{}: down", node.id),
             Some(life) => format!(
-                "{}: epoch {} last {} applied {} commit {} writes {} {:?}",
+                "{}: epoch {} last {} applied {} commit {} writes {} {:?} {:?}",
                 node.id,
                 life.replica.epoch(),
                 life.replica.last(),
@@ -500,6 +494,7 @@ impl World {
                 life.replica.commit(),
                 life.replica.is_write_region(),
                 life.replica.members().full().collect::<Vec<_>>(),
+                life.replica.lineage(),
             ),
         });
         nodes.collect::<Vec<_>>().join("\n")
