@@ -21,8 +21,9 @@ pub enum Effect {
         head: PageHead,
         bytes_max: u64,
     },
-    /// Unless one is on its way already: fetch the state of this region with its [`crate::Head`], make it durable in place of the
-    /// own one if [`crate::Replica::accepts`] it, and then call [`crate::Replica::installed`].
+    /// Unless one is on its way already: fetch the state of this region with its [`crate::Head`],
+    /// make it durable in place of the own one if [`crate::Replica::accepts`] it, and then call
+    /// [`crate::Replica::installed`].
     FetchSnapshot {
         from: RegionId,
     },

@@ -12,8 +12,8 @@
 //! promotes. A voter refuses whoever has less than it has; among those with as much, the one of
 //! higher priority asks first. An operator who takes a region offline, or removes it while it
 //! cannot hear of it, must not promote that same region by force before it has been added again:
-//! no rule of ours can tell two operators apart who each believe that the other side is gone. Sounding out keeps a region that is merely cut off from raising the
-//! epoch when it comes back.
+//! no rule of ours can tell two operators apart who each believe that the other side is gone.
+//! Sounding out keeps a region that is merely cut off from raising the epoch when it comes back.
 
 use std::collections::BTreeSet;
 
@@ -156,10 +156,12 @@ impl Replica {
             cause: candidate.cause,
             is_sounding: candidate.is_sounding,
         };
-        let members: &Membership = self.ledger.members();
-        let asked = |region: &RegionId| *region != self.me && !candidate.granted.contains(region);
-        let to: Vec<RegionId> = members.full().filter(asked).collect();
-        for region in to {
+        let before = self
+            .unsettled(candidate)
+            .into_iter()
+            .flat_map(Membership::full);
+        let electors: BTreeSet<RegionId> = self.ledger.members().full().chain(before).collect();
+        for region in electors.difference(&candidate.granted.clone()).copied() {
             self.send(region, Message::Canvass(canvass));
         }
     }
@@ -199,12 +201,12 @@ impl Replica {
     }
 
     fn ballot(&self, now: Millis, from: RegionId, canvass: &Canvass) -> Ballot {
-        let members = self.ledger.members();
         let is_heard = now.since(self.heard) < self.settings.silence_ms || self.is_write_region();
         let is_again = canvass.epoch == self.saved.promised
             && canvass.epoch > self.current
             && canvass.epoch.write_region() == Some(from);
-        if !members.is_full(self.me) || !members.is_full(from) || self.mending.is_some() {
+        let is_entitled = self.is_elector(self.me) && self.is_elector(from);
+        if !is_entitled || self.mending.is_some() {
             Ballot::NotEntitled
         } else if is_again {
             Ballot::Granted
@@ -217,6 +219,16 @@ impl Replica {
         } else {
             Ballot::Granted
         }
+    }
+
+    /// Whether a region is a member, or was one before a change that may never be committed.
+    fn is_elector(&self, region: RegionId) -> bool {
+        let guard = self
+            .ledger
+            .guard()
+            .filter(|guard| self.commit < guard.record);
+        self.ledger.members().is_full(region)
+            || guard.is_some_and(|guard| guard.members.is_full(region))
     }
 
     pub(super) fn on_vote(
@@ -250,10 +262,19 @@ impl Replica {
     }
 
     fn review_votes(&mut self, now: Millis) {
-        let Role::Candidate(candidate) = &mut self.role else {
+        let Role::Candidate(candidate) = &self.role else {
             return;
         };
-        if candidate.granted.len() < candidate.needed {
+        let votes = |members: &Membership| {
+            let granted = members
+                .full()
+                .filter(|region| candidate.granted.contains(region));
+            granted.count()
+        };
+        let before = self.unsettled(candidate);
+        if votes(self.ledger.members()) < candidate.needed
+            || before.is_some_and(|before| votes(before) < before.witnesses())
+        {
             return;
         }
         if !self.ledger.members().is_full(self.me) {
@@ -261,6 +282,9 @@ impl Replica {
             self.role = Role::Follower;
             return;
         }
+        let Role::Candidate(candidate) = &mut self.role else {
+            return;
+        };
         if candidate.is_sounding {
             candidate.is_sounding = false;
             candidate.granted = [self.me].into();
@@ -271,6 +295,22 @@ impl Replica {
             let (epoch, start) = (candidate.epoch, candidate.start.clone());
             self.begin_epoch(now, epoch, start);
         }
+    }
+
+    /// The members before the last change of them, if that may not have been committed: they could
+    /// have gone on without it. Majorities of neighbouring memberships meet, so this matters only
+    /// where fewer votes are enough.
+    fn unsettled(&self, candidate: &Candidate) -> Option<&Membership> {
+        let is_held = matches!(self.settings.level, Level::Strong | Level::Bounded(_));
+        let is_forced = candidate.cause == Cause::Forced && !candidate.start.is_lossy;
+        let guard = self
+            .ledger
+            .guard()
+            .filter(|guard| self.commit < guard.record);
+        let guard = guard.filter(|guard| guard.members.full().next().is_some());
+        guard
+            .filter(|_| is_held && is_forced)
+            .map(|guard| &guard.members)
     }
 
     /// The region that takes over may not have heard it.

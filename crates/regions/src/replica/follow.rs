@@ -218,6 +218,8 @@ impl Replica {
             rewinds: self.applied > diverged_from,
             is_complete: diverged_from >= self.ledger.base(),
         };
+        // Whoever was sounding others out has nothing to offer.
+        self.role = Role::Follower;
         self.mending = Some(rejoin);
         self.effects.push(Effect::Rejoin(rejoin));
         self.pull(now);
