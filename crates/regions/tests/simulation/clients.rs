@@ -188,6 +188,7 @@ impl World {
                 self.settle(node);
             }
             ReadVerdict::SessionLost => {
+                self.happened("a session was lost");
                 self.begin_session(client);
                 self.end_read(node, client, number, false);
             }

@@ -66,6 +66,8 @@ pub(crate) struct History {
     /// When everything is at rest: the stream, and what each region shows.
     pub(crate) stream: Vec<Position>,
     pub(crate) views: BTreeMap<RegionId, View>,
+    /// How often something happened that the levels must survive.
+    pub(crate) happened: BTreeMap<&'static str, u64>,
     /// What regions handed out when they rejoined.
     pub(crate) false_progress: BTreeSet<Position>,
 }

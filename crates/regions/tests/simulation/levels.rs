@@ -1,5 +1,7 @@
 //! What each level promises, over many seeds.
 
+use std::collections::BTreeMap;
+
 use orrery_regions::Level;
 
 use crate::check::{Loss, Verdict, bounded, converged, durable, linearisable, prefix, session};
@@ -20,6 +22,33 @@ fn check(plan: Plan, checks: impl Fn(&History) -> Verdict) {
         panic!(
             "{problem}\n{plan:?}\nORRERY_SEED={seed} cargo test -p orrery-regions --test simulation"
         );
+    }
+}
+
+/// The worlds of the ordinary run are not kind: everything that the rules are for happens in them.
+#[test]
+fn worlds_have_everything_happen() {
+    let mut happened = BTreeMap::new();
+    for seed in 0..100 {
+        for level in [Level::Strong, Level::Session] {
+            let history = world::run(Plan::new(seed, level)).unwrap();
+            for (what, times) in history.happened {
+                *happened.entry(what).or_insert(0) += times;
+            }
+        }
+    }
+    for what in [
+        "a hand over was asked for",
+        "a log was cut",
+        "a session was lost",
+        "a snapshot was installed",
+        "a state was set aside",
+        "a state went back",
+        "an epoch began",
+        "members changed",
+        "regions were taken offline",
+    ] {
+        assert!(happened.contains_key(what), "{what}: never in {happened:?}");
     }
 }
 

@@ -82,6 +82,7 @@ impl World {
                     let _ = self
                         .replica(writer)
                         .map(|replica| replica.hand_over(clock, to));
+                    self.happened("a hand over was asked for");
                     self.settle(writer);
                 }
             }

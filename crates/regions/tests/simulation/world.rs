@@ -255,6 +255,10 @@ impl World {
             }
             Wire::Snapshot(head, state) => {
                 if life.replica.accepts(&head) {
+                    self.history
+                        .happened
+                        .entry("a snapshot was installed")
+                        .or_insert(1);
                     self.nodes[to].install(head.clone(), state);
                     let life = self.nodes[to].life.as_mut().unwrap();
                     life.replica.installed(clock, head);
@@ -309,6 +313,11 @@ impl World {
                 self.transmit(node, usize::from(from.0), &Wire::AskSnapshot);
             }
             Effect::Rejoin(rejoin) => {
+                self.happened(match (rejoin.rewinds, rejoin.is_complete) {
+                    (false, _) => "a log was cut",
+                    (true, true) => "a state went back",
+                    (true, false) => "a state was set aside",
+                });
                 if !self.plan.has(Bug::DropFalseProgress) {
                     self.nodes[node].keep_false_progress(rejoin.diverged_from, rejoin.is_complete);
                 }
@@ -333,6 +342,14 @@ impl World {
             let position = (record.epoch, record.sequence);
             // A crash may have taken an earlier record of this place that nobody ever saw.
             if record.origin == self.nodes[node].id {
+                match &record.body {
+                    Body::EpochStart(start) if start.members.is_some() && record.sequence.0 > 1 => {
+                        self.happened("regions were taken offline");
+                    }
+                    Body::EpochStart(_) => self.happened("an epoch began"),
+                    Body::Members(_) => self.happened("members changed"),
+                    Body::Data(_) => {}
+                }
                 let before = Sequence(record.sequence.0 - 1);
                 let before = (self.nodes[node].epoch_of(before), before);
                 let puts = match &record.body {
@@ -421,6 +438,10 @@ impl World {
         for (client, number, position, is_done) in ended {
             self.end_write(client, number, is_done.then(|| (position, token.clone())));
         }
+    }
+
+    pub(crate) fn happened(&mut self, what: &'static str) {
+        *self.history.happened.entry(what).or_default() += 1;
     }
 
     pub(crate) fn transmit(&mut self, from: usize, to: usize, wire: &Wire) {
