@@ -468,3 +468,125 @@ impl Mesh {
         relay.or_else(|| self.members.contains(&author).then_some(author))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: RegionId = RegionId(0);
+    const OTHER: RegionId = RegionId(1);
+    const LEAVING: RegionId = RegionId(2);
+
+    fn progress(entries: &[(StreamId, u64)]) -> Progress {
+        let entries = entries.iter();
+        entries
+            .map(|(stream, sequence)| (*stream, Sequence(*sequence)))
+            .collect()
+    }
+
+    fn mesh() -> Mesh {
+        let members = vec![OWN, OTHER, LEAVING];
+        let nothing = Progress::default();
+        Mesh::new(
+            OWN,
+            MeshSettings::default(),
+            members,
+            nothing.clone(),
+            nothing,
+        )
+    }
+
+    fn page(stream: StreamId, count: u64) -> MeshMessage {
+        let record = |sequence| StreamRecord {
+            stream,
+            origin: LEAVING,
+            epoch: Epoch(1),
+            sequence: Sequence(sequence),
+            deps: Progress::default(),
+            body: Body::Data(Bytes::new()),
+        };
+        MeshMessage::Page {
+            have: Progress::default(),
+            stream,
+            after: Sequence::ZERO,
+            asked: Millis(0),
+            records: (1..=count).map(record).collect(),
+        }
+    }
+
+    fn apply_all(mesh: &mut Mesh) -> u64 {
+        let mut count = 0;
+        while let Some(record) = mesh.take_ready() {
+            mesh.applied(record.stream, record.sequence);
+            count += 1;
+        }
+        count
+    }
+
+    #[test]
+    fn a_stream_ends_where_the_members_agree() {
+        let (mut mesh, stream) = (mesh(), StreamId::Region(LEAVING));
+        mesh.receive(Millis(1), LEAVING, page(stream, 3));
+        assert_eq!(apply_all(&mut mesh), 3);
+        mesh.applied(StreamId::Account, Sequence(7));
+        mesh.freeze(LEAVING);
+        mesh.receive(Millis(2), LEAVING, page(stream, 9));
+        assert_eq!(apply_all(&mut mesh), 0, "it is frozen");
+        assert_eq!(
+            mesh.end_of(LEAVING, Sequence(7)),
+            None,
+            "the other has not frozen it"
+        );
+        let early = progress(&[(StreamId::Account, 6), (stream, 8)]);
+        mesh.receive(Millis(3), OTHER, MeshMessage::Have(early));
+        assert_eq!(mesh.end_of(LEAVING, Sequence(7)), None);
+        let frozen = progress(&[(StreamId::Account, 7), (stream, 5)]);
+        mesh.receive(Millis(4), OTHER, MeshMessage::Have(frozen));
+        // What the other said before it froze the stream counts as well.
+        assert_eq!(mesh.end_of(LEAVING, Sequence(7)), Some(Sequence(8)));
+        mesh.end(LEAVING, Sequence(8));
+        mesh.receive(Millis(5), LEAVING, page(stream, 9));
+        assert_eq!(apply_all(&mut mesh), 5, "up to its end and no further");
+        mesh.resume(LEAVING);
+        mesh.receive(Millis(6), LEAVING, page(stream, 9));
+        assert_eq!(apply_all(&mut mesh), 1);
+    }
+
+    #[test]
+    fn a_new_region_writes_when_it_is_counted_and_has_what_the_others_had() {
+        let mut mesh = mesh();
+        mesh.join(Sequence(4));
+        let stream = StreamId::Region(OTHER);
+        for (from, account, sequence) in [(OTHER, 3, 1), (LEAVING, 4, 1), (OTHER, 4, 2)] {
+            assert!(!mesh.can_write());
+            let have = progress(&[(StreamId::Account, account), (stream, sequence)]);
+            mesh.receive(Millis(1), from, MeshMessage::Have(have));
+        }
+        mesh.applied(StreamId::Account, Sequence(4));
+        mesh.applied(stream, Sequence(1));
+        assert!(!mesh.can_write());
+        mesh.applied(stream, Sequence(2));
+        assert!(mesh.can_write());
+    }
+
+    #[test]
+    fn groups_are_numbered_and_sessions_wait() {
+        let mut mesh = mesh();
+        let own = StreamId::Region(OWN);
+        mesh.applied(own, Sequence(3));
+        let record = mesh.write(Epoch(1), Bytes::new(), 2);
+        assert_eq!(
+            (record.sequence, record.deps.of(own)),
+            (Sequence(6), Sequence(5))
+        );
+        let token = SessionToken {
+            locals: [(OWN, Sequence(3)), (OTHER, Sequence(1))].into(),
+            ..SessionToken::default()
+        };
+        let other = StreamId::Region(OTHER);
+        assert_eq!(mesh.reached(&token), Err((other, Sequence(1))));
+        mesh.applied(other, Sequence(1));
+        assert_eq!(mesh.reached(&token), Ok(()));
+        assert_eq!(mesh.lags(), [(OTHER, 3), (LEAVING, 3)]);
+    }
+}
