@@ -1,0 +1,325 @@
+//! Becoming the write region: by votes when it is silent, because it handed over, or because an
+//! operator says so.
+//!
+//! | cause | who begins | votes needed |
+//! |---|---|---|
+//! | silence | members in order of priority, from three members on | a majority, sounded out first |
+//! | hand over | whom the write region named | a majority; the write region's own comes along |
+//! | forced | whom an operator named | strong, bounded: a majority, of two regions its own; else its own |
+//! | forced with loss | whom an operator named | its own |
+//!
+//! Two regions cannot tell a dead write region from a cut link, so with two only an operator
+//! promotes. A voter refuses whoever has less than it has; among those with as much, the one of
+//! higher priority asks first. An operator who takes a region offline, or removes it while it
+//! cannot hear of it, must not promote that same region by force before it has been added again:
+//! no rule of ours can tell two operators apart who each believe that the other side is gone.
+//! Sounding out keeps a region that is merely cut off from raising the epoch when it comes back.
+
+use std::collections::BTreeSet;
+
+use super::{Replica, Role};
+use crate::{
+    Ballot, Canvass, Cause, Epoch, EpochStart, Level, Membership, Message, Millis, RegionId,
+};
+
+#[derive(Debug)]
+pub(super) struct Candidate {
+    epoch: Epoch,
+    cause: Cause,
+    is_sounding: bool,
+    granted: BTreeSet<RegionId>,
+    needed: usize,
+    since: Millis,
+    start: EpochStart,
+}
+
+/// How an operator promotes a region.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Force {
+    /// Regions that are down and leave the account with this.
+    pub offline: Vec<RegionId>,
+    /// Promotes even if committed records may be missing.
+    pub accepts_loss: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PromotionError {
+    #[error("this region is not a member in full standing")]
+    NotAMember,
+    #[error("this region writes already")]
+    Writes,
+    #[error("this region is putting its own history in order")]
+    Mending,
+}
+
+impl Replica {
+    /// Makes this the write region on an operator's word. A write region can take others offline
+    /// with it that it waits for. Regions that are reachable are asked for
+    /// their votes; [`Replica::is_write_region`] tells when there were enough.
+    pub fn force(&mut self, now: Millis, force: &Force) -> Result<(), PromotionError> {
+        if !self.ledger.members().is_full(self.me) {
+            return Err(PromotionError::NotAMember);
+        }
+        if self.is_write_region() && force.offline.is_empty() {
+            return Err(PromotionError::Writes);
+        }
+        if self.mending.is_some() {
+            return Err(PromotionError::Mending);
+        }
+        let members = self.ledger.members();
+        let gone = force.offline.iter().filter(|region| **region != self.me);
+        let remaining = members.without_any(&gone.copied().collect::<Vec<_>>());
+        let start = EpochStart {
+            members: (remaining != *members).then_some(remaining),
+            is_lossy: force.accepts_loss,
+        };
+        let is_held = matches!(self.settings.level, Level::Strong | Level::Bounded(_));
+        let needed = if is_held && !force.accepts_loss {
+            members.witnesses()
+        } else {
+            1
+        };
+        self.campaign(now, Cause::Forced, needed, start, None);
+        Ok(())
+    }
+
+    /// Offers itself when the write region has been silent for long enough.
+    pub(super) fn consider_promotion(&mut self, now: Millis) {
+        let members = self.ledger.members();
+        let Some(rank) = members.rank(self.me) else {
+            return;
+        };
+        let can_promote = self.settings.promotes && members.full().count() >= 3;
+        let delay = self.settings.rank_delay_ms * rank as u64;
+        let is_silent = now.since(self.heard) >= self.settings.silence_ms + delay;
+        if can_promote && is_silent && self.mending.is_none() {
+            let needed = members.majority();
+            self.campaign(now, Cause::Silence, needed, EpochStart::default(), None);
+        }
+    }
+
+    /// Members have promised an epoch in which nobody writes: a newer one brings them back.
+    pub(super) fn renew(&mut self, now: Millis) {
+        let needed = self.ledger.members().majority();
+        self.campaign(now, Cause::HandOver, needed, EpochStart::default(), None);
+    }
+
+    pub(super) fn on_take_over(&mut self, now: Millis, from: RegionId, epoch: Epoch) {
+        let is_new = epoch > self.current && epoch >= self.saved.promised;
+        let is_candidate = matches!(&self.role, Role::Candidate(c) if c.epoch >= epoch);
+        let is_ours = epoch.write_region() == Some(self.me);
+        let is_able = self.mending.is_none() && self.ledger.members().is_full(self.me);
+        if is_new && is_ours && !is_candidate && is_able {
+            let needed = self.ledger.members().majority();
+            let start = EpochStart::default();
+            self.campaign(now, Cause::HandOver, needed, start, Some((from, epoch)));
+        }
+    }
+
+    fn campaign(
+        &mut self,
+        now: Millis,
+        cause: Cause,
+        needed: usize,
+        start: EpochStart,
+        vote: Option<(RegionId, Epoch)>,
+    ) {
+        let is_sounding = cause == Cause::Silence;
+        let newest = self.saved.promised.max(self.current).max(self.seen);
+        let next = newest.next(self.me);
+        let epoch = vote.map_or(next, |(_, epoch)| epoch);
+        if !is_sounding {
+            self.promise(epoch);
+        }
+        let mut granted: BTreeSet<RegionId> = [self.me].into();
+        granted.extend(vote.map(|(from, _)| from));
+        self.role = Role::Candidate(Candidate {
+            epoch,
+            cause,
+            is_sounding,
+            granted,
+            needed,
+            since: now,
+            start,
+        });
+        self.canvass();
+        self.review_votes(now);
+    }
+
+    fn canvass(&mut self) {
+        let Role::Candidate(candidate) = &self.role else {
+            return;
+        };
+        let canvass = Canvass {
+            epoch: candidate.epoch,
+            position: self.ledger.position(),
+            cause: candidate.cause,
+            is_sounding: candidate.is_sounding,
+        };
+        let before = self
+            .unsettled(candidate)
+            .into_iter()
+            .flat_map(Membership::full);
+        let electors: BTreeSet<RegionId> = self.ledger.members().full().chain(before).collect();
+        for region in electors.difference(&candidate.granted.clone()).copied() {
+            self.send(region, Message::Canvass(canvass));
+        }
+    }
+
+    pub(super) fn tick_candidate(&mut self, now: Millis) {
+        let Role::Candidate(candidate) = &self.role else {
+            return;
+        };
+        // An operator's word holds until it is done; others try again after another silence.
+        let is_over = now.since(candidate.since) >= self.settings.silence_ms / 2;
+        if is_over && candidate.cause != Cause::Forced {
+            self.heard = now;
+            self.role = Role::Follower;
+        } else {
+            self.canvass();
+        }
+    }
+
+    pub(super) fn on_canvass(&mut self, now: Millis, from: RegionId, canvass: Canvass) {
+        let verdict = self.ballot(now, from, &canvass);
+        let is_sounding = canvass.is_sounding;
+        if verdict == Ballot::Granted && !is_sounding && canvass.epoch > self.saved.promised {
+            self.promise(canvass.epoch);
+            self.role = Role::Follower;
+            self.handed = None;
+            self.heard = now;
+        }
+        let epoch = canvass.epoch;
+        self.send(
+            from,
+            Message::Vote {
+                epoch,
+                is_sounding,
+                verdict,
+            },
+        );
+    }
+
+    fn ballot(&self, now: Millis, from: RegionId, canvass: &Canvass) -> Ballot {
+        let is_heard = now.since(self.heard) < self.settings.silence_ms || self.is_write_region();
+        let is_again = canvass.epoch == self.saved.promised
+            && canvass.epoch > self.current
+            && canvass.epoch.write_region() == Some(from);
+        let is_entitled = self.is_elector(self.me) && self.is_elector(from);
+        if !is_entitled || self.mending.is_some() {
+            Ballot::NotEntitled
+        } else if is_again {
+            Ballot::Granted
+        } else if canvass.epoch <= self.saved.promised {
+            Ballot::Promised(self.saved.promised)
+        } else if canvass.position < self.ledger.position() {
+            Ballot::Behind
+        } else if canvass.cause == Cause::Silence && is_heard {
+            Ballot::WriterAlive
+        } else {
+            Ballot::Granted
+        }
+    }
+
+    /// Whether a region is a member, or was one before a change that may never be committed.
+    fn is_elector(&self, region: RegionId) -> bool {
+        let guard = self
+            .ledger
+            .guard()
+            .filter(|guard| self.commit < guard.record);
+        self.ledger.members().is_full(region)
+            || guard.is_some_and(|guard| guard.members.is_full(region))
+    }
+
+    pub(super) fn on_vote(
+        &mut self,
+        now: Millis,
+        from: RegionId,
+        epoch: Epoch,
+        is_sounding: bool,
+        verdict: Ballot,
+    ) {
+        let Role::Candidate(candidate) = &mut self.role else {
+            return;
+        };
+        if candidate.epoch != epoch || candidate.is_sounding != is_sounding {
+            return;
+        }
+        if let Ballot::Promised(promised) = verdict {
+            self.seen = self.seen.max(promised);
+        }
+        match verdict {
+            Ballot::Granted => {
+                candidate.granted.insert(from);
+                self.review_votes(now);
+            }
+            Ballot::Promised(_) if candidate.cause == Cause::Forced => {
+                let (needed, start) = (candidate.needed, candidate.start.clone());
+                self.campaign(now, Cause::Forced, needed, start, None);
+            }
+            Ballot::Promised(_) | Ballot::Behind | Ballot::WriterAlive | Ballot::NotEntitled => {}
+        }
+    }
+
+    fn review_votes(&mut self, now: Millis) {
+        let Role::Candidate(candidate) = &self.role else {
+            return;
+        };
+        let votes = |members: &Membership| {
+            let granted = members
+                .full()
+                .filter(|region| candidate.granted.contains(region));
+            granted.count()
+        };
+        let before = self.unsettled(candidate);
+        if votes(self.ledger.members()) < candidate.needed
+            || before.is_some_and(|before| votes(before) < before.witnesses())
+        {
+            return;
+        }
+        if !self.ledger.members().is_full(self.me) {
+            // It has heard meanwhile that it is none any more.
+            self.role = Role::Follower;
+            return;
+        }
+        let Role::Candidate(candidate) = &mut self.role else {
+            return;
+        };
+        if candidate.is_sounding {
+            candidate.is_sounding = false;
+            candidate.granted = [self.me].into();
+            let epoch = candidate.epoch;
+            self.promise(epoch);
+            self.canvass();
+        } else {
+            let (epoch, start) = (candidate.epoch, candidate.start.clone());
+            self.begin_epoch(now, epoch, start);
+        }
+    }
+
+    /// The members before the last change of them, if that may not have been committed: they could
+    /// have gone on without it. Majorities of neighbouring memberships meet, so this matters only
+    /// where fewer votes are enough.
+    fn unsettled(&self, candidate: &Candidate) -> Option<&Membership> {
+        let is_held = matches!(self.settings.level, Level::Strong | Level::Bounded(_));
+        let is_forced = candidate.cause == Cause::Forced && !candidate.start.is_lossy;
+        let guard = self
+            .ledger
+            .guard()
+            .filter(|guard| self.commit < guard.record);
+        let guard = guard.filter(|guard| guard.members.full().next().is_some());
+        guard
+            .filter(|_| is_held && is_forced)
+            .map(|guard| &guard.members)
+    }
+
+    /// The region that takes over may not have heard it.
+    pub(super) fn resend_hand_over(&mut self, now: Millis) {
+        if let Some((to, epoch, sent)) = self.handed
+            && now.since(sent) >= self.settings.retry_ms
+        {
+            self.handed = Some((to, epoch, now));
+            self.send(to, Message::TakeOver { epoch });
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! What was recorded of a run. Checkers see nothing else.
+
+use std::collections::BTreeMap;
+
+use orrery_regions::{Change, Epoch, Progress, RegionId, Stamp};
+
+pub(crate) type Item = u8;
+/// Names a change: every put, delete and decision has a number of its own.
+pub(crate) type Value = u64;
+
+pub(crate) type View = BTreeMap<Item, Value>;
+
+/// A change as whoever asked for it made it.
+#[derive(Clone, Debug)]
+pub(crate) struct Made {
+    pub(crate) item: Item,
+    pub(crate) change: Change,
+    pub(crate) claims: Vec<u64>,
+    pub(crate) decided: Option<Epoch>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Operation {
+    pub(crate) session: u64,
+    pub(crate) began: u64,
+    pub(crate) ended: Option<u64>,
+    pub(crate) action: Action,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Action {
+    Write(Value),
+    Read { region: RegionId, view: View },
+}
+
+#[derive(Default)]
+pub(crate) struct History {
+    pub(crate) made: BTreeMap<Value, Made>,
+    pub(crate) operations: Vec<Operation>,
+    /// Where a change was committed, and what its origin had applied.
+    pub(crate) committed: BTreeMap<Value, (Stamp, Progress)>,
+    /// At rest: what each region shows, what it keeps byte for byte, and how often each change
+    /// was applied in it.
+    pub(crate) views: BTreeMap<RegionId, View>,
+    pub(crate) states: BTreeMap<RegionId, String>,
+    pub(crate) applied: BTreeMap<RegionId, BTreeMap<Value, u32>>,
+}

@@ -1,0 +1,77 @@
+//! A region of a multi-write account: state, log and progress on a disk, and what a crash takes.
+
+use std::collections::BTreeMap;
+
+use orrery_regions::{
+    Body, Mesh, Progress, RegionId, Sequence, Siblings, StreamId, StreamRecord, clashes,
+};
+
+use crate::history::{Item, Value, View};
+
+pub(crate) type State = BTreeMap<Item, Siblings<Value>>;
+
+/// Durable all at once: one batch has the record, its effect and the progress.
+#[derive(Clone, Default)]
+pub(crate) struct Disk {
+    pub(crate) state: State,
+    pub(crate) progress: Progress,
+    pub(crate) log: Vec<StreamRecord>,
+    pub(crate) bases: Progress,
+    pub(crate) counts: BTreeMap<Value, u32>,
+    pub(crate) joined: Option<Sequence>,
+    pub(crate) members: Vec<RegionId>,
+}
+
+pub(crate) struct Node {
+    pub(crate) id: RegionId,
+    pub(crate) disk: Disk,
+    pub(crate) mesh: Option<Mesh>,
+    /// Writes that wait for the next group.
+    pub(crate) group: Vec<(Option<(usize, u64)>, Value)>,
+}
+
+impl Node {
+    pub(crate) fn own(&self) -> StreamId {
+        StreamId::Region(self.id)
+    }
+
+    pub(crate) fn records_after(
+        &self,
+        stream: StreamId,
+        after: Sequence,
+        bytes_max: u64,
+    ) -> Vec<StreamRecord> {
+        let mut bytes = 0;
+        let records = self.disk.log.iter();
+        records
+            .filter(|record| record.stream == stream && record.sequence > after)
+            .take_while(|record| {
+                let is_first = bytes == 0;
+                bytes += record.bytes();
+                is_first || bytes <= bytes_max
+            })
+            .cloned()
+            .collect()
+    }
+
+    pub(crate) fn view(&self) -> View {
+        let shown: BTreeMap<Item, _> = self
+            .disk
+            .state
+            .iter()
+            .filter_map(|(item, siblings)| Some((*item, siblings.shown()?)))
+            .collect();
+        let hidden = clashes(shown.iter().map(|(item, version)| (*item, *version)));
+        let visible = shown.into_iter().filter(|(item, _)| !hidden.contains(item));
+        visible
+            .map(|(item, version)| (item, version.body))
+            .collect()
+    }
+}
+
+pub(crate) fn value_of(record: &StreamRecord) -> Value {
+    match &record.body {
+        Body::Data(data) => Value::from_le_bytes(data[..].try_into().unwrap()),
+        Body::EpochStart(_) | Body::Members(_) => unreachable!("region streams have only data"),
+    }
+}

@@ -1,0 +1,762 @@
+//! The world of a run: time, links, regions that crash and join, a hub that decides, clients.
+
+use std::collections::{BTreeMap, BinaryHeap};
+
+use bytes::Bytes;
+use orrery_regions::{
+    Change, Epoch, Mesh, MeshEffect, MeshMessage, MeshSettings, Millis, Progress, RegionId,
+    Resolution, Sequence, SessionToken, Siblings, Stamp, StreamId, StreamRecord, Version, clashes,
+};
+
+use crate::history::{Action, History, Item, Made, Operation, Value};
+use crate::node::{Disk, Node, State, value_of};
+use crate::random::Random;
+
+const TICK_MS: u64 = 30;
+const TROUBLE_MS: u64 = 3_000;
+const REST_MS_MAX: u64 = 20_000;
+const PATIENCE_MS: u64 = 500;
+/// Items 0 to 2 are resolved by number, 3 and 4 by the hub, 5 to 7 by number with unique keys.
+const ITEMS: usize = 8;
+
+/// A mistake built into the driver, to see that a checker finds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bug {
+    IgnoreTokens,
+    /// Records are applied as they come.
+    ForgetDeps,
+    /// What comes last is what stands.
+    ResolveByArrival,
+    /// Losers are forgotten at once.
+    DropLosers,
+    /// Tombstones and losers are forgotten when this region has them.
+    ForgetEarly,
+    DeletesLose,
+    /// The progress is behind the state after a crash.
+    SkipDedup,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    pub(crate) seed: u64,
+    pub(crate) bug: Option<Bug>,
+}
+
+enum Event {
+    Tick(usize),
+    Deliver {
+        from: usize,
+        to: usize,
+        wire: Wire,
+    },
+    Commit(usize),
+    Start(usize),
+    Trouble,
+    Client(usize),
+    GiveUp {
+        client: usize,
+        number: u64,
+    },
+    /// The record that adds the last region reaches a region.
+    Learn(usize),
+}
+
+#[derive(Clone)]
+enum Wire {
+    Message(MeshMessage),
+    AskSnapshot,
+    Snapshot {
+        progress: Progress,
+        state: State,
+        counts: BTreeMap<Value, u32>,
+    },
+}
+
+struct Client {
+    session: u64,
+    region: usize,
+    token: Option<SessionToken>,
+    number: u64,
+    under_way: Option<(u64, Value)>,
+}
+
+struct World {
+    plan: Plan,
+    random: Random,
+    now: u64,
+    order: u64,
+    queue: BinaryHeap<std::cmp::Reverse<(u64, u64)>>,
+    events: BTreeMap<(u64, u64), Event>,
+    nodes: Vec<Node>,
+    cut: Vec<Vec<bool>>,
+    loss_per_mille: u64,
+    delay_ms: u64,
+    clients: Vec<Client>,
+    next_value: Value,
+    trouble_over: bool,
+    history: History,
+}
+
+pub(crate) fn run(plan: Plan) -> Result<History, String> {
+    let mut world = World::new(plan);
+    world.run()?;
+    Ok(world.finish())
+}
+
+fn resolution(item: Item) -> Resolution {
+    if item == 3 || item == 4 {
+        Resolution::ByHub
+    } else {
+        Resolution::LastWriterWins
+    }
+}
+
+impl World {
+    fn new(plan: Plan) -> World {
+        let mut random = Random::new(plan.seed);
+        let count = 2 + random.below(4);
+        let joins = random.chance(300);
+        let founders: Vec<RegionId> = (0..count)
+            .map(|id| RegionId(u8::try_from(id).unwrap()))
+            .collect();
+        let total = count + usize::from(joins);
+        let node = |id: usize| Node {
+            id: RegionId(u8::try_from(id).unwrap()),
+            disk: Disk {
+                members: founders.clone(),
+                ..Disk::default()
+            },
+            mesh: None,
+            group: Vec::new(),
+        };
+        let mut world = World {
+            plan,
+            now: 0,
+            order: 0,
+            queue: BinaryHeap::new(),
+            events: BTreeMap::new(),
+            nodes: (0..total).map(node).collect(),
+            cut: vec![vec![false; total]; total],
+            loss_per_mille: random.pick(&[0, 20, 100]),
+            delay_ms: random.pick(&[3, 30, 120]),
+            clients: Vec::new(),
+            next_value: 0,
+            trouble_over: false,
+            history: History::default(),
+            random,
+        };
+        for node in 0..count {
+            world.start(node);
+            world.at(1 + node as u64, Event::Tick(node));
+        }
+        if joins {
+            let at = 500 + world.random.between(0, 1_000);
+            for node in 0..total {
+                let late = world.random.between(0, 800);
+                world.at(at + late, Event::Learn(node));
+            }
+            world.at(at + 1_000, Event::Tick(count));
+        }
+        for client in 0..2 + world.random.below(3) {
+            let region = world.random.below(count);
+            world.clients.push(Client {
+                session: client as u64,
+                region,
+                token: None,
+                number: 0,
+                under_way: None,
+            });
+            world.at(20, Event::Client(client));
+        }
+        world.at(200, Event::Trouble);
+        world
+    }
+
+    fn has(&self, bug: Bug) -> bool {
+        self.plan.bug == Some(bug)
+    }
+
+    fn at(&mut self, time: u64, event: Event) {
+        self.order += 1;
+        self.queue.push(std::cmp::Reverse((time, self.order)));
+        self.events.insert((time, self.order), event);
+    }
+
+    fn after(&mut self, millis: u64, event: Event) {
+        self.at(self.now + millis, event);
+    }
+
+    fn run(&mut self) -> Result<(), String> {
+        while let Some(std::cmp::Reverse(key)) = self.queue.pop() {
+            let event = self.events.remove(&key).unwrap();
+            self.now = key.0;
+            if self.now > TROUBLE_MS && !self.trouble_over {
+                self.end_trouble();
+            }
+            if self.now > TROUBLE_MS + 600 && self.is_at_rest() {
+                return Ok(());
+            }
+            if self.now > REST_MS_MAX {
+                let describe =
+                    |node: &Node| format!("{}: {:?} {:?}", node.id, node.disk.progress, node.mesh);
+                let nodes: Vec<String> = self.nodes.iter().map(describe).collect();
+                return Err(format!("no rest: {}", nodes.join("\n")));
+            }
+            self.handle(event);
+        }
+        Err("the world stood still".to_owned())
+    }
+
+    /// Everybody has everything, and knows that everybody has it.
+    fn is_at_rest(&self) -> bool {
+        let last = &self.nodes[0].disk.progress;
+        self.nodes.iter().all(|node| {
+            let mesh = node.mesh.as_ref();
+            node.group.is_empty()
+                && node.disk.progress == *last
+                && mesh.is_some_and(|mesh| mesh.horizon() == *last)
+        }) && self.hub_duties().is_empty()
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Tick(node) => {
+                if let Some(mesh) = &mut self.nodes[node].mesh {
+                    mesh.tick(Millis(self.now));
+                }
+                self.prune(node);
+                self.trim(node);
+                if node == 0 && self.nodes[0].mesh.is_some() {
+                    for made in self.hub_duties() {
+                        self.propose(0, None, made);
+                    }
+                }
+                self.settle(node);
+                self.after(TICK_MS, Event::Tick(node));
+            }
+            Event::Deliver { from, to, wire } => self.deliver(from, to, wire),
+            Event::Commit(node) => self.commit(node),
+            Event::Start(node) => self.start(node),
+            Event::Trouble => self.trouble(),
+            Event::Client(client) => self.client_turn(client),
+            Event::GiveUp { client, number } => {
+                if self.clients[client].number == number
+                    && let Some((began, value)) = self.clients[client].under_way.take()
+                {
+                    self.record_write(client, began, None, value);
+                }
+            }
+            Event::Learn(node) => self.learn_members(node),
+        }
+    }
+
+    // ---- regions -------------------------------------------------------------------------------
+
+    fn start(&mut self, node: usize) {
+        let bug = self.has(Bug::SkipDedup);
+        let Node { id, disk, mesh, .. } = &mut self.nodes[node];
+        if mesh.is_some() {
+            return;
+        }
+        let mut progress = disk.progress.clone();
+        if bug {
+            let own = StreamId::Region(*id);
+            let earlier = |(stream, sequence): (StreamId, Sequence)| {
+                let back = u64::from(stream != own && stream != StreamId::Account);
+                (
+                    stream,
+                    Sequence(sequence.0.saturating_sub(back).max(disk.bases.of(stream).0)),
+                )
+            };
+            progress = progress.iter().map(earlier).collect();
+            disk.progress = progress.clone();
+        }
+        let settings = MeshSettings {
+            retry_ms: 120,
+            beat_ms: 60,
+            unresponsive_ms: 250,
+            page_bytes_max: 200,
+            waiting_bytes_max: 400,
+        };
+        let mut new = Mesh::new(
+            *id,
+            settings,
+            disk.members.clone(),
+            progress,
+            disk.bases.clone(),
+        );
+        if let Some(since) = disk.joined {
+            new.join(since);
+        }
+        *mesh = Some(new);
+    }
+
+    /// The region that is added last is a member from here on, as far as this one knows.
+    fn learn_members(&mut self, node: usize) {
+        let since = Sequence(1);
+        let joiner = self.nodes.len() - 1;
+        let member = self.nodes[joiner].id;
+        let disk = &mut self.nodes[node].disk;
+        disk.members.push(member);
+        disk.progress.advance(StreamId::Account, since);
+        if node == joiner {
+            disk.joined = Some(since);
+            self.start(node);
+        }
+        let disk = &self.nodes[node].disk;
+        let members = disk.members.clone();
+        if let Some(mesh) = &mut self.nodes[node].mesh {
+            mesh.set_members(members);
+            mesh.applied(StreamId::Account, since);
+        }
+    }
+
+    fn deliver(&mut self, from: usize, to: usize, wire: Wire) {
+        let sender = self.nodes[from].id;
+        let now = Millis(self.now);
+        let Node {
+            disk,
+            mesh: Some(mesh),
+            ..
+        } = &mut self.nodes[to]
+        else {
+            return;
+        };
+        match wire {
+            Wire::Message(message) => mesh.receive(now, sender, message),
+            Wire::AskSnapshot => {
+                let snapshot = Wire::Snapshot {
+                    progress: disk.progress.clone(),
+                    state: disk.state.clone(),
+                    counts: disk.counts.clone(),
+                };
+                self.transmit(to, from, &snapshot);
+            }
+            Wire::Snapshot {
+                progress,
+                state,
+                counts,
+            } => {
+                if mesh.accepts(&progress) {
+                    self.install(to, &progress, state, counts);
+                }
+            }
+        }
+        self.settle(to);
+    }
+
+    fn install(
+        &mut self,
+        node: usize,
+        snapshot: &Progress,
+        state: State,
+        counts: BTreeMap<Value, u32>,
+    ) {
+        let own = self.nodes[node].own();
+        let disk = &mut self.nodes[node].disk;
+        disk.state = state;
+        disk.counts = counts;
+        disk.log.retain(|record| record.stream == own);
+        let missing: Vec<StreamRecord> = disk
+            .log
+            .iter()
+            .filter(|record| record.sequence > snapshot.of(own))
+            .cloned()
+            .collect();
+        disk.progress.merge(snapshot);
+        for (stream, sequence) in snapshot.iter().filter(|(stream, _)| *stream != own) {
+            disk.bases.advance(stream, sequence);
+        }
+        for record in missing {
+            self.merge(node, &record);
+        }
+        if let Some(mesh) = &mut self.nodes[node].mesh {
+            mesh.installed(snapshot);
+        }
+    }
+
+    fn settle(&mut self, node: usize) {
+        while let Some(record) = self.nodes[node].mesh.as_mut().and_then(Mesh::take_ready) {
+            self.apply(node, record);
+        }
+        let effects = self.nodes[node]
+            .mesh
+            .as_mut()
+            .map(Mesh::take_effects)
+            .unwrap_or_default();
+        for effect in effects {
+            match effect {
+                MeshEffect::Send { to, message } => {
+                    self.transmit(node, usize::from(to.0), &Wire::Message(message));
+                }
+                MeshEffect::SendPage {
+                    to,
+                    stream,
+                    after,
+                    asked,
+                    bytes_max,
+                } => {
+                    let mut records = self.nodes[node].records_after(stream, after, bytes_max);
+                    if self.has(Bug::ForgetDeps) {
+                        for record in &mut records {
+                            record.deps = Progress::default();
+                        }
+                    }
+                    let have = self.nodes[node].disk.progress.clone();
+                    let page = MeshMessage::Page {
+                        have,
+                        stream,
+                        after,
+                        asked,
+                        records,
+                    };
+                    self.transmit(node, usize::from(to.0), &Wire::Message(page));
+                }
+                MeshEffect::FetchSnapshot { from } => {
+                    self.transmit(node, usize::from(from.0), &Wire::AskSnapshot);
+                }
+            }
+        }
+    }
+
+    /// Record, effect and progress, in one batch.
+    fn apply(&mut self, node: usize, record: StreamRecord) {
+        self.merge(node, &record);
+        let Node { disk, mesh, .. } = &mut self.nodes[node];
+        disk.progress.advance(record.stream, record.sequence);
+        if let Some(mesh) = mesh {
+            mesh.applied(record.stream, record.sequence);
+        }
+        disk.log.push(record);
+    }
+
+    fn merge(&mut self, node: usize, record: &StreamRecord) {
+        let value = value_of(record);
+        let made = self.history.made[&value].clone();
+        let (stamp, deps) = self.history.committed[&value].clone();
+        let deletes_lose = self.has(Bug::DeletesLose) && made.change == Change::Delete;
+        let version = Version {
+            stamp,
+            change: if deletes_lose {
+                Change::Expiry
+            } else {
+                made.change
+            },
+            etag: value,
+            decided: made.decided,
+            claims: made.claims,
+            body: value,
+        };
+        let by_arrival = self.has(Bug::ResolveByArrival);
+        let drop_losers = self.has(Bug::DropLosers);
+        let disk = &mut self.nodes[node].disk;
+        *disk.counts.entry(value).or_default() += 1;
+        let siblings = disk.state.entry(made.item).or_default();
+        if by_arrival {
+            *siblings = Siblings::default();
+        }
+        siblings.merge(version, &deps);
+        if drop_losers {
+            let everything = siblings.versions().iter();
+            let everything =
+                everything.map(|v| (StreamId::Region(v.stamp.origin), v.stamp.sequence));
+            let everything: Progress = everything.collect();
+            if siblings.shown().is_some() {
+                siblings.prune(&everything, resolution(made.item));
+            }
+        }
+    }
+
+    fn prune(&mut self, node: usize) {
+        let early = self.has(Bug::ForgetEarly);
+        let Node {
+            disk,
+            mesh: Some(mesh),
+            ..
+        } = &mut self.nodes[node]
+        else {
+            return;
+        };
+        let horizon = if early {
+            mesh.progress().clone()
+        } else {
+            mesh.horizon()
+        };
+        for (item, siblings) in &mut disk.state {
+            siblings.prune(&horizon, resolution(*item));
+        }
+        disk.state.retain(|_, siblings| !siblings.is_empty());
+    }
+
+    /// Streams of others are trimmed at will, the own one only where everybody has it.
+    fn trim(&mut self, node: usize) {
+        if !self.random.chance(60) {
+            return;
+        }
+        let far = self.random.chance(300);
+        let own = self.nodes[node].own();
+        let Node {
+            disk,
+            mesh: Some(mesh),
+            ..
+        } = &mut self.nodes[node]
+        else {
+            return;
+        };
+        let held = mesh.held();
+        for (stream, sequence) in disk.progress.clone().iter() {
+            let upto = if far && stream != own {
+                sequence
+            } else {
+                held.of(stream)
+            };
+            disk.log
+                .retain(|record| record.stream != stream || record.sequence > upto);
+            disk.bases.advance(stream, upto);
+            mesh.trimmed(stream, upto);
+        }
+    }
+
+    fn transmit(&mut self, from: usize, to: usize, wire: &Wire) {
+        if from == to || self.cut[from][to] || self.random.chance(self.loss_per_mille) {
+            return;
+        }
+        for _ in 0..=usize::from(self.random.chance(40)) {
+            let late = if self.random.chance(20) { 300 } else { 0 };
+            let millis = self.random.between(1, 1 + self.delay_ms) + late;
+            let wire = wire.clone();
+            self.after(millis, Event::Deliver { from, to, wire });
+        }
+    }
+
+    fn trouble(&mut self) {
+        if self.trouble_over {
+            return;
+        }
+        let (node, other) = (
+            self.random.below(self.nodes.len()),
+            self.random.below(self.nodes.len()),
+        );
+        match self.random.below(6) {
+            0 if self.nodes[node].mesh.is_some() => {
+                self.nodes[node].mesh = None;
+                self.nodes[node].group.clear();
+                let millis = self.random.pick(&[20, 200, 800]);
+                self.after(millis, Event::Start(node));
+            }
+            1 => self.cut[node][other] = true,
+            2 => {
+                for peer in 0..self.nodes.len() {
+                    self.cut[node][peer] = true;
+                    self.cut[peer][node] = true;
+                }
+            }
+            _ => self.heal(),
+        }
+        let millis = self.random.between(50, 400);
+        self.after(millis, Event::Trouble);
+    }
+
+    fn heal(&mut self) {
+        self.cut.iter_mut().flatten().for_each(|cut| *cut = false);
+    }
+
+    fn end_trouble(&mut self) {
+        self.trouble_over = true;
+        self.loss_per_mille = 0;
+        self.heal();
+        for node in 0..self.nodes.len() {
+            self.after(1, Event::Start(node));
+        }
+    }
+
+    // ---- writes --------------------------------------------------------------------------------
+
+    /// What the hub decides about what it has: conflicts that are not resolved by number, and items
+    /// that lost a unique key.
+    fn hub_duties(&self) -> Vec<Made> {
+        let hub = &self.nodes[0];
+        if !hub.group.is_empty() {
+            return Vec::new();
+        }
+        let mut duties = Vec::new();
+        for (item, siblings) in &hub.disk.state {
+            if siblings.is_undecided(resolution(*item)) {
+                let standing = siblings.standing().unwrap();
+                duties.push(Made {
+                    item: *item,
+                    change: standing.change,
+                    claims: standing.claims.clone(),
+                    decided: Some(Epoch(1)),
+                });
+            }
+        }
+        let shown = hub.disk.state.iter();
+        let shown = shown.filter_map(|(item, siblings)| Some((*item, siblings.shown()?)));
+        for item in clashes(shown) {
+            let change = Change::Delete;
+            duties.push(Made {
+                item,
+                change,
+                claims: vec![0],
+                decided: None,
+            });
+        }
+        duties
+    }
+
+    /// Puts a change into the next group of a region.
+    fn propose(&mut self, node: usize, by: Option<(usize, u64)>, made: Made) -> Value {
+        self.next_value += 1;
+        let value = self.next_value;
+        self.history.made.insert(value, made);
+        if self.nodes[node].group.is_empty() {
+            let millis = self.random.between(1, 10);
+            self.after(millis, Event::Commit(node));
+        }
+        self.nodes[node].group.push((by, value));
+        value
+    }
+
+    fn commit(&mut self, node: usize) {
+        let group = std::mem::take(&mut self.nodes[node].group);
+        let Some(mesh) = &mut self.nodes[node].mesh else {
+            return;
+        };
+        if !mesh.can_write() {
+            return;
+        }
+        let records: Vec<StreamRecord> = group
+            .iter()
+            .zip(0..)
+            .map(|((_, value), ahead)| {
+                mesh.write(
+                    Epoch(1),
+                    Bytes::copy_from_slice(&value.to_le_bytes()),
+                    ahead,
+                )
+            })
+            .collect();
+        for ((by, value), record) in group.into_iter().zip(records) {
+            let stamp = Stamp {
+                origin: record.origin,
+                sequence: record.sequence,
+            };
+            self.history
+                .committed
+                .insert(value, (stamp, record.deps.clone()));
+            self.apply(node, record);
+            let Some((client, number)) = by else {
+                continue;
+            };
+            let token = self.token(node);
+            if self.clients[client].number == number
+                && let Some((began, value)) = self.clients[client].under_way.take()
+            {
+                self.record_write(client, began, Some(self.now), value);
+                self.clients[client].token = Some(token);
+            }
+        }
+        self.settle(node);
+    }
+
+    // ---- clients -------------------------------------------------------------------------------
+
+    fn token(&self, node: usize) -> SessionToken {
+        let progress = &self.nodes[node].disk.progress;
+        let local = |node: &Node| (node.id, progress.of(node.own()));
+        SessionToken {
+            locals: self.nodes.iter().map(local).collect(),
+            ..SessionToken::default()
+        }
+    }
+
+    fn record_write(&mut self, client: usize, began: u64, ended: Option<u64>, value: Value) {
+        let session = self.clients[client].session;
+        let action = Action::Write(value);
+        self.history.operations.push(Operation {
+            session,
+            began,
+            ended,
+            action,
+        });
+    }
+
+    fn client_turn(&mut self, client: usize) {
+        if self.now > TROUBLE_MS + 200 {
+            return;
+        }
+        let millis = self.random.between(5, 80);
+        self.after(millis, Event::Client(client));
+        if self.clients[client].under_way.is_some() {
+            return;
+        }
+        if self.random.chance(150) {
+            self.clients[client].region = self.random.below(self.nodes.len());
+        }
+        self.clients[client].number += 1;
+        let (node, number) = (self.clients[client].region, self.clients[client].number);
+        let token = self.clients[client]
+            .token
+            .clone()
+            .filter(|_| !self.has(Bug::IgnoreTokens));
+        let Some(mesh) = &self.nodes[node].mesh else {
+            return;
+        };
+        if token.is_some_and(|token| mesh.reached(&token).is_err()) {
+            return;
+        }
+        if self.random.chance(500) {
+            let item = Item::try_from(self.random.below(ITEMS)).unwrap();
+            let change = match self.random.below(10) {
+                0 | 1 => Change::Delete,
+                2 => Change::Expiry,
+                _ => Change::Put(f64::from(u32::try_from(self.random.below(6)).unwrap())),
+            };
+            // A claim of nothing marks items with unique keys for the checkers.
+            let claims = match change {
+                Change::Put(_) if item >= 5 => vec![1 + self.random.next() % 2],
+                _ if item >= 5 => vec![0],
+                _ => Vec::new(),
+            };
+            let made = Made {
+                item,
+                change,
+                claims,
+                decided: None,
+            };
+            let value = self.propose(node, Some((client, number)), made);
+            self.clients[client].under_way = Some((self.now, value));
+            self.after(PATIENCE_MS, Event::GiveUp { client, number });
+        } else {
+            let view = self.nodes[node].view();
+            let action = Action::Read {
+                region: self.nodes[node].id,
+                view,
+            };
+            let (session, began, ended) = (self.clients[client].session, self.now, Some(self.now));
+            self.history.operations.push(Operation {
+                session,
+                began,
+                ended,
+                action,
+            });
+            self.clients[client].token = Some(self.token(node));
+        }
+    }
+
+    fn finish(mut self) -> History {
+        for node in 0..self.nodes.len() {
+            self.prune(node);
+            let node = &self.nodes[node];
+            self.history.views.insert(node.id, node.view());
+            self.history
+                .states
+                .insert(node.id, format!("{:?}", node.disk.state));
+            self.history
+                .applied
+                .insert(node.id, node.disk.counts.clone());
+        }
+        self.history
+    }
+}
