@@ -2,7 +2,7 @@
 
 use orrery_regions::{Force, Replica, Standing};
 
-use crate::node::Node;
+use crate::node::{Life, Node};
 use crate::plan::Failovers;
 use crate::world::{Event, Link, TROUBLE_MS, World};
 
@@ -105,20 +105,18 @@ impl World {
                 }
                 offline.retain(|region| {
                     let region = usize::from(region.0);
-                    region != node && Some(region) != self.promoted
+                    region != node && !self.promoted.contains(&region)
                 });
-                if self.writer() != Some(node) {
-                    self.promoted = Some(node);
-                }
                 self.away
                     .extend(offline.iter().map(|region| usize::from(region.0)));
                 let force = Force {
                     offline,
                     accepts_loss: false,
                 };
-                let _ = self
-                    .replica(node)
-                    .map(|replica| replica.force(clock, &force));
+                let replica = self.replica(node);
+                if replica.is_some_and(|replica| replica.force(clock, &force).is_ok()) {
+                    self.promoted.insert(node);
+                }
                 self.settle(node);
             }
             (6 | 7, _) if self.plan.membership => self.change_members(node),
@@ -142,6 +140,13 @@ impl World {
             .members()
             .clone();
         let nodes = &self.nodes;
+        let epoch = nodes[writer].life.as_ref().unwrap().replica.epoch();
+        self.promoted.retain(|node| {
+            let life = nodes[*node].life.as_ref();
+            let follows =
+                |life: &Life| !life.replica.is_write_region() && life.replica.epoch() == epoch;
+            !life.is_some_and(follows)
+        });
         self.away.retain(|node| {
             let life = nodes[*node].life.as_ref();
             let knows = life.is_some_and(|life| *life.replica.members() == members);

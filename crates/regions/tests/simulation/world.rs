@@ -71,8 +71,8 @@ pub(crate) struct World {
     pub(crate) rest_since: Option<u64>,
     /// Regions that operators took offline or removed, and that may not know.
     pub(crate) away: BTreeSet<usize>,
-    /// The region that operators promoted last: not one to take offline.
-    pub(crate) promoted: Option<usize>,
+    /// Regions that operators promoted and that may write: not ones to take offline.
+    pub(crate) promoted: BTreeSet<usize>,
     pub(crate) history: History,
 }
 
@@ -112,7 +112,7 @@ impl World {
             trouble_over: false,
             rest_since: None,
             away: BTreeSet::new(),
-            promoted: None,
+            promoted: BTreeSet::new(),
             history: History::default(),
             nodes,
             random,
