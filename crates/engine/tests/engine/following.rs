@@ -6,13 +6,15 @@ mod turmoil;
 
 use std::path::Path;
 
-use orrery_engine::{Durability, Engine, Piece, Position, ReplicationError, Role, check_directory};
+use orrery_engine::{
+    Cut, Durability, Engine, Piece, Position, ReplicationError, Role, check_directory,
+};
 use orrery_model::{DatabaseAddress, Failure};
 
 use crate::following::pair::Pair;
-use crate::following::turmoil::Turmoil;
+use crate::following::turmoil::{Turmoil, run_script};
 use crate::random::Random;
-use crate::support::{Seed, World, create, delete, upsert};
+use crate::support::{Seed, World, address, create, delete, eventually, text_property, upsert};
 
 /// Directories of a leader and a follower; none keeps an account in memory.
 type Places<'a> = [Option<&'a Path>; 2];
@@ -100,8 +102,8 @@ async fn a_follower_refuses_writes_until_it_is_promoted() {
     let user = engine.create_user(DatabaseAddress::Name("d"), "u").await;
     assert_eq!(user.unwrap_err(), Failure::WriteForbidden);
     let range = container.partitions[0].id;
-    let cut = orrery_engine::Cut::KeyRange;
-    let split = engine.split_partition(crate::support::address("c"), range, cut);
+    let cut = Cut::KeyRange;
+    let split = engine.split_partition(address("c"), range, cut);
     assert_eq!(split.await.unwrap_err(), Failure::WriteForbidden);
     assert_eq!(engine.committed(), before);
     assert!(follower.read(&container, r#"["a"]"#, "1").is_ok());
@@ -118,6 +120,86 @@ async fn a_follower_refuses_writes_until_it_is_promoted() {
     engine.demote().await.unwrap();
     let refused = follower.refused(&container, r#"["a"]"#, upsert(item)).await;
     assert_eq!(refused, Failure::WriteForbidden);
+}
+
+/// Somebody may hold a container from before a split that came as a record.
+#[tokio::test]
+async fn writes_after_a_promotion_find_the_heirs() {
+    let leader = World::in_memory().await;
+    let container = leader.container("c", "").await;
+    let item = r#"{"id":"1","p":"a"}"#;
+    leader.ok(&container, r#"["a"]"#, create(item)).await;
+    let mut subscription = leader.engine.subscribe(leader.engine.committed(), 1 << 20);
+    let follower = leader.copy(None, 1 << 20);
+    let held = follower.find("c");
+    let (range, cut) = (container.partitions[0].id, Cut::KeyRange);
+    let split = leader.engine.split_partition(address("c"), range, cut);
+    split.await.unwrap();
+    let piece = subscription.records_after(follower.engine.committed(), usize::MAX);
+    let Piece::Records(records) = piece.unwrap() else {
+        panic!("the leader keeps what is not acknowledged");
+    };
+    follower.engine.follow(records).await.unwrap();
+    follower.engine.promote().await.unwrap();
+    assert!(held.partitions[0].is_retired());
+    let written = follower.ok(&held, r#"["a"]"#, upsert(item)).await;
+    let heirs = follower.find("c");
+    assert_eq!(heirs.partitions.len(), 2);
+    let lsns = heirs.partitions.iter().map(|one| one.counters().lsn);
+    assert_eq!(lsns.max(), Some(written.item_lsn));
+}
+
+/// Items that scripts create have numbers of their own, which they take before they commit.
+#[tokio::test]
+async fn scripts_go_on_with_new_numbers_after_a_promotion() {
+    let leader = World::in_memory().await;
+    leader.container("c", "").await;
+    let mut subscription = leader.engine.subscribe(leader.engine.committed(), 1 << 20);
+    let follower = leader.copy(None, 1 << 20);
+    run_script(&leader, "c", 1).await;
+    let piece = subscription.records_after(follower.engine.committed(), usize::MAX);
+    let Piece::Records(records) = piece.unwrap() else {
+        panic!("the leader keeps what is not acknowledged");
+    };
+    follower.engine.follow(records).await.unwrap();
+    follower.engine.promote().await.unwrap();
+    run_script(&follower, "c", 2).await;
+    let container = follower.find("c");
+    let rid = |id| {
+        let read = follower.read(&container, r#"["a"]"#, id);
+        text_property(&read.unwrap(), "_rid")
+    };
+    assert_ne!(rid("s1"), rid("s2"));
+}
+
+/// The removal of a container is each store's own work; a follower that only hears of its end does
+/// all of it.
+#[tokio::test]
+async fn a_container_that_came_and_went_leaves_nothing() {
+    let directories = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let leader = World::open(Some(directories[0].path()), Durability::None);
+    let leader = leader.await.unwrap();
+    let container = leader.container("c", "").await;
+    for number in 0..20 {
+        let item = format!(r#"{{"id":"{number}","p":"a"}}"#);
+        leader.ok(&container, r#"["a"]"#, create(&item)).await;
+    }
+    let before = leader.engine.committed();
+    leader.delete_container("c").await;
+    // The deletion, and the end of the removal.
+    let is_removed = || leader.engine.committed().0 == before.0 + 2;
+    eventually("the container is removed", is_removed).await;
+    let follower = leader.follower(Some(directories[1].path()));
+    let mut subscription = leader.engine.subscribe(Position::ZERO, 1 << 20);
+    let piece = subscription.records_after(Position::ZERO, usize::MAX);
+    let Piece::Records(records) = piece.unwrap() else {
+        panic!("nothing was trimmed");
+    };
+    follower.engine.follow(records).await.unwrap();
+    follower.close().await;
+    let report = check_directory(directories[1].path()).unwrap();
+    assert_eq!(report.documents, 0);
+    assert_eq!(report.problems, Vec::<String>::new());
 }
 
 /// What has expired is invisible everywhere at once; only the writer removes it.

@@ -1,5 +1,6 @@
 //! Everything that an account can be asked, as text.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use orrery_engine::{
@@ -8,7 +9,7 @@ use orrery_engine::{
 use orrery_model::ConsistencyLevel;
 
 use crate::following::turmoil::Turmoil;
-use crate::support::World;
+use crate::support::{World, json};
 
 const LEVEL: ConsistencyLevel = ConsistencyLevel::Session;
 
@@ -46,7 +47,11 @@ pub(crate) async fn answers(world: &World, turmoil: &Turmoil) -> Vec<String> {
                     partition.counters()
                 ));
             }
-            all.extend(world.all(container, Scope::Container, 1_000).await);
+            let items = world.all(container, Scope::Container, 1_000).await;
+            let rids = items.iter().map(|item| json(item).get("_rid").clone());
+            let rids: BTreeSet<String> = rids.map(|rid| format!("{rid:?}")).collect();
+            assert_eq!(rids.len(), items.len(), "a resource id is given once");
+            all.extend(items);
             for query in QUERIES {
                 all.push(format!("{query}: {}", rows(world, container, query).await));
             }

@@ -69,7 +69,7 @@ impl Turmoil {
             68..72 => merge(world, &container, random).await,
             72..77 => redefine(world, &container, random).await,
             77..80 => world.delete_container(name).await,
-            80..86 => self.run_script(world, &container).await,
+            80..86 => run_script(world, name, self.count).await,
             86..90 => {
                 let key = pk(operations::key(random, &expected()));
                 let removed = world.engine.delete_partition_key(&container, key, LEVEL);
@@ -104,29 +104,31 @@ impl Turmoil {
             self.histories.insert(container.rid, position);
         }
     }
+}
 
-    async fn run_script(&self, world: &World, container: &Arc<Container>) {
-        let new = NewScript {
-            id: "s".to_owned(),
-            body: format!("{PROCEDURE} // {}", self.count),
-            trigger: None,
-        };
-        let kind = ScriptKind::StoredProcedure;
-        let at = address(&container.definition.id);
-        let (script, _) = world.engine.upsert_script(at, kind, new).await.unwrap();
-        let request = ProcedureRequest {
-            key: pk(r#"["a"]"#),
-            arguments: vec![Value::from(i64::from(self.count))],
-            terms: LEVEL.into(),
-            wants_log: false,
-        };
-        let ran = world.engine.execute(container, &script, request).await;
-        // A unique key may be taken.
-        assert!(
-            matches!(ran.result, Ok(_) | Err(Failure::Script { .. })),
-            "{ran:?}"
-        );
-    }
+/// Creates the item `s` and a number by a stored procedure.
+pub(crate) async fn run_script(world: &World, name: &str, number: u32) {
+    let container = world.find(name);
+    let new = NewScript {
+        id: "s".to_owned(),
+        body: format!("{PROCEDURE} // {number}"),
+        trigger: None,
+    };
+    let kind = ScriptKind::StoredProcedure;
+    let created = world.engine.upsert_script(address(name), kind, new).await;
+    let (script, _) = created.unwrap();
+    let request = ProcedureRequest {
+        key: pk(r#"["a"]"#),
+        arguments: vec![Value::from(i64::from(number))],
+        terms: LEVEL.into(),
+        wants_log: false,
+    };
+    let ran = world.engine.execute(&container, &script, request).await;
+    // A unique key may be taken.
+    assert!(
+        matches!(ran.result, Ok(_) | Err(Failure::Script { .. })),
+        "{ran:?}"
+    );
 }
 
 fn expected() -> Expected {
