@@ -21,6 +21,8 @@ fn of_store(error: &StoreError) -> Option<&'static str> {
             "the directory was written by another version of Orrery; use that one, or another directory",
         ),
         StoreError::InUse(_) => Some("stop that process first, or use another directory"),
+        StoreError::Unfinished(_) => Some("remove the directory and fill it again"),
+        StoreError::NotEmpty(_) => Some("use an empty directory"),
         StoreError::Damaged(_) => Some("`orrery check DIR` lists what is damaged"),
         // These say it themselves, or have a cause that decides.
         StoreError::Io { .. }

@@ -12,9 +12,9 @@ use orrery_partition::{Container, Due, IndexFollows, policy_change};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::timeout;
 
-use crate::Engine;
 use crate::engine::stopping;
 use crate::entries::{self, Pending};
+use crate::{Engine, Role};
 
 /// Expired items are invisible at once; they need not be removed at once.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
@@ -22,9 +22,15 @@ const SWEEP_ITEMS: usize = 500;
 
 pub(crate) fn start(engine: &Arc<Engine>, pending: Pending) {
     tokio::spawn(sweep(Arc::downgrade(engine), Arc::clone(&engine.wake)));
+    take_up(engine, pending);
+}
+
+/// Begins what is left to do, as far as it is this account's to do.
+pub(crate) fn take_up(engine: &Arc<Engine>, pending: Pending) {
     purge(engine, pending.purges);
     let catalogue = engine.catalogue();
-    for number in pending.ttl_changes {
+    let is_writer = engine.role() == Role::Writer;
+    for number in pending.ttl_changes.into_iter().filter(|_| is_writer) {
         if let Some(entry) = catalogue.container_by_number(number) {
             engine.enter_for_expiry(&entry.container);
         }
@@ -32,7 +38,9 @@ pub(crate) fn start(engine: &Arc<Engine>, pending: Pending) {
     for database in catalogue.databases.values() {
         for entry in database.containers.values() {
             engine.take_up_index(&entry.container);
-            engine.count_estimates(&entry.container);
+            if is_writer {
+                engine.count_estimates(&entry.container);
+            }
         }
     }
 }
@@ -66,9 +74,15 @@ async fn purge_container(engine: &Weak<Engine>, container: u32) -> Result<(), Fa
                 .store
                 .persist()
                 .map_err(|error| Failure::Internal(error.to_string()))?;
-            return engine
-                .write_catalogue(vec![entries::delete_purge(container)])
-                .await;
+            // A follower keeps the mark until the record comes that takes it away.
+            return match engine.role() {
+                Role::Writer => {
+                    engine
+                        .write_catalogue(vec![entries::delete_purge(container)])
+                        .await
+                }
+                Role::Follower => Ok(()),
+            };
         }
     }
 }
@@ -94,7 +108,12 @@ async fn sweep(engine: Weak<Engine>, wake: Arc<Notify>) {
 
 impl Engine {
     /// Removes every item that has expired by now.
+    ///
+    /// On a follower they go when the records come that remove them.
     pub async fn remove_expired(self: &Arc<Self>) -> Result<(), Failure> {
+        if self.role() == Role::Follower {
+            return Ok(());
+        }
         loop {
             let now_seconds = self.now_seconds();
             let due = self
@@ -170,10 +189,11 @@ impl Engine {
     }
 
     /// Goes on with an index that an earlier run left unfinished, or never made.
-    fn take_up_index(self: &Arc<Self>, container: &Arc<Container>) {
+    pub(crate) fn take_up_index(self: &Arc<Self>, container: &Arc<Container>) {
         match self.store.index_follows(container) {
             Ok(IndexFollows::Policy) => {}
             Ok(IndexFollows::PolicyInPart) => self.reindex(container),
+            Ok(IndexFollows::AnotherPolicy) if self.role() == Role::Follower => {}
             Ok(IndexFollows::AnotherPolicy) => {
                 let (engine, container) = (Arc::clone(self), Arc::clone(container));
                 tokio::spawn(async move {

@@ -1,7 +1,8 @@
 //! The engine: one account, its catalogue and its store.
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use orrery_keys::ContainerRid;
@@ -11,12 +12,13 @@ use orrery_script::{Runtime, ScriptError, ScriptOptions};
 use tokio::sync::{Mutex, Notify, Semaphore, oneshot};
 
 use crate::catalogue::Catalogue;
+use crate::current::Current;
 use crate::entries::{self, Change};
 use crate::partitions::{Looks, PartitionLimits};
 use crate::query::QueryCache;
 use crate::scripts::{Offenders, Reservations, Turns};
 use crate::throughput::ThroughputState;
-use crate::{Clock, ThroughputOptions, background};
+use crate::{Clock, Role, ThroughputOptions, background};
 
 const TICKS_PER_SECOND: u64 = 10_000_000;
 
@@ -35,9 +37,11 @@ pub struct EngineOptions {
 
 pub struct Engine {
     pub(crate) store: Store,
-    catalogue: RwLock<Arc<Catalogue>>,
+    pub(crate) catalogue: Arc<Current>,
+    /// Whether its records are another's.
+    pub(crate) is_following: AtomicBool,
     /// Changes of the catalogue are made one after another; data does not wait for them.
-    changing: Mutex<()>,
+    pub(crate) changing: Mutex<()>,
     pub(crate) queries: QueryCache,
     pub(crate) turns: Turns,
     pub(crate) offenders: Offenders,
@@ -59,20 +63,35 @@ pub struct Engine {
     pub(crate) looks: Looks,
 }
 
+impl EngineOptions {
+    pub(crate) fn store(&self) -> StoreOptions {
+        StoreOptions {
+            directory: self.directory.clone(),
+            durability: self.durability,
+            cache_bytes: self.cache_bytes,
+        }
+    }
+}
+
 impl Engine {
     /// Opens the account and takes up background work that an earlier run left.
     ///
     /// Must be called inside a tokio runtime.
     pub fn open(options: EngineOptions) -> Result<Arc<Engine>, Error> {
-        let store = Store::open(&StoreOptions {
-            directory: options.directory,
-            durability: options.durability,
-            cache_bytes: options.cache_bytes,
-        })?;
-        let (catalogue, pending) = entries::load(&store)?;
+        Engine::open_as(options, Role::Writer)
+    }
+
+    /// Opens the account that a store holds.
+    ///
+    /// Must be called inside a tokio runtime.
+    pub fn over(store: Store, options: EngineOptions, role: Role) -> Result<Arc<Engine>, Error> {
+        let is_following = role == Role::Follower;
+        store.submit_follow(is_following, Box::new(|()| ()));
+        let (catalogue, pending) = entries::load(&store.catalogue_state())?;
         let engine = Arc::new(Engine {
             store,
-            catalogue: RwLock::new(Arc::new(catalogue)),
+            catalogue: Arc::new(Current::new(catalogue)),
+            is_following: AtomicBool::new(is_following),
             changing: Mutex::new(()),
             queries: QueryCache::new(),
             turns: Turns::default(),
@@ -96,12 +115,7 @@ impl Engine {
 
     /// Everything that exists, as of now.
     pub fn catalogue(&self) -> Arc<Catalogue> {
-        Arc::clone(
-            &self
-                .catalogue
-                .read()
-                .unwrap_or_else(PoisonError::into_inner),
-        )
+        self.catalogue.get()
     }
 
     /// Finishes what is queued and closes the store. Requests must have ended.
@@ -139,6 +153,7 @@ impl Engine {
         change: impl FnOnce(&mut Catalogue, &mut Vec<Change>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let _turn = self.changing.lock().await;
+        self.check_writer()?;
         let mut next = Catalogue::clone(&self.catalogue());
         let mut changes = Vec::new();
         let result = change(&mut next, &mut changes)?;
@@ -147,7 +162,7 @@ impl Engine {
         }
         changes.push(entries::put_numbers(&next.numbers));
         self.write_catalogue(changes).await?;
-        self.set_catalogue(next);
+        self.catalogue.set(next);
         Ok(result)
     }
 
@@ -157,6 +172,7 @@ impl Engine {
         change: impl FnOnce(&mut Catalogue, &mut Vec<Change>) -> Result<(T, Reshape), Failure>,
     ) -> Result<T, Failure> {
         let _turn = self.changing.lock().await;
+        self.check_writer()?;
         let mut next = Catalogue::clone(&self.catalogue());
         let mut changes = Vec::new();
         let (result, mut reshape) = change(&mut next, &mut changes)?;
@@ -166,15 +182,8 @@ impl Engine {
         let reply = Box::new(move |result| drop(reply.send(result)));
         self.store.submit_reshape(reshape, reply);
         answer.await.unwrap_or_else(|_| Err(stopping()))?;
-        self.set_catalogue(next);
+        self.catalogue.set(next);
         Ok(result)
-    }
-
-    fn set_catalogue(&self, next: Catalogue) {
-        *self
-            .catalogue
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
     }
 
     pub(crate) async fn write_catalogue(&self, changes: Vec<Change>) -> Result<(), Failure> {

@@ -13,7 +13,9 @@ use orrery_model::{
     ContainerAddress, ContainerDefinition, Database, DatabaseAddress, Etag, Offer, Permission,
     PermissionMode, RangeId, Script, ScriptKind, TriggerSettings, User,
 };
-use orrery_partition::{Container, Error, Partition, Store, history_removal, policy_removal};
+use orrery_partition::{
+    CatalogueState, Container, Error, Partition, history_removal, policy_removal,
+};
 
 use crate::catalogue::{Catalogue, ContainerEntry, DatabaseEntry, Numbers, UserEntry};
 
@@ -215,7 +217,7 @@ pub(crate) struct Pending {
 }
 
 /// Reads the whole catalogue, and what was left to do.
-pub(crate) fn load(store: &Store) -> Result<(Catalogue, Pending), Error> {
+pub(crate) fn load(store: &CatalogueState) -> Result<(Catalogue, Pending), Error> {
     let mut catalogue = Catalogue::default();
     for (_, value) in store.catalogue(NUMBERS)? {
         catalogue.numbers = read_numbers(&Entry::parse(&value)?)?;
@@ -274,6 +276,12 @@ pub(crate) fn load(store: &Store) -> Result<(Catalogue, Pending), Error> {
         let (database, entry) = (database.database.id.clone(), Arc::clone(entry));
         catalogue.change_scripts(&database, &entry, |scripts| scripts.insert(script));
     }
+    let pending = pending(store)?;
+    Ok((catalogue, pending))
+}
+
+/// Reads what was left to do.
+pub(crate) fn pending(store: &CatalogueState) -> Result<Pending, Error> {
     let numbers = |kind| -> Result<Vec<u32>, Error> {
         store
             .catalogue(kind)?
@@ -281,11 +289,10 @@ pub(crate) fn load(store: &Store) -> Result<(Catalogue, Pending), Error> {
             .map(|(key, _)| number(key, 1))
             .collect()
     };
-    let pending = Pending {
+    Ok(Pending {
         purges: numbers(PURGE)?,
         ttl_changes: numbers(TTL_CHANGE)?,
-    };
-    Ok((catalogue, pending))
+    })
 }
 
 fn database_name(catalogue: &Catalogue, rid: DatabaseRid) -> Result<String, Error> {
@@ -321,7 +328,7 @@ fn read_database(rid: DatabaseRid, entry: &Entry) -> Result<Database, Error> {
 fn read_container(
     id: u32,
     entry: &Entry,
-    store: &Store,
+    store: &CatalogueState,
 ) -> Result<(DatabaseRid, ContainerEntry), Error> {
     let database = DatabaseRid::new(entry.small("database")?);
     let rid = ContainerRid::new(database, id);

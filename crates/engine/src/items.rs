@@ -198,6 +198,7 @@ impl Engine {
         operation: Operation,
         terms: Terms,
     ) -> Result<oneshot::Receiver<TransactionOutcome>, Answer<OperationOutcome>> {
+        self.check_writer().map_err(Answer::refused)?;
         check_key(container, &key).map_err(Answer::refused)?;
         let target = self.target(container, key);
         let refused = |failure| Answer {
@@ -231,7 +232,7 @@ impl Engine {
         terms: impl Into<Terms>,
     ) -> Answer<Results> {
         let Terms { level, metering } = terms.into();
-        if let Err(failure) = check_key(container, &key) {
+        if let Err(failure) = self.check_writer().and(check_key(container, &key)) {
             return Answer::refused(failure);
         }
         let target = self.target(container, key);
@@ -358,7 +359,7 @@ impl Engine {
         terms: impl Into<Terms>,
     ) -> Answer<()> {
         let terms = terms.into();
-        if let Err(failure) = check_key(container, &key) {
+        if let Err(failure) = self.check_writer().and(check_key(container, &key)) {
             return Answer::refused(failure);
         }
         let logical = container.logical_partition(&key);

@@ -9,10 +9,12 @@ mod changes;
 mod clock;
 mod containers;
 mod continuation;
+mod current;
 mod databases;
 mod engine;
 mod entries;
 mod feed;
+mod following;
 mod items;
 mod offers;
 mod order_rules;
@@ -29,11 +31,14 @@ pub use clock::{Clock, SystemClock};
 pub use containers::NewContainer;
 pub use engine::{Engine, EngineOptions};
 pub use feed::{FeedPage, FeedRequest, Scope};
+pub use following::Role;
 pub use orrery_index::IndexUsage;
 pub use orrery_model::{Script, ScriptKind, TriggerOperation, TriggerSettings, TriggerTiming};
 pub use orrery_partition::{
-    ChangeKind, ChangeMode, CheckReport, Container, Counters, Durability, Error as StoreError,
-    HotKey, ItemChange, MeterReport, Partition, Standing, check as check_directory,
+    ChangeKind, ChangeMode, CheckReport, CommittedRecord, Container, Counters, Durability,
+    Error as StoreError, Filling, HotKey, ItemChange, MeterReport, Partition, Piece, Position,
+    ReplicationError, SnapshotPiece, SnapshotStream, Standing, Subscription,
+    check as check_directory,
 };
 pub use orrery_script::ScriptOptions;
 pub use partitions::{Cut, PartitionLimits};

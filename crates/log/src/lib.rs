@@ -15,6 +15,7 @@
 //! behind it has been saved. The owner says the last with [`Log::trim`]. Every byte on disk is
 //! described in `docs/format.md`.
 
+mod cursor;
 mod directory;
 mod disk;
 mod error;
@@ -28,6 +29,7 @@ mod segment;
 mod survey;
 mod verify;
 
+pub use cursor::Cursor;
 pub use disk::{Disk, DiskFile, SystemDisk};
 pub use error::{Error, Fault};
 pub use frame::RECORD_BYTES_MAX;

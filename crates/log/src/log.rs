@@ -69,7 +69,18 @@ impl Log {
     pub fn open_on(
         disk: Arc<dyn Disk>,
         dir: &Path,
+        options: LogOptions,
+    ) -> Result<(Log, Recovery), Error> {
+        Log::open_after(disk, dir, options, Position::ZERO)
+    }
+
+    /// [`Log::open_on`] for an owner whose state has the records up to `after` from elsewhere: if
+    /// there is no log yet, its first record will be the one after it.
+    pub fn open_after(
+        disk: Arc<dyn Disk>,
+        dir: &Path,
         mut options: LogOptions,
+        after: Position,
     ) -> Result<(Log, Recovery), Error> {
         options.segment_bytes = options.segment_bytes.max(SEGMENT_BYTES_MIN);
         let mut directory = Directory::new(disk, dir);
@@ -95,7 +106,7 @@ impl Log {
         } else {
             let header = SegmentHeader {
                 sequence: 1,
-                first: 1,
+                first: after.0 + 1,
                 predecessor: 0,
             };
             let tail = Tail::of_empty(&header);

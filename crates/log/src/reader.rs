@@ -76,6 +76,14 @@ impl SegmentReader {
         self.size
     }
 
+    /// Forgets what was read: the file may have changed since.
+    pub(crate) fn refresh(&mut self) -> Result<(), Error> {
+        self.chunk.clear();
+        let size = self.file.size();
+        self.size = size.map_err(Error::io("measure", &self.path))?;
+        Ok(())
+    }
+
     /// The bytes from `offset`: `wanted` of them, fewer only where the file ends.
     pub(crate) fn window(&mut self, offset: u64, wanted: usize) -> Result<&[u8], Error> {
         let left = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX);

@@ -27,6 +27,9 @@ pub enum Failure {
     /// A valid credential that does not reach this far, or not at this time.
     #[error("{0}")]
     Forbidden(String),
+    /// Writes go to another region; this one follows it.
+    #[error("writes are not taken in this region")]
+    WriteForbidden,
     #[error("not found")]
     NotFound(NotFoundKind),
     /// This replica has not reached the position the session token names.

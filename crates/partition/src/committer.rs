@@ -20,7 +20,8 @@ use orrery_log::{Durability, Log, Position};
 use orrery_model::{Failure, OperationOutcome, Stamp};
 use orrery_storage::Storage;
 
-use crate::counters::{APPLIED_KEY, counters_key};
+use crate::committed::{Committed, CommittedRecord};
+use crate::counters::counters_key;
 use crate::crowd::Crowd;
 use crate::expiry::Due;
 use crate::group::{Group, Touched};
@@ -30,13 +31,14 @@ use crate::overlay::Overlay;
 use crate::purge::{Purged, purge_step};
 use crate::record::{Change, Record};
 use crate::reindex::reindex_step;
+use crate::replay::put_applied;
 use crate::retention::forget_step;
 use crate::spaces::META;
 use crate::statistics::Tallies;
 use crate::watches::Watches;
 use crate::{
-    Container, Correction, Error, ItemTransaction, LogicalPartition, Partition, Reshape,
-    ScriptCommit, Uncounted, UncountedCrowd,
+    Container, Correction, Error, ItemTransaction, LogicalPartition, Partition, ReplicationError,
+    Reshape, ScriptCommit, Uncounted, UncountedCrowd, Witness,
 };
 
 /// A group is closed at this many commands or bytes, so that the first does not wait for the last.
@@ -102,6 +104,14 @@ pub(crate) enum Command {
         now_seconds: u64,
         reply: Reply<Result<bool, Failure>>,
     },
+    /// Follows another store from now on, or makes records of its own.
+    Follow(bool, Reply<()>),
+    /// Takes records of another store.
+    Replicate {
+        records: Vec<CommittedRecord>,
+        witness: Arc<dyn Witness>,
+        reply: Reply<Result<Position, ReplicationError>>,
+    },
     /// The state up to this position is safe on disk.
     Saved(Position),
     /// The state could not be saved.
@@ -127,6 +137,10 @@ pub(crate) struct Committer {
     pub(crate) tallies: Tallies,
     /// Containers that are being removed.
     pub(crate) purged: BTreeMap<u32, Purged>,
+    /// What others may know of the records.
+    pub(crate) committed: Arc<Committed>,
+    /// Whether its records are those of another store.
+    pub(crate) is_following: bool,
     pub(crate) broken: Option<String>,
 }
 
@@ -196,6 +210,8 @@ impl Committer {
         for command in waiting.by_ref() {
             if let Some(cause) = &self.broken {
                 stop = refuse(command, cause);
+            } else if self.is_following && command.makes_records() {
+                refuse_with(command, &Failure::WriteForbidden);
             } else {
                 match command {
                     Command::Items(transaction, reply) => group.items(*transaction, reply),
@@ -272,6 +288,21 @@ impl Committer {
                         reply(self.forget(&container, now_seconds));
                         group = self.group(&storage);
                     }
+                    Command::Follow(is_following, reply) => {
+                        self.finish_group(group);
+                        self.is_following = is_following;
+                        reply(());
+                        group = self.group(&storage);
+                    }
+                    Command::Replicate {
+                        records,
+                        witness,
+                        reply,
+                    } => {
+                        self.finish_group(group);
+                        reply(self.replicate(records, &*witness));
+                        group = self.group(&storage);
+                    }
                     Command::Saved(position) => self.trim(position),
                     Command::NotSaved(error) => {
                         self.break_down(&error);
@@ -329,32 +360,63 @@ impl Committer {
         mut overlay: Overlay<'_>,
         touched: &Touched,
     ) -> Result<(), Error> {
-        if let Some(log) = &mut self.log
-            && !records.is_empty()
-        {
-            for record in records {
-                log.append_with(|buffer| record.encode(buffer));
-            }
-            let position = log.commit()?;
-            if log.durable() < position {
-                self.unsynced_since.get_or_insert_with(Instant::now);
-            }
-            overlay.put(
-                META,
-                APPLIED_KEY.into(),
-                Bytes::copy_from_slice(&position.0.to_le_bytes()),
-            );
+        let last = if records.is_empty() {
+            None
+        } else {
+            let encoders = records.iter();
+            let encoders = encoders.map(|record| |buffer: &mut Vec<u8>| record.encode(buffer));
+            Some(self.append(encoders)?)
+        };
+        if let Some(last) = last {
+            put_applied(&mut overlay, last);
         }
         for ((container, range), (_, counters)) in touched {
             let key = counters_key(*container, *range);
             overlay.put(META, Bytes::copy_from_slice(&key), counters.encode());
         }
         let batch = overlay.into_batch(&mut self.tallies)?;
-        Ok(self.batches.write(|| self.storage.write(batch))?)
+        self.batches.write(|| self.storage.write(batch))?;
+        if let Some(last) = last {
+            let payloads = if self.committed.is_followed() {
+                payloads(records)
+            } else {
+                Vec::new()
+            };
+            self.advance(last, payloads);
+        }
+        Ok(())
+    }
+
+    /// Commits records to the log; without a log they are only counted. Gives the last position.
+    pub(crate) fn append(
+        &mut self,
+        encoders: impl ExactSizeIterator<Item = impl FnOnce(&mut Vec<u8>)>,
+    ) -> Result<Position, Error> {
+        let Some(log) = &mut self.log else {
+            return Ok(Position(self.last().0 + encoders.len() as u64));
+        };
+        for encode in encoders {
+            log.append_with(encode);
+        }
+        let position = log.commit()?;
+        if log.durable() < position {
+            self.unsynced_since.get_or_insert_with(Instant::now);
+        }
+        Ok(position)
+    }
+
+    /// The last record that the state has.
+    pub(crate) fn last(&self) -> Position {
+        self.committed.last()
+    }
+
+    /// The state has the records up to `last`.
+    pub(crate) fn advance(&self, last: Position, payloads: Vec<Bytes>) {
+        self.committed.advance(last, payloads);
     }
 
     /// From here on this node only reads. What fails later fails because of what failed first.
-    fn break_down(&mut self, error: &Error) -> Failure {
+    pub(crate) fn break_down(&mut self, error: &Error) -> Failure {
         let first = self.broken.get_or_insert_with(|| {
             let cause = error.chain();
             tracing::error!(%cause, "writes are refused until the server is started again");
@@ -365,7 +427,7 @@ impl Committer {
 
     /// When a segment of the log is full, the state behind it should be saved so that the segment
     /// can be used again.
-    fn ask_for_checkpoint(&mut self) {
+    pub(crate) fn ask_for_checkpoint(&mut self) {
         if let Some(sealed) = self.log.as_ref().and_then(Log::sealed)
             && sealed > self.checkpoint_asked
             && let Some(log) = &self.log
@@ -376,10 +438,17 @@ impl Committer {
         }
     }
 
+    /// Records are needed until the state behind them is saved, and a while longer by followers.
     fn trim(&mut self, saved: Position) {
-        if let Some(log) = &mut self.log
-            && let Err(error) = log.trim(saved)
-        {
+        let Some(log) = &mut self.log else {
+            return;
+        };
+        let needs = self.committed.needs().into_iter();
+        let affordable =
+            needs.filter(|needs| log.bytes_since(needs.acknowledged) <= needs.bytes_max);
+        let needed = affordable.map(|needs| needs.acknowledged).min();
+        let upto = needed.map_or(saved, |needed| needed.min(saved));
+        if let Err(error) = log.trim(upto) {
             self.break_down(&error.into());
         }
     }
@@ -440,38 +509,84 @@ impl Committer {
     }
 }
 
+impl Command {
+    /// Whether it ends in a record, if it is carried out.
+    fn makes_records(&self) -> bool {
+        match self {
+            Command::Items(..)
+            | Command::Script(..)
+            | Command::Catalogue(..)
+            | Command::Expire { .. }
+            | Command::Reshape(..)
+            | Command::Correct { .. } => true,
+            Command::Reindex { .. }
+            | Command::Purge { .. }
+            | Command::Uncounted { .. }
+            | Command::Crowd { .. }
+            | Command::Forget { .. }
+            | Command::Follow(..)
+            | Command::Replicate { .. }
+            | Command::Saved(_)
+            | Command::NotSaved(_)
+            | Command::Stop(_) => false,
+        }
+    }
+}
+
 /// Answers a command on a node that only reads.
 fn refuse(command: Command, cause: &str) -> Option<Reply<Result<(), Error>>> {
     match command {
+        Command::Stop(reply) => {
+            reply(Err(Error::ReadOnly(cause.to_owned())));
+            Some(Box::new(|_| ()))
+        }
+        Command::Replicate { reply, .. } => {
+            reply(Err(ReplicationError::ReadOnly(cause.to_owned())));
+            None
+        }
+        other => {
+            refuse_with(other, &unavailable(cause));
+            None
+        }
+    }
+}
+
+/// Answers a command that is not carried out.
+fn refuse_with(command: Command, failure: &Failure) {
+    let failure = failure.clone();
+    match command {
         Command::Items(transaction, reply) => {
             let count = transaction.operations.len();
-            let results = (0..count).map(|_| Err(unavailable(cause))).collect();
+            let results = (0..count).map(|_| Err(failure.clone())).collect();
             reply(TransactionOutcome {
                 results,
                 stamp: transaction.partition.stamp(),
             });
         }
-        Command::Script(_, reply) => reply(Err(unavailable(cause))),
+        Command::Script(_, reply) => reply(Err(failure)),
         Command::Catalogue(_, reply)
         | Command::Expire { reply, .. }
         | Command::Reshape(_, reply)
-        | Command::Correct { reply, .. } => {
-            reply(Err(unavailable(cause)));
-        }
+        | Command::Correct { reply, .. } => reply(Err(failure)),
         Command::Purge { reply, .. }
         | Command::Reindex { reply, .. }
-        | Command::Forget { reply, .. } => {
-            reply(Err(unavailable(cause)));
-        }
-        Command::Uncounted { reply, .. } => reply(Err(unavailable(cause))),
-        Command::Crowd { reply, .. } => reply(Err(unavailable(cause))),
-        Command::Saved(_) | Command::NotSaved(_) => {}
-        Command::Stop(reply) => {
-            reply(Err(Error::ReadOnly(cause.to_owned())));
-            return Some(Box::new(|_| ()));
+        | Command::Forget { reply, .. } => reply(Err(failure)),
+        Command::Uncounted { reply, .. } => reply(Err(failure)),
+        Command::Crowd { reply, .. } => reply(Err(failure)),
+        Command::Follow(_, reply) => reply(()),
+        Command::Replicate { .. } | Command::Saved(_) | Command::NotSaved(_) | Command::Stop(_) => {
         }
     }
-    None
+}
+
+/// The bytes of records as they stand in the log.
+fn payloads(records: &[Record]) -> Vec<Bytes> {
+    let encoded = records.iter().map(|record| {
+        let mut bytes = Vec::new();
+        record.encode(&mut bytes);
+        bytes.into()
+    });
+    encoded.collect()
 }
 
 fn unavailable(cause: &str) -> Failure {
@@ -506,6 +621,8 @@ mod tests {
             states: IndexStates::default(),
             tallies: Tallies::default(),
             purged: BTreeMap::new(),
+            committed: Arc::new(Committed::new(Position(0), false)),
+            is_following: false,
             broken: None,
         };
         let (commands, waiting) = channel();

@@ -260,6 +260,24 @@ impl Partition {
         self.taken_script_rid.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// [`Partition::publish`] of what another store has counted.
+    pub(crate) fn publish_followed(&self, counters: Counters) {
+        // What scripts took there is not to be taken here once more.
+        self.taken_script_rid
+            .fetch_max(counters.next_script_rid, Ordering::Relaxed);
+        // Nobody has kept the bytes of logical partitions along with these records.
+        self.crowds.clear();
+        self.publish(counters);
+    }
+
+    /// Called when records of another store have given what was here to others.
+    pub fn hand_over(&self, heirs: Vec<Arc<Partition>>) {
+        if !self.is_retired() {
+            self.crowds.clear();
+            self.retire(heirs);
+        }
+    }
+
     /// Called by the committer alone, after the state has the change.
     pub(crate) fn publish(&self, counters: Counters) {
         self.standing

@@ -60,6 +60,14 @@ impl Crowd {
 }
 
 impl Crowds {
+    /// Forgets all of them; who still looks for big ones finds them again.
+    pub(crate) fn clear(&self) {
+        if self.is_any.swap(false, Ordering::AcqRel) {
+            let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+            list.clear();
+        }
+    }
+
     /// What is known of the logical partition that a key is in. While there is nothing to know this
     /// costs one load.
     pub(crate) fn of(&self, key: &[u8]) -> Option<Arc<Crowd>> {

@@ -20,6 +20,11 @@ pub enum Error {
         found: String,
         known: u32,
     },
+    /// Remove the directory and begin again.
+    #[error("the data directory {0} was being filled from another store and is not whole")]
+    Unfinished(PathBuf),
+    #[error("the data directory {0} is not empty and cannot be filled from another store")]
+    NotEmpty(PathBuf),
     #[error(transparent)]
     Storage(#[from] orrery_storage::Error),
     #[error(transparent)]

@@ -16,7 +16,7 @@ use orrery_model::IndexingPolicy;
 use crate::history::history_key;
 use crate::overlay::Overlay;
 use crate::record::Change;
-use crate::spaces::{CATALOGUE, INDEXING_POLICY, META};
+use crate::spaces::{CATALOGUE, INDEXING_POLICY, META, REMOVAL_MARK};
 use crate::{Container, Error};
 
 const VERSION: u8 = 1;
@@ -215,6 +215,8 @@ pub(crate) struct IndexStates {
     indexes: HashMap<u32, Arc<IndexState>>,
     /// Whether they keep their history.
     histories: HashMap<u32, bool>,
+    /// Whether they are being removed.
+    leaving: HashMap<u32, bool>,
 }
 
 impl IndexStates {
@@ -264,6 +266,22 @@ impl IndexStates {
     pub(crate) fn forget(&mut self, container: u32) {
         self.indexes.remove(&container);
         self.histories.remove(&container);
+        self.leaving.remove(&container);
+    }
+
+    /// Whether a container was deleted and what it had is being removed.
+    pub(crate) fn is_leaving(
+        &mut self,
+        overlay: &Overlay<'_>,
+        container: u32,
+    ) -> Result<bool, Error> {
+        if let Some(&is_leaving) = self.leaving.get(&container) {
+            return Ok(is_leaving);
+        }
+        let mark = [&[REMOVAL_MARK][..], &container.to_be_bytes()].concat();
+        let is_leaving = overlay.get(CATALOGUE, &mark.into())?.is_some();
+        self.leaving.insert(container, is_leaving);
+        Ok(is_leaving)
     }
 
     /// Whether every change of a container is kept for a while.

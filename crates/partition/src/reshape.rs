@@ -7,15 +7,17 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use orrery_model::{Failure, GoneKind, RangeId};
 use orrery_storage::Snapshot;
 
 use crate::apply::apply_ranges;
 use crate::committer::{Reply, internal};
+use crate::counters::counters_key;
 use crate::group::Group;
 use crate::record::{Change, Record};
 use crate::scan::ScanRange;
-use crate::spaces::DOCUMENTS;
+use crate::spaces::{DOCUMENTS, META};
 use crate::stored::StoredItem;
 use crate::{Container, Counters, Error, Partition, Standing};
 
@@ -132,7 +134,10 @@ impl Group<'_> {
         reply: Reply<Result<(), Failure>>,
     ) {
         let before = partition.running_counters();
-        if before.standing != Standing::Estimated {
+        // Of a container that was removed since it was counted nothing is left to correct.
+        let row = Bytes::copy_from_slice(&counters_key(container, partition.id));
+        let is_there = matches!(self.overlay.get(META, &row), Ok(Some(_)));
+        if before.standing != Standing::Estimated || !is_there {
             self.replies
                 .push(Box::new(move |failure| reply(failure.map_or(Ok(()), Err))));
             return;

@@ -8,36 +8,34 @@ use std::thread::{self, JoinHandle};
 
 use bytes::Bytes;
 use orrery_log::{Disk, Log, LogOptions, Position, SystemDisk};
-use orrery_model::{Failure, RangeId, Stamp};
-use orrery_storage::{Batch, Options, Storage};
+use orrery_model::{Failure, Stamp};
+use orrery_storage::{Options, Storage};
 
 pub use orrery_log::Durability;
 
-use crate::apply::{apply_catalogue, apply_items, apply_ranges};
+use crate::committed::Committed;
 use crate::committer::{Command, Committer, Reply, TransactionOutcome, internal};
-use crate::counters::{APPLIED_KEY, counters_key};
 use crate::data_directory::DataDirectory;
 use crate::expiry::{self, Due};
+use crate::filling::is_unfinished;
 use crate::index_state::{IndexState, IndexStates, state_key};
 use crate::known::Batches;
-use crate::overlay::Overlay;
-use crate::record::{Change, Record};
+use crate::record::Change;
 use crate::reindex::progress;
+use crate::replay::{applied, replay};
 use crate::scan::ScanRange;
-use crate::spaces::{CATALOGUE, DOCUMENTS, INDEX, INDEX_BYTES_IN_MEMORY, META, NAMES};
+use crate::spaces::{DOCUMENTS, INDEX, INDEX_BYTES_IN_MEMORY, META, NAMES};
 use crate::statistics::Tallies;
 use crate::stored::StoredItem;
 use crate::watches::Watches;
 use crate::{
-    ChangeReader, Container, Correction, Counters, Error, IndexFollows, ItemTransaction,
+    CatalogueState, ChangeReader, Container, Correction, Error, IndexFollows, ItemTransaction,
     LogicalPartition, Partition, Reshape, Sample, ScriptCommit, ScriptPlace, ScriptTransaction,
     Uncounted, UncountedCrowd, View,
 };
 
 /// Segments of the log; two of them are what a restart reads at most in ordinary running.
 const SEGMENT_BYTES: u64 = 16 * 1024 * 1024;
-/// Bytes of records that recovery applies with one batch.
-const REPLAY_BATCH_BYTES: usize = 4 * 1024 * 1024;
 
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
@@ -50,9 +48,12 @@ pub struct StoreOptions {
 pub struct Store {
     // In the order in which they are let go: without senders the threads end, and when they have
     // ended nothing in the directory is open any more.
-    storage: Arc<Storage>,
+    pub(crate) storage: Arc<Storage>,
     batches: Arc<Batches>,
     watches: Arc<Watches>,
+    pub(crate) committed: Arc<Committed>,
+    /// Where its log can be read, if it has one.
+    pub(crate) log_place: Option<(Arc<dyn Disk>, PathBuf)>,
     commands: Arc<Sender<Command>>,
     _threads: Threads,
     /// Held for as long as the store lives: nobody else may open the directory.
@@ -69,12 +70,7 @@ impl Store {
     pub fn open_on(options: &StoreOptions, disk: &Arc<dyn Disk>) -> Result<Store, Error> {
         match &options.directory {
             Some(directory) => Store::open_directory(directory, options, disk),
-            None => Ok(Store::start(
-                Storage::in_memory(&NAMES),
-                None,
-                None,
-                options,
-            )),
+            None => Store::start(Storage::in_memory(&NAMES), None, None, options),
         }
     }
 
@@ -84,19 +80,12 @@ impl Store {
         disk: &Arc<dyn Disk>,
     ) -> Result<Store, Error> {
         let directory = DataDirectory::open(path)?;
-        let cache = Options {
-            cache_bytes: options.cache_bytes,
-            kept: DOCUMENTS,
-            runs: INDEX,
-            runs_bytes: INDEX_BYTES_IN_MEMORY,
-        };
-        let storage = Storage::open(&directory.state(), &NAMES, cache)?;
-        let log_options = LogOptions {
-            segment_bytes: SEGMENT_BYTES,
-            durability: options.durability,
-        };
-        let open_log = || Log::open_on(Arc::clone(disk), &directory.log(), log_options.clone());
-        let (log, _) = open_log()?;
+        let storage = open_storage(&directory, options)?;
+        if is_unfinished(&storage)? {
+            return Err(Error::Unfinished(path.to_owned()));
+        }
+        let open_log = |after| open_log(&directory, options, disk, after);
+        let log = open_log(Position::ZERO)?;
         let log = match replay(&storage, &log) {
             Err(Error::Log(orrery_log::Error::Ahead { after, last })) => {
                 // Without a sync for every commit the engine may have saved more than the log.
@@ -105,21 +94,28 @@ impl Store {
                     state = %after, log = %last, aside = %aside.display(),
                     "the stored state is newer than the log; going on from the state with a new log"
                 );
-                begin_log_anew(&storage)?;
-                open_log()?.0
+                open_log(after)?
             }
             result => result.map(|()| log)?,
         };
-        Ok(Store::start(storage, Some(log), Some(directory), options))
+        let log = Some((log, Arc::clone(disk)));
+        Store::start(storage, log, Some(directory), options)
     }
 
-    fn start(
+    /// Starts the threads over a state that has all records of its log.
+    pub(crate) fn start(
         storage: Storage,
-        log: Option<Log>,
+        log: Option<(Log, Arc<dyn Disk>)>,
         directory: Option<DataDirectory>,
         options: &StoreOptions,
-    ) -> Store {
+    ) -> Result<Store, Error> {
         let storage = Arc::new(storage);
+        let (log, disk) = log.unzip();
+        let committed = Committed::new(applied(&storage)?, log.is_some());
+        let committed = Arc::new(committed);
+        let log_place = disk
+            .zip(directory.as_ref())
+            .map(|(disk, directory)| (disk, directory.log()));
         let (commands, waiting) = channel();
         let commands = Arc::new(commands);
         let (checkpoints, asked) = channel();
@@ -137,6 +133,8 @@ impl Store {
             states: IndexStates::default(),
             tallies: Tallies::default(),
             purged: BTreeMap::new(),
+            committed: Arc::clone(&committed),
+            is_following: false,
             broken: None,
         };
         let commit = spawn("orrery-commit", move || committer.run(&waiting));
@@ -145,14 +143,16 @@ impl Store {
         let checkpoint = spawn("orrery-checkpoint", move || {
             checkpoint(&state, &asked, &saved);
         });
-        Store {
+        Ok(Store {
             storage,
             batches,
             watches,
+            committed,
+            log_place,
             commands,
             _threads: Threads(vec![commit, checkpoint]),
             _directory: directory,
-        }
+        })
     }
 
     /// The visible version of a document.
@@ -225,18 +225,9 @@ impl Store {
         self.send(Command::Catalogue(changes, reply));
     }
 
-    /// Every entry of the catalogue whose key begins with `prefix`, in key order.
-    pub fn catalogue(&self, prefix: u8) -> Result<Vec<(Bytes, Bytes)>, Error> {
-        let (from, to) = ([prefix], prefix.checked_add(1).map(|end| [end]));
-        let snapshot = self.storage.snapshot();
-        let entries = snapshot.range(CATALOGUE, &from, to.as_ref().map(|to| &to[..]));
-        entries.map(|entry| Ok(entry?)).collect()
-    }
-
-    /// What a partition counted when it was last changed.
-    pub fn counters(&self, container: u32, range: RangeId) -> Result<Counters, Error> {
-        let bytes = self.storage.get(META, &counters_key(container, range))?;
-        bytes.map_or(Ok(Counters::default()), |bytes| Counters::decode(&bytes))
+    /// The catalogue and the counters as they are now.
+    pub fn catalogue_state(&self) -> CatalogueState {
+        CatalogueState::new(self.storage.snapshot())
     }
 
     /// Documents that were entered to expire by now, oldest first.
@@ -408,7 +399,7 @@ impl Store {
             .unwrap_or_else(|_| Err(Error::ReadOnly("the commit thread has ended".to_owned())))
     }
 
-    fn send(&self, command: Command) {
+    pub(crate) fn send(&self, command: Command) {
         // The committer ends only after `close`, which consumes the store.
         let sent = self.commands.send(command);
         debug_assert!(sent.is_ok(), "the commit thread has ended");
@@ -451,103 +442,31 @@ fn checkpoint(storage: &Storage, asked: &Receiver<Position>, saved: &Weak<Sender
     }
 }
 
-/// Forgets the position applied last: the next log counts from the beginning.
-fn begin_log_anew(storage: &Storage) -> Result<(), Error> {
-    let mut batch = Batch::default();
-    batch.put(
-        META,
-        APPLIED_KEY,
-        Bytes::copy_from_slice(&0_u64.to_le_bytes()),
-    );
-    storage.write(batch)?;
-    Ok(storage.persist()?)
-}
-
-/// Applies the records that the log holds beyond the state.
-fn replay(storage: &Storage, log: &Log) -> Result<(), Error> {
-    let applied = match storage.get(META, APPLIED_KEY)? {
-        Some(bytes) => bytes
-            .first_chunk()
-            .copied()
-            .map(u64::from_le_bytes)
-            .ok_or_else(|| Error::Damaged("the applied position is too short".to_owned()))?,
-        None => 0,
+/// Opens the state of a data directory.
+pub(crate) fn open_storage(
+    directory: &DataDirectory,
+    options: &StoreOptions,
+) -> Result<Storage, Error> {
+    let options = Options {
+        cache_bytes: options.cache_bytes,
+        kept: DOCUMENTS,
+        runs: INDEX,
+        runs_bytes: INDEX_BYTES_IN_MEMORY,
     };
-    let mut batch = Replay {
-        storage,
-        overlay: Overlay::new(storage),
-        states: IndexStates::default(),
-        tallies: Tallies::default(),
-        bytes: 0,
-        records: 0,
+    Ok(Storage::open(&directory.state(), &NAMES, options)?)
+}
+
+/// Opens the log of a data directory; one that is made begins after `after`.
+pub(crate) fn open_log(
+    directory: &DataDirectory,
+    options: &StoreOptions,
+    disk: &Arc<dyn Disk>,
+    after: Position,
+) -> Result<Log, Error> {
+    let options = LogOptions {
+        segment_bytes: SEGMENT_BYTES,
+        durability: options.durability,
     };
-    log.replay(Position(applied), &mut |position, payload| {
-        batch
-            .record(position, payload)
-            .map_err(|error| orrery_log::Error::visit(position, error))
-    })?;
-    batch.write()?;
-    if batch.records > 0 {
-        tracing::info!(
-            records = batch.records,
-            "replayed the log beyond the stored state"
-        );
-    }
-    Ok(())
-}
-
-struct Replay<'a> {
-    storage: &'a Storage,
-    overlay: Overlay<'a>,
-    states: IndexStates,
-    tallies: Tallies,
-    bytes: usize,
-    records: u64,
-}
-
-impl Replay<'_> {
-    fn record(&mut self, position: Position, payload: &[u8]) -> Result<(), Error> {
-        match Record::decode(payload)? {
-            Record::Items { moment, changes } => {
-                let key = counters_key(moment.container, moment.range);
-                let key = Bytes::copy_from_slice(&key);
-                let before = self.overlay.get(META, &key)?;
-                let before =
-                    before.map_or(Ok(Counters::default()), |bytes| Counters::decode(&bytes))?;
-                let (overlay, states) = (&mut self.overlay, &mut self.states);
-                let after = apply_items(overlay, states, moment, &changes, before)?;
-                self.overlay.put(META, key, after.encode());
-            }
-            Record::Ranges {
-                container,
-                counters,
-                changes,
-            } => {
-                let (overlay, states) = (&mut self.overlay, &mut self.states);
-                apply_ranges(overlay, states, container, &counters, &changes)?;
-            }
-            Record::Catalogue { changes } => {
-                apply_catalogue(&mut self.overlay, &mut self.states, &changes)?;
-            }
-        }
-        self.overlay.put(
-            META,
-            APPLIED_KEY.into(),
-            Bytes::copy_from_slice(&position.0.to_le_bytes()),
-        );
-        self.records += 1;
-        self.bytes += payload.len();
-        if self.bytes >= REPLAY_BATCH_BYTES {
-            self.write()
-        } else {
-            Ok(())
-        }
-    }
-
-    fn write(&mut self) -> Result<(), Error> {
-        let overlay = std::mem::replace(&mut self.overlay, Overlay::new(self.storage));
-        self.bytes = 0;
-        let batch = overlay.into_batch(&mut self.tallies)?;
-        Ok(self.storage.write(batch)?)
-    }
+    let (log, _) = Log::open_after(Arc::clone(disk), &directory.log(), options, after)?;
+    Ok(log)
 }

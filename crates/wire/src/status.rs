@@ -18,6 +18,8 @@ pub struct ErrorStatus<'f> {
 
 const PARTITION_KEY_MISMATCH: &str = "Partition key provided either doesn't correspond to definition in the collection or doesn't \
      match partition key field values specified in the document.";
+const WRITE_FORBIDDEN: &str = "The requested operation cannot be performed at this region: writes are not allowed here, because \
+     the account takes them in another region.";
 const NOT_FOUND: &str = "Entity with the specified id does not exist in the system. Resource Not Found. Learn more: \
      https://aka.ms/cosmosdb-tsg-not-found";
 const OWNER_NOT_FOUND: &str = "Owner resource does not exist. Resource Not Found. Learn more: \
@@ -86,6 +88,7 @@ impl<'f> ErrorStatus<'f> {
             }
             Failure::Unauthorized(message) => row(401, None, "Unauthorized", message),
             Failure::Forbidden(message) => row(403, None, "Forbidden", message),
+            Failure::WriteForbidden => row(403, Some(3), "Forbidden", WRITE_FORBIDDEN),
             Failure::NotFound(NotFoundKind::Resource) => row(404, None, "NotFound", NOT_FOUND),
             Failure::NotFound(NotFoundKind::Owner) => {
                 row(404, Some(1003), "NotFound", OWNER_NOT_FOUND)
@@ -240,6 +243,13 @@ mod tests {
                 "text",
             ),
             (Failure::Forbidden(text()), 403, None, "Forbidden", "text"),
+            (
+                Failure::WriteForbidden,
+                403,
+                Some(3),
+                "Forbidden",
+                WRITE_FORBIDDEN,
+            ),
             (
                 Failure::NOT_FOUND,
                 404,

@@ -7,9 +7,9 @@ use orrery_model::{ContainerAddress, Failure, RangeId};
 use orrery_partition::{Container, Partition};
 
 use super::Cut;
-use crate::Engine;
 use crate::catalogue::{Catalogue, ContainerEntry};
 use crate::throughput::shares;
+use crate::{Engine, Role};
 
 /// The bytes that partitions had when they were last looked at, so that nobody looks again before
 /// they have grown.
@@ -28,6 +28,12 @@ impl Looks {
         }
     }
 
+    /// Looks at everything again.
+    pub(crate) fn forget(&self) {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.clear();
+    }
+
     /// Whether to look now, which counts as a look.
     pub(super) fn is_due(&self, container: &Container, partition: &Partition, bytes: u64) -> bool {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -44,6 +50,9 @@ impl Looks {
 impl Engine {
     /// Splits what is too big, once.
     pub async fn balance(self: &Arc<Self>) -> Result<(), Failure> {
+        if self.role() == Role::Follower {
+            return Ok(());
+        }
         let catalogue = self.catalogue();
         for database in catalogue.databases.values() {
             for entry in database.containers.values() {

@@ -45,7 +45,7 @@ impl Engine {
         script: &Script,
         request: ProcedureRequest,
     ) -> Answer<Executed> {
-        if let Err(failure) = check_key(container, &request.key) {
+        if let Err(failure) = self.check_writer().and(check_key(container, &request.key)) {
             return Answer::refused(failure);
         }
         if script.kind != ScriptKind::StoredProcedure {

@@ -70,7 +70,7 @@ impl Engine {
             let answer = self.write_item(container, key, operation, terms).await;
             return answer.map(|outcome| Written { outcome, log: None });
         }
-        if let Err(failure) = check_key(container, &key) {
+        if let Err(failure) = self.check_writer().and(check_key(container, &key)) {
             return Answer::refused(failure);
         }
         let kind = script_operation(&operation.kind);

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where it is surprised")]
 
 mod feed;
+mod following;
 mod index_equals_scan;
 mod living;
 mod model;

@@ -1,8 +1,8 @@
 //! Random operations against a map that says what should happen.
 
 mod account;
-mod expected;
-mod operations;
+pub(crate) mod expected;
+pub(crate) mod operations;
 
 use std::path::Path;
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use orrery_engine::{
     Clock, Container, Durability, Engine, EngineOptions, FeedRequest, NewContainer,
-    PartitionLimits, Scope, ScriptOptions, StoreError, ThroughputMode, ThroughputOptions,
+    PartitionLimits, Role, Scope, ScriptOptions, StoreError, ThroughputMode, ThroughputOptions,
 };
 use orrery_json::{Value, parse};
 use orrery_keys::PartitionKey;
@@ -117,50 +117,73 @@ impl World {
     }
 
     pub(crate) async fn reopen(self) -> World {
+        self.restart(close_engine).await
+    }
+
+    /// Lets go of the account without closing it, as a process that ends does.
+    pub(crate) async fn abandon(self) -> World {
+        let let_go = async |engine| {
+            wait_until_alone(&engine).await;
+            drop(engine);
+        };
+        self.restart(let_go).await
+    }
+
+    /// Ends the account and opens it again in the same role.
+    async fn restart(self, end: impl AsyncFnOnce(Arc<Engine>)) -> World {
         let World {
             engine,
             clock,
             directory,
             durability,
         } = self;
-        close_engine(engine).await;
-        let engine = open_engine(
+        let role = engine.role();
+        end(engine).await;
+        let options = engine_options(
             directory.clone(),
             durability,
             TestOptions::default(),
             &clock,
-        )
-        .unwrap();
+        );
         World {
-            engine,
+            engine: Engine::open_as(options, role).unwrap(),
             clock,
             directory,
             durability,
         }
     }
 
-    /// Lets go of the account without closing it, as a process that ends does.
-    pub(crate) async fn abandon(self) -> World {
-        let World {
-            engine,
-            clock,
-            directory,
-            durability,
-        } = self;
-        wait_until_alone(&engine).await;
-        drop(engine);
-        let engine = open_engine(
-            directory.clone(),
-            durability,
-            TestOptions::default(),
-            &clock,
-        )
-        .unwrap();
+    /// An empty account that is to follow this one, at the same time.
+    pub(crate) fn follower(&self, directory: Option<&Path>) -> World {
+        let options = self.options_at(directory);
+        let engine = Engine::open_as(options, Role::Follower).unwrap();
+        self.beside(engine, directory)
+    }
+
+    /// An account that follows from a copy of the state of this one, taken in pieces.
+    pub(crate) fn copy(&self, directory: Option<&Path>, piece_bytes: usize) -> World {
+        let mut stream = self.engine.snapshot_stream().unwrap();
+        let mut filling = Engine::fill(&self.options_at(directory), stream.position()).unwrap();
+        while let Some(piece) = stream.next_piece(piece_bytes).unwrap() {
+            filling.add(piece).unwrap();
+        }
+        let (store, options) = (filling.finish().unwrap(), self.options_at(directory));
+        let engine = Engine::over(store, options, Role::Follower).unwrap();
+        self.beside(engine, directory)
+    }
+
+    pub(crate) fn options_at(&self, directory: Option<&Path>) -> EngineOptions {
+        let directory = directory.map(Path::to_owned);
+        let options = TestOptions::default();
+        engine_options(directory, self.durability, options, &self.clock)
+    }
+
+    fn beside(&self, engine: Arc<Engine>, directory: Option<&Path>) -> World {
         World {
             engine,
-            clock,
-            directory,
-            durability,
+            clock: Arc::clone(&self.clock),
+            directory: directory.map(Path::to_owned),
+            durability: self.durability,
         }
     }
 
@@ -337,7 +360,16 @@ fn open_engine(
     options: TestOptions,
     clock: &Arc<TestClock>,
 ) -> Result<Arc<Engine>, StoreError> {
-    Engine::open(EngineOptions {
+    Engine::open(engine_options(directory, durability, options, clock))
+}
+
+fn engine_options(
+    directory: Option<PathBuf>,
+    durability: Durability,
+    options: TestOptions,
+    clock: &Arc<TestClock>,
+) -> EngineOptions {
+    EngineOptions {
         throughput: ThroughputOptions {
             mode: options.throughput,
             burst_capacity: false,
@@ -352,7 +384,7 @@ fn open_engine(
             ..ScriptOptions::default()
         },
         clock: Arc::clone(clock) as Arc<dyn Clock>,
-    })
+    }
 }
 
 async fn close_engine(engine: Arc<Engine>) {

@@ -7,5 +7,7 @@ mod check;
 mod disk;
 mod durability;
 mod faults;
+mod following;
 mod index;
 mod support;
+mod trimming;

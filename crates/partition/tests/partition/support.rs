@@ -40,7 +40,10 @@ impl World {
         };
         let store = Store::open_on(&options, disk).unwrap();
         let body = format!(r#"{{"id":"c","partitionKey":{{"paths":["/p"]}}{settings}}}"#);
-        let counters = store.counters(NUMBER, RangeId(0)).unwrap();
+        let counters = store
+            .catalogue_state()
+            .counters(NUMBER, RangeId(0))
+            .unwrap();
         let partition = Partition::new(RangeId(0), EpkRange::full(), counters);
         let container = Container::new(
             ContainerRid::new(DatabaseRid::new(1), NUMBER),

@@ -1,0 +1,51 @@
+//! Both ends of one store following another: giving records out, and taking them.
+
+use std::sync::Arc;
+
+use orrery_log::{Cursor, Position};
+
+use crate::committed::CommittedRecord;
+use crate::committer::Command;
+use crate::{Error, ReplicationError, Reply, SnapshotStream, Store, Subscription, Witness};
+
+impl Store {
+    /// The last record that the state has.
+    pub fn committed(&self) -> Position {
+        self.committed.last()
+    }
+
+    /// Begins to give records out to somebody who has those up to `after`. What it has not
+    /// acknowledged is kept while it is no more than `kept_bytes_max`: in the log, or in memory if
+    /// there is no log.
+    pub fn subscribe(&self, after: Position, kept_bytes_max: u64) -> Subscription {
+        let place = self.log_place.as_ref();
+        let cursor = place.map(|(disk, directory)| Cursor::new(Arc::clone(disk), directory));
+        Subscription::new(Arc::clone(&self.committed), cursor, after, kept_bytes_max)
+    }
+
+    /// Turns a store that makes records into one that follows another, or back. Transactions that
+    /// were queued before end first; later ones are refused on a store that follows.
+    pub fn submit_follow(&self, is_following: bool, reply: Reply<()>) {
+        self.send(Command::Follow(is_following, reply));
+    }
+
+    /// Queues records of the store that this one follows. The reply says up to where it has them
+    /// now; none of those given are lost then that are not beyond it.
+    pub fn submit_replicated(
+        &self,
+        records: Vec<CommittedRecord>,
+        witness: Arc<dyn Witness>,
+        reply: Reply<Result<Position, ReplicationError>>,
+    ) {
+        self.send(Command::Replicate {
+            records,
+            witness,
+            reply,
+        });
+    }
+
+    /// The whole state as it is now, for a store that is to follow this one.
+    pub fn snapshot_stream(&self) -> Result<SnapshotStream, Error> {
+        SnapshotStream::new(self.storage.snapshot())
+    }
+}

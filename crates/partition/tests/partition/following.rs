@@ -1,0 +1,97 @@
+//! A store that takes the records of another one, on a disk that fails.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+
+use orrery_log::{Disk, SystemDisk};
+use orrery_partition::{
+    Applied, CommittedRecord, Durability, Piece, Position, ReplicationError, SnapshotPiece, Store,
+    StoreOptions, Witness,
+};
+
+use crate::disk::{FaultDisk, Random};
+use crate::support::{World, item};
+
+/// Nothing stands above the store.
+struct Nobody;
+
+impl Witness for Nobody {
+    fn applied(&self, _: &Applied) {}
+}
+
+fn open(directory: &Path, disk: &FaultDisk) -> Store {
+    let options = StoreOptions {
+        directory: Some(directory.to_owned()),
+        durability: Durability::Sync,
+        cache_bytes: 4 << 20,
+    };
+    let disk: Arc<dyn Disk> = Arc::new(disk.clone());
+    let store = Store::open_on(&options, &disk).unwrap();
+    store.submit_follow(true, Box::new(|()| ()));
+    store
+}
+
+fn take(store: &Store, records: &[CommittedRecord]) -> Result<Position, ReplicationError> {
+    let (reply, answer) = channel();
+    let reply = Box::new(move |result| reply.send(result).unwrap());
+    store.submit_replicated(records.to_vec(), Arc::new(Nobody), reply);
+    answer.recv().unwrap()
+}
+
+/// All but the statistics: how many values an index is thought to have depends on what came and went
+/// within one group.
+fn everything(store: &Store) -> Vec<SnapshotPiece> {
+    let mut stream = store.snapshot_stream().unwrap();
+    let pieces = std::iter::from_fn(|| stream.next_piece(1_000).unwrap());
+    pieces.filter(|piece| piece.map() != "statistics").collect()
+}
+
+#[test]
+fn what_was_taken_stays_taken() {
+    let directories = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let [leading, following] = &directories;
+    let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
+    let leader = World::open(leading.path(), &disk, Durability::None, "");
+    for number in 0..40 {
+        let properties = format!(r#","n":{number},"s":"{}""#, "x".repeat(number * 10));
+        let text = item(&(number % 9).to_string(), &properties);
+        leader.upsert(&text).unwrap();
+    }
+    let mut subscription = leader.store.subscribe(Position::ZERO, 0);
+    let piece = subscription.records_after(Position::ZERO, usize::MAX);
+    let Piece::Records(records) = piece.unwrap() else {
+        panic!("nothing was trimmed");
+    };
+
+    let disk = FaultDisk::default();
+    let store = open(following.path(), &disk);
+    let syncs = disk.syncs();
+    assert_eq!(take(&store, &records[..20]), Ok(Position(20)));
+    assert_eq!(disk.syncs(), syncs + 1, "records share a sync");
+    disk.fail_syncs(true);
+    let failed = take(&store, &records[20..]);
+    assert!(
+        matches!(failed, Err(ReplicationError::ReadOnly(_))),
+        "{failed:?}"
+    );
+    disk.fail_syncs(false);
+    assert_eq!(take(&store, &records[20..]), failed);
+    assert_eq!(store.committed(), Position(20));
+    assert!(store.close().is_err());
+
+    let mut disk = disk.crash(&mut Random(1));
+    for state in ["kept", "lost"] {
+        if state == "lost" {
+            fs::remove_dir_all(following.path().join("state")).unwrap();
+            disk = disk.crash(&mut Random(2));
+        }
+        let store = open(following.path(), &disk);
+        assert!(store.committed() >= Position(20), "state {state}");
+        let last = leader.store.committed();
+        assert_eq!(take(&store, &records), Ok(last));
+        assert_eq!(everything(&store), everything(&leader.store));
+        store.close().unwrap();
+    }
+}
