@@ -457,47 +457,6 @@ fn entries_instead_of_documents() {
 }
 
 #[test]
-fn ids_in_one_partition_are_places() {
-    let container = thousand(EVERYTHING);
-    let equal = |values: &[&str]| Predicate::Value {
-        path: path("id"),
-        ranges: values
-            .iter()
-            .map(|text| ValueRange::Equal(parse(text.as_bytes()).unwrap()))
-            .collect(),
-    };
-    let names = |predicate: Predicate, is_one_partition: bool| {
-        let narrowing = narrowing(predicate);
-        let request = AccessRequest {
-            is_one_partition,
-            ..container.request(&narrowing)
-        };
-        match plan_access(&request).access {
-            Access::Named(names) => Some(names.join(" ")),
-            _ => None,
-        }
-    };
-    let one = equal(&[r#""x""#]);
-    let some = Predicate::And(vec![is("a", 7), equal(&[r#""x""#, "1", r#""y""#])]);
-    let either = Predicate::Or(vec![one.clone(), is("a", 7)]);
-    let begins = Predicate::Value {
-        path: path("id"),
-        ranges: vec![ValueRange::Prefix("x".to_owned())],
-    };
-    for (predicate, named) in [
-        (one.clone(), Some("x")),
-        (some, Some("x y")),
-        (equal(&["1"]), Some("")),
-        (either, None),
-        (begins, None),
-        (is("a", 7), None),
-    ] {
-        assert_eq!(names(predicate, true).as_deref(), named);
-    }
-    assert_eq!(names(one, false), None);
-}
-
-#[test]
 fn an_inexact_filter_needs_documents() {
     let container = thousand(EVERYTHING);
     let covering = path("a");
