@@ -28,7 +28,8 @@ use crate::statistics::{
 use crate::stored::{DIGEST_BYTES, StoredItem};
 use crate::{Counters, Error, expiry, feed_entry, unique};
 
-const CACHE_BYTES: u64 = 16 * 1024 * 1024;
+/// Entries are looked up one by one in any order, each through the large index of its table.
+const CACHE_BYTES: u64 = 256 * 1024 * 1024;
 /// A report longer than this helps nobody.
 const PROBLEMS_MAX: usize = 1_000;
 

@@ -83,7 +83,7 @@ impl MemoryHost {
         check_id(key)?;
         self.documents
             .iter()
-            .position(|document| document[name].as_str() == Some(key))
+            .position(|document| document.get(name).and_then(Value::as_str) == Some(key))
             .ok_or_else(|| HostError::new(404, format!("Document '{key}' does not exist.")))
     }
 
