@@ -10,26 +10,17 @@ mod history;
 mod node;
 #[path = "../simulation/random.rs"]
 mod random;
+#[path = "../simulation/seeds.rs"]
+mod seeds;
 mod world;
 
 use check::{Verdict, causal, converged, exactly_once, resolved};
 use history::History;
+use seeds::seeds;
 use world::{Bug, Plan};
 
 const SEEDS: u64 = 500;
 const BUG_SEEDS: u64 = 200;
-
-fn seeds(count: u64) -> Vec<u64> {
-    let number = |name| {
-        let text = std::env::var(name).ok()?;
-        Some(text.parse::<u64>().expect("seeds are numbers"))
-    };
-    match (number("ORRERY_SEED"), number("ORRERY_SEEDS")) {
-        (Some(seed), _) => vec![seed],
-        (None, Some(count)) => (0..count).collect(),
-        (None, None) => (0..count).collect(),
-    }
-}
 
 #[test]
 fn regions_converge_and_sessions_hold() {
