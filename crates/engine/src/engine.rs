@@ -22,6 +22,7 @@ use crate::{Clock, Role, ThroughputOptions, background};
 
 const TICKS_PER_SECOND: u64 = 10_000_000;
 
+#[derive(Clone)]
 pub struct EngineOptions {
     /// None keeps everything in memory.
     pub directory: Option<PathBuf>,
