@@ -52,6 +52,7 @@ fn open(settings: &Settings) -> Result<Arc<Engine>> {
         directory: settings.place.directory().map(Path::to_owned),
         durability: settings.durability.0,
         cache_bytes: settings.cache.0,
+        holds_back: false,
         consistency: settings.consistency,
         scripts: settings.scripts.options(),
         partitions: settings.partitions,

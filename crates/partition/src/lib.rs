@@ -9,6 +9,7 @@
 //! and status numbers (`wire`), the clock (times come in with requests).
 
 mod apply;
+mod authority;
 mod changes;
 mod check;
 mod committed;
@@ -30,8 +31,10 @@ mod index_state;
 mod indexing;
 mod known;
 mod meter;
+mod note;
 mod overlay;
 mod patch;
+mod pending;
 mod prepare;
 mod purge;
 mod record;
@@ -54,6 +57,7 @@ mod unique;
 mod view;
 mod watches;
 
+pub use authority::Authority;
 pub use changes::{ChangeMode, ChangeReader, ItemChange};
 pub use check::{CheckReport, check};
 pub use committed::CommittedRecord;
@@ -68,7 +72,9 @@ pub use filling::Filling;
 pub use history::{ChangeKind, history_change, history_removal};
 pub use index_state::{ContainerIndex, IndexFollows, policy_change, policy_removal};
 pub use meter::{Budget, Claim, HotKey, Meter, MeterReport, Rates};
+pub use note::{note_of, note_record};
 pub use orrery_log::Position;
+pub use pending::Reached;
 pub use prepare::{Place, PreparedOperation, prepare};
 pub use replicate::{Applied, CatalogueState, ReplicationError, Witness};
 pub use reshape::{Correction, Heir, Reshape, Uncounted};
