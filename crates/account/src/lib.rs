@@ -5,14 +5,18 @@
 //! answers. Otherwise an [`Account`] holds the regions of this process.
 
 mod account;
+mod codec;
 mod control;
+mod driver;
 mod frame;
+pub mod link;
 mod locations;
 mod options;
+mod orders;
 mod region;
 
-pub use account::Account;
-pub use control::{ControlError, LinkOrder, LinkReport, Order, RegionReport, RegionState, Report};
+pub use account::{Account, StartError};
+pub use control::{Behind, ControlError, LinkOrder, LinkReport, Order, RegionReport, RegionState, Report};
 pub use frame::{Frame, SnapshotFrame};
 pub use locations::{Location, Locations};
 pub use options::{AccountOptions, Bound, RegionOptions};

@@ -9,7 +9,7 @@ use crate::record::Record;
 use crate::spaces::META;
 use crate::{Error, Store};
 
-const NOTE_KEY: &[u8] = b"note";
+pub(crate) const NOTE_KEY: &[u8] = b"note";
 
 /// The record of a note, as it stands in the log.
 pub fn note_record(text: Bytes) -> Bytes {
@@ -18,10 +18,7 @@ pub fn note_record(text: Bytes) -> Bytes {
 
 /// The text of a record that is a note.
 pub fn note_of(record: &[u8]) -> Option<Bytes> {
-    match Record::decode(record) {
-        Ok(Record::Note { text }) => Some(text),
-        _ => None,
-    }
+    Record::text_of_note(record).map(Bytes::copy_from_slice)
 }
 
 pub(crate) fn put_note(overlay: &mut Overlay<'_>, text: Bytes) {

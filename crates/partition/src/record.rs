@@ -119,6 +119,14 @@ impl Record {
         })
     }
 
+    /// The text of a note, without a look at other kinds of records.
+    pub(crate) fn text_of_note(payload: &[u8]) -> Option<&[u8]> {
+        match payload.split_first_chunk() {
+            Some(([VERSION, KIND_NOTE], text)) => Some(text),
+            _ => None,
+        }
+    }
+
     /// As it stands in the log.
     pub(crate) fn payload(&self) -> Bytes {
         let mut bytes = Vec::new();
