@@ -7,6 +7,7 @@
 mod account;
 mod control;
 mod frame;
+mod link;
 mod locations;
 mod options;
 mod region;
@@ -14,6 +15,7 @@ mod region;
 pub use account::Account;
 pub use control::{ControlError, LinkOrder, LinkReport, Order, RegionReport, RegionState, Report};
 pub use frame::{Frame, SnapshotFrame};
+pub use link::{Inbox, Links, Shape, ShapeReport};
 pub use locations::{Location, Locations};
 pub use options::{AccountOptions, Bound, RegionOptions};
 pub use region::{Availability, Region};
