@@ -105,10 +105,25 @@ impl Account {
         Some(lines)
     }
 
-    /// Ends replication and closes the engines. Requests must have ended, and the runtime with them.
-    pub fn close(self) -> Result<(), Error> {
-        // Nobody may be listening any more.
+    /// Ends the tasks of the regions, in a while.
+    pub fn stop(&self) {
+        // They may have ended already.
         let _ = self.stop.send(true);
+    }
+
+    /// Whether nothing else uses the regions any more.
+    pub fn is_alone(&self) -> bool {
+        self.locals().iter().all(|local| {
+            // One here, one in the list that was just made.
+            Arc::strong_count(local) <= 2
+                && Arc::strong_count(&local.region) == 1
+                && Arc::strong_count(&local.region.engine()) == 2
+        })
+    }
+
+    /// Closes the engines. Requests must have ended, and the tasks of the regions with them.
+    pub fn close(self) -> Result<(), Error> {
+        self.stop();
         let locals = self.locals.into_inner();
         let mut result = Ok(());
         for local in locals.unwrap_or_else(PoisonError::into_inner) {
@@ -171,7 +186,6 @@ impl Account {
         let engine = Engine::open_as(opening, Role::Follower).map_err(failed)?;
         let start = Start {
             kept,
-            is_new,
             founds,
             settings: self.settings,
             begun: self.begun,

@@ -9,15 +9,19 @@ mod codec;
 mod control;
 mod driver;
 mod frame;
-pub mod link;
+mod link;
 mod locations;
 mod options;
 mod orders;
 mod region;
 
 pub use account::{Account, StartError};
-pub use control::{Behind, ControlError, LinkOrder, LinkReport, Order, RegionReport, RegionState, Report};
+pub use codec::{decode_frame, decode_note, encode_frame, encode_note};
+pub use control::{
+    Behind, ControlError, LinkOrder, LinkReport, Order, RegionReport, RegionState, Report,
+};
 pub use frame::{Frame, SnapshotFrame};
+pub use link::{Inbox, Links, Shape, ShapeReport};
 pub use locations::{Location, Locations};
 pub use options::{AccountOptions, Bound, RegionOptions};
 pub use region::{Availability, Region};

@@ -109,10 +109,7 @@ impl Account {
     async fn change_members(
         &self,
         patience: Duration,
-        change: impl Fn(
-            &mut Replica,
-            orrery_regions::Millis,
-        ) -> Result<StreamRecord, MembershipError>,
+        change: impl Fn(&mut Replica, orrery_regions::Millis) -> Result<StreamRecord, MembershipError>,
     ) -> Result<(), ControlError> {
         let begun = Instant::now();
         let mut noted = None;
@@ -144,7 +141,8 @@ impl Account {
             sleep(LOOK_AGAIN).await;
         }
         Err(ControlError::Failed(
-            "the regions did not agree on the change in time; see which of them can be reached".to_owned(),
+            "the regions did not agree on the change in time; see which of them can be reached"
+                .to_owned(),
         ))
     }
 

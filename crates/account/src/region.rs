@@ -7,9 +7,7 @@ use std::time::Duration;
 
 use orrery_engine::Engine;
 use orrery_model::{ConsistencyLevel, Failure};
-use orrery_regions::{
-    Bound, Level, ReadOutcome, ReadVerdict, RegionId, Replica, TokenVersion,
-};
+use orrery_regions::{Bound, Level, ReadOutcome, ReadVerdict, RegionId, Replica, TokenVersion};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -67,7 +65,9 @@ impl Region {
     }
 
     pub(crate) fn into_engine(self) -> Arc<Engine> {
-        self.engine.into_inner().unwrap_or_else(PoisonError::into_inner)
+        self.engine
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes it one of several.
@@ -220,17 +220,17 @@ impl Region {
         let members = replica.members();
         let is_known = members.all().next().is_some();
         let is_member = members.is_full(replica.region());
-        let standing = if is_known && !is_member { REMOVED } else { SERVING };
+        let standing = if is_known && !is_member {
+            REMOVED
+        } else {
+            SERVING
+        };
         part.standing.store(standing, Ordering::Release);
     }
 }
 
 impl Part {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        endpoints: Arc<Endpoints>,
-        bound: Bound,
-    ) -> Part {
+    pub(crate) fn new(shared: Arc<Shared>, endpoints: Arc<Endpoints>, bound: Bound) -> Part {
         Part {
             shared,
             endpoints,

@@ -351,9 +351,8 @@ impl Committer {
                         group = self.group(&storage);
                     }
                     Command::Notes => {
-                        self.finish_group(group);
-                        group = self.group(&storage);
-                        group.has_notes = true;
+                        // Whoever follows, or holds records back, is given notes in their order.
+                        group.has_notes = !self.is_following && self.pending.is_empty();
                     }
                     Command::Saved(position) => self.trim(position),
                     Command::NotSaved(error) => {

@@ -72,13 +72,17 @@ impl Authority for StoreAuthority {
             }
             // A note that goes before anything can settle needs this thread.
             if core.has_notes() || begun.elapsed() > SETTLE_PATIENCE {
-                core.fell_back = true;
-                shared.wake();
                 break false;
             }
             core = shared.wait(core, LOOK_AGAIN);
         };
         core.waiting_since = None;
+        // Even if this is the write region again by now, the store holds records back.
+        core.fell_back |= !is_settled;
+        drop(core);
+        if !is_settled {
+            shared.wake();
+        }
         is_settled
     }
 

@@ -66,7 +66,9 @@ impl Driver {
                 self.copying = None;
             } else if now.since(copying.asked) >= RETRY_MS {
                 copying.asked = now;
-                let Copying { copy, from, next, .. } = *copying;
+                let Copying {
+                    copy, from, next, ..
+                } = *copying;
                 let frame = match &copying.filling {
                     None => SnapshotFrame::Ask { copy },
                     Some(_) => SnapshotFrame::Next { copy, piece: next },
@@ -150,9 +152,8 @@ impl Driver {
     }
 
     fn give(&mut self, to: RegionId, copy: u64, piece: u64) {
-        let is_asked = |(region, giving): &&mut (RegionId, Giving)| {
-            *region == to && giving.copy == copy
-        };
+        let is_asked =
+            |(region, giving): &&mut (RegionId, Giving)| *region == to && giving.copy == copy;
         let Some((_, giving)) = self.giving.iter_mut().find(is_asked) else {
             return self.send(to, Frame::Snapshot(SnapshotFrame::Gone { copy }));
         };
@@ -198,12 +199,19 @@ impl Driver {
             self.copying = None;
             return;
         }
-        match fill_beside(&self.options, self.place.side(self.place.kept.side ^ 1), position) {
+        match fill_beside(
+            &self.options,
+            self.place.side(self.place.kept.side ^ 1),
+            position,
+        ) {
             Ok(filling) => {
                 let now = self.shared.now();
                 copying.filling = Some((filling, head));
                 (copying.asked, copying.moved) = (now, now);
-                self.send(from, Frame::Snapshot(SnapshotFrame::Next { copy, piece: 0 }));
+                self.send(
+                    from,
+                    Frame::Snapshot(SnapshotFrame::Next { copy, piece: 0 }),
+                );
             }
             Err(error) => {
                 tracing::error!(%error, "a copy of another region cannot be begun");
@@ -266,7 +274,10 @@ impl Driver {
         self.giving.clear();
         let now = self.shared.now();
         self.shared.lock().replica.installed(now, head);
-        tracing::info!(region = self.region.name(), "copied the state of another region");
+        tracing::info!(
+            region = self.region.name(),
+            "copied the state of another region"
+        );
         tokio::spawn(retire(old, left));
     }
 }

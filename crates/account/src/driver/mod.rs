@@ -27,16 +27,16 @@ use bytes::Bytes;
 use orrery_engine::{Engine, EngineOptions};
 use orrery_partition::{CommittedRecord, Position, Subscription, note_record, tell_record};
 use orrery_regions::{
-    Body, Effect, Head, Level, Message, Millis, Rejoin, RegionId, Replica, Restart, Saved,
-    Sequence, Settings, StreamRecord,
+    Body, Effect, Head, Level, Message, Pull, RegionId, Rejoin, Replica, Restart, Saved, Sequence,
+    Settings, StreamRecord,
 };
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
 pub(crate) use self::authority::{StoreAuthority, refusal};
-pub(crate) use self::core::{Core, Shared, millis_since};
 use self::copies::{Copying, Giving};
 use self::core::is_data;
+pub(crate) use self::core::{Shared, millis_since};
 pub(crate) use self::false_progress::FalseProgress;
 use self::pages::Pages;
 pub(crate) use self::saved::{Kept, Place};
@@ -79,7 +79,6 @@ pub(crate) struct Driver {
 /// How a region comes up.
 pub(crate) struct Start {
     pub(crate) kept: Kept,
-    pub(crate) is_new: bool,
     /// Founds the account with these members.
     pub(crate) founds: Option<orrery_regions::Membership>,
     pub(crate) settings: Settings,
@@ -190,9 +189,10 @@ impl Driver {
     }
 
     /// Lets the store of the engine ask here.
-    async fn watch_engine(&self) {
+    async fn watch_engine(&mut self) {
         let authority = StoreAuthority(Arc::clone(&self.shared));
-        self.engine.set_authority(Arc::new(authority)).await;
+        let engine = Arc::clone(&self.engine);
+        engine.set_authority(Arc::new(authority)).await;
     }
 
     async fn tick(&mut self) {
@@ -251,18 +251,23 @@ impl Driver {
                 break;
             }
         }
-        for (from, pull) in self.pages.due(Sequence(self.engine.kept().0), self.commit()) {
-            let now = self.shared.now();
-            let mut core = self.shared.lock();
-            core.replica.receive(now, from, Message::Pull(pull));
-            let effects = core.replica.take_effects();
-            drop(core);
-            for effect in effects {
+        for (from, pull) in self
+            .pages
+            .due(Sequence(self.engine.kept().0), self.commit())
+        {
+            for effect in self.ask_again(from, pull) {
                 self.carry_out(effect).await;
             }
         }
         self.publish();
         self.shared.moved();
+    }
+
+    fn ask_again(&mut self, from: RegionId, pull: Pull) -> Vec<Effect> {
+        let now = self.shared.now();
+        let mut core = self.shared.lock();
+        core.replica.receive(now, from, Message::Pull(pull));
+        core.replica.take_effects()
     }
 
     fn commit(&self) -> Sequence {
@@ -390,7 +395,11 @@ impl Driver {
 
     fn break_down(&mut self, cause: &str) {
         if self.broken.is_none() {
-            tracing::error!(cause, region = self.region.name(), "a region takes no more records");
+            tracing::error!(
+                cause,
+                region = self.region.name(),
+                "a region takes no more records"
+            );
             self.broken = Some(cause.to_owned());
         }
     }
@@ -516,9 +525,4 @@ fn subscribe(engine: &Engine, place: &Place) -> Subscription {
 /// Where the engine of a region is on disk.
 pub(crate) fn engine_directory(place: &Place) -> Option<PathBuf> {
     place.side(place.kept.side)
-}
-
-/// The milliseconds of a machine's clock as a duration.
-pub(crate) fn duration_of(millis: Millis) -> Duration {
-    Duration::from_millis(millis.0)
 }

@@ -129,7 +129,14 @@ mod tests {
         };
         place.save(saved).unwrap();
         let read = Place::read(Some(&path)).unwrap();
-        assert_eq!(read, Some(Kept { saved, side: 1, ..kept }));
+        assert_eq!(
+            read,
+            Some(Kept {
+                saved,
+                side: 1,
+                ..kept
+            })
+        );
         fs::write(path.join(FILE), [1, 2]).unwrap();
         assert!(Place::read(Some(&path)).is_err());
     }

@@ -1,0 +1,231 @@
+//! All links of one region.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use orrery_regions::RegionId;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+
+use super::shape::Shape;
+use super::sink::Sink;
+use crate::Frame;
+
+/// Frames with the region that sent them, those of one region in their order.
+pub type Inbox = mpsc::UnboundedReceiver<(RegionId, Frame)>;
+
+#[derive(Clone)]
+pub struct Links(Arc<Shared>);
+
+struct Shared {
+    me: Arc<OnceLock<RegionId>>,
+    inbox: mpsc::UnboundedSender<(RegionId, Frame)>,
+    peers: RwLock<BTreeMap<RegionId, Arc<Shape>>>,
+    dropped: Arc<AtomicU64>,
+}
+
+impl Links {
+    pub fn new(me: RegionId) -> (Links, Inbox) {
+        let (inbox, frames) = mpsc::unbounded_channel();
+        let links = Links(Arc::new(Shared {
+            me: Arc::new(OnceLock::from(me)),
+            inbox,
+            peers: RwLock::default(),
+            dropped: Arc::default(),
+        }));
+        (links, frames)
+    }
+
+    pub fn me(&self) -> Option<RegionId> {
+        self.0.me.get().copied()
+    }
+
+    /// Connects two regions of this process, in both directions; what was between them before is
+    /// replaced. Must be called inside a tokio runtime.
+    pub fn join(a: &Links, b: &Links) {
+        a.attach_local(b);
+        b.attach_local(a);
+    }
+
+    /// Never waits. What is sent to one region arrives in the order of the calls; to a region that
+    /// is not connected nothing is sent.
+    pub fn send(&self, to: RegionId, frame: Frame) {
+        let peers = self.0.peers.read().unwrap_or_else(PoisonError::into_inner);
+        match peers.get(&to) {
+            Some(shape) => shape.send(frame),
+            None => {
+                self.0.dropped.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// The direction from here to another region.
+    pub fn shape(&self, to: RegionId) -> Option<Arc<Shape>> {
+        let peers = self.0.peers.read().unwrap_or_else(PoisonError::into_inner);
+        peers.get(&to).map(Arc::clone)
+    }
+
+    /// Sends nothing to a region any more.
+    pub fn part(&self, from: RegionId) {
+        let mut peers = self.0.peers.write().unwrap_or_else(PoisonError::into_inner);
+        peers.remove(&from);
+    }
+
+    /// Frames that were lost on their way out, on all links.
+    pub fn dropped(&self) -> u64 {
+        self.0.dropped.load(Ordering::Relaxed)
+    }
+
+    fn attach_local(&self, other: &Links) {
+        let to = other
+            .me()
+            .expect("a region of this process is placed before it is joined");
+        let sink = Sink::Local {
+            from: Arc::clone(&self.0.me),
+            inbox: other.0.inbox.clone(),
+        };
+        let shape = Shape::new(sink, Arc::clone(&self.0.dropped), Handle::current());
+        let mut peers = self.0.peers.write().unwrap_or_else(PoisonError::into_inner);
+        peers.insert(to, Arc::new(shape));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::{Instant, advance, sleep};
+
+    use super::*;
+    use crate::link::shape::testing::{beat, page, sequences};
+
+    const A: RegionId = RegionId(0);
+    const B: RegionId = RegionId(1);
+
+    struct Pair {
+        a: Links,
+        #[expect(dead_code, reason = "an inbox without its links would end")]
+        b: Links,
+        shape: Arc<Shape>,
+        inbox: Inbox,
+    }
+
+    fn pair() -> Pair {
+        let ((a, _), (b, inbox)) = (Links::new(A), Links::new(B));
+        Links::join(&a, &b);
+        let shape = a.shape(B).unwrap();
+        Pair { a, b, shape, inbox }
+    }
+
+    impl Pair {
+        /// What has arrived, by the numbers of its beats, or by its records.
+        fn arrived(&mut self) -> Vec<u64> {
+            let mut arrived = Vec::new();
+            while let Ok((from, frame)) = self.inbox.try_recv() {
+                assert_eq!(from, A);
+                match &frame {
+                    Frame::Account(orrery_regions::Message::Beat(beat)) => arrived.push(beat.round),
+                    _ => arrived.extend(sequences(&frame)),
+                }
+            }
+            arrived
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn frames_arrive_at_once_and_in_order() {
+        let mut pair = pair();
+        for round in 0..100 {
+            pair.a.send(B, beat(round));
+        }
+        assert_eq!(pair.arrived(), (0..100).collect::<Vec<_>>());
+        pair.a.send(RegionId(7), beat(1));
+        assert_eq!(pair.a.dropped(), 1);
+        let report = pair.shape.report();
+        assert_eq!((report.frames, report.bytes, report.lost), (100, 3200, 0));
+        pair.a.part(B);
+        pair.a.send(B, beat(1));
+        assert_eq!((pair.a.dropped(), pair.arrived()), (2, vec![]));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_delay_holds_for_each_frame() {
+        let mut pair = pair();
+        pair.shape.delay(Duration::from_millis(80));
+        let started = Instant::now();
+        for round in 0..3 {
+            pair.a.send(B, beat(round));
+            advance(Duration::from_millis(20)).await;
+        }
+        for (round, millis) in [(0, 80), (1, 100), (2, 120)] {
+            let (_, frame) = pair.inbox.recv().await.unwrap();
+            assert_eq!(frame, beat(round));
+            let late = started.elapsed() - Duration::from_millis(millis);
+            assert!(late < Duration::from_millis(2), "{round} is {late:?} late");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_change_of_delay_keeps_the_order() {
+        let mut pair = pair();
+        pair.shape.delay(Duration::from_secs(60));
+        pair.a.send(B, beat(1));
+        sleep(Duration::from_secs(1)).await;
+        pair.shape.delay(Duration::from_secs(10));
+        pair.a.send(B, beat(2));
+        sleep(Duration::from_millis(9_500)).await;
+        assert_eq!(pair.arrived(), [1]);
+        pair.shape.delay(Duration::ZERO);
+        pair.a.send(B, beat(3));
+        sleep(Duration::from_millis(2)).await;
+        assert_eq!(pair.arrived(), [2, 3]);
+        pair.a.send(B, beat(4));
+        assert_eq!(pair.arrived(), [4]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_holds_records_and_lets_beats_pass() {
+        let mut pair = pair();
+        pair.shape.delay(Duration::from_millis(50));
+        pair.a.send(B, page(0, 1..=3));
+        pair.shape.pause();
+        pair.a.send(B, beat(90));
+        sleep(Duration::from_millis(60)).await;
+        assert_eq!(pair.arrived(), [90]);
+        pair.shape.step(2);
+        assert_eq!(pair.arrived(), [1, 2]);
+        pair.a.send(B, page(2, 3..=9));
+        sleep(Duration::from_millis(60)).await;
+        assert!(pair.arrived().is_empty() && pair.shape.report().is_paused);
+        pair.shape.resume();
+        assert_eq!(pair.arrived(), (3..=9).collect::<Vec<_>>());
+        assert!(!pair.shape.report().is_paused);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_cut_loses_what_is_under_way() {
+        let mut pair = pair();
+        pair.shape.delay(Duration::from_millis(50));
+        pair.a.send(B, beat(1));
+        pair.shape.cut();
+        pair.a.send(B, beat(2));
+        sleep(Duration::from_millis(60)).await;
+        pair.shape.resume();
+        pair.a.send(B, beat(3));
+        sleep(Duration::from_millis(60)).await;
+        assert_eq!(pair.arrived(), [3]);
+        let report = pair.shape.report();
+        assert_eq!((report.frames, report.lost, report.is_cut), (2, 2, false));
+        assert_eq!(pair.a.dropped(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_region_that_is_gone_takes_nothing() {
+        let ((a, _inbox), (b, inbox)) = (Links::new(A), Links::new(B));
+        Links::join(&a, &b);
+        drop(inbox);
+        a.send(B, beat(1));
+        assert_eq!(a.dropped(), 1);
+    }
+}
