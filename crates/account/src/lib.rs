@@ -5,6 +5,7 @@
 //! answers. Otherwise an [`Account`] holds the regions of this process.
 
 mod account;
+mod codec;
 mod control;
 mod frame;
 mod link;
@@ -13,6 +14,7 @@ mod options;
 mod region;
 
 pub use account::Account;
+pub use codec::{decode_frame, decode_note, encode_frame, encode_note};
 pub use control::{ControlError, LinkOrder, LinkReport, Order, RegionReport, RegionState, Report};
 pub use frame::{Frame, SnapshotFrame};
 pub use link::{Inbox, Links, Shape, ShapeReport};

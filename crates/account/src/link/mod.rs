@@ -12,5 +12,8 @@ mod load;
 mod shape;
 mod sink;
 
+#[cfg(test)]
+pub(crate) mod testing;
+
 pub use links::{Inbox, Links};
 pub use shape::{Shape, ShapeReport};
