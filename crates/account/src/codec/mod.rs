@@ -6,6 +6,7 @@
 //! value has one form. Payloads are slices of what was read, not copies.
 
 mod frame;
+mod greeting;
 mod mesh;
 mod message;
 mod note;
@@ -17,6 +18,7 @@ mod writer;
 mod arbitrary;
 
 pub use frame::{decode_frame, encode_frame};
+pub(crate) use greeting::Greeting;
 pub use note::{decode_note, encode_note};
 
 /// Of every form here. A change of any of them is a new version.

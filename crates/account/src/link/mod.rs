@@ -9,6 +9,7 @@
 mod gate;
 mod links;
 mod load;
+mod remote;
 mod shape;
 mod sink;
 
@@ -16,4 +17,5 @@ mod sink;
 pub(crate) mod testing;
 
 pub use links::{Inbox, Links};
+pub use remote::{PeerError, PeerIdentity, Remote, peer_certificates};
 pub use shape::{Shape, ShapeReport};

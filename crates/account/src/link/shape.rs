@@ -16,12 +16,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use orrery_regions::RegionId;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 use super::gate::Gate;
 use super::load::bytes_of;
+use super::remote::Queue;
 use super::sink::Sink;
 use crate::Frame;
 
@@ -44,6 +46,8 @@ pub struct ShapeReport {
     pub delay: Duration,
     pub is_paused: bool,
     pub is_cut: bool,
+    /// Whether the other region is reached, apart from a cut.
+    pub is_connected: bool,
     /// Frames that it took, and about how many bytes they had.
     pub frames: u64,
     pub bytes: u64,
@@ -126,6 +130,7 @@ impl Shape {
         self.change(|state| {
             state.is_cut = true;
             state.gate.clear();
+            state.sink.sever();
             state.under_way_bytes = 0;
             let lost = state.under_way.len() as u64;
             state.under_way.clear();
@@ -139,10 +144,24 @@ impl Shape {
             delay: state.delay,
             is_paused: state.gate.is_paused(),
             is_cut: state.is_cut,
+            is_connected: state.sink.is_connected(),
             frames: state.frames,
             bytes: state.bytes,
             lost: state.lost,
         }
+    }
+
+    /// Of a link to another process.
+    pub(super) fn queue(&self) -> Option<Arc<Queue>> {
+        match &self.lock().sink {
+            Sink::Local { .. } => None,
+            Sink::Remote { queue, .. } => Some(Arc::clone(queue)),
+        }
+    }
+
+    /// The region at the other end is this one.
+    pub(super) fn place(&self, region: RegionId) {
+        self.lock().sink.place(region);
     }
 
     pub(super) fn send(&self, frame: Frame) {

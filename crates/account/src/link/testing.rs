@@ -47,3 +47,11 @@ pub(crate) fn sequences(frame: &Frame) -> Vec<u64> {
     let sequences = records.into_iter().flatten();
     sequences.map(|record| record.sequence.0).collect()
 }
+
+/// The round of a beat.
+pub(crate) fn round(frame: &Frame) -> Option<u64> {
+    match frame {
+        Frame::Account(Message::Beat(beat)) => Some(beat.round),
+        _ => None,
+    }
+}
