@@ -21,7 +21,9 @@ pub use control::{
     Behind, ControlError, LinkOrder, LinkReport, Order, RegionReport, RegionState, Report,
 };
 pub use frame::{Frame, SnapshotFrame};
-pub use link::{Inbox, Links, Shape, ShapeReport};
+pub use link::{
+    Inbox, Links, PeerError, PeerIdentity, Remote, Shape, ShapeReport, peer_certificates,
+};
 pub use locations::{Location, Locations};
 pub use options::{AccountOptions, Bound, RegionOptions};
 pub use region::{Availability, Region};

@@ -469,6 +469,10 @@ impl Committer {
         if records.is_empty() && !has_notes {
             return Ok(None);
         }
+        if !self.pending.is_empty() {
+            // What stands before them is not in the state.
+            return Err(Stop::Refused(held_back()));
+        }
         let payloads: Vec<Bytes> = records.iter().map(Record::payload).collect();
         let notes = authority.number(self.last(), &payloads);
         let notes = notes.map_err(Stop::Refused)?;

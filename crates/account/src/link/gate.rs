@@ -103,7 +103,7 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::shape::testing::{beat, page, sequences};
+    use crate::link::testing::{beat, page, sequences};
 
     #[test]
     fn steps_let_new_records_pass_and_cut_pages() {

@@ -9,8 +9,13 @@
 mod gate;
 mod links;
 mod load;
+mod remote;
 mod shape;
 mod sink;
 
+#[cfg(test)]
+pub(crate) mod testing;
+
 pub use links::{Inbox, Links};
+pub use remote::{PeerError, PeerIdentity, Remote, peer_certificates};
 pub use shape::{Shape, ShapeReport};

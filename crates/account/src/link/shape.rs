@@ -16,12 +16,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use orrery_regions::RegionId;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 use super::gate::Gate;
 use super::load::bytes_of;
+use super::remote::Queue;
 use super::sink::Sink;
 use crate::Frame;
 
@@ -44,6 +46,8 @@ pub struct ShapeReport {
     pub delay: Duration,
     pub is_paused: bool,
     pub is_cut: bool,
+    /// Whether the other region is reached, apart from a cut.
+    pub is_connected: bool,
     /// Frames that it took, and about how many bytes they had.
     pub frames: u64,
     pub bytes: u64,
@@ -126,6 +130,7 @@ impl Shape {
         self.change(|state| {
             state.is_cut = true;
             state.gate.clear();
+            state.sink.sever();
             state.under_way_bytes = 0;
             let lost = state.under_way.len() as u64;
             state.under_way.clear();
@@ -139,10 +144,24 @@ impl Shape {
             delay: state.delay,
             is_paused: state.gate.is_paused(),
             is_cut: state.is_cut,
+            is_connected: state.sink.is_connected(),
             frames: state.frames,
             bytes: state.bytes,
             lost: state.lost,
         }
+    }
+
+    /// Of a link to another process.
+    pub(super) fn queue(&self) -> Option<Arc<Queue>> {
+        match &self.lock().sink {
+            Sink::Local { .. } => None,
+            Sink::Remote { queue, .. } => Some(Arc::clone(queue)),
+        }
+    }
+
+    /// The region at the other end is this one.
+    pub(super) fn place(&self, region: RegionId) {
+        self.lock().sink.place(region);
     }
 
     pub(super) fn send(&self, frame: Frame) {
@@ -243,56 +262,5 @@ async fn pump(shape: Weak<Shape>, changed: Arc<Notify>) {
             () = sleep_until(due) => {}
             () = changed.notified() => {}
         }
-    }
-}
-
-#[cfg(test)]
-pub(super) mod testing {
-    use orrery_regions::{
-        Beat, Body, Epoch, Message, Millis, Page, PageHead, Progress, RegionId, Sequence, StreamId,
-        StreamRecord,
-    };
-
-    use super::super::load::records_of;
-    use crate::Frame;
-
-    pub(crate) fn beat(round: u64) -> Frame {
-        Frame::Account(Message::Beat(Beat {
-            epoch: Epoch(256),
-            round,
-            commit: Sequence::ZERO,
-            held: Sequence::ZERO,
-        }))
-    }
-
-    pub(crate) fn page(after: u64, sequences: impl IntoIterator<Item = u64>) -> Frame {
-        let record = |sequence| StreamRecord {
-            stream: StreamId::Account,
-            origin: RegionId(0),
-            epoch: Epoch(256),
-            sequence: Sequence(sequence),
-            deps: Progress::default(),
-            body: Body::Data("a".into()),
-        };
-        Frame::Account(Message::Page(Page {
-            head: PageHead {
-                epoch: Epoch(256),
-                after: Sequence(after),
-                after_epoch: Epoch(256),
-                commit: Sequence(after),
-                held: Sequence::ZERO,
-                last: None,
-                confirmed_age_ms: None,
-                asked: Millis(0),
-            },
-            records: sequences.into_iter().map(record).collect(),
-        }))
-    }
-
-    pub(crate) fn sequences(frame: &Frame) -> Vec<u64> {
-        let mut frame = frame.clone();
-        let records = records_of(&mut frame).map(|(_, records)| std::mem::take(records));
-        let sequences = records.into_iter().flatten();
-        sequences.map(|record| record.sequence.0).collect()
     }
 }
