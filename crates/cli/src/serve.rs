@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use orrery_account::Region;
 use orrery_engine::{Engine, EngineOptions, SystemClock};
 use orrery_server::{Server, ServerOptions};
 use tokio::runtime::Runtime;
@@ -24,6 +25,8 @@ use crate::settings::{KeySource, Place, Settings};
 use crate::started::Started;
 use crate::{key_file, logging, seed, shutdown, token_secret};
 
+/// What an account of one region calls it, as the emulator does.
+const REGION_ALONE: &str = "South Central US";
 /// For tasks that were cut off to notice it.
 const RUNTIME_END_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -83,7 +86,8 @@ async fn run(
         keys: keys.account_keys(),
         token_secret: token_secret::load(directory)?,
     };
-    let server = Server::bind(Arc::clone(&engine), options).await?;
+    let region = Region::alone(REGION_ALONE, Arc::clone(&engine));
+    let server = Server::bind(region, options).await?;
     if let Some(path) = &settings.seed {
         tokio::select! {
             loaded = seed::load(&engine, path) => loaded?,

@@ -9,6 +9,7 @@ mod body;
 mod error;
 mod exchange;
 mod explorer;
+mod gates;
 mod listener;
 mod metrics;
 mod options;

@@ -9,7 +9,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
-use orrery_engine::Engine;
+use orrery_account::Region;
 use orrery_model::AccountKeys;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -49,16 +49,30 @@ impl ServerHandle {
 }
 
 impl Server {
-    pub async fn bind(engine: Arc<Engine>, options: ServerOptions) -> Result<Server, Error> {
+    /// Takes an address before there is a region to answer there.
+    pub async fn reserve(address: SocketAddr) -> Result<TcpListener, Error> {
+        let failed = |source| Error::Listen { address, source };
+        TcpListener::bind(address).await.map_err(failed)
+    }
+
+    pub async fn bind(region: Arc<Region>, options: ServerOptions) -> Result<Server, Error> {
+        let listener = Server::reserve(options.listen).await?;
+        Server::on(listener, region, options)
+    }
+
+    /// Answers for a region on an address that was reserved.
+    pub fn on(
+        listener: TcpListener,
+        region: Arc<Region>,
+        options: ServerOptions,
+    ) -> Result<Server, Error> {
         let acceptor = options.tls.as_ref().map(tls::acceptor).transpose()?;
-        let failed = |source| Error::Listen {
+        let address = listener.local_addr().map_err(|source| Error::Listen {
             address: options.listen,
             source,
-        };
-        let listener = TcpListener::bind(options.listen).await.map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
+        })?;
         let state = State::new(
-            engine,
+            region,
             &options.keys,
             &options.token_secret,
             options.advertise,

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
 use hyper::header::HeaderValue;
-use orrery_engine::Engine;
+use orrery_account::Region;
 use orrery_model::AccountKeys;
 use orrery_wire::{HttpDate, SigningKeys, TokenSecret};
 
@@ -15,7 +15,7 @@ use crate::owners::Owners;
 use crate::request_log::RequestLog;
 
 pub(crate) struct State {
-    pub(crate) engine: Arc<Engine>,
+    pub(crate) region: Arc<Region>,
     pub(crate) token_secret: TokenSecret,
     pub(crate) advertise: Option<String>,
     pub(crate) certificate_pem: Option<String>,
@@ -33,7 +33,7 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn new(
-        engine: Arc<Engine>,
+        region: Arc<Region>,
         keys: &AccountKeys,
         token_secret: &[u8],
         advertise: Option<String>,
@@ -41,9 +41,9 @@ impl State {
         is_loopback: bool,
     ) -> State {
         State {
-            started: HeaderValue::from_str(&HttpDate(engine.now_seconds()).to_string())
+            started: HeaderValue::from_str(&HttpDate(region.engine().now_seconds()).to_string())
                 .expect("a date is visible ASCII"),
-            engine,
+            region,
             token_secret: TokenSecret::new(token_secret),
             advertise,
             certificate_pem,

@@ -8,8 +8,7 @@ use crate::exchange::Exchange;
 use crate::reply::Reply;
 
 /// Not `localhost`, for which one client would read this document before every request.
-const ACCOUNT_ID: &str = "orrery";
-const REGION: &str = "South Central US";
+pub(crate) const ACCOUNT_ID: &str = "orrery";
 
 pub(super) fn route(exchange: &Exchange<'_>) -> Result<Reply, Failure> {
     if *exchange.method != Method::GET {
@@ -20,10 +19,10 @@ pub(super) fn route(exchange: &Exchange<'_>) -> Result<Reply, Failure> {
     let document = AccountDescription {
         id: ACCOUNT_ID,
         regions: &[Region {
-            name: REGION,
+            name: exchange.state.region.name(),
             endpoint,
         }],
-        consistency: exchange.state.engine.consistency,
+        consistency: exchange.engine().consistency,
     };
     Ok(Reply::new(200, document.to_body()))
 }

@@ -26,6 +26,7 @@ pub(super) async fn page(
     let container = &found.entry.container;
     let terms = exchange.terms()?;
     let scope = scope(exchange, None)?;
+    exchange.admit_read().await?;
     let partitions = Engine::partitions_of(container, &scope)?;
     for partition in &partitions {
         check_session(exchange, terms.level, container, partition.stamp())?;

@@ -33,6 +33,9 @@ async fn answer(
         .headers
         .partition_key()?
         .ok_or(Failure::PartitionKeyMissing)?;
+    if *exchange.method == Method::GET {
+        exchange.admit_read().await?;
+    }
     let id = match address {
         ItemAddress::Name { id, .. } => id.to_owned(),
         ItemAddress::Rid(rid) => {

@@ -121,6 +121,7 @@ async fn page(
     let container = &found.entry.container;
     let terms = exchange.terms()?;
     let scope = scope(exchange, query.as_deref())?;
+    exchange.admit_read().await?;
     for partition in Engine::partitions_of(container, &scope)? {
         check_session(exchange, terms.level, container, partition.stamp())?;
     }

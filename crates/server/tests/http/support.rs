@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use orrery_account::Region;
 use orrery_engine::{
     Clock, Durability, Engine, EngineOptions, ScriptOptions, ThroughputMode, ThroughputOptions,
 };
@@ -130,7 +131,8 @@ fn start_server(start: Start) -> World {
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
         })
         .unwrap();
-        Server::bind(engine, options(listen)).await.unwrap()
+        let region = Region::alone("South Central US", engine);
+        Server::bind(region, options(listen)).await.unwrap()
     });
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, server.local_address().port()));
     let handle = server.handle();
