@@ -12,7 +12,9 @@ mod options;
 mod region;
 
 pub use account::Account;
-pub use control::{ControlError, LinkOrder, LinkReport, Order, RegionReport, RegionState, Report};
+pub use control::{
+    Behind, ControlError, LinkOrder, LinkReport, Order, RegionReport, RegionState, Report,
+};
 pub use frame::{Frame, SnapshotFrame};
 pub use locations::{Location, Locations};
 pub use options::{AccountOptions, Bound, RegionOptions};

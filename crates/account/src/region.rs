@@ -59,6 +59,13 @@ impl Region {
         None
     }
 
+    /// How many regions [`Region::locations`] names for reading; 1 if this region is alone. Every
+    /// answer asks, so it should cost no more than a load.
+    pub fn readable_count(&self) -> usize {
+        self.locations()
+            .map_or(1, |locations| locations.readable.len())
+    }
+
     pub fn availability(&self) -> Availability {
         Availability::Serving
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use orrery_account::Region;
+use orrery_account::{Bound, Region};
 use orrery_engine::{Engine, EngineOptions, SystemClock};
 use orrery_server::{Server, ServerOptions};
 use tokio::runtime::Runtime;
@@ -80,6 +80,10 @@ async fn run(
     let options = ServerOptions {
         listen: settings.listen.0,
         advertise: settings.advertise.as_ref().map(ToString::to_string),
+        bound: Bound {
+            versions: 100,
+            seconds: 5,
+        },
         tls: certificate
             .as_ref()
             .map(|certificate| certificate.material.clone()),

@@ -71,14 +71,7 @@ impl Server {
             address: options.listen,
             source,
         })?;
-        let state = State::new(
-            region,
-            &options.keys,
-            &options.token_secret,
-            options.advertise,
-            options.tls.map(|material| material.certificate_pem),
-            address.ip().is_loopback(),
-        );
+        let state = State::new(region, options, address.ip().is_loopback());
         Ok(Server {
             listener,
             address,

@@ -3,12 +3,16 @@
 use std::fmt;
 use std::net::SocketAddr;
 
+use orrery_account::Bound;
 use orrery_model::AccountKeys;
 
 pub struct ServerOptions {
     pub listen: SocketAddr,
-    /// What the account document says; by default whatever host the client used.
+    /// What the account document says of a region that is alone; by default whatever host the client
+    /// used. Several regions know their endpoints.
     pub advertise: Option<String>,
+    /// Of bounded staleness, for the account document.
+    pub bound: Bound,
     /// None serves plain HTTP.
     pub tls: Option<TlsMaterial>,
     pub keys: AccountKeys,

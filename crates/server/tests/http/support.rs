@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use orrery_account::Region;
+use orrery_account::{Bound, Region};
 use orrery_engine::{
     Clock, Durability, Engine, EngineOptions, ScriptOptions, ThroughputMode, ThroughputOptions,
 };
@@ -156,6 +156,10 @@ fn options(listen: Ipv4Addr) -> ServerOptions {
     ServerOptions {
         listen: (listen, 0).into(),
         advertise: None,
+        bound: Bound {
+            versions: 100,
+            seconds: 5,
+        },
         tls: None,
         keys: AccountKeys {
             keys: vec![
