@@ -79,6 +79,7 @@ async fn run(
     let certificate = certificate::load(&settings.tls, directory, &names)?;
     let options = ServerOptions {
         listen: settings.listen.0,
+        account: std::sync::Weak::new(),
         advertise: settings.advertise.as_ref().map(ToString::to_string),
         bound: Bound {
             versions: 100,

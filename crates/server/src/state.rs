@@ -1,11 +1,11 @@
 //! What all connections share.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::Instant;
 
 use hyper::header::HeaderValue;
-use orrery_account::{Bound, Region};
+use orrery_account::{Account, Bound, Region};
 use orrery_model::AccountKeys;
 use orrery_wire::{HttpDate, SigningKeys, TokenSecret};
 
@@ -17,6 +17,8 @@ use crate::request_log::RequestLog;
 
 pub(crate) struct State {
     pub(crate) region: Arc<Region>,
+    /// All regions, to tell of them; nothing if this one is alone or the account has ended.
+    pub(crate) account: Weak<Account>,
     pub(crate) token_secret: TokenSecret,
     pub(crate) advertise: Option<String>,
     pub(crate) bound: Bound,
@@ -39,6 +41,7 @@ impl State {
             started: HeaderValue::from_str(&HttpDate(region.engine().now_seconds()).to_string())
                 .expect("a date is visible ASCII"),
             region,
+            account: options.account,
             token_secret: TokenSecret::new(&options.token_secret),
             advertise: options.advertise,
             bound: options.bound,

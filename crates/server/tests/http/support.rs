@@ -155,6 +155,7 @@ fn options(listen: Ipv4Addr) -> ServerOptions {
     let key = |secret: &[u8], role| (Secret::new(secret.to_vec()), role);
     ServerOptions {
         listen: (listen, 0).into(),
+        account: std::sync::Weak::new(),
         advertise: None,
         bound: Bound {
             versions: 100,
