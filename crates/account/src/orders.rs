@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use orrery_engine::Role;
-use orrery_regions::{Force, MembershipError, RegionId, Replica, Standing, StreamRecord};
+use orrery_regions::{
+    Epoch, Force, MembershipError, Millis, RegionId, Replica, Sequence, Standing, StreamRecord,
+};
 use tokio::time::sleep;
 
 use crate::account::{Local, read_place};
@@ -109,34 +111,18 @@ impl Account {
     async fn change_members(
         &self,
         patience: Duration,
-        change: impl Fn(&mut Replica, orrery_regions::Millis) -> Result<StreamRecord, MembershipError>,
+        change: impl Fn(&mut Replica, Millis) -> Result<StreamRecord, MembershipError>,
     ) -> Result<(), ControlError> {
         let begun = Instant::now();
         let mut noted = None;
         while begun.elapsed() < patience {
             let writer = self.writer()?;
-            let shared = &writer.shared;
-            let now = shared.now();
-            let mut core = shared.lock();
             if let Some(sequence) = noted {
-                if core.replica.commit() >= sequence {
+                if writer.shared.lock().replica.commit() >= sequence {
                     return Ok(());
                 }
             } else {
-                match change(&mut core.replica, now) {
-                    Ok(record) => {
-                        noted = Some(record.sequence);
-                        core.add_note(&record);
-                    }
-                    // It may be settled, or copied, in a moment.
-                    Err(MembershipError::Unsettled | MembershipError::Behind(_)) => {}
-                    Err(error) => return Err(ControlError::Refused(error.to_string())),
-                }
-            }
-            drop(core);
-            if noted.is_some() {
-                writer.region.engine().append_notes();
-                shared.moved();
+                noted = writer.change_members(&change)?;
             }
             sleep(LOOK_AGAIN).await;
         }
@@ -197,18 +183,16 @@ impl Account {
         let mut forced: Option<Instant> = None;
         let before = target.shared.lock().replica.epoch();
         while begun.elapsed() < FORCE_PATIENCE {
-            let now = target.shared.now();
-            let mut core = target.shared.lock();
-            let is_new = core.replica.epoch() > before && core.replica.is_write_region();
-            if !is_new && forced.is_none_or(|at| at.elapsed() >= FORCE_AGAIN) {
-                forced = Some(Instant::now());
-                let asked = core.replica.force(now, &force);
-                asked.map_err(|error| ControlError::Refused(error.to_string()))?;
-            }
-            drop(core);
-            target.shared.wake();
+            let is_new = target.writes_after(before);
             if is_new && writes(&target) {
                 return Ok(());
+            }
+            if !is_new && forced.is_none_or(|at| at.elapsed() >= FORCE_AGAIN) {
+                forced = Some(Instant::now());
+                let now = target.shared.now();
+                let asked = target.shared.lock().replica.force(now, &force);
+                asked.map_err(|error| ControlError::Refused(error.to_string()))?;
+                target.shared.wake();
             }
             sleep(LOOK_AGAIN).await;
         }
@@ -372,6 +356,33 @@ impl Account {
                     .to_owned(),
             )
         })
+    }
+}
+
+impl Local {
+    /// Changes the members; none if that must wait. Gives the record that does.
+    fn change_members(
+        &self,
+        change: impl Fn(&mut Replica, Millis) -> Result<StreamRecord, MembershipError>,
+    ) -> Result<Option<Sequence>, ControlError> {
+        let now = self.shared.now();
+        let mut core = self.shared.lock();
+        let record = match change(&mut core.replica, now) {
+            Ok(record) => record,
+            // It may be settled, or copied, in a moment.
+            Err(MembershipError::Unsettled | MembershipError::Behind(_)) => return Ok(None),
+            Err(error) => return Err(ControlError::Refused(error.to_string())),
+        };
+        core.add_note(&record);
+        drop(core);
+        self.region.engine().append_notes();
+        self.shared.moved();
+        Ok(Some(record.sequence))
+    }
+
+    fn writes_after(&self, epoch: Epoch) -> bool {
+        let core = self.shared.lock();
+        core.replica.epoch() > epoch && core.replica.is_write_region()
     }
 }
 

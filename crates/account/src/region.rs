@@ -1,7 +1,7 @@
 //! One region as the server sees it: its engine, and what must hold before it answers.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -35,6 +35,7 @@ pub(crate) struct Part {
     pub(crate) bound: Bound,
     version: AtomicI64,
     standing: AtomicU8,
+    readable: AtomicUsize,
 }
 
 /// Where clients reach each region, by name.
@@ -138,6 +139,13 @@ impl Region {
         })
     }
 
+    /// How many regions [`Region::locations`] names for reading; 1 if this region is alone. Every
+    /// answer asks, so it should cost no more than a load.
+    pub fn readable_count(&self) -> usize {
+        let count = |part: &Part| part.readable.load(Ordering::Relaxed);
+        self.part().map_or(1, count)
+    }
+
     pub fn availability(&self) -> Availability {
         let Some(part) = self.part() else {
             return Availability::Serving;
@@ -226,6 +234,8 @@ impl Region {
             SERVING
         };
         part.standing.store(standing, Ordering::Release);
+        part.readable
+            .store(members.full().count(), Ordering::Relaxed);
     }
 }
 
@@ -237,10 +247,11 @@ impl Part {
             bound,
             version: AtomicI64::new(0),
             standing: AtomicU8::new(SERVING),
+            readable: AtomicUsize::new(1),
         }
     }
 
-    async fn confirm(&self) -> Result<(), Failure> {
+    fn ask(&self) -> (u64, oneshot::Receiver<ReadOutcome>) {
         let (answer, answered) = oneshot::channel();
         let now = self.shared.now();
         let mut core = self.shared.lock();
@@ -248,6 +259,11 @@ impl Part {
         core.reads.insert(read, answer);
         drop(core);
         self.shared.wake();
+        (read, answered)
+    }
+
+    async fn confirm(&self) -> Result<(), Failure> {
+        let (read, answered) = self.ask();
         let outcome = timeout(READ_PATIENCE, answered).await;
         match outcome {
             Ok(Ok(ReadOutcome::Ready)) => Ok(()),

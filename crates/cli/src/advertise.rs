@@ -23,6 +23,17 @@ impl Advertise {
     }
 }
 
+impl Advertise {
+    /// The same host, another port.
+    pub(crate) fn with_port(&self, port: u16) -> String {
+        let scheme = self.0.split("://").next().unwrap_or_default();
+        match self.host() {
+            host if host.contains(':') => format!("{scheme}://[{host}]:{port}/"),
+            host => format!("{scheme}://{host}:{port}/"),
+        }
+    }
+}
+
 impl FromStr for Advertise {
     type Err = String;
 

@@ -8,6 +8,8 @@ use std::path::Path;
 use clap::{Arg, Args};
 
 use crate::args::ServeArguments;
+use crate::listen::Listen;
+use crate::on_off::OnOff;
 use crate::settings::Settings;
 use crate::size::Size;
 
@@ -32,7 +34,7 @@ working directory.
 `--data` and `--memory` exclude each other, and so do the keys and `--key-file`: the strongest source that
 names either of a pair decides. A certificate of Orrery's own making is kept in the data directory as
 `certificate.pem` and `certificate-key.pem`; delete both to have new ones made, for instance after the name
-of the machine changed.
+of the machine or the address of a region changed.
 
 A key file has one key to a line:
 
@@ -45,6 +47,13 @@ secondary-read-only = \"...\"
 
 It is read again within a second of a change. A file with a mistake is reported in the log and leaves the
 keys as they were.
+
+Regions in a file are texts or tables, in the environment texts with semicolons between them
+([regions.md](regions.md) tells what they do):
+
+```toml
+regions = [\"West US\", { name = \"North Europe\", listen = \"0.0.0.0:8082\" }]
+```
 
 A configuration file, for example:
 
@@ -92,6 +101,8 @@ fn the_stated_defaults_are_the_defaults() {
         ("durability", settings.durability.to_string()),
         ("consistency", settings.consistency.name().to_owned()),
         ("log", settings.log),
+        ("service-managed-failover", OnOff::On.to_string()),
+        ("management", Listen::any_port().to_string()),
         (
             "partition-size",
             Size(settings.partitions.bytes).to_string(),
@@ -151,14 +162,14 @@ fn page() -> String {
         };
         let (meaning, default) = meaning_and_default(&argument);
         let default = match default {
-            Some(sentence) if sentence.starts_with("the ") => sentence,
+            Some(sentence) if sentence.starts_with("the ") || sentence.contains(" or ") => sentence,
             Some(value) => format!("`{value}`"),
             None => String::new(),
         };
-        let key = if long == "config" {
-            String::new()
-        } else {
-            format!("`{long}`")
+        let key = match long {
+            "config" => String::new(),
+            "region" => "`regions`".to_owned(),
+            _ => format!("`{long}`"),
         };
         let variable = variable_of(&argument);
         writeln!(

@@ -58,6 +58,20 @@ pub(crate) const SCRIPT_LOG: &str = "ORRERY_SCRIPT_LOG";
 pub(crate) const SEED: &str = "ORRERY_SEED";
 /// Consistency of the account, as `--consistency`.
 pub(crate) const CONSISTENCY: &str = "ORRERY_CONSISTENCY";
+/// Versions of bounded staleness, as `--bounded-versions`.
+pub(crate) const BOUNDED_VERSIONS: &str = "ORRERY_BOUNDED_VERSIONS";
+/// Seconds of bounded staleness, as `--bounded-seconds`.
+pub(crate) const BOUNDED_SECONDS: &str = "ORRERY_BOUNDED_SECONDS";
+/// Regions as `--region`, with semicolons between them.
+pub(crate) const REGION: &str = "ORRERY_REGION";
+/// `true` to take writes in every region, as `--multi-write`.
+pub(crate) const MULTI_WRITE: &str = "ORRERY_MULTI_WRITE";
+/// Who chooses another write region, as `--service-managed-failover`.
+pub(crate) const SERVICE_MANAGED_FAILOVER: &str = "ORRERY_SERVICE_MANAGED_FAILOVER";
+/// Address for operators, as `--management`.
+pub(crate) const MANAGEMENT: &str = "ORRERY_MANAGEMENT";
+/// File with the key of operators, as `--management-key-file`; `orrery region` reads it too.
+pub(crate) const MANAGEMENT_KEY_FILE: &str = "ORRERY_MANAGEMENT_KEY_FILE";
 /// What to log, as `--log`.
 pub(crate) const LOG: &str = "ORRERY_LOG";
 /// `true` for a line of JSON at the start, as `--ready-json`.

@@ -9,6 +9,7 @@ use anyhow::{Result, anyhow};
 
 use crate::env_vars;
 use crate::layer::Layer;
+use crate::regions::RegionList;
 
 /// Looks a variable up; the environment of the process, or that of a test.
 pub(crate) type Lookup<'a> = &'a dyn Fn(&str) -> Option<OsString>;
@@ -43,6 +44,13 @@ pub(crate) fn layer(lookup: Lookup<'_>) -> Result<Layer> {
         script_log: parsed(lookup, env_vars::SCRIPT_LOG)?,
         seed: path(lookup, env_vars::SEED),
         consistency: parsed(lookup, env_vars::CONSISTENCY)?,
+        bounded_versions: parsed(lookup, env_vars::BOUNDED_VERSIONS)?,
+        bounded_seconds: parsed(lookup, env_vars::BOUNDED_SECONDS)?,
+        region: parsed(lookup, env_vars::REGION)?.map(|RegionList(regions)| regions),
+        multi_write: parsed(lookup, env_vars::MULTI_WRITE)?,
+        service_managed_failover: parsed(lookup, env_vars::SERVICE_MANAGED_FAILOVER)?,
+        management: parsed(lookup, env_vars::MANAGEMENT)?,
+        management_key_file: path(lookup, env_vars::MANAGEMENT_KEY_FILE),
         log: parsed(lookup, env_vars::LOG)?,
         ready_json: parsed(lookup, env_vars::READY_JSON)?,
     })

@@ -3,12 +3,13 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-pub(crate) fn host_names(advertised: Option<&str>) -> Vec<String> {
+/// `others` are names and addresses that clients are told.
+pub(crate) fn host_names(others: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut names: Vec<String> = ["localhost", "127.0.0.1", "::1"]
         .into_iter()
         .map(str::to_owned)
         .collect();
-    for name in machine().into_iter().chain(advertised.map(str::to_owned)) {
+    for name in machine().into_iter().chain(others) {
         if !names.contains(&name) {
             names.push(name);
         }
@@ -43,9 +44,9 @@ mod tests {
 
     #[test]
     fn every_name_is_there_once() {
-        let names = host_names(Some("db.example"));
+        let names = host_names(["db.example".to_owned()]);
         assert!(names.starts_with(&["localhost".to_owned(), "127.0.0.1".to_owned()]));
         assert!(names.contains(&"db.example".to_owned()));
-        assert_eq!(host_names(Some("localhost")), host_names(None));
+        assert_eq!(host_names(["localhost".to_owned()]), host_names([]));
     }
 }

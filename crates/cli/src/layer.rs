@@ -16,8 +16,9 @@ use crate::advertise::Advertise;
 use crate::durability::DurabilitySetting;
 use crate::keys::KeyText;
 use crate::listen::Listen;
+use crate::on_off::OnOff;
+use crate::regions::RegionSetting;
 use crate::size::Size;
-use crate::throughput::ThroughputSetting;
 use crate::tls::Tls;
 
 // The help texts are also the table in docs/configuration.md.
@@ -93,7 +94,7 @@ pub(crate) struct Layer {
     /// Refuse what goes beyond the provisioned throughput (on), or let everything pass (off) [default: on]
     #[arg(long, value_name = "on|off")]
     #[serde(deserialize_with = "parsed")]
-    pub(crate) throughput: Option<ThroughputSetting>,
+    pub(crate) throughput: Option<OnOff>,
 
     /// Have no provisioned throughput, but 5,000 RU/s for each physical partition [default: false]
     #[arg(
@@ -171,6 +172,44 @@ pub(crate) struct Layer {
     #[arg(long, value_name = "LEVEL")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) consistency: Option<ConsistencyLevel>,
+
+    /// Versions that a region may be behind at bounded staleness [default: 100, or 100000 with --region]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) bounded_versions: Option<NonZeroU64>,
+
+    /// Seconds that a region may be behind at bounded staleness [default: 5, or 300 with --region]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) bounded_seconds: Option<NonZeroU64>,
+
+    /// Have this region; once for each. The first takes the writes and --listen, others an address of their own or any free port
+    #[arg(long, value_name = "NAME[=ADDRESS:PORT]")]
+    #[serde(rename = "regions")]
+    pub(crate) region: Option<Vec<RegionSetting>>,
+
+    /// Take writes in every region [default: false]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        hide_possible_values = true
+    )]
+    pub(crate) multi_write: Option<bool>,
+
+    /// Let regions choose another write region when theirs is silent, from three regions on [default: on]
+    #[arg(long, value_name = "on|off")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) service_managed_failover: Option<OnOff>,
+
+    /// Address and port where operators of regions are heard [default: 127.0.0.1:0]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) management: Option<Listen>,
+
+    /// File with the key of operators [default: the file management-key of the data directory, made when missing]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) management_key_file: Option<PathBuf>,
 
     /// What to log on standard error, such as warn or info,orrery_server=debug [default: info]
     #[arg(long, value_name = "FILTER")]

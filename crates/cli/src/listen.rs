@@ -16,6 +16,13 @@ impl Default for Listen {
     }
 }
 
+impl Listen {
+    /// Only for this machine, wherever there is room.
+    pub(crate) fn any_port() -> Listen {
+        Listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
+    }
+}
+
 impl FromStr for Listen {
     type Err = String;
 

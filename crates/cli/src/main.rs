@@ -12,6 +12,7 @@ mod complaint;
 #[cfg(test)]
 mod documentation;
 mod durability;
+mod endpoint;
 mod env_vars;
 mod environment;
 mod explain;
@@ -24,14 +25,15 @@ mod layer;
 mod listen;
 mod logging;
 mod memory;
+mod on_off;
 mod private_file;
+mod regions;
 mod seed;
 mod serve;
 mod settings;
 mod shutdown;
 mod size;
 mod started;
-mod throughput;
 mod tls;
 mod token_secret;
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use orrery_account::Bound;
 use orrery_engine::{PartitionLimits, ScriptOptions, ThroughputMode, ThroughputOptions};
 use orrery_model::ConsistencyLevel;
 
@@ -15,13 +16,22 @@ use crate::environment::Lookup;
 use crate::keys::{KeySet, KeyTexts};
 use crate::layer::Layer;
 use crate::listen::Listen;
+use crate::on_off::OnOff;
+use crate::regions::{self, RegionsSettings};
 use crate::size::Size;
-use crate::throughput::ThroughputSetting;
 use crate::tls::Tls;
 use crate::{env_vars, environment, file, memory};
 
 const DATA_DEFAULT: &str = "./orrery-data";
 const DURABILITY_DEFAULT: DurabilitySetting = DurabilitySetting(orrery_engine::Durability::Sync);
+const BOUND_ALONE: Bound = Bound {
+    versions: 100,
+    seconds: 5,
+};
+const BOUND_OF_REGIONS: Bound = Bound {
+    versions: 100_000,
+    seconds: 300,
+};
 const LOG_DEFAULT: &str = "info";
 
 #[derive(Debug, PartialEq)]
@@ -38,6 +48,9 @@ pub(crate) struct Settings {
     pub(crate) scripts: ScriptSettings,
     pub(crate) seed: Option<PathBuf>,
     pub(crate) consistency: ConsistencyLevel,
+    pub(crate) bound: Bound,
+    /// None for an account of one region that has no name.
+    pub(crate) regions: Option<RegionsSettings>,
     pub(crate) log: String,
     pub(crate) ready_json: bool,
 }
@@ -135,12 +148,15 @@ impl Settings {
 }
 
 /// A layer, and what to call it in a message.
-struct Source {
+pub(crate) struct Source {
     name: &'static str,
-    layer: Layer,
+    pub(crate) layer: Layer,
 }
 
-fn first<T: Clone>(sources: &[Source], setting: impl Fn(&Layer) -> Option<&T>) -> Option<T> {
+pub(crate) fn first<T: Clone>(
+    sources: &[Source],
+    setting: impl Fn(&Layer) -> Option<&T>,
+) -> Option<T> {
     sources
         .iter()
         .find_map(|source| setting(&source.layer))
@@ -150,9 +166,9 @@ fn first<T: Clone>(sources: &[Source], setting: impl Fn(&Layer) -> Option<&T>) -
 fn throughput(sources: &[Source]) -> ThroughputOptions {
     let is_serverless = first(sources, |layer| layer.serverless.as_ref()).unwrap_or(false);
     let mode = match first(sources, |layer| layer.throughput.as_ref()) {
-        Some(ThroughputSetting::Off) => ThroughputMode::Off,
-        Some(ThroughputSetting::On) | None if is_serverless => ThroughputMode::Serverless,
-        Some(ThroughputSetting::On) | None => ThroughputMode::Provisioned,
+        Some(OnOff::Off) => ThroughputMode::Off,
+        Some(OnOff::On) | None if is_serverless => ThroughputMode::Serverless,
+        Some(OnOff::On) | None => ThroughputMode::Provisioned,
     };
     ThroughputOptions {
         mode,
@@ -191,8 +207,9 @@ fn scripts(sources: &[Source]) -> ScriptSettings {
 
 /// Puts the layers, strongest first, on top of the defaults. The only place that knows either.
 fn resolve(sources: &[Source]) -> Result<Settings> {
-    Ok(Settings {
-        listen: first(sources, |layer| layer.listen.as_ref()).unwrap_or_default(),
+    let regions = regions::resolve(sources)?;
+    let settings = Settings {
+        listen: listen(sources, regions.as_ref())?,
         advertise: first(sources, |layer| layer.advertise.as_ref()),
         tls: first(sources, |layer| layer.tls.as_ref()).unwrap_or(Tls::Auto),
         place: place(sources)?,
@@ -207,7 +224,37 @@ fn resolve(sources: &[Source]) -> Result<Settings> {
             .unwrap_or(ConsistencyLevel::Session),
         log: first(sources, |layer| layer.log.as_ref()).unwrap_or_else(|| LOG_DEFAULT.to_owned()),
         ready_json: first(sources, |layer| layer.ready_json.as_ref()).unwrap_or(false),
-    })
+        bound: bound(sources, regions.is_some()),
+        regions,
+    };
+    regions::check(&settings)?;
+    Ok(settings)
+}
+
+/// The first region listens where the account does.
+fn listen(sources: &[Source], regions: Option<&RegionsSettings>) -> Result<Listen> {
+    let own = regions.and_then(|settings| settings.regions.first()?.listen);
+    match (first(sources, |layer| layer.listen.as_ref()), own) {
+        (Some(_), Some(_)) => {
+            bail!("the first region has an address of its own, and --listen is one for it too")
+        }
+        (given, own) => Ok(given.or(own).unwrap_or_default()),
+    }
+}
+
+/// What the service takes at least, by the number of regions.
+fn bound(sources: &[Source], has_regions: bool) -> Bound {
+    let default = if has_regions {
+        BOUND_OF_REGIONS
+    } else {
+        BOUND_ALONE
+    };
+    Bound {
+        versions: first(sources, |layer| layer.bounded_versions.as_ref())
+            .map_or(default.versions, NonZeroU64::get),
+        seconds: first(sources, |layer| layer.bounded_seconds.as_ref())
+            .map_or(default.seconds, NonZeroU64::get),
+    }
 }
 
 /// The strongest source that names a directory or asks for memory decides between them.

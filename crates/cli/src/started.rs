@@ -1,12 +1,14 @@
 //! What a running server says of itself on standard output, once: to a person or to a program.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use serde::Serialize;
 
 use crate::advertise::Advertise;
 use crate::durability::DurabilitySetting;
+use crate::endpoint::{host_of, reachable, scheme};
+use crate::regions::KeyPlace;
 use crate::settings::Place;
 
 pub(crate) struct Started {
@@ -18,6 +20,22 @@ pub(crate) struct Started {
     pub(crate) certificate: Option<PathBuf>,
     pub(crate) place: Place,
     pub(crate) durability: DurabilitySetting,
+    /// Nothing of an account of one region.
+    pub(crate) regions: Option<StartedRegions>,
+}
+
+pub(crate) struct StartedRegions {
+    /// In the order in which they were named.
+    pub(crate) regions: Vec<RegionEndpoint>,
+    /// Where operators are heard.
+    pub(crate) management: String,
+    pub(crate) key: KeyPlace,
+}
+
+#[derive(Clone, Serialize)]
+pub(crate) struct RegionEndpoint {
+    pub(crate) name: String,
+    pub(crate) endpoint: String,
 }
 
 #[derive(Serialize)]
@@ -28,11 +46,57 @@ struct Announcement<'a> {
     certificate: Option<String>,
     pid: u32,
     version: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    regions: Option<&'a [RegionEndpoint]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    management: Option<Management<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Management<'a> {
+    endpoint: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<&'a str>,
+}
+
+impl StartedRegions {
+    fn management(&self) -> Management<'_> {
+        let (key_file, key) = match &self.key {
+            KeyPlace::File(path) => (Some(absolute(path)), None),
+            KeyPlace::Memory(key) => (None, Some(key.as_str())),
+        };
+        Management {
+            endpoint: &self.management,
+            key_file,
+            key,
+        }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let width = self.regions.iter().map(|region| region.name.len());
+        let width = width.max().unwrap_or_default();
+        let mut label = "regions";
+        let mut lines = Vec::new();
+        for RegionEndpoint { name, endpoint } in &self.regions {
+            lines.push(format!("  {label:<11}  {name:<width$}  {endpoint}"));
+            label = "";
+        }
+        let key = match &self.key {
+            KeyPlace::File(path) => format!("the key is in {}", path.display()),
+            KeyPlace::Memory(key) => format!("with the key {key}"),
+        };
+        lines.push(format!("  operators    {}, {key}", self.management));
+        lines
+    }
 }
 
 impl Started {
     /// One line, for `--ready-json`.
     pub(crate) fn json(&self) -> String {
+        let regions = self.regions.as_ref();
         let announcement = Announcement {
             ready: true,
             endpoint: &self.endpoint(&host_of(reachable(self.address.ip()))),
@@ -40,6 +104,8 @@ impl Started {
             certificate: self.certificate.as_ref().map(|path| absolute(path)),
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION"),
+            regions: regions.map(|started| started.regions.as_slice()),
+            management: regions.map(StartedRegions::management),
         };
         serde_json::to_string(&announcement).expect("strings and numbers serialise")
     }
@@ -64,8 +130,9 @@ impl Started {
             String::new(),
             format!("  endpoint     {endpoint}"),
             format!("  explorer     {endpoint}_explorer/"),
-            format!("  data         {place}"),
         ];
+        lines.extend(self.regions.iter().flat_map(StartedRegions::lines));
+        lines.push(format!("  data         {place}"));
         lines.extend(durability.map(|durability| format!("  durability   {durability}")));
         lines.extend(
             self.certificate
@@ -85,28 +152,8 @@ impl Started {
         if let Some(advertise) = &self.advertise {
             return advertise.to_string();
         }
-        let scheme = if self.certificate.is_some() {
-            "https"
-        } else {
-            "http"
-        };
+        let scheme = scheme(self.certificate.is_some());
         format!("{scheme}://{host}:{}/", self.address.port())
-    }
-}
-
-/// Who listens on every address is reached on the loopback one.
-fn reachable(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => IpAddr::V4(Ipv4Addr::LOCALHOST),
-        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => IpAddr::V6(Ipv6Addr::LOCALHOST),
-        address => address,
-    }
-}
-
-fn host_of(address: IpAddr) -> String {
-    match address {
-        IpAddr::V4(address) => address.to_string(),
-        IpAddr::V6(address) => format!("[{address}]"),
     }
 }
 
@@ -130,7 +177,43 @@ mod tests {
             certificate: None,
             place: Place::Memory,
             durability: "sync".parse().unwrap(),
+            regions: None,
         }
+    }
+
+    fn regions(key: KeyPlace) -> StartedRegions {
+        let region = |name: &str, port| RegionEndpoint {
+            name: name.to_owned(),
+            endpoint: format!("http://127.0.0.1:{port}/"),
+        };
+        StartedRegions {
+            regions: vec![region("West US", 1), region("North Europe", 2)],
+            management: "http://127.0.0.1:3/".to_owned(),
+            key,
+        }
+    }
+
+    #[test]
+    fn regions_and_the_place_of_orders_are_told() {
+        let with = |key| Started {
+            regions: Some(regions(key)),
+            ..started("127.0.0.1:1")
+        };
+        let in_memory = with(KeyPlace::Memory("k".to_owned()));
+        let json = in_memory.json();
+        let end = r#","regions":[{"name":"West US","endpoint":"http://127.0.0.1:1/"},{"name":"North Europe","endpoint":"http://127.0.0.1:2/"}],"management":{"endpoint":"http://127.0.0.1:3/","key":"k"}}"#;
+        assert!(json.ends_with(end), "{json}");
+        let in_file = with(KeyPlace::File("/d/key".into()));
+        assert!(in_file.json().contains(r#""keyFile":"/d/key""#));
+        for phrase in [
+            "  regions      West US       http://127.0.0.1:1/",
+            "               North Europe  http://127.0.0.1:2/",
+            "  operators    http://127.0.0.1:3/, the key is in /d/key",
+        ] {
+            let message = in_file.message();
+            assert!(message.contains(phrase), "{message}");
+        }
+        assert!(in_memory.message().contains("with the key k"));
     }
 
     #[test]

@@ -27,6 +27,9 @@ pub enum Failure {
     /// A valid credential that does not reach this far, or not at this time.
     #[error("{0}")]
     Forbidden(String),
+    /// This region is no part of the account of that id (any more).
+    #[error("database account '{0}' does not exist in this region")]
+    AccountNotFound(String),
     /// Writes go to another region; this one follows it.
     #[error("writes are not taken in this region")]
     WriteForbidden,

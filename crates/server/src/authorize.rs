@@ -9,14 +9,15 @@ use orrery_wire::{
 
 use crate::state::State;
 
+/// What the request does, if its sender may do it.
 pub(crate) fn authorize(
     state: &State,
     method: &Method,
     path: &RequestPath<'_>,
     resource: Resource<'_>,
     headers: &RequestHeaders<'_>,
-) -> Result<(), Failure> {
-    let now_seconds = state.engine.now_seconds();
+    now_seconds: u64,
+) -> Result<Action, Failure> {
     let action = Action::of(method, resource, headers);
     match Credential::parse(headers.authorization)? {
         Credential::Master(signature) => {
@@ -27,16 +28,18 @@ pub(crate) fn authorize(
                 date: headers.date,
             };
             let role = state.keys().verify(&signature, request, now_seconds)?;
-            check_role(role, action, resource)
+            check_role(role, action, resource)?;
         }
         Credential::Entra(token) => {
             let role = verify_entra(&token, &state.keys(), now_seconds)?;
-            check_role(role, action, resource)
+            check_role(role, action, resource)?;
         }
-        Credential::Resource(_) if resource.is_for_operators() => Err(Failure::Forbidden(
-            "The request cannot be authorized by a resource token. Sign it with a key of the account."
-                .to_owned(),
-        )),
+        Credential::Resource(_) if resource.is_for_operators() => {
+            return Err(Failure::Forbidden(
+                "The request cannot be authorized by a resource token. Sign it with a key of the account."
+                    .to_owned(),
+            ));
+        }
         Credential::Resource(token) => {
             let grant = state.token_secret.verify(&token, now_seconds)?;
             let key = headers.partition_key()?;
@@ -44,7 +47,8 @@ pub(crate) fn authorize(
                 path,
                 action,
                 partition_key: key.as_ref(),
-            })
+            })?;
         }
     }
+    Ok(action)
 }

@@ -10,6 +10,14 @@ pub enum Error {
         #[source]
         source: std::io::Error,
     },
+    #[error(
+        "cannot listen for operators on {address}; choose another address or port with --management"
+    )]
+    ListenForOperators {
+        address: SocketAddr,
+        #[source]
+        source: std::io::Error,
+    },
     #[error("the TLS certificate or its key cannot be used: {0}")]
     Certificate(String),
 }

@@ -16,6 +16,8 @@ use crate::state::State;
 
 pub(crate) struct Exchange<'r> {
     pub(crate) state: &'r State,
+    /// Of this request; another one may answer the next.
+    pub(crate) engine: Arc<Engine>,
     pub(crate) method: &'r Method,
     pub(crate) headers: &'r RequestHeaders<'r>,
     pub(crate) body: Bytes,
@@ -32,11 +34,11 @@ pub(crate) struct Found {
 
 impl Exchange<'_> {
     pub(crate) fn engine(&self) -> &Arc<Engine> {
-        &self.state.engine
+        &self.engine
     }
 
     pub(crate) fn catalogue(&self) -> Arc<Catalogue> {
-        self.state.engine.catalogue()
+        self.engine.catalogue()
     }
 
     /// Finds a container, and refuses a client that remembers another one of that name.
@@ -76,9 +78,13 @@ impl Exchange<'_> {
         })
     }
 
+    /// Waits until this region may answer a read at the level of the request.
+    pub(crate) async fn admit_read(&self) -> Result<(), Failure> {
+        self.state.region.check_read(self.level()?).await
+    }
+
     pub(crate) fn level(&self) -> Result<ConsistencyLevel, Failure> {
-        self.headers
-            .effective_consistency(self.state.engine.consistency)
+        self.headers.effective_consistency(self.engine.consistency)
     }
 }
 

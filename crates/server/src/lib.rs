@@ -3,13 +3,16 @@
 //! A request is parsed by `wire`, carried out by `engine`, and answered by `wire` again; what is
 //! here is the order of these steps. `async` ends here.
 
+mod accept;
 mod activity;
 mod authorize;
 mod body;
 mod error;
 mod exchange;
 mod explorer;
+mod gates;
 mod listener;
+mod management;
 mod metrics;
 mod options;
 mod owners;
@@ -23,5 +26,6 @@ mod tls;
 
 pub use error::Error;
 pub use listener::{Server, ServerHandle};
+pub use management::{Addition, Management, ManagementOptions};
 pub use options::{ServerOptions, TlsMaterial};
 pub use tls::self_signed;

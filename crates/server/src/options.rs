@@ -2,13 +2,20 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::sync::Weak;
 
+use orrery_account::{Account, Bound};
 use orrery_model::AccountKeys;
 
 pub struct ServerOptions {
     pub listen: SocketAddr,
-    /// What the account document says; by default whatever host the client used.
+    /// What the region is part of, if it is not alone.
+    pub account: Weak<Account>,
+    /// What the account document says of a region that is alone; by default whatever host the client
+    /// used. Several regions know their endpoints.
     pub advertise: Option<String>,
+    /// Of bounded staleness, for the account document.
+    pub bound: Bound,
     /// None serves plain HTTP.
     pub tls: Option<TlsMaterial>,
     pub keys: AccountKeys,

@@ -82,8 +82,13 @@ impl Reply {
     ) -> Response<Full<Bytes>> {
         let mut headers = ResponseHeaders::new(activity_id, self.charge, elapsed)
             .server_state(state.next_request_number(), &state.started);
-        if let Some(stamp) = self.stamp {
-            headers = headers.stamp(stamp);
+        let region = &state.region;
+        headers = headers.read_regions(region.readable_count().saturating_sub(1));
+        // A region that refuses a write has no position to tell.
+        let is_elsewhere = matches!(self.failure, Some(Failure::WriteForbidden));
+        if let Some(stamp) = self.stamp.filter(|_| !is_elsewhere) {
+            // Asked after the operation: a position under an older version would promise less.
+            headers = headers.stamp(stamp, region.token_version());
         }
         if let Some(token) = &self.session_token {
             headers = headers.session_token(token);

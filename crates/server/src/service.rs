@@ -15,7 +15,7 @@ use crate::exchange::Exchange;
 use crate::metrics::Operation;
 use crate::reply::Reply;
 use crate::state::State;
-use crate::{body, public, routes};
+use crate::{body, gates, public, routes};
 
 const METRICS_PATH: &str = "/metrics";
 /// Longest activity id that is echoed.
@@ -28,11 +28,14 @@ pub(crate) async fn handle(
 ) -> Response<Full<Bytes>> {
     let begun = Instant::now();
     let (parts, incoming) = request.into_parts();
-    if let Some(response) = public::answer(state, &parts) {
+    let present = gates::check_present(&state.region);
+    if present.is_ok()
+        && let Some(response) = public::answer(state, &parts)
+    {
         return response;
     }
     let activity_id = activity_id(state, &parts);
-    if parts.uri.path() == METRICS_PATH {
+    if present.is_ok() && parts.uri.path() == METRICS_PATH {
         return match authorize_metrics(state, &parts) {
             Ok(()) => public::metrics(state),
             Err(failure) => {
@@ -40,7 +43,8 @@ pub(crate) async fn handle(
             }
         };
     }
-    let (operation, answered) = answer(state, scheme, &parts, incoming, &activity_id).await;
+    let (operation, answered) =
+        answer(state, present, scheme, &parts, incoming, &activity_id).await;
     let reply = answered.unwrap_or_else(Reply::failed);
     let elapsed = begun.elapsed();
     state
@@ -63,18 +67,23 @@ pub(crate) async fn handle(
 
 async fn answer(
     state: &State,
+    present: Result<(), Failure>,
     scheme: &'static str,
     parts: &Parts,
     incoming: Incoming,
     activity_id: &str,
 ) -> (Operation, Result<Reply, Failure>) {
+    let engine = state.region.engine();
     let path = RequestPath::parse(parts.uri.path());
-    let checked = path.as_ref().map_err(Failure::clone).and_then(|path| {
+    let path = present.and_then(|()| path.as_ref().map_err(Failure::clone));
+    let checked = path.and_then(|path| {
         let headers = RequestHeaders::parse(&parts.headers)?;
         let resource = path.resource()?;
         // A client in direct mode signs another path; it is told about gateway mode either way.
         if resource != Resource::Addresses {
-            authorize(state, &parts.method, path, resource, &headers)?;
+            let now = engine.now_seconds();
+            let action = authorize(state, &parts.method, path, resource, &headers, now)?;
+            gates::check_action(&state.region, action, &parts.method, resource, &headers)?;
         }
         Ok((headers, resource))
     });
@@ -91,6 +100,7 @@ async fn answer(
     };
     let exchange = Exchange {
         state,
+        engine,
         method: &parts.method,
         headers: &headers,
         body,
@@ -110,7 +120,9 @@ fn authorize_metrics(state: &State, parts: &Parts) -> Result<(), Failure> {
     }
     let path = RequestPath::parse(parts.uri.path())?;
     let headers = RequestHeaders::parse(&parts.headers)?;
-    authorize(state, &parts.method, &path, path.resource()?, &headers)
+    let now = state.region.engine().now_seconds();
+    authorize(state, &parts.method, &path, path.resource()?, &headers, now)?;
+    Ok(())
 }
 
 fn activity_id(state: &State, parts: &Parts) -> String {

@@ -1,23 +1,27 @@
 //! What all connections share.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::Instant;
 
 use hyper::header::HeaderValue;
-use orrery_engine::Engine;
+use orrery_account::{Account, Bound, Region};
 use orrery_model::AccountKeys;
 use orrery_wire::{HttpDate, SigningKeys, TokenSecret};
 
+use crate::ServerOptions;
 use crate::activity::ActivityIds;
 use crate::metrics::Metrics;
 use crate::owners::Owners;
 use crate::request_log::RequestLog;
 
 pub(crate) struct State {
-    pub(crate) engine: Arc<Engine>,
+    pub(crate) region: Arc<Region>,
+    /// All regions, to tell of them; nothing if this one is alone or the account has ended.
+    pub(crate) account: Weak<Account>,
     pub(crate) token_secret: TokenSecret,
     pub(crate) advertise: Option<String>,
+    pub(crate) bound: Bound,
     pub(crate) certificate_pem: Option<String>,
     /// When the server became what it is, as its answers say it.
     pub(crate) started: HeaderValue,
@@ -32,27 +36,22 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(
-        engine: Arc<Engine>,
-        keys: &AccountKeys,
-        token_secret: &[u8],
-        advertise: Option<String>,
-        certificate_pem: Option<String>,
-        is_loopback: bool,
-    ) -> State {
+    pub(crate) fn new(region: Arc<Region>, options: ServerOptions, is_loopback: bool) -> State {
         State {
-            started: HeaderValue::from_str(&HttpDate(engine.now_seconds()).to_string())
+            started: HeaderValue::from_str(&HttpDate(region.engine().now_seconds()).to_string())
                 .expect("a date is visible ASCII"),
-            engine,
-            token_secret: TokenSecret::new(token_secret),
-            advertise,
-            certificate_pem,
+            region,
+            account: options.account,
+            token_secret: TokenSecret::new(&options.token_secret),
+            advertise: options.advertise,
+            bound: options.bound,
+            certificate_pem: options.tls.map(|material| material.certificate_pem),
             activity_ids: ActivityIds::new(),
             owners: Owners::default(),
             metrics: Metrics::default(),
             request_log: RequestLog::new(Instant::now()),
             is_loopback,
-            keys: RwLock::new(Arc::new(SigningKeys::new(keys))),
+            keys: RwLock::new(Arc::new(SigningKeys::new(&options.keys))),
             requests: AtomicU32::new(0),
         }
     }

@@ -28,10 +28,10 @@ pub use body::{
     AccountDescription, CHANGED_ITEM_BYTES, ChangeDescription, ChangeEvent, ChangeOperation,
     ContainerSystem, FeedKind, FeedWriter, HotKeyDescription, LoggedRequest, PartitionDescription,
     PartitionKeyRangeDescription, PartitionsChange, PartitionsDescription, PermissionRequest,
-    QueryBody, RangeStatistics, Region, ResumeFilter, ScriptRequest, SplitAt, change_envelope,
-    container_body, container_self_link, database_body, database_self_link, feed_body,
-    parse_arguments, parse_body, parse_id_body, partition_key_range_body, permission_body,
-    request_log_body, script_body, script_name_link, script_self_link, user_body,
+    QueryBody, RangeStatistics, Region, ResumeFilter, ScriptRequest, SplitAt, Staleness,
+    change_envelope, container_body, container_self_link, database_body, database_self_link,
+    feed_body, parse_arguments, parse_body, parse_id_body, partition_key_range_body,
+    permission_body, request_log_body, script_body, script_name_link, script_self_link, user_body,
     write_changed_item,
 };
 pub use headers::{
@@ -48,6 +48,6 @@ pub use query_report::{
 };
 pub use session_token::{
     SINGLE_REGION_VERSION, SessionPart, SessionPosition, SessionToken, check_session_token,
-    parse_session_token, write_session_token,
+    parse_session_token, session_token,
 };
 pub use status::{ErrorStatus, error_body, error_body_with};

@@ -6,7 +6,9 @@
 //! token  = "-1#" lsn | version "#" lsn *("#" region "=" lsn) | lsn
 //! ```
 //!
-//! An account of one region writes the first form.
+//! An account of one region writes the first form. With several it is the second: the version rises
+//! with every change of the write region and of the members, and decides before positions do. What a
+//! token of an older version names was part of another history, or of fewer regions: it passes.
 
 use std::fmt::{self, Write as _};
 
@@ -16,7 +18,6 @@ use orrery_model::{Failure, Lsn, RangeId, Stamp};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionPart {
     pub range: Option<RangeId>,
-    /// Counts changes of the set of regions; -1 in an account of one region.
     pub version: i64,
     pub lsn: Lsn,
 }
@@ -31,26 +32,32 @@ pub struct SessionPosition<'r> {
     pub lsn: Lsn,
 }
 
-/// Version of the tokens of an account of one region.
+/// Version of the tokens of an account of one region, and of those that name none.
 pub const SINGLE_REGION_VERSION: i64 = -1;
 
 /// The token of one range: `0:-1#12`.
 #[derive(Debug, Clone, Copy)]
-pub struct SessionToken(pub Stamp);
+pub struct SessionToken {
+    pub version: i64,
+    pub stamp: Stamp,
+}
 
 impl fmt::Display for SessionToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Stamp { range, lsn } = self.0;
-        write!(f, "{range}:{SINGLE_REGION_VERSION}#{lsn}")
+        let SessionToken { version, stamp } = self;
+        write!(f, "{}:{version}#{}", stamp.range, stamp.lsn)
     }
 }
 
-/// Appends the part of one more range to the token of an answer of several.
-pub fn write_session_token(stamp: Stamp, out: &mut String) {
-    if !out.is_empty() {
-        out.push(',');
+/// The token of an answer of several ranges.
+pub fn session_token(version: i64, stamps: &[Stamp]) -> String {
+    let mut token = String::new();
+    for (place, stamp) in stamps.iter().copied().enumerate() {
+        let before = if place == 0 { "" } else { "," };
+        let part = SessionToken { version, stamp };
+        write!(token, "{before}{part}").expect("a string takes any text");
     }
-    write!(out, "{}", SessionToken(stamp)).expect("a string takes any text");
+    token
 }
 
 /// Reads a token. Every part must be well formed, also those of unrelated ranges.
@@ -119,11 +126,15 @@ mod tests {
     use super::*;
 
     fn check(token: &str) -> Result<(), Failure> {
+        check_at(SINGLE_REGION_VERSION, token)
+    }
+
+    fn check_at(version: i64, token: &str) -> Result<(), Failure> {
         let ancestors = [RangeId(0)];
         let position = SessionPosition {
             range: RangeId(2),
             ancestors: &ancestors,
-            version: SINGLE_REGION_VERSION,
+            version,
             lsn: Lsn(10),
         };
         check_session_token(token, position)
@@ -157,6 +168,27 @@ mod tests {
     }
 
     #[test]
+    fn versions_decide_before_positions() {
+        for (version, token, served) in [
+            (7, "2:7#10", true),
+            (7, "2:7#11", false),
+            (7, "2:6#99", true),
+            (7, "2:8#1", false),
+            (7, "2:-1#99", true),
+            (7, "2:99", true),
+            (7, "1:8#99", true),
+            (7, "0:8#1", false),
+            (7, "2:7#10#1=99", true),
+            (0, "2:0#10", true),
+            (0, "2:0#11", false),
+            (-1, "2:0#1", false),
+        ] {
+            let found = check_at(version, token).is_ok();
+            assert_eq!(found, served, "{token} at version {version}");
+        }
+    }
+
+    #[test]
     fn malformed_tokens_are_refused() {
         for token in [
             "",
@@ -177,29 +209,23 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let mut token = String::new();
-        write_session_token(
-            Stamp {
-                range: RangeId(0),
-                lsn: Lsn(12),
-            },
-            &mut token,
-        );
-        write_session_token(
-            Stamp {
-                range: RangeId(1),
-                lsn: Lsn(3),
-            },
-            &mut token,
-        );
-        assert_eq!(token, "0:-1#12,1:-1#3");
-        let parts: Result<Vec<_>, _> = parse_session_token(&token).collect();
-        let part = |range, lsn| SessionPart {
-            range: Some(RangeId(range)),
-            version: -1,
+        let stamp = |(range, lsn)| Stamp {
+            range: RangeId(range),
             lsn: Lsn(lsn),
         };
-        assert_eq!(parts, Ok(vec![part(0, 12), part(1, 3)]));
+        let stamps = [(0, 12), (1, 3)].map(stamp);
+        for (version, expected) in [(-1, "0:-1#12,1:-1#3"), (5, "0:5#12,1:5#3")] {
+            let token = session_token(version, &stamps);
+            assert_eq!(token, expected);
+            let parts: Result<Vec<_>, _> = parse_session_token(&token).collect();
+            let part = |Stamp { range, lsn }| SessionPart {
+                range: Some(range),
+                version,
+                lsn,
+            };
+            assert_eq!(parts, Ok(stamps.map(part).to_vec()));
+        }
+        assert_eq!(session_token(5, &[]), "");
     }
 
     proptest! {

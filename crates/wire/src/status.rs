@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use orrery_json::write_string;
 use orrery_model::{ConflictKind, Failure, GoneKind, NotFoundKind};
 
+use crate::body::ObjectWriter;
+
 /// How a failure looks on the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorStatus<'f> {
@@ -88,6 +90,12 @@ impl<'f> ErrorStatus<'f> {
             }
             Failure::Unauthorized(message) => row(401, None, "Unauthorized", message),
             Failure::Forbidden(message) => row(403, None, "Forbidden", message),
+            Failure::AccountNotFound(id) => ErrorStatus {
+                status: 403,
+                substatus: Some(1008),
+                code: "Forbidden",
+                message: Cow::Owned(format!("Database Account {id} does not exist")),
+            },
             Failure::WriteForbidden => row(403, Some(3), "Forbidden", WRITE_FORBIDDEN),
             Failure::NotFound(NotFoundKind::Resource) => row(404, None, "NotFound", NOT_FOUND),
             Failure::NotFound(NotFoundKind::Owner) => {
@@ -174,6 +182,9 @@ pub fn error_body_with(
     additional_info: Option<&str>,
 ) -> Vec<u8> {
     let ErrorStatus { code, message, .. } = ErrorStatus::of(failure);
+    if let Failure::AccountNotFound(id) = failure {
+        return account_not_found_body(code, &message, id);
+    }
     let agent = concat!("orrery/", env!("CARGO_PKG_VERSION"));
     let mut body = Vec::with_capacity(message.len() + 128);
     body.extend_from_slice(b"{\"code\":");
@@ -189,6 +200,17 @@ pub fn error_body_with(
     }
     body.push(b'}');
     body
+}
+
+/// Clients that take it for an account document find no location in it.
+fn account_not_found_body(code: &str, message: &str, id: &str) -> Vec<u8> {
+    ObjectWriter::new()
+        .text("code", code)
+        .text("message", message)
+        .raw("writableLocations", b"[]")
+        .raw("readableLocations", b"[]")
+        .text("id", id)
+        .finish()
 }
 
 #[cfg(test)]
@@ -243,6 +265,13 @@ mod tests {
                 "text",
             ),
             (Failure::Forbidden(text()), 403, None, "Forbidden", "text"),
+            (
+                Failure::AccountNotFound(text()),
+                403,
+                Some(1008),
+                "Forbidden",
+                "Database Account text does not exist",
+            ),
             (
                 Failure::WriteForbidden,
                 403,
@@ -429,6 +458,15 @@ mod tests {
             );
             assert!(row.message.contains(message), "{failure:?}");
         }
+    }
+
+    #[test]
+    fn a_region_that_left_the_account_names_no_locations() {
+        let body = error_body(&Failure::AccountNotFound("a".to_owned()), "id-1");
+        assert_eq!(
+            String::from_utf8(body).unwrap(),
+            r#"{"code":"Forbidden","message":"Database Account a does not exist","writableLocations":[],"readableLocations":[],"id":"a"}"#
+        );
     }
 
     #[test]

@@ -317,8 +317,7 @@ impl Driver {
             }
             drop(core);
             self.shared.moved();
-            self.engine.append_notes();
-            return;
+            return self.engine.append_notes();
         }
         // Readers see a new version of the account with the record that makes it, not before.
         let mut piece = Vec::new();
@@ -414,6 +413,7 @@ impl Driver {
         if self.is_writing && (!is_write_region || fell_back) {
             self.stop_writing().await;
         }
+        self.append_notes().await;
         if !self.is_writing && is_write_region && self.may_write() {
             self.publish();
             match self.engine.promote().await {
@@ -430,7 +430,16 @@ impl Driver {
         if let Err(failure) = self.engine.demote().await {
             self.break_down(&failure.to_string());
         }
-        // Places that were given away and not used.
+    }
+
+    /// Notes have their places already: they are appended by whoever appends now.
+    async fn append_notes(&mut self) {
+        if self.is_writing {
+            if self.shared.lock().has_notes() {
+                self.engine.append_notes();
+            }
+            return;
+        }
         let notes = self.shared.lock().take_notes();
         let records = notes.into_iter();
         let records = records.map(|(at, text)| (Position(at.0), note_record(text)));

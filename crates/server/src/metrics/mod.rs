@@ -5,6 +5,8 @@
 //! themselves when somebody asks.
 
 mod operation;
+mod page;
+mod regions;
 mod text;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,6 +15,7 @@ use std::time::Duration;
 use orrery_model::Charge;
 
 pub(crate) use operation::Operation;
+pub(crate) use regions::text as regions_text;
 pub(crate) use text::text;
 
 /// Statuses that are counted apart; the last place is for any other.

@@ -1,19 +1,23 @@
 //! The counts in the text format of Prometheus.
 
-use std::fmt::{Display, Write};
-
+use orrery_account::Report;
 use orrery_engine::Engine;
 
-use super::{LATENCIES_US, Metrics, Operation, STATUSES, get};
+use super::page::Page;
+use super::{LATENCIES_US, Metrics, Operation, STATUSES, get, regions};
 
 /// Physical partitions that are listed one by one; the count of all is given beside them.
 const PARTITIONS_MAX: usize = 1_000;
 
-pub(crate) fn text(metrics: &Metrics, engine: &Engine) -> String {
+/// Without a report there are no other regions.
+pub(crate) fn text(metrics: &Metrics, engine: &Engine, report: Option<&Report>) -> String {
     let mut page = Page::default();
     requests(&mut page, metrics);
     latencies(&mut page, metrics);
     partitions(&mut page, engine);
+    if let Some(report) = report {
+        regions::write(&mut page, report);
+    }
     page.text
 }
 
@@ -184,47 +188,6 @@ const FIGURES: [Figure; 7] = [
     ),
 ];
 
-#[derive(Default)]
-struct Page {
-    text: String,
-    family: &'static str,
-}
-
-impl Page {
-    fn family(&mut self, name: &'static str, kind: &str, help: &str) {
-        self.family = name;
-        self.write(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
-    }
-
-    fn line(&mut self, labels: &[(&str, &str)], number: impl Display) {
-        self.part("", labels, number);
-    }
-
-    fn part(&mut self, suffix: &str, labels: &[(&str, &str)], number: impl Display) {
-        let family = self.family;
-        self.write(format_args!("{family}{suffix}"));
-        for (place, (name, value)) in labels.iter().enumerate() {
-            let before = if place == 0 { '{' } else { ',' };
-            self.write(format_args!("{before}{name}=\"{}\"", escaped(value)));
-        }
-        if !labels.is_empty() {
-            self.text.push('}');
-        }
-        self.write(format_args!(" {number}\n"));
-    }
-
-    fn write(&mut self, text: std::fmt::Arguments<'_>) {
-        self.text
-            .write_fmt(text)
-            .expect("a string takes everything");
-    }
-}
-
-fn escaped(value: &str) -> String {
-    let value = value.replace('\\', "\\\\").replace('"', "\\\"");
-    value.replace('\n', "\\n")
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -265,10 +228,5 @@ mod tests {
             );
         }
         assert!(!page.text.contains("read_item"));
-    }
-
-    #[test]
-    fn labels_are_quoted() {
-        assert_eq!(escaped("a\"b\\c\nd"), r#"a\"b\\c\nd"#);
     }
 }

@@ -9,7 +9,7 @@ use orrery_keys::Component;
 use orrery_model::{Failure, Precondition, limits};
 use orrery_wire::{
     CHANGED_ITEM_BYTES, ChangeDescription, ChangeEvent, ChangeFeedMode, ChangeOperation, FeedKind,
-    FeedWriter, change_envelope, write_changed_item, write_session_token,
+    FeedWriter, change_envelope, session_token, write_changed_item,
 };
 
 use super::item::check_session;
@@ -26,6 +26,7 @@ pub(super) async fn page(
     let container = &found.entry.container;
     let terms = exchange.terms()?;
     let scope = scope(exchange, None)?;
+    exchange.admit_read().await?;
     let partitions = Engine::partitions_of(container, &scope)?;
     for partition in &partitions {
         check_session(exchange, terms.level, container, partition.stamp())?;
@@ -63,10 +64,7 @@ pub(super) async fn page(
         }
     };
     let etag = format!("\"{}\"", page.position);
-    let mut session_token = String::new();
-    for stamp in &page.stamps {
-        write_session_token(*stamp, &mut session_token);
-    }
+    let version = exchange.state.region.token_version();
     let base = if page.changes.is_empty() {
         Reply::not_modified(etag)
     } else {
@@ -84,7 +82,7 @@ pub(super) async fn page(
     Ok(Reply {
         charge: answer.charge,
         stamp: answer.stamp,
-        session_token: Some(session_token),
+        session_token: Some(session_token(version, &page.stamps)),
         ..base
     })
 }

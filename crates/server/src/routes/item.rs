@@ -8,9 +8,7 @@ use orrery_model::{
     Answer, ConsistencyLevel, Document, Etag, Failure, ItemAddress, Operation, OperationKind,
     OperationOutcome, Stamp,
 };
-use orrery_wire::{
-    SINGLE_REGION_VERSION, SessionPosition, check_session_token, operation_status_code, parse_patch,
-};
+use orrery_wire::{SessionPosition, check_session_token, operation_status_code, parse_patch};
 
 use crate::exchange::{Exchange, Found};
 use crate::reply::Reply;
@@ -33,6 +31,9 @@ async fn answer(
         .headers
         .partition_key()?
         .ok_or(Failure::PartitionKeyMissing)?;
+    if *exchange.method == Method::GET {
+        exchange.admit_read().await?;
+    }
     let id = match address {
         ItemAddress::Name { id, .. } => id.to_owned(),
         ItemAddress::Rid(rid) => {
@@ -157,7 +158,7 @@ pub(super) fn check_session(
             let position = SessionPosition {
                 range: stamp.range,
                 ancestors: partition.map_or(&[], |partition| &partition.ancestors),
-                version: SINGLE_REGION_VERSION,
+                version: exchange.state.region.token_version(),
                 lsn: stamp.lsn,
             };
             check_session_token(token, position)

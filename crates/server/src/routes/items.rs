@@ -6,7 +6,7 @@ use hyper::Method;
 use orrery_engine::{CompiledQuery, Engine, FeedRequest, Scope, query_plan};
 use orrery_keys::PartitionKey;
 use orrery_model::{ContainerAddress, Document, Failure, OperationKind, limits};
-use orrery_wire::{FeedKind, FeedPost, feed_body, write_session_token};
+use orrery_wire::{FeedKind, FeedPost, feed_body, session_token};
 
 use super::feed::query_text;
 use super::item::{check_session, write};
@@ -121,6 +121,7 @@ async fn page(
     let container = &found.entry.container;
     let terms = exchange.terms()?;
     let scope = scope(exchange, query.as_deref())?;
+    exchange.admit_read().await?;
     for partition in Engine::partitions_of(container, &scope)? {
         check_session(exchange, terms.level, container, partition.stamp())?;
     }
@@ -138,14 +139,11 @@ async fn page(
     let base = match answer.result {
         Ok(page) => {
             check_continuation_size(exchange, page.continuation.as_deref())?;
-            let mut session_token = String::new();
-            for stamp in &page.stamps {
-                write_session_token(*stamp, &mut session_token);
-            }
+            let version = exchange.state.region.token_version();
             Reply {
                 item_count: Some(page.items.len()),
                 continuation: page.continuation,
-                session_token: Some(session_token),
+                session_token: Some(session_token(version, &page.stamps)),
                 is_complete: headers.query.optimistic_direct,
                 reports: report::headers(headers.query, page.report),
                 ..Reply::new(200, feed_body(container.rid, FeedKind::Items, &page.items))

@@ -24,6 +24,7 @@ use orrery_wire::{FeedPost, Resource};
 
 use crate::exchange::Exchange;
 use crate::reply::Reply;
+pub(crate) use account::ACCOUNT_ID;
 
 pub(crate) async fn dispatch(
     exchange: &Exchange<'_>,

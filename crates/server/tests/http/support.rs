@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use orrery_account::{Bound, Region};
 use orrery_engine::{
     Clock, Durability, Engine, EngineOptions, ScriptOptions, ThroughputMode, ThroughputOptions,
 };
@@ -131,7 +132,8 @@ fn start_server(start: Start) -> World {
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
         })
         .unwrap();
-        Server::bind(engine, options(listen)).await.unwrap()
+        let region = Region::alone("South Central US", engine);
+        Server::bind(region, options(listen)).await.unwrap()
     });
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, server.local_address().port()));
     let handle = server.handle();
@@ -154,7 +156,12 @@ fn options(listen: Ipv4Addr) -> ServerOptions {
     let key = |secret: &[u8], role| (Secret::new(secret.to_vec()), role);
     ServerOptions {
         listen: (listen, 0).into(),
+        account: std::sync::Weak::new(),
         advertise: None,
+        bound: Bound {
+            versions: 100,
+            seconds: 5,
+        },
         tls: None,
         keys: AccountKeys {
             keys: vec![

@@ -9,9 +9,22 @@ use super::{ObjectWriter, array_of};
 pub struct AccountDescription<'r> {
     /// Not `localhost`: the JavaScript client then reads this document before every request.
     pub id: &'r str,
-    /// In order of failover; the first takes the writes.
-    pub regions: &'r [Region<'r>],
+    /// Those that take writes, the hub first.
+    pub writable: &'r [Region<'r>],
+    /// Those that answer reads, in order of failover.
+    pub readable: &'r [Region<'r>],
+    /// Whether every region takes writes.
+    pub multi_write: bool,
     pub consistency: ConsistencyLevel,
+    /// Told where the consistency is bounded staleness.
+    pub staleness: Staleness,
+}
+
+/// How far a region may be behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Staleness {
+    pub versions: u64,
+    pub seconds: u64,
 }
 
 /// Where later requests go.
@@ -30,8 +43,8 @@ const READ_POLICY: &[u8] = br#"{"primaryReadCoefficient":1,"secondaryReadCoeffic
 impl AccountDescription<'_> {
     /// The body of `GET /`.
     pub fn to_body(&self) -> Vec<u8> {
-        let readable = array_of(self.regions.iter().copied().map(Region::to_json));
-        let writable = array_of(self.regions.iter().copied().take(1).map(Region::to_json));
+        let locations =
+            |regions: &[Region<'_>]| array_of(regions.iter().copied().map(Region::to_json));
         ObjectWriter::new()
             .text("_self", "")
             .text("id", self.id)
@@ -39,9 +52,9 @@ impl AccountDescription<'_> {
             .text("media", "//media/")
             .text("addresses", "//addresses/")
             .text("_dbs", "//dbs/")
-            .raw("writableLocations", &writable)
-            .raw("readableLocations", &readable)
-            .literal("enableMultipleWriteLocations", false)
+            .raw("writableLocations", &locations(self.writable))
+            .raw("readableLocations", &locations(self.readable))
+            .literal("enableMultipleWriteLocations", self.multi_write)
             .literal("continuousBackupEnabled", false)
             .literal("enableNRegionSynchronousCommit", false)
             .literal("enablePerPartitionFailoverBehavior", false)
@@ -49,7 +62,7 @@ impl AccountDescription<'_> {
             .raw("userReplicationPolicy", REPLICATION)
             .raw(
                 "userConsistencyPolicy",
-                &consistency_policy(self.consistency),
+                &consistency_policy(self.consistency, self.staleness),
             )
             .raw("systemReplicationPolicy", SYSTEM_REPLICATION)
             .raw("readPolicy", READ_POLICY)
@@ -68,12 +81,12 @@ impl Region<'_> {
     }
 }
 
-fn consistency_policy(level: ConsistencyLevel) -> Vec<u8> {
+fn consistency_policy(level: ConsistencyLevel, staleness: Staleness) -> Vec<u8> {
     let policy = ObjectWriter::new().text("defaultConsistencyLevel", level.name());
     match level {
         ConsistencyLevel::BoundedStaleness => policy
-            .literal("maxStalenessPrefix", 100)
-            .literal("maxIntervalInSeconds", 5)
+            .literal("maxStalenessPrefix", staleness.versions)
+            .literal("maxIntervalInSeconds", staleness.seconds)
             .finish(),
         _ => policy.finish(),
     }
@@ -111,6 +124,73 @@ mod tests {
 
     use super::*;
 
+    const ACCOUNT: AccountDescription<'_> = AccountDescription {
+        id: "orrery",
+        writable: &[],
+        readable: &[],
+        multi_write: false,
+        consistency: ConsistencyLevel::Session,
+        staleness: Staleness {
+            versions: 100_000,
+            seconds: 300,
+        },
+    };
+
+    fn document(account: &AccountDescription<'_>) -> orrery_json::Value {
+        parse(&account.to_body()).unwrap()
+    }
+
+    #[test]
+    fn regions_are_listed_in_their_order() {
+        let [west, north] = ["West US", "North Europe"].map(|name| Region {
+            name,
+            endpoint: "https://h",
+        });
+        let (west_first, north_only) = ([west, north], [north]);
+        let west_text = r#"{"name":"West US","databaseAccountEndpoint":"https://h/"}"#;
+        let north_text = r#"{"name":"North Europe","databaseAccountEndpoint":"https://h/"}"#;
+        let both = format!("[{west_text},{north_text}]");
+        let one = format!("[{north_text}]");
+        for (multi_write, writable, expected) in
+            [(true, &west_first[..], &both), (false, &north_only, &one)]
+        {
+            let document = document(&AccountDescription {
+                writable,
+                readable: &west_first,
+                multi_write,
+                ..ACCOUNT
+            });
+            let text = |name: &str| document.get(name).to_string();
+            assert_eq!(text("writableLocations"), *expected);
+            assert_eq!(text("readableLocations"), both);
+            assert_eq!(
+                text("enableMultipleWriteLocations"),
+                multi_write.to_string()
+            );
+        }
+    }
+
+    #[test]
+    fn the_bound_is_told_where_there_is_one() {
+        for (consistency, expected) in [
+            (
+                ConsistencyLevel::BoundedStaleness,
+                r#"{"defaultConsistencyLevel":"BoundedStaleness","maxStalenessPrefix":100000,"maxIntervalInSeconds":300}"#,
+            ),
+            (
+                ConsistencyLevel::Strong,
+                r#"{"defaultConsistencyLevel":"Strong"}"#,
+            ),
+        ] {
+            let document = document(&AccountDescription {
+                consistency,
+                ..ACCOUNT
+            });
+            let policy = document.get("userConsistencyPolicy").to_string();
+            assert_eq!(policy, expected);
+        }
+    }
+
     #[test]
     fn endpoints_end_in_a_slash_and_the_configuration_is_json() {
         for endpoint in ["http://127.0.0.1:8081", "http://127.0.0.1:8081/"] {
@@ -118,12 +198,11 @@ mod tests {
                 name: "Local",
                 endpoint,
             }];
-            let account = AccountDescription {
-                id: "orrery",
-                regions: &regions,
-                consistency: ConsistencyLevel::Session,
-            };
-            let document = parse(&account.to_body()).unwrap();
+            let document = document(&AccountDescription {
+                writable: &regions,
+                readable: &regions,
+                ..ACCOUNT
+            });
             for locations in ["writableLocations", "readableLocations"] {
                 let location = document.get(locations).at(0);
                 assert_eq!(

@@ -15,7 +15,7 @@ mod request_log;
 mod script;
 mod user;
 
-pub use account::{AccountDescription, Region};
+pub use account::{AccountDescription, Region, Staleness};
 pub use change::{
     CHANGED_ITEM_BYTES, ChangeDescription, ChangeEvent, ChangeOperation, change_envelope,
     write_changed_item,

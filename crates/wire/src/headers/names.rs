@@ -23,6 +23,7 @@ pub const EXPIRY_SECONDS: &str = "x-ms-documentdb-expiry-seconds";
 pub const EXPLAIN: &str = "x-orrery-explain";
 pub const GATEWAY_VERSION: &str = "x-ms-gatewayversion";
 pub const GLOBAL_COMMITTED_LSN: &str = "x-ms-global-committed-lsn";
+pub const HUB_REGION_ONLY: &str = "x-ms-cosmos-hub-region-processing-only";
 pub const IF_MATCH: &str = "if-match";
 pub const IF_MODIFIED_SINCE: &str = "if-modified-since";
 pub const IF_NONE_MATCH: &str = "if-none-match";

@@ -123,9 +123,10 @@ impl ResponseHeaders {
         headers
     }
 
-    /// What the answering partition says of itself, on success and on failure.
+    /// What the answering partition says of itself, on success and on failure, and the version that
+    /// its tokens have now.
     #[must_use]
-    pub fn stamp(mut self, stamp: Stamp) -> ResponseHeaders {
+    pub fn stamp(mut self, stamp: Stamp, token_version: i64) -> ResponseHeaders {
         let lsn = HeaderValue::from(stamp.lsn.0);
         for name in [
             name!(LSN),
@@ -140,7 +141,21 @@ impl ResponseHeaders {
         self.map
             .insert(name!(PARTITION_KEY_RANGE_ID), range.clone());
         self.map.insert(name!(INTERNAL_PARTITION_ID), range);
-        self.set_display(name!(SESSION_TOKEN), SessionToken(stamp));
+        let token = SessionToken {
+            version: token_version,
+            stamp,
+        };
+        self.set_display(name!(SESSION_TOKEN), token);
+        self
+    }
+
+    /// How many regions answer reads beside the first; 0 is there already.
+    #[must_use]
+    pub fn read_regions(mut self, count: usize) -> ResponseHeaders {
+        if count > 0 {
+            self.map
+                .insert(name!(NUMBER_OF_READ_REGIONS), HeaderValue::from(count));
+        }
         self
     }
 
@@ -346,10 +361,14 @@ mod tests {
         });
         let etag = Etag::of_write(0, 1, 0, 2);
         let map = headers()
-            .stamp(Stamp {
-                range: RangeId(3),
-                lsn: Lsn(12),
-            })
+            .stamp(
+                Stamp {
+                    range: RangeId(3),
+                    lsn: Lsn(12),
+                },
+                7,
+            )
+            .read_regions(2)
             .owner(&owner)
             .etag(&etag)
             .item_lsn(Lsn(7))
@@ -364,7 +383,8 @@ mod tests {
             (names::GATEWAY_VERSION, "version=2.14.0"),
             (names::LSN, "12"),
             (names::GLOBAL_COMMITTED_LSN, "12"),
-            (names::SESSION_TOKEN, "3:-1#12"),
+            (names::SESSION_TOKEN, "3:7#12"),
+            (names::NUMBER_OF_READ_REGIONS, "2"),
             (names::PARTITION_KEY_RANGE_ID, "3"),
             (names::CONTENT_PATH, rid.to_string().as_str()),
             (names::ALT_CONTENT_PATH, "dbs/d %C3%A9/colls/c%25"),
@@ -386,7 +406,7 @@ mod tests {
             lsn: Lsn(1),
         };
         let map = headers()
-            .stamp(stamp)
+            .stamp(stamp, -1)
             .failure(&Failure::SessionNotAvailable("0:-1#9".into()));
         let map = map.into_map();
         assert_eq!(text(&map, names::SUBSTATUS), "1002");

@@ -58,6 +58,8 @@ pub struct RequestHeaders<'a> {
     pub content_type: Option<&'a str>,
     pub consistency: Option<ConsistencyLevel>,
     pub session_token: Option<&'a str>,
+    /// Only the hub of the account is to answer this.
+    pub hub_only: bool,
     /// The JSON text; [`partition_key`](Self::partition_key) reads it.
     pub partition_key_text: Option<Cow<'a, str>>,
     pub key_range: KeyRangeHeaders<'a>,
@@ -200,6 +202,7 @@ impl<'a> RequestHeaders<'a> {
                 self.consistency = Some(header.parsed(|text| text.parse().ok())?);
             }
             names::SESSION_TOKEN => self.session_token = header.non_empty()?,
+            names::HUB_REGION_ONLY => self.hub_only = header.flag(),
             names::PARTITION_KEY => self.partition_key_text = Some(header.lenient_text()),
             names::PARTITION_KEY_RANGE_ID => {
                 let text = header.text()?;

@@ -1,0 +1,109 @@
+//! The key of operators: in a file that was named, in one of the data directory, or in memory.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use orrery_model::Secret;
+
+use crate::private_file;
+
+const FILE_NAME: &str = "management-key";
+const KEY_BYTES: usize = 32;
+
+pub(crate) struct ManagementKey {
+    pub(crate) secret: Secret,
+    pub(crate) place: KeyPlace,
+}
+
+/// How an operator gets the key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum KeyPlace {
+    File(PathBuf),
+    /// It is nowhere else and must be said.
+    Memory(String),
+}
+
+impl ManagementKey {
+    /// The key of the file that was named, or one that is made at the first start.
+    pub(crate) fn load(named: Option<&Path>, directory: Option<&Path>) -> Result<ManagementKey> {
+        if let Some(path) = named {
+            return Ok(ManagementKey {
+                secret: read(path)?,
+                place: KeyPlace::File(path.to_owned()),
+            });
+        }
+        let Some(path) = directory.map(|directory| directory.join(FILE_NAME)) else {
+            let key = fresh()?;
+            return Ok(ManagementKey {
+                secret: Secret::new(key.clone().into_bytes()),
+                place: KeyPlace::Memory(key),
+            });
+        };
+        if !path.exists() {
+            private_file::write(&path, fresh()?.as_bytes())?;
+        }
+        Ok(ManagementKey {
+            secret: read(&path)?,
+            place: KeyPlace::File(path),
+        })
+    }
+}
+
+/// One line of visible text.
+pub(crate) fn read(path: &Path) -> Result<Secret> {
+    let text = fs::read_to_string(path)
+        .with_context(|| format!("cannot read the management key {}", path.display()))?;
+    let key = text.trim();
+    if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+        bail!(
+            "{} holds no management key: one word of visible ASCII; make one with `openssl rand -hex 32`",
+            path.display()
+        );
+    }
+    Ok(Secret::new(key.as_bytes().to_vec()))
+}
+
+fn fresh() -> Result<String> {
+    let mut bytes = [0; KEY_BYTES];
+    getrandom::fill(&mut bytes).map_err(|error| anyhow!("no entropy: {error}"))?;
+    Ok(URL_SAFE_NO_PAD.encode(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(named: Option<&Path>, directory: Option<&Path>) -> ManagementKey {
+        ManagementKey::load(named, directory).unwrap()
+    }
+
+    #[test]
+    fn a_directory_keeps_its_key() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        let first = load(None, Some(path));
+        let second = load(None, Some(path));
+        assert_eq!(first.secret, second.secret);
+        assert_eq!(first.place, KeyPlace::File(path.join(FILE_NAME)));
+        let named = path.join("own");
+        fs::write(&named, "my-key\n").unwrap();
+        let own = load(Some(&named), Some(path));
+        assert_eq!(own.secret.expose(), b"my-key");
+        for wrong in ["", " \n", "two words", "é"] {
+            fs::write(&named, wrong).unwrap();
+            assert!(ManagementKey::load(Some(&named), None).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn in_memory_the_key_is_said() {
+        let KeyPlace::Memory(text) = load(None, None).place else {
+            panic!("not in memory")
+        };
+        assert!(text.len() > 40);
+        assert_ne!(load(None, None).place, KeyPlace::Memory(text));
+    }
+}

@@ -1,0 +1,14 @@
+//! Accounts in several regions: which there are, where each keeps its data and is reached, and who
+//! may give orders.
+
+mod layout;
+mod management_file;
+mod management_key;
+mod setting;
+mod settings;
+
+pub(crate) use layout::{Layout, check_alone};
+pub(crate) use management_file::ManagementFile;
+pub(crate) use management_key::{KeyPlace, ManagementKey};
+pub(crate) use setting::{RegionList, RegionSetting, check_name, slug};
+pub(crate) use settings::{RegionsSettings, check, resolve};

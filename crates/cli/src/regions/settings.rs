@@ -1,0 +1,185 @@
+//! The settings that only an account with regions has.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use orrery_engine::Durability;
+use orrery_model::ConsistencyLevel;
+
+use super::RegionSetting;
+use crate::listen::Listen;
+use crate::on_off::OnOff;
+use crate::settings::{Place, Settings, Source, first};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RegionsSettings {
+    /// The first takes the writes of a new account.
+    pub(crate) regions: Vec<RegionSetting>,
+    pub(crate) multi_write: bool,
+    pub(crate) service_managed_failover: OnOff,
+    pub(crate) management: Listen,
+    pub(crate) management_key_file: Option<PathBuf>,
+}
+
+/// None where no source names a region.
+pub(crate) fn resolve(sources: &[Source]) -> Result<Option<RegionsSettings>> {
+    let regions = first(sources, |layer| layer.region.as_ref()).unwrap_or_default();
+    let multi_write = first(sources, |layer| layer.multi_write.as_ref()).unwrap_or(false);
+    let management = first(sources, |layer| layer.management.as_ref());
+    let management_key_file = first(sources, |layer| layer.management_key_file.as_ref());
+    if regions.is_empty() {
+        if multi_write || management.is_some() || management_key_file.is_some() {
+            bail!("--multi-write and --management need regions; name them with --region");
+        }
+        return Ok(None);
+    }
+    for (place, region) in regions.iter().enumerate() {
+        if regions[..place]
+            .iter()
+            .any(|other| other.slug() == region.slug())
+        {
+            bail!("region '{}' is named twice", region.name);
+        }
+    }
+    Ok(Some(RegionsSettings {
+        regions,
+        multi_write,
+        service_managed_failover: first(sources, |layer| layer.service_managed_failover.as_ref())
+            .unwrap_or(OnOff::On),
+        management: management.unwrap_or_else(Listen::any_port),
+        management_key_file,
+    }))
+}
+
+/// What regions need of the other settings.
+pub(crate) fn check(settings: &Settings) -> Result<()> {
+    let Some(regions) = &settings.regions else {
+        return Ok(());
+    };
+    if regions.multi_write && settings.consistency == ConsistencyLevel::Strong {
+        bail!(
+            "strong consistency is not possible where every region takes writes; leave --multi-write out, or use \
+             --consistency BoundedStaleness or a weaker one"
+        );
+    }
+    // A region that forgets what it has sent to others could give the same positions again.
+    let forgets = settings.durability.0 != Durability::Sync;
+    if forgets && matches!(settings.place, Place::Directory(_)) {
+        bail!("regions need --durability sync, because others rely on what one has acknowledged");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use orrery_account::Bound;
+
+    use super::*;
+    use crate::args::Arguments;
+
+    fn load(flags: &[&str], variables: &[(&str, &str)], file: &str) -> Result<Settings> {
+        let directory = tempfile::tempdir()?;
+        let config = directory.path().join("orrery.toml");
+        std::fs::write(&config, file)?;
+        let arguments = [&["orrery"], flags].concat();
+        let mut arguments = Arguments::try_parse_from(arguments)?.serve;
+        arguments.config = Some(config);
+        Settings::load(arguments, &|name| {
+            let mut variables = variables.iter();
+            let found = variables.find(|(other, _)| *other == name);
+            found.map(|(_, value)| value.into())
+        })
+    }
+
+    fn names(settings: &Settings) -> Vec<String> {
+        let regions = settings.regions.iter().flat_map(|regions| &regions.regions);
+        regions.map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn regions_come_from_every_source() {
+        let expected = RegionsSettings {
+            regions: ["West US", "North Europe=8082"]
+                .map(|text| text.parse().unwrap())
+                .into(),
+            multi_write: true,
+            service_managed_failover: OnOff::Off,
+            management: "9000".parse().unwrap(),
+            management_key_file: Some("k".into()),
+        };
+        let flags = [
+            "--region=West US",
+            "--region=North Europe=8082",
+            "--multi-write",
+            "--service-managed-failover=off",
+            "--management=9000",
+            "--management-key-file=k",
+        ];
+        let variables = [
+            ("ORRERY_REGION", "West US;North Europe=8082"),
+            ("ORRERY_MULTI_WRITE", "true"),
+            ("ORRERY_SERVICE_MANAGED_FAILOVER", "off"),
+            ("ORRERY_MANAGEMENT", "9000"),
+            ("ORRERY_MANAGEMENT_KEY_FILE", "k"),
+        ];
+        let file = "multi-write = true\nservice-managed-failover = 'off'\nmanagement = '9000'\n\
+                    management-key-file = 'k'\n[[regions]]\nname = 'West US'\n[[regions]]\n\
+                    name = 'North Europe'\nlisten = '8082'\n";
+        for settings in [
+            load(&flags, &[], ""),
+            load(&[], &variables, ""),
+            load(&[], &[], file),
+        ] {
+            assert_eq!(settings.unwrap().regions.as_ref(), Some(&expected));
+        }
+        // The strongest source that names regions names all of them.
+        let settings = load(&["--region=Chile"], &variables[..1], file).unwrap();
+        assert_eq!(names(&settings), ["Chile"]);
+    }
+
+    #[test]
+    fn the_first_region_listens_for_the_account() {
+        for (flags, listen) in [
+            (&["--region=a"][..], "127.0.0.1:8081"),
+            (&["--region=a", "--listen=1"], "127.0.0.1:1"),
+            (&["--region=a=2", "--region=b=3"], "127.0.0.1:2"),
+        ] {
+            let settings = load(flags, &[], "").unwrap();
+            assert_eq!(settings.listen.to_string(), listen, "{flags:?}");
+        }
+    }
+
+    #[test]
+    fn the_bound_is_wider_with_regions() {
+        let bound = |versions, seconds| Bound { versions, seconds };
+        for (flags, expected) in [
+            (&[][..], bound(100, 5)),
+            (&["--region=a"], bound(100_000, 300)),
+            (&["--region=a", "--bounded-versions=7"], bound(7, 300)),
+            (&["--bounded-seconds=9"], bound(100, 9)),
+        ] {
+            assert_eq!(load(flags, &[], "").unwrap().bound, expected, "{flags:?}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_refused() {
+        for (flags, phrase) in [
+            (&["--multi-write"][..], "name them with --region"),
+            (&["--management=1"], "name them with --region"),
+            (&["--region=West US", "--region=west-us"], "named twice"),
+            (&["--region=a=1", "--listen=2"], "--listen"),
+            (
+                &["--region=a", "--multi-write", "--consistency=Strong"],
+                "strong consistency",
+            ),
+            (&["--region=a", "--durability=none"], "--durability sync"),
+            (&["--region=*"], "no name for a region"),
+        ] {
+            let error = load(flags, &[], "").unwrap_err().to_string();
+            assert!(error.contains(phrase), "{flags:?}: {error}");
+        }
+        assert!(load(&["--region=a", "--durability=none", "--memory"], &[], "").is_ok());
+    }
+}

@@ -1,0 +1,184 @@
+//! The listeners of an account with regions: one for each region, also for those that come later.
+
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result};
+use orrery_account::{Account, ControlError, Region, RegionOptions, RegionState};
+use orrery_server::{Addition, Server};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::engine_options;
+use super::front::Front;
+use crate::endpoint;
+use crate::listen::Listen;
+use crate::regions::{Layout, RegionSetting, check_name, slug};
+use crate::settings::Settings;
+
+/// Ready when the fleet ends.
+pub(super) type Ended = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+pub(super) struct Fleet {
+    pub(super) account: Arc<Account>,
+    pub(super) settings: Settings,
+    pub(super) front: Front,
+    pub(super) layout: Layout,
+    /// Bytes of the cache of each region.
+    cache_bytes: u64,
+    tasks: Mutex<JoinSet<()>>,
+    end: watch::Sender<bool>,
+}
+
+impl Fleet {
+    pub(super) fn new(
+        account: Arc<Account>,
+        settings: Settings,
+        front: Front,
+        layout: Layout,
+        cache_bytes: u64,
+    ) -> Fleet {
+        Fleet {
+            account,
+            settings,
+            front,
+            layout,
+            cache_bytes,
+            tasks: Mutex::default(),
+            end: watch::Sender::new(false),
+        }
+    }
+
+    /// A server for a region of the settings, which is not running yet.
+    pub(super) async fn bind(
+        &self,
+        region: &Arc<Region>,
+        place: usize,
+        listen: Option<Listen>,
+    ) -> Result<Server> {
+        let address = if place == 0 {
+            self.settings.listen.0
+        } else {
+            self.address(listen.map(|listen| listen.0))
+        };
+        let name = region.name().to_owned();
+        let listener = Server::reserve(address)
+            .await
+            .with_context(|| format!("in region '{name}'"))?;
+        self.server(listener, region, place == 0)
+    }
+
+    /// Serves until the fleet ends.
+    pub(super) fn run(&self, server: Server) {
+        self.front.enlist(&server);
+        self.spawn(|ended| server.run(ended));
+    }
+
+    /// Runs something that ends with the fleet.
+    pub(super) fn spawn<F>(&self, task: impl FnOnce(Ended) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let task = task(ended(self.end.subscribe()));
+        self.tasks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .spawn(task);
+    }
+
+    /// Lets open requests finish.
+    pub(super) async fn end(&self) {
+        self.end.send_replace(true);
+        let mut tasks =
+            std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        while tasks.join_next().await.is_some() {}
+    }
+
+    /// Answers an operator who wants another region.
+    pub(super) async fn add(&self, addition: Addition) {
+        let Addition {
+            name,
+            listen,
+            reply,
+        } = addition;
+        let added = self.try_add(&name, listen).await;
+        if let Ok(endpoint) = &added {
+            tracing::info!(region = name, endpoint, "a region was added");
+        }
+        // An operator who has gone finds the region in the list.
+        let _ = reply.send(added);
+    }
+
+    async fn try_add(
+        &self,
+        name: &str,
+        listen: Option<SocketAddr>,
+    ) -> Result<String, ControlError> {
+        check_name(name).map_err(ControlError::Refused)?;
+        let setting = RegionSetting {
+            name: name.to_owned(),
+            listen: listen.map(Listen),
+        };
+        let known = self.account.report().regions;
+        let mut known = known
+            .iter()
+            .filter(|known| known.state != RegionState::Removed);
+        if known.any(|known| slug(&known.name) == setting.slug()) {
+            return Err(ControlError::Refused(format!(
+                "the account has a region '{name}' already"
+            )));
+        }
+        let reserved = Server::reserve(self.address(listen)).await;
+        let listener = reserved.map_err(|error| ControlError::Refused(error.to_string()))?;
+        let options = RegionOptions {
+            name: name.to_owned(),
+            engine: engine_options(&self.settings, self.layout.of(name), self.cache_bytes),
+        };
+        let region = self.account.add(options).await?;
+        let server = self.server(listener, &region, false);
+        let server = server.map_err(|error| failed(&error))?;
+        let endpoint = self.endpoint(&server, false);
+        self.run(server);
+        self.layout.add(&setting).map_err(|error| failed(&error))?;
+        Ok(endpoint)
+    }
+
+    fn server(
+        &self,
+        listener: TcpListener,
+        region: &Arc<Region>,
+        is_first: bool,
+    ) -> Result<Server> {
+        let address = listener.local_addr()?;
+        let options = self
+            .front
+            .options(address, None, Arc::downgrade(&self.account));
+        let server = Server::on(listener, Arc::clone(region), options)?;
+        region.set_endpoint(&self.endpoint(&server, is_first));
+        Ok(server)
+    }
+
+    pub(super) fn endpoint(&self, server: &Server, is_first: bool) -> String {
+        let advertise = self.settings.advertise.as_ref();
+        let tls = self.front.certificate().is_some();
+        endpoint::of_region(is_first, advertise, tls, server.local_address())
+    }
+
+    /// A region without an address takes a free port where the first one is.
+    fn address(&self, listen: Option<SocketAddr>) -> SocketAddr {
+        let host: IpAddr = self.settings.listen.0.ip();
+        listen.unwrap_or_else(|| SocketAddr::from((host, 0)))
+    }
+}
+
+fn ended(mut end: watch::Receiver<bool>) -> Ended {
+    Box::pin(async move {
+        let _ = end.wait_for(|end| *end).await;
+    })
+}
+
+fn failed(error: &anyhow::Error) -> ControlError {
+    ControlError::Failed(format!("{error:#}"))
+}

@@ -1,0 +1,129 @@
+//! What all listeners of the process have in common: certificate, keys, secrets.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError, Weak};
+
+use anyhow::Result;
+use orrery_account::{Account, Bound};
+use orrery_server::{Server, ServerHandle, ServerOptions, TlsMaterial};
+
+use crate::advertise::Advertise;
+use crate::certificate::{self, Certificate};
+use crate::host_names::host_names;
+use crate::keys::KeySet;
+use crate::settings::{KeySource, Settings};
+use crate::{key_file, token_secret};
+
+pub(super) struct Front {
+    certificate: Option<Certificate>,
+    token_secret: Vec<u8>,
+    bound: Bound,
+    /// The keys of now, and who must hear of others.
+    signing: Mutex<Signing>,
+}
+
+struct Signing {
+    keys: KeySet,
+    servers: Vec<ServerHandle>,
+}
+
+impl Front {
+    pub(super) fn load(settings: &Settings, keys: KeySet) -> Result<Front> {
+        let directory = settings.place.directory();
+        let certificate = certificate::load(&settings.tls, directory, &names(settings))?;
+        Ok(Front {
+            certificate,
+            token_secret: token_secret::load(directory)?,
+            bound: settings.bound,
+            signing: Mutex::new(Signing {
+                keys,
+                servers: Vec::new(),
+            }),
+        })
+    }
+
+    pub(super) fn tls(&self) -> Option<TlsMaterial> {
+        let certificate = self.certificate.as_ref();
+        certificate.map(|certificate| certificate.material.clone())
+    }
+
+    /// Where clients find the certificate to trust.
+    pub(super) fn certificate(&self) -> Option<PathBuf> {
+        let certificate = self.certificate.as_ref();
+        certificate.map(|certificate| certificate.path.clone())
+    }
+
+    pub(super) fn options(
+        &self,
+        listen: SocketAddr,
+        advertise: Option<&Advertise>,
+        account: Weak<Account>,
+    ) -> ServerOptions {
+        ServerOptions {
+            listen,
+            account,
+            advertise: advertise.map(ToString::to_string),
+            bound: self.bound,
+            tls: self.tls(),
+            keys: self.signing().keys.account_keys(),
+            token_secret: self.token_secret.clone(),
+        }
+    }
+
+    /// The primary key, if it is no secret.
+    pub(super) fn public_key(&self) -> Option<&'static str> {
+        self.signing().keys.public_primary()
+    }
+
+    /// From now on the server hears of new keys.
+    pub(super) fn enlist(&self, server: &Server) {
+        let mut signing = self.signing();
+        let handle = server.handle();
+        // The file may have changed since the server was made.
+        handle.set_keys(&signing.keys.account_keys());
+        signing.servers.push(handle);
+        drop(signing);
+        let address = server.local_address();
+        if self.public_key().is_some() && !address.ip().is_loopback() {
+            tracing::warn!(
+                %address,
+                "OPEN TO THE NETWORK WITH THE WELL-KNOWN KEY: whoever reaches this address may read and change \
+                 everything; set a key of your own with --key-file or ORRERY_KEY"
+            );
+        }
+    }
+
+    /// Takes over the keys of the key file whenever it changes; does nothing without one.
+    pub(super) async fn watch_keys(&self, source: &KeySource) {
+        let KeySource::File(path) = source else {
+            return;
+        };
+        let current = self.signing().keys.clone();
+        key_file::watch(path.clone(), current, |keys| {
+            let mut signing = self.signing();
+            signing.keys = keys.clone();
+            for server in &signing.servers {
+                server.set_keys(&keys.account_keys());
+            }
+        })
+        .await;
+    }
+
+    fn signing(&self) -> std::sync::MutexGuard<'_, Signing> {
+        self.signing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Every name and address that clients may be told of.
+fn names(settings: &Settings) -> Vec<String> {
+    let advertised = settings.advertise.as_ref().map(Advertise::host);
+    let regions = settings.regions.iter().flat_map(|regions| &regions.regions);
+    let listened = regions
+        .filter_map(|region| region.listen)
+        .chain([settings.listen])
+        .map(|listen| listen.0.ip())
+        .filter(|address| !address.is_unspecified() && settings.regions.is_some())
+        .map(|address| address.to_string());
+    host_names(advertised.map(str::to_owned).into_iter().chain(listened))
+}

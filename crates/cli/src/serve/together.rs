@@ -1,0 +1,234 @@
+//! An account with regions: one process, a listener for each of them and one for operators.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use orrery_account::{Account, AccountOptions, Region, RegionOptions, RegionState};
+use orrery_server::{Addition, Management, ManagementOptions};
+use tokio::runtime::Runtime;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep};
+
+use super::fleet::Fleet;
+use super::front::Front;
+use super::{RUNTIME_END_TIMEOUT, announce, engine_options};
+use crate::keys::KeySet;
+use crate::on_off::OnOff;
+use crate::regions::{
+    KeyPlace, Layout, ManagementFile, ManagementKey, RegionSetting, RegionsSettings,
+};
+use crate::settings::Settings;
+use crate::started::{RegionEndpoint, Started, StartedRegions};
+use crate::{endpoint, seed};
+
+/// Operators who may wait at once for regions to be added.
+const ADDITIONS_MAX: usize = 8;
+/// For an account to find out who takes its writes.
+const WRITE_REGION_TIMEOUT: Duration = Duration::from_secs(30);
+const WRITE_REGION_PAUSE: Duration = Duration::from_millis(20);
+
+pub(super) fn serve(
+    runtime: Runtime,
+    settings: Settings,
+    keys: KeySet,
+    stop: oneshot::Receiver<()>,
+) -> Result<()> {
+    let Some(regions) = settings.regions.clone() else {
+        bail!("there are no regions");
+    };
+    let layout = Layout::open(settings.place.directory())?;
+    let named = layout.with_added(regions.regions.clone())?;
+    let cache_bytes = settings.cache.0 / named.len() as u64;
+    let account = {
+        let _inside = runtime.enter();
+        let options = options(&settings, &regions, &layout, &named, cache_bytes);
+        Account::start(options).context("cannot open the regions of the account")?
+    };
+    let account = Arc::new(account);
+    let running = Running {
+        account: Arc::clone(&account),
+        regions,
+        named,
+        cache_bytes,
+    };
+    let served = runtime.block_on(running.run(settings, layout, keys, stop));
+    runtime.shutdown_timeout(RUNTIME_END_TIMEOUT);
+    let closed = match Arc::into_inner(account) {
+        Some(account) => account.close().context("cannot close the regions"),
+        None => Err(anyhow::anyhow!(
+            "the regions could not be closed: a request still uses them"
+        )),
+    };
+    served.and(closed)
+}
+
+fn options(
+    settings: &Settings,
+    regions: &RegionsSettings,
+    layout: &Layout,
+    named: &[RegionSetting],
+    cache_bytes: u64,
+) -> AccountOptions {
+    let region = |region: &RegionSetting| RegionOptions {
+        name: region.name.clone(),
+        engine: engine_options(settings, layout.of(&region.name), cache_bytes),
+    };
+    AccountOptions {
+        level: settings.consistency,
+        bound: settings.bound,
+        regions: named.iter().map(region).collect(),
+        multi_write: regions.multi_write,
+        service_managed_failover: regions.service_managed_failover == OnOff::On,
+    }
+}
+
+struct Running {
+    account: Arc<Account>,
+    regions: RegionsSettings,
+    named: Vec<RegionSetting>,
+    cache_bytes: u64,
+}
+
+impl Running {
+    async fn run(
+        self,
+        settings: Settings,
+        layout: Layout,
+        keys: KeySet,
+        mut stop: oneshot::Receiver<()>,
+    ) -> Result<()> {
+        let Running {
+            account,
+            regions,
+            named,
+            cache_bytes,
+        } = self;
+        let front = Front::load(&settings, keys)?;
+        let fleet = Fleet::new(account, settings, front, layout, cache_bytes);
+        let fleet = Arc::new(fleet);
+        forget_removed(&fleet)?;
+        let (additions, mut wanted) = mpsc::channel(ADDITIONS_MAX);
+        let (management, key) = manage(&fleet, &regions, additions).await?;
+        let mut servers = Vec::new();
+        for (place, region) in fleet.account.regions().into_iter().enumerate() {
+            let setting = named.iter().find(|setting| setting.name == region.name());
+            let listen = setting.and_then(|setting| setting.listen);
+            let server = fleet.bind(&region, place, listen).await?;
+            servers.push((region.name().to_owned(), server));
+        }
+        if let Some(path) = &fleet.settings.seed {
+            let load = async {
+                let region = write_region(&fleet.account.regions()).await?;
+                seed::load(&region.engine(), path).await
+            };
+            tokio::select! {
+                loaded = load => loaded?,
+                _ = &mut stop => return Ok(()),
+            }
+        }
+        let endpoints = servers.iter().enumerate().map(|(place, (name, server))| {
+            let endpoint = fleet.endpoint(server, place == 0);
+            RegionEndpoint {
+                name: name.clone(),
+                endpoint,
+            }
+        });
+        let started = Started {
+            address: servers
+                .first()
+                .map_or(fleet.settings.listen.0, |(_, server)| {
+                    server.local_address()
+                }),
+            advertise: fleet.settings.advertise.clone(),
+            public_key: fleet.front.public_key(),
+            certificate: fleet.front.certificate(),
+            place: fleet.settings.place.clone(),
+            durability: fleet.settings.durability,
+            regions: Some(StartedRegions {
+                regions: endpoints.collect(),
+                management: management.1,
+                key,
+            }),
+        };
+        for (_, server) in servers {
+            fleet.run(server);
+        }
+        fleet.spawn(|ended| management.0.run(ended));
+        announce(&fleet.settings, &started);
+        let watching = Arc::clone(&fleet);
+        fleet.spawn(|ended| async move {
+            tokio::select! {
+                () = watching.front.watch_keys(&watching.settings.keys) => {}
+                () = ended => {}
+            }
+        });
+        loop {
+            let addition = tokio::select! {
+                addition = wanted.recv() => addition,
+                _ = &mut stop => break,
+            };
+            let Some(addition) = addition else { break };
+            let adding = Arc::clone(&fleet);
+            tokio::spawn(async move { adding.add(addition).await });
+        }
+        fleet.end().await;
+        if let Some(directory) = fleet.layout.directory() {
+            ManagementFile::remove(directory);
+        }
+        Ok(())
+    }
+}
+
+/// The listener of operators and its URL, and where its key is.
+async fn manage(
+    fleet: &Fleet,
+    regions: &RegionsSettings,
+    additions: mpsc::Sender<Addition>,
+) -> Result<((Management, String), KeyPlace)> {
+    let directory = fleet.layout.directory();
+    let key = ManagementKey::load(regions.management_key_file.as_deref(), directory)?;
+    let management = Management::bind(ManagementOptions {
+        listen: regions.management.0,
+        tls: fleet.front.tls(),
+        key: key.secret,
+        account: Arc::clone(&fleet.account),
+        additions,
+    })
+    .await?;
+    let certificate = fleet.front.certificate();
+    let url = endpoint::of(certificate.is_some(), management.local_address());
+    if let (Some(directory), KeyPlace::File(key_file)) = (directory, &key.place) {
+        let absolute = |path: &std::path::Path| std::path::absolute(path);
+        ManagementFile {
+            endpoint: url.clone(),
+            key_file: absolute(key_file)?,
+            certificate: certificate.as_deref().map(absolute).transpose()?,
+        }
+        .write(directory)?;
+    }
+    Ok(((management, url), key.place))
+}
+
+/// A region that was added and has left again is not opened at the next start.
+fn forget_removed(fleet: &Fleet) -> Result<()> {
+    let report = fleet.account.report();
+    fleet.layout.forget(|name| {
+        let mut regions = report.regions.iter();
+        regions.any(|region| region.name == name && region.state == RegionState::Removed)
+    })
+}
+
+/// The region that takes writes, as soon as there is one.
+async fn write_region(regions: &[Arc<Region>]) -> Result<Arc<Region>> {
+    let begun = Instant::now();
+    loop {
+        if let Some(region) = regions.iter().find(|region| region.check_write().is_ok()) {
+            return Ok(Arc::clone(region));
+        }
+        if begun.elapsed() > WRITE_REGION_TIMEOUT {
+            bail!("no region takes writes, so the seed cannot be loaded");
+        }
+        sleep(WRITE_REGION_PAUSE).await;
+    }
+}

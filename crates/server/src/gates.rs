@@ -1,0 +1,123 @@
+//! Whether this region may answer: is it part of the account, does it take this write.
+//!
+//! Reads wait for their level where they read ([`crate::exchange::Exchange::admit_read`]), so that
+//! their refusals name container and partition like every other answer about items.
+
+use hyper::Method;
+use orrery_account::{Availability, Locations, Region};
+use orrery_model::{Failure, ScriptKind};
+use orrery_wire::{Action, RequestHeaders, Resource};
+
+use crate::routes::ACCOUNT_ID;
+
+/// Asked before anything else of every request.
+pub(crate) fn check_present(region: &Region) -> Result<(), Failure> {
+    match region.availability() {
+        Availability::Serving => Ok(()),
+        Availability::Removed => Err(Failure::AccountNotFound(ACCOUNT_ID.to_owned())),
+        Availability::Down => Err(Failure::Unavailable(format!(
+            "Service is currently unavailable. Region '{}' was taken down.",
+            region.name()
+        ))),
+    }
+}
+
+/// Asked of every request that is understood and allowed, before it does anything.
+pub(crate) fn check_action(
+    region: &Region,
+    action: Action,
+    method: &Method,
+    resource: Resource<'_>,
+    headers: &RequestHeaders<'_>,
+) -> Result<(), Failure> {
+    if action == Action::Write {
+        region.check_write()?;
+    }
+    let is_for_hub =
+        headers.hub_only || (action == Action::Write && !writes_items(method, resource));
+    if is_for_hub && !is_hub(region.locations().as_ref(), region.name()) {
+        return Err(Failure::WriteForbidden);
+    }
+    Ok(())
+}
+
+/// Where all regions write items, only the first of them writes the catalogue.
+fn is_hub(locations: Option<&Locations>, name: &str) -> bool {
+    let Some(locations) = locations else {
+        return true;
+    };
+    let hub = locations.writable.first();
+    hub.is_some_and(|hub| hub.name == name)
+}
+
+fn writes_items(method: &Method, resource: Resource<'_>) -> bool {
+    match resource {
+        Resource::Items(_)
+        | Resource::Item(_)
+        | Resource::PartitionKeyDelete(_)
+        | Resource::Conflict(..) => true,
+        Resource::Script(_, ScriptKind::StoredProcedure, _) => *method == Method::POST,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use orrery_account::Location;
+    use orrery_model::ContainerAddress;
+
+    use super::*;
+
+    const CONTAINER: ContainerAddress<'_> = ContainerAddress::Name {
+        database: "d",
+        container: "c",
+    };
+
+    #[test]
+    fn the_first_writable_region_is_the_hub() {
+        let locations = |names: &[&str]| Locations {
+            writable: names
+                .iter()
+                .map(|name| Location {
+                    name: (*name).to_owned(),
+                    endpoint: "http://h".to_owned(),
+                })
+                .collect(),
+            ..Locations::default()
+        };
+        for (locations, expected) in [
+            (None, true),
+            (Some(locations(&[])), false),
+            (Some(locations(&["West US"])), true),
+            (Some(locations(&["North Europe"])), false),
+            (Some(locations(&["West US", "North Europe"])), true),
+            (Some(locations(&["North Europe", "West US"])), false),
+        ] {
+            let hub = is_hub(locations.as_ref(), "West US");
+            assert_eq!(hub, expected, "{locations:?}");
+        }
+    }
+
+    #[test]
+    fn items_are_not_the_catalogue() {
+        let procedure = Resource::Script(CONTAINER, ScriptKind::StoredProcedure, "s");
+        for (method, resource, expected) in [
+            (Method::POST, Resource::Items(CONTAINER), true),
+            (Method::POST, Resource::PartitionKeyDelete(CONTAINER), true),
+            (Method::DELETE, Resource::Conflict(CONTAINER, "x"), true),
+            (Method::POST, procedure, true),
+            (Method::PUT, procedure, false),
+            (
+                Method::POST,
+                Resource::Scripts(CONTAINER, ScriptKind::Trigger),
+                false,
+            ),
+            (Method::PUT, Resource::Container(CONTAINER), false),
+            (Method::POST, Resource::Partitions(CONTAINER), false),
+            (Method::POST, Resource::Databases, false),
+        ] {
+            let found = writes_items(&method, resource);
+            assert_eq!(found, expected, "{method} {resource:?}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! What operators are told, as JSON.
+
+use orrery_account::{LinkReport, RegionReport, RegionState, Report};
+use serde::Serialize;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AccountBody<'r> {
+    write_region: Option<&'r str>,
+    multi_write: bool,
+    epoch: &'r str,
+    regions: Vec<RegionBody<'r>>,
+    links: Vec<LinkBody<'r>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RegionBody<'r> {
+    name: &'r str,
+    endpoint: Option<&'r str>,
+    state: &'static str,
+    kept: u64,
+    applied: u64,
+    committed: u64,
+    lag: Option<LagBody>,
+    false_progress: u64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LinkBody<'r> {
+    from: &'r str,
+    to: &'r str,
+    delay_millis: u64,
+    paused: bool,
+    cut: bool,
+    behind: Option<BehindBody>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LagBody {
+    records: u64,
+    millis: u64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct BehindBody {
+    records: u64,
+    bytes: u64,
+    millis: u64,
+}
+
+#[derive(Serialize)]
+struct AddedBody<'r> {
+    name: &'r str,
+    endpoint: &'r str,
+}
+
+pub(super) fn report(report: &Report) -> Vec<u8> {
+    let body = AccountBody {
+        write_region: report.write_region.as_deref(),
+        multi_write: report.multi_write,
+        epoch: &report.epoch,
+        regions: report.regions.iter().map(region).collect(),
+        links: report.links.iter().map(link).collect(),
+    };
+    serde_json::to_vec(&body).unwrap_or_default()
+}
+
+pub(super) fn added(name: &str, endpoint: &str) -> Vec<u8> {
+    serde_json::to_vec(&AddedBody { name, endpoint }).unwrap_or_default()
+}
+
+fn state_name(state: RegionState) -> &'static str {
+    match state {
+        RegionState::Write => "write",
+        RegionState::Read => "read",
+        RegionState::Joining => "joining",
+        RegionState::Down => "down",
+        RegionState::Removed => "removed",
+    }
+}
+
+fn region(region: &RegionReport) -> RegionBody<'_> {
+    RegionBody {
+        name: &region.name,
+        endpoint: region.endpoint.as_deref(),
+        state: state_name(region.state),
+        kept: region.kept,
+        applied: region.applied,
+        committed: region.committed,
+        lag: region
+            .own_lag
+            .map(|(records, millis)| LagBody { records, millis }),
+        false_progress: region.false_progress,
+    }
+}
+
+fn link(link: &LinkReport) -> LinkBody<'_> {
+    LinkBody {
+        from: &link.from,
+        to: &link.to,
+        delay_millis: u64::try_from(link.delay.as_millis()).unwrap_or(u64::MAX),
+        paused: link.is_paused,
+        cut: link.is_cut,
+        behind: link.behind.map(|behind| BehindBody {
+            records: behind.records,
+            bytes: behind.bytes,
+            millis: behind.millis,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use orrery_account::Behind;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn a_report_is_whole() {
+        let whole = Report {
+            write_region: Some("West US".to_owned()),
+            multi_write: false,
+            epoch: "2@0".to_owned(),
+            regions: vec![RegionReport {
+                name: "North Europe".to_owned(),
+                endpoint: Some("http://h/".to_owned()),
+                state: RegionState::Read,
+                kept: 9,
+                applied: 7,
+                committed: 8,
+                own_lag: Some((2, 15)),
+                false_progress: 1,
+            }],
+            links: vec![LinkReport {
+                from: "West US".to_owned(),
+                to: "North Europe".to_owned(),
+                delay: Duration::from_millis(30),
+                is_paused: true,
+                is_cut: false,
+                behind: Some(Behind {
+                    records: 2,
+                    bytes: 300,
+                    millis: 15,
+                }),
+            }],
+        };
+        let found: Value = serde_json::from_slice(&report(&whole)).unwrap();
+        let expected = json!({
+            "writeRegion": "West US", "multiWrite": false, "epoch": "2@0",
+            "regions": [{
+                "name": "North Europe", "endpoint": "http://h/", "state": "read", "kept": 9, "applied": 7,
+                "committed": 8, "lag": {"records": 2, "millis": 15}, "falseProgress": 1
+            }],
+            "links": [{
+                "from": "West US", "to": "North Europe", "delayMillis": 30, "paused": true, "cut": false,
+                "behind": {"records": 2, "bytes": 300, "millis": 15}
+            }]
+        });
+        assert_eq!(found, expected);
+    }
+}

@@ -1,0 +1,323 @@
+//! What an operator asks for: method, path and body, understood.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use hyper::Method;
+use orrery_account::LinkOrder;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::refusal::Refusal;
+
+/// Longer delays are taken for a mistake in the unit.
+const DELAY_MILLIS_MAX: u64 = 600_000;
+
+/// Regions are as they were written, or `*`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Call {
+    Report,
+    Metrics,
+    Failover(Failover),
+    Add(NewRegion),
+    Remove {
+        region: String,
+    },
+    TakeDown {
+        region: String,
+    },
+    BringUp {
+        region: String,
+    },
+    Link {
+        from: String,
+        to: String,
+        order: LinkOrder,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Failover {
+    pub(super) to: String,
+    #[serde(default)]
+    pub(super) forced: bool,
+    #[serde(default)]
+    pub(super) accepts_loss: bool,
+    #[serde(default)]
+    pub(super) offline: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct NewRegion {
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) listen: Option<SocketAddr>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct LinkBody {
+    order: LinkVerb,
+    millis: Option<u64>,
+    records: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum LinkVerb {
+    Pause,
+    Resume,
+    Cut,
+    Delay,
+    Step,
+}
+
+impl Call {
+    pub(super) fn parse(method: &Method, path: &str, body: &[u8]) -> Result<Call, Refusal> {
+        let segments: Option<Vec<String>> = path
+            .trim_start_matches('/')
+            .split('/')
+            .map(decoded)
+            .collect();
+        let segments = segments.ok_or_else(|| Refusal::wrong("the path is not UTF-8"))?;
+        let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+        let only = |allowed: Method, call: Result<Call, Refusal>| {
+            if *method == allowed {
+                call
+            } else {
+                Err(Refusal::other_method(allowed.as_str()))
+            }
+        };
+        match segments.as_slice() {
+            ["account"] => only(Method::GET, Ok(Call::Report)),
+            ["metrics"] => only(Method::GET, Ok(Call::Metrics)),
+            ["account", "failover"] => only(Method::POST, read(body).map(Call::Failover)),
+            ["regions"] => only(Method::POST, read(body).map(Call::Add)),
+            ["regions", region] => only(
+                Method::DELETE,
+                Ok(Call::Remove {
+                    region: (*region).to_owned(),
+                }),
+            ),
+            ["regions", region, "down"] => only(
+                Method::POST,
+                Ok(Call::TakeDown {
+                    region: (*region).to_owned(),
+                }),
+            ),
+            ["regions", region, "up"] => only(
+                Method::POST,
+                Ok(Call::BringUp {
+                    region: (*region).to_owned(),
+                }),
+            ),
+            ["links", from, to] => only(Method::POST, link(from, to, body)),
+            _ => Err(Refusal::unknown_path()),
+        }
+    }
+}
+
+fn link(from: &str, to: &str, body: &[u8]) -> Result<Call, Refusal> {
+    let LinkBody {
+        order,
+        millis,
+        records,
+    } = read(body)?;
+    if millis.is_some() && order != LinkVerb::Delay {
+        return Err(Refusal::wrong("only delay takes \"millis\""));
+    }
+    if records.is_some() && order != LinkVerb::Step {
+        return Err(Refusal::wrong("only step takes \"records\""));
+    }
+    let order = match order {
+        LinkVerb::Pause => LinkOrder::Pause,
+        LinkVerb::Resume => LinkOrder::Resume,
+        LinkVerb::Cut => LinkOrder::Cut,
+        LinkVerb::Delay => match millis {
+            Some(millis) if millis <= DELAY_MILLIS_MAX => {
+                LinkOrder::Delay(Duration::from_millis(millis))
+            }
+            _ => {
+                return Err(Refusal::wrong(format!(
+                    "delay needs \"millis\", a number up to {DELAY_MILLIS_MAX}; 0 ends a delay"
+                )));
+            }
+        },
+        LinkVerb::Step => match records.unwrap_or(1) {
+            0 => return Err(Refusal::wrong("\"records\" must be 1 or more")),
+            records => LinkOrder::Step(records),
+        },
+    };
+    Ok(Call::Link {
+        from: from.to_owned(),
+        to: to.to_owned(),
+        order,
+    })
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
+    serde_json::from_slice(body)
+        .map_err(|error| Refusal::wrong(format!("the body is not what is wanted here: {error}")))
+}
+
+/// A segment of a path without its percent signs.
+fn decoded(segment: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(segment.len());
+    let mut rest = segment.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let (digits, after) = rest.split_at_checked(2)?;
+        let digits = std::str::from_utf8(digits).ok()?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        rest = after;
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(request: &str, body: &str) -> Result<Call, u16> {
+        let (method, path) = request.split_once(' ').unwrap();
+        let method = method.parse().unwrap();
+        Call::parse(&method, path, body.as_bytes()).map_err(|refusal| refusal.status)
+    }
+
+    fn link(order: LinkOrder) -> Call {
+        Call::Link {
+            from: "West US".to_owned(),
+            to: "*".to_owned(),
+            order,
+        }
+    }
+
+    #[test]
+    fn every_endpoint() {
+        let region = || "North Europe".to_owned();
+        for (request, body, expected) in [
+            ("GET /account", "", Call::Report),
+            ("GET /metrics", "", Call::Metrics),
+            (
+                "POST /account/failover",
+                r#"{"to":"North Europe"}"#,
+                Call::Failover(Failover {
+                    to: region(),
+                    forced: false,
+                    accepts_loss: false,
+                    offline: vec![],
+                }),
+            ),
+            (
+                "POST /account/failover",
+                r#"{"to":"North Europe","forced":true,"acceptsLoss":true,"offline":["West US"]}"#,
+                Call::Failover(Failover {
+                    to: region(),
+                    forced: true,
+                    accepts_loss: true,
+                    offline: vec!["West US".to_owned()],
+                }),
+            ),
+            (
+                "POST /regions",
+                r#"{"name":"North Europe"}"#,
+                Call::Add(NewRegion {
+                    name: region(),
+                    listen: None,
+                }),
+            ),
+            (
+                "POST /regions",
+                r#"{"name":"North Europe","listen":"127.0.0.1:9000"}"#,
+                Call::Add(NewRegion {
+                    name: region(),
+                    listen: Some("127.0.0.1:9000".parse().unwrap()),
+                }),
+            ),
+            (
+                "DELETE /regions/North%20Europe",
+                "",
+                Call::Remove { region: region() },
+            ),
+            (
+                "POST /regions/North%20Europe/down",
+                "",
+                Call::TakeDown { region: region() },
+            ),
+            (
+                "POST /regions/North%20Europe/up",
+                "",
+                Call::BringUp { region: region() },
+            ),
+            (
+                "POST /links/West%20US/*",
+                r#"{"order":"pause"}"#,
+                link(LinkOrder::Pause),
+            ),
+            (
+                "POST /links/West%20US/*",
+                r#"{"order":"resume"}"#,
+                link(LinkOrder::Resume),
+            ),
+            (
+                "POST /links/West%20US/%2A",
+                r#"{"order":"cut"}"#,
+                link(LinkOrder::Cut),
+            ),
+            (
+                "POST /links/West%20US/*",
+                r#"{"order":"delay","millis":0}"#,
+                link(LinkOrder::Delay(Duration::ZERO)),
+            ),
+            (
+                "POST /links/West%20US/*",
+                r#"{"order":"step"}"#,
+                link(LinkOrder::Step(1)),
+            ),
+            (
+                "POST /links/West%20US/*",
+                r#"{"order":"step","records":7}"#,
+                link(LinkOrder::Step(7)),
+            ),
+        ] {
+            assert_eq!(parse(request, body), Ok(expected), "{request} {body}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_refused() {
+        for (request, body, status) in [
+            ("GET /", "", 404),
+            ("GET /accounts", "", 404),
+            ("POST /regions/a/b", "", 404),
+            ("POST /account", "", 405),
+            ("GET /account/failover", "", 405),
+            ("GET /regions/a", "", 405),
+            ("GET /links/a/b", "", 405),
+            ("POST /account/failover", "", 400),
+            ("POST /account/failover", r#"{"forced":true}"#, 400),
+            ("POST /account/failover", r#"{"to":"a","force":true}"#, 400),
+            ("POST /regions", r#"{"name":"a","listen":"x"}"#, 400),
+            ("POST /regions/%ff/down", "", 400),
+            ("POST /regions/%2/down", "", 400),
+            ("POST /links/a/b", r#"{"order":"stop"}"#, 400),
+            ("POST /links/a/b", r#"{"order":"delay"}"#, 400),
+            (
+                "POST /links/a/b",
+                r#"{"order":"delay","millis":600001}"#,
+                400,
+            ),
+            ("POST /links/a/b", r#"{"order":"step","records":0}"#, 400),
+            ("POST /links/a/b", r#"{"order":"pause","millis":1}"#, 400),
+            ("POST /links/a/b", r#"{"order":"cut","records":1}"#, 400),
+        ] {
+            assert_eq!(parse(request, body), Err(status), "{request} {body}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Who may give orders: whoever sends `Authorization: Bearer KEY`.
+
+use hyper::HeaderMap;
+use hyper::header::AUTHORIZATION;
+use orrery_model::Secret;
+use subtle::ConstantTimeEq;
+
+const SCHEME: &str = "bearer ";
+
+/// Compared in constant time, so that answers do not tell how much of a guess is right.
+pub(super) fn is_sent(headers: &HeaderMap, key: &Secret) -> bool {
+    let Some(sent) = headers.get(AUTHORIZATION) else {
+        return false;
+    };
+    let sent = sent.as_bytes();
+    let Some((scheme, sent)) = sent.split_at_checked(SCHEME.len()) else {
+        return false;
+    };
+    scheme.eq_ignore_ascii_case(SCHEME.as_bytes()) && bool::from(sent.ct_eq(key.expose()))
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn only_the_key_is_let_in() {
+        let key = Secret::new(b"k3y".to_vec());
+        assert!(!is_sent(&HeaderMap::new(), &key));
+        for (sent, expected) in [
+            ("Bearer k3y", true),
+            ("bearer k3y", true),
+            ("Bearer k3", false),
+            ("Bearer k3y ", false),
+            ("Bearer ", false),
+            ("Bearer", false),
+            ("k3y", false),
+            ("Basic k3y", false),
+            ("", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(AUTHORIZATION, HeaderValue::from_static(sent));
+            assert_eq!(is_sent(&headers, &key), expected, "{sent}");
+        }
+    }
+}

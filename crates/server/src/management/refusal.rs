@@ -1,0 +1,100 @@
+//! Why an operator's request is not carried out, in the form of the protocol's errors.
+
+use orrery_account::ControlError;
+use serde::Serialize;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub(super) status: u16,
+    code: &'static str,
+    message: String,
+}
+
+#[derive(Serialize)]
+struct Body<'r> {
+    code: &'r str,
+    message: &'r str,
+}
+
+impl Refusal {
+    pub(super) fn wrong(message: impl Into<String>) -> Refusal {
+        Refusal::new(400, "BadRequest", message)
+    }
+
+    pub(super) fn unknown_path() -> Refusal {
+        Refusal::new(
+            404,
+            "NotFound",
+            "there is nothing here; docs/regions.md lists what there is",
+        )
+    }
+
+    pub(super) fn unauthorized() -> Refusal {
+        Refusal::new(
+            401,
+            "Unauthorized",
+            "send the management key as `Authorization: Bearer KEY`; the server says at its start where it is",
+        )
+    }
+
+    pub(super) fn other_method(allowed: &str) -> Refusal {
+        Refusal::new(405, "MethodNotAllowed", format!("use {allowed} here"))
+    }
+
+    pub(super) fn stopping() -> Refusal {
+        Refusal::new(503, "ServiceUnavailable", "the server is stopping")
+    }
+
+    pub(super) fn body(&self) -> Vec<u8> {
+        let body = Body {
+            code: self.code,
+            message: &self.message,
+        };
+        serde_json::to_vec(&body).unwrap_or_default()
+    }
+
+    fn new(status: u16, code: &'static str, message: impl Into<String>) -> Refusal {
+        Refusal {
+            status,
+            code,
+            message: message.into(),
+        }
+    }
+}
+
+impl From<ControlError> for Refusal {
+    fn from(error: ControlError) -> Refusal {
+        let (status, code) = match error {
+            ControlError::UnknownRegion(..) => (404, "NotFound"),
+            ControlError::Elsewhere(_) => (409, "Elsewhere"),
+            ControlError::Refused(_) => (409, "Refused"),
+            ControlError::Failed(_) => (500, "InternalServerError"),
+        };
+        Refusal::new(status, code, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_of_the_account_has_its_status() {
+        let text = || "a".to_owned();
+        for (error, status, message) in [
+            (
+                ControlError::UnknownRegion(text(), "b".to_owned()),
+                404,
+                "there is no region 'a'; the account has b",
+            ),
+            (ControlError::Elsewhere(text()), 409, "not in this process"),
+            (ControlError::Refused(text()), 409, "a"),
+            (ControlError::Failed(text()), 500, "a"),
+        ] {
+            let refusal = Refusal::from(error);
+            assert_eq!(refusal.status, status);
+            let body = String::from_utf8(refusal.body()).unwrap();
+            assert!(body.contains(message), "{body}");
+        }
+    }
+}

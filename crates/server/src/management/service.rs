@@ -1,0 +1,144 @@
+//! From an operator's request to its answer.
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use hyper::{Request, Response, StatusCode};
+use orrery_account::{Order, RegionState};
+use tokio::sync::oneshot;
+
+use super::call::{Call, NewRegion};
+use super::refusal::Refusal;
+use super::{Addition, Operators, body, key, names, orders};
+use crate::accept::Answers;
+use crate::metrics;
+
+const JSON: &str = "application/json";
+const TEXT: &str = "text/plain; version=0.0.4";
+
+struct Answer {
+    status: u16,
+    content_type: &'static str,
+    body: Vec<u8>,
+}
+
+impl Answers for Operators {
+    async fn answer(
+        &self,
+        _scheme: &'static str,
+        request: Request<Incoming>,
+    ) -> Response<Full<Bytes>> {
+        let (parts, incoming) = request.into_parts();
+        // The body is read in any case: a client that is still sending would not hear a refusal.
+        let body = crate::body::read(incoming).await;
+        let answered = if key::is_sent(&parts.headers, &self.key) {
+            match body {
+                Ok(body) => match Call::parse(&parts.method, parts.uri.path(), &body) {
+                    Ok(call) => self.carry_out(call).await,
+                    Err(refusal) => Err(refusal),
+                },
+                Err(failure) => Err(Refusal::wrong(failure.to_string())),
+            }
+        } else {
+            Err(Refusal::unauthorized())
+        };
+        let answer = answered.unwrap_or_else(|refusal| Answer {
+            status: refusal.status,
+            content_type: JSON,
+            body: refusal.body(),
+        });
+        tracing::info!(
+            method = %parts.method,
+            path = parts.uri.path(),
+            status = answer.status,
+            "an operator's request"
+        );
+        answer.into_response()
+    }
+}
+
+impl Operators {
+    async fn carry_out(&self, call: Call) -> Result<Answer, Refusal> {
+        match call {
+            Call::Report => {}
+            Call::Metrics => {
+                let report = self.account.report();
+                return Ok(Answer {
+                    status: 200,
+                    content_type: TEXT,
+                    body: metrics::regions_text(&report).into_bytes(),
+                });
+            }
+            Call::Add(region) => return self.add(region).await,
+            Call::Failover(failover) => {
+                let order = orders::failover(&failover, &self.names())?;
+                self.account.carry_out(order).await?;
+            }
+            Call::Remove { region } => {
+                let region = self.resolve(&region)?;
+                self.account.carry_out(Order::Remove { region }).await?;
+            }
+            Call::TakeDown { region } => {
+                let region = self.resolve(&region)?;
+                self.account.carry_out(Order::TakeDown { region }).await?;
+            }
+            Call::BringUp { region } => {
+                let region = self.resolve(&region)?;
+                self.account.carry_out(Order::BringUp { region }).await?;
+            }
+            Call::Link { from, to, order } => {
+                for order in orders::links(&from, &to, order, &self.names())? {
+                    self.account.carry_out(order).await?;
+                }
+            }
+        }
+        Ok(Answer::json(200, body::report(&self.account.report())))
+    }
+
+    async fn add(&self, region: NewRegion) -> Result<Answer, Refusal> {
+        let (reply, endpoint) = oneshot::channel();
+        let addition = Addition {
+            name: region.name.clone(),
+            listen: region.listen,
+            reply,
+        };
+        let sent = self.additions.send(addition).await;
+        sent.map_err(|_| Refusal::stopping())?;
+        let endpoint = endpoint.await.map_err(|_| Refusal::stopping())??;
+        Ok(Answer::json(201, body::added(&region.name, &endpoint)))
+    }
+
+    fn resolve(&self, written: &str) -> Result<String, Refusal> {
+        Ok(names::resolve(written, &self.names())?.to_owned())
+    }
+
+    /// A region that left takes no orders.
+    fn names(&self) -> Vec<String> {
+        let regions = self.account.report().regions.into_iter();
+        let there = regions.filter(|region| region.state != RegionState::Removed);
+        there.map(|region| region.name).collect()
+    }
+}
+
+impl Answer {
+    fn json(status: u16, body: Vec<u8>) -> Answer {
+        Answer {
+            status,
+            content_type: JSON,
+            body,
+        }
+    }
+
+    fn into_response(self) -> Response<Full<Bytes>> {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = Response::new(Full::new(Bytes::from(self.body)));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type));
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}

@@ -1,0 +1,185 @@
+//! What the regions of an account are, and how far they are behind each other.
+
+use orrery_account::{LinkReport, RegionReport, RegionState, Report};
+
+use super::page::Page;
+
+const STATES: [(RegionState, &str); 5] = [
+    (RegionState::Write, "write"),
+    (RegionState::Read, "read"),
+    (RegionState::Joining, "joining"),
+    (RegionState::Down, "down"),
+    (RegionState::Removed, "removed"),
+];
+
+pub(crate) fn text(report: &Report) -> String {
+    let mut page = Page::default();
+    write(&mut page, report);
+    page.text
+}
+
+pub(super) fn write(page: &mut Page, report: &Report) {
+    page.family(
+        "orrery_account_epoch",
+        "gauge",
+        "Always 1; the label is the epoch of the account.",
+    );
+    page.line(&[("epoch", &report.epoch)], 1);
+    page.family(
+        "orrery_region_state",
+        "gauge",
+        "1 for what a region is now, 0 for what it is not.",
+    );
+    for region in &report.regions {
+        for (state, name) in STATES {
+            let labels = [("region", region.name.as_str()), ("state", name)];
+            page.line(&labels, u8::from(region.state == state));
+        }
+    }
+    for (name, help, figure) in REGION_FIGURES {
+        page.family(name, "gauge", help);
+        for region in &report.regions {
+            if let Some(number) = figure(region) {
+                page.line(&[("region", &region.name)], number);
+            }
+        }
+    }
+    for (name, help, figure) in LINK_FIGURES {
+        page.family(name, "gauge", help);
+        for link in &report.links {
+            if let Some(number) = figure(link) {
+                page.line(&[("from", &link.from), ("to", &link.to)], number);
+            }
+        }
+    }
+}
+
+type Figure<T> = (&'static str, &'static str, fn(&T) -> Option<f64>);
+
+const REGION_FIGURES: [Figure<RegionReport>; 6] = [
+    (
+        "orrery_region_kept_records",
+        "Records in the log of a region.",
+        |region| Some(region.kept as f64),
+    ),
+    (
+        "orrery_region_applied_records",
+        "Records in the state of a region.",
+        |region| Some(region.applied as f64),
+    ),
+    (
+        "orrery_region_committed_records",
+        "Records that a region knows to be committed.",
+        |region| Some(region.committed as f64),
+    ),
+    (
+        "orrery_region_lag_records",
+        "Records that a region is behind the write region, as it knows itself.",
+        |region| region.own_lag.map(|(records, _)| records as f64),
+    ),
+    (
+        "orrery_region_lag_seconds",
+        "Time that a region is behind the write region, as it knows itself.",
+        |region| region.own_lag.map(|(_, millis)| millis as f64 / 1e3),
+    ),
+    (
+        "orrery_region_false_progress_records",
+        "Records that were acknowledged in a region and are not part of the history.",
+        |region| Some(region.false_progress as f64),
+    ),
+];
+
+const LINK_FIGURES: [Figure<LinkReport>; 6] = [
+    (
+        "orrery_link_lag_records",
+        "Records of the first region that the second lacks.",
+        |link| link.behind.map(|behind| behind.records as f64),
+    ),
+    ("orrery_link_lag_bytes", "Bytes of these records.", |link| {
+        link.behind.map(|behind| behind.bytes as f64)
+    }),
+    (
+        "orrery_link_lag_seconds",
+        "Age of the oldest of these records.",
+        |link| link.behind.map(|behind| behind.millis as f64 / 1e3),
+    ),
+    (
+        "orrery_link_delay_seconds",
+        "Delay that an operator gave a link.",
+        |link| Some(link.delay.as_secs_f64()),
+    ),
+    (
+        "orrery_link_paused",
+        "1 while an operator holds records of a link back.",
+        |link| Some(f64::from(u8::from(link.is_paused))),
+    ),
+    (
+        "orrery_link_cut",
+        "1 while an operator has cut a link.",
+        |link| Some(f64::from(u8::from(link.is_cut))),
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use orrery_account::Behind;
+
+    use super::*;
+
+    #[test]
+    fn regions_and_links_have_their_lines() {
+        let region = |name: &str, state, own_lag| RegionReport {
+            name: name.to_owned(),
+            endpoint: None,
+            state,
+            kept: 9,
+            applied: 8,
+            committed: 7,
+            own_lag,
+            false_progress: 0,
+        };
+        let link = |from: &str, to: &str, behind| LinkReport {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            delay: Duration::from_millis(50),
+            is_paused: true,
+            is_cut: false,
+            behind,
+        };
+        let behind = Behind {
+            records: 3,
+            bytes: 400,
+            millis: 1_500,
+        };
+        let text = text(&Report {
+            write_region: Some("W".to_owned()),
+            multi_write: false,
+            epoch: "2@0".to_owned(),
+            regions: vec![
+                region("W", RegionState::Write, None),
+                region("N", RegionState::Read, Some((3, 1_500))),
+            ],
+            links: vec![link("W", "N", Some(behind)), link("N", "W", None)],
+        });
+        for line in [
+            r#"orrery_account_epoch{epoch="2@0"} 1"#,
+            r#"orrery_region_state{region="W",state="write"} 1"#,
+            r#"orrery_region_state{region="N",state="write"} 0"#,
+            r#"orrery_region_applied_records{region="N"} 8"#,
+            r#"orrery_region_lag_records{region="N"} 3"#,
+            r#"orrery_region_lag_seconds{region="N"} 1.5"#,
+            r#"orrery_link_lag_records{from="W",to="N"} 3"#,
+            r#"orrery_link_lag_bytes{from="W",to="N"} 400"#,
+            r#"orrery_link_lag_seconds{from="W",to="N"} 1.5"#,
+            r#"orrery_link_delay_seconds{from="W",to="N"} 0.05"#,
+            r#"orrery_link_paused{from="N",to="W"} 1"#,
+            r#"orrery_link_cut{from="N",to="W"} 0"#,
+        ] {
+            assert!(text.lines().any(|other| other == line), "{line}\n{text}");
+        }
+        assert!(!text.contains(r#"lag_records{region="W"}"#), "{text}");
+        assert!(!text.contains(r#"lag_records{from="N",to="W"}"#), "{text}");
+    }
+}
