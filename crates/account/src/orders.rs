@@ -24,7 +24,7 @@ const FORCE_PATIENCE: Duration = Duration::from_secs(15);
 const FORCE_AGAIN: Duration = Duration::from_secs(1);
 const MEMBERS_PATIENCE: Duration = Duration::from_secs(15);
 /// For a new region to copy everything.
-const COPY_PATIENCE: Duration = Duration::from_secs(3600);
+const COPY_PATIENCE: Duration = Duration::from_hours(1);
 
 /// Stands for every region.
 const EVERY: &str = "*";

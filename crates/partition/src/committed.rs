@@ -100,12 +100,7 @@ impl Committed {
             state.tail.clear();
             state.tail_bytes = 0;
         }
-        let limit = state.limit(self.has_log);
-        while state.tail_bytes > limit
-            && let Some((_, record)) = state.tail.pop_front()
-        {
-            state.tail_bytes -= record.len();
-        }
+        state.shorten(self.has_log);
         let waiting = std::mem::take(&mut state.waiting);
         let (due, waiting) = waiting.into_iter().partition(|(after, _)| *after < last);
         state.waiting = waiting;
@@ -187,6 +182,22 @@ impl Committed {
 }
 
 impl State {
+    /// Lets go of what is too much to keep, and of what nobody needs.
+    fn shorten(&mut self, has_log: bool) {
+        let limit = self.limit(has_log);
+        let needed = self.followers.values().map(|needs| needs.acknowledged);
+        let needed = needed.min().unwrap_or(self.last);
+        let is_over = |state: &State| {
+            let is_needed = state.tail.front().is_some_and(|(first, _)| *first > needed);
+            state.tail_bytes > limit || !has_log && !is_needed
+        };
+        while is_over(self)
+            && let Some((_, record)) = self.tail.pop_front()
+        {
+            self.tail_bytes -= record.len();
+        }
+    }
+
     /// Without a log the tail is all there is.
     fn limit(&self, has_log: bool) -> usize {
         if has_log {

@@ -61,7 +61,9 @@ async fn three_regions_replace_one_that_is_lost() {
     let world = World::in_memory(SESSION, &["a", "b", "c"]);
     world.create_container("a").await;
     world.write("a", "x", 1).await.unwrap();
-    world.sees("b", "x", 1).await;
+    for region in ["b", "c"] {
+        world.sees(region, "x", 1).await;
+    }
     world
         .order(Order::TakeDown {
             region: "a".to_owned(),
