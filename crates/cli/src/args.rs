@@ -8,6 +8,7 @@ use orrery_shell::ShellArguments;
 
 use crate::explain::ExplainArguments;
 use crate::layer::Layer;
+use crate::region::RegionArguments;
 
 /// An open document database that speaks the protocol of Azure Cosmos DB for NoSQL.
 ///
@@ -49,6 +50,11 @@ pub(crate) enum Command {
     /// The query runs on the server as for any client. Shown are the steps of its plan, what was
     /// expected of them and what they took.
     Explain(Box<ExplainArguments>),
+
+    /// Look at the regions of a running server and give it orders
+    ///
+    /// The server is found by its data directory, or named with --management and its key.
+    Region(Box<RegionArguments>),
 
     /// Talk to any account in SQL and commands
     ///
