@@ -112,6 +112,45 @@ mod tests {
     }
 
     #[test]
+    fn orders_to_regions_name_the_server_anywhere() {
+        let server = [
+            "--management=http://h:1",
+            "--management-key=k",
+            "--data=d",
+            "--json",
+        ];
+        for (before, after) in [(&server[..], &[][..]), (&[], &server)] {
+            for order in [
+                &["list"][..],
+                &["add", "East Asia", "--listen=1"],
+                &["remove", "a"],
+                &["failover", "a", "--forced", "--accept-loss", "--offline=b"],
+                &["pause", "a", "*"],
+                &["resume", "*", "*"],
+                &["cut", "a", "b"],
+                &["delay", "a", "b", "50"],
+                &["step", "a", "b"],
+                &["step", "a", "b", "3"],
+                &["down", "a"],
+                &["up", "a"],
+            ] {
+                let line = [&["orrery", "region"], before, order, after].concat();
+                let parsed = Arguments::try_parse_from(&line);
+                let parsed = parsed.unwrap_or_else(|error| panic!("{line:?}: {error}"));
+                assert!(matches!(parsed.command, Some(Command::Region(_))));
+            }
+        }
+        for wrong in [
+            &["failover", "a", "--accept-loss"][..],
+            &["delay", "a", "b"],
+            &[],
+        ] {
+            let line = [&["orrery", "region"], wrong].concat();
+            assert!(Arguments::try_parse_from(&line).is_err(), "{line:?}");
+        }
+    }
+
+    #[test]
     fn a_refused_value_is_explained_and_a_key_is_not_repeated() {
         let error = |arguments: &[&str]| {
             Arguments::try_parse_from(arguments)

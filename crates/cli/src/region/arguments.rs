@@ -11,7 +11,7 @@ pub(crate) struct RegionArguments {
     pub(super) connection: ConnectionArguments,
 
     /// Print what the server answers, for programs
-    #[arg(long, global = true)]
+    #[arg(id = "region-json", long = "json", global = true)]
     pub(super) json: bool,
 
     #[command(subcommand)]

@@ -12,37 +12,57 @@ use crate::regions::{ManagementFile, read_management_key};
 
 const DATA_DEFAULT: &str = "./orrery-data";
 
+// Global arguments are seen by the commands above too, where the names of fields are taken.
 #[derive(Debug, Args)]
 pub(super) struct ConnectionArguments {
     /// Where the server hears operators, as it says at its start [default: what is in the data directory]
-    #[arg(long, value_name = "URL", global = true, env = env_vars::MANAGEMENT_URL)]
+    #[arg(
+        id = "region-management",
+        long = "management",
+        value_name = "URL",
+        global = true,
+        env = env_vars::MANAGEMENT_URL
+    )]
     management: Option<Endpoint>,
 
     /// File with the key of operators [default: what is in the data directory]
-    #[arg(long, value_name = "FILE", global = true, env = env_vars::MANAGEMENT_KEY_FILE)]
+    #[arg(
+        id = "region-management-key-file",
+        long = "management-key-file",
+        value_name = "FILE",
+        global = true,
+        env = env_vars::MANAGEMENT_KEY_FILE
+    )]
     management_key_file: Option<PathBuf>,
 
     /// The key of operators, of a server in memory
     #[arg(
-        long,
+        id = "region-management-key",
+        long = "management-key",
         value_name = "KEY",
         global = true,
         env = env_vars::MANAGEMENT_KEY,
         hide_env_values = true,
-        conflicts_with = "management_key_file"
+        conflicts_with = "region-management-key-file"
     )]
     management_key: Option<KeyText>,
 
     /// Data directory of the server [default: ./orrery-data]
-    #[arg(long, value_name = "DIR", global = true, env = env_vars::DATA)]
+    #[arg(id = "region-data", long = "data", value_name = "DIR", global = true, env = env_vars::DATA)]
     data: Option<PathBuf>,
 
     /// The certificate of the server as a PEM file
-    #[arg(long, value_name = "FILE", global = true, conflicts_with = "insecure")]
+    #[arg(
+        id = "region-certificate",
+        long = "certificate",
+        value_name = "FILE",
+        global = true,
+        conflicts_with = "region-insecure"
+    )]
     certificate: Option<PathBuf>,
 
     /// Accept any certificate
-    #[arg(long, global = true)]
+    #[arg(id = "region-insecure", long = "insecure", global = true)]
     insecure: bool,
 }
 
