@@ -8,6 +8,7 @@ use orrery_shell::ShellArguments;
 
 use crate::explain::ExplainArguments;
 use crate::layer::Layer;
+use crate::region::RegionArguments;
 
 /// An open document database that speaks the protocol of Azure Cosmos DB for NoSQL.
 ///
@@ -49,6 +50,11 @@ pub(crate) enum Command {
     /// The query runs on the server as for any client. Shown are the steps of its plan, what was
     /// expected of them and what they took.
     Explain(Box<ExplainArguments>),
+
+    /// Look at the regions of a running server and give it orders
+    ///
+    /// The server is found by its data directory, or named with --management and its key.
+    Region(Box<RegionArguments>),
 
     /// Talk to any account in SQL and commands
     ///
@@ -103,6 +109,45 @@ mod tests {
             panic!("not serve")
         };
         assert_eq!(serve.layer.memory, Some(true));
+    }
+
+    #[test]
+    fn orders_to_regions_name_the_server_anywhere() {
+        let server = [
+            "--management=http://h:1",
+            "--management-key=k",
+            "--data=d",
+            "--json",
+        ];
+        for (before, after) in [(&server[..], &[][..]), (&[], &server)] {
+            for order in [
+                &["list"][..],
+                &["add", "East Asia", "--listen=1"],
+                &["remove", "a"],
+                &["failover", "a", "--forced", "--accept-loss", "--offline=b"],
+                &["pause", "a", "*"],
+                &["resume", "*", "*"],
+                &["cut", "a", "b"],
+                &["delay", "a", "b", "50"],
+                &["step", "a", "b"],
+                &["step", "a", "b", "3"],
+                &["down", "a"],
+                &["up", "a"],
+            ] {
+                let line = [&["orrery", "region"], before, order, after].concat();
+                let parsed = Arguments::try_parse_from(&line);
+                let parsed = parsed.unwrap_or_else(|error| panic!("{line:?}: {error}"));
+                assert!(matches!(parsed.command, Some(Command::Region(_))));
+            }
+        }
+        for wrong in [
+            &["failover", "a", "--accept-loss"][..],
+            &["delay", "a", "b"],
+            &[],
+        ] {
+            let line = [&["orrery", "region"], wrong].concat();
+            assert!(Arguments::try_parse_from(&line).is_err(), "{line:?}");
+        }
     }
 
     #[test]

@@ -72,6 +72,10 @@ pub(crate) const SERVICE_MANAGED_FAILOVER: &str = "ORRERY_SERVICE_MANAGED_FAILOV
 pub(crate) const MANAGEMENT: &str = "ORRERY_MANAGEMENT";
 /// File with the key of operators, as `--management-key-file`; `orrery region` reads it too.
 pub(crate) const MANAGEMENT_KEY_FILE: &str = "ORRERY_MANAGEMENT_KEY_FILE";
+/// The key of operators, for `orrery region`.
+pub(crate) const MANAGEMENT_KEY: &str = "ORRERY_MANAGEMENT_KEY";
+/// Where the server hears operators, for `orrery region`.
+pub(crate) const MANAGEMENT_URL: &str = "ORRERY_MANAGEMENT_URL";
 /// What to log, as `--log`.
 pub(crate) const LOG: &str = "ORRERY_LOG";
 /// `true` for a line of JSON at the start, as `--ready-json`.

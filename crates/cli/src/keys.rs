@@ -20,6 +20,12 @@ pub(crate) use orrery_model::WELL_KNOWN_KEY as EMULATOR_KEY;
 #[serde(transparent)]
 pub(crate) struct KeyText(String);
 
+impl KeyText {
+    pub(crate) fn into_text(self) -> String {
+        self.0
+    }
+}
+
 impl FromStr for KeyText {
     type Err = Infallible;
 

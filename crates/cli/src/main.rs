@@ -1,4 +1,4 @@
-//! The command line: serve, check, explain, shell, bench.
+//! The command line: serve, check, explain, region, shell, bench.
 //!
 //! Arguments, environment and file become one [`settings::Settings`]; the rest of the program sees
 //! nothing else. What is printed for people and programs is printed here and nowhere below.
@@ -27,6 +27,7 @@ mod logging;
 mod memory;
 mod on_off;
 mod private_file;
+mod region;
 mod regions;
 mod seed;
 mod serve;
@@ -65,6 +66,7 @@ fn run(arguments: Arguments) -> Result<ExitCode> {
         Some(Command::Explain(arguments)) => {
             runtime()?.block_on(explain::explain(*arguments))?;
         }
+        Some(Command::Region(arguments)) => runtime()?.block_on(region::region(*arguments))?,
         Some(Command::Shell(arguments)) => return Ok(orrery_shell::shell(*arguments)?),
         Some(Command::Bench(options)) => runtime()?.block_on(bench::bench(*options))?,
         Some(Command::BenchBare(options)) => {

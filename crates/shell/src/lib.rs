@@ -32,7 +32,7 @@ mod watch;
 mod words;
 
 pub use arguments::ShellArguments;
-pub use client::{Client, Endpoint, Key, TrustArguments};
+pub use client::{Client, Endpoint, Key, Operator, TrustArguments};
 pub use error::Error;
 pub use explain::{Plan, page_text};
 pub use key_values::KeyValues;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::private_file;
@@ -31,6 +31,18 @@ impl ManagementFile {
     pub(crate) fn remove(directory: &Path) {
         let _ = fs::remove_file(directory.join(FILE_NAME));
     }
+
+    pub(crate) fn read(directory: &Path) -> Result<ManagementFile> {
+        let path = directory.join(FILE_NAME);
+        let text = fs::read(&path).with_context(|| {
+            format!(
+                "cannot read {}, which a running server with regions writes; name its data directory with --data, or \
+                 the server with --management and --management-key-file",
+                path.display()
+            )
+        })?;
+        serde_json::from_slice(&text).with_context(|| format!("in {}", path.display()))
+    }
 }
 
 #[cfg(test)]
@@ -38,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_there_until_it_is_removed() {
+    fn what_is_written_is_found_until_it_is_removed() {
         let directory = tempfile::tempdir().unwrap();
         let file = ManagementFile {
             endpoint: "https://127.0.0.1:1/".to_owned(),
@@ -46,8 +58,9 @@ mod tests {
             certificate: None,
         };
         file.write(directory.path()).unwrap();
-        assert!(directory.path().join(FILE_NAME).exists());
+        assert_eq!(ManagementFile::read(directory.path()).unwrap(), file);
         ManagementFile::remove(directory.path());
-        assert!(!directory.path().join(FILE_NAME).exists());
+        let error = ManagementFile::read(directory.path()).unwrap_err();
+        assert!(error.to_string().contains("--data"), "{error}");
     }
 }

@@ -52,8 +52,8 @@ impl ManagementKey {
     }
 }
 
-/// One line of visible text.
-pub(crate) fn read(path: &Path) -> Result<Secret> {
+/// One word of visible text.
+pub(crate) fn read_management_key(path: &Path) -> Result<String> {
     let text = fs::read_to_string(path)
         .with_context(|| format!("cannot read the management key {}", path.display()))?;
     let key = text.trim();
@@ -63,7 +63,11 @@ pub(crate) fn read(path: &Path) -> Result<Secret> {
             path.display()
         );
     }
-    Ok(Secret::new(key.as_bytes().to_vec()))
+    Ok(key.to_owned())
+}
+
+fn read(path: &Path) -> Result<Secret> {
+    Ok(Secret::new(read_management_key(path)?.into_bytes()))
 }
 
 fn fresh() -> Result<String> {

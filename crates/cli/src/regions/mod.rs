@@ -9,6 +9,6 @@ mod settings;
 
 pub(crate) use layout::{Layout, check_alone};
 pub(crate) use management_file::ManagementFile;
-pub(crate) use management_key::{KeyPlace, ManagementKey};
+pub(crate) use management_key::{KeyPlace, ManagementKey, read_management_key};
 pub(crate) use setting::{RegionList, RegionSetting, check_name, slug};
 pub(crate) use settings::{RegionsSettings, check, resolve};

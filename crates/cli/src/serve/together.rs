@@ -8,7 +8,7 @@ use orrery_account::{Account, AccountOptions, Region, RegionOptions, RegionState
 use orrery_server::{Addition, Management, ManagementOptions};
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep};
+use tokio::time::{sleep, timeout};
 
 use super::fleet::Fleet;
 use super::front::Front;
@@ -25,7 +25,7 @@ use crate::{endpoint, seed};
 /// Operators who may wait at once for regions to be added.
 const ADDITIONS_MAX: usize = 8;
 /// For an account to find out who takes its writes.
-const WRITE_REGION_TIMEOUT: Duration = Duration::from_secs(30);
+const WRITE_REGION_TIMEOUT: Duration = Duration::from_secs(10);
 const WRITE_REGION_PAUSE: Duration = Duration::from_millis(20);
 
 pub(super) fn serve(
@@ -117,15 +117,9 @@ impl Running {
             let server = fleet.bind(&region, place, listen).await?;
             servers.push((region.name().to_owned(), server));
         }
-        if let Some(path) = &fleet.settings.seed {
-            let load = async {
-                let region = write_region(&fleet.account.regions()).await?;
-                seed::load(&region.engine(), path).await
-            };
-            tokio::select! {
-                loaded = load => loaded?,
-                _ = &mut stop => return Ok(()),
-            }
+        tokio::select! {
+            prepared = prepare(&fleet) => prepared?,
+            _ = &mut stop => return Ok(()),
         }
         let endpoints = servers.iter().enumerate().map(|(place, (name, server))| {
             let endpoint = fleet.endpoint(server, place == 0);
@@ -219,15 +213,26 @@ fn forget_removed(fleet: &Fleet) -> Result<()> {
     })
 }
 
+/// Clients that come as soon as they are told find a region for their writes, and the seed in it.
+async fn prepare(fleet: &Fleet) -> Result<()> {
+    let regions = fleet.account.regions();
+    let found = timeout(WRITE_REGION_TIMEOUT, write_region(&regions)).await;
+    match (&fleet.settings.seed, found) {
+        (Some(path), Ok(region)) => seed::load(&region.engine(), path).await,
+        (Some(_), Err(_)) => bail!("no region takes writes, so the seed cannot be loaded"),
+        (None, Ok(_)) => Ok(()),
+        (None, Err(_)) => {
+            tracing::warn!("no region takes writes yet; `orrery region list` shows why");
+            Ok(())
+        }
+    }
+}
+
 /// The region that takes writes, as soon as there is one.
-async fn write_region(regions: &[Arc<Region>]) -> Result<Arc<Region>> {
-    let begun = Instant::now();
+async fn write_region(regions: &[Arc<Region>]) -> Arc<Region> {
     loop {
         if let Some(region) = regions.iter().find(|region| region.check_write().is_ok()) {
-            return Ok(Arc::clone(region));
-        }
-        if begun.elapsed() > WRITE_REGION_TIMEOUT {
-            bail!("no region takes writes, so the seed cannot be loaded");
+            return Arc::clone(region);
         }
         sleep(WRITE_REGION_PAUSE).await;
     }

@@ -5,6 +5,7 @@ mod fan_out;
 mod follow;
 mod many_containers;
 mod process;
+mod regions;
 mod serve;
 mod shell;
 #[cfg(unix)]

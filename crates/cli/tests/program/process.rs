@@ -22,6 +22,24 @@ pub(crate) struct Announcement {
     pub(crate) certificate: Option<String>,
     pub(crate) pid: u32,
     pub(crate) version: String,
+    /// Of an account with regions.
+    pub(crate) regions: Option<Vec<Region>>,
+    pub(crate) management: Option<Management>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Region {
+    pub(crate) name: String,
+    pub(crate) endpoint: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Management {
+    pub(crate) endpoint: String,
+    pub(crate) key: Option<String>,
+    pub(crate) key_file: Option<String>,
 }
 
 /// A running server; it is killed with this value.
@@ -70,9 +88,12 @@ impl Server {
 
     /// The status line and the body of an answer.
     pub(crate) fn get(&self, path: &str) -> (String, String) {
-        let address = self
-            .ready
-            .endpoint
+        self.get_at(&self.ready.endpoint, path)
+    }
+
+    #[expect(clippy::unused_self, reason = "only while it runs")]
+    pub(crate) fn get_at(&self, endpoint: &str, path: &str) -> (String, String) {
+        let address = endpoint
             .strip_prefix("http://")
             .unwrap()
             .trim_end_matches('/');

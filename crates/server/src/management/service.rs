@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
-use hyper::{Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use orrery_account::{Order, RegionState};
 use tokio::sync::oneshot;
 
@@ -48,12 +48,10 @@ impl Answers for Operators {
             content_type: JSON,
             body: refusal.body(),
         });
-        tracing::info!(
-            method = %parts.method,
-            path = parts.uri.path(),
-            status = answer.status,
-            "an operator's request"
-        );
+        if parts.method != Method::GET {
+            let (method, path) = (&parts.method, parts.uri.path());
+            tracing::info!(%method, path, status = answer.status, "an operator's order");
+        }
         answer.into_response()
     }
 }

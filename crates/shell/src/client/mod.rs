@@ -1,7 +1,9 @@
-//! One connection to an account, made when it is first needed, and requests over it.
+//! Requests to an account, and to the operators' listener of a server.
 
 mod endpoint;
 mod key;
+mod line;
+mod operator;
 mod percent;
 mod refusal;
 mod request;
@@ -9,24 +11,18 @@ mod signature;
 mod trust;
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
-use hyper::client::conn::http1::{self, SendRequest};
 use hyper::header::HeaderMap;
-use hyper::rt::{Read, Write};
-use hyper_util::rt::TokioIo;
-use rustls::pki_types::ServerName;
-use tokio::net::TcpStream;
-use tokio::time::{sleep, timeout};
-use tokio_rustls::TlsConnector;
+use tokio::time::sleep;
 
 use crate::error::Error;
 
 pub use endpoint::Endpoint;
 pub use key::Key;
+use line::Line;
+pub use operator::Operator;
 pub(crate) use percent::decoded as percent_decoded;
 pub(crate) use refusal::{Mistake, Refusal};
 pub(crate) use request::Request;
@@ -36,13 +32,10 @@ type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// How often a request that was refused for its rate is sent again, as official clients do it.
 const THROTTLED_MAX: u32 = 9;
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 pub struct Client {
-    endpoint: Endpoint,
+    line: Line,
     key: Key,
-    trust: TrustArguments,
-    connection: Option<SendRequest<Full<Bytes>>>,
     /// By container, so that what was written here is read here.
     sessions: HashMap<String, String>,
 }
@@ -58,10 +51,8 @@ pub(crate) struct Answer {
 impl Client {
     pub fn new(endpoint: Endpoint, key: Key, trust: TrustArguments) -> Client {
         Client {
-            endpoint,
+            line: Line::new(endpoint, trust),
             key,
-            trust,
-            connection: None,
             sessions: HashMap::new(),
         }
     }
@@ -70,7 +61,10 @@ impl Client {
     pub(crate) async fn send(&mut self, request: &Request) -> Result<Answer, Error> {
         let mut throttled = 0;
         loop {
-            let answer = self.exchange(request).await?;
+            let session = self.sessions.get(request.container()).map(String::as_str);
+            let authority = self.line.endpoint.authority();
+            let message = request.message(&authority, &self.key, session)?;
+            let answer = self.line.exchange(message).await?;
             if let Some(token) = answer.text("x-ms-session-token") {
                 self.sessions
                     .insert(request.container().to_owned(), token.to_owned());
@@ -87,65 +81,6 @@ impl Client {
             sleep(Duration::from_millis(wait)).await;
         }
     }
-
-    async fn exchange(&mut self, request: &Request) -> Result<Answer, Error> {
-        let session = self.sessions.get(request.container()).map(String::as_str);
-        let mut message = request.message(&self.endpoint.authority(), &self.key, session)?;
-        // A server closes what is idle; what was not sent yet goes over a new connection.
-        loop {
-            let (mut connection, fresh) = match self.connection.take() {
-                Some(connection) if !connection.is_closed() => (connection, false),
-                _ => (self.connect().await?, true),
-            };
-            let ready = connection.ready().await;
-            let sent = match ready {
-                Ok(()) => connection
-                    .try_send_request(message)
-                    .await
-                    .map_err(|mut error| (error.take_message(), error.into_error())),
-                Err(error) => Err((Some(message), error)),
-            };
-            match sent {
-                Ok(response) => {
-                    let (parts, body) = response.into_parts();
-                    let body = body.collect().await.map_err(Error::Broken)?.to_bytes();
-                    self.connection = Some(connection);
-                    return Ok(Answer {
-                        status: parts.status.as_u16(),
-                        headers: parts.headers,
-                        body,
-                    });
-                }
-                Err((Some(unsent), _)) if !fresh => message = unsent,
-                Err((_, error)) => return Err(Error::Broken(error)),
-            }
-        }
-    }
-
-    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, Error> {
-        let attempt = timeout(CONNECT_TIMEOUT, self.try_connect()).await;
-        attempt
-            .unwrap_or_else(|_| Err("nobody answers there".into()))
-            .map_err(|source| Error::Connect {
-                authority: self.endpoint.authority(),
-                source,
-            })
-    }
-
-    async fn try_connect(&self) -> Result<SendRequest<Full<Bytes>>, Cause> {
-        let Endpoint { tls, host, port } = &self.endpoint;
-        let stream = TcpStream::connect((host.as_str(), *port)).await?;
-        stream.set_nodelay(true)?;
-        if !tls {
-            return handshake(TokioIo::new(stream)).await;
-        }
-        let config = self.trust.client_config(&self.endpoint)?;
-        let name = ServerName::try_from(host.clone())?;
-        let connector = TlsConnector::from(Arc::new(config));
-        let stream = connector.connect(name, stream).await;
-        let stream = stream.map_err(trust::explained)?;
-        handshake(TokioIo::new(stream)).await
-    }
 }
 
 impl Answer {
@@ -161,16 +96,6 @@ impl Answer {
     pub(crate) fn json(&self) -> Result<orrery_json::Value, Error> {
         orrery_json::parse(&self.body).map_err(|error| Error::Answer(error.to_string()))
     }
-}
-
-async fn handshake<T>(io: T) -> Result<SendRequest<Full<Bytes>>, Cause>
-where
-    T: Read + Write + Unpin + Send + 'static,
-{
-    let (requests, connection) = http1::handshake(io).await?;
-    // Its failure is that of the request on it.
-    tokio::spawn(connection);
-    Ok(requests)
 }
 
 #[cfg(test)]

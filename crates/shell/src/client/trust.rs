@@ -41,6 +41,15 @@ pub struct TrustArguments {
 }
 
 impl TrustArguments {
+    /// This very certificate, or any at all.
+    pub fn new(certificate: Option<PathBuf>, insecure: bool) -> TrustArguments {
+        TrustArguments {
+            certificate,
+            ca: None,
+            insecure,
+        }
+    }
+
     pub(super) fn client_config(&self, endpoint: &Endpoint) -> Result<ClientConfig, Cause> {
         let provider = Arc::new(ring::default_provider());
         let mut known = Vec::new();

@@ -1,0 +1,98 @@
+//! `orrery region`: looks at the regions of a running server and gives it orders.
+//!
+//! A client of the server's listener for operators and of nothing else. Without further words it finds
+//! the server of a data directory by the file that one leaves there.
+
+mod arguments;
+mod connection;
+mod report;
+mod table;
+
+use std::io::{self, Write};
+
+use anyhow::{Context, Result};
+use orrery_shell::Operator;
+use serde_json::json;
+
+pub(crate) use arguments::RegionArguments;
+use arguments::{FailoverArguments, LinkArguments, RegionCommand};
+use report::{Added, Report};
+
+pub(crate) async fn region(arguments: RegionArguments) -> Result<()> {
+    let RegionArguments {
+        connection,
+        json,
+        command,
+    } = arguments;
+    let mut operator = connection.operator()?;
+    if let RegionCommand::Add { name, listen } = &command {
+        let body = json!({"name": name, "listen": listen.map(|listen| listen.0)});
+        let answer = operator.post(&["regions"], Some(body.to_string())).await?;
+        if json {
+            return print(&text(&answer));
+        }
+        let added: Added = read(&answer)?;
+        return print(&format!("{} is at {}\n", added.name, added.endpoint));
+    }
+    let answer = order(&mut operator, &command).await?;
+    if json {
+        return print(&text(&answer));
+    }
+    print(&table::text(&read::<Report>(&answer)?))
+}
+
+/// Every order is answered with what the account is then.
+async fn order(operator: &mut Operator, command: &RegionCommand) -> Result<Vec<u8>> {
+    let answer = match command {
+        RegionCommand::List | RegionCommand::Add { .. } => operator.get(&["account"]).await,
+        RegionCommand::Remove { region } => operator.delete(&["regions", region]).await,
+        RegionCommand::Down { region } => operator.post(&["regions", region, "down"], None).await,
+        RegionCommand::Up { region } => operator.post(&["regions", region, "up"], None).await,
+        RegionCommand::Failover(FailoverArguments {
+            to,
+            forced,
+            accept_loss,
+            offline,
+        }) => {
+            let body = json!({
+                "to": to, "forced": forced, "acceptsLoss": accept_loss, "offline": offline
+            });
+            let path = ["account", "failover"];
+            operator.post(&path, Some(body.to_string())).await
+        }
+        RegionCommand::Pause(link) => send(operator, link, json!({"order": "pause"})).await,
+        RegionCommand::Resume(link) => send(operator, link, json!({"order": "resume"})).await,
+        RegionCommand::Cut(link) => send(operator, link, json!({"order": "cut"})).await,
+        RegionCommand::Delay { link, millis } => {
+            send(operator, link, json!({"order": "delay", "millis": millis})).await
+        }
+        RegionCommand::Step { link, records } => {
+            send(operator, link, json!({"order": "step", "records": records})).await
+        }
+    };
+    Ok(answer?)
+}
+
+async fn send(
+    operator: &mut Operator,
+    link: &LinkArguments,
+    body: serde_json::Value,
+) -> Result<Vec<u8>, orrery_shell::Error> {
+    let path = ["links", &link.from, &link.to];
+    operator.post(&path, Some(body.to_string())).await
+}
+
+fn read<T: serde::de::DeserializeOwned>(answer: &[u8]) -> Result<T> {
+    serde_json::from_slice(answer)
+        .context("the server answers with something else; is it of another version?")
+}
+
+fn text(answer: &[u8]) -> String {
+    format!("{}\n", String::from_utf8_lossy(answer))
+}
+
+fn print(text: &str) -> Result<()> {
+    io::stdout()
+        .write_all(text.as_bytes())
+        .context("cannot write the answer")
+}
