@@ -21,12 +21,15 @@ const EDGES: [(&str, &[&str]); 18] = [
     ("regions", &[]),
     (
         "partition",
-        &["index", "exec", "log", "storage", "model", "keys", "json"],
+        &[
+            "index", "exec", "regions", "log", "storage", "model", "keys", "json",
+        ],
     ),
     (
         "engine",
         &[
             "partition",
+            "regions",
             "index",
             "exec",
             "plan",

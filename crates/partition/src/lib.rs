@@ -30,6 +30,7 @@ mod index_state;
 mod indexing;
 mod known;
 mod meter;
+mod multi;
 mod overlay;
 mod patch;
 mod prepare;
@@ -68,6 +69,10 @@ pub use filling::Filling;
 pub use history::{ChangeKind, history_change, history_removal};
 pub use index_state::{ContainerIndex, IndexFollows, policy_change, policy_removal};
 pub use meter::{Budget, Claim, HotKey, Meter, MeterReport, Rates};
+pub use multi::{
+    AccountOutcome, MergeError, SettleItem, StoredConflict, StoredVersion, StreamPiece,
+    StreamReader,
+};
 pub use orrery_log::Position;
 pub use prepare::{Place, PreparedOperation, prepare};
 pub use replicate::{Applied, CatalogueState, ReplicationError, Witness};

@@ -58,6 +58,18 @@ pub enum ReplicationError {
 }
 
 impl Applied {
+    pub(crate) fn new(
+        is_catalogue_changed: bool,
+        counters: BTreeMap<(u32, RangeId), Counters>,
+        snapshot: Snapshot,
+    ) -> Applied {
+        Applied {
+            is_catalogue_changed,
+            counters,
+            state: CatalogueState::new(snapshot),
+        }
+    }
+
     pub fn state(&self) -> &CatalogueState {
         &self.state
     }
@@ -163,7 +175,7 @@ impl Committer {
                     return Err(refused(*position, &error));
                 }
             }
-            is_catalogue_changed |= !matches!(record, Record::Items { .. });
+            is_catalogue_changed |= !matches!(record, Record::Items { .. } | Record::Merged(_));
         }
         self.keep(overlay, payloads)
             .map_err(|error| self.stopped(&error))?;
@@ -173,15 +185,17 @@ impl Committer {
             state: CatalogueState::new(storage.snapshot()),
         });
         for (_, record) in &records {
-            if let Record::Items { changes, .. } = record {
-                self.watches.mark(changes);
-            }
+            self.watches.mark(record.item_changes());
         }
         self.ask_for_checkpoint();
         Ok(())
     }
 
-    fn keep(&mut self, mut overlay: Overlay<'_>, payloads: Vec<Bytes>) -> Result<(), Error> {
+    pub(crate) fn keep(
+        &mut self,
+        mut overlay: Overlay<'_>,
+        payloads: Vec<Bytes>,
+    ) -> Result<(), Error> {
         let writers = payloads.iter();
         let last = self.append(
             writers.map(|payload| |buffer: &mut Vec<u8>| buffer.extend_from_slice(payload)),

@@ -9,6 +9,7 @@ use std::thread::{self, JoinHandle};
 use bytes::Bytes;
 use orrery_log::{Disk, Log, LogOptions, Position, SystemDisk};
 use orrery_model::{Failure, Stamp};
+use orrery_regions::RegionId;
 use orrery_storage::{Options, Storage};
 
 pub use orrery_log::Durability;
@@ -20,6 +21,7 @@ use crate::expiry::{self, Due};
 use crate::filling::is_unfinished;
 use crate::index_state::{IndexState, IndexStates, state_key};
 use crate::known::Batches;
+use crate::multi::Multi;
 use crate::record::Change;
 use crate::reindex::progress;
 use crate::replay::{applied, replay};
@@ -43,6 +45,8 @@ pub struct StoreOptions {
     pub directory: Option<PathBuf>,
     pub durability: Durability,
     pub cache_bytes: u64,
+    /// Set if the store is this region of an account in which every region writes.
+    pub multi_write: Option<RegionId>,
 }
 
 pub struct Store {
@@ -52,6 +56,7 @@ pub struct Store {
     batches: Arc<Batches>,
     watches: Arc<Watches>,
     pub(crate) committed: Arc<Committed>,
+    pub(crate) multi: Option<Arc<Multi>>,
     /// Where its log can be read, if it has one.
     pub(crate) log_place: Option<(Arc<dyn Disk>, PathBuf)>,
     commands: Arc<Sender<Command>>,
@@ -111,6 +116,10 @@ impl Store {
     ) -> Result<Store, Error> {
         let storage = Arc::new(storage);
         let (log, disk) = log.unzip();
+        let multi = options.multi_write;
+        let multi = multi
+            .map(|region| Multi::open(region, &storage))
+            .transpose()?;
         let committed = Committed::new(applied(&storage)?, log.is_some());
         let committed = Arc::new(committed);
         let log_place = disk
@@ -135,6 +144,8 @@ impl Store {
             purged: BTreeMap::new(),
             committed: Arc::clone(&committed),
             is_following: false,
+            multi: multi.clone(),
+            pruned: None,
             broken: None,
         };
         let commit = spawn("orrery-commit", move || committer.run(&waiting));
@@ -148,6 +159,7 @@ impl Store {
             batches,
             watches,
             committed,
+            multi,
             log_place,
             commands,
             _threads: Threads(vec![commit, checkpoint]),
@@ -210,7 +222,9 @@ impl Store {
 
     /// Begins the transaction of a script over the state as it is now.
     pub fn begin_script(&self, place: ScriptPlace) -> Result<ScriptTransaction, Failure> {
-        let begun = ScriptTransaction::begin(place, &self.watches, || self.storage.snapshot());
+        let region = self.multi.as_ref().map(|multi| multi.region);
+        let snapshot = || self.storage.snapshot();
+        let begun = ScriptTransaction::begin(place, &self.watches, region, snapshot);
         begun.map_err(|error| internal(&error))
     }
 
