@@ -49,6 +49,7 @@ pub(crate) fn serve(runtime: Runtime, arguments: ServeArguments) -> Result<()> {
 
 fn open(settings: &Settings) -> Result<Arc<Engine>> {
     let options = EngineOptions {
+        multi_write: None,
         directory: settings.place.directory().map(Path::to_owned),
         durability: settings.durability.0,
         cache_bytes: settings.cache.0,

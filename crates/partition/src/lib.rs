@@ -71,7 +71,7 @@ pub use index_state::{ContainerIndex, IndexFollows, policy_change, policy_remova
 pub use meter::{Budget, Claim, HotKey, Meter, MeterReport, Rates};
 pub use multi::{
     AccountOutcome, MergeError, SettleItem, StoredConflict, StoredVersion, StreamPiece,
-    StreamReader,
+    StreamReader, account_data,
 };
 pub use orrery_log::Position;
 pub use prepare::{Place, PreparedOperation, prepare};

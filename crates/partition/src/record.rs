@@ -113,19 +113,7 @@ impl Record {
                 changes
             }
         };
-        for (key, value) in changes {
-            match value {
-                Some(value) => {
-                    out.push(CHANGE_PUT);
-                    write_sized(key, out);
-                    write_sized(value, out);
-                }
-                None => {
-                    out.push(CHANGE_DELETE);
-                    write_sized(key, out);
-                }
-            }
-        }
+        encode_changes(changes, out);
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Result<Record, Error> {
@@ -152,6 +140,22 @@ impl Record {
             .iter()
             .map(|(key, value)| key.len() + value.as_ref().map_or(0, Bytes::len))
             .sum()
+    }
+}
+
+pub(crate) fn encode_changes(changes: &[Change], out: &mut Vec<u8>) {
+    for (key, value) in changes {
+        match value {
+            Some(value) => {
+                out.push(CHANGE_PUT);
+                write_sized(key, out);
+                write_sized(value, out);
+            }
+            None => {
+                out.push(CHANGE_DELETE);
+                write_sized(key, out);
+            }
+        }
     }
 }
 
@@ -274,7 +278,7 @@ fn decode(mut bytes: &[u8]) -> Option<Record> {
     }
 }
 
-fn decode_changes(mut bytes: &[u8]) -> Option<Vec<Change>> {
+pub(crate) fn decode_changes(mut bytes: &[u8]) -> Option<Vec<Change>> {
     let mut changes = Vec::new();
     while let Some((kind, rest)) = bytes.split_first() {
         bytes = rest;

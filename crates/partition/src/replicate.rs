@@ -11,12 +11,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use orrery_log::Position;
 use orrery_model::RangeId;
+use orrery_regions::Sequence;
 use orrery_storage::{Snapshot, Storage};
 
 use crate::committed::CommittedRecord;
 use crate::committer::Committer;
 use crate::counters::counters_key;
 use crate::index_state::IndexStates;
+use crate::multi::{CHANGED_KEY, last_changed};
 use crate::overlay::Overlay;
 use crate::record::Record;
 use crate::replay::{apply_record, put_applied, remove_container, removed_by};
@@ -98,6 +100,11 @@ impl CatalogueState {
         let to = to.as_ref().map(|to| &to[..]);
         let entries = self.snapshot.range(CATALOGUE, &from, to);
         entries.map(|entry| Ok(entry?)).collect()
+    }
+
+    /// In multi-write accounts: the record of the account stream that changed the catalogue last.
+    pub fn account_sequence(&self) -> Result<Sequence, Error> {
+        Ok(last_changed(self.snapshot.get(META, CHANGED_KEY)?))
     }
 
     /// What a partition counted when it was last changed.

@@ -121,6 +121,11 @@ impl StoredItem {
         self.header.rid_counter
     }
 
+    /// When it was written, as its `_ts` says.
+    pub fn modified_seconds(&self) -> u64 {
+        u64::from(self.header.modified_seconds)
+    }
+
     /// The partition in which the item was created, and its number there.
     pub(crate) fn created_in(&self) -> Option<(RangeId, u64)> {
         let (range, number) = split_rid_counter(self.header.rid_counter);

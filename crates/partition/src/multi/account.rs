@@ -14,11 +14,11 @@ use crate::Error;
 use crate::apply::apply_catalogue;
 use crate::index_state::IndexStates;
 use crate::overlay::Overlay;
-use crate::record::Change;
+use crate::record::{Change, decode_changes, encode_changes};
 use crate::spaces::META;
 
 /// Key of the account record that changed the catalogue last, in the meta space.
-const CHANGED_KEY: &[u8] = b"c";
+pub(crate) const CHANGED_KEY: &[u8] = b"c";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AccountChange {
@@ -40,6 +40,23 @@ pub enum AccountOutcome {
 }
 
 impl AccountChange {
+    /// What a record of the account stream says.
+    pub(crate) fn of_data(sequence: Sequence, data: Option<&[u8]>) -> Option<AccountChange> {
+        let Some(mut data) = data else {
+            return Some(AccountChange {
+                sequence,
+                base: Sequence::ZERO,
+                changes: Vec::new(),
+            });
+        };
+        let base = Sequence(take_long(&mut data)?);
+        Some(AccountChange {
+            sequence,
+            base,
+            changes: decode_changes(data)?,
+        })
+    }
+
     /// Without the changes.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.sequence.0.to_le_bytes());
@@ -57,20 +74,19 @@ impl AccountChange {
     /// Whether it holds on top of the catalogue as it is.
     pub(crate) fn is_valid(&self, overlay: &Overlay<'_>) -> Result<bool, Error> {
         Ok(!self.changes.is_empty()
-            && changed_of(overlay.get(META, &CHANGED_KEY.into())?) == self.base)
+            && last_changed(overlay.get(META, &CHANGED_KEY.into())?) == self.base)
     }
+}
+
+/// The data of an account record: changes that were decided over the catalogue of `base`.
+pub fn account_data(base: Sequence, changes: &[Change]) -> Bytes {
+    let mut data = base.0.to_le_bytes().to_vec();
+    encode_changes(changes, &mut data);
+    data.into()
 }
 
 /// The account record that changed the catalogue last.
 pub(crate) fn last_changed(row: Option<Bytes>) -> Sequence {
-    changed_of(row)
-}
-
-pub(super) const fn changed_key() -> &'static [u8] {
-    CHANGED_KEY
-}
-
-fn changed_of(row: Option<Bytes>) -> Sequence {
     let row = row.and_then(|row| row.first_chunk().copied());
     Sequence(row.map_or(0, u64::from_le_bytes))
 }

@@ -4,9 +4,11 @@
 //! one LSN of the partition that holds its documents, whatever it shows. A container that is gone
 //! here takes nothing more; the record still counts as applied.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use orrery_model::{Lsn, RangeId};
-use orrery_regions::{Change as Kind, RegionId, StreamId};
+use orrery_regions::{Change as Kind, RegionId};
 
 use super::Stamped;
 use super::claims::write_item;
@@ -90,6 +92,13 @@ pub(crate) fn apply_merged(
         counters: &mut counters,
         ordinal: 0,
     };
+    // Of the changes of an item in one record only the last is a version.
+    let last: BTreeMap<&Bytes, usize> = merged
+        .changes
+        .iter()
+        .enumerate()
+        .map(|(ordinal, (key, _))| (key, ordinal))
+        .collect();
     for (ordinal, (key, value)) in merged.changes.iter().enumerate() {
         let Stamped { stamp, deps, .. } = &merged.stamped;
         let version = match value {
@@ -116,12 +125,11 @@ pub(crate) fn apply_merged(
                 removal(kind, *stamp, merged.stamped.decided, moment.seconds)
             }
         };
-        let mut item = Item::load(to.overlay, key.clone())?;
-        // A record may change an item twice; the second change has seen the first.
-        let mut deps = deps.clone();
-        deps.advance(StreamId::Region(stamp.origin), stamp.sequence);
-        item.siblings.merge(version, &deps);
-        write_item(&mut to, item)?;
+        if last.get(key) == Some(&ordinal) {
+            let mut item = Item::load(to.overlay, key.clone())?;
+            item.siblings.merge(version, deps);
+            write_item(&mut to, item)?;
+        }
     }
     overlay.take_contested();
     let (container, range) = merged.place();

@@ -29,13 +29,13 @@ mod stamps;
 mod stream_reader;
 mod versions;
 
-pub use account::AccountOutcome;
+pub use account::{AccountOutcome, account_data};
 pub use conflicts::{StoredConflict, StoredVersion};
 pub use merging::MergeError;
 pub use settle::SettleItem;
 pub use stream_reader::{StreamPiece, StreamReader};
 
-pub(crate) use account::{AccountChange, apply_account};
+pub(crate) use account::{AccountChange, CHANGED_KEY, apply_account, last_changed};
 pub(crate) use claims::decode as decode_claims;
 pub(crate) use codec::{decode_progress, decode_stamped, encode_progress, encode_stamped};
 pub(crate) use merge::{Merged, apply_merged};

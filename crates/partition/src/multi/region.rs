@@ -6,15 +6,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use orrery_log::Position;
 use orrery_model::{Failure, Stamp};
-use orrery_regions::{Epoch, Progress, RegionId, Sequence, StreamRecord};
+use orrery_regions::{Epoch, Progress, RegionId, Sequence, StreamId, StreamRecord};
 
-use super::account::{changed_key, last_changed};
 use super::conflicts::conflicts;
 use super::{AccountChange, AccountOutcome, Horizon, MergeError, StoredConflict, StreamReader};
 use crate::committer::{Command, internal};
-use crate::record::Change;
 use crate::scan::ScanRange;
-use crate::spaces::META;
 use crate::{Reply, SettleItem, Store, Witness};
 
 impl Store {
@@ -61,32 +58,28 @@ impl Store {
         });
     }
 
-    /// Queues a record of the account stream: changes of the catalogue that were decided over the
-    /// one that `base` made, or none if it says something else.
+    /// Queues a record of the account stream. Its data is that of [`crate::account_data`], or none
+    /// if it says something else.
     pub fn submit_account(
         &self,
         sequence: Sequence,
-        base: Sequence,
-        changes: Vec<Change>,
+        data: Option<&Bytes>,
         witness: Arc<dyn Witness>,
         reply: Reply<Result<AccountOutcome, MergeError>>,
     ) {
-        let change = AccountChange {
-            sequence,
-            base,
-            changes,
+        let Some(change) = AccountChange::of_data(sequence, data.map(|data| &data[..])) else {
+            reply(Err(MergeError::Refused {
+                stream: StreamId::Account,
+                sequence,
+                cause: "it does not decode".to_owned(),
+            }));
+            return;
         };
         self.send(Command::Account {
             change,
             witness,
             reply,
         });
-    }
-
-    /// The account record that changed the catalogue last.
-    pub fn catalogue_sequence(&self) -> Result<Sequence, Failure> {
-        let row = self.storage.get(META, changed_key());
-        Ok(last_changed(row.map_err(|error| internal(&error.into()))?))
     }
 
     /// Queues a step of forgetting what every later change will have seen. In the containers
