@@ -1,5 +1,6 @@
 //! Regions that all write: whatever happens to them, they end alike, and as they should.
 
+mod cases;
 mod expected;
 mod region;
 mod turmoil;
@@ -50,9 +51,18 @@ async fn restart(mut turmoil: Turmoil, places: &[Option<&Path>]) -> Turmoil {
     turmoil
 }
 
+/// `ORRERY_SEEDS=n` runs more of them, `ORRERY_SEED=n` one.
+fn seeds(count: u64) -> std::ops::Range<u64> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    match (number("ORRERY_SEED"), number("ORRERY_SEEDS")) {
+        (Some(seed), _) => seed..seed + 1,
+        (None, count_asked) => 0..count_asked.unwrap_or(count),
+    }
+}
+
 #[tokio::test]
 async fn in_memory() {
-    for seed in 0..12 {
+    for seed in seeds(12) {
         run(seed, &[None, None, None], 450).await;
     }
 }

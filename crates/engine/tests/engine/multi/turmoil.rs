@@ -3,12 +3,15 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use orrery_engine::{ChangeMode, ChangesRequest, ChangesStart, Container, NewContainer, Scope};
+use orrery_engine::{
+    ChangeMode, ChangesRequest, ChangesStart, Container, NewContainer, NewScript, ProcedureRequest,
+    Scope, ScriptKind,
+};
 use orrery_model::{
     ConsistencyLevel, ContainerDefinition, DatabaseAddress, Failure, Operation, OperationStatus,
     PatchAction, PatchOperation, Pointer,
 };
-use orrery_regions::{MeshMessage, RegionId, StreamId};
+use orrery_regions::{MeshMessage, Progress, RegionId, StreamId};
 
 use super::expected::{Effect, Expected, Place, Policy, Shown, claim, has_expired};
 use super::region::{AccountLog, Region};
@@ -18,6 +21,13 @@ use crate::support::{address, create, delete, json, patch, pk, replace, upsert};
 const LEVEL: ConsistencyLevel = ConsistencyLevel::Session;
 const HUB: usize = 0;
 const KEYS: [&str; 2] = ["a", "b"];
+
+/// Writes an item as a script.
+const PROCEDURE: &str = "function (item) {
+    const c = getContext().getCollection();
+    const check = error => { if (error) throw error; };
+    if (!c.upsertDocument(c.getSelfLink(), item, check)) throw new Error('not taken');
+}";
 
 const CONTAINERS: [(&str, Policy, bool); 5] = [
     ("c0", Policy::Time, true),
@@ -57,6 +67,14 @@ impl Turmoil {
             };
             let created = hub.create_container(DatabaseAddress::Name("d"), new);
             created.await.unwrap();
+            let procedure = NewScript {
+                id: "put".to_owned(),
+                body: PROCEDURE.to_owned(),
+                trigger: None,
+            };
+            let kind = ScriptKind::StoredProcedure;
+            let created = hub.create_script(address(id), kind, procedure);
+            created.await.unwrap();
         }
         hub.set_hub(false);
         for region in &mut regions {
@@ -80,7 +98,8 @@ impl Turmoil {
     pub(crate) async fn step(&mut self) {
         let at = self.some(self.regions.len());
         match self.random.below(100) {
-            0..45 => self.write(at).await,
+            0..4 => self.run_script(at).await,
+            4..45 => self.write(at).await,
             45..80 => self.exchange().await,
             80..84 => self.regions[at].advance(1),
             84..88 => self.work_as_hub().await,
@@ -116,18 +135,75 @@ impl Turmoil {
             return;
         };
         assert_eq!(after.of(own), before.of(own).next(), "one record for all");
+        let texts = outcomes.into_iter().map(|outcome| {
+            let body = outcome
+                .body
+                .filter(|_| outcome.status != OperationStatus::Deleted);
+            body.map(|body| String::from_utf8(body.to_vec()).unwrap())
+        });
+        let places = ids.into_iter().map(|id| (key.to_owned(), id));
+        let written = places.zip(texts).collect();
+        self.written(at, which, &before, now, written);
+    }
+
+    /// A stored procedure writes an item.
+    async fn run_script(&mut self, at: usize) {
+        let which = self.some(CONTAINERS.len());
+        let key = *self.random.pick(&KEYS);
+        let id = self.random.below(6).to_string();
+        let (u, c) = (self.random.below(5), self.random.below(1_000_000));
+        let text = format!(r#"{{"id":"{id}","p":"{key}","u":"{u}","c":{c}}}"#);
+        let region = &mut self.regions[at];
+        let container = find(region, CONTAINERS[which].0);
+        let catalogue = region.engine.catalogue();
+        let (_, entry) = catalogue.container(address(CONTAINERS[which].0)).unwrap();
+        let script = entry
+            .scripts
+            .get(ScriptKind::StoredProcedure, "put")
+            .unwrap();
+        let before = region.engine.progress();
+        let now = region.engine.now_seconds();
+        let key_value = pk(&format!(r#"["{key}"]"#));
+        let request = ProcedureRequest {
+            key: key_value.clone(),
+            arguments: vec![json(&text)],
+            terms: LEVEL.into(),
+            wants_log: false,
+        };
+        let ran = region.engine.execute(&container, script, request).await;
+        region.noted();
+        if ran.result.is_err() {
+            assert_eq!(region.engine.progress(), before);
+            return;
+        }
+        let found = changes(region, &container).await.into_iter();
+        let place = (key.to_owned(), id);
+        let mut found = found.filter(|text| place_of(text) == place);
+        let text = found.next().unwrap();
+        self.written(at, which, &before, now, vec![(place, Some(text))]);
+    }
+
+    /// A region has written texts, or removed items, with one record.
+    fn written(
+        &mut self,
+        at: usize,
+        which: usize,
+        before: &Progress,
+        now: u64,
+        written: Vec<(Place, Option<String>)>,
+    ) {
+        let region = &self.regions[at];
+        let sequence = region.engine.progress().of(StreamId::Region(region.id));
         let expected = &mut self.expected[which];
         // Whoever takes the value of a document that has expired removes it.
-        let mut shown = expected.shown(&before).documents;
+        let mut shown = expected.shown(before).documents;
         let mut effects: Vec<(Place, Effect)> = Vec::new();
-        for (id, outcome) in ids.into_iter().zip(outcomes) {
-            let place = (key.to_owned(), id);
-            if outcome.status == OperationStatus::Deleted {
+        for (place, text) in written {
+            let Some(text) = text else {
                 shown.remove(&place);
                 effects.push((place, Effect::Delete));
                 continue;
-            }
-            let text = String::from_utf8(outcome.body.unwrap().to_vec()).unwrap();
+            };
             let is_holder = |(other, held): &(&Place, &String)| {
                 expected.has_keys
                     && **other != place
@@ -143,7 +219,7 @@ impl Turmoil {
             shown.insert(place.clone(), text.clone());
             effects.push((place, Effect::Put(text)));
         }
-        expected.made(region.id, after.of(own), &before, effects);
+        expected.made(region.id, sequence, before, effects);
     }
 
     fn operation(&mut self, key: &str) -> Operation {
