@@ -151,7 +151,7 @@ impl Links {
         let known = self.read().numbers.get(slug).copied();
         let is_known = match known {
             Some(known) => known == from,
-            None => self.write().learn(from, slug),
+            None => self.me() != Some(from) && self.write().learn(from, slug),
         };
         let is_meant = is_known && *self.0.me.get_or_init(|| to) == to;
         is_meant && self.0.inbox.send((from, frame)).is_ok()

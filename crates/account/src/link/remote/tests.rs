@@ -437,6 +437,38 @@ async fn a_region_that_does_not_read_takes_no_memory() {
 }
 
 #[tokio::test]
+async fn a_number_belongs_to_one_region() {
+    let certificates = Certificates::new(&["West US", "North Europe", "East Asia"]);
+    let mut b = Node::new(B, "North Europe", certificates.of("north-europe"));
+    let address = b.listen().await;
+    b.links.name(A, "West US");
+    b.remote.connect("North Europe", &address).unwrap();
+    assert!(b.links.shape(B).is_none());
+    let dial = |number, region: &str, slug| {
+        let node = Node::new(number, region, certificates.of(slug));
+        node.links.name(B, "North Europe");
+        node.remote.connect("North Europe", &address).unwrap();
+        node
+    };
+    // Takes the number of another region, then that of the region it speaks to.
+    for number in [A, B] {
+        let liar = dial(number, "East Asia", "east-asia");
+        connected(&liar.links.shape(B).unwrap()).await;
+        liar.links.send(B, beat(1));
+        liar.links.send(B, beat(2));
+        drop(liar);
+    }
+    let a = dial(A, "West US", "west-us");
+    connected(&a.links.shape(B).unwrap()).await;
+    a.links.send(B, beat(3));
+    assert_eq!(b.next().await, (A, beat(3)));
+    let honest = dial(RegionId(2), "East Asia", "east-asia");
+    connected(&honest.links.shape(B).unwrap()).await;
+    honest.links.send(B, beat(4));
+    assert_eq!(b.next().await, (RegionId(2), beat(4)));
+}
+
+#[tokio::test]
 async fn a_newer_connection_replaces_the_older() {
     let certificates = Certificates::new(&["West US", "North Europe"]);
     let mut b = Node::new(B, "North Europe", certificates.of("north-europe"));
