@@ -92,11 +92,10 @@ impl Links {
         }
     }
 
-    /// Sends nothing to a region any more.
+    /// Sends nothing to a region any more, until it is joined or named again. What it sends still
+    /// arrives.
     pub fn part(&self, from: RegionId) {
-        let mut peers = self.write();
-        peers.links.remove(&from);
-        peers.numbers.retain(|_, known| *known != from);
+        self.write().links.remove(&from);
     }
 
     /// Frames that were lost on their way out, on all links.

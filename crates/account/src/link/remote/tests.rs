@@ -149,13 +149,20 @@ async fn a_region_that_joins_learns_the_numbers() {
     connected(&b.links.shape(A).unwrap()).await;
     b.links.send(A, beat(3));
     assert_eq!(a.next().await, (B, beat(3)));
+    // A region that parts from another hears it, and does not answer.
+    b.links.part(A);
+    a.links.send(B, beat(4));
+    assert_eq!(b.next().await, (A, beat(4)));
+    assert!(b.links.shape(A).is_none());
+    b.links.name(A, "West US");
+    assert!(b.links.shape(A).is_some());
     // A frame for another number is not taken.
     a.links.name(RegionId(7), "North Europe");
     assert!(a.links.shape(B).is_none());
-    a.links.send(RegionId(7), beat(4));
+    a.links.send(RegionId(7), beat(5));
     a.links.name(B, "North Europe");
-    a.links.send(B, beat(5));
-    assert_eq!(b.next().await, (A, beat(5)));
+    a.links.send(B, beat(6));
+    assert_eq!(b.next().await, (A, beat(6)));
 }
 
 /// Tries to connect and gives why it does not work, from the side of who dials.
