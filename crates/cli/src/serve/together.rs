@@ -110,6 +110,12 @@ impl Running {
         forget_removed(&fleet)?;
         let (additions, mut wanted) = mpsc::channel(ADDITIONS_MAX);
         let (management, key) = manage(&fleet, &regions, additions).await?;
+        if fleet.settings.listen.0.ip().is_unspecified() && fleet.settings.advertise.is_none() {
+            tracing::warn!(
+                "clients on other machines are told that regions are at the loopback address; --advertise says where \
+                 they are"
+            );
+        }
         let mut servers = Vec::new();
         for (place, region) in fleet.account.regions().into_iter().enumerate() {
             let setting = named.iter().find(|setting| setting.name == region.name());
