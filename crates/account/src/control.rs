@@ -42,7 +42,7 @@ pub enum LinkOrder {
     Step(u64),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     pub write_region: Option<String>,
     pub multi_write: bool,

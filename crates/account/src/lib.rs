@@ -5,17 +5,25 @@
 //! answers. Otherwise an [`Account`] holds the regions of this process.
 
 mod account;
+mod codec;
 mod control;
+mod driver;
 mod frame;
+mod link;
 mod locations;
 mod options;
+mod orders;
 mod region;
 
-pub use account::Account;
+pub use account::{Account, StartError};
+pub use codec::{decode_frame, decode_note, encode_frame, encode_note};
 pub use control::{
     Behind, ControlError, LinkOrder, LinkReport, Order, RegionReport, RegionState, Report,
 };
 pub use frame::{Frame, SnapshotFrame};
+pub use link::{
+    Inbox, Links, PeerError, PeerIdentity, Remote, Shape, ShapeReport, peer_certificates,
+};
 pub use locations::{Location, Locations};
 pub use options::{AccountOptions, Bound, RegionOptions};
 pub use region::{Availability, Region};

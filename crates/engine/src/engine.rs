@@ -28,6 +28,8 @@ pub struct EngineOptions {
     pub directory: Option<PathBuf>,
     pub durability: Durability,
     pub cache_bytes: u64,
+    /// Whether records become visible only when somebody says so; see [`Engine::keep`].
+    pub holds_back: bool,
     pub consistency: ConsistencyLevel,
     pub clock: Arc<dyn Clock>,
     /// Limits of stored procedures, triggers and user-defined functions.
@@ -70,6 +72,7 @@ impl EngineOptions {
             directory: self.directory.clone(),
             durability: self.durability,
             cache_bytes: self.cache_bytes,
+            holds_back: self.holds_back,
         }
     }
 }

@@ -9,10 +9,11 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use bytes::Bytes;
 use orrery_model::Failure;
 use orrery_partition::{
-    CommittedRecord, Container, Error, Filling, Position, ReplicationError, SnapshotStream, Store,
-    Subscription, Witness,
+    Authority, CommittedRecord, Container, Error, Filling, Position, Reached, ReplicationError,
+    Reply, SnapshotStream, Store, Subscription, Witness,
 };
 use tokio::sync::oneshot;
 
@@ -105,15 +106,41 @@ impl Engine {
         self: &Arc<Self>,
         records: Vec<CommittedRecord>,
     ) -> Result<Position, ReplicationError> {
+        self.take_records(|engine, reply| {
+            let witness = Arc::clone(&engine.catalogue) as Arc<dyn Witness>;
+            engine.store.submit_replicated(records, witness, reply);
+        })
+        .await
+    }
+
+    /// Makes records of the account that this one follows durable, and lets readers see those up to a
+    /// position.
+    pub async fn keep(
+        self: &Arc<Self>,
+        records: Vec<CommittedRecord>,
+        apply_upto: Position,
+    ) -> Result<Reached, ReplicationError> {
+        self.take_records(move |engine, reply| {
+            let witness = Arc::clone(&engine.catalogue) as Arc<dyn Witness>;
+            engine
+                .store
+                .submit_kept(records, apply_upto, witness, reply);
+        })
+        .await
+    }
+
+    /// Hands records to the store; also when nobody waits for it any more, what follows from them is
+    /// taken up.
+    async fn take_records<T: Send + 'static>(
+        self: &Arc<Self>,
+        submit: impl FnOnce(&Arc<Engine>, Reply<Result<T, ReplicationError>>) + Send + 'static,
+    ) -> Result<T, ReplicationError> {
         let ended = || ReplicationError::ReadOnly("the server is stopping".to_owned());
         let engine = Arc::clone(self);
-        // Also when nobody waits for it any more, what follows from the records is taken up.
         let task = tokio::spawn(async move {
             let before = engine.catalogue();
             let (reply, answer) = oneshot::channel();
-            let reply = Box::new(move |result| drop(reply.send(result)));
-            let witness = Arc::clone(&engine.catalogue) as Arc<dyn Witness>;
-            engine.store.submit_replicated(records, witness, reply);
+            submit(&engine, Box::new(move |result| drop(reply.send(result))));
             let result = answer.await.unwrap_or_else(|_| Err(ended()));
             let after = engine.catalogue();
             if !Arc::ptr_eq(&before, &after) {
@@ -122,6 +149,32 @@ impl Engine {
             result
         });
         task.await.unwrap_or_else(|_| Err(ended()))
+    }
+
+    /// The last record that is durable here; the state may be behind it.
+    pub fn kept(&self) -> Position {
+        self.store.kept()
+    }
+
+    /// What was last noted among the records, as far as the state has them.
+    pub fn note(&self) -> Result<Option<Bytes>, Error> {
+        self.store.note()
+    }
+
+    /// From now on this is asked before records are appended and before they are applied.
+    pub async fn set_authority(&self, authority: Arc<dyn Authority>) {
+        let (reply, answer) = oneshot::channel();
+        let reply = Box::new(move |()| {
+            let _ = reply.send(());
+        });
+        self.store.submit_authority(authority, reply);
+        // A store that is gone asks nobody.
+        let _ = answer.await;
+    }
+
+    /// Lets the store ask its authority for notes although nobody writes.
+    pub fn append_notes(&self) {
+        self.store.submit_notes();
     }
 
     /// Begins what a change of the catalogue asks of this account alone.

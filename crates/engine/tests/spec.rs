@@ -261,6 +261,7 @@ impl World {
             directory: None,
             durability: Durability::None,
             cache_bytes: 4 << 20,
+            holds_back: false,
             consistency: LEVEL,
             scripts: orrery_engine::ScriptOptions::default(),
             partitions: orrery_engine::PartitionLimits::default(),

@@ -1,4 +1,4 @@
-//! What a store has committed, for those who follow it: how far, the newest records, and who must not
+//! What a store has made durable, for those who follow it: how far, the newest records, and who must not
 //! be left behind.
 //!
 //! Records are kept here only while somebody follows. Whoever is close reads them from memory; whoever
@@ -26,7 +26,10 @@ pub(crate) struct Committed {
 
 #[derive(Default)]
 struct State {
+    /// The last record that is durable.
     last: Position,
+    /// The last one that the state has.
+    applied: Position,
     /// The newest records, up to `last` if there are any.
     tail: VecDeque<CommittedRecord>,
     tail_bytes: usize,
@@ -53,9 +56,10 @@ pub(crate) enum Kept {
 }
 
 impl Committed {
-    pub(crate) fn new(last: Position, has_log: bool) -> Committed {
+    pub(crate) fn new(last: Position, applied: Position, has_log: bool) -> Committed {
         let state = State {
             last,
+            applied,
             ..State::default()
         };
         Committed {
@@ -68,13 +72,22 @@ impl Committed {
         self.lock().last
     }
 
+    pub(crate) fn applied(&self) -> Position {
+        self.lock().applied
+    }
+
+    /// Called by the committer alone, when the state has the records up to here.
+    pub(crate) fn apply(&self, upto: Position) {
+        self.lock().applied = upto;
+    }
+
     pub(crate) fn is_followed(&self) -> bool {
         !self.lock().followers.is_empty()
     }
 
-    /// Called by the committer alone, when the state has the records up to `last`. Those that nobody
+    /// Called by the committer alone, when the records up to `last` are durable. Those that nobody
     /// kept a copy of are not given.
-    pub(crate) fn advance(&self, last: Position, records: Vec<Bytes>) {
+    pub(crate) fn keep(&self, last: Position, records: Vec<Bytes>) {
         let mut state = self.lock();
         let first = state.last.0 + 1;
         state.last = last;
@@ -87,12 +100,7 @@ impl Committed {
             state.tail.clear();
             state.tail_bytes = 0;
         }
-        let limit = state.limit(self.has_log);
-        while state.tail_bytes > limit
-            && let Some((_, record)) = state.tail.pop_front()
-        {
-            state.tail_bytes -= record.len();
-        }
+        state.shorten(self.has_log);
         let waiting = std::mem::take(&mut state.waiting);
         let (due, waiting) = waiting.into_iter().partition(|(after, _)| *after < last);
         state.waiting = waiting;
@@ -174,6 +182,22 @@ impl Committed {
 }
 
 impl State {
+    /// Lets go of what is too much to keep, and of what nobody needs.
+    fn shorten(&mut self, has_log: bool) {
+        let limit = self.limit(has_log);
+        let needed = self.followers.values().map(|needs| needs.acknowledged);
+        let needed = needed.min().unwrap_or(self.last);
+        let is_over = |state: &State| {
+            let is_needed = state.tail.front().is_some_and(|(first, _)| *first > needed);
+            state.tail_bytes > limit || !has_log && !is_needed
+        };
+        while is_over(self)
+            && let Some((_, record)) = self.tail.pop_front()
+        {
+            self.tail_bytes -= record.len();
+        }
+    }
+
     /// Without a log the tail is all there is.
     fn limit(&self, has_log: bool) -> usize {
         if has_log {
@@ -204,15 +228,15 @@ mod tests {
 
     #[test]
     fn the_tail_has_the_newest_while_somebody_follows() {
-        let committed = Committed::new(Position(5), false);
+        let committed = Committed::new(Position(5), Position(5), false);
         let needs = Needs {
             acknowledged: Position(5),
             bytes_max: 30,
         };
         assert_eq!(positions(&committed, 5, 99), Some(vec![]));
         let follower = committed.add(needs);
-        committed.advance(Position(7), vec![record(6), record(7)]);
-        committed.advance(Position(8), vec![record(8)]);
+        committed.keep(Position(7), vec![record(6), record(7)]);
+        committed.keep(Position(8), vec![record(8)]);
         assert_eq!(positions(&committed, 5, 99), Some(vec![6, 7, 8]));
         assert_eq!(positions(&committed, 5, 1), Some(vec![6]));
         assert_eq!(positions(&committed, 5, 11), Some(vec![6, 7]));
@@ -221,10 +245,10 @@ mod tests {
             committed.after(Position(9), 99),
             Kept::Ahead(Position(8))
         ));
-        committed.advance(Position(9), vec![record(9)]);
+        committed.keep(Position(9), vec![record(9)]);
         assert_eq!(positions(&committed, 5, 99), None);
         assert_eq!(positions(&committed, 6, 99), Some(vec![7, 8, 9]));
-        committed.advance(Position(10), Vec::new());
+        committed.keep(Position(10), Vec::new());
         assert_eq!(positions(&committed, 9, 99), None);
         assert_eq!(positions(&committed, 10, 99), Some(vec![]));
         committed.remove(follower);
@@ -233,7 +257,7 @@ mod tests {
 
     #[test]
     fn who_waits_is_called_once() {
-        let committed = Committed::new(Position(5), true);
+        let committed = Committed::new(Position(5), Position(5), true);
         let called = Arc::new(AtomicU64::new(0));
         let wait = |after| {
             let called = Arc::clone(&called);
@@ -246,10 +270,10 @@ mod tests {
         assert_eq!(called.load(Ordering::SeqCst), 5);
         wait(5);
         wait(6);
-        committed.advance(Position(6), Vec::new());
+        committed.keep(Position(6), Vec::new());
         assert_eq!(called.load(Ordering::SeqCst), 11);
-        committed.advance(Position(7), Vec::new());
-        committed.advance(Position(8), Vec::new());
+        committed.keep(Position(7), Vec::new());
+        committed.keep(Position(8), Vec::new());
         assert_eq!(called.load(Ordering::SeqCst), 18);
     }
 }

@@ -10,7 +10,7 @@
 //! log that fails leaves the state as it was. After a failed append, sync or batch the committer
 //! refuses every later write; reads do not pass through it and go on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -27,6 +27,7 @@ use crate::expiry::Due;
 use crate::group::{Group, Touched};
 use crate::index_state::IndexStates;
 use crate::known::Batches;
+use crate::note::{note_record, put_note};
 use crate::overlay::Overlay;
 use crate::purge::{Purged, purge_step};
 use crate::record::{Change, Record};
@@ -37,8 +38,8 @@ use crate::spaces::META;
 use crate::statistics::Tallies;
 use crate::watches::Watches;
 use crate::{
-    Container, Correction, Error, ItemTransaction, LogicalPartition, Partition, ReplicationError,
-    Reshape, ScriptCommit, Uncounted, UncountedCrowd, Witness,
+    Authority, Container, Correction, Error, ItemTransaction, LogicalPartition, Partition, Reached,
+    ReplicationError, Reshape, ScriptCommit, Uncounted, UncountedCrowd, Witness,
 };
 
 /// A group is closed at this many commands or bytes, so that the first does not wait for the last.
@@ -112,11 +113,36 @@ pub(crate) enum Command {
         witness: Arc<dyn Witness>,
         reply: Reply<Result<Position, ReplicationError>>,
     },
+    /// Takes records of another store, and lets the state follow no further than a position.
+    Keep {
+        records: Vec<CommittedRecord>,
+        apply_upto: Position,
+        witness: Arc<dyn Witness>,
+        reply: Reply<Result<Reached, ReplicationError>>,
+    },
+    /// Asks somebody before records are appended and applied, from now on.
+    Authority(Arc<dyn Authority>, Reply<()>),
+    /// Appends notes that the authority has.
+    Notes,
     /// The state up to this position is safe on disk.
     Saved(Position),
     /// The state could not be saved.
     NotSaved(Error),
     Stop(Reply<Result<(), Error>>),
+}
+
+/// Why a group is not in the state.
+enum Stop {
+    /// From here on nothing is.
+    Broken(Error),
+    /// Whoever asked for it is told this.
+    Refused(Failure),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Stop {
+        Stop::Broken(error)
+    }
 }
 
 pub(crate) struct Committer {
@@ -141,6 +167,9 @@ pub(crate) struct Committer {
     pub(crate) committed: Arc<Committed>,
     /// Whether its records are those of another store.
     pub(crate) is_following: bool,
+    pub(crate) authority: Option<Arc<dyn Authority>>,
+    /// Records that are durable and that the state does not have.
+    pub(crate) pending: VecDeque<CommittedRecord>,
     pub(crate) broken: Option<String>,
 }
 
@@ -212,6 +241,8 @@ impl Committer {
                 stop = refuse(command, cause);
             } else if self.is_following && command.makes_records() {
                 refuse_with(command, &Failure::WriteForbidden);
+            } else if !self.pending.is_empty() && command.makes_records() {
+                refuse_with(command, &held_back());
             } else {
                 match command {
                     Command::Items(transaction, reply) => group.items(*transaction, reply),
@@ -303,6 +334,26 @@ impl Committer {
                         reply(self.replicate(records, &*witness));
                         group = self.group(&storage);
                     }
+                    Command::Keep {
+                        records,
+                        apply_upto,
+                        witness,
+                        reply,
+                    } => {
+                        self.finish_group(group);
+                        reply(self.keep_back(records, apply_upto, &*witness));
+                        group = self.group(&storage);
+                    }
+                    Command::Authority(authority, reply) => {
+                        self.finish_group(group);
+                        self.authority = Some(authority);
+                        reply(());
+                        group = self.group(&storage);
+                    }
+                    Command::Notes => {
+                        // Whoever follows, or holds records back, is given notes in their order.
+                        group.has_notes = !self.is_following && self.pending.is_empty();
+                    }
                     Command::Saved(position) => self.trim(position),
                     Command::NotSaved(error) => {
                         self.break_down(&error);
@@ -331,10 +382,11 @@ impl Committer {
             touched,
             records,
             replies,
+            has_notes,
             ..
         } = group;
         self.states = states;
-        let failure = match self.persist(&records, overlay, &touched) {
+        let failure = match self.persist(&records, has_notes, overlay, &touched) {
             Ok(()) => {
                 for (partition, counters) in touched.values() {
                     partition.publish(*counters);
@@ -344,9 +396,17 @@ impl Committer {
                         self.watches.mark(changes);
                     }
                 }
+                if let Some(authority) = self.authority.as_ref().filter(|_| !records.is_empty()) {
+                    authority.seen(self.committed.applied());
+                }
                 None
             }
-            Err(error) => Some(self.break_down(&error)),
+            Err(Stop::Broken(error)) => Some(self.break_down(&error)),
+            Err(Stop::Refused(failure)) => {
+                // They hold what the records would have done.
+                self.states = IndexStates::default();
+                Some(failure)
+            }
         };
         for reply in replies {
             reply(failure.clone());
@@ -357,15 +417,14 @@ impl Committer {
     fn persist(
         &mut self,
         records: &[Record],
+        has_notes: bool,
         mut overlay: Overlay<'_>,
         touched: &Touched,
-    ) -> Result<(), Error> {
-        let last = if records.is_empty() {
-            None
+    ) -> Result<(), Stop> {
+        let last = if let Some(authority) = self.authority.clone() {
+            self.append_numbered(&*authority, records, has_notes, &mut overlay)?
         } else {
-            let encoders = records.iter();
-            let encoders = encoders.map(|record| |buffer: &mut Vec<u8>| record.encode(buffer));
-            Some(self.append(encoders)?)
+            self.append_alone(records)?
         };
         if let Some(last) = last {
             put_applied(&mut overlay, last);
@@ -375,16 +434,65 @@ impl Committer {
             overlay.put(META, Bytes::copy_from_slice(&key), counters.encode());
         }
         let batch = overlay.into_batch(&mut self.tallies)?;
-        self.batches.write(|| self.storage.write(batch))?;
+        let written = self.batches.write(|| self.storage.write(batch));
+        written.map_err(Error::from)?;
         if let Some(last) = last {
-            let payloads = if self.committed.is_followed() {
-                payloads(records)
-            } else {
-                Vec::new()
-            };
-            self.advance(last, payloads);
+            self.committed.apply(last);
         }
         Ok(())
+    }
+
+    fn append_alone(&mut self, records: &[Record]) -> Result<Option<Position>, Error> {
+        if records.is_empty() {
+            return Ok(None);
+        }
+        let encoders = records.iter();
+        let encoders = encoders.map(|record| |buffer: &mut Vec<u8>| record.encode(buffer));
+        let last = self.append(encoders)?;
+        let payloads = if self.committed.is_followed() {
+            records.iter().map(Record::payload).collect()
+        } else {
+            Vec::new()
+        };
+        self.committed.keep(last, payloads);
+        Ok(Some(last))
+    }
+
+    /// Appends records where the authority has given them their places, after its notes.
+    fn append_numbered(
+        &mut self,
+        authority: &dyn Authority,
+        records: &[Record],
+        has_notes: bool,
+        overlay: &mut Overlay<'_>,
+    ) -> Result<Option<Position>, Stop> {
+        if records.is_empty() && !has_notes {
+            return Ok(None);
+        }
+        if !self.pending.is_empty() {
+            // What stands before them is not in the state.
+            return Err(Stop::Refused(held_back()));
+        }
+        let payloads: Vec<Bytes> = records.iter().map(Record::payload).collect();
+        let notes = authority.number(self.last(), &payloads);
+        let notes = notes.map_err(Stop::Refused)?;
+        if let Some(newest) = notes.last() {
+            put_note(overlay, newest.clone());
+        }
+        let mut all: Vec<Bytes> = notes.into_iter().map(note_record).collect();
+        all.extend(payloads);
+        if all.is_empty() {
+            return Ok(None);
+        }
+        let last = self.append_payloads(&all)?;
+        self.committed.keep(last, all.clone());
+        if authority.settle(last) {
+            return Ok(Some(last));
+        }
+        let first = last.0 + 1 - all.len() as u64;
+        self.pending.extend((first..).map(Position).zip(all));
+        self.is_following = true;
+        Err(Stop::Refused(Failure::Timeout))
     }
 
     /// Commits records to the log; without a log they are only counted. Gives the last position.
@@ -405,14 +513,9 @@ impl Committer {
         Ok(position)
     }
 
-    /// The last record that the state has.
+    /// The last record that is durable.
     pub(crate) fn last(&self) -> Position {
         self.committed.last()
-    }
-
-    /// The state has the records up to `last`.
-    pub(crate) fn advance(&self, last: Position, payloads: Vec<Bytes>) {
-        self.committed.advance(last, payloads);
     }
 
     /// From here on this node only reads. What fails later fails because of what failed first.
@@ -434,7 +537,7 @@ impl Committer {
         {
             self.checkpoint_asked = log.last();
             // A checkpointer that is gone means the store is closing.
-            let _ = self.checkpoints.send(log.last());
+            let _ = self.checkpoints.send(self.committed.applied());
         }
     }
 
@@ -526,6 +629,9 @@ impl Command {
             | Command::Forget { .. }
             | Command::Follow(..)
             | Command::Replicate { .. }
+            | Command::Keep { .. }
+            | Command::Authority(..)
+            | Command::Notes
             | Command::Saved(_)
             | Command::NotSaved(_)
             | Command::Stop(_) => false,
@@ -541,6 +647,10 @@ fn refuse(command: Command, cause: &str) -> Option<Reply<Result<(), Error>>> {
             Some(Box::new(|_| ()))
         }
         Command::Replicate { reply, .. } => {
+            reply(Err(ReplicationError::ReadOnly(cause.to_owned())));
+            None
+        }
+        Command::Keep { reply, .. } => {
             reply(Err(ReplicationError::ReadOnly(cause.to_owned())));
             None
         }
@@ -573,20 +683,22 @@ fn refuse_with(command: Command, failure: &Failure) {
         | Command::Forget { reply, .. } => reply(Err(failure)),
         Command::Uncounted { reply, .. } => reply(Err(failure)),
         Command::Crowd { reply, .. } => reply(Err(failure)),
-        Command::Follow(_, reply) => reply(()),
-        Command::Replicate { .. } | Command::Saved(_) | Command::NotSaved(_) | Command::Stop(_) => {
-        }
+        Command::Follow(_, reply) | Command::Authority(_, reply) => reply(()),
+        Command::Replicate { .. }
+        | Command::Keep { .. }
+        | Command::Notes
+        | Command::Saved(_)
+        | Command::NotSaved(_)
+        | Command::Stop(_) => {}
     }
 }
 
-/// The bytes of records as they stand in the log.
-fn payloads(records: &[Record]) -> Vec<Bytes> {
-    let encoded = records.iter().map(|record| {
-        let mut bytes = Vec::new();
-        record.encode(&mut bytes);
-        bytes.into()
-    });
-    encoded.collect()
+fn held_back() -> Failure {
+    Failure::Unavailable(
+        "Service is currently unavailable for writes: this region waits until the others confirm what it \
+         wrote before. Try again in a moment."
+            .to_owned(),
+    )
 }
 
 fn unavailable(cause: &str) -> Failure {
@@ -621,8 +733,10 @@ mod tests {
             states: IndexStates::default(),
             tallies: Tallies::default(),
             purged: BTreeMap::new(),
-            committed: Arc::new(Committed::new(Position(0), false)),
+            committed: Arc::new(Committed::new(Position(0), Position(0), false)),
             is_following: false,
+            authority: None,
+            pending: VecDeque::new(),
             broken: None,
         };
         let (commands, waiting) = channel();

@@ -4,6 +4,7 @@
 //! the mark it is not opened. The log begins after the position of the state, so that positions go
 //! on meaning the same in both stores.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -93,6 +94,6 @@ impl Filling {
         batch.delete(META, FILLING_KEY);
         storage.write(batch)?;
         storage.persist()?;
-        Store::start(storage, log, directory, &options)
+        Store::start(storage, log, directory, VecDeque::new(), &options)
     }
 }

@@ -6,12 +6,47 @@ use orrery_log::{Cursor, Position};
 
 use crate::committed::CommittedRecord;
 use crate::committer::Command;
-use crate::{Error, ReplicationError, Reply, SnapshotStream, Store, Subscription, Witness};
+use crate::pending::Reached;
+use crate::{
+    Authority, Error, ReplicationError, Reply, SnapshotStream, Store, Subscription, Witness,
+};
 
 impl Store {
     /// The last record that the state has.
     pub fn committed(&self) -> Position {
+        self.committed.applied()
+    }
+
+    /// The last record that is durable. The state may be behind it where an [`Authority`] decides.
+    pub fn kept(&self) -> Position {
         self.committed.last()
+    }
+
+    /// From now on this is asked before records are appended and before they are applied.
+    pub fn submit_authority(&self, authority: Arc<dyn Authority>, reply: Reply<()>) {
+        self.send(Command::Authority(authority, reply));
+    }
+
+    /// Lets the committer ask its authority for notes although nobody writes.
+    pub fn submit_notes(&self) {
+        self.send(Command::Notes);
+    }
+
+    /// Queues records of the store that this one follows, which are made durable, and lets the state
+    /// follow no further than a position. The reply says how far both are then.
+    pub fn submit_kept(
+        &self,
+        records: Vec<CommittedRecord>,
+        apply_upto: Position,
+        witness: Arc<dyn Witness>,
+        reply: Reply<Result<Reached, ReplicationError>>,
+    ) {
+        self.send(Command::Keep {
+            records,
+            apply_upto,
+            witness,
+            reply,
+        });
     }
 
     /// Begins to give records out to somebody who has those up to `after`. What it has not

@@ -33,6 +33,8 @@ pub(crate) struct Group<'a> {
     pub(crate) touched: Touched,
     pub(crate) records: Vec<Record>,
     pub(crate) replies: Vec<Finish>,
+    /// Whether there may be notes to append although there are no records.
+    pub(crate) has_notes: bool,
     watches: Arc<Watches>,
     bytes: usize,
 }
@@ -56,6 +58,7 @@ impl<'a> Group<'a> {
             touched: Touched::new(),
             records: Vec::new(),
             replies: Vec::new(),
+            has_notes: false,
             watches,
             bytes: 0,
         }

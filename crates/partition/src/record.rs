@@ -14,6 +14,7 @@ const KIND_ITEMS: u8 = 1;
 const KIND_CATALOGUE: u8 = 2;
 const KIND_EXPIRY: u8 = 3;
 const KIND_RANGES: u8 = 4;
+const KIND_NOTE: u8 = 5;
 const CHANGE_PUT: u8 = 1;
 const CHANGE_DELETE: u8 = 2;
 
@@ -28,6 +29,10 @@ pub(crate) enum Record {
     },
     Catalogue {
         changes: Vec<Change>,
+    },
+    /// What others than the store keep with its records; the newest stands in the state.
+    Note {
+        text: Bytes,
     },
     /// Physical partitions get other counters, or their first or last ones, along with a change of
     /// the catalogue.
@@ -84,6 +89,11 @@ impl Record {
                 out.extend_from_slice(&[VERSION, KIND_CATALOGUE]);
                 changes
             }
+            Record::Note { text } => {
+                out.extend_from_slice(&[VERSION, KIND_NOTE]);
+                out.extend_from_slice(text);
+                return;
+            }
         };
         for (key, value) in changes {
             match value {
@@ -107,6 +117,21 @@ impl Record {
                 bytes.len()
             ))
         })
+    }
+
+    /// The text of a note, without a look at other kinds of records.
+    pub(crate) fn text_of_note(payload: &[u8]) -> Option<&[u8]> {
+        match payload.split_first_chunk() {
+            Some(([VERSION, KIND_NOTE], text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// As it stands in the log.
+    pub(crate) fn payload(&self) -> Bytes {
+        let mut bytes = Vec::new();
+        self.encode(&mut bytes);
+        bytes.into()
     }
 
     /// Bytes of keys and values.
@@ -157,6 +182,9 @@ fn decode(mut bytes: &[u8]) -> Option<Record> {
         }
         KIND_CATALOGUE => Some(Record::Catalogue {
             changes: decode_changes(bytes)?,
+        }),
+        KIND_NOTE => Some(Record::Note {
+            text: Bytes::copy_from_slice(bytes),
         }),
         _ => None,
     }
@@ -226,6 +254,7 @@ mod tests {
             Record::Catalogue {
                 changes: Vec::new(),
             },
+            Record::Note { text: "n".into() },
         ] {
             let mut bytes = Vec::new();
             record.encode(&mut bytes);

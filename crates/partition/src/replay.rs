@@ -16,6 +16,7 @@ use crate::apply::{apply_catalogue, apply_items, apply_ranges};
 use crate::counters::{APPLIED_KEY, counters_key};
 use crate::document_key::container_of;
 use crate::index_state::IndexStates;
+use crate::note::put_note;
 use crate::overlay::Overlay;
 use crate::purge::{Purged, purge_step};
 use crate::record::Record;
@@ -61,6 +62,10 @@ pub(crate) fn apply_record(
         }
         Record::Catalogue { changes } => {
             apply_catalogue(overlay, states, changes)?;
+            Ok(Vec::new())
+        }
+        Record::Note { text } => {
+            put_note(overlay, text.clone());
             Ok(Vec::new())
         }
     }

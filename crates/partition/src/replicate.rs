@@ -50,6 +50,8 @@ pub enum ReplicationError {
     Gap { last: Position, first: Position },
     #[error("the store makes records of its own and follows no other")]
     NotFollowing,
+    #[error("the state does not have all records that are durable here")]
+    HeldBack,
     /// It is not a record, or one of another history.
     #[error("record {position} cannot be applied: {cause}")]
     Refused { position: Position, cause: String },
@@ -97,9 +99,16 @@ impl CatalogueState {
 
 /// Decoded records that share a sync, with the payloads they came as.
 #[derive(Default)]
-struct Followed {
+pub(crate) struct Followed {
     records: Vec<(Position, Record)>,
     payloads: Vec<Bytes>,
+}
+
+impl Followed {
+    pub(crate) fn push(&mut self, position: Position, record: Record, payload: Bytes) {
+        self.records.push((position, record));
+        self.payloads.push(payload);
+    }
 }
 
 impl Committer {
@@ -112,6 +121,9 @@ impl Committer {
     ) -> Result<Position, ReplicationError> {
         if !self.is_following {
             return Err(ReplicationError::NotFollowing);
+        }
+        if !self.pending.is_empty() {
+            return Err(ReplicationError::HeldBack);
         }
         let storage = Arc::clone(&self.storage);
         let mut last = self.last();
@@ -132,8 +144,7 @@ impl Committer {
                 self.take(&storage, std::mem::take(&mut followed), witness)?;
                 self.remove(&storage, container)?;
             }
-            followed.records.push((position, record));
-            followed.payloads.push(payload);
+            followed.push(position, record, payload);
             last = position;
         }
         self.take(&storage, followed, witness)?;
@@ -146,6 +157,29 @@ impl Committer {
         storage: &Storage,
         followed: Followed,
         witness: &dyn Witness,
+    ) -> Result<(), ReplicationError> {
+        self.apply_followed(storage, followed, witness, Committer::keep)
+    }
+
+    /// Makes records visible that are durable.
+    pub(crate) fn apply_kept(
+        &mut self,
+        storage: &Storage,
+        followed: Followed,
+        witness: &dyn Witness,
+    ) -> Result<(), ReplicationError> {
+        let last = followed.records.last().map(|(last, _)| *last);
+        self.apply_followed(storage, followed, witness, |committer, overlay, _| {
+            last.map_or(Ok(()), |last| committer.apply_overlay(overlay, last))
+        })
+    }
+
+    fn apply_followed(
+        &mut self,
+        storage: &Storage,
+        followed: Followed,
+        witness: &dyn Witness,
+        write: impl FnOnce(&mut Committer, Overlay<'_>, Vec<Bytes>) -> Result<(), Error>,
     ) -> Result<(), ReplicationError> {
         let Followed { records, payloads } = followed;
         if records.is_empty() {
@@ -163,10 +197,9 @@ impl Committer {
                     return Err(refused(*position, &error));
                 }
             }
-            is_catalogue_changed |= !matches!(record, Record::Items { .. });
+            is_catalogue_changed |= !matches!(record, Record::Items { .. } | Record::Note { .. });
         }
-        self.keep(overlay, payloads)
-            .map_err(|error| self.stopped(&error))?;
+        write(self, overlay, payloads).map_err(|error| self.stopped(&error))?;
         witness.applied(&Applied {
             is_catalogue_changed,
             counters,
@@ -181,20 +214,36 @@ impl Committer {
         Ok(())
     }
 
-    fn keep(&mut self, mut overlay: Overlay<'_>, payloads: Vec<Bytes>) -> Result<(), Error> {
+    fn keep(&mut self, overlay: Overlay<'_>, payloads: Vec<Bytes>) -> Result<(), Error> {
+        let last = self.append_payloads(&payloads)?;
+        self.committed.keep(last, payloads);
+        self.apply_overlay(overlay, last)
+    }
+
+    pub(crate) fn append_payloads(&mut self, payloads: &[Bytes]) -> Result<Position, Error> {
         let writers = payloads.iter();
-        let last = self.append(
-            writers.map(|payload| |buffer: &mut Vec<u8>| buffer.extend_from_slice(payload)),
-        )?;
+        self.append(writers.map(|payload| |buffer: &mut Vec<u8>| buffer.extend_from_slice(payload)))
+    }
+
+    /// Writes what records up to `last` have changed, which are durable.
+    pub(crate) fn apply_overlay(
+        &mut self,
+        mut overlay: Overlay<'_>,
+        last: Position,
+    ) -> Result<(), Error> {
         put_applied(&mut overlay, last);
         let batch = overlay.into_batch(&mut self.tallies)?;
         self.batches.write(|| self.storage.write(batch))?;
-        self.advance(last, payloads);
+        self.committed.apply(last);
         Ok(())
     }
 
     /// Removes what is left of a container whose removal has ended where the records come from.
-    fn remove(&mut self, storage: &Storage, container: u32) -> Result<(), ReplicationError> {
+    pub(crate) fn remove(
+        &mut self,
+        storage: &Storage,
+        container: u32,
+    ) -> Result<(), ReplicationError> {
         let batches = Arc::clone(&self.batches);
         let write = |batch| Ok(batches.write(|| storage.write(batch))?);
         let removed = remove_container(storage, container, write);
@@ -204,13 +253,13 @@ impl Committer {
         removed.map_err(|error| self.stopped(&error))
     }
 
-    fn stopped(&mut self, error: &Error) -> ReplicationError {
+    pub(crate) fn stopped(&mut self, error: &Error) -> ReplicationError {
         self.break_down(error);
         ReplicationError::ReadOnly(self.broken.clone().unwrap_or_default())
     }
 }
 
-fn refused(position: Position, error: &Error) -> ReplicationError {
+pub(crate) fn refused(position: Position, error: &Error) -> ReplicationError {
     ReplicationError::Refused {
         position,
         cause: error.chain(),

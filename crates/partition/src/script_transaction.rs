@@ -226,6 +226,7 @@ mod tests {
                 directory: None,
                 durability: Durability::None,
                 cache_bytes: 0,
+                holds_back: false,
             };
             let store = Store::open(&options).unwrap();
             let definition = br#"{"id":"c","partitionKey":{"paths":["/p"]}}"#;

@@ -9,6 +9,7 @@ use orrery_storage::{Snapshot, Space};
 
 use crate::Error;
 use crate::counters::APPLIED_KEY;
+use crate::note::NOTE_KEY;
 use crate::replay::position_of;
 use crate::spaces::{META, NAMES};
 
@@ -28,6 +29,17 @@ pub struct SnapshotPiece {
 }
 
 impl SnapshotPiece {
+    /// A piece as it came from another machine; none if there is no such map.
+    pub fn new(map: u8, entries: Vec<(Bytes, Bytes)>) -> Option<SnapshotPiece> {
+        let space = Space(map);
+        (usize::from(map) < NAMES.len()).then_some(SnapshotPiece { space, entries })
+    }
+
+    /// The number of its map, and its entries.
+    pub fn into_parts(self) -> (u8, Vec<(Bytes, Bytes)>) {
+        (self.space.0, self.entries)
+    }
+
     /// The map that the entries are of, by its name on disk.
     pub fn map(&self) -> &'static str {
         NAMES[usize::from(self.space.0)]
@@ -43,6 +55,11 @@ impl SnapshotStream {
             space: 0,
             after: None,
         })
+    }
+
+    /// The newest note that is in it.
+    pub fn note(&self) -> Result<Option<Bytes>, Error> {
+        Ok(self.snapshot.get(META, NOTE_KEY)?)
     }
 
     /// The last record that is in it.

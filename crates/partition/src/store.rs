@@ -1,6 +1,6 @@
 //! The state, its log and the threads that keep them: what the engine holds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Weak};
@@ -13,13 +13,14 @@ use orrery_storage::{Options, Storage};
 
 pub use orrery_log::Durability;
 
-use crate::committed::Committed;
+use crate::committed::{Committed, CommittedRecord};
 use crate::committer::{Command, Committer, Reply, TransactionOutcome, internal};
 use crate::data_directory::DataDirectory;
 use crate::expiry::{self, Due};
 use crate::filling::is_unfinished;
 use crate::index_state::{IndexState, IndexStates, state_key};
 use crate::known::Batches;
+use crate::pending::pending_of;
 use crate::record::Change;
 use crate::reindex::progress;
 use crate::replay::{applied, replay};
@@ -43,6 +44,8 @@ pub struct StoreOptions {
     pub directory: Option<PathBuf>,
     pub durability: Durability,
     pub cache_bytes: u64,
+    /// Leaves what the log has beyond the state out of it until somebody says that it may be seen.
+    pub holds_back: bool,
 }
 
 pub struct Store {
@@ -70,7 +73,10 @@ impl Store {
     pub fn open_on(options: &StoreOptions, disk: &Arc<dyn Disk>) -> Result<Store, Error> {
         match &options.directory {
             Some(directory) => Store::open_directory(directory, options, disk),
-            None => Store::start(Storage::in_memory(&NAMES), None, None, options),
+            None => {
+                let storage = Storage::in_memory(&NAMES);
+                Store::start(storage, None, None, VecDeque::new(), options)
+            }
         }
     }
 
@@ -86,6 +92,11 @@ impl Store {
         }
         let open_log = |after| open_log(&directory, options, disk, after);
         let log = open_log(Position::ZERO)?;
+        if options.holds_back {
+            let pending = pending_of(&log, applied(&storage)?)?;
+            let log = Some((log, Arc::clone(disk)));
+            return Store::start(storage, log, Some(directory), pending, options);
+        }
         let log = match replay(&storage, &log) {
             Err(Error::Log(orrery_log::Error::Ahead { after, last })) => {
                 // Without a sync for every commit the engine may have saved more than the log.
@@ -99,19 +110,22 @@ impl Store {
             result => result.map(|()| log)?,
         };
         let log = Some((log, Arc::clone(disk)));
-        Store::start(storage, log, Some(directory), options)
+        Store::start(storage, log, Some(directory), VecDeque::new(), options)
     }
 
-    /// Starts the threads over a state that has all records of its log.
+    /// Starts the threads over a state that has all records of its log but those pending.
     pub(crate) fn start(
         storage: Storage,
         log: Option<(Log, Arc<dyn Disk>)>,
         directory: Option<DataDirectory>,
+        pending: VecDeque<CommittedRecord>,
         options: &StoreOptions,
     ) -> Result<Store, Error> {
         let storage = Arc::new(storage);
         let (log, disk) = log.unzip();
-        let committed = Committed::new(applied(&storage)?, log.is_some());
+        let applied = applied(&storage)?;
+        let kept = pending.back().map_or(applied, |(last, _)| *last);
+        let committed = Committed::new(kept, applied, log.is_some());
         let committed = Arc::new(committed);
         let log_place = disk
             .zip(directory.as_ref())
@@ -135,6 +149,8 @@ impl Store {
             purged: BTreeMap::new(),
             committed: Arc::clone(&committed),
             is_following: false,
+            authority: None,
+            pending,
             broken: None,
         };
         let commit = spawn("orrery-commit", move || committer.run(&waiting));

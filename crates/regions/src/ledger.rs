@@ -36,9 +36,10 @@ pub(crate) struct Guard {
 }
 
 impl Ledger {
-    pub(crate) fn new(head: Head) -> Ledger {
+    /// Of a log that begins after `base`, up to a record of which this is known.
+    pub(crate) fn new(base: Sequence, head: Head) -> Ledger {
         Ledger {
-            base: head.sequence,
+            base: base.min(head.sequence),
             last: head.sequence,
             lineage: head.lineage,
             members: vec![(Sequence::ZERO, head.members, head.changes)],
@@ -94,7 +95,7 @@ impl Ledger {
         } else {
             self.members_entry(self.last).2 + 1
         };
-        let members = self.members().clone();
+        let members = self.members();
         let needed = match &record.body {
             Body::Data(_) => None,
             Body::Members(_) => Some(members.majority()),
@@ -104,7 +105,7 @@ impl Ledger {
         if let Some(needed) = needed {
             self.guard = Some(Guard {
                 record: record.sequence,
-                members,
+                members: members.clone(),
                 needed,
             });
         }

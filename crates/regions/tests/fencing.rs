@@ -31,6 +31,7 @@ impl Account {
         let names = [(RegionId(0), "a"), (RegionId(1), "b"), (RegionId(2), "c")];
         let restart = Restart {
             saved: Saved::default(),
+            begins: Sequence::ZERO,
             base: Head::default(),
             log: &[],
             applied: Sequence::ZERO,
@@ -53,6 +54,7 @@ impl Account {
             now,
             Restart {
                 saved: Saved::default(),
+                begins: Sequence::ZERO,
                 base: Head::default(),
                 log: &[],
                 applied: Sequence::ZERO,
@@ -138,6 +140,7 @@ impl Account {
                 promised,
                 incarnation: 2,
             },
+            begins: Sequence::ZERO,
             base: Head::default(),
             log,
             applied: replica.head().sequence,

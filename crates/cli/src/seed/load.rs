@@ -140,6 +140,7 @@ mod tests {
             directory: None,
             durability: Durability::None,
             cache_bytes: 0,
+            holds_back: false,
             consistency: ConsistencyLevel::Session,
             scripts: orrery_engine::ScriptOptions::default(),
             partitions: orrery_engine::PartitionLimits::default(),

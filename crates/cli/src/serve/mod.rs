@@ -51,6 +51,7 @@ fn engine_options(
         directory,
         durability: settings.durability.0,
         cache_bytes,
+        holds_back: false,
         consistency: settings.consistency,
         scripts: settings.scripts.options(),
         partitions: settings.partitions,

@@ -377,6 +377,7 @@ fn engine_options(
         directory,
         durability,
         cache_bytes: 4 << 20,
+        holds_back: false,
         consistency: LEVEL,
         partitions: options.partitions,
         scripts: ScriptOptions {

@@ -49,6 +49,7 @@ impl Account {
             directory: directory.map(Path::to_owned),
             durability: Durability::None,
             cache_bytes: 4 << 20,
+            holds_back: false,
             consistency: LEVEL,
             scripts: ScriptOptions::default(),
             throughput: ThroughputOptions {

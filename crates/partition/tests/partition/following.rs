@@ -26,6 +26,7 @@ fn open(directory: &Path, disk: &FaultDisk) -> Store {
         directory: Some(directory.to_owned()),
         durability: Durability::Sync,
         cache_bytes: 4 << 20,
+        holds_back: false,
     };
     let disk: Arc<dyn Disk> = Arc::new(disk.clone());
     let store = Store::open_on(&options, &disk).unwrap();

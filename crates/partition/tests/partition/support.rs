@@ -37,6 +37,7 @@ impl World {
             directory: Some(directory.to_owned()),
             durability,
             cache_bytes: 4 << 20,
+            holds_back: false,
         };
         let store = Store::open_on(&options, disk).unwrap();
         let body = format!(r#"{{"id":"c","partitionKey":{{"paths":["/p"]}}{settings}}}"#);

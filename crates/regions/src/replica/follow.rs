@@ -267,7 +267,7 @@ impl Replica {
         if self.settings.level == Level::Strong {
             self.learn_commit(head.sequence);
         }
-        self.ledger = crate::ledger::Ledger::new(head);
+        self.ledger = crate::ledger::Ledger::new(head.sequence, head);
         self.reads.applied(self.applied, &mut self.effects);
         self.pull(now);
     }

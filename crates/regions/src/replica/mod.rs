@@ -83,8 +83,11 @@ pub struct Replica {
 pub struct Restart<L> {
     /// The incarnation must be one more than at any start before, and saved already.
     pub saved: Saved,
-    /// What was known at the record before the first of the log; see [`Replica::head_at`].
+    /// Records up to here are not in the log any more.
+    pub begins: Sequence,
+    /// What was known at a record; see [`Replica::head_at`].
     pub base: Head,
+    /// The records of the log after that one.
     pub log: L,
     /// The last record that is in the state.
     pub applied: Sequence,
@@ -107,11 +110,12 @@ impl Replica {
     ) -> Replica {
         let Restart {
             saved,
+            begins,
             base,
             log,
             applied,
         } = kept;
-        let mut ledger = Ledger::new(base);
+        let mut ledger = Ledger::new(begins, base);
         for record in log {
             ledger.append(record);
         }
@@ -159,6 +163,7 @@ impl Replica {
                 promised: Epoch::NONE,
                 incarnation: 1,
             },
+            begins: Sequence::ZERO,
             base: Head::default(),
             log: [],
             applied: Sequence::ZERO,

@@ -232,6 +232,11 @@ impl Replica {
 
     /// Whether a write could begin now.
     pub fn may_write(&self, now: Millis) -> Result<(), WriteRefusal> {
+        self.may_write_many(now, 1)
+    }
+
+    /// Whether so many writes could begin now, together.
+    pub fn may_write_many(&self, now: Millis, count: u64) -> Result<(), WriteRefusal> {
         let Role::Writer(writer) = &self.role else {
             return Err(WriteRefusal::NotTheWriteRegion);
         };
@@ -239,7 +244,8 @@ impl Replica {
             return Err(WriteRefusal::HandingOver);
         }
         let level = self.settings.level;
-        may_begin(level, now, self.ledger.last(), &writer.follows(now, level))
+        let last = Sequence(self.ledger.last().0 + count.saturating_sub(1));
+        may_begin(level, now, last, &writer.follows(now, level))
     }
 
     /// Up to which record writes of this epoch may be acknowledged. Nothing may be acknowledged

@@ -96,6 +96,7 @@ impl Node {
         self.disk.log.retain(|record| record.sequence <= synced);
         let restart = Restart {
             saved: self.disk.saved,
+            begins: self.disk.base.sequence,
             base: self.disk.base.clone(),
             log: &self.disk.log,
             applied: self.disk.applied,

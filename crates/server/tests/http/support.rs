@@ -125,6 +125,7 @@ fn start_server(start: Start) -> World {
             directory: None,
             durability: Durability::None,
             cache_bytes: 16 * 1024 * 1024,
+            holds_back: false,
             consistency,
             scripts,
             partitions: orrery_engine::PartitionLimits::default(),

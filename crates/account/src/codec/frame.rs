@@ -1,0 +1,229 @@
+//! Frames.
+
+use bytes::Bytes;
+use orrery_regions::{MeshMessage, Message};
+
+use super::VERSION;
+use super::reader::{Read, read_whole};
+use super::writer::Write;
+use crate::{Frame, SnapshotFrame};
+
+const ACCOUNT: u8 = 1;
+const MESH: u8 = 2;
+const SNAPSHOT: u8 = 3;
+const ENDPOINT: u8 = 4;
+
+const ASK: u8 = 1;
+const BEGINS: u8 = 2;
+const NEXT: u8 = 3;
+const PIECE: u8 = 4;
+const ENDS: u8 = 5;
+const GONE: u8 = 6;
+
+/// Appends a frame to what is to be sent.
+pub fn encode_frame(frame: &Frame, out: &mut Vec<u8>) {
+    VERSION.write(out);
+    frame.write(out);
+}
+
+/// A frame that these bytes are, as a whole; what it carries stays where it is.
+pub fn decode_frame(mut bytes: Bytes) -> Option<Frame> {
+    if u8::read(&mut bytes)? != VERSION {
+        return None;
+    }
+    read_whole(bytes)
+}
+
+impl Write for Frame {
+    fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Frame::Account(message) => {
+                ACCOUNT.write(out);
+                message.write(out);
+            }
+            Frame::Mesh(message) => {
+                MESH.write(out);
+                message.write(out);
+            }
+            Frame::Snapshot(snapshot) => {
+                SNAPSHOT.write(out);
+                snapshot.write(out);
+            }
+            Frame::Endpoint(url) => {
+                ENDPOINT.write(out);
+                url.write(out);
+            }
+        }
+    }
+}
+
+impl Read for Frame {
+    const BYTES_MIN: usize = 5;
+
+    fn read(input: &mut Bytes) -> Option<Frame> {
+        Some(match u8::read(input)? {
+            ACCOUNT => Frame::Account(Message::read(input)?),
+            MESH => Frame::Mesh(MeshMessage::read(input)?),
+            SNAPSHOT => Frame::Snapshot(SnapshotFrame::read(input)?),
+            ENDPOINT => Frame::Endpoint(String::read(input)?),
+            _ => return None,
+        })
+    }
+}
+
+impl Write for SnapshotFrame {
+    fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            SnapshotFrame::Ask { copy } => (ASK, *copy).write(out),
+            SnapshotFrame::Begins {
+                copy,
+                position,
+                note,
+            } => {
+                (BEGINS, *copy).write(out);
+                position.write(out);
+                note.write(out);
+            }
+            SnapshotFrame::Next { copy, piece } => {
+                (NEXT, *copy).write(out);
+                piece.write(out);
+            }
+            SnapshotFrame::Piece {
+                copy,
+                piece,
+                space,
+                entries,
+            } => {
+                (PIECE, *copy).write(out);
+                (*piece, *space).write(out);
+                entries.write(out);
+            }
+            SnapshotFrame::Ends { copy, pieces } => {
+                (ENDS, *copy).write(out);
+                pieces.write(out);
+            }
+            SnapshotFrame::Gone { copy } => (GONE, *copy).write(out),
+        }
+    }
+}
+
+impl Read for SnapshotFrame {
+    const BYTES_MIN: usize = 9;
+
+    fn read(input: &mut Bytes) -> Option<SnapshotFrame> {
+        let (kind, copy) = <(u8, u64)>::read(input)?;
+        Some(match kind {
+            ASK => SnapshotFrame::Ask { copy },
+            BEGINS => SnapshotFrame::Begins {
+                copy,
+                position: u64::read(input)?,
+                note: Bytes::read(input)?,
+            },
+            NEXT => SnapshotFrame::Next {
+                copy,
+                piece: u64::read(input)?,
+            },
+            PIECE => SnapshotFrame::Piece {
+                copy,
+                piece: u64::read(input)?,
+                space: u8::read(input)?,
+                entries: Vec::read(input)?,
+            },
+            ENDS => SnapshotFrame::Ends {
+                copy,
+                pieces: u64::read(input)?,
+            },
+            GONE => SnapshotFrame::Gone { copy },
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::codec::arbitrary::frames;
+    use crate::link::testing::page;
+
+    fn encoded(frame: &Frame) -> Bytes {
+        let mut bytes = Vec::new();
+        encode_frame(frame, &mut bytes);
+        bytes.into()
+    }
+
+    /// What is read is what would be written.
+    fn check_canonical(bytes: &[u8]) {
+        if let Some(frame) = decode_frame(Bytes::copy_from_slice(bytes)) {
+            assert_eq!(encoded(&frame), bytes);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn frames_read_back(frame in frames()) {
+            let bytes = encoded(&frame);
+            prop_assert_eq!(decode_frame(bytes.clone()), Some(frame));
+            for cut in 0..bytes.len() {
+                prop_assert_eq!(decode_frame(bytes.slice(..cut)), None);
+            }
+            let longer = [&bytes[..], &[0]].concat();
+            prop_assert_eq!(decode_frame(longer.into()), None);
+        }
+
+        #[test]
+        fn a_changed_byte_gives_another_frame_or_none(
+            frame in frames(),
+            place in any::<prop::sample::Index>(),
+            byte: u8,
+        ) {
+            let mut bytes = encoded(&frame).to_vec();
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+            check_canonical(&bytes);
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(
+            kinds in vec(1..13u8, 0..3),
+            rest in vec(prop_oneof![Just(0), Just(1), any::<u8>()], 0..200),
+        ) {
+            check_canonical(&[vec![VERSION], kinds, rest].concat());
+        }
+    }
+
+    #[test]
+    fn a_count_beyond_the_input_takes_no_memory() {
+        let mut bytes = vec![VERSION, SNAPSHOT, PIECE];
+        bytes.extend_from_slice(&[0; 17]);
+        bytes.extend_from_slice(&u32::MAX.to_le_bytes());
+        assert_eq!(decode_frame(bytes.into()), None);
+    }
+
+    #[test]
+    fn records_of_a_page_follow_each_other() {
+        for (after, sequences, is_valid) in [
+            (4, vec![5, 6], true),
+            (4, vec![5, 7], false),
+            (4, vec![6], false),
+            (5, vec![5], false),
+            (u64::MAX, vec![0], false),
+        ] {
+            let bytes = encoded(&page(after, sequences.clone()));
+            assert_eq!(
+                decode_frame(bytes).is_some(),
+                is_valid,
+                "{after} {sequences:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn other_versions_are_refused() {
+        let mut bytes = encoded(&Frame::Endpoint("a".to_owned())).to_vec();
+        bytes[0] = VERSION + 1;
+        assert_eq!(decode_frame(bytes.into()), None);
+    }
+}

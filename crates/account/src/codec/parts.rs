@@ -1,0 +1,268 @@
+//! What messages and notes are made of: ids, vectors, lineages, members, records.
+
+use bytes::Bytes;
+use orrery_regions::{
+    Body, Epoch, EpochStart, Head, Lineage, Member, Membership, Millis, Progress, RegionId,
+    Sequence, Standing, StreamId, StreamRecord,
+};
+
+use super::reader::Read;
+use super::writer::{Write, write_length};
+
+const STREAM_ACCOUNT: u8 = 0;
+const STREAM_REGION: u8 = 1;
+const STANDING_LEARNER: u8 = 0;
+const STANDING_FULL: u8 = 1;
+const BODY_DATA: u8 = 0;
+const BODY_EPOCH_START: u8 = 1;
+const BODY_MEMBERS: u8 = 2;
+
+/// Types that are a number with a name.
+macro_rules! number {
+    ($($type:ident($inner:ty)),*) => {$(
+        impl Write for $type {
+            fn write(&self, out: &mut Vec<u8>) {
+                self.0.write(out);
+            }
+        }
+
+        impl Read for $type {
+            const BYTES_MIN: usize = <$inner as Read>::BYTES_MIN;
+
+            fn read(input: &mut Bytes) -> Option<$type> {
+                <$inner>::read(input).map($type)
+            }
+        }
+    )*};
+}
+
+number!(RegionId(u8), Epoch(u64), Sequence(u64), Millis(u64));
+
+impl Write for StreamId {
+    fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            StreamId::Account => STREAM_ACCOUNT.write(out),
+            StreamId::Region(region) => (STREAM_REGION, *region).write(out),
+        }
+    }
+}
+
+impl Read for StreamId {
+    const BYTES_MIN: usize = 1;
+
+    fn read(input: &mut Bytes) -> Option<StreamId> {
+        match u8::read(input)? {
+            STREAM_ACCOUNT => Some(StreamId::Account),
+            STREAM_REGION => RegionId::read(input).map(StreamId::Region),
+            _ => None,
+        }
+    }
+}
+
+impl Write for Progress {
+    fn write(&self, out: &mut Vec<u8>) {
+        write_length(self.iter().count(), out);
+        for entry in self.iter() {
+            entry.write(out);
+        }
+    }
+}
+
+/// Streams rise and stand beyond their beginning.
+impl Read for Progress {
+    const BYTES_MIN: usize = 4;
+
+    fn read(input: &mut Bytes) -> Option<Progress> {
+        let entries = Vec::<(StreamId, Sequence)>::read(input)?;
+        let rises = entries.is_sorted_by(|(left, _), (right, _)| left < right);
+        let began = |(_, sequence): &(StreamId, Sequence)| *sequence > Sequence::ZERO;
+        (rises && entries.iter().all(began)).then(|| entries.into_iter().collect())
+    }
+}
+
+impl Write for Lineage {
+    fn write(&self, out: &mut Vec<u8>) {
+        write_length(self.iter().count(), out);
+        for entry in self.iter() {
+            entry.write(out);
+        }
+    }
+}
+
+/// Epochs and their first records rise, from the first on.
+impl Read for Lineage {
+    const BYTES_MIN: usize = 4;
+
+    fn read(input: &mut Bytes) -> Option<Lineage> {
+        let entries = Vec::<(Epoch, Sequence)>::read(input)?;
+        let beginning = (Epoch::NONE, Sequence::ZERO);
+        let is_later = |left: &(Epoch, Sequence), right: &(Epoch, Sequence)| {
+            left.0 < right.0 && left.1 < right.1
+        };
+        let begins = entries
+            .first()
+            .is_none_or(|first| is_later(&beginning, first));
+        (begins && entries.is_sorted_by(is_later)).then(|| entries.into_iter().collect())
+    }
+}
+
+impl Write for Member {
+    fn write(&self, out: &mut Vec<u8>) {
+        let standing = match self.standing {
+            Standing::Learner => STANDING_LEARNER,
+            Standing::Full => STANDING_FULL,
+        };
+        (self.id, standing).write(out);
+        self.name.write(out);
+    }
+}
+
+impl Read for Member {
+    const BYTES_MIN: usize = 6;
+
+    fn read(input: &mut Bytes) -> Option<Member> {
+        let id = RegionId::read(input)?;
+        let standing = match u8::read(input)? {
+            STANDING_LEARNER => Standing::Learner,
+            STANDING_FULL => Standing::Full,
+            _ => return None,
+        };
+        let name = String::read(input)?;
+        Some(Member { id, name, standing })
+    }
+}
+
+impl Write for Membership {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.regions.write(out);
+        self.former.write(out);
+        self.multi_write.write(out);
+    }
+}
+
+impl Read for Membership {
+    const BYTES_MIN: usize = 9;
+
+    fn read(input: &mut Bytes) -> Option<Membership> {
+        Some(Membership {
+            regions: Vec::read(input)?,
+            former: Vec::read(input)?,
+            multi_write: bool::read(input)?,
+        })
+    }
+}
+
+impl Write for EpochStart {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.members.write(out);
+        self.is_lossy.write(out);
+    }
+}
+
+impl Read for EpochStart {
+    const BYTES_MIN: usize = 2;
+
+    fn read(input: &mut Bytes) -> Option<EpochStart> {
+        Some(EpochStart {
+            members: Option::read(input)?,
+            is_lossy: bool::read(input)?,
+        })
+    }
+}
+
+impl Write for Body {
+    fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Body::Data(data) => {
+                BODY_DATA.write(out);
+                data.write(out);
+            }
+            Body::EpochStart(start) => {
+                BODY_EPOCH_START.write(out);
+                start.write(out);
+            }
+            Body::Members(members) => {
+                BODY_MEMBERS.write(out);
+                members.write(out);
+            }
+        }
+    }
+}
+
+impl Read for Body {
+    const BYTES_MIN: usize = 3;
+
+    fn read(input: &mut Bytes) -> Option<Body> {
+        match u8::read(input)? {
+            BODY_DATA => Bytes::read(input).map(Body::Data),
+            BODY_EPOCH_START => EpochStart::read(input).map(Body::EpochStart),
+            BODY_MEMBERS => Membership::read(input).map(Body::Members),
+            _ => None,
+        }
+    }
+}
+
+impl Write for StreamRecord {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.stream.write(out);
+        self.origin.write(out);
+        self.epoch.write(out);
+        self.sequence.write(out);
+        self.deps.write(out);
+        self.body.write(out);
+    }
+}
+
+impl Read for StreamRecord {
+    const BYTES_MIN: usize = 25;
+
+    fn read(input: &mut Bytes) -> Option<StreamRecord> {
+        Some(StreamRecord {
+            stream: StreamId::read(input)?,
+            origin: RegionId::read(input)?,
+            epoch: Epoch::read(input)?,
+            sequence: Sequence::read(input)?,
+            deps: Progress::read(input)?,
+            body: Body::read(input)?,
+        })
+    }
+}
+
+/// The records of a page: of one stream, one after the other. Whoever appends them relies on it.
+pub(super) fn read_records(
+    input: &mut Bytes,
+    stream: StreamId,
+    after: Sequence,
+) -> Option<Vec<StreamRecord>> {
+    let records = Vec::<StreamRecord>::read(input)?;
+    let mut last = after.0;
+    for record in &records {
+        last = last.checked_add(1)?;
+        if record.stream != stream || record.sequence.0 != last {
+            return None;
+        }
+    }
+    Some(records)
+}
+
+impl Write for Head {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.sequence.write(out);
+        self.lineage.write(out);
+        self.members.write(out);
+        self.changes.write(out);
+    }
+}
+
+impl Read for Head {
+    const BYTES_MIN: usize = 23;
+
+    fn read(input: &mut Bytes) -> Option<Head> {
+        Some(Head {
+            sequence: Sequence::read(input)?,
+            lineage: Lineage::read(input)?,
+            members: Membership::read(input)?,
+            changes: u16::read(input)?,
+        })
+    }
+}

@@ -1,0 +1,139 @@
+//! What the threads of a region share: the state machine, and who waits for it.
+//!
+//! The machine is called from three sides: by the task that carries out its effects, by the commit
+//! thread of the store, which gives records their places in it, and by requests that ask before they
+//! read. Each call is short and under one lock. Effects are carried out by the task alone, in order.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use orrery_regions::{
+    Body, Level, Membership, Millis, ReadOutcome, RegionId, Replica, Sequence, StreamRecord,
+};
+use tokio::sync::{Notify, oneshot};
+
+use crate::codec::encode_note;
+
+pub(crate) struct Shared {
+    pub(crate) me: RegionId,
+    pub(crate) level: Level,
+    begun: Instant,
+    core: Mutex<Core>,
+    /// The machine has moved on.
+    changed: Condvar,
+    /// There may be effects to carry out.
+    wake: Notify,
+    /// Whether an operator took the region down: it says and hears nothing.
+    is_down: AtomicBool,
+}
+
+pub(crate) struct Core {
+    pub(crate) replica: Replica,
+    /// Records that are no data, with their texts, until they are appended.
+    notes: VecDeque<(Sequence, Bytes)>,
+    pub(crate) reads: BTreeMap<u64, oneshot::Sender<ReadOutcome>>,
+    /// The commit thread has given up to wait for the others; what it appended is not in the state.
+    pub(crate) fell_back: bool,
+    /// Since when the commit thread waits for the others.
+    pub(crate) waiting_since: Option<Millis>,
+}
+
+impl Shared {
+    pub(crate) fn new(me: RegionId, level: Level, begun: Instant, replica: Replica) -> Shared {
+        Shared {
+            me,
+            level,
+            begun,
+            core: Mutex::new(Core {
+                replica,
+                notes: VecDeque::new(),
+                reads: BTreeMap::new(),
+                fell_back: false,
+                waiting_since: None,
+            }),
+            changed: Condvar::new(),
+            wake: Notify::new(),
+            is_down: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn now(&self) -> Millis {
+        millis_since(self.begun)
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Core> {
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits, for no longer than this, until the machine has moved on.
+    pub(crate) fn wait<'a>(
+        &self,
+        core: MutexGuard<'a, Core>,
+        patience: Duration,
+    ) -> MutexGuard<'a, Core> {
+        let waited = self.changed.wait_timeout(core, patience);
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Tells the threads that wait.
+    pub(crate) fn moved(&self) {
+        self.changed.notify_all();
+    }
+
+    /// Lets the task look for effects.
+    pub(crate) fn wake(&self) {
+        self.wake.notify_one();
+    }
+
+    pub(crate) async fn woken(&self) {
+        self.wake.notified().await;
+    }
+
+    pub(crate) fn is_down(&self) -> bool {
+        self.is_down.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_down(&self, is_down: bool) {
+        self.is_down.store(is_down, Ordering::Release);
+        self.wake();
+    }
+
+    pub(crate) fn members(&self) -> Membership {
+        self.lock().replica.members().clone()
+    }
+}
+
+impl Core {
+    /// A record that is no data: it is appended when its turn comes.
+    pub(crate) fn add_note(&mut self, record: &StreamRecord) {
+        let head = self.replica.head_at(record.sequence);
+        self.notes
+            .push_back((record.sequence, encode_note(&head, &record.body)));
+    }
+
+    pub(crate) fn has_notes(&self) -> bool {
+        !self.notes.is_empty()
+    }
+
+    /// The notes that come after a record; the log has none of them.
+    pub(crate) fn take_notes(&mut self) -> Vec<(Sequence, Bytes)> {
+        self.notes.drain(..).collect()
+    }
+
+    /// Whether everything that has a place is in the log up to here, or a note that waits.
+    pub(crate) fn follows(&self, last: Sequence) -> bool {
+        self.replica.last() == Sequence(last.0 + self.notes.len() as u64)
+    }
+}
+
+pub(crate) fn millis_since(begun: Instant) -> Millis {
+    Millis(u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX))
+}
+
+/// Whether a record is one of the store.
+pub(crate) fn is_data(record: &StreamRecord) -> bool {
+    matches!(record.body, Body::Data(_))
+}

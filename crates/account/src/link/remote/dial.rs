@@ -1,0 +1,159 @@
+//! The connection on which a region sends to another: made, used, given up and made again.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_rustls::client::TlsStream;
+
+use super::Local;
+use super::error::Broken;
+use super::greet;
+use super::name::Slug;
+use super::queue::{Outlet, Queue};
+
+/// Kept for the next write, unless a frame made it larger.
+const BUFFER_BYTES_KEPT: usize = 1024 * 1024;
+
+pub(super) struct Dialer {
+    pub(super) local: Arc<Local>,
+    pub(super) region: String,
+    pub(super) slug: Slug,
+    pub(super) address: String,
+    pub(super) queue: Arc<Queue>,
+}
+
+/// Since when nothing was heard of what was sent.
+#[derive(Default)]
+struct Silence(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    is_writing: bool,
+    since: Option<Instant>,
+}
+
+impl Dialer {
+    pub(super) async fn run(self) {
+        let timing = self.local.timing;
+        let mut pause = timing.pause_min;
+        let mut is_reported = false;
+        loop {
+            let broken = match self.connect().await {
+                Ok(stream) => {
+                    tracing::info!(region = self.region, "connected to a region");
+                    (pause, is_reported) = (timing.pause_min, false);
+                    self.send(stream).await
+                }
+                Err(broken) => broken,
+            };
+            if is_reported {
+                tracing::debug!(region = self.region, %broken, "still no connection to a region");
+            } else {
+                tracing::warn!(region = self.region, %broken, "no connection to a region");
+            }
+            is_reported = true;
+            sleep(pause).await;
+            pause = timing.pause_max.min(pause * 2);
+        }
+    }
+
+    pub(super) async fn connect(&self) -> Result<TlsStream<TcpStream>, Broken> {
+        let limit = self.local.timing.greeting;
+        let connecting = async {
+            let socket = TcpStream::connect(&self.address).await?;
+            socket.set_nodelay(true)?;
+            let name = self.slug.dns_name();
+            let name =
+                ServerName::try_from(name.clone()).map_err(|_| Broken::NotCertified(name))?;
+            let connector = &self.local.identity.connector;
+            let mut stream = connector.connect(name, socket).await?;
+            greet::as_dialer(&mut stream, &self.local, &self.region).await?;
+            Ok(stream)
+        };
+        let connected = timeout(limit, connecting).await;
+        connected.unwrap_or(Err(Broken::TimedOut(limit)))
+    }
+
+    /// Sends until something is wrong.
+    async fn send(&self, stream: TlsStream<TcpStream>) -> Broken {
+        let outlet = self.queue.open();
+        let (mut reader, mut writer) = tokio::io::split(stream);
+        let silence = Silence::default();
+        let broken = tokio::select! {
+            broken = write(&mut writer, &outlet, &silence) => broken,
+            broken = self.listen(&mut reader, &silence) => broken,
+            () = outlet.severed() => Broken::Cut,
+        };
+        if matches!(broken, Broken::Cut) {
+            // What the system still has of it is not to arrive either; if it does, it was there before.
+            let _ = reader.unsplit(writer).get_ref().0.set_zero_linger();
+        }
+        broken
+    }
+
+    async fn listen(&self, reader: &mut (impl AsyncRead + Unpin), silence: &Silence) -> Broken {
+        let limit = self.local.timing.silence;
+        let mut signs = [0; 64];
+        loop {
+            match timeout(limit / 8, reader.read(&mut signs)).await {
+                Ok(Ok(0)) => return Broken::Closed,
+                Ok(Ok(_)) => silence.ends(),
+                Ok(Err(error)) => return error.into(),
+                Err(_) if silence.lasts(limit) => return Broken::Silent,
+                Err(_) => {}
+            }
+        }
+    }
+}
+
+async fn write(
+    writer: &mut (impl AsyncWrite + Unpin),
+    outlet: &Outlet<'_>,
+    silence: &Silence,
+) -> Broken {
+    let mut buffer = Vec::new();
+    loop {
+        outlet.next(&mut buffer).await;
+        silence.writes();
+        let written = async {
+            writer.write_all(&buffer).await?;
+            writer.flush().await
+        };
+        if let Err(error) = written.await {
+            return error.into();
+        }
+        silence.has_written();
+        buffer.clear();
+        buffer.shrink_to(BUFFER_BYTES_KEPT);
+    }
+}
+
+impl Silence {
+    fn writes(&self) {
+        self.change(|state| {
+            state.is_writing = true;
+            state.since.get_or_insert_with(Instant::now);
+        });
+    }
+
+    fn has_written(&self) {
+        self.change(|state| state.is_writing = false);
+    }
+
+    fn ends(&self) {
+        self.change(|state| state.since = state.is_writing.then(Instant::now));
+    }
+
+    fn lasts(&self, limit: std::time::Duration) -> bool {
+        let mut lasts = false;
+        self.change(|state| lasts = state.since.is_some_and(|since| since.elapsed() >= limit));
+        lasts
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}

@@ -1,0 +1,136 @@
+//! Connections of other regions, on which they send.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio_rustls::server::TlsStream;
+
+use super::Local;
+use super::error::Broken;
+use super::framing::{HEARD, take_envelope};
+use super::greet;
+use super::identity::is_certified;
+use super::name::Slug;
+
+/// Connections that have not said who they are.
+const STRANGERS_MAX: usize = 64;
+/// Room for one read; a frame that is larger gets more as it comes.
+const READ_BYTES: usize = 64 * 1024;
+/// When there are no sockets left.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+pub(super) async fn run(listener: TcpListener, local: Arc<Local>) {
+    let strangers = Arc::new(Semaphore::new(STRANGERS_MAX));
+    let mut connections = JoinSet::new();
+    while let Ok(permit) = Arc::clone(&strangers).acquire_owned().await {
+        match listener.accept().await {
+            Ok((socket, address)) => {
+                let local = Arc::clone(&local);
+                connections.spawn(async move {
+                    let greeted = greet(socket, &local).await;
+                    drop(permit);
+                    match greeted {
+                        Ok((stream, slug)) => {
+                            let broken = read(stream, &slug, &local).await;
+                            tracing::info!(region = %slug, %broken, "a region is not heard");
+                        }
+                        Err(broken) => tracing::warn!(%address, %broken, "refused a region"),
+                    }
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "cannot take a connection of a region");
+                sleep(ACCEPT_PAUSE).await;
+            }
+        }
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+async fn greet(socket: TcpStream, local: &Local) -> Result<(TlsStream<TcpStream>, Slug), Broken> {
+    let limit = local.timing.greeting;
+    let greeting = async {
+        socket.set_nodelay(true)?;
+        let mut stream = local.identity.acceptor.accept(socket).await?;
+        let slug = greet::as_listener(&mut stream, local).await?;
+        let shown = stream.get_ref().1.peer_certificates();
+        let certificate = shown.and_then(<[_]>::first);
+        if !certificate.is_some_and(|certificate| is_certified(certificate, &slug)) {
+            return Err(Broken::NotCertified(slug.dns_name()));
+        }
+        Ok((stream, slug))
+    };
+    let greeted = timeout(limit, greeting).await;
+    greeted.unwrap_or(Err(Broken::TimedOut(limit)))
+}
+
+/// Reads until something is wrong, or a newer connection of the region comes.
+async fn read(stream: TlsStream<TcpStream>, slug: &Slug, local: &Local) -> Broken {
+    let (newest, replaced) = oneshot::channel();
+    local.reading().insert(slug.clone(), newest);
+    tracing::info!(region = %slug, "a region is heard");
+    tokio::select! {
+        biased;
+        _ = replaced => Broken::Replaced,
+        broken = read_frames(stream, slug, local) => broken,
+    }
+}
+
+async fn read_frames(mut stream: TlsStream<TcpStream>, slug: &Slug, local: &Local) -> Broken {
+    let timing = local.timing;
+    let mut buffer = BytesMut::new();
+    // Since when something was read of which no sign was given, and when the last one was.
+    let (mut is_owed, mut given) = (false, Instant::now() - timing.heard);
+    let mut is_reported = false;
+    loop {
+        let due = given + timing.heard;
+        if is_owed && due <= Instant::now() {
+            let sign = timeout(timing.silence, async {
+                stream.write_all(&HEARD).await?;
+                stream.flush().await
+            });
+            match sign.await {
+                Ok(Ok(())) => (is_owed, given) = (false, Instant::now()),
+                Ok(Err(error)) => return error.into(),
+                Err(_) => return Broken::Silent,
+            }
+        }
+        // Grows with what is there, not with what is announced.
+        buffer.reserve(READ_BYTES.max(buffer.len()));
+        let read = stream.read_buf(&mut buffer);
+        let read = if is_owed {
+            match timeout_at(due, read).await {
+                Ok(read) => read,
+                Err(_) => continue,
+            }
+        } else {
+            read.await
+        };
+        match read {
+            Ok(0) => return Broken::Closed,
+            Ok(_) => is_owed = true,
+            Err(error) => return error.into(),
+        }
+        loop {
+            let envelope = match take_envelope(&mut buffer) {
+                Ok(Some(envelope)) => envelope,
+                Ok(None) => break,
+                Err(broken) => return broken,
+            };
+            let (from, to) = (envelope.from, envelope.to);
+            if !local.links.arrived(slug, envelope) && !is_reported {
+                if local.links.is_closed() {
+                    return Broken::Stopping;
+                }
+                is_reported = true;
+                tracing::warn!(region = %slug, %from, %to, "a region knows other numbers of regions");
+            }
+        }
+    }
+}

@@ -1,0 +1,423 @@
+//! Carrying out what an operator orders. Each order is done when it is true in the account, not when it
+//! was passed on.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use orrery_engine::Role;
+use orrery_regions::{
+    Epoch, Force, MembershipError, Millis, RegionId, Replica, Sequence, Standing, StreamRecord,
+};
+use tokio::time::sleep;
+
+use crate::account::{Local, read_place};
+use crate::control::Behind;
+use crate::{
+    Account, ControlError, LinkOrder, LinkReport, Order, Region, RegionOptions, RegionReport,
+    RegionState, Report,
+};
+
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// How long a region may take to catch up before writes go on where they were.
+const HAND_OVER_PATIENCE: Duration = Duration::from_secs(30);
+const FORCE_PATIENCE: Duration = Duration::from_secs(15);
+const FORCE_AGAIN: Duration = Duration::from_secs(1);
+const MEMBERS_PATIENCE: Duration = Duration::from_secs(15);
+/// For a new region to copy everything.
+const COPY_PATIENCE: Duration = Duration::from_hours(1);
+
+/// Stands for every region.
+const EVERY: &str = "*";
+
+impl Account {
+    /// Carries out an order; returns when it is done (a failover: when the other region writes).
+    pub async fn carry_out(&self, order: Order) -> Result<(), ControlError> {
+        match order {
+            Order::Failover {
+                to,
+                forced: false,
+                offline,
+                ..
+            } if offline.is_empty() => self.hand_over(&to).await,
+            Order::Failover {
+                to,
+                accepts_loss,
+                offline,
+                ..
+            } => self.force(&to, accepts_loss, &offline).await,
+            Order::Remove { region } => self.remove(&region).await,
+            Order::TakeDown { region } => {
+                self.here(&region)?.shared.set_down(true);
+                Ok(())
+            }
+            Order::BringUp { region } => {
+                self.here(&region)?.shared.set_down(false);
+                Ok(())
+            }
+            Order::Link { from, to, order } => self.shape(&from, &to, order),
+        }
+    }
+
+    /// Adds a region to this process: it is copied, then listed. Returns when it is a full member.
+    pub async fn add(&self, options: RegionOptions) -> Result<Arc<Region>, ControlError> {
+        let local = match self.local(&options.name) {
+            Some(local) => local,
+            None => self.open_added(options)?,
+        };
+        let (id, name) = (local.shared.me, local.region.name().to_owned());
+        let known = self.writer()?.shared.members();
+        if known.is_full(id) {
+            return Err(ControlError::Refused(format!(
+                "region '{name}' is a member already"
+            )));
+        }
+        if known.get(id).is_none() {
+            self.change_members(MEMBERS_PATIENCE, |replica, now| {
+                replica.add_region(now, id, &name)
+            })
+            .await?;
+        }
+        self.change_members(COPY_PATIENCE, |replica, now| replica.admit_region(now, id))
+            .await?;
+        Ok(Arc::clone(&local.region))
+    }
+
+    /// Opens a region that the account does not have, under a number that it never had.
+    fn open_added(&self, options: RegionOptions) -> Result<Arc<Local>, ControlError> {
+        let failed = |error: &dyn std::error::Error| ControlError::Failed(error.to_string());
+        let kept = read_place(&options).map_err(|error| failed(&error))?;
+        let members = self.writer()?.shared.members();
+        let known = members.all().chain(members.former.iter().copied());
+        let here = self.locals().into_iter().map(|local| local.shared.me);
+        let newest = known.chain(here).map(|RegionId(id)| id).max();
+        let next = newest.map_or(Some(0), |id| id.checked_add(1));
+        let id = kept.map(|kept| kept.id).or(next.map(RegionId));
+        let id = id.ok_or_else(|| {
+            ControlError::Refused("an account has no more than 256 regions in its life".to_owned())
+        })?;
+        self.open(options, id, kept, None)
+            .map_err(|error| failed(&error))
+    }
+
+    async fn remove(&self, region: &str) -> Result<(), ControlError> {
+        let id = self.id(region)?;
+        self.change_members(MEMBERS_PATIENCE, |replica, now| {
+            replica.remove_region(now, id)
+        })
+        .await
+    }
+
+    /// Changes the members in the write region, and waits until that is committed.
+    async fn change_members(
+        &self,
+        patience: Duration,
+        change: impl Fn(&mut Replica, Millis) -> Result<StreamRecord, MembershipError>,
+    ) -> Result<(), ControlError> {
+        let begun = Instant::now();
+        let mut noted = None;
+        while begun.elapsed() < patience {
+            let writer = self.writer()?;
+            if let Some(sequence) = noted {
+                if writer.shared.lock().replica.commit() >= sequence {
+                    return Ok(());
+                }
+            } else {
+                noted = writer.change_members(&change)?;
+            }
+            sleep(LOOK_AGAIN).await;
+        }
+        Err(ControlError::Failed(
+            "the regions did not agree on the change in time; see which of them can be reached"
+                .to_owned(),
+        ))
+    }
+
+    /// Lets another region write, without loss.
+    async fn hand_over(&self, to: &str) -> Result<(), ControlError> {
+        let id = self.id(to)?;
+        let writer = self.writer()?;
+        if writer.shared.me == id {
+            return Ok(());
+        }
+        let now = writer.shared.now();
+        let asked = writer.shared.lock().replica.hand_over(now, id);
+        asked.map_err(|error| ControlError::Refused(error.to_string()))?;
+        writer.shared.wake();
+        let target = self.local(to);
+        let begun = Instant::now();
+        while begun.elapsed() < HAND_OVER_PATIENCE {
+            let is_done = match &target {
+                Some(target) => writes(target),
+                None => writer.shared.lock().replica.write_region() == Some(id),
+            };
+            if is_done {
+                return Ok(());
+            }
+            sleep(LOOK_AGAIN).await;
+        }
+        writer.shared.lock().replica.keep_writing();
+        Err(ControlError::Failed(format!(
+            "region '{to}' did not catch up within {} s; writes go on in '{}'. Is the link paused or cut? A \
+             forced failover does not wait for it",
+            HAND_OVER_PATIENCE.as_secs(),
+            writer.region.name(),
+        )))
+    }
+
+    /// Makes a region write without the one that does.
+    async fn force(
+        &self,
+        to: &str,
+        accepts_loss: bool,
+        offline: &[String],
+    ) -> Result<(), ControlError> {
+        let target = self.here(to)?;
+        let mut force = Force {
+            offline: Vec::new(),
+            accepts_loss,
+        };
+        for region in offline {
+            force.offline.push(self.id(region)?);
+        }
+        let begun = Instant::now();
+        let mut forced: Option<Instant> = None;
+        let before = target.shared.lock().replica.epoch();
+        while begun.elapsed() < FORCE_PATIENCE {
+            let is_new = target.writes_after(before);
+            if is_new && writes(&target) {
+                return Ok(());
+            }
+            if !is_new && forced.is_none_or(|at| at.elapsed() >= FORCE_AGAIN) {
+                forced = Some(Instant::now());
+                let now = target.shared.now();
+                let asked = target.shared.lock().replica.force(now, &force);
+                asked.map_err(|error| ControlError::Refused(error.to_string()))?;
+                target.shared.wake();
+            }
+            sleep(LOOK_AGAIN).await;
+        }
+        Err(ControlError::Failed(format!(
+            "region '{to}' did not get the votes it needs: at this consistency level a majority of the regions \
+             must be reached and have no more than it has. Name the regions that are lost as offline, or \
+             accept that acknowledged writes may be missing"
+        )))
+    }
+
+    fn shape(&self, from: &str, to: &str, order: LinkOrder) -> Result<(), ControlError> {
+        if from != EVERY {
+            self.here(from)?;
+        }
+        if to != EVERY {
+            self.id(to)?;
+        }
+        for local in self.locals() {
+            if from != EVERY && local.region.name() != from {
+                continue;
+            }
+            for (id, name) in self.names() {
+                if to != EVERY && name != to {
+                    continue;
+                }
+                let Some(shape) = local.links.shape(id) else {
+                    continue;
+                };
+                match order {
+                    LinkOrder::Pause => shape.pause(),
+                    LinkOrder::Resume => shape.resume(),
+                    LinkOrder::Cut => shape.cut(),
+                    LinkOrder::Delay(delay) => shape.delay(delay),
+                    LinkOrder::Step(records) => shape.step(records),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How the account is, as the write region sees it, or another region if that is not here.
+    pub fn report(&self) -> Report {
+        let locals = self.locals();
+        let is_up = |local: &&Arc<Local>| !local.shared.is_down();
+        let writer = locals
+            .iter()
+            .filter(is_up)
+            .find(|local| local.shared.lock().replica.is_write_region());
+        let view = writer.or_else(|| locals.iter().find(is_up));
+        let Some(view) = view.or_else(|| locals.first()) else {
+            return Report::default();
+        };
+        let now = view.shared.now();
+        let (members, write_region, epoch, lags) = {
+            let core = view.shared.lock();
+            let replica = &core.replica;
+            (
+                replica.members().clone(),
+                replica.write_region(),
+                replica.epoch(),
+                replica.lags(now),
+            )
+        };
+        let name_of = |id: RegionId| members.get(id).map(|member| member.name.clone());
+        let mut names = self.names();
+        for member in &members.regions {
+            if !names.iter().any(|(id, _)| *id == member.id) {
+                names.push((member.id, member.name.clone()));
+            }
+        }
+        let regions = names.iter().map(|(id, name)| {
+            let standing = members.get(*id).map(|member| member.standing);
+            let local = self.local(name);
+            let state = match standing {
+                _ if local.as_ref().is_some_and(|local| local.shared.is_down()) => {
+                    RegionState::Down
+                }
+                None => RegionState::Removed,
+                Some(Standing::Learner) => RegionState::Joining,
+                Some(Standing::Full) if write_region == Some(*id) => RegionState::Write,
+                Some(Standing::Full) => RegionState::Read,
+            };
+            report_of(name, state, self.endpoints.get(name), local.as_deref())
+        });
+        let regions = regions.collect();
+        let mut links = Vec::new();
+        for local in &locals {
+            for (to, name) in &names {
+                let Some(shape) = local.links.shape(*to) else {
+                    continue;
+                };
+                let shape = shape.report();
+                let is_writer = write_region == Some(local.shared.me);
+                let lag = lags.iter().find(|(id, _)| is_writer && id == to);
+                let behind = lag.map(|(_, lag)| Behind {
+                    records: lag.records,
+                    bytes: lag.bytes,
+                    millis: lag.millis,
+                });
+                links.push(LinkReport {
+                    from: local.region.name().to_owned(),
+                    to: name.clone(),
+                    delay: shape.delay,
+                    is_paused: shape.is_paused,
+                    is_cut: shape.is_cut,
+                    behind,
+                });
+            }
+        }
+        Report {
+            write_region: write_region.and_then(name_of),
+            multi_write: members.multi_write,
+            epoch: epoch.to_string(),
+            regions,
+            links,
+        }
+    }
+
+    /// The regions that are known here, with their numbers.
+    fn names(&self) -> Vec<(RegionId, String)> {
+        let mut names: Vec<(RegionId, String)> = Vec::new();
+        for local in self.locals() {
+            names.push((local.shared.me, local.region.name().to_owned()));
+        }
+        for local in self.locals() {
+            for member in local.shared.members().regions {
+                if !names.iter().any(|(id, _)| *id == member.id) {
+                    names.push((member.id, member.name));
+                }
+            }
+        }
+        names
+    }
+
+    fn id(&self, region: &str) -> Result<RegionId, ControlError> {
+        let names = self.names();
+        let found = names.iter().find(|(_, name)| name == region);
+        found.map(|(id, _)| *id).ok_or_else(|| {
+            let names: Vec<&str> = names.iter().map(|(_, name)| &name[..]).collect();
+            ControlError::UnknownRegion(region.to_owned(), names.join(", "))
+        })
+    }
+
+    /// A region of this process.
+    fn here(&self, region: &str) -> Result<Arc<Local>, ControlError> {
+        self.id(region)?;
+        self.local(region)
+            .ok_or_else(|| ControlError::Elsewhere(region.to_owned()))
+    }
+
+    /// The write region, if it is in this process and is not down.
+    fn writer(&self) -> Result<Arc<Local>, ControlError> {
+        let mut locals = self.locals().into_iter();
+        let writes = |local: &Arc<Local>| {
+            !local.shared.is_down() && local.shared.lock().replica.is_write_region()
+        };
+        locals.find(writes).ok_or_else(|| {
+            ControlError::Refused(
+                "the write region is not in this process, or is down: ask the process that has it, or fail over \
+                 to another region first"
+                    .to_owned(),
+            )
+        })
+    }
+}
+
+impl Local {
+    /// Changes the members; none if that must wait. Gives the record that does.
+    fn change_members(
+        &self,
+        change: impl Fn(&mut Replica, Millis) -> Result<StreamRecord, MembershipError>,
+    ) -> Result<Option<Sequence>, ControlError> {
+        let now = self.shared.now();
+        let mut core = self.shared.lock();
+        let record = match change(&mut core.replica, now) {
+            Ok(record) => record,
+            // It may be settled, or copied, in a moment.
+            Err(MembershipError::Unsettled | MembershipError::Behind(_)) => return Ok(None),
+            Err(error) => return Err(ControlError::Refused(error.to_string())),
+        };
+        core.add_note(&record);
+        drop(core);
+        self.region.engine().append_notes();
+        self.shared.moved();
+        Ok(Some(record.sequence))
+    }
+
+    fn writes_after(&self, epoch: Epoch) -> bool {
+        let core = self.shared.lock();
+        core.replica.epoch() > epoch && core.replica.is_write_region()
+    }
+}
+
+fn writes(local: &Local) -> bool {
+    local.shared.lock().replica.is_write_region() && local.region.engine().role() == Role::Writer
+}
+
+fn report_of(
+    name: &str,
+    state: RegionState,
+    endpoint: Option<String>,
+    local: Option<&Local>,
+) -> RegionReport {
+    let mut report = RegionReport {
+        name: name.to_owned(),
+        endpoint,
+        state,
+        kept: 0,
+        applied: 0,
+        committed: 0,
+        own_lag: None,
+        false_progress: 0,
+    };
+    if let Some(local) = local {
+        let now = local.shared.now();
+        let core = local.shared.lock();
+        report.kept = core.replica.last().0;
+        report.applied = core.replica.head().sequence.0;
+        report.committed = core.replica.commit().0;
+        report.own_lag = core.replica.own_lag(now);
+        drop(core);
+        let kept = local.false_progress.lock();
+        report.false_progress = kept
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .count();
+    }
+    report
+}

@@ -1,0 +1,186 @@
+//! Another region writes: planned, by the regions themselves, by force; and the old one comes back.
+
+use orrery_account::{Availability, ControlError, Order, RegionState};
+use orrery_model::{ConsistencyLevel, Failure};
+
+use crate::support::{World, end, eventually};
+
+const SESSION: ConsistencyLevel = ConsistencyLevel::Session;
+
+fn forced(to: &str, offline: &[&str]) -> Order {
+    Order::Failover {
+        to: to.to_owned(),
+        forced: true,
+        accepts_loss: false,
+        offline: offline.iter().map(|&region| region.to_owned()).collect(),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_planned_failover_loses_nothing() {
+    for level in [
+        SESSION,
+        ConsistencyLevel::Strong,
+        ConsistencyLevel::BoundedStaleness,
+    ] {
+        let world = World::in_memory(level, &["a", "b", "c"]);
+        world.create_container("a").await;
+        let mut number = 0;
+        for to in ["b", "c", "a", "b"] {
+            let from = world.writer().unwrap();
+            for _ in 0..10 {
+                number += 1;
+                world.write(&from, "x", number).await.unwrap();
+            }
+            let version = world.region(to).token_version();
+            world.fail_over(to).await;
+            assert_eq!(world.writer().as_deref(), Some(to));
+            assert_eq!(world.peek(to, "x"), Some(number), "{level:?}");
+            assert!(world.region(to).token_version() > version);
+            let refused = world.write(&from, "x", 0).await;
+            assert_eq!(refused, Err(Failure::WriteForbidden));
+        }
+        number += 1;
+        world.write("b", "x", number).await.unwrap();
+        for region in ["a", "c"] {
+            world.sees(region, "x", number).await;
+        }
+        let report = world.account.report();
+        assert!(
+            report
+                .regions
+                .iter()
+                .all(|region| region.false_progress == 0)
+        );
+        end(world.account).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_regions_replace_one_that_is_lost() {
+    let world = World::in_memory(SESSION, &["a", "b", "c"]);
+    world.create_container("a").await;
+    world.write("a", "x", 1).await.unwrap();
+    for region in ["b", "c"] {
+        world.sees(region, "x", 1).await;
+    }
+    world
+        .order(Order::TakeDown {
+            region: "a".to_owned(),
+        })
+        .await;
+    assert_eq!(world.region("a").availability(), Availability::Down);
+    eventually("another region writes", || {
+        ["b", "c"]
+            .iter()
+            .any(|region| world.region(region).check_write().is_ok())
+    })
+    .await;
+    let writer = world.writer().unwrap();
+    world.write_patiently(&writer, "x", 2).await;
+    world
+        .order(Order::BringUp {
+            region: "a".to_owned(),
+        })
+        .await;
+    world.sees("a", "x", 2).await;
+    assert_eq!(world.write("a", "x", 3).await, Err(Failure::WriteForbidden));
+    end(world.account).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_only_the_lost_region_had_is_kept_aside() {
+    for directory in [None, Some(tempfile::tempdir().unwrap())] {
+        let path = directory.as_ref().map(tempfile::TempDir::path);
+        let world = World::open(path, SESSION, &["a", "b"]);
+        world.create_container("a").await;
+        world.write("a", "x", 1).await.unwrap();
+        world.sees("b", "x", 1).await;
+        world.isolate("a").await;
+        world.write("a", "x", 2).await.unwrap();
+        world.write("a", "only-here", 7).await.unwrap();
+        world.order(forced("b", &[])).await;
+        world.write("b", "x", 3).await.unwrap();
+        assert_eq!(world.peek("a", "x"), Some(2), "it does not know yet");
+        world.connect("a").await;
+        world.sees("a", "x", 3).await;
+        assert_eq!(world.peek("a", "only-here"), None);
+        assert_eq!(world.writer().as_deref(), Some("b"));
+        let kept = world.account.false_progress("a").unwrap().unwrap();
+        assert_eq!(kept.len(), 2, "{kept:?}");
+        assert!(
+            kept[0].contains(r#""n":2"#) && kept[1].contains("only-here"),
+            "{kept:?}"
+        );
+        let mut world = world;
+        if path.is_some() {
+            world = world.reopen().await;
+            world.sees("a", "x", 3).await;
+            assert_eq!(world.account.false_progress("a").unwrap().unwrap(), kept);
+        }
+        world.write_patiently("b", "x", 4).await;
+        world.sees("a", "x", 4).await;
+        end(world.account).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn at_strong_a_minority_cannot_be_promoted() {
+    let world = World::in_memory(ConsistencyLevel::Strong, &["a", "b", "c"]);
+    world.create_container("a").await;
+    world.write("a", "x", 1).await.unwrap();
+    world.isolate("c").await;
+    let refused = world.account.carry_out(forced("c", &[])).await;
+    assert!(
+        matches!(refused, Err(ControlError::Failed(_))),
+        "{refused:?}"
+    );
+    world.connect("c").await;
+    world.write_patiently("a", "x", 2).await;
+    world.sees("c", "x", 2).await;
+    end(world.account).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_region_that_was_taken_offline_is_no_member_until_it_is_added() {
+    let world = World::in_memory(SESSION, &["a", "b"]);
+    world.create_container("a").await;
+    world.write("a", "x", 1).await.unwrap();
+    world.sees("b", "x", 1).await;
+    world
+        .order(Order::TakeDown {
+            region: "a".to_owned(),
+        })
+        .await;
+    world.order(forced("b", &["a"])).await;
+    world.write("b", "x", 2).await.unwrap();
+    world
+        .order(Order::BringUp {
+            region: "a".to_owned(),
+        })
+        .await;
+    eventually("it knows", || {
+        world.region("a").availability() == Availability::Removed
+    })
+    .await;
+    let report = world.account.report();
+    let state = |name: &str| {
+        report
+            .regions
+            .iter()
+            .find(|region| region.name == name)
+            .unwrap()
+            .state
+    };
+    assert_eq!(
+        (state("a"), state("b")),
+        (RegionState::Removed, RegionState::Write)
+    );
+    world.account.add(world.options("a")).await.unwrap();
+    world.sees("a", "x", 2).await;
+    eventually("it serves", || {
+        world.region("a").availability() == Availability::Serving
+    })
+    .await;
+    end(world.account).await;
+}

@@ -1,0 +1,92 @@
+//! Regions come and go while the account is used.
+
+use orrery_account::{Availability, ControlError, Order, RegionState};
+use orrery_model::ConsistencyLevel;
+
+use crate::support::{World, end, eventually};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_region_is_added_and_removed_while_others_write() {
+    for level in [ConsistencyLevel::Session, ConsistencyLevel::Strong] {
+        let world = World::in_memory(level, &["a", "b"]);
+        world.create_container("a").await;
+        for number in 0..300 {
+            world
+                .write("a", &format!("i{number}"), number)
+                .await
+                .unwrap();
+        }
+        world.account.add(world.options("c")).await.unwrap();
+        let report = world.account.report();
+        let added = report
+            .regions
+            .iter()
+            .find(|region| region.name == "c")
+            .unwrap();
+        assert_eq!(added.state, RegionState::Read);
+        world.sees("c", "i299", 299).await;
+        world.write_patiently("a", "x", 1).await;
+        world.sees("c", "x", 1).await;
+        world.fail_over("c").await;
+        world.write_patiently("c", "x", 2).await;
+        world.sees("a", "x", 2).await;
+        world
+            .order(Order::Remove {
+                region: "a".to_owned(),
+            })
+            .await;
+        eventually("it knows", || {
+            world.region("a").availability() == Availability::Removed
+        })
+        .await;
+        world.write_patiently("c", "x", 3).await;
+        world.sees("b", "x", 3).await;
+        let again = world
+            .account
+            .carry_out(Order::Remove {
+                region: "c".to_owned(),
+            })
+            .await;
+        assert!(matches!(again, Err(ControlError::Refused(_))), "{again:?}");
+        end(world.account).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_region_that_lost_touch_with_the_log_is_copied() {
+    let directory = tempfile::tempdir().unwrap();
+    let world = World::open(Some(directory.path()), ConsistencyLevel::Session, &["a"]);
+    world.create_container("a").await;
+    for number in 0..100 {
+        world
+            .write("a", &format!("i{number}"), number)
+            .await
+            .unwrap();
+    }
+    let world = world.reopen().await;
+    world.write_patiently("a", "x", 1).await;
+    world.account.add(world.options("b")).await.unwrap();
+    world.sees("b", "i99", 99).await;
+    world.sees("b", "x", 1).await;
+    end(world.account).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn regions_must_exist() {
+    let world = World::in_memory(ConsistencyLevel::Session, &["a", "b"]);
+    world.create_container("a").await;
+    let refused = world
+        .account
+        .carry_out(Order::TakeDown {
+            region: "z".to_owned(),
+        })
+        .await;
+    let Err(error) = refused else {
+        panic!("there is no such region");
+    };
+    assert_eq!(
+        error.to_string(),
+        "there is no region 'z'; the account has a, b"
+    );
+    end(world.account).await;
+}
