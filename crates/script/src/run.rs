@@ -6,7 +6,7 @@ use rquickjs::function::Args;
 use rquickjs::{Array, Ctx, Function, IntoJs, Value as JsValue};
 
 use crate::runtime::Shared;
-use crate::sandbox::{Sandbox, stopped};
+use crate::sandbox::Sandbox;
 use crate::slot::{Run, RunResult};
 use crate::{Job, JobKind, JsonText, ScriptError, ScriptOutcome};
 use crate::{bytecode, convert};
@@ -14,9 +14,9 @@ use crate::{bytecode, convert};
 pub(crate) fn run(shared: &Shared, sandbox: &Sandbox<'_>, run: &Arc<dyn Run>) -> RunResult {
     let job = run.job();
     let bridge = &sandbox.bridge;
-    bridge.budget.restart();
+    bridge.restart();
     bridge.logging.set(job.logging);
-    *bridge.run.borrow_mut() = Some(Arc::clone(run));
+    *bridge.run.borrow_mut() = Some(Arc::downgrade(run));
     let result = drive(shared, sandbox, job);
     let elapsed = bridge.budget.elapsed();
     run.with_host(&mut |host| host.ended(elapsed));
@@ -119,7 +119,7 @@ fn call<'js>(
 /// Callbacks run one at a time, and the promises that each settles before the next. A rejected
 /// promise is not an error of the run.
 fn drain(sandbox: &Sandbox<'_>) -> Result<(), ScriptError> {
-    let check = || stopped(&sandbox.bridge).map_or(Ok(()), Err);
+    let check = || sandbox.bridge.stopped().map_or(Ok(()), Err);
     loop {
         check()?;
         while sandbox.ctx.execute_pending_job() {
@@ -155,7 +155,7 @@ fn finish(shared: &Shared, sandbox: &Sandbox<'_>, job: &Job) -> RunResult {
                 stack: String::new(),
             })
         })?;
-    if let Some(stopped) = stopped(&sandbox.bridge) {
+    if let Some(stopped) = sandbox.bridge.stopped() {
         return Err(stopped);
     }
     Ok(ScriptOutcome {
