@@ -41,6 +41,7 @@ const CORE: &str = concat!(
     "(function (native) {
 'use strict';
 ",
+    include_str!("prelude/find.js"),
     include_str!("prelude/core.js"),
     "})"
 );
