@@ -32,7 +32,7 @@ pub(crate) struct Exit(NonNull<Yielder<(), ()>>);
 
 impl Exit {
     /// Gives up everything that runs aside. Does not come back.
-    pub(crate) fn leave(self) {
+    pub(crate) fn leave(self) -> ! {
         // SAFETY: the heap has an exit only while `Aside::run` is in its `work`, on the same
         // thread, and the yielder lives on that stack as long.
         unsafe { self.0.as_ref().suspend(()) }

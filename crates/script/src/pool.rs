@@ -6,7 +6,6 @@
 //! function does. Only so many may be lost at a time; after that seats stay empty until one is
 //! back. The watchdog also replaces threads whose priority a long run has lowered.
 
-use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -18,7 +17,7 @@ use crate::budget::Clock;
 use crate::heap::Heap;
 use crate::runtime::Shared;
 use crate::sandbox::{self, Sandbox};
-use crate::slot::Run;
+use crate::slot::{Run, Seat};
 use crate::{ScriptError, run};
 
 /// Room beyond the scripts' own stack: a host call starts wherever the script is. The thread itself
@@ -155,8 +154,7 @@ impl Inner {
     /// Serves one run in an engine that can be left.
     fn serve_aside(&self, thread: u64, aside: &mut Aside) -> Next {
         let heap = Heap::new(self.shared.options.heap_bytes);
-        // The run stays here: what is aside may be given up, and must not keep it.
-        let seat = OnceCell::new();
+        let seat = Seat::default();
         #[expect(unsafe_code, reason = "the engine may be left")]
         // SAFETY: the engine is made and dropped by `serve_one`. Neither the lock of the pool nor that
         // of a run is held where the engine asks for memory: hosts do not know it.
@@ -191,7 +189,7 @@ impl Inner {
     }
 
     /// Makes an engine, waits for a run, runs it.
-    fn serve_one(&self, thread: u64, heap: &Heap, seat: &OnceCell<Arc<dyn Run>>) -> Next {
+    fn serve_one(&self, thread: u64, heap: &Heap, seat: &Seat) -> Next {
         let shared = &self.shared;
         let stack_bytes = shared.options.stack_bytes;
         let (engine, context, bridge) = match sandbox::engine(shared, heap, stack_bytes) {
@@ -206,8 +204,8 @@ impl Inner {
             let Some(run) = self.take(thread) else {
                 return Next::Stop;
             };
-            let run = seat.get_or_init(|| run);
-            let result = run::run(shared, &sandbox, run);
+            let run = seat.run.get_or_init(|| run);
+            let result = run::run(shared, &sandbox, run, &seat.code);
             let replaced = self.end(thread).is_some_and(|running| running.replaced);
             let lowered = sandbox.bridge.budget.has_lowered_priority();
             if lowered && !replaced {

@@ -1,35 +1,49 @@
 //! One run in a sandbox: the function, then its callbacks and promises until none is left.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use rquickjs::function::Args;
 use rquickjs::{Array, Ctx, Function, IntoJs, Value as JsValue};
 
+use crate::bytecode::{self, Bytecode};
+use crate::convert;
 use crate::runtime::Shared;
 use crate::sandbox::Sandbox;
 use crate::slot::{Run, RunResult};
 use crate::{Job, JobKind, JsonText, ScriptError, ScriptOutcome};
-use crate::{bytecode, convert};
 
-pub(crate) fn run(shared: &Shared, sandbox: &Sandbox<'_>, run: &Arc<dyn Run>) -> RunResult {
+/// Keeps the code of the script in `seat` while it runs.
+pub(crate) fn run(
+    shared: &Shared,
+    sandbox: &Sandbox<'_>,
+    run: &Arc<dyn Run>,
+    seat: &OnceCell<Arc<Bytecode>>,
+) -> RunResult {
     let job = run.job();
     let bridge = &sandbox.bridge;
     bridge.restart();
     bridge.logging.set(job.logging);
     *bridge.run.borrow_mut() = Some(Arc::downgrade(run));
-    let result = drive(shared, sandbox, job);
+    let result = drive(shared, sandbox, job, seat);
     let elapsed = bridge.budget.elapsed();
     run.with_host(&mut |host| host.ended(elapsed));
     bridge.run.borrow_mut().take();
     result
 }
 
-fn drive(shared: &Shared, sandbox: &Sandbox<'_>, job: &Job) -> RunResult {
+fn drive(
+    shared: &Shared,
+    sandbox: &Sandbox<'_>,
+    job: &Job,
+    seat: &OnceCell<Arc<Bytecode>>,
+) -> RunResult {
     let code = shared.compiled(&job.source)?;
+    let code = seat.get_or_init(|| code);
     let fail = |error| sandbox.failure(&error);
     let arguments = arguments(sandbox, job).map_err(fail)?;
     begin(sandbox, job, &arguments).map_err(fail)?;
-    let function = bytecode::evaluate(&sandbox.ctx, &code).map_err(fail)?;
+    let function = bytecode::evaluate(&sandbox.ctx, code).map_err(fail)?;
     let function = function.as_function().ok_or(ScriptError::NotAFunction)?;
     call(sandbox, function, &arguments).map_err(fail)?;
     drain(sandbox)?;
