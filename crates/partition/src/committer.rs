@@ -18,7 +18,6 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use orrery_log::{Durability, Log, Position};
 use orrery_model::{Failure, OperationOutcome, Stamp};
-use orrery_regions::{Progress, StreamRecord};
 use orrery_storage::Storage;
 
 use crate::committed::{Committed, CommittedRecord};
@@ -28,7 +27,7 @@ use crate::expiry::Due;
 use crate::group::{Group, Touched};
 use crate::index_state::IndexStates;
 use crate::known::Batches;
-use crate::multi::{AccountChange, Horizon, Multi, Stamps, put_progress};
+use crate::multi::{Multi, RegionCommand, Stamps, put_progress};
 use crate::overlay::Overlay;
 use crate::purge::{Purged, purge_step};
 use crate::record::{Change, Record};
@@ -39,9 +38,8 @@ use crate::spaces::META;
 use crate::statistics::Tallies;
 use crate::watches::Watches;
 use crate::{
-    AccountOutcome, Container, Correction, Error, ItemTransaction, LogicalPartition, MergeError,
-    Partition, ReplicationError, Reshape, ScriptCommit, SettleItem, Uncounted, UncountedCrowd,
-    Witness,
+    Container, Correction, Error, ItemTransaction, LogicalPartition, MergeError, Partition,
+    ReplicationError, Reshape, ScriptCommit, Uncounted, UncountedCrowd, Witness,
 };
 
 /// A group is closed at this many commands or bytes, so that the first does not wait for the last.
@@ -115,22 +113,8 @@ pub(crate) enum Command {
         witness: Arc<dyn Witness>,
         reply: Reply<Result<Position, ReplicationError>>,
     },
-    /// Settles the conflict of an item.
-    Settle(Box<SettleItem>, Reply<Result<Stamp, Failure>>),
-    /// Takes records of other regions.
-    Merge {
-        records: Vec<StreamRecord>,
-        witness: Arc<dyn Witness>,
-        reply: Reply<Result<Progress, MergeError>>,
-    },
-    /// Applies a record of the account stream.
-    Account {
-        change: AccountChange,
-        witness: Arc<dyn Witness>,
-        reply: Reply<Result<AccountOutcome, MergeError>>,
-    },
-    /// Forgets some of the versions that can matter no more; tells whether more are left.
-    Prune(Box<Horizon>, Reply<Result<bool, Failure>>),
+    /// What a region of a multi-write account asks.
+    Region(RegionCommand),
     /// The state up to this position is safe on disk.
     Saved(Position),
     /// The state could not be saved.
@@ -326,28 +310,9 @@ impl Committer {
                         reply(self.replicate(records, &*witness));
                         group = self.group(&storage);
                     }
-                    Command::Settle(settle, reply) => group.settle(&settle, reply),
-                    Command::Merge {
-                        records,
-                        witness,
-                        reply,
-                    } => {
+                    Command::Region(command) => {
                         self.finish_group(group);
-                        reply(self.merge(records, &*witness));
-                        group = self.group(&storage);
-                    }
-                    Command::Account {
-                        change,
-                        witness,
-                        reply,
-                    } => {
-                        self.finish_group(group);
-                        reply(self.account(&change, &*witness));
-                        group = self.group(&storage);
-                    }
-                    Command::Prune(horizon, reply) => {
-                        self.finish_group(group);
-                        reply(self.prune(&horizon));
+                        command.carry_out(self, &storage);
                         group = self.group(&storage);
                     }
                     Command::Saved(position) => self.trim(position),
@@ -365,14 +330,14 @@ impl Committer {
         stop
     }
 
-    fn group<'a>(&mut self, storage: &'a Storage) -> Group<'a> {
+    pub(crate) fn group<'a>(&mut self, storage: &'a Storage) -> Group<'a> {
         let states = std::mem::take(&mut self.states);
         let stamps = self.multi.as_ref().map(|multi| multi.stamps());
         Group::new(storage, states, Arc::clone(&self.watches), stamps)
     }
 
     /// Makes a group durable, then visible, then answers it.
-    fn finish_group(&mut self, group: Group<'_>) {
+    pub(crate) fn finish_group(&mut self, group: Group<'_>) {
         let Group {
             mut overlay,
             states,
@@ -572,17 +537,14 @@ impl Command {
             | Command::Catalogue(..)
             | Command::Expire { .. }
             | Command::Reshape(..)
-            | Command::Settle(..)
-            | Command::Merge { .. }
-            | Command::Account { .. }
             | Command::Correct { .. } => true,
+            Command::Region(command) => command.makes_records(),
             Command::Reindex { .. }
             | Command::Purge { .. }
             | Command::Uncounted { .. }
             | Command::Crowd { .. }
             | Command::Forget { .. }
             | Command::Follow(..)
-            | Command::Prune(..)
             | Command::Replicate { .. }
             | Command::Saved(_)
             | Command::NotSaved(_)
@@ -602,12 +564,8 @@ fn refuse(command: Command, cause: &str) -> Option<Reply<Result<(), Error>>> {
             reply(Err(ReplicationError::ReadOnly(cause.to_owned())));
             None
         }
-        Command::Merge { reply, .. } => {
-            reply(Err(MergeError::ReadOnly(cause.to_owned())));
-            None
-        }
-        Command::Account { reply, .. } => {
-            reply(Err(MergeError::ReadOnly(cause.to_owned())));
+        Command::Region(command) => {
+            command.refuse(&unavailable(cause), MergeError::ReadOnly(cause.to_owned()));
             None
         }
         other => {
@@ -629,17 +587,15 @@ fn refuse_with(command: Command, failure: &Failure) {
                 stamp: transaction.partition.stamp(),
             });
         }
-        Command::Script(_, reply) | Command::Settle(_, reply) => reply(Err(failure)),
+        Command::Script(_, reply) => reply(Err(failure)),
         // A follower has no regions to take from: its writer does.
-        Command::Merge { reply, .. } => reply(Err(MergeError::NotMultiWrite)),
-        Command::Account { reply, .. } => reply(Err(MergeError::NotMultiWrite)),
+        Command::Region(command) => command.refuse(&failure, MergeError::NotMultiWrite),
         Command::Catalogue(_, reply)
         | Command::Expire { reply, .. }
         | Command::Reshape(_, reply)
         | Command::Correct { reply, .. } => reply(Err(failure)),
         Command::Purge { reply, .. }
         | Command::Reindex { reply, .. }
-        | Command::Prune(_, reply)
         | Command::Forget { reply, .. } => reply(Err(failure)),
         Command::Uncounted { reply, .. } => reply(Err(failure)),
         Command::Crowd { reply, .. } => reply(Err(failure)),

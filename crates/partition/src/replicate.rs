@@ -186,6 +186,10 @@ impl Committer {
         }
         self.keep(overlay, payloads)
             .map_err(|error| self.stopped(&error))?;
+        let multi = self.multi.as_ref();
+        multi
+            .map_or(Ok(()), |multi| multi.reload(storage))
+            .map_err(|error| self.stopped(&error))?;
         witness.applied(&Applied {
             is_catalogue_changed,
             counters,
