@@ -9,7 +9,8 @@ use orrery_regions::Epoch;
 use orrery_storage::Storage;
 
 use crate::apply::{ChangeAt, apply_catalogue, apply_change};
-use crate::committer::{Reply, TransactionOutcome, internal};
+use crate::command::{Reply, TransactionOutcome};
+use crate::committer::internal;
 use crate::document_key::CONTAINER_BYTES;
 use crate::expiry::{self, Due};
 use crate::index_state::IndexStates;

@@ -14,8 +14,9 @@ use orrery_storage::{Options, Storage};
 
 pub use orrery_log::Durability;
 
+use crate::command::{Command, Reply, TransactionOutcome};
 use crate::committed::{Committed, CommittedRecord};
-use crate::committer::{Command, Committer, Reply, TransactionOutcome, internal};
+use crate::committer::{Committer, internal};
 use crate::data_directory::DataDirectory;
 use crate::expiry::{self, Due};
 use crate::filling::is_unfinished;

@@ -12,7 +12,8 @@ use super::conflicts::conflicts;
 use super::{
     AccountChange, AccountOutcome, Horizon, MergeError, RegionCommand, StoredConflict, StreamReader,
 };
-use crate::committer::{Command, internal};
+use crate::command::Command;
+use crate::committer::internal;
 use crate::scan::ScanRange;
 use crate::{Reply, SettleItem, Store, Witness};
 
