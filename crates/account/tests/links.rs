@@ -135,6 +135,7 @@ fn founder(now: Millis) -> Replica {
 fn follower(now: Millis) -> Replica {
     let restart = Restart {
         saved: Saved::default(),
+        begins: Sequence::ZERO,
         base: Head::default(),
         log: &[],
         applied: Sequence::ZERO,

@@ -534,7 +534,9 @@ impl MultiDriver {
         let mut core = self.shared.lock();
         self.region.publish(&core.replica);
         let is_member = core.replica.members().is_full(self.shared.me);
-        let is_hub = core.replica.is_write_region();
+        // It decides over the newest catalogue only.
+        let is_current = core.replica.head().sequence == self.log.last();
+        let is_hub = core.replica.is_write_region() && (is_current || self.engine.is_hub());
         core.lags = lags;
         drop(core);
         self.region.set_can_write(can_write && is_member);
