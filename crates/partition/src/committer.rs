@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use orrery_log::{Durability, Log, Position};
 use orrery_model::{Failure, OperationOutcome, Stamp};
+use orrery_regions::{Progress, StreamRecord};
 use orrery_storage::Storage;
 
 use crate::committed::{Committed, CommittedRecord};
@@ -27,6 +28,7 @@ use crate::expiry::Due;
 use crate::group::{Group, Touched};
 use crate::index_state::IndexStates;
 use crate::known::Batches;
+use crate::multi::{AccountChange, Horizon, Multi, Stamps, put_progress};
 use crate::note::{note_record, put_note};
 use crate::overlay::Overlay;
 use crate::purge::{Purged, purge_step};
@@ -38,8 +40,9 @@ use crate::spaces::META;
 use crate::statistics::Tallies;
 use crate::watches::Watches;
 use crate::{
-    Authority, Container, Correction, Error, ItemTransaction, LogicalPartition, Partition, Reached,
-    ReplicationError, Reshape, ScriptCommit, Uncounted, UncountedCrowd, Witness,
+    AccountOutcome, Authority, Container, Correction, Error, ItemTransaction, LogicalPartition,
+    MergeError, Partition, Reached, ReplicationError, Reshape, ScriptCommit, SettleItem, Uncounted,
+    UncountedCrowd, Witness,
 };
 
 /// A group is closed at this many commands or bytes, so that the first does not wait for the last.
@@ -124,6 +127,22 @@ pub(crate) enum Command {
     Authority(Arc<dyn Authority>, Reply<()>),
     /// Appends notes that the authority has.
     Notes,
+    /// Settles the conflict of an item.
+    Settle(Box<SettleItem>, Reply<Result<Stamp, Failure>>),
+    /// Takes records of other regions.
+    Merge {
+        records: Vec<StreamRecord>,
+        witness: Arc<dyn Witness>,
+        reply: Reply<Result<Progress, MergeError>>,
+    },
+    /// Applies a record of the account stream.
+    Account {
+        change: AccountChange,
+        witness: Arc<dyn Witness>,
+        reply: Reply<Result<AccountOutcome, MergeError>>,
+    },
+    /// Forgets some of the versions that can matter no more; tells whether more are left.
+    Prune(Box<Horizon>, Reply<Result<bool, Failure>>),
     /// The state up to this position is safe on disk.
     Saved(Position),
     /// The state could not be saved.
@@ -170,6 +189,10 @@ pub(crate) struct Committer {
     pub(crate) authority: Option<Arc<dyn Authority>>,
     /// Records that are durable and that the state does not have.
     pub(crate) pending: VecDeque<CommittedRecord>,
+    /// Set in a region of a multi-write account.
+    pub(crate) multi: Option<Arc<Multi>>,
+    /// How far the forgetting of versions has come.
+    pub(crate) pruned: Option<Bytes>,
     pub(crate) broken: Option<String>,
 }
 
@@ -354,6 +377,30 @@ impl Committer {
                         // Whoever follows, or holds records back, is given notes in their order.
                         group.has_notes = !self.is_following && self.pending.is_empty();
                     }
+                    Command::Settle(settle, reply) => group.settle(&settle, reply),
+                    Command::Merge {
+                        records,
+                        witness,
+                        reply,
+                    } => {
+                        self.finish_group(group);
+                        reply(self.merge(records, &*witness));
+                        group = self.group(&storage);
+                    }
+                    Command::Account {
+                        change,
+                        witness,
+                        reply,
+                    } => {
+                        self.finish_group(group);
+                        reply(self.account(&change, &*witness));
+                        group = self.group(&storage);
+                    }
+                    Command::Prune(horizon, reply) => {
+                        self.finish_group(group);
+                        reply(self.prune(&horizon));
+                        group = self.group(&storage);
+                    }
                     Command::Saved(position) => self.trim(position),
                     Command::NotSaved(error) => {
                         self.break_down(&error);
@@ -371,30 +418,37 @@ impl Committer {
 
     fn group<'a>(&mut self, storage: &'a Storage) -> Group<'a> {
         let states = std::mem::take(&mut self.states);
-        Group::new(storage, states, Arc::clone(&self.watches))
+        let stamps = self.multi.as_ref().map(|multi| multi.stamps());
+        Group::new(storage, states, Arc::clone(&self.watches), stamps)
     }
 
     /// Makes a group durable, then visible, then answers it.
     fn finish_group(&mut self, group: Group<'_>) {
         let Group {
-            overlay,
+            mut overlay,
             states,
             touched,
             records,
             replies,
             has_notes,
+            stamps,
             ..
         } = group;
         self.states = states;
+        let progress = stamps.and_then(Stamps::moved);
+        if let Some(progress) = &progress {
+            put_progress(&mut overlay, progress);
+        }
         let failure = match self.persist(&records, has_notes, overlay, &touched) {
             Ok(()) => {
                 for (partition, counters) in touched.values() {
                     partition.publish(*counters);
                 }
                 for record in &records {
-                    if let Record::Items { changes, .. } = record {
-                        self.watches.mark(changes);
-                    }
+                    self.watches.mark(record.item_changes());
+                }
+                if let (Some(multi), Some(progress)) = (&self.multi, progress) {
+                    multi.publish(progress);
                 }
                 if let Some(authority) = self.authority.as_ref().filter(|_| !records.is_empty()) {
                     authority.seen(self.committed.applied());
@@ -621,6 +675,9 @@ impl Command {
             | Command::Catalogue(..)
             | Command::Expire { .. }
             | Command::Reshape(..)
+            | Command::Settle(..)
+            | Command::Merge { .. }
+            | Command::Account { .. }
             | Command::Correct { .. } => true,
             Command::Reindex { .. }
             | Command::Purge { .. }
@@ -628,6 +685,7 @@ impl Command {
             | Command::Crowd { .. }
             | Command::Forget { .. }
             | Command::Follow(..)
+            | Command::Prune(..)
             | Command::Replicate { .. }
             | Command::Keep { .. }
             | Command::Authority(..)
@@ -654,6 +712,14 @@ fn refuse(command: Command, cause: &str) -> Option<Reply<Result<(), Error>>> {
             reply(Err(ReplicationError::ReadOnly(cause.to_owned())));
             None
         }
+        Command::Merge { reply, .. } => {
+            reply(Err(MergeError::ReadOnly(cause.to_owned())));
+            None
+        }
+        Command::Account { reply, .. } => {
+            reply(Err(MergeError::ReadOnly(cause.to_owned())));
+            None
+        }
         other => {
             refuse_with(other, &unavailable(cause));
             None
@@ -673,13 +739,17 @@ fn refuse_with(command: Command, failure: &Failure) {
                 stamp: transaction.partition.stamp(),
             });
         }
-        Command::Script(_, reply) => reply(Err(failure)),
+        Command::Script(_, reply) | Command::Settle(_, reply) => reply(Err(failure)),
+        // A follower has no regions to take from: its writer does.
+        Command::Merge { reply, .. } => reply(Err(MergeError::NotMultiWrite)),
+        Command::Account { reply, .. } => reply(Err(MergeError::NotMultiWrite)),
         Command::Catalogue(_, reply)
         | Command::Expire { reply, .. }
         | Command::Reshape(_, reply)
         | Command::Correct { reply, .. } => reply(Err(failure)),
         Command::Purge { reply, .. }
         | Command::Reindex { reply, .. }
+        | Command::Prune(_, reply)
         | Command::Forget { reply, .. } => reply(Err(failure)),
         Command::Uncounted { reply, .. } => reply(Err(failure)),
         Command::Crowd { reply, .. } => reply(Err(failure)),
@@ -737,6 +807,8 @@ mod tests {
             is_following: false,
             authority: None,
             pending: VecDeque::new(),
+            multi: None,
+            pruned: None,
             broken: None,
         };
         let (commands, waiting) = channel();

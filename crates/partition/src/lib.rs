@@ -31,6 +31,7 @@ mod index_state;
 mod indexing;
 mod known;
 mod meter;
+mod multi;
 mod note;
 mod overlay;
 mod patch;
@@ -73,6 +74,10 @@ pub use filling::Filling;
 pub use history::{ChangeKind, history_change, history_removal};
 pub use index_state::{ContainerIndex, IndexFollows, policy_change, policy_removal};
 pub use meter::{Budget, Claim, HotKey, Meter, MeterReport, Rates};
+pub use multi::{
+    AccountOutcome, MergeError, SettleItem, StoredConflict, StoredVersion, StreamPiece,
+    StreamReader, account_data,
+};
 pub use note::{note_of, note_record};
 pub use orrery_log::Position;
 pub use pending::Reached;
