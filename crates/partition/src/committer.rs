@@ -18,7 +18,6 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use orrery_log::{Durability, Log, Position};
 use orrery_model::{Failure, OperationOutcome, Stamp};
-use orrery_regions::{Progress, StreamRecord};
 use orrery_storage::Storage;
 
 use crate::committed::{Committed, CommittedRecord};
@@ -28,7 +27,7 @@ use crate::expiry::Due;
 use crate::group::{Group, Touched};
 use crate::index_state::IndexStates;
 use crate::known::Batches;
-use crate::multi::{AccountChange, Horizon, Multi, Stamps, put_progress};
+use crate::multi::{Multi, RegionCommand, Stamps, put_progress};
 use crate::note::{note_record, put_note};
 use crate::overlay::Overlay;
 use crate::purge::{Purged, purge_step};
@@ -40,9 +39,9 @@ use crate::spaces::META;
 use crate::statistics::Tallies;
 use crate::watches::Watches;
 use crate::{
-    AccountOutcome, Authority, Container, Correction, Error, ItemTransaction, LogicalPartition,
-    MergeError, Partition, Reached, ReplicationError, Reshape, ScriptCommit, SettleItem, Uncounted,
-    UncountedCrowd, Witness,
+    Authority, Container, Correction, Error, ItemTransaction, LogicalPartition, MergeError,
+    Partition, Reached, ReplicationError, Reshape, ScriptCommit, Uncounted, UncountedCrowd,
+    Witness,
 };
 
 /// A group is closed at this many commands or bytes, so that the first does not wait for the last.
@@ -127,22 +126,8 @@ pub(crate) enum Command {
     Authority(Arc<dyn Authority>, Reply<()>),
     /// Appends notes that the authority has.
     Notes,
-    /// Settles the conflict of an item.
-    Settle(Box<SettleItem>, Reply<Result<Stamp, Failure>>),
-    /// Takes records of other regions.
-    Merge {
-        records: Vec<StreamRecord>,
-        witness: Arc<dyn Witness>,
-        reply: Reply<Result<Progress, MergeError>>,
-    },
-    /// Applies a record of the account stream.
-    Account {
-        change: AccountChange,
-        witness: Arc<dyn Witness>,
-        reply: Reply<Result<AccountOutcome, MergeError>>,
-    },
-    /// Forgets some of the versions that can matter no more; tells whether more are left.
-    Prune(Box<Horizon>, Reply<Result<bool, Failure>>),
+    /// What a region of a multi-write account asks.
+    Region(RegionCommand),
     /// The state up to this position is safe on disk.
     Saved(Position),
     /// The state could not be saved.
@@ -377,28 +362,9 @@ impl Committer {
                         // Whoever follows, or holds records back, is given notes in their order.
                         group.has_notes = !self.is_following && self.pending.is_empty();
                     }
-                    Command::Settle(settle, reply) => group.settle(&settle, reply),
-                    Command::Merge {
-                        records,
-                        witness,
-                        reply,
-                    } => {
+                    Command::Region(command) => {
                         self.finish_group(group);
-                        reply(self.merge(records, &*witness));
-                        group = self.group(&storage);
-                    }
-                    Command::Account {
-                        change,
-                        witness,
-                        reply,
-                    } => {
-                        self.finish_group(group);
-                        reply(self.account(&change, &*witness));
-                        group = self.group(&storage);
-                    }
-                    Command::Prune(horizon, reply) => {
-                        self.finish_group(group);
-                        reply(self.prune(&horizon));
+                        command.carry_out(self, &storage);
                         group = self.group(&storage);
                     }
                     Command::Saved(position) => self.trim(position),
@@ -416,14 +382,14 @@ impl Committer {
         stop
     }
 
-    fn group<'a>(&mut self, storage: &'a Storage) -> Group<'a> {
+    pub(crate) fn group<'a>(&mut self, storage: &'a Storage) -> Group<'a> {
         let states = std::mem::take(&mut self.states);
         let stamps = self.multi.as_ref().map(|multi| multi.stamps());
         Group::new(storage, states, Arc::clone(&self.watches), stamps)
     }
 
     /// Makes a group durable, then visible, then answers it.
-    fn finish_group(&mut self, group: Group<'_>) {
+    pub(crate) fn finish_group(&mut self, group: Group<'_>) {
         let Group {
             mut overlay,
             states,
@@ -675,17 +641,14 @@ impl Command {
             | Command::Catalogue(..)
             | Command::Expire { .. }
             | Command::Reshape(..)
-            | Command::Settle(..)
-            | Command::Merge { .. }
-            | Command::Account { .. }
             | Command::Correct { .. } => true,
+            Command::Region(command) => command.makes_records(),
             Command::Reindex { .. }
             | Command::Purge { .. }
             | Command::Uncounted { .. }
             | Command::Crowd { .. }
             | Command::Forget { .. }
             | Command::Follow(..)
-            | Command::Prune(..)
             | Command::Replicate { .. }
             | Command::Keep { .. }
             | Command::Authority(..)
@@ -712,12 +675,8 @@ fn refuse(command: Command, cause: &str) -> Option<Reply<Result<(), Error>>> {
             reply(Err(ReplicationError::ReadOnly(cause.to_owned())));
             None
         }
-        Command::Merge { reply, .. } => {
-            reply(Err(MergeError::ReadOnly(cause.to_owned())));
-            None
-        }
-        Command::Account { reply, .. } => {
-            reply(Err(MergeError::ReadOnly(cause.to_owned())));
+        Command::Region(command) => {
+            command.refuse(&unavailable(cause), MergeError::ReadOnly(cause.to_owned()));
             None
         }
         other => {
@@ -739,17 +698,15 @@ fn refuse_with(command: Command, failure: &Failure) {
                 stamp: transaction.partition.stamp(),
             });
         }
-        Command::Script(_, reply) | Command::Settle(_, reply) => reply(Err(failure)),
+        Command::Script(_, reply) => reply(Err(failure)),
         // A follower has no regions to take from: its writer does.
-        Command::Merge { reply, .. } => reply(Err(MergeError::NotMultiWrite)),
-        Command::Account { reply, .. } => reply(Err(MergeError::NotMultiWrite)),
+        Command::Region(command) => command.refuse(&failure, MergeError::NotMultiWrite),
         Command::Catalogue(_, reply)
         | Command::Expire { reply, .. }
         | Command::Reshape(_, reply)
         | Command::Correct { reply, .. } => reply(Err(failure)),
         Command::Purge { reply, .. }
         | Command::Reindex { reply, .. }
-        | Command::Prune(_, reply)
         | Command::Forget { reply, .. } => reply(Err(failure)),
         Command::Uncounted { reply, .. } => reply(Err(failure)),
         Command::Crowd { reply, .. } => reply(Err(failure)),

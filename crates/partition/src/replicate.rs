@@ -222,6 +222,10 @@ impl Committer {
             );
         }
         write(self, overlay, payloads).map_err(|error| self.stopped(&error))?;
+        let multi = self.multi.as_ref();
+        multi
+            .map_or(Ok(()), |multi| multi.reload(storage))
+            .map_err(|error| self.stopped(&error))?;
         witness.applied(&Applied {
             is_catalogue_changed,
             counters,

@@ -16,6 +16,7 @@
 mod account;
 mod claims;
 mod codec;
+mod command;
 mod conflicts;
 mod item;
 mod merge;
@@ -38,6 +39,7 @@ pub use stream_reader::{StreamPiece, StreamReader};
 pub(crate) use account::{AccountChange, CHANGED_KEY, apply_account, last_changed};
 pub(crate) use claims::decode as decode_claims;
 pub(crate) use codec::{decode_progress, decode_stamped, encode_progress, encode_stamped};
+pub(crate) use command::RegionCommand;
 pub(crate) use merge::{Merged, apply_merged};
 pub(crate) use own::{finish_own, replace_versions};
 pub(crate) use prune::Horizon;

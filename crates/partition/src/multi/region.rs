@@ -9,7 +9,9 @@ use orrery_model::{Failure, Stamp};
 use orrery_regions::{Epoch, Progress, RegionId, Sequence, StreamId, StreamRecord};
 
 use super::conflicts::conflicts;
-use super::{AccountChange, AccountOutcome, Horizon, MergeError, StoredConflict, StreamReader};
+use super::{
+    AccountChange, AccountOutcome, Horizon, MergeError, RegionCommand, StoredConflict, StreamReader,
+};
 use crate::committer::{Command, internal};
 use crate::scan::ScanRange;
 use crate::{Reply, SettleItem, Store, Witness};
@@ -51,7 +53,7 @@ impl Store {
         witness: Arc<dyn Witness>,
         reply: Reply<Result<Progress, MergeError>>,
     ) {
-        self.send(Command::Merge {
+        self.send_region(RegionCommand::Merge {
             records,
             witness,
             reply,
@@ -75,7 +77,7 @@ impl Store {
             }));
             return;
         };
-        self.send(Command::Account {
+        self.send_region(RegionCommand::Account {
             change,
             witness,
             reply,
@@ -95,7 +97,7 @@ impl Store {
             seen: horizon,
             by_hub,
         };
-        self.send(Command::Prune(Box::new(horizon), reply));
+        self.send_region(RegionCommand::Prune(horizon, reply));
     }
 
     /// Items with versions that are not shown, in key order, after one of them.
@@ -114,6 +116,10 @@ impl Store {
 
     /// Queues the decision that an item stays as it is shown.
     pub fn submit_settle(&self, settle: SettleItem, reply: Reply<Result<Stamp, Failure>>) {
-        self.send(Command::Settle(Box::new(settle), reply));
+        self.send_region(RegionCommand::Settle(settle, reply));
+    }
+
+    fn send_region(&self, command: RegionCommand) {
+        self.send(Command::Region(command));
     }
 }

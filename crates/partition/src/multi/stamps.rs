@@ -51,6 +51,12 @@ impl Multi {
         }))
     }
 
+    /// Takes the progress that the state has, when records of another store have moved it.
+    pub(crate) fn reload(&self, storage: &Storage) -> Result<(), Error> {
+        self.publish(read_progress(storage.get(META, PROGRESS_KEY)?)?);
+        Ok(())
+    }
+
     pub(crate) fn progress(&self) -> Progress {
         let applied = self.applied.lock();
         applied.unwrap_or_else(PoisonError::into_inner).clone()

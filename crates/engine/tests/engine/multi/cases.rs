@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use orrery_engine::{
-    AccountOutcome, ConflictOperation, Cut, MergeError, NewContainer, NewScript, ScriptKind,
-    StreamPiece, check_directory,
+    AccountOutcome, ConflictOperation, Cut, MergeError, NewContainer, NewScript, Piece, Position,
+    ScriptKind, StreamPiece, check_directory,
 };
 use orrery_model::{
     ConsistencyLevel, ContainerDefinition, DatabaseAddress, Failure, Operation, RangeId,
@@ -467,6 +467,35 @@ async fn a_region_is_filled_from_another_and_goes_on() {
             assert_eq!(report.problems, Vec::<String>::new());
         }
     }
+}
+
+#[tokio::test]
+async fn a_follower_of_a_region_goes_on_as_that_region() {
+    let mut regions = regions("", &[None, None]).await;
+    let follower = regions[0].follower();
+    let mut subscription = regions[0].engine.subscribe(Position::ZERO, u64::MAX);
+    write(&regions[1], create(r#"{"id":"1","p":"a"}"#)).await;
+    write(&regions[0], create(r#"{"id":"2","p":"a"}"#)).await;
+    exchange(&mut regions).await;
+    write(&regions[0], delete("2")).await;
+    let begins = follower.committed();
+    let piece = subscription.records_after(begins, usize::MAX).unwrap();
+    let Piece::Records(records) = piece else {
+        panic!("nothing was trimmed");
+    };
+    follower.follow(records).await.unwrap();
+    assert_eq!(follower.progress(), regions[0].engine.progress());
+    follower.promote().await.unwrap();
+    let container = {
+        let catalogue = follower.catalogue();
+        Arc::clone(&catalogue.container(address("c")).unwrap().1.container)
+    };
+    let text = create(r#"{"id":"3","p":"a"}"#);
+    let written = follower.write_item(&container, pk(r#"["a"]"#), text, LEVEL);
+    written.await.result.unwrap();
+    let own = StreamId::Region(RegionId(0));
+    let last = regions[0].engine.progress().of(own);
+    assert_eq!(follower.progress().of(own), last.next());
 }
 
 #[tokio::test]

@@ -144,13 +144,14 @@ impl Expected {
         shown
     }
 
-    fn rank(&self, change: &Change) -> (u8, f64, i16) {
+    fn rank(&self, change: &Change) -> (u8, f64, i16, u64) {
         let (rank, number) = match &change.effect {
             Effect::Delete => (2, 0.0),
             Effect::Put(text) => (1, self.number(text)),
             Effect::Expiry => (0, 0.0),
         };
-        (rank, number, -i16::from(change.origin.0))
+        let origin = -i16::from(change.origin.0);
+        (rank, number, origin, change.sequence.0)
     }
 
     fn number(&self, text: &str) -> f64 {

@@ -145,6 +145,17 @@ impl Region {
         Region::over(engine, members, directory, &self.account, clock)
     }
 
+    /// A copy of this region that follows it.
+    pub(crate) fn follower(&self) -> Arc<Engine> {
+        let made = || options(self.id, None, &self.clock);
+        let mut stream = self.engine.snapshot_stream().unwrap();
+        let mut filling = Engine::fill(&made(), stream.position()).unwrap();
+        while let Some(piece) = stream.next_piece(10_000).unwrap() {
+            filling.add(piece).unwrap();
+        }
+        Engine::over(filling.finish().unwrap(), made(), Role::Follower).unwrap()
+    }
+
     /// Lets go of a region for good.
     pub(crate) async fn close(self) {
         drop(self.reader);
