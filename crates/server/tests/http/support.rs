@@ -34,7 +34,13 @@ pub(crate) const QUERY: (&str, &str) = ("content-type", "application/query+json"
 pub(crate) const CONTAINER: &str = "/dbs/d/colls/c";
 pub(crate) const ITEMS: &str = "/dbs/d/colls/c/docs";
 
-struct TestClock(AtomicU64);
+pub(crate) struct TestClock(AtomicU64);
+
+impl TestClock {
+    pub(crate) fn start() -> Arc<TestClock> {
+        Arc::new(TestClock(AtomicU64::new(START_SECONDS)))
+    }
+}
 
 impl Clock for TestClock {
     fn now_seconds(&self) -> u64 {
@@ -110,7 +116,7 @@ fn start_server(start: Start) -> World {
         mode,
         listen,
     } = start;
-    let clock = Arc::new(TestClock(AtomicU64::new(START_SECONDS)));
+    let clock = TestClock::start();
     let runtime = Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -123,14 +129,8 @@ fn start_server(start: Start) -> World {
                 mode,
                 burst_capacity: false,
             },
-            directory: None,
-            durability: Durability::None,
-            cache_bytes: 16 * 1024 * 1024,
-            holds_back: false,
-            consistency,
             scripts,
-            partitions: orrery_engine::PartitionLimits::default(),
-            clock: Arc::clone(&clock) as Arc<dyn Clock>,
+            ..engine_options(consistency, &clock)
         })
         .unwrap();
         let region = Region::alone("South Central US", engine);
@@ -153,7 +153,28 @@ fn start_server(start: Start) -> World {
     world
 }
 
-fn options(listen: Ipv4Addr) -> ServerOptions {
+/// A store in memory whose throughput is not limited.
+pub(crate) fn engine_options(
+    consistency: ConsistencyLevel,
+    clock: &Arc<TestClock>,
+) -> EngineOptions {
+    EngineOptions {
+        throughput: ThroughputOptions {
+            mode: ThroughputMode::Off,
+            burst_capacity: false,
+        },
+        directory: None,
+        durability: Durability::None,
+        cache_bytes: 16 * 1024 * 1024,
+        holds_back: false,
+        consistency,
+        scripts: ScriptOptions::default(),
+        partitions: orrery_engine::PartitionLimits::default(),
+        clock: Arc::clone(clock) as Arc<dyn Clock>,
+    }
+}
+
+pub(crate) fn options(listen: Ipv4Addr) -> ServerOptions {
     let key = |secret: &[u8], role| (Secret::new(secret.to_vec()), role);
     ServerOptions {
         listen: (listen, 0).into(),
@@ -228,6 +249,16 @@ pub(crate) struct Client {
 }
 
 impl Client {
+    /// Of any server with the keys of the tests.
+    pub(crate) fn at(address: SocketAddr, clock: &Arc<TestClock>) -> Client {
+        Client {
+            address,
+            clock: Arc::clone(clock),
+            credential: Credential::Key(PRIMARY.to_vec()),
+            connection: RefCell::new(None),
+        }
+    }
+
     /// Sends a signed request; headers that a test gives replace those of the client.
     pub(crate) fn request(
         &self,

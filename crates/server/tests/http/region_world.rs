@@ -1,0 +1,160 @@
+//! An account of several regions in memory, a server for each, and one for operators.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use orrery_account::{Account, AccountOptions, Bound, LinkOrder, Order, RegionOptions, Report};
+use orrery_model::{ConsistencyLevel, Secret};
+use orrery_server::{Addition, Management, ManagementOptions, Server};
+use serde_json::json;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc;
+
+use crate::support::{Client, TestClock, engine_options, options};
+
+pub(crate) const WEST: &str = "West US";
+pub(crate) const NORTH: &str = "North Europe";
+pub(crate) const KEY: &str = "key-of-operators";
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(crate) struct RegionWorld {
+    pub(crate) account: Arc<Account>,
+    pub(crate) operators: SocketAddr,
+    /// Regions that operators asked for; nobody adds them here.
+    pub(crate) additions: mpsc::Receiver<Addition>,
+    servers: Vec<(&'static str, SocketAddr)>,
+    clock: Arc<TestClock>,
+    runtime: Option<Runtime>,
+}
+
+/// West US writes; both have the database `d` and the container `c`.
+pub(crate) fn start_regions(level: ConsistencyLevel) -> RegionWorld {
+    let clock = TestClock::start();
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    let inside = runtime.enter();
+    let region = |name: &str| RegionOptions {
+        name: name.to_owned(),
+        engine: engine_options(level, &clock),
+    };
+    let account = Account::start(AccountOptions {
+        level,
+        bound: Bound {
+            versions: 1_000,
+            seconds: 60,
+        },
+        regions: vec![region(WEST), region(NORTH)],
+        multi_write: false,
+        service_managed_failover: true,
+    });
+    drop(inside);
+    let account = Arc::new(account.unwrap());
+    let mut servers = Vec::new();
+    for (region, name) in account.regions().into_iter().zip([WEST, NORTH]) {
+        assert_eq!(region.name(), name);
+        let options = orrery_server::ServerOptions {
+            account: Arc::downgrade(&account),
+            ..options(Ipv4Addr::LOCALHOST)
+        };
+        let server = runtime.block_on(Server::bind(Arc::clone(&region), options));
+        let server = server.unwrap();
+        region.set_endpoint(&format!("http://{}/", server.local_address()));
+        servers.push((name, server.local_address()));
+        runtime.spawn(server.run(std::future::pending()));
+    }
+    let (sender, additions) = mpsc::channel(1);
+    let management = runtime.block_on(Management::bind(ManagementOptions {
+        listen: (Ipv4Addr::LOCALHOST, 0).into(),
+        tls: None,
+        key: Secret::new(KEY.as_bytes().to_vec()),
+        account: Arc::clone(&account),
+        additions: sender,
+    }));
+    let management = management.unwrap();
+    let operators = management.local_address();
+    runtime.spawn(management.run(std::future::pending()));
+    let world = RegionWorld {
+        account,
+        operators,
+        additions,
+        servers,
+        clock,
+        runtime: Some(runtime),
+    };
+    world.fill();
+    world
+}
+
+impl RegionWorld {
+    fn fill(&self) {
+        let client = self.client(WEST);
+        eventually(|| client.post("/dbs", r#"{"id":"d"}"#).status == 201);
+        client.create_container(&json!({
+            "id": "c", "partitionKey": {"paths": ["/pk"], "kind": "Hash", "version": 2}
+        }));
+        let other = self.client(NORTH);
+        eventually(|| other.get("/dbs/d/colls/c").status == 200);
+    }
+
+    pub(crate) fn client(&self, region: &str) -> Client {
+        Client::at(self.address(region), &self.clock)
+    }
+
+    pub(crate) fn address(&self, region: &str) -> SocketAddr {
+        let mut servers = self.servers.iter();
+        let (_, address) = servers.find(|(name, _)| *name == region).unwrap();
+        *address
+    }
+
+    pub(crate) fn endpoint(&self, region: &str) -> String {
+        format!("http://{}/", self.address(region))
+    }
+
+    pub(crate) fn report(&self) -> Report {
+        self.account.report()
+    }
+
+    #[track_caller]
+    pub(crate) fn order(&self, order: Order) {
+        let runtime = self.runtime.as_ref().unwrap();
+        runtime.block_on(self.account.carry_out(order)).unwrap();
+    }
+
+    pub(crate) fn link(&self, order: LinkOrder) {
+        self.order(Order::Link {
+            from: WEST.to_owned(),
+            to: NORTH.to_owned(),
+            order,
+        });
+    }
+
+    pub(crate) fn fail_over(&self) {
+        self.order(Order::Failover {
+            to: NORTH.to_owned(),
+            forced: false,
+            accepts_loss: false,
+            offline: Vec::new(),
+        });
+    }
+}
+
+impl Drop for RegionWorld {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+#[track_caller]
+pub(crate) fn eventually(mut condition: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !condition() {
+        assert!(begun.elapsed() < PATIENCE, "it never came true");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
