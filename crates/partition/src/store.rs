@@ -21,7 +21,7 @@ use crate::expiry::{self, Due};
 use crate::filling::is_unfinished;
 use crate::index_state::{IndexState, IndexStates, state_key};
 use crate::known::Batches;
-use crate::multi::Multi;
+use crate::multi::{Multi, check_region};
 use crate::record::Change;
 use crate::reindex::progress;
 use crate::replay::{applied, replay};
@@ -117,6 +117,7 @@ impl Store {
         let storage = Arc::new(storage);
         let (log, disk) = log.unzip();
         let multi = options.multi_write;
+        check_region(multi, &storage)?;
         let multi = multi
             .map(|region| Multi::open(region, &storage))
             .transpose()?;
