@@ -294,7 +294,8 @@ impl Committer {
     pub(crate) fn group<'a>(&mut self, storage: &'a Storage) -> Group<'a> {
         let states = std::mem::take(&mut self.states);
         let stamps = self.multi.as_ref().map(|multi| multi.stamps());
-        Group::new(storage, states, Arc::clone(&self.watches), stamps)
+        let overlay = Overlay::new(storage).with_rows(self.multi.as_ref());
+        Group::new(overlay, states, Arc::clone(&self.watches), stamps)
     }
 
     /// Makes a group durable, then visible, then answers it.

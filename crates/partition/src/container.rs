@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
 use orrery_keys::{ContainerRid, EpkRange, PartitionKey};
 use orrery_model::{ContainerDefinition, Lsn, RangeId, Stamp};
 
@@ -267,6 +268,18 @@ impl Partition {
             .fetch_max(counters.next_script_rid, Ordering::Relaxed);
         // Nobody has kept the bytes of logical partitions along with these records.
         self.crowds.clear();
+        self.publish(counters);
+    }
+
+    /// [`Partition::publish`] of what records of other regions have changed.
+    pub(crate) fn publish_merged(&self, counters: Counters, grown: &[(Bytes, i64)]) {
+        self.taken_script_rid
+            .fetch_max(counters.next_script_rid, Ordering::Relaxed);
+        for (key, bytes) in grown {
+            if let Some(crowd) = self.crowds.of(key) {
+                crowd.grow(*bytes);
+            }
+        }
         self.publish(counters);
     }
 

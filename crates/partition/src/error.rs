@@ -25,6 +25,8 @@ pub enum Error {
     Unfinished(PathBuf),
     #[error("the data directory {0} is not empty and cannot be filled from another store")]
     NotEmpty(PathBuf),
+    #[error("the store is {found} and was to be opened as {wanted}")]
+    OtherRegion { found: String, wanted: String },
     #[error(transparent)]
     Storage(#[from] orrery_storage::Error),
     #[error(transparent)]

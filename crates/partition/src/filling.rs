@@ -14,7 +14,7 @@ use orrery_storage::{Batch, Storage};
 
 use crate::counters::{APPLIED_KEY, counters_key};
 use crate::data_directory::DataDirectory;
-use crate::multi::{next_rids_from, rows_range};
+use crate::multi::{REGION_KEY, next_rids_from, put_region, rows_range};
 use crate::replay::applied;
 use crate::spaces::{META, NAMES};
 use crate::store::{open_log, open_storage};
@@ -69,8 +69,8 @@ impl Filling {
     pub fn add(&mut self, piece: SnapshotPiece) -> Result<(), Error> {
         let mut batch = Batch::with_capacity(piece.entries.len());
         for (key, value) in piece.entries {
-            // The position is true of the whole only.
-            if piece.space != META || key != APPLIED_KEY {
+            // The position is true of the whole only, and the region is another one.
+            if piece.space != META || (key != APPLIED_KEY && key != REGION_KEY) {
                 batch.put(piece.space, key, value);
             }
         }
@@ -93,6 +93,7 @@ impl Filling {
         let mut batch = Batch::default();
         if let Some(region) = options.multi_write {
             go_on_numbering(&storage, region, &mut batch)?;
+            put_region(region, &mut batch);
         }
         let row = Bytes::copy_from_slice(&position.0.to_le_bytes());
         batch.put(META, APPLIED_KEY, row);

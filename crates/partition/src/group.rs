@@ -6,7 +6,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use orrery_model::{Failure, Lsn, RangeId, Stamp};
 use orrery_regions::Epoch;
-use orrery_storage::Storage;
 
 use crate::apply::{ChangeAt, apply_catalogue, apply_change};
 use crate::command::{Reply, TransactionOutcome};
@@ -60,13 +59,13 @@ enum Fate {
 
 impl<'a> Group<'a> {
     pub(crate) fn new(
-        storage: &'a Storage,
+        overlay: Overlay<'a>,
         states: IndexStates,
         watches: Arc<Watches>,
         stamps: Option<Stamps>,
     ) -> Group<'a> {
         Group {
-            overlay: Overlay::new(storage),
+            overlay,
             states,
             touched: Touched::new(),
             records: Vec::new(),

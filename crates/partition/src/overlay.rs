@@ -12,7 +12,8 @@ use bytes::Bytes;
 use orrery_storage::{Batch, Snapshot, Space, Storage};
 
 use crate::Error;
-use crate::spaces::{DOCUMENTS, INDEX};
+use crate::multi::{Multi, Rows};
+use crate::spaces::{DOCUMENTS, INDEX, VERSIONS};
 use crate::statistics::{EntryChange, Tallies};
 
 /// Room in a batch for rows of statistics.
@@ -46,6 +47,8 @@ pub(crate) struct Overlay<'a> {
     entries: Vec<EntryChange>,
     /// Logical partitions and unique entries whose holders changed while others claim the same.
     contested: Vec<(Bytes, Bytes)>,
+    /// In multi-write stores: which documents may have hidden versions.
+    rows: Option<Arc<Rows>>,
     /// Whether a document was changed twice, so that an entry may be listed twice.
     repeated: bool,
 }
@@ -79,6 +82,7 @@ impl<'a> Overlay<'a> {
             history: Vec::new(),
             entries: Vec::new(),
             contested: Vec::new(),
+            rows: None,
             repeated: false,
         }
     }
@@ -90,6 +94,9 @@ impl<'a> Overlay<'a> {
             return Ok(value.clone());
         }
         if space != DOCUMENTS {
+            if space == VERSIONS && self.rows.as_ref().is_some_and(|rows| !rows.may_have(key)) {
+                return Ok(None);
+            }
             return self.base.get(space, key);
         }
         let mut last = self.last_read.borrow_mut();
@@ -117,7 +124,19 @@ impl<'a> Overlay<'a> {
             .collect()
     }
 
+    /// The same, of a store that knows which documents may have hidden versions.
+    #[must_use]
+    pub(crate) fn with_rows(self, multi: Option<&Arc<Multi>>) -> Overlay<'a> {
+        let rows = multi.map(|multi| Arc::clone(&multi.rows));
+        Overlay { rows, ..self }
+    }
+
     pub(crate) fn put(&mut self, space: Space, key: Bytes, value: Bytes) {
+        if space == VERSIONS
+            && let Some(rows) = &self.rows
+        {
+            rows.add(&key);
+        }
         self.change(space, key, Some(value));
     }
 

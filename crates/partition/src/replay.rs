@@ -79,9 +79,9 @@ pub(crate) fn apply_record(
             Ok(Vec::new())
         }
         Record::Merged(merged) => {
-            let counters = apply_merged(overlay, states, merged)?;
+            let effect = apply_merged(overlay, states, merged)?;
             note_applied(overlay, Some(&merged.stamped))?;
-            let counted = counters.map(|counters| (merged.place(), counters));
+            let counted = effect.map(|effect| (merged.place(), effect.counters));
             Ok(counted.into_iter().collect())
         }
         Record::Account(account) => {

@@ -37,6 +37,8 @@ pub struct Applied {
     /// Whether the catalogue, or the cut of a container, is another one.
     pub is_catalogue_changed: bool,
     counters: BTreeMap<(u32, RangeId), Counters>,
+    /// By how many bytes documents have grown, if somebody has counted that.
+    grown: Option<Vec<(Bytes, i64)>>,
     state: CatalogueState,
 }
 
@@ -62,14 +64,17 @@ pub enum ReplicationError {
 }
 
 impl Applied {
-    pub(crate) fn new(
+    /// Of records of other regions.
+    pub(crate) fn of_merged(
         is_catalogue_changed: bool,
         counters: BTreeMap<(u32, RangeId), Counters>,
+        grown: Vec<(Bytes, i64)>,
         snapshot: Snapshot,
     ) -> Applied {
         Applied {
             is_catalogue_changed,
             counters,
+            grown: Some(grown),
             state: CatalogueState::new(snapshot),
         }
     }
@@ -86,7 +91,10 @@ impl Applied {
     /// Shows in a partition what it counts now.
     pub fn publish(&self, container: u32, partition: &Partition) {
         if let Some(counters) = self.counters.get(&(container, partition.id)) {
-            partition.publish_followed(*counters);
+            match &self.grown {
+                None => partition.publish_followed(*counters),
+                Some(grown) => partition.publish_merged(*counters, grown),
+            }
         }
     }
 }
@@ -204,7 +212,7 @@ impl Committer {
         if records.is_empty() {
             return Ok(());
         }
-        let mut overlay = Overlay::new(storage);
+        let mut overlay = Overlay::new(storage).with_rows(self.multi.as_ref());
         let mut counters = BTreeMap::new();
         let mut is_catalogue_changed = false;
         for (position, record) in &records {
@@ -229,6 +237,7 @@ impl Committer {
         witness.applied(&Applied {
             is_catalogue_changed,
             counters,
+            grown: None,
             state: CatalogueState::new(storage.snapshot()),
         });
         for (_, record) in &records {

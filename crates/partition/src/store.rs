@@ -22,7 +22,7 @@ use crate::expiry::{self, Due};
 use crate::filling::is_unfinished;
 use crate::index_state::{IndexState, IndexStates, state_key};
 use crate::known::Batches;
-use crate::multi::Multi;
+use crate::multi::{Multi, check_region};
 use crate::pending::pending_of;
 use crate::record::Change;
 use crate::reindex::progress;
@@ -130,6 +130,7 @@ impl Store {
         let storage = Arc::new(storage);
         let (log, disk) = log.unzip();
         let multi = options.multi_write;
+        check_region(multi, &storage)?;
         let multi = multi
             .map(|region| Multi::open(region, &storage))
             .transpose()?;

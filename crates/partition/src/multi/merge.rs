@@ -63,12 +63,19 @@ pub(super) fn counters_of(
     row.map_or(Ok(Counters::default()), |row| Counters::decode(&row))
 }
 
-/// Applies a record; gives the counters that it changed, if it did.
+/// What a record did to its partition.
+pub(crate) struct Effect {
+    pub(crate) counters: Counters,
+    /// By how many bytes the logical partitions of these documents have grown.
+    pub(crate) grown: Vec<(Bytes, i64)>,
+}
+
+/// Applies a record; tells what it did, if its container is there.
 pub(crate) fn apply_merged(
     overlay: &mut Overlay<'_>,
     states: &mut IndexStates,
     merged: &Merged,
-) -> Result<Option<Counters>, Error> {
+) -> Result<Option<Effect>, Error> {
     let container = merged.moment.container;
     if !is_alive(overlay, states, container)? {
         return Ok(None);
@@ -85,6 +92,7 @@ pub(crate) fn apply_merged(
         lsn: merged.lsn,
         ..merged.moment
     };
+    let mut grown = Vec::new();
     let mut to = Writing {
         overlay,
         states,
@@ -128,14 +136,17 @@ pub(crate) fn apply_merged(
         if last.get(key) == Some(&ordinal) {
             let mut item = Item::load(to.overlay, key.clone())?;
             item.siblings.merge(version, deps);
+            let bytes = to.counters.bytes;
             write_item(&mut to, item)?;
+            let more = to.counters.bytes.wrapping_sub(bytes).cast_signed();
+            grown.push((key.clone(), more));
         }
     }
     overlay.take_contested();
     let (container, range) = merged.place();
     let key = Bytes::copy_from_slice(&counters_key(container, range));
     overlay.put(META, key, counters.encode());
-    Ok(Some(counters))
+    Ok(Some(Effect { counters, grown }))
 }
 
 /// Goes on after the numbers that this region gave out before it lost its state.

@@ -13,7 +13,7 @@ use orrery_regions::{Body, Progress, Sequence, Stamp, StreamId, StreamRecord};
 use orrery_storage::Storage;
 
 use super::codec::decode_body;
-use super::merge::{counters_of, is_alive};
+use super::merge::{Effect, counters_of, is_alive};
 use super::{
     AccountChange, AccountOutcome, Merged, Multi, Stamped, apply_account, apply_merged,
     put_progress,
@@ -52,16 +52,18 @@ struct Merging<'a> {
     progress: Progress,
     records: Vec<Record>,
     counters: BTreeMap<(u32, RangeId), Counters>,
+    grown: Vec<(Bytes, i64)>,
     is_catalogue_changed: bool,
 }
 
 impl<'a> Merging<'a> {
-    fn new(storage: &'a Storage, progress: Progress) -> Merging<'a> {
+    fn new(storage: &'a Storage, multi: &Arc<Multi>) -> Merging<'a> {
         Merging {
-            overlay: Overlay::new(storage),
-            progress,
+            overlay: Overlay::new(storage).with_rows(Some(multi)),
+            progress: multi.progress(),
             records: Vec::new(),
             counters: BTreeMap::new(),
+            grown: Vec::new(),
             is_catalogue_changed: false,
         }
     }
@@ -77,7 +79,7 @@ impl Committer {
     ) -> Result<Progress, MergeError> {
         let multi = self.multi.clone().ok_or(MergeError::NotMultiWrite)?;
         let storage = Arc::clone(&self.storage);
-        let mut merging = Merging::new(&storage, multi.progress());
+        let mut merging = Merging::new(&storage, &multi);
         let mut end = Ok(());
         for record in records {
             if merging.progress.has(record.stream, record.sequence) {
@@ -111,18 +113,20 @@ impl Committer {
         let merged = decode(record, multi).ok_or_else(|| refused("it does not decode".into()))?;
         let savepoint = merging.overlay.savepoint();
         let overlay = &mut merging.overlay;
-        let apply = || -> Result<(Merged, Option<Counters>), Error> {
+        let apply = || -> Result<(Merged, Option<Effect>), Error> {
             let mut merged = merged;
             if is_alive(overlay, &mut self.states, merged.moment.container)? {
                 merged.lsn = Lsn(counters_of(overlay, merged.place())?.lsn.0 + 1);
             }
-            let counters = apply_merged(overlay, &mut self.states, &merged)?;
-            Ok((merged, counters))
+            let effect = apply_merged(overlay, &mut self.states, &merged)?;
+            Ok((merged, effect))
         };
         match apply() {
-            Ok((merged, counters)) => {
-                let counted = counters.map(|counters| (merged.place(), counters));
-                merging.counters.extend(counted);
+            Ok((merged, effect)) => {
+                if let Some(Effect { counters, grown }) = effect {
+                    merging.counters.insert(merged.place(), counters);
+                    merging.grown.extend(grown);
+                }
                 merging.records.push(Record::Merged(Box::new(merged)));
                 merging.progress.advance(stream, sequence);
                 Ok(())
@@ -156,7 +160,7 @@ impl Committer {
             self.tallies.forget(container);
             removed.map_err(|error| self.stopped_merging(&error))?;
         }
-        let mut merging = Merging::new(&storage, multi.progress());
+        let mut merging = Merging::new(&storage, &multi);
         let applied = apply_account(&mut merging.overlay, &mut self.states, account);
         merging.is_catalogue_changed = applied.map_err(|error| {
             self.states = crate::index_state::IndexStates::default();
@@ -189,6 +193,7 @@ impl Committer {
             progress,
             records,
             counters,
+            grown,
             is_catalogue_changed,
         } = merging;
         if records.is_empty() {
@@ -205,9 +210,10 @@ impl Committer {
             .map_err(|error| self.stopped_merging(&error))?;
         multi.publish(progress);
         let storage = Arc::clone(&self.storage);
-        witness.applied(&Applied::new(
+        witness.applied(&Applied::of_merged(
             is_catalogue_changed,
             counters,
+            grown,
             storage.snapshot(),
         ));
         for record in &records {

@@ -25,6 +25,7 @@ mod own;
 mod prune;
 mod region;
 mod rids;
+mod rows;
 mod settle;
 mod stamps;
 mod stream_reader;
@@ -44,6 +45,10 @@ pub(crate) use merge::{Merged, apply_merged};
 pub(crate) use own::{finish_own, replace_versions};
 pub(crate) use prune::Horizon;
 pub(crate) use rids::{next_rids_from, of_region, region_of, rows_of, rows_range, sequence_of};
+pub(crate) use rows::Rows;
 pub(crate) use settle::as_shown;
-pub(crate) use stamps::{Multi, Stamped, Stamps, advance_progress, change_progress, put_progress};
+pub(crate) use stamps::{
+    Multi, REGION_KEY, Stamped, Stamps, advance_progress, change_progress, check_region,
+    put_progress, put_region,
+};
 pub(crate) use versions::Row;

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeSet;
 
+use bytes::Bytes;
 use orrery_model::Failure;
 use orrery_regions::{Progress, Resolution};
 use orrery_storage::{Batch, Snapshot};
 
 use super::item::Item;
-use super::versions::Row;
 use crate::Error;
 use crate::committer::{Committer, internal};
 use crate::document_key::container_of;
@@ -30,27 +30,48 @@ pub(crate) struct Horizon {
 impl Committer {
     /// Takes one step; tells whether more rows are left in this walk.
     pub(crate) fn prune(&mut self, horizon: &Horizon) -> Result<bool, Failure> {
+        let Some(multi) = self.multi.clone() else {
+            return Ok(false);
+        };
         let from = self.pruned.take();
+        if from.is_none() {
+            multi.rows.begin_walk();
+        }
         let from = from.as_ref().map(|key| [&key[..], &[0]].concat());
         let snapshot = self.storage.snapshot();
         let step = step(&snapshot, from.as_deref().unwrap_or_default(), horizon);
-        let (batch, next) = step.map_err(|error| internal(&error))?;
+        let Step {
+            batch,
+            staying,
+            next,
+        } = step.map_err(|error| internal(&error))?;
         if !batch.is_empty()
             && let Err(error) = self.batches.write(|| self.storage.write(batch))
         {
             return Err(self.break_down(&error.into()));
+        }
+        for key in staying {
+            multi.rows.seen(&key);
+        }
+        if next.is_none() {
+            multi.rows.end_walk();
         }
         self.pruned = next;
         Ok(self.pruned.is_some())
     }
 }
 
-fn step(
-    snapshot: &Snapshot,
-    from: &[u8],
-    horizon: &Horizon,
-) -> Result<(Batch, Option<bytes::Bytes>), Error> {
+struct Step {
+    batch: Batch,
+    /// Documents that still have a row.
+    staying: Vec<Bytes>,
+    /// Where the walk goes on after.
+    next: Option<Bytes>,
+}
+
+fn step(snapshot: &Snapshot, from: &[u8], horizon: &Horizon) -> Result<Step, Error> {
     let mut batch = Batch::default();
+    let mut staying = Vec::new();
     let mut last = None;
     let mut count = 0;
     for entry in snapshot.range(VERSIONS, from, None).take(PRUNE_ROWS) {
@@ -66,15 +87,20 @@ fn step(
         };
         let before = item.siblings.versions().len();
         item.siblings.prune(&horizon.seen, resolution);
-        if item.siblings.versions().len() != before {
-            let Row { versions, .. } = item.hidden();
-            if versions.is_empty() {
-                batch.delete(VERSIONS, key.clone());
-            } else {
-                batch.put(VERSIONS, key.clone(), item.hidden().encode());
+        let row = item.hidden();
+        if row.versions.is_empty() {
+            batch.delete(VERSIONS, key.clone());
+        } else {
+            if item.siblings.versions().len() != before {
+                batch.put(VERSIONS, key.clone(), row.encode());
             }
+            staying.push(key.clone());
         }
         last = Some(key);
     }
-    Ok((batch, last.filter(|_| count == PRUNE_ROWS)))
+    Ok(Step {
+        batch,
+        staying,
+        next: last.filter(|_| count == PRUNE_ROWS),
+    })
 }

@@ -8,15 +8,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use orrery_regions::{Epoch, Progress, RegionId, Stamp, StreamId};
-use orrery_storage::Storage;
+use orrery_storage::{Batch, Storage};
 
-use super::{decode_progress, encode_progress};
+use super::{Rows, decode_progress, encode_progress};
 use crate::Error;
 use crate::overlay::Overlay;
 use crate::spaces::META;
 
 /// Key of the progress in the meta space.
 const PROGRESS_KEY: &[u8] = b"m";
+
+/// Key of the number of the region in the meta space.
+pub(crate) const REGION_KEY: &[u8] = b"w";
 
 /// What a record of a multi-write account says beside its changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +42,39 @@ pub(crate) struct Multi {
     /// Told by whoever drives the regions.
     epoch: AtomicU64,
     applied: Mutex<Progress>,
+    /// Which documents may have hidden versions.
+    pub(crate) rows: Arc<Rows>,
+}
+
+/// Checks that a store is what it is to be opened as; an ordinary one becomes a region for good,
+/// because what it would write as an ordinary one again would be missing in the others.
+pub(crate) fn check_region(region: Option<RegionId>, storage: &Storage) -> Result<(), Error> {
+    let found = storage.get(META, REGION_KEY)?;
+    let found = found.and_then(|row| row.first().copied()).map(RegionId);
+    match (found, region) {
+        (None, None) => Ok(()),
+        (None, Some(region)) => {
+            let mut batch = Batch::default();
+            put_region(region, &mut batch);
+            Ok(storage.write(batch)?)
+        }
+        (Some(found), wanted) if Some(found) == wanted => Ok(()),
+        (Some(found), wanted) => Err(Error::OtherRegion {
+            found: name_of(Some(found)),
+            wanted: name_of(wanted),
+        }),
+    }
+}
+
+pub(crate) fn put_region(region: RegionId, batch: &mut Batch) {
+    batch.put(META, REGION_KEY, Bytes::copy_from_slice(&[region.0]));
+}
+
+fn name_of(region: Option<RegionId>) -> String {
+    match region {
+        None => "an account with one write region".to_owned(),
+        Some(region) => format!("region {region} of a multi-write account"),
+    }
 }
 
 impl Multi {
@@ -48,6 +84,7 @@ impl Multi {
             region,
             epoch: AtomicU64::new(Epoch::NONE.0),
             applied: Mutex::new(applied),
+            rows: Arc::new(Rows::of(storage)?),
         }))
     }
 

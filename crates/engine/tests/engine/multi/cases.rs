@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use orrery_engine::{
     AccountOutcome, ConflictOperation, Cut, MergeError, NewContainer, NewScript, Piece, Position,
-    ScriptKind, StreamPiece, check_directory,
+    ScriptKind, StoreError, StreamPiece, check_directory,
 };
 use orrery_model::{
     ConsistencyLevel, ContainerDefinition, DatabaseAddress, Failure, Operation, RangeId,
@@ -496,6 +496,20 @@ async fn a_follower_of_a_region_goes_on_as_that_region() {
     let own = StreamId::Region(RegionId(0));
     let last = regions[0].engine.progress().of(own);
     assert_eq!(follower.progress().of(own), last.next());
+}
+
+#[tokio::test]
+async fn a_region_is_not_opened_as_another() {
+    let directory = tempfile::tempdir().unwrap();
+    let regions = regions("", &[Some(directory.path())]).await;
+    for region in regions {
+        region.close().await;
+    }
+    for other in [None, Some(RegionId(1))] {
+        let opened = super::region::open_as(other, directory.path());
+        assert!(matches!(opened, Err(StoreError::OtherRegion { .. })));
+    }
+    assert!(super::region::open_as(Some(RegionId(0)), directory.path()).is_ok());
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use orrery_engine::{
     AccountOutcome, AccountWriter, Clock, Durability, Engine, EngineOptions, Filling,
-    PartitionLimits, Role, ScriptOptions, StreamPiece, StreamReader, ThroughputMode,
+    PartitionLimits, Role, ScriptOptions, StoreError, StreamPiece, StreamReader, ThroughputMode,
     ThroughputOptions,
 };
 use orrery_model::{ConsistencyLevel, Failure};
@@ -278,6 +278,15 @@ impl Region {
     pub(crate) fn reader(&mut self) -> &mut StreamReader {
         &mut self.reader
     }
+}
+
+/// Opens a directory as some region, or as none.
+pub(crate) fn open_as(id: Option<RegionId>, directory: &Path) -> Result<Arc<Engine>, StoreError> {
+    let clock = Arc::new(TestClock(AtomicU64::new(START_SECONDS)));
+    Engine::open(EngineOptions {
+        multi_write: id,
+        ..options(RegionId(0), Some(directory), &clock)
+    })
 }
 
 fn options(id: RegionId, directory: Option<&Path>, clock: &Arc<TestClock>) -> EngineOptions {

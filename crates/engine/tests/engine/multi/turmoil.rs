@@ -503,7 +503,7 @@ fn definition(id: &str, policy: Policy, has_keys: bool) -> String {
     let keys = if has_keys {
         r#","uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}"#
     } else {
-        ""
+        r#","changeFeedPolicy":{"retentionDuration":60}"#
     };
     let rest = format!(r#""partitionKey":{{"paths":["/p"]}},"defaultTtl":-1{policy}{keys}"#);
     format!(r#"{{"id":"{id}",{rest}}}"#)
