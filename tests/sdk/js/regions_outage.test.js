@@ -41,9 +41,10 @@ test("reads go on in the next region, and in the first when it is back", async (
     await fails(container.items.create({ id: "2", pk: "a" }), 503);
     await account.bringUp(WEST);
     trace.take();
+    // It refuses writes until it has heard that no other region took its place.
     await container.items.create({ id: "2", pk: "a" });
     await item.read();
-    assert.deepEqual(trace.take(), [`${WEST} 201`, `${WEST} 200`]);
+    assert.deepEqual(trace.take().slice(-2), [`${WEST} 201`, `${WEST} 200`]);
   });
 });
 

@@ -125,6 +125,24 @@ async fn what_only_the_lost_region_had_is_kept_aside() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_region_that_returns_takes_nothing_before_it_knows_who_writes() {
+    let world = World::in_memory(SESSION, &["a", "b"]);
+    world.create_container("a").await;
+    world.write("a", "x", 1).await.unwrap();
+    world.sees("b", "x", 1).await;
+    let region = || "a".to_owned();
+    world.order(Order::TakeDown { region: region() }).await;
+    world.order(forced("b", &[])).await;
+    world.write("b", "x", 2).await.unwrap();
+    world.order(Order::BringUp { region: region() }).await;
+    while world.peek("a", "x") != Some(2) {
+        assert_eq!(world.write("a", "y", 1).await, Err(Failure::WriteForbidden));
+    }
+    assert_eq!(world.account.false_progress("a").unwrap().unwrap(), [""; 0]);
+    end(world.account).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn at_strong_a_minority_cannot_be_promoted() {
     let world = World::in_memory(ConsistencyLevel::Strong, &["a", "b", "c"]);
     world.create_container("a").await;
