@@ -126,7 +126,10 @@ impl Region {
                 endpoint,
             })
         };
-        let readable: Vec<Location> = members.full().filter_map(location).collect();
+        // In order of failover: clients that prefer no region read in the first.
+        let mut order: Vec<RegionId> = members.full().collect();
+        order.sort_by_key(|id| Some(*id) != write_region);
+        let readable: Vec<Location> = order.into_iter().filter_map(location).collect();
         let writable = if members.multi_write {
             readable.clone()
         } else {

@@ -143,6 +143,25 @@ async fn a_region_that_returns_takes_nothing_before_it_knows_who_writes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_region_that_writes_is_listed_first() {
+    let world = World::in_memory(SESSION, &["a", "b", "c"]);
+    world.create_container("a").await;
+    for region in world.account.regions() {
+        region.set_endpoint(&format!("http://{}/", region.name()));
+    }
+    for (to, expected) in [("c", ["c", "a", "b"]), ("a", ["a", "b", "c"])] {
+        world.fail_over(to).await;
+        let names = || {
+            let locations = world.region("b").locations().unwrap();
+            let names = locations.readable.into_iter();
+            names.map(|location| location.name).collect::<Vec<_>>()
+        };
+        eventually("it is known elsewhere", || names() == expected).await;
+    }
+    end(world.account).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn at_strong_a_minority_cannot_be_promoted() {
     let world = World::in_memory(ConsistencyLevel::Strong, &["a", "b", "c"]);
     world.create_container("a").await;
