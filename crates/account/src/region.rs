@@ -34,6 +34,8 @@ pub(crate) struct Part {
     pub(crate) endpoints: Arc<Endpoints>,
     pub(crate) bound: Bound,
     version: AtomicI64,
+    /// Of the state that was replaced last.
+    left_version: AtomicI64,
     standing: AtomicU8,
     readable: AtomicUsize,
 }
@@ -90,7 +92,13 @@ impl Region {
         Arc::clone(&self.engine.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Requests that still use the one before name positions that the history may not have: their
+    /// tokens keep its version.
     pub(crate) fn set_engine(&self, engine: Arc<Engine>) {
+        if let Some(part) = self.part() {
+            let version = part.version.load(Ordering::Acquire);
+            part.left_version.store(version, Ordering::Release);
+        }
         *self.engine.write().unwrap_or_else(PoisonError::into_inner) = engine;
     }
 
@@ -162,11 +170,20 @@ impl Region {
         }
     }
 
-    /// The version that session tokens of this region have now: it rises with each change of the
-    /// write region and of the members.
-    pub fn token_version(&self) -> i64 {
-        let version = |part: &Part| part.version.load(Ordering::Acquire);
-        self.part().map_or(ALONE_VERSION, version)
+    /// The version of session tokens that name positions of `engine`: it rises with each change of
+    /// the write region and of the members. To be asked after the position.
+    pub fn token_version(&self, engine: &Arc<Engine>) -> i64 {
+        let Some(part) = self.part() else {
+            return ALONE_VERSION;
+        };
+        let version = part.version.load(Ordering::Acquire);
+        // Looked at after the version, which is the older one while the engine is.
+        let current = self.engine.read().unwrap_or_else(PoisonError::into_inner);
+        if Arc::ptr_eq(&current, engine) {
+            version
+        } else {
+            part.left_version.load(Ordering::Acquire)
+        }
     }
 
     /// Waits until a read at this level may be answered here, or says why it cannot: strong asks
@@ -249,6 +266,7 @@ impl Part {
             endpoints,
             bound,
             version: AtomicI64::new(0),
+            left_version: AtomicI64::new(0),
             standing: AtomicU8::new(SERVING),
             readable: AtomicUsize::new(1),
         }

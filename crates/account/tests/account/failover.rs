@@ -32,11 +32,12 @@ async fn a_planned_failover_loses_nothing() {
                 number += 1;
                 world.write(&from, "x", number).await.unwrap();
             }
-            let version = world.region(to).token_version();
+            let region = world.region(to);
+            let version = region.token_version(&region.engine());
             world.fail_over(to).await;
             assert_eq!(world.writer().as_deref(), Some(to));
             assert_eq!(world.peek(to, "x"), Some(number), "{level:?}");
-            assert!(world.region(to).token_version() > version);
+            assert!(region.token_version(&region.engine()) > version);
             let refused = world.write(&from, "x", 0).await;
             assert_eq!(refused, Err(Failure::WriteForbidden));
         }
@@ -102,8 +103,15 @@ async fn what_only_the_lost_region_had_is_kept_aside() {
         world.order(forced("b", &[])).await;
         world.write("b", "x", 3).await.unwrap();
         assert_eq!(world.peek("a", "x"), Some(2), "it does not know yet");
+        let region = world.region("a");
+        let before = region.engine();
+        let version = region.token_version(&before);
         world.connect("a").await;
         world.sees("a", "x", 3).await;
+        // A request that began before names a position that nobody else has.
+        assert_eq!(region.token_version(&before), version);
+        assert!(region.token_version(&region.engine()) > version);
+        drop((before, region));
         assert_eq!(world.peek("a", "only-here"), None);
         assert_eq!(world.writer().as_deref(), Some("b"));
         let kept = world.account.false_progress("a").unwrap().unwrap();
