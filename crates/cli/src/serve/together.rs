@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use orrery_account::{Account, AccountOptions, Region, RegionOptions, RegionState};
+use orrery_engine::Role;
 use orrery_server::{Addition, Management, ManagementOptions};
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot};
@@ -231,7 +232,11 @@ async fn prepare(fleet: &Fleet) -> Result<()> {
 /// The region that takes writes, as soon as there is one.
 async fn write_region(regions: &[Arc<Region>]) -> Arc<Region> {
     loop {
-        if let Some(region) = regions.iter().find(|region| region.check_write().is_ok()) {
+        // It is chosen a moment before its engine takes writes.
+        let writes = |region: &&Arc<Region>| {
+            region.check_write().is_ok() && region.engine().role() == Role::Writer
+        };
+        if let Some(region) = regions.iter().find(writes) {
             return Arc::clone(region);
         }
         sleep(WRITE_REGION_PAUSE).await;
