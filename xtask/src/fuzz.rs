@@ -1,5 +1,5 @@
-//! `cargo xtask fuzz`: mangled input for everything that reads what clients send, and programs that
-//! nobody wrote for the sandbox of scripts.
+//! `cargo xtask fuzz`: mangled input for everything that reads what clients and other regions send,
+//! and programs that nobody wrote for the sandbox of scripts.
 //!
 //! Inputs are queries, documents and requests that are known to work, changed at random. There is
 //! no feedback from the compiler, so that any toolchain will do. The work is done by tests, one of

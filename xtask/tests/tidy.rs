@@ -21,12 +21,15 @@ const EDGES: [(&str, &[&str]); 19] = [
     ("regions", &[]),
     (
         "partition",
-        &["index", "exec", "log", "storage", "model", "keys", "json"],
+        &[
+            "index", "exec", "regions", "log", "storage", "model", "keys", "json",
+        ],
     ),
     (
         "engine",
         &[
             "partition",
+            "regions",
             "index",
             "exec",
             "plan",
@@ -37,7 +40,10 @@ const EDGES: [(&str, &[&str]); 19] = [
             "json",
         ],
     ),
-    ("account", &["engine", "regions", "partition", "model"]),
+    (
+        "account",
+        &["engine", "regions", "partition", "log", "model"],
+    ),
     ("wire", &["model", "keys", "json"]),
     (
         "server",

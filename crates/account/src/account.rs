@@ -10,7 +10,8 @@ use orrery_regions::{Level, Membership, RegionId, Saved, Settings};
 use tokio::sync::watch;
 
 use crate::driver::{
-    Driver, FalseProgress, Kept, Place, Shared, Start, engine_directory, replica_of,
+    AccountLog, Driver, FalseProgress, Kept, MultiDriver, Place, Shared, Start, account_replica,
+    engine_directory, replica_of,
 };
 use crate::link::Links;
 use crate::region::{Endpoints, Part};
@@ -18,6 +19,7 @@ use crate::{AccountOptions, Bound, Region, RegionOptions};
 
 pub struct Account {
     pub(crate) settings: Settings,
+    pub(crate) multi_write: bool,
     bound: Bound,
     begun: Instant,
     pub(crate) endpoints: Arc<Endpoints>,
@@ -53,14 +55,15 @@ impl Account {
     /// Opens the regions and lets them find each other. Must be called inside a tokio runtime.
     pub fn start(options: AccountOptions) -> Result<Account, StartError> {
         check_names(&options.regions)?;
-        if options.multi_write {
+        if options.multi_write && options.level == ConsistencyLevel::Strong {
             return Err(StartError::Unsupported(
-                "writes in several regions are not built yet",
+                "strong consistency needs one write region: choose another level, or leave --multi-write out",
             ));
         }
         let settings = settings(&options);
         let account = Account {
             settings,
+            multi_write: options.multi_write,
             bound: options.bound,
             begun: Instant::now(),
             endpoints: Arc::default(),
@@ -74,7 +77,8 @@ impl Account {
         let is_new = kept.iter().all(Option::is_none);
         let names = options.regions.iter().map(|region| region.name.as_str());
         let ids = (0..=u8::MAX).map(RegionId);
-        let members = Membership::new(ids.zip(names));
+        let mut members = Membership::new(ids.zip(names));
+        members.multi_write = options.multi_write;
         let mut next = kept.iter().flatten().map(|kept| kept.id.0 + 1).max();
         for (index, (region, kept)) in options.regions.into_iter().zip(kept).enumerate() {
             let id = match kept {
@@ -176,21 +180,35 @@ impl Account {
         let place = Place::new(engine.directory.clone(), kept);
         place.write().map_err(misplaced)?;
         let options = EngineOptions {
-            holds_back: self.settings.level == Level::Strong,
+            holds_back: self.settings.level == Level::Strong && !self.multi_write,
+            multi_write: self.multi_write.then_some(id),
             ..engine
         };
         let opening = EngineOptions {
             directory: engine_directory(&place),
             ..options.clone()
         };
-        let engine = Engine::open_as(opening, Role::Follower).map_err(failed)?;
+        let role = if self.multi_write {
+            Role::Writer
+        } else {
+            Role::Follower
+        };
+        let engine = Engine::open_as(opening, role).map_err(failed)?;
         let start = Start {
             kept,
             founds,
             settings: self.settings,
             begun: self.begun,
         };
-        let replica = replica_of(&engine, start).map_err(failed)?;
+        let mut account_log = None;
+        let replica = if self.multi_write {
+            let log = AccountLog::open(place.directory()).map_err(failed)?;
+            let replica = account_replica(&engine, &log, start);
+            account_log = Some(log);
+            replica
+        } else {
+            replica_of(&engine, start).map_err(failed)?
+        };
         let shared = Shared::new(id, self.settings.level, self.begun, replica);
         let shared = Arc::new(shared);
         let false_progress = FalseProgress::open(place.directory()).map_err(misplaced)?;
@@ -200,6 +218,7 @@ impl Account {
             Arc::clone(&shared),
             Arc::clone(&self.endpoints),
             self.bound.into(),
+            self.multi_write,
         ));
         region.publish(&shared.lock().replica);
         let (links, inbox) = Links::new(id);
@@ -215,16 +234,22 @@ impl Account {
         }
         locals.push(Arc::clone(&local));
         drop(locals);
-        let driver = Driver::new(
-            shared,
-            region,
-            options,
-            (links, inbox),
-            place,
-            false_progress,
-            is_new,
-        );
-        tokio::spawn(driver.run(self.stop.subscribe()));
+        let (links, stop) = ((links, inbox), self.stop.subscribe());
+        if let Some(log) = account_log {
+            let driver = MultiDriver::new(shared, region, links, place, log).map_err(failed)?;
+            tokio::spawn(driver.run(stop));
+        } else {
+            let driver = Driver::new(
+                shared,
+                region,
+                options,
+                links,
+                place,
+                false_progress,
+                is_new,
+            );
+            tokio::spawn(driver.run(stop));
+        }
         Ok(local)
     }
 }
@@ -250,6 +275,8 @@ pub(crate) fn read_place(region: &RegionOptions) -> Result<Option<Kept>, StartEr
 
 fn settings(options: &AccountOptions) -> Settings {
     let level = match options.level {
+        // The account stream has the catalogue only, and must never part.
+        _ if options.multi_write => Level::Strong,
         ConsistencyLevel::Strong => Level::Strong,
         ConsistencyLevel::BoundedStaleness => Level::Bounded(options.bound.into()),
         ConsistencyLevel::Session => Level::Session,

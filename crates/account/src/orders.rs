@@ -60,6 +60,7 @@ impl Account {
 
     /// Adds a region to this process: it is copied, then listed. Returns when it is a full member.
     pub async fn add(&self, options: RegionOptions) -> Result<Arc<Region>, ControlError> {
+        self.check_members_can_change()?;
         let local = match self.local(&options.name) {
             Some(local) => local,
             None => self.open_added(options)?,
@@ -100,11 +101,22 @@ impl Account {
     }
 
     async fn remove(&self, region: &str) -> Result<(), ControlError> {
+        self.check_members_can_change()?;
         let id = self.id(region)?;
         self.change_members(MEMBERS_PATIENCE, |replica, now| {
             replica.remove_region(now, id)
         })
         .await
+    }
+
+    fn check_members_can_change(&self) -> Result<(), ControlError> {
+        if self.multi_write {
+            return Err(ControlError::Refused(
+                "regions cannot be added to or removed from an account in which every region writes yet"
+                    .to_owned(),
+            ));
+        }
+        Ok(())
     }
 
     /// Changes the members in the write region, and waits until that is committed.
@@ -171,6 +183,9 @@ impl Account {
         accepts_loss: bool,
         offline: &[String],
     ) -> Result<(), ControlError> {
+        if !offline.is_empty() {
+            self.check_members_can_change()?;
+        }
         let target = self.here(to)?;
         let mut force = Force {
             offline: Vec::new(),
@@ -272,6 +287,7 @@ impl Account {
                 }
                 None => RegionState::Removed,
                 Some(Standing::Learner) => RegionState::Joining,
+                Some(Standing::Full) if members.multi_write => RegionState::Write,
                 Some(Standing::Full) if write_region == Some(*id) => RegionState::Write,
                 Some(Standing::Full) => RegionState::Read,
             };
@@ -292,6 +308,11 @@ impl Account {
                     bytes: lag.bytes,
                     millis: lag.millis,
                 });
+                let behind = if members.multi_write {
+                    local.lack_of(*to)
+                } else {
+                    behind
+                };
                 links.push(LinkReport {
                     from: local.region.name().to_owned(),
                     to: name.clone(),
@@ -378,6 +399,17 @@ impl Local {
         self.region.engine().append_notes();
         self.shared.moved();
         Ok(Some(record.sequence))
+    }
+
+    /// What another region lacks of the records of this one, where all write.
+    fn lack_of(&self, region: RegionId) -> Option<Behind> {
+        let core = self.shared.lock();
+        let (_, records) = core.lags.iter().find(|(id, _)| *id == region)?;
+        Some(Behind {
+            records: *records,
+            bytes: 0,
+            millis: 0,
+        })
     }
 
     fn writes_after(&self, epoch: Epoch) -> bool {

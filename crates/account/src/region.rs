@@ -1,7 +1,7 @@
 //! One region as the server sees it: its engine, and what must hold before it answers.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicI64, AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -37,6 +37,8 @@ pub(crate) struct Part {
     /// Of the state that was replaced last.
     left_version: AtomicI64,
     standing: AtomicU8,
+    /// Where all regions write, whether this one may.
+    multi_write: Option<AtomicBool>,
     readable: AtomicUsize,
 }
 
@@ -134,7 +136,8 @@ impl Region {
                 endpoint,
             })
         };
-        // In order of failover: clients that prefer no region read in the first.
+        // In order of failover: clients that prefer no region read in the first, and take changes of the
+        // catalogue there where all regions write.
         let mut order: Vec<RegionId> = members.full().collect();
         order.sort_by_key(|id| Some(*id) != write_region);
         let readable: Vec<Location> = order.into_iter().filter_map(location).collect();
@@ -192,6 +195,9 @@ impl Region {
         let Some(part) = self.part() else {
             return Ok(());
         };
+        if part.multi_write.is_some() {
+            return Ok(());
+        }
         let level = match level {
             ConsistencyLevel::Session
             | ConsistencyLevel::ConsistentPrefix
@@ -224,6 +230,10 @@ impl Region {
         let Some(part) = self.part() else {
             return Ok(());
         };
+        if let Some(can_write) = &part.multi_write {
+            let can_write = can_write.load(Ordering::Acquire);
+            return can_write.then_some(()).ok_or(Failure::WriteForbidden);
+        }
         let now = part.shared.now();
         let core = part.shared.lock();
         let is_stalled = |since| now.since(since) >= STALLED_MS;
@@ -235,6 +245,12 @@ impl Region {
             ));
         }
         core.replica.may_write(now).map_err(refusal)
+    }
+
+    pub(crate) fn set_can_write(&self, can_write: bool) {
+        if let Some(flag) = self.part().and_then(|part| part.multi_write.as_ref()) {
+            flag.store(can_write, Ordering::Release);
+        }
     }
 
     /// Takes note of how the account is seen from here.
@@ -260,7 +276,12 @@ impl Region {
 }
 
 impl Part {
-    pub(crate) fn new(shared: Arc<Shared>, endpoints: Arc<Endpoints>, bound: Bound) -> Part {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        endpoints: Arc<Endpoints>,
+        bound: Bound,
+        multi_write: bool,
+    ) -> Part {
         Part {
             shared,
             endpoints,
@@ -268,6 +289,7 @@ impl Part {
             version: AtomicI64::new(0),
             left_version: AtomicI64::new(0),
             standing: AtomicU8::new(SERVING),
+            multi_write: multi_write.then(AtomicBool::default),
             readable: AtomicUsize::new(1),
         }
     }

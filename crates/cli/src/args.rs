@@ -41,8 +41,8 @@ pub(crate) enum Command {
 
     /// Verify the data directory of a stopped server
     ///
-    /// Reads the log and every stored document. Exits with 0 when all is well, with 1 when there are
-    /// problems, and with 2 when the directory cannot be opened.
+    /// Reads the log and every stored document, of each region if there are several. Exits with 0 when all is
+    /// well, with 1 when there are problems, and with 2 when a directory cannot be opened.
     Check(CheckArguments),
 
     /// Run a query and show how its rows were found

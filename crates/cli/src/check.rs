@@ -1,4 +1,5 @@
-//! `orrery check`: the offline check of a data directory, told to a person.
+//! `orrery check`: the offline check of a data directory, told to a person. Of an account with regions
+//! it checks each of them.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -8,25 +9,34 @@ use anyhow::{Context, Result};
 use orrery_engine::{CheckReport, check_directory};
 
 use crate::complaint::complain;
+use crate::regions;
 
 const PROBLEMS: u8 = 1;
 const NOT_OPENED: u8 = 2;
 
 pub(crate) fn check(directory: &Path) -> Result<ExitCode> {
+    let mut worst = 0;
+    for directory in regions::stores(directory)? {
+        worst = worst.max(check_store(&directory)?);
+    }
+    Ok(ExitCode::from(worst))
+}
+
+fn check_store(directory: &Path) -> Result<u8> {
     let checked =
         check_directory(directory).with_context(|| format!("cannot check {}", directory.display()));
     let report = match checked {
         Ok(report) => report,
         Err(error) => {
             complain(&error);
-            return Ok(ExitCode::from(NOT_OPENED));
+            return Ok(NOT_OPENED);
         }
     };
     io::stdout().write_all(describe(directory, &report).as_bytes())?;
     Ok(if report.problems.is_empty() {
-        ExitCode::SUCCESS
+        0
     } else {
-        ExitCode::from(PROBLEMS)
+        PROBLEMS
     })
 }
 

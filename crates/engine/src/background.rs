@@ -97,6 +97,9 @@ async fn sweep(engine: Weak<Engine>, wake: Arc<Notify>) {
         if let Err(failure) = engine.remove_expired().await {
             tracing::warn!(%failure, "expired items were not removed; the next sweep tries again");
         }
+        if let Err(failure) = engine.decide_conflicts().await {
+            tracing::warn!(%failure, "conflicts were not decided; the next sweep tries again");
+        }
         if let Err(failure) = engine.balance().await {
             tracing::warn!(%failure, "partitions were not split; the next sweep tries again");
         }
@@ -109,9 +112,10 @@ async fn sweep(engine: Weak<Engine>, wake: Arc<Notify>) {
 impl Engine {
     /// Removes every item that has expired by now.
     ///
-    /// On a follower they go when the records come that remove them.
+    /// On a follower they go when the records come that remove them; of regions that all write only
+    /// the hub removes them.
     pub async fn remove_expired(self: &Arc<Self>) -> Result<(), Failure> {
-        if self.role() == Role::Follower {
+        if self.role() == Role::Follower || (self.region().is_some() && !self.is_hub()) {
             return Ok(());
         }
         loop {

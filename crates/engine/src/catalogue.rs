@@ -12,6 +12,7 @@ use orrery_model::{
     PermissionAddress, RangeId, ScriptKind, User, UserAddress,
 };
 use orrery_partition::{Container, Partition};
+use orrery_regions::Sequence;
 
 use crate::scripts::ContainerScripts;
 
@@ -22,6 +23,8 @@ pub struct Catalogue {
     database_names: HashMap<DatabaseRid, String>,
     container_names: HashMap<ContainerRid, (String, String)>,
     pub(crate) numbers: Numbers,
+    /// In multi-write accounts: the record of the account stream that made it.
+    pub(crate) account: Sequence,
 }
 
 /// The numbers given out last; none is ever given twice.

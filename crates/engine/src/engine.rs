@@ -2,18 +2,20 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex as StdMutex, OnceLock};
 use std::time::Instant;
 
 use orrery_keys::ContainerRid;
 use orrery_model::{ConsistencyLevel, Failure};
 use orrery_partition::{Container, Durability, Error, Reshape, Store, StoreOptions};
+use orrery_regions::RegionId;
 use orrery_script::{Runtime, ScriptError, ScriptOptions};
 use tokio::sync::{Mutex, Notify, Semaphore, oneshot};
 
 use crate::catalogue::Catalogue;
 use crate::current::Current;
 use crate::entries::{self, Change};
+use crate::multi::{AccountWriter, HubState, Proposed};
 use crate::partitions::{Looks, PartitionLimits};
 use crate::query::QueryCache;
 use crate::scripts::{Offenders, Reservations, Turns};
@@ -36,6 +38,8 @@ pub struct EngineOptions {
     pub scripts: ScriptOptions,
     pub partitions: PartitionLimits,
     pub throughput: ThroughputOptions,
+    /// Set if this is that region of an account in which every region writes.
+    pub multi_write: Option<RegionId>,
 }
 
 pub struct Engine {
@@ -64,6 +68,10 @@ pub struct Engine {
     /// partitions that are too big.
     pub(crate) splits: Looks,
     pub(crate) looks: Looks,
+    pub(crate) hub: HubState,
+    /// Where changes of the catalogue go in a multi-write account, and the one under way.
+    pub(crate) account_writer: StdMutex<Option<Arc<dyn AccountWriter>>>,
+    pub(crate) proposed: StdMutex<Option<Proposed>>,
 }
 
 impl EngineOptions {
@@ -73,6 +81,7 @@ impl EngineOptions {
             durability: self.durability,
             cache_bytes: self.cache_bytes,
             holds_back: self.holds_back,
+            multi_write: self.multi_write,
         }
     }
 }
@@ -111,6 +120,9 @@ impl Engine {
             wake: Arc::default(),
             splits: Looks::after_growth(0.5),
             looks: Looks::after_growth(0.05),
+            hub: HubState::default(),
+            account_writer: StdMutex::default(),
+            proposed: StdMutex::default(),
         });
         engine.assign_all(&engine.catalogue());
         background::start(&engine, pending);
@@ -157,7 +169,7 @@ impl Engine {
         change: impl FnOnce(&mut Catalogue, &mut Vec<Change>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let _turn = self.changing.lock().await;
-        self.check_writer()?;
+        self.check_catalogue_writer()?;
         let mut next = Catalogue::clone(&self.catalogue());
         let mut changes = Vec::new();
         let result = change(&mut next, &mut changes)?;
@@ -165,6 +177,10 @@ impl Engine {
             return Ok(result);
         }
         changes.push(entries::put_numbers(&next.numbers));
+        if self.region().is_some() {
+            self.write_account(&changes, next).await?;
+            return Ok(result);
+        }
         self.write_catalogue(changes).await?;
         self.catalogue.set(next);
         Ok(result)
@@ -175,6 +191,11 @@ impl Engine {
         &self,
         change: impl FnOnce(&mut Catalogue, &mut Vec<Change>) -> Result<(T, Reshape), Failure>,
     ) -> Result<T, Failure> {
+        if self.region().is_some() {
+            return Err(Failure::bad_request(
+                "Physical partitions of an account that is written in several regions cannot be split or merged.",
+            ));
+        }
         let _turn = self.changing.lock().await;
         self.check_writer()?;
         let mut next = Catalogue::clone(&self.catalogue());

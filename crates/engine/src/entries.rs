@@ -219,6 +219,7 @@ pub(crate) struct Pending {
 /// Reads the whole catalogue, and what was left to do.
 pub(crate) fn load(store: &CatalogueState) -> Result<(Catalogue, Pending), Error> {
     let mut catalogue = Catalogue::default();
+    catalogue.account = store.account_sequence()?;
     for (_, value) in store.catalogue(NUMBERS)? {
         catalogue.numbers = read_numbers(&Entry::parse(&value)?)?;
     }

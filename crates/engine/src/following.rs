@@ -178,7 +178,7 @@ impl Engine {
     }
 
     /// Begins what a change of the catalogue asks of this account alone.
-    fn adopt(self: &Arc<Self>, before: &Catalogue, after: &Catalogue) {
+    pub(crate) fn adopt(self: &Arc<Self>, before: &Catalogue, after: &Catalogue) {
         self.assign_all(after);
         for container in containers(after) {
             let old = before.container_by_number(container.rid.id());

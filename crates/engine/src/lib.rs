@@ -16,6 +16,7 @@ mod entries;
 mod feed;
 mod following;
 mod items;
+mod multi;
 mod offers;
 mod order_rules;
 mod partitions;
@@ -32,13 +33,14 @@ pub use containers::NewContainer;
 pub use engine::{Engine, EngineOptions};
 pub use feed::{FeedPage, FeedRequest, Scope};
 pub use following::Role;
+pub use multi::{AccountWriter, Conflict, ConflictOperation, ConflictsPage};
 pub use orrery_index::IndexUsage;
 pub use orrery_model::{Script, ScriptKind, TriggerOperation, TriggerSettings, TriggerTiming};
 pub use orrery_partition::{
-    ChangeKind, ChangeMode, CheckReport, CommittedRecord, Container, Counters, Durability,
-    Error as StoreError, Filling, HotKey, ItemChange, MeterReport, Partition, Piece, Position,
-    ReplicationError, SnapshotPiece, SnapshotStream, Standing, Subscription,
-    check as check_directory,
+    AccountOutcome, ChangeKind, ChangeMode, CheckReport, CommittedRecord, Container, Counters,
+    Durability, Error as StoreError, Filling, HotKey, ItemChange, MergeError, MeterReport,
+    Partition, Piece, Position, ReplicationError, SnapshotPiece, SnapshotStream, Standing,
+    StreamPiece, StreamReader, Subscription, check as check_directory,
 };
 pub use orrery_script::ScriptOptions;
 pub use partitions::{Cut, PartitionLimits};

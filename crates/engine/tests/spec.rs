@@ -257,6 +257,7 @@ struct Containers {
 impl World {
     async fn open() -> World {
         let engine = Engine::open(EngineOptions {
+            multi_write: None,
             throughput: orrery_engine::ThroughputOptions::default(),
             directory: None,
             durability: Durability::None,

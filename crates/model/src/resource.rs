@@ -11,11 +11,16 @@ pub struct Etag(String);
 impl Etag {
     /// A tag no other write gets: the position of the write in the log of its partition.
     pub fn of_write(range: u32, lsn: u64, ordinal: u16, seconds: u64) -> Etag {
+        Etag::of_region_write(0, range, lsn, ordinal, seconds)
+    }
+
+    /// The same where several regions write, each with logs of its own.
+    pub fn of_region_write(region: u8, range: u32, lsn: u64, ordinal: u16, seconds: u64) -> Etag {
         let (high, low) = ((lsn >> 16) & 0xFFFF_FFFF, lsn & 0xFFFF);
         let range = range & 0xFFFF;
         let seconds = seconds & 0xFFFF_FFFF;
         Etag(format!(
-            "\"{high:08x}-{low:04x}-{range:04x}-{ordinal:04x}-{seconds:08x}0000\""
+            "\"{high:08x}-{low:04x}-{range:04x}-{ordinal:04x}-{seconds:08x}{region:04x}\""
         ))
     }
 

@@ -11,10 +11,12 @@ use crate::counters::counters_key;
 use crate::document_key::container_of;
 use crate::index_state::IndexStates;
 use crate::indexing::{Known, change_entries};
+use crate::multi::{finish_own, region_of, replace_versions, sequence_of};
 use crate::overlay::Overlay;
 use crate::record::{Change, Moment};
 use crate::spaces::{
-    CATALOGUE, DOCUMENTS, EXPIRY, FEED, HISTORY, HISTORY_POLICY, INDEXING_POLICY, META, UNIQUE,
+    CATALOGUE, CLAIMS, DOCUMENTS, EXPIRY, FEED, HISTORY, HISTORY_POLICY, INDEXING_POLICY, META,
+    UNIQUE,
 };
 use crate::stored::StoredItem;
 use crate::{Counters, Error, expiry, feed_entry, history, unique};
@@ -27,6 +29,12 @@ pub(crate) fn rid_counter(range: RangeId, sequence: u64) -> u64 {
     (u64::from(range.0) << RID_SEQUENCE_BITS) | sequence
 }
 
+/// The partition and the number that make a rid counter.
+pub(crate) fn split_rid_counter(counter: u64) -> (u64, u64) {
+    let number = counter & ((1 << RID_SEQUENCE_BITS) - 1);
+    (counter >> RID_SEQUENCE_BITS, number)
+}
+
 /// The first number of items that scripts create.
 pub(crate) const SCRIPT_SEQUENCE_MIN: u64 = 1 << (RID_SEQUENCE_BITS - 1);
 
@@ -36,6 +44,7 @@ pub(crate) fn apply_items(
     states: &mut IndexStates,
     moment: Moment,
     changes: &[Change],
+    expired: &[u16],
     mut counters: Counters,
 ) -> Result<Counters, Error> {
     let lsn = moment.lsn;
@@ -47,7 +56,12 @@ pub(crate) fn apply_items(
     }
     counters.lsn = lsn;
     for (ordinal, (key, value)) in changes.iter().enumerate() {
-        let at = ChangeAt { moment, ordinal };
+        let is_expired = u16::try_from(ordinal).is_ok_and(|ordinal| expired.contains(&ordinal));
+        let at = ChangeAt {
+            moment,
+            ordinal,
+            is_expiry: moment.is_expiry || is_expired,
+        };
         let known = Known::default();
         apply_change(
             overlay,
@@ -59,6 +73,7 @@ pub(crate) fn apply_items(
             &mut counters,
         )?;
     }
+    finish_own(overlay, states, moment, changes.len(), &mut counters)?;
     Ok(counters)
 }
 
@@ -68,10 +83,28 @@ pub(crate) struct ChangeAt {
     pub(crate) moment: Moment,
     /// How many changes of the record are before it.
     pub(crate) ordinal: usize,
+    /// Whether it removes what has expired.
+    pub(crate) is_expiry: bool,
 }
 
-/// Applies one document of a record, with all that follows from it.
+/// Applies one change of a record, with all that follows from it.
 pub(crate) fn apply_change(
+    overlay: &mut Overlay<'_>,
+    states: &mut IndexStates,
+    at: ChangeAt,
+    key: &Bytes,
+    value: Option<&Bytes>,
+    known: Known<'_>,
+    counters: &mut Counters,
+) -> Result<(), Error> {
+    if let Some(stamp) = at.moment.stamp {
+        replace_versions(overlay, at, stamp, key, value)?;
+    }
+    write_document(overlay, states, at, key, value, known, counters)
+}
+
+/// Writes the document that is to be read from now on, and all that follows from it.
+pub(crate) fn write_document(
     overlay: &mut Overlay<'_>,
     states: &mut IndexStates,
     at: ChangeAt,
@@ -89,10 +122,12 @@ pub(crate) fn apply_change(
     change_entries(overlay, states, key, versions, known)?;
     change_feed(overlay, states, at, key, versions)?;
     if let Some(old) = &old {
+        note_contested(overlay, key, old)?;
         forget(overlay, key, old, counters);
     }
     if let Some(new) = &new {
-        remember(overlay, key, new, counters);
+        note_contested(overlay, key, new)?;
+        remember(overlay, at.moment, key, new, counters);
     }
     match value {
         Some(value) => overlay.put(DOCUMENTS, key.clone(), value.clone()),
@@ -113,7 +148,9 @@ fn change_feed(
     if !overlay.lists_entries() {
         return Ok(());
     }
-    let ChangeAt { moment, ordinal } = at;
+    let ChangeAt {
+        moment, ordinal, ..
+    } = at;
     let container = moment.container;
     let entry = |item: &StoredItem| {
         let (range, lsn, ordinal) = item.moment();
@@ -136,6 +173,21 @@ fn change_feed(
     Ok(())
 }
 
+/// Notes values that documents claim which are not shown.
+fn note_contested(overlay: &mut Overlay<'_>, key: &[u8], item: &StoredItem) -> Result<(), Error> {
+    if item.header.version.is_none() {
+        return Ok(());
+    }
+    let (prefix, _) = key.split_at(usize::from(item.header.prefix_bytes));
+    for digest in item.digests() {
+        let entry = unique::entry_key(prefix, &digest);
+        if overlay.get(CLAIMS, &entry)?.is_some() {
+            overlay.note_contested(Bytes::copy_from_slice(prefix), entry);
+        }
+    }
+    Ok(())
+}
+
 fn forget(overlay: &mut Overlay<'_>, key: &[u8], item: &StoredItem, counters: &mut Counters) {
     let (prefix, _) = key.split_at(usize::from(item.header.prefix_bytes));
     for digest in item.digests() {
@@ -149,7 +201,13 @@ fn forget(overlay: &mut Overlay<'_>, key: &[u8], item: &StoredItem, counters: &m
     counters.bytes = counters.bytes.wrapping_sub(item.text_bytes() as u64);
 }
 
-fn remember(overlay: &mut Overlay<'_>, key: &[u8], item: &StoredItem, counters: &mut Counters) {
+fn remember(
+    overlay: &mut Overlay<'_>,
+    moment: Moment,
+    key: &[u8],
+    item: &StoredItem,
+    counters: &mut Counters,
+) {
     let (prefix, id) = key.split_at(usize::from(item.header.prefix_bytes));
     for digest in item.digests() {
         overlay.put(
@@ -167,8 +225,17 @@ fn remember(overlay: &mut Overlay<'_>, key: &[u8], item: &StoredItem, counters: 
     }
     counters.items = counters.items.wrapping_add(1);
     counters.bytes = counters.bytes.wrapping_add(item.text_bytes() as u64);
-    let sequence = item.header.rid_counter & ((1 << RID_SEQUENCE_BITS) - 1);
-    if item.header.rid_counter == rid_counter(item.header.range, sequence) {
+    let Some((range, number)) = item.created_in() else {
+        return;
+    };
+    let own = moment.stamp.map(|stamp| stamp.origin);
+    let is_own = item.header.version.is_none() || own == Some(region_of(number));
+    if range == item.header.range && is_own {
+        let sequence = if own.is_none() {
+            number
+        } else {
+            sequence_of(number)
+        };
         let next = if sequence < SCRIPT_SEQUENCE_MIN {
             &mut counters.next_rid
         } else {

@@ -18,9 +18,10 @@ use crate::data_directory::DataDirectory;
 use crate::document_key::{container_of, prefix_end};
 use crate::index_state::IndexState;
 use crate::indexing::IndexedVersion;
+use crate::multi::{Row as VersionsRow, decode_claims};
 use crate::spaces::{
-    CATALOGUE, DOCUMENTS, EXPIRY, FEED, INDEX, INDEX_BYTES_IN_MEMORY, META, NAMES, REMOVAL_MARK,
-    STATISTICS, UNIQUE,
+    CATALOGUE, CLAIMS, DOCUMENTS, EXPIRY, FEED, INDEX, INDEX_BYTES_IN_MEMORY, META, NAMES,
+    REMOVAL_MARK, STATISTICS, UNIQUE, VERSIONS,
 };
 use crate::statistics::{
     ENTRY_PREFIX_BYTES, PagesRead, Row, Slots, entry_prefix, is_only_counted, slot_key,
@@ -67,6 +68,8 @@ pub fn check(path: &Path) -> Result<CheckReport, Error> {
     }
     check.every(DOCUMENTS, "document", Check::document);
     check.every(UNIQUE, "unique key entry", Check::unique_entry);
+    check.every(VERSIONS, "row of versions", Check::versions_row);
+    check.every(CLAIMS, "row of claims", Check::claims_row);
     check.every(EXPIRY, "expiry entry", Check::expiry_entry);
     check.every(FEED, "feed entry", Check::feed_entry);
     check.every(META, "meta entry", Check::meta_entry);
@@ -322,6 +325,50 @@ impl Check {
             usize::from(item.header.prefix_bytes) == prefix.len()
                 && item.digests().any(|held| held == *digest)
         })
+    }
+
+    /// A row says something, and not what is shown.
+    fn versions_row(&mut self, key: &Bytes, row: &Bytes) -> Verdict {
+        let row = VersionsRow::decode(row)?;
+        let shown = self.snapshot.get(DOCUMENTS, key)?;
+        let shown = shown.map(StoredItem::decode).transpose()?;
+        if row.versions.is_empty() {
+            return Err("it has no version".into());
+        }
+        if row.is_contested && shown.is_some() {
+            return Err("it is contested and shown".into());
+        }
+        let stamp = shown.and_then(|shown| shown.header.version.map(|version| version.stamp));
+        if row
+            .versions
+            .iter()
+            .any(|version| Some(version.stamp) == stamp)
+        {
+            return Err("a version is shown and hidden".into());
+        }
+        Ok(())
+    }
+
+    /// Whoever claims a value stands, is not shown, and another document holds some of what it claims.
+    fn claims_row(&mut self, key: &Bytes, row: &Bytes) -> Verdict {
+        let Some((prefix, _)) = key.split_last_chunk::<DIGEST_BYTES>() else {
+            return Err("it is too short".into());
+        };
+        if container_of(prefix).is_some_and(|container| self.leaving.contains(&container)) {
+            return Ok(());
+        }
+        let Some(ids) = decode_claims(row) else {
+            return Err("it does not decode".into());
+        };
+        for id in ids {
+            let document = [prefix, &id[..]].concat();
+            let row = self.snapshot.get(VERSIONS, &document)?;
+            let row = row.map(|row| VersionsRow::decode(&row)).transpose()?;
+            if !row.is_some_and(|row| row.is_contested) {
+                return Err("a document that it names is not contested".into());
+            }
+        }
+        Ok(())
     }
 
     fn expiry_entry(&mut self, key: &Bytes, _: &Bytes) -> Verdict {

@@ -136,6 +136,12 @@ impl Committed {
         Kept::Records(records)
     }
 
+    /// The position before the first record of the tail.
+    pub(crate) fn tail_after(&self) -> Position {
+        let state = self.lock();
+        Position(state.last.0 - state.tail.len() as u64)
+    }
+
     /// Calls `reply` with the last position, as soon as there is something after `after`.
     pub(crate) fn when_after(&self, after: Position, reply: Reply<Position>) {
         let mut state = self.lock();

@@ -17,119 +17,32 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use orrery_log::{Durability, Log, Position};
-use orrery_model::{Failure, OperationOutcome, Stamp};
+use orrery_model::Failure;
 use orrery_storage::Storage;
 
+use crate::command::{Command, Reply, held_back, refuse, refuse_with, unavailable};
 use crate::committed::{Committed, CommittedRecord};
 use crate::counters::counters_key;
 use crate::crowd::Crowd;
-use crate::expiry::Due;
 use crate::group::{Group, Touched};
 use crate::index_state::IndexStates;
 use crate::known::Batches;
+use crate::multi::{Multi, Stamps, put_progress};
 use crate::note::{note_record, put_note};
 use crate::overlay::Overlay;
 use crate::purge::{Purged, purge_step};
-use crate::record::{Change, Record};
+use crate::record::Record;
 use crate::reindex::reindex_step;
 use crate::replay::put_applied;
 use crate::retention::forget_step;
 use crate::spaces::META;
 use crate::statistics::Tallies;
 use crate::watches::Watches;
-use crate::{
-    Authority, Container, Correction, Error, ItemTransaction, LogicalPartition, Partition, Reached,
-    ReplicationError, Reshape, ScriptCommit, Uncounted, UncountedCrowd, Witness,
-};
+use crate::{Authority, Container, Error, Uncounted, UncountedCrowd};
 
 /// A group is closed at this many commands or bytes, so that the first does not wait for the last.
 const GROUP_COMMANDS_MAX: usize = 1024;
 const GROUP_BYTES_MAX: usize = 8 * 1024 * 1024;
-
-/// Receives the answer on the committer's thread; it must not block.
-pub type Reply<T> = Box<dyn FnOnce(T) + Send>;
-
-/// How a transaction ended: a result for each operation, in order.
-#[derive(Debug)]
-pub struct TransactionOutcome {
-    pub results: Vec<Result<OperationOutcome, Failure>>,
-    pub stamp: Stamp,
-}
-
-pub(crate) enum Command {
-    Items(Box<ItemTransaction>, Reply<TransactionOutcome>),
-    Script(Box<ScriptCommit>, Reply<Result<Stamp, Failure>>),
-    Catalogue(Vec<Change>, Reply<Result<(), Failure>>),
-    /// Documents that may have expired: removes those that have, moves the entries of the others.
-    Expire {
-        /// None if the container is gone and only entries are left.
-        container: Option<Arc<Container>>,
-        due: Vec<Due>,
-        now_seconds: u64,
-        reply: Reply<Result<(), Failure>>,
-    },
-    /// Makes some documents follow the newest indexing policy; tells whether more are left.
-    Reindex {
-        container: u32,
-        reply: Reply<Result<bool, Failure>>,
-    },
-    /// Removes some of what a deleted container left; tells whether more is left.
-    Purge {
-        container: u32,
-        reply: Reply<Result<bool, Failure>>,
-    },
-    /// Lets physical partitions retire in favour of others.
-    Reshape(Box<Reshape>, Reply<Result<(), Failure>>),
-    /// Gives a partition as it is between two groups, to be counted.
-    Uncounted {
-        container: Arc<Container>,
-        partition: Arc<Partition>,
-        reply: Reply<Result<Uncounted, Failure>>,
-    },
-    Correct {
-        container: u32,
-        partition: Arc<Partition>,
-        correction: Correction,
-        reply: Reply<Result<(), Failure>>,
-    },
-    /// Keeps the bytes of a logical partition from now on, and gives it as it is, to be counted.
-    Crowd {
-        partition: Arc<Partition>,
-        logical: LogicalPartition,
-        bytes_max: u64,
-        reply: Reply<Result<UncountedCrowd, Failure>>,
-    },
-    /// Removes some of the history that is older than its container keeps it.
-    Forget {
-        container: Arc<Container>,
-        now_seconds: u64,
-        reply: Reply<Result<bool, Failure>>,
-    },
-    /// Follows another store from now on, or makes records of its own.
-    Follow(bool, Reply<()>),
-    /// Takes records of another store.
-    Replicate {
-        records: Vec<CommittedRecord>,
-        witness: Arc<dyn Witness>,
-        reply: Reply<Result<Position, ReplicationError>>,
-    },
-    /// Takes records of another store, and lets the state follow no further than a position.
-    Keep {
-        records: Vec<CommittedRecord>,
-        apply_upto: Position,
-        witness: Arc<dyn Witness>,
-        reply: Reply<Result<Reached, ReplicationError>>,
-    },
-    /// Asks somebody before records are appended and applied, from now on.
-    Authority(Arc<dyn Authority>, Reply<()>),
-    /// Appends notes that the authority has.
-    Notes,
-    /// The state up to this position is safe on disk.
-    Saved(Position),
-    /// The state could not be saved.
-    NotSaved(Error),
-    Stop(Reply<Result<(), Error>>),
-}
 
 /// Why a group is not in the state.
 enum Stop {
@@ -170,6 +83,10 @@ pub(crate) struct Committer {
     pub(crate) authority: Option<Arc<dyn Authority>>,
     /// Records that are durable and that the state does not have.
     pub(crate) pending: VecDeque<CommittedRecord>,
+    /// Set in a region of a multi-write account.
+    pub(crate) multi: Option<Arc<Multi>>,
+    /// How far the forgetting of versions has come.
+    pub(crate) pruned: Option<Bytes>,
     pub(crate) broken: Option<String>,
 }
 
@@ -354,6 +271,11 @@ impl Committer {
                         // Whoever follows, or holds records back, is given notes in their order.
                         group.has_notes = !self.is_following && self.pending.is_empty();
                     }
+                    Command::Region(command) => {
+                        self.finish_group(group);
+                        command.carry_out(self, &storage);
+                        group = self.group(&storage);
+                    }
                     Command::Saved(position) => self.trim(position),
                     Command::NotSaved(error) => {
                         self.break_down(&error);
@@ -369,32 +291,39 @@ impl Committer {
         stop
     }
 
-    fn group<'a>(&mut self, storage: &'a Storage) -> Group<'a> {
+    pub(crate) fn group<'a>(&mut self, storage: &'a Storage) -> Group<'a> {
         let states = std::mem::take(&mut self.states);
-        Group::new(storage, states, Arc::clone(&self.watches))
+        let stamps = self.multi.as_ref().map(|multi| multi.stamps());
+        Group::new(storage, states, Arc::clone(&self.watches), stamps)
     }
 
     /// Makes a group durable, then visible, then answers it.
-    fn finish_group(&mut self, group: Group<'_>) {
+    pub(crate) fn finish_group(&mut self, group: Group<'_>) {
         let Group {
-            overlay,
+            mut overlay,
             states,
             touched,
             records,
             replies,
             has_notes,
+            stamps,
             ..
         } = group;
         self.states = states;
+        let progress = stamps.and_then(Stamps::moved);
+        if let Some(progress) = &progress {
+            put_progress(&mut overlay, progress);
+        }
         let failure = match self.persist(&records, has_notes, overlay, &touched) {
             Ok(()) => {
                 for (partition, counters) in touched.values() {
                     partition.publish(*counters);
                 }
                 for record in &records {
-                    if let Record::Items { changes, .. } = record {
-                        self.watches.mark(changes);
-                    }
+                    self.watches.mark(record.item_changes());
+                }
+                if let (Some(multi), Some(progress)) = (&self.multi, progress) {
+                    multi.publish(progress);
                 }
                 if let Some(authority) = self.authority.as_ref().filter(|_| !records.is_empty()) {
                     authority.seen(self.committed.applied());
@@ -612,102 +541,6 @@ impl Committer {
     }
 }
 
-impl Command {
-    /// Whether it ends in a record, if it is carried out.
-    fn makes_records(&self) -> bool {
-        match self {
-            Command::Items(..)
-            | Command::Script(..)
-            | Command::Catalogue(..)
-            | Command::Expire { .. }
-            | Command::Reshape(..)
-            | Command::Correct { .. } => true,
-            Command::Reindex { .. }
-            | Command::Purge { .. }
-            | Command::Uncounted { .. }
-            | Command::Crowd { .. }
-            | Command::Forget { .. }
-            | Command::Follow(..)
-            | Command::Replicate { .. }
-            | Command::Keep { .. }
-            | Command::Authority(..)
-            | Command::Notes
-            | Command::Saved(_)
-            | Command::NotSaved(_)
-            | Command::Stop(_) => false,
-        }
-    }
-}
-
-/// Answers a command on a node that only reads.
-fn refuse(command: Command, cause: &str) -> Option<Reply<Result<(), Error>>> {
-    match command {
-        Command::Stop(reply) => {
-            reply(Err(Error::ReadOnly(cause.to_owned())));
-            Some(Box::new(|_| ()))
-        }
-        Command::Replicate { reply, .. } => {
-            reply(Err(ReplicationError::ReadOnly(cause.to_owned())));
-            None
-        }
-        Command::Keep { reply, .. } => {
-            reply(Err(ReplicationError::ReadOnly(cause.to_owned())));
-            None
-        }
-        other => {
-            refuse_with(other, &unavailable(cause));
-            None
-        }
-    }
-}
-
-/// Answers a command that is not carried out.
-fn refuse_with(command: Command, failure: &Failure) {
-    let failure = failure.clone();
-    match command {
-        Command::Items(transaction, reply) => {
-            let count = transaction.operations.len();
-            let results = (0..count).map(|_| Err(failure.clone())).collect();
-            reply(TransactionOutcome {
-                results,
-                stamp: transaction.partition.stamp(),
-            });
-        }
-        Command::Script(_, reply) => reply(Err(failure)),
-        Command::Catalogue(_, reply)
-        | Command::Expire { reply, .. }
-        | Command::Reshape(_, reply)
-        | Command::Correct { reply, .. } => reply(Err(failure)),
-        Command::Purge { reply, .. }
-        | Command::Reindex { reply, .. }
-        | Command::Forget { reply, .. } => reply(Err(failure)),
-        Command::Uncounted { reply, .. } => reply(Err(failure)),
-        Command::Crowd { reply, .. } => reply(Err(failure)),
-        Command::Follow(_, reply) | Command::Authority(_, reply) => reply(()),
-        Command::Replicate { .. }
-        | Command::Keep { .. }
-        | Command::Notes
-        | Command::Saved(_)
-        | Command::NotSaved(_)
-        | Command::Stop(_) => {}
-    }
-}
-
-fn held_back() -> Failure {
-    Failure::Unavailable(
-        "Service is currently unavailable for writes: this region waits until the others confirm what it \
-         wrote before. Try again in a moment."
-            .to_owned(),
-    )
-}
-
-fn unavailable(cause: &str) -> Failure {
-    Failure::Unavailable(format!(
-        "Service is currently unavailable for writes because the storage below it failed ({cause}). Reads \
-         continue. The usual reason is a disk that is full or failing; correct it and start the server again."
-    ))
-}
-
 pub(crate) fn internal(error: &Error) -> Failure {
     Failure::Internal(error.chain())
 }
@@ -737,6 +570,8 @@ mod tests {
             is_following: false,
             authority: None,
             pending: VecDeque::new(),
+            multi: None,
+            pruned: None,
             broken: None,
         };
         let (commands, waiting) = channel();

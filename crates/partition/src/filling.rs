@@ -9,14 +9,16 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use orrery_log::{Disk, Position, SystemDisk};
+use orrery_regions::RegionId;
 use orrery_storage::{Batch, Storage};
 
-use crate::counters::APPLIED_KEY;
+use crate::counters::{APPLIED_KEY, counters_key};
 use crate::data_directory::DataDirectory;
+use crate::multi::{next_rids_from, rows_range};
 use crate::replay::applied;
 use crate::spaces::{META, NAMES};
 use crate::store::{open_log, open_storage};
-use crate::{Error, SnapshotPiece, Store, StoreOptions};
+use crate::{Counters, Error, SnapshotPiece, Store, StoreOptions};
 
 /// In the meta space, while not everything is there.
 const FILLING_KEY: &[u8] = b"filling";
@@ -89,6 +91,9 @@ impl Filling {
             None => None,
         };
         let mut batch = Batch::default();
+        if let Some(region) = options.multi_write {
+            go_on_numbering(&storage, region, &mut batch)?;
+        }
         let row = Bytes::copy_from_slice(&position.0.to_le_bytes());
         batch.put(META, APPLIED_KEY, row);
         batch.delete(META, FILLING_KEY);
@@ -96,4 +101,20 @@ impl Filling {
         storage.persist()?;
         Store::start(storage, log, directory, VecDeque::new(), &options)
     }
+}
+
+/// Numbers of items go on where this region was, not where the one is that gave the state.
+fn go_on_numbering(storage: &Storage, region: RegionId, batch: &mut Batch) -> Result<(), Error> {
+    let snapshot = storage.snapshot();
+    let (from, to) = rows_range();
+    let rows = snapshot.range(META, &from, to.as_deref());
+    let rows = rows.map(|row| Ok(row?));
+    for ((container, range), next) in next_rids_from(rows, region)? {
+        let key = counters_key(container, range);
+        if let Some(row) = snapshot.get(META, &key)? {
+            let counters = next.raise(Counters::decode(&row)?);
+            batch.put(META, Bytes::copy_from_slice(&key), counters.encode());
+        }
+    }
+    Ok(())
 }

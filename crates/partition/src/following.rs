@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use orrery_log::{Cursor, Position};
 
+use crate::command::Command;
 use crate::committed::CommittedRecord;
-use crate::committer::Command;
 use crate::pending::Reached;
 use crate::{
     Authority, Error, ReplicationError, Reply, SnapshotStream, Store, Subscription, Witness,

@@ -5,19 +5,22 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use orrery_model::{Failure, Lsn, RangeId, Stamp};
+use orrery_regions::Epoch;
 use orrery_storage::Storage;
 
 use crate::apply::{ChangeAt, apply_catalogue, apply_change};
-use crate::committer::{Reply, TransactionOutcome, internal};
+use crate::command::{Reply, TransactionOutcome};
+use crate::committer::internal;
 use crate::document_key::CONTAINER_BYTES;
 use crate::expiry::{self, Due};
 use crate::index_state::IndexStates;
 use crate::indexing::Known;
+use crate::multi::{Stamps, as_shown, finish_own};
 use crate::overlay::Overlay;
 use crate::record::{Change, Moment, Record};
 use crate::spaces::{DOCUMENTS, EXPIRY};
-use crate::stored::{StoredItem, with_place};
-use crate::transaction::decide;
+use crate::stored::{StoredItem, with_place, with_stamp};
+use crate::transaction::{Decision, decide};
 use crate::watches::Watches;
 use crate::{Container, Counters, Error, ItemTransaction, Partition, ScriptCommit};
 
@@ -35,8 +38,17 @@ pub(crate) struct Group<'a> {
     pub(crate) replies: Vec<Finish>,
     /// Whether there may be notes to append although there are no records.
     pub(crate) has_notes: bool,
+    /// In multi-write stores.
+    pub(crate) stamps: Option<Stamps>,
     watches: Arc<Watches>,
     bytes: usize,
+}
+
+/// What a record changes.
+pub(crate) struct Changed {
+    pub(crate) list: Vec<Change>,
+    /// Which of them remove what had expired.
+    pub(crate) expired: Vec<u16>,
 }
 
 /// What happens to a document that was due.
@@ -51,6 +63,7 @@ impl<'a> Group<'a> {
         storage: &'a Storage,
         states: IndexStates,
         watches: Arc<Watches>,
+        stamps: Option<Stamps>,
     ) -> Group<'a> {
         Group {
             overlay: Overlay::new(storage),
@@ -59,6 +72,7 @@ impl<'a> Group<'a> {
             records: Vec::new(),
             replies: Vec::new(),
             has_notes: false,
+            stamps,
             watches,
             bytes: 0,
         }
@@ -89,15 +103,18 @@ impl<'a> Group<'a> {
             }));
             return;
         }
-        let (results, lsn) = match decide(transaction, &mut self.overlay, &mut self.states, before)
-        {
-            Ok(decision) => {
+        let place = moment(container, &partition, before.lsn, seconds);
+        let (results, lsn) = match self.decide_items(transaction, place, before) {
+            Ok((decision, moment)) => {
                 let Counters { lsn, bytes, .. } = decision.counters;
                 if let Some(crowd) = crowd {
                     crowd.grow(bytes.wrapping_sub(before.bytes).cast_signed());
                 }
-                let moment = moment(container, &partition, lsn, seconds);
-                self.record(moment, &partition, decision.counters, decision.changes);
+                let changed = Changed {
+                    list: decision.changes,
+                    expired: decision.expired,
+                };
+                self.record(moment, &partition, decision.counters, changed);
                 (decision.results, lsn)
             }
             Err(error) => (
@@ -118,6 +135,29 @@ impl<'a> Group<'a> {
                 },
             });
         }));
+    }
+
+    fn decide_items(
+        &mut self,
+        transaction: ItemTransaction,
+        place: Moment,
+        before: Counters,
+    ) -> Result<(Decision, Moment), Error> {
+        let savepoint = self.overlay.savepoint();
+        let stamp = self.stamps.as_ref().map(Stamps::next);
+        let (overlay, states) = (&mut self.overlay, &mut self.states);
+        let mut decision = decide(transaction, overlay, states, before, stamp)?;
+        let moment = Moment {
+            lsn: decision.counters.lsn,
+            stamp,
+            ..place
+        };
+        if !decision.changes.is_empty() {
+            let count = decision.changes.len();
+            let finished = finish_own(overlay, states, moment, count, &mut decision.counters);
+            finished.inspect_err(|_| self.overlay.roll_back(savepoint))?;
+        }
+        Ok((decision, moment))
     }
 
     /// Makes the writes of a script a record, unless somebody was faster.
@@ -157,7 +197,15 @@ impl<'a> Group<'a> {
         let before = self.counters(container, partition);
         let lsn = Lsn(before.lsn.0 + 1);
         let mut counters = Counters { lsn, ..before };
-        let moment = moment(container, partition, lsn, commit.now_seconds);
+        let stamp = self.stamps.as_ref().map(Stamps::next);
+        let settles = commit.settles.filter(|_| stamp.is_some());
+        let epoch = self.stamps.as_ref().map(|stamps| stamps.epoch);
+        let decided = epoch.filter(|_| settles.is_some()).unwrap_or_default();
+        let moment = Moment {
+            stamp,
+            decided,
+            ..moment(container, partition, lsn, commit.now_seconds)
+        };
         let savepoint = self.overlay.savepoint();
         let versions = commit.changes.versions.unwrap_or_default();
         let mut versions = versions.iter();
@@ -165,8 +213,18 @@ impl<'a> Group<'a> {
         for (_, value) in &mut changes {
             if let Some(value) = value {
                 *value = with_place(value, partition.id, lsn);
+                if let Some(stamp) = stamp {
+                    *value = with_stamp(value, stamp, decided);
+                }
             }
         }
+        if let (Some(key), Some(stamp)) = (settles, stamp)
+            && !changes.iter().any(|(changed, _)| *changed == key)
+        {
+            let shown = as_shown(&self.overlay, &key, stamp, decided);
+            changes.push((key, shown.map_err(|error| internal(&error))?));
+        }
+        let expired = commit.changes.expired;
         for (ordinal, (key, value)) in changes.iter().enumerate() {
             let known = versions
                 .next()
@@ -177,7 +235,11 @@ impl<'a> Group<'a> {
             let applied = apply_change(
                 &mut self.overlay,
                 &mut self.states,
-                ChangeAt { moment, ordinal },
+                ChangeAt {
+                    moment,
+                    ordinal,
+                    is_expiry: expired.iter().any(|at| usize::from(*at) == ordinal),
+                },
                 key,
                 value.as_ref(),
                 known,
@@ -188,10 +250,19 @@ impl<'a> Group<'a> {
                 return Err(internal(&error));
             }
         }
+        let (overlay, states) = (&mut self.overlay, &mut self.states);
+        if let Err(error) = finish_own(overlay, states, moment, changes.len(), &mut counters) {
+            self.overlay.roll_back(savepoint);
+            return Err(internal(&error));
+        }
         if let Some(crowd) = partition.crowds.of(&commit.prefix) {
             crowd.grow(counters.bytes.wrapping_sub(before.bytes).cast_signed());
         }
-        self.record(moment, partition, counters, changes);
+        let changed = Changed {
+            list: changes,
+            expired,
+        };
+        self.record(moment, partition, counters, changed);
         Ok(lsn)
     }
 
@@ -249,38 +320,66 @@ impl<'a> Group<'a> {
             list.push(due);
         }
         for (partition, due) in by_partition.into_values() {
-            let before = self.counters(container.rid.id(), &partition);
-            let lsn = Lsn(before.lsn.0 + 1);
-            let mut counters = Counters { lsn, ..before };
-            let moment = Moment {
-                is_expiry: true,
-                ..moment(container.rid.id(), &partition, lsn, now_seconds)
-            };
             let mut changes = Vec::new();
             for Due { second, key } in due {
-                let change = self.expiry_change(container, *second, key, now_seconds)?;
-                if let Fate::Becomes(value) = change {
-                    let bytes_before = counters.bytes;
-                    apply_change(
-                        &mut self.overlay,
-                        &mut self.states,
-                        ChangeAt {
-                            moment,
-                            ordinal: changes.len(),
-                        },
-                        key,
-                        value.as_ref(),
-                        Known::default(),
-                        &mut counters,
-                    )?;
-                    if let Some(crowd) = partition.crowds.of(key) {
-                        crowd.grow(counters.bytes.wrapping_sub(bytes_before).cast_signed());
-                    }
+                let fate = self.expiry_change(container, *second, key, now_seconds)?;
+                if let Fate::Becomes(value) = fate {
                     changes.push((key.clone(), value));
                 }
             }
-            self.record(moment, &partition, counters, changes);
+            if self.stamps.is_none() {
+                self.expiry_record(container, &partition, changes, now_seconds, None)?;
+                continue;
+            }
+            // Where an entry stands is each region's own business.
+            let (moved, removed) = changes.into_iter().partition(|(_, value)| value.is_some());
+            self.expiry_record(container, &partition, moved, now_seconds, None)?;
+            let stamp = self.stamps.as_ref().map(Stamps::next);
+            self.expiry_record(container, &partition, removed, now_seconds, stamp)?;
         }
+        Ok(())
+    }
+
+    fn expiry_record(
+        &mut self,
+        container: &Container,
+        partition: &Arc<Partition>,
+        changes: Vec<Change>,
+        now_seconds: u64,
+        stamp: Option<orrery_regions::Stamp>,
+    ) -> Result<(), Error> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let before = self.counters(container.rid.id(), partition);
+        let lsn = Lsn(before.lsn.0 + 1);
+        let mut counters = Counters { lsn, ..before };
+        let moment = Moment {
+            is_expiry: true,
+            stamp,
+            ..moment(container.rid.id(), partition, lsn, now_seconds)
+        };
+        for (ordinal, (key, value)) in changes.iter().enumerate() {
+            let bytes_before = counters.bytes;
+            let at = ChangeAt {
+                moment,
+                ordinal,
+                is_expiry: true,
+            };
+            let (overlay, states) = (&mut self.overlay, &mut self.states);
+            let (value, known) = (value.as_ref(), Known::default());
+            apply_change(overlay, states, at, key, value, known, &mut counters)?;
+            if let Some(crowd) = partition.crowds.of(key) {
+                crowd.grow(counters.bytes.wrapping_sub(bytes_before).cast_signed());
+            }
+        }
+        let (overlay, states) = (&mut self.overlay, &mut self.states);
+        finish_own(overlay, states, moment, changes.len(), &mut counters)?;
+        let changed = Changed {
+            list: changes,
+            expired: Vec::new(),
+        };
+        self.record(moment, partition, counters, changed);
         Ok(())
     }
 
@@ -315,36 +414,46 @@ impl<'a> Group<'a> {
     }
 
     /// The counters of a partition as the group has left them so far.
-    fn counters(&self, container: u32, partition: &Arc<Partition>) -> Counters {
+    pub(crate) fn counters(&self, container: u32, partition: &Arc<Partition>) -> Counters {
         let touched = self.touched.get(&(container, partition.id));
         touched.map_or_else(|| partition.running_counters(), |(_, counters)| *counters)
     }
 
-    fn record(
+    pub(crate) fn record(
         &mut self,
         moment: Moment,
         partition: &Arc<Partition>,
         counters: Counters,
-        changes: Vec<Change>,
+        changed: Changed,
     ) {
-        if changes.is_empty() {
+        let Changed { list, expired } = changed;
+        if list.is_empty() {
             return;
         }
+        let changes = list;
         self.watches.mark(&changes);
         self.bytes += Record::changes_bytes(&changes);
         let place = (moment.container, partition.id);
         self.touched
             .insert(place, (Arc::clone(partition), counters));
-        self.records.push(Record::Items { moment, changes });
+        let stamps = self.stamps.as_mut().filter(|_| moment.stamp.is_some());
+        let stamped = stamps.map(|stamps| Box::new(stamps.take(moment.decided, expired)));
+        self.records.push(Record::Items {
+            moment,
+            changes,
+            stamped,
+        });
     }
 }
 
-fn moment(container: u32, partition: &Partition, lsn: Lsn, now_seconds: u64) -> Moment {
+pub(crate) fn moment(container: u32, partition: &Partition, lsn: Lsn, now_seconds: u64) -> Moment {
     Moment {
         container,
         range: partition.id,
         lsn,
         seconds: u32::try_from(now_seconds).unwrap_or(u32::MAX),
         is_expiry: false,
+        stamp: None,
+        decided: Epoch::NONE,
     }
 }

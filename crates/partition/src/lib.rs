@@ -12,6 +12,7 @@ mod apply;
 mod authority;
 mod changes;
 mod check;
+mod command;
 mod committed;
 mod committer;
 mod container;
@@ -31,6 +32,7 @@ mod index_state;
 mod indexing;
 mod known;
 mod meter;
+mod multi;
 mod note;
 mod overlay;
 mod patch;
@@ -61,8 +63,8 @@ mod watches;
 pub use authority::Authority;
 pub use changes::{ChangeMode, ChangeReader, ItemChange};
 pub use check::{CheckReport, check};
+pub use command::{Reply, TransactionOutcome};
 pub use committed::CommittedRecord;
-pub use committer::{Reply, TransactionOutcome};
 pub use container::{Container, Partition};
 pub use counters::{Counters, Standing};
 pub use crowd::UncountedCrowd;
@@ -73,6 +75,10 @@ pub use filling::Filling;
 pub use history::{ChangeKind, history_change, history_removal};
 pub use index_state::{ContainerIndex, IndexFollows, policy_change, policy_removal};
 pub use meter::{Budget, Claim, HotKey, Meter, MeterReport, Rates};
+pub use multi::{
+    AccountOutcome, MergeError, SettleItem, StoredConflict, StoredVersion, StreamPiece,
+    StreamReader, account_data,
+};
 pub use note::{note_of, note_record};
 pub use orrery_log::Position;
 pub use pending::Reached;

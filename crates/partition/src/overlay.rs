@@ -44,6 +44,8 @@ pub(crate) struct Overlay<'a> {
     history: Vec<Step>,
     /// Index entries that come and go, in order.
     entries: Vec<EntryChange>,
+    /// Logical partitions and unique entries whose holders changed while others claim the same.
+    contested: Vec<(Bytes, Bytes)>,
     /// Whether a document was changed twice, so that an entry may be listed twice.
     repeated: bool,
 }
@@ -76,6 +78,7 @@ impl<'a> Overlay<'a> {
             pending: HashMap::new(),
             history: Vec::new(),
             entries: Vec::new(),
+            contested: Vec::new(),
             repeated: false,
         }
     }
@@ -145,6 +148,15 @@ impl<'a> Overlay<'a> {
             place_bytes,
             is_put: false,
         });
+    }
+
+    /// Notes that somebody may have to be shown or hidden, for the end of the record.
+    pub(crate) fn note_contested(&mut self, prefix: Bytes, entry: Bytes) {
+        self.contested.push((prefix, entry));
+    }
+
+    pub(crate) fn take_contested(&mut self) -> Vec<(Bytes, Bytes)> {
+        std::mem::take(&mut self.contested)
     }
 
     pub(crate) fn savepoint(&self) -> Savepoint {

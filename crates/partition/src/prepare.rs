@@ -4,9 +4,11 @@
 //! state (parsing, the key, unique digests, index terms, the text to store) is done here.
 
 use orrery_exec::{CompileError, Condition, compile_condition};
+use orrery_json::{Number, Value};
 use orrery_keys::PartitionKey;
 use orrery_model::{
-    Document, Failure, IndexingDirective, Operation, OperationKind, Patch, Precondition, limits,
+    ConflictPolicy, Document, Failure, IndexingDirective, Operation, OperationKind, Patch,
+    Precondition, limits,
 };
 
 use crate::indexing::IndexedVersion;
@@ -67,6 +69,8 @@ pub(crate) struct PreparedDocument {
     pub(crate) ttl: i32,
     pub(crate) version: IndexedVersion,
     pub(crate) indexed: bool,
+    /// What the conflict policy compares, if the document has it; otherwise its time counts.
+    pub(crate) number: Option<f64>,
 }
 
 impl PreparedDocument {
@@ -171,7 +175,21 @@ pub(crate) fn prepare_document(
         ttl,
         version,
         indexed,
+        number: conflict_number(&definition.conflict, document.value()),
     })
+}
+
+fn conflict_number(policy: &ConflictPolicy, document: &Value) -> Option<f64> {
+    let ConflictPolicy::LastWriterWins { path } = policy else {
+        return None;
+    };
+    if path.text() == "/_ts" {
+        return None;
+    }
+    path.path()
+        .of_value(document)
+        .as_number()
+        .map(Number::as_f64)
 }
 
 /// Containers migrated from before partition keys keep items without one under the empty key.

@@ -9,9 +9,12 @@ use orrery_storage::{Batch, Snapshot};
 
 use crate::counters::counters_range;
 use crate::index_state::state_key;
+use crate::multi::rows_of;
 use crate::retention::forgotten_range;
 use crate::scan::ScanRange;
-use crate::spaces::{DOCUMENTS, EXPIRY, FEED, HISTORY, INDEX, META, STATISTICS, UNIQUE};
+use crate::spaces::{
+    CLAIMS, DOCUMENTS, EXPIRY, FEED, HISTORY, INDEX, META, STATISTICS, UNIQUE, VERSIONS,
+};
 use crate::stored::StoredItem;
 use crate::{Error, expiry};
 
@@ -30,6 +33,8 @@ pub(crate) struct Purged {
     index: Option<Bytes>,
     feed: Option<Bytes>,
     history: Option<Bytes>,
+    versions: Option<Bytes>,
+    claims: Option<Bytes>,
 }
 
 /// The next removals of a container, and how far they get; none if they are the last. The counters
@@ -67,7 +72,12 @@ pub(crate) fn purge_step(
         batch.delete(INDEX, key.clone());
         next.index = Some(key);
     }
-    for (space, last) in [(FEED, &mut next.feed), (HISTORY, &mut next.history)] {
+    for (space, last) in [
+        (FEED, &mut next.feed),
+        (HISTORY, &mut next.history),
+        (VERSIONS, &mut next.versions),
+        (CLAIMS, &mut next.claims),
+    ] {
         let entries = snapshot.range(space, last.as_deref().unwrap_or(from), to);
         for entry in entries.take(PURGE_KEYS) {
             let (key, _) = entry?;
@@ -82,7 +92,11 @@ pub(crate) fn purge_step(
         batch.delete(STATISTICS, entry?.0);
     }
     batch.delete(META, Bytes::copy_from_slice(&state_key(container)));
-    for (from, to) in [counters_range(container), forgotten_range(container)] {
+    for (from, to) in [
+        counters_range(container),
+        forgotten_range(container),
+        rows_of(container),
+    ] {
         for entry in snapshot.range(META, &from, to.as_deref()) {
             batch.delete(META, entry?.0);
         }

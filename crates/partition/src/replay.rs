@@ -16,6 +16,7 @@ use crate::apply::{apply_catalogue, apply_items, apply_ranges};
 use crate::counters::{APPLIED_KEY, counters_key};
 use crate::document_key::container_of;
 use crate::index_state::IndexStates;
+use crate::multi::{Stamped, advance_progress, apply_account, apply_merged};
 use crate::note::put_note;
 use crate::overlay::Overlay;
 use crate::purge::{Purged, purge_step};
@@ -37,17 +38,26 @@ pub(crate) fn apply_record(
     record: &Record,
 ) -> Result<Counted, Error> {
     match record {
-        Record::Items { moment, .. } if states.is_leaving(overlay, moment.container)? => {
+        Record::Items {
+            moment, stamped, ..
+        } if states.is_leaving(overlay, moment.container)? => {
+            note_applied(overlay, stamped.as_deref())?;
             Ok(Vec::new())
         }
-        Record::Items { moment, changes } => {
+        Record::Items {
+            moment,
+            changes,
+            stamped,
+        } => {
+            let expired = stamped.as_ref().map_or(&[][..], |stamped| &stamped.expired);
             let place = (moment.container, moment.range);
             let key = Bytes::copy_from_slice(&counters_key(place.0, place.1));
             let before = overlay.get(META, &key)?;
             let before =
                 before.map_or(Ok(Counters::default()), |bytes| Counters::decode(&bytes))?;
-            let after = apply_items(overlay, states, *moment, changes, before)?;
+            let after = apply_items(overlay, states, *moment, changes, expired, before)?;
             overlay.put(META, key, after.encode());
+            note_applied(overlay, stamped.as_deref())?;
             Ok(vec![(place, after)])
         }
         Record::Ranges {
@@ -68,13 +78,32 @@ pub(crate) fn apply_record(
             put_note(overlay, text.clone());
             Ok(Vec::new())
         }
+        Record::Merged(merged) => {
+            let counters = apply_merged(overlay, states, merged)?;
+            note_applied(overlay, Some(&merged.stamped))?;
+            let counted = counters.map(|counters| (merged.place(), counters));
+            Ok(counted.into_iter().collect())
+        }
+        Record::Account(account) => {
+            apply_account(overlay, states, account)?;
+            Ok(Vec::new())
+        }
     }
+}
+
+/// Moves the progress on along with a record of a region stream.
+fn note_applied(overlay: &mut Overlay<'_>, stamped: Option<&Stamped>) -> Result<(), Error> {
+    stamped.map_or(Ok(()), |stamped| advance_progress(overlay, stamped.stamp))
 }
 
 /// Containers of which nothing may be left when the record is applied.
 pub(crate) fn removed_by(record: &Record) -> Vec<u32> {
-    let Record::Catalogue { changes } = record else {
-        return Vec::new();
+    let changes = match record {
+        Record::Catalogue { changes } => changes,
+        Record::Account(account) => &account.changes,
+        Record::Items { .. } | Record::Merged(_) | Record::Ranges { .. } | Record::Note { .. } => {
+            return Vec::new();
+        }
     };
     let ended = changes.iter().filter_map(|(key, value)| {
         let (&kind, number) = key.split_first()?;

@@ -11,12 +11,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use orrery_log::Position;
 use orrery_model::RangeId;
+use orrery_regions::Sequence;
 use orrery_storage::{Snapshot, Storage};
 
 use crate::committed::CommittedRecord;
 use crate::committer::Committer;
 use crate::counters::counters_key;
 use crate::index_state::IndexStates;
+use crate::multi::{CHANGED_KEY, last_changed};
 use crate::overlay::Overlay;
 use crate::record::Record;
 use crate::replay::{apply_record, put_applied, remove_container, removed_by};
@@ -60,6 +62,18 @@ pub enum ReplicationError {
 }
 
 impl Applied {
+    pub(crate) fn new(
+        is_catalogue_changed: bool,
+        counters: BTreeMap<(u32, RangeId), Counters>,
+        snapshot: Snapshot,
+    ) -> Applied {
+        Applied {
+            is_catalogue_changed,
+            counters,
+            state: CatalogueState::new(snapshot),
+        }
+    }
+
     pub fn state(&self) -> &CatalogueState {
         &self.state
     }
@@ -88,6 +102,11 @@ impl CatalogueState {
         let to = to.as_ref().map(|to| &to[..]);
         let entries = self.snapshot.range(CATALOGUE, &from, to);
         entries.map(|entry| Ok(entry?)).collect()
+    }
+
+    /// In multi-write accounts: the record of the account stream that changed the catalogue last.
+    pub fn account_sequence(&self) -> Result<Sequence, Error> {
+        Ok(last_changed(self.snapshot.get(META, CHANGED_KEY)?))
     }
 
     /// What a partition counted when it was last changed.
@@ -197,24 +216,29 @@ impl Committer {
                     return Err(refused(*position, &error));
                 }
             }
-            is_catalogue_changed |= !matches!(record, Record::Items { .. } | Record::Note { .. });
+            is_catalogue_changed |= !matches!(
+                record,
+                Record::Items { .. } | Record::Merged(_) | Record::Note { .. }
+            );
         }
         write(self, overlay, payloads).map_err(|error| self.stopped(&error))?;
+        let multi = self.multi.as_ref();
+        multi
+            .map_or(Ok(()), |multi| multi.reload(storage))
+            .map_err(|error| self.stopped(&error))?;
         witness.applied(&Applied {
             is_catalogue_changed,
             counters,
             state: CatalogueState::new(storage.snapshot()),
         });
         for (_, record) in &records {
-            if let Record::Items { changes, .. } = record {
-                self.watches.mark(changes);
-            }
+            self.watches.mark(record.item_changes());
         }
         self.ask_for_checkpoint();
         Ok(())
     }
 
-    fn keep(&mut self, overlay: Overlay<'_>, payloads: Vec<Bytes>) -> Result<(), Error> {
+    pub(crate) fn keep(&mut self, overlay: Overlay<'_>, payloads: Vec<Bytes>) -> Result<(), Error> {
         let last = self.append_payloads(&payloads)?;
         self.committed.keep(last, payloads);
         self.apply_overlay(overlay, last)

@@ -12,7 +12,8 @@ use orrery_model::{Failure, GoneKind, RangeId};
 use orrery_storage::Snapshot;
 
 use crate::apply::apply_ranges;
-use crate::committer::{Reply, internal};
+use crate::command::Reply;
+use crate::committer::internal;
 use crate::counters::counters_key;
 use crate::group::Group;
 use crate::record::{Change, Record};

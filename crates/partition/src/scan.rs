@@ -39,6 +39,21 @@ impl ScanRange {
         }
     }
 
+    /// All documents of a container.
+    pub fn of_whole(container: &Container) -> ScanRange {
+        ScanRange::of_container(container.rid.id())
+    }
+
+    /// One document, by its key.
+    pub fn of_document(container: &Container, key: &[u8]) -> ScanRange {
+        debug_assert!(key.starts_with(&container.rid.id().to_be_bytes()));
+        ScanRange {
+            from: key.to_vec(),
+            to: Some([key, &[0]].concat()),
+            is_logical: false,
+        }
+    }
+
     pub(crate) fn of_container(container: u32) -> ScanRange {
         ScanRange::of_prefix(&container.to_be_bytes())
     }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use orrery_keys::PartitionKey;
 use orrery_model::{Failure, Lsn, Operation, OperationOutcome};
+use orrery_regions::{RegionId, Sequence, Stamp};
 use orrery_storage::Snapshot;
 
 use crate::committer::internal;
@@ -39,6 +40,7 @@ pub struct ScriptTransaction {
     counters: Counters,
     changes: Changes,
     watch: Watch,
+    region: Option<RegionId>,
 }
 
 /// Where and when a script runs.
@@ -60,12 +62,15 @@ pub struct ScriptCommit {
     pub(crate) now_seconds: u64,
     pub(crate) changes: Changes,
     pub(crate) watch: Watch,
+    /// The item whose conflict it settles, as the hub.
+    pub(crate) settles: Option<Bytes>,
 }
 
 impl ScriptTransaction {
     pub(crate) fn begin(
         place: ScriptPlace,
         watches: &Arc<Watches>,
+        region: Option<RegionId>,
         snapshot: impl FnOnce() -> Snapshot,
     ) -> Result<ScriptTransaction, Error> {
         let ScriptPlace {
@@ -100,6 +105,7 @@ impl ScriptTransaction {
                 ..Changes::default()
             },
             watch,
+            region,
         })
     }
 
@@ -139,6 +145,10 @@ impl ScriptTransaction {
             counters,
             changes: std::mem::take(&mut self.changes),
             items: ItemNumbers::Taken,
+            stamp: self.region.map(|origin| Stamp {
+                origin,
+                sequence: Sequence::ZERO,
+            }),
         };
         let result = run.operation(prepared);
         (self.counters, self.changes) = (run.counters, run.changes);
@@ -151,6 +161,9 @@ impl ScriptTransaction {
         self.counters = counters;
         self.changes.bytes = bytes;
         self.changes.list.truncate(count);
+        self.changes
+            .expired
+            .retain(|ordinal| usize::from(*ordinal) < count);
         if let Some(versions) = &mut self.changes.versions {
             versions.truncate(count);
         }
@@ -200,7 +213,21 @@ impl ScriptTransaction {
             now_seconds: self.now_seconds,
             changes: self.changes,
             watch: self.watch,
+            settles: None,
         })
+    }
+
+    /// What is left to commit of a run that settles the conflict of an item, whatever it wrote.
+    pub fn finish_settling(self, item: Bytes) -> ScriptCommit {
+        ScriptCommit {
+            container: self.container,
+            partition: self.partition,
+            prefix: self.logical.prefix_bytes(),
+            now_seconds: self.now_seconds,
+            changes: self.changes,
+            watch: self.watch,
+            settles: Some(item),
+        }
     }
 }
 
@@ -227,6 +254,7 @@ mod tests {
                 durability: Durability::None,
                 cache_bytes: 0,
                 holds_back: false,
+                multi_write: None,
             };
             let store = Store::open(&options).unwrap();
             let definition = br#"{"id":"c","partitionKey":{"paths":["/p"]}}"#;

@@ -3,7 +3,7 @@
 use orrery_storage::Space;
 
 /// Names on disk, in the order of the constants below. Never reordered.
-pub(crate) const NAMES: [&str; 9] = [
+pub(crate) const NAMES: [&str; 11] = [
     "documents",
     "unique",
     "expiry",
@@ -13,6 +13,8 @@ pub(crate) const NAMES: [&str; 9] = [
     "statistics",
     "feed",
     "history",
+    "versions",
+    "claims",
 ];
 
 /// Document key -> stored document.
@@ -41,5 +43,10 @@ pub(crate) const STATISTICS: Space = Space(6);
 pub(crate) const FEED: Space = Space(7);
 /// Partition and moment of any change -> the change, in containers that keep them for a while.
 pub(crate) const HISTORY: Space = Space(8);
+/// In multi-write stores. Document key -> versions of it that are not shown: losers, tombstones.
+pub(crate) const VERSIONS: Space = Space(9);
+/// In multi-write stores. Key of a unique entry -> ids of documents that are not shown because
+/// another one holds what they claim.
+pub(crate) const CLAIMS: Space = Space(10);
 /// With the number of a container behind it: it keeps its history, for so many minutes.
 pub(crate) const HISTORY_POLICY: u8 = b'h';

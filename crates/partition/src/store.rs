@@ -9,17 +9,20 @@ use std::thread::{self, JoinHandle};
 use bytes::Bytes;
 use orrery_log::{Disk, Log, LogOptions, Position, SystemDisk};
 use orrery_model::{Failure, Stamp};
+use orrery_regions::RegionId;
 use orrery_storage::{Options, Storage};
 
 pub use orrery_log::Durability;
 
+use crate::command::{Command, Reply, TransactionOutcome};
 use crate::committed::{Committed, CommittedRecord};
-use crate::committer::{Command, Committer, Reply, TransactionOutcome, internal};
+use crate::committer::{Committer, internal};
 use crate::data_directory::DataDirectory;
 use crate::expiry::{self, Due};
 use crate::filling::is_unfinished;
 use crate::index_state::{IndexState, IndexStates, state_key};
 use crate::known::Batches;
+use crate::multi::Multi;
 use crate::pending::pending_of;
 use crate::record::Change;
 use crate::reindex::progress;
@@ -46,6 +49,8 @@ pub struct StoreOptions {
     pub cache_bytes: u64,
     /// Leaves what the log has beyond the state out of it until somebody says that it may be seen.
     pub holds_back: bool,
+    /// Set if the store is this region of an account in which every region writes.
+    pub multi_write: Option<RegionId>,
 }
 
 pub struct Store {
@@ -55,6 +60,7 @@ pub struct Store {
     batches: Arc<Batches>,
     watches: Arc<Watches>,
     pub(crate) committed: Arc<Committed>,
+    pub(crate) multi: Option<Arc<Multi>>,
     /// Where its log can be read, if it has one.
     pub(crate) log_place: Option<(Arc<dyn Disk>, PathBuf)>,
     commands: Arc<Sender<Command>>,
@@ -123,6 +129,10 @@ impl Store {
     ) -> Result<Store, Error> {
         let storage = Arc::new(storage);
         let (log, disk) = log.unzip();
+        let multi = options.multi_write;
+        let multi = multi
+            .map(|region| Multi::open(region, &storage))
+            .transpose()?;
         let applied = applied(&storage)?;
         let kept = pending.back().map_or(applied, |(last, _)| *last);
         let committed = Committed::new(kept, applied, log.is_some());
@@ -151,6 +161,8 @@ impl Store {
             is_following: false,
             authority: None,
             pending,
+            multi: multi.clone(),
+            pruned: None,
             broken: None,
         };
         let commit = spawn("orrery-commit", move || committer.run(&waiting));
@@ -164,6 +176,7 @@ impl Store {
             batches,
             watches,
             committed,
+            multi,
             log_place,
             commands,
             _threads: Threads(vec![commit, checkpoint]),
@@ -226,7 +239,9 @@ impl Store {
 
     /// Begins the transaction of a script over the state as it is now.
     pub fn begin_script(&self, place: ScriptPlace) -> Result<ScriptTransaction, Failure> {
-        let begun = ScriptTransaction::begin(place, &self.watches, || self.storage.snapshot());
+        let region = self.multi.as_ref().map(|multi| multi.region);
+        let snapshot = || self.storage.snapshot();
+        let begun = ScriptTransaction::begin(place, &self.watches, region, snapshot);
         begun.map_err(|error| internal(&error))
     }
 

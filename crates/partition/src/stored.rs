@@ -5,24 +5,33 @@
 
 use bytes::Bytes;
 use orrery_model::{Etag, Lsn, RangeId};
+use orrery_regions::{Epoch, RegionId, Sequence, Stamp};
 
 use crate::Error;
+use crate::apply::split_rid_counter;
 
 const VERSION: u8 = 1;
+/// The header is followed by what tells versions of several regions apart.
+const VERSION_STAMPED: u8 = 2;
 const HEADER_BYTES: usize = 44;
 pub(crate) const DIGEST_BYTES: usize = 32;
 const FLAG_NOT_INDEXED: u8 = 1;
 /// The entity tag was made before the record had its place: what it is made of follows the header.
 const FLAG_OWN_TAG: u8 = 2;
 const OWN_TAG_BYTES: usize = 12;
-/// Where the partition and the LSN stand in the header.
+const STAMP_BYTES: usize = 40;
+/// Where the sequence and the deciding epoch stand behind the header.
+const SEQUENCE_AT: usize = HEADER_BYTES + 8;
+const DECIDED_AT: usize = HEADER_BYTES + 24;
+/// Where the position in the record, the partition and the LSN stand in the header.
+const ORDINAL_AT: usize = 6;
 const RANGE_AT: usize = 12;
 const LSN_AT: usize = 16;
 
 pub(crate) type Digest = [u8; DIGEST_BYTES];
 
 /// What is kept of a document beside its text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Header {
     pub(crate) indexed: bool,
     /// Length of the logical partition's prefix in the document's key.
@@ -35,12 +44,34 @@ pub(crate) struct Header {
     pub(crate) ordinal: u16,
     /// What the entity tag is made of, if not of partition and LSN.
     pub(crate) own_tag: Option<(RangeId, Lsn)>,
+    /// Which version it is, in a multi-write store.
+    pub(crate) version: Option<VersionStamp>,
     /// Index terms of this version, for the charge of its removal.
     pub(crate) terms: u32,
     /// The item's own `ttl`; 0 when it has none.
     pub(crate) ttl: i32,
     /// The second under which the document stands in the expiry space; 0 when it does not.
     pub(crate) expiry_entry: u32,
+}
+
+/// A version as other regions know it. Its place is another one in each of them; this is not.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct VersionStamp {
+    pub(crate) stamp: Stamp,
+    /// What the conflict policy compares.
+    pub(crate) number: f64,
+    /// The hub's epoch, if it settles a conflict; otherwise none.
+    pub(crate) decided: Epoch,
+    pub(crate) tag: Tag,
+}
+
+/// What an entity tag is made of: where the text was first written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tag {
+    pub(crate) region: RegionId,
+    pub(crate) range: RangeId,
+    pub(crate) lsn: Lsn,
+    pub(crate) ordinal: u16,
 }
 
 /// One version of a document, read back.
@@ -90,6 +121,22 @@ impl StoredItem {
         self.header.rid_counter
     }
 
+    /// When it was written, as its `_ts` says.
+    pub fn modified_seconds(&self) -> u64 {
+        u64::from(self.header.modified_seconds)
+    }
+
+    /// The partition in which the item was created, and its number there.
+    pub(crate) fn created_in(&self) -> Option<(RangeId, u64)> {
+        let (range, number) = split_rid_counter(self.header.rid_counter);
+        Some((RangeId(u32::try_from(range).ok()?), number))
+    }
+
+    /// The bytes that are stored.
+    pub(crate) fn stored(&self) -> &Bytes {
+        &self.bytes
+    }
+
     pub fn lsn(&self) -> Lsn {
         self.header.lsn
     }
@@ -137,6 +184,24 @@ pub(crate) fn with_place(value: &Bytes, range: RangeId, lsn: Lsn) -> Bytes {
     bytes.into()
 }
 
+/// The stored bytes of a version with another place in the feed of this store.
+pub(crate) fn at_place(value: &Bytes, range: RangeId, lsn: Lsn, ordinal: u16) -> Bytes {
+    let mut bytes = value.to_vec();
+    bytes[ORDINAL_AT..ORDINAL_AT + 2].copy_from_slice(&ordinal.to_le_bytes());
+    bytes[RANGE_AT..RANGE_AT + 4].copy_from_slice(&range.0.to_le_bytes());
+    bytes[LSN_AT..LSN_AT + 8].copy_from_slice(&lsn.0.to_le_bytes());
+    bytes.into()
+}
+
+/// The stored bytes of a stamped version under another stamp of this region.
+pub(crate) fn with_stamp(value: &Bytes, stamp: Stamp, decided: Epoch) -> Bytes {
+    let mut bytes = value.to_vec();
+    bytes[HEADER_BYTES] = stamp.origin.0;
+    bytes[SEQUENCE_AT..SEQUENCE_AT + 8].copy_from_slice(&stamp.sequence.0.to_le_bytes());
+    bytes[DECIDED_AT..DECIDED_AT + 8].copy_from_slice(&decided.0.to_le_bytes());
+    bytes.into()
+}
+
 /// When an item goes: its own `ttl` before the container's default; never when TTL is off.
 pub(crate) fn expires_at(modified_seconds: u32, ttl: i32, default_ttl: Option<i32>) -> Option<u64> {
     let default_ttl = default_ttl?;
@@ -148,6 +213,16 @@ pub(crate) fn expires_at(modified_seconds: u32, ttl: i32, default_ttl: Option<i3
 
 impl Header {
     pub(crate) fn etag(&self) -> Etag {
+        if let Some(VersionStamp { tag, .. }) = self.version {
+            let seconds = u64::from(self.modified_seconds);
+            let Tag {
+                region,
+                range,
+                lsn,
+                ordinal,
+            } = tag;
+            return Etag::of_region_write(region.0, range.0, lsn.0, ordinal, seconds);
+        }
         let (range, lsn) = self.own_tag.unwrap_or((self.range, self.lsn));
         Etag::of_write(
             range.0,
@@ -158,14 +233,17 @@ impl Header {
     }
 
     fn bytes(&self) -> usize {
-        HEADER_BYTES + self.own_tag.map_or(0, |_| OWN_TAG_BYTES)
+        let tag = self.own_tag.map_or(0, |_| OWN_TAG_BYTES);
+        HEADER_BYTES + tag + self.version.map_or(0, |_| STAMP_BYTES)
     }
 
     /// Appends the header; the digests and the text follow.
     pub(crate) fn encode(&self, unique: u8, out: &mut Vec<u8>) {
         let mut flags = if self.indexed { 0 } else { FLAG_NOT_INDEXED };
         flags |= self.own_tag.map_or(0, |_| FLAG_OWN_TAG);
-        out.extend_from_slice(&[VERSION, flags, unique, 0]);
+        debug_assert!(self.own_tag.is_none() || self.version.is_none());
+        let version = self.version.map_or(VERSION, |_| VERSION_STAMPED);
+        out.extend_from_slice(&[version, flags, unique, 0]);
         out.extend_from_slice(&self.prefix_bytes.to_le_bytes());
         out.extend_from_slice(&self.ordinal.to_le_bytes());
         out.extend_from_slice(&self.modified_seconds.to_le_bytes());
@@ -179,13 +257,57 @@ impl Header {
             out.extend_from_slice(&range.0.to_le_bytes());
             out.extend_from_slice(&lsn.0.to_le_bytes());
         }
+        if let Some(version) = &self.version {
+            version.encode(out);
+        }
+    }
+}
+
+impl VersionStamp {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let Tag {
+            region,
+            range,
+            lsn,
+            ordinal,
+        } = self.tag;
+        out.extend_from_slice(&[self.stamp.origin.0, region.0]);
+        out.extend_from_slice(&ordinal.to_le_bytes());
+        out.extend_from_slice(&range.0.to_le_bytes());
+        out.extend_from_slice(&self.stamp.sequence.0.to_le_bytes());
+        out.extend_from_slice(&self.number.to_le_bytes());
+        out.extend_from_slice(&self.decided.0.to_le_bytes());
+        out.extend_from_slice(&lsn.0.to_le_bytes());
+    }
+
+    fn decode(bytes: &[u8; STAMP_BYTES]) -> Option<VersionStamp> {
+        let (&[origin, region, o0, o1, r0, r1, r2, r3], rest) = bytes.split_first_chunk::<8>()?;
+        let (words, _) = rest.as_chunks::<8>();
+        let &[sequence, number, decided, lsn] = words else {
+            return None;
+        };
+        Some(VersionStamp {
+            stamp: Stamp {
+                origin: RegionId(origin),
+                sequence: Sequence(u64::from_le_bytes(sequence)),
+            },
+            number: f64::from_le_bytes(number),
+            decided: Epoch(u64::from_le_bytes(decided)),
+            tag: Tag {
+                region: RegionId(region),
+                range: RangeId(u32::from_le_bytes([r0, r1, r2, r3])),
+                lsn: Lsn(u64::from_le_bytes(lsn)),
+                ordinal: u16::from_le_bytes([o0, o1]),
+            },
+        })
     }
 }
 
 /// The header, where the digests begin, and how many there are.
 fn decode_header(bytes: &[u8]) -> Option<(Header, usize, usize)> {
     let header: &[u8; HEADER_BYTES] = bytes.first_chunk()?;
-    let [VERSION, flags, unique, 0] = *header.first_chunk::<4>()? else {
+    let [version @ (VERSION | VERSION_STAMPED), flags, unique, 0] = *header.first_chunk::<4>()?
+    else {
         return None;
     };
     let half = |at: usize| {
@@ -213,6 +335,12 @@ fn decode_header(bytes: &[u8]) -> Option<(Header, usize, usize)> {
         let lsn = u64::from_le_bytes(*lsn.first_chunk()?);
         Some((RangeId(u32::from_le_bytes(*range)), Lsn(lsn)))
     };
+    let version = if version == VERSION {
+        None
+    } else {
+        let bytes = bytes.get(HEADER_BYTES..)?.first_chunk()?;
+        Some(VersionStamp::decode(bytes).filter(|_| own_tag.is_none())?)
+    };
     let header = Header {
         indexed: flags & FLAG_NOT_INDEXED == 0,
         prefix_bytes: half(4)?,
@@ -221,6 +349,7 @@ fn decode_header(bytes: &[u8]) -> Option<(Header, usize, usize)> {
         range: RangeId(word(RANGE_AT)?),
         lsn: Lsn(long(LSN_AT)?),
         own_tag,
+        version,
         rid_counter: long(24)?,
         terms: word(32)?,
         ttl: word(36)?.cast_signed(),
@@ -243,6 +372,7 @@ mod tests {
             range: RangeId(3),
             ordinal: 2,
             own_tag: None,
+            version: None,
             terms: 10,
             ttl: -1,
             expiry_entry: 9,
@@ -283,6 +413,47 @@ mod tests {
         let moved = StoredItem::decode(item.with_expiry_entry(11)).unwrap();
         assert_eq!(moved.etag(), header().etag());
         assert_eq!(moved.text(), "{}");
+    }
+
+    #[test]
+    fn a_version_is_the_same_at_every_place() {
+        let tag = Tag {
+            region: RegionId(2),
+            range: RangeId(1),
+            lsn: Lsn(9),
+            ordinal: 5,
+        };
+        let stamp = |origin, sequence| Stamp {
+            origin: RegionId(origin),
+            sequence: Sequence(sequence),
+        };
+        let version = VersionStamp {
+            stamp: stamp(2, 77),
+            number: -1.5,
+            decided: Epoch::NONE,
+            tag,
+        };
+        let header = Header {
+            version: Some(version),
+            ..header()
+        };
+        let mut bytes = Vec::new();
+        header.encode(1, &mut bytes);
+        assert_eq!(bytes.len(), HEADER_BYTES + STAMP_BYTES);
+        bytes.extend_from_slice(&[5; DIGEST_BYTES]);
+        bytes.extend_from_slice(b"{}");
+        let bytes = Bytes::from(bytes);
+        let item = StoredItem::decode(bytes.clone()).unwrap();
+        assert_eq!((item.header, item.text()), (header, "{}".into()));
+        let moved = at_place(&bytes, RangeId(4), Lsn(11), 8);
+        let moved = StoredItem::decode(with_stamp(&moved, stamp(3, 1), Epoch(6))).unwrap();
+        assert_eq!(moved.moment(), (RangeId(4), Lsn(11), 8));
+        assert_eq!(moved.etag(), item.etag());
+        let decided = moved.header.version.unwrap();
+        assert_eq!((decided.stamp, decided.decided), (stamp(3, 1), Epoch(6)));
+        assert_eq!((decided.number, decided.tag), (-1.5, tag));
+        assert_eq!(moved.digests().count(), 1);
+        assert!(StoredItem::decode(bytes.slice(..HEADER_BYTES + 9)).is_err());
     }
 
     #[test]

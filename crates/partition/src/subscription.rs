@@ -67,6 +67,19 @@ impl Subscription {
         }
     }
 
+    /// Where the records begin that the store still has: after this position.
+    pub(crate) fn begins_after(&mut self) -> Position {
+        let last = self.committed.last();
+        let Some(cursor) = &mut self.cursor else {
+            return self.committed.tail_after();
+        };
+        match cursor.read(Position::ZERO, last, 1) {
+            Err(orrery_log::Error::Trimmed { first, .. }) if first <= last => Position(first.0 - 1),
+            Err(_) => last,
+            Ok(_) => Position::ZERO,
+        }
+    }
+
     /// The follower has everything up to here for good.
     pub fn acknowledge(&self, position: Position) {
         self.committed.acknowledge(self.number, position);

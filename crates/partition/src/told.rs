@@ -5,15 +5,20 @@ use std::fmt::Write as _;
 
 use crate::Error;
 use crate::document_key::container_of;
+use crate::multi::AccountChange;
 use crate::record::Record;
 use crate::stored::StoredItem;
 
 /// One line for each item that a record wrote or removed, and one for a change of the catalogue.
 pub fn tell_record(sequence: u64, record: &[u8]) -> Result<Vec<String>, Error> {
     let (moment, changes) = match Record::decode(record)? {
-        Record::Items { moment, changes } => (moment, changes),
-        Record::Note { .. } => return Ok(Vec::new()),
-        Record::Catalogue { changes } | Record::Ranges { changes, .. } => {
+        Record::Items {
+            moment, changes, ..
+        } => (moment, changes),
+        Record::Note { .. } | Record::Merged(_) => return Ok(Vec::new()),
+        Record::Account(AccountChange { changes, .. })
+        | Record::Catalogue { changes }
+        | Record::Ranges { changes, .. } => {
             let count = changes.len();
             let line =
                 format!(r#"{{"sequence":{sequence},"operation":"catalogue","changes":{count}}}"#);

@@ -10,15 +10,17 @@ use orrery_model::{
     Charge, ConflictKind, Document, Failure, IndexingDirective, Lsn, OperationOutcome,
     OperationStatus, Patch, Precondition, ReadWork, WriteWork, limits,
 };
+use orrery_regions::{Epoch, Stamp};
 
 use crate::apply::{ChangeAt, apply_change, rid_counter};
 use crate::index_state::IndexStates;
 use crate::indexing::{IndexedVersion, Known};
+use crate::multi::of_region;
 use crate::overlay::Overlay;
 use crate::prepare::{Place, PreparedDocument, PreparedKind, PreparedOperation, prepare_document};
 use crate::record::{Change, Moment};
 use crate::spaces::{DOCUMENTS, UNIQUE};
-use crate::stored::{DIGEST_BYTES, Header, StoredItem, expires_at};
+use crate::stored::{DIGEST_BYTES, Header, StoredItem, Tag, VersionStamp, expires_at};
 use crate::{Container, Counters, Error, LogicalPartition, Partition, unique};
 
 /// Bytes of documents one transaction may write; what an answer may carry bounds it.
@@ -57,6 +59,8 @@ impl ItemTransaction {
 pub(crate) struct Decision {
     pub(crate) results: Vec<Result<OperationOutcome, Failure>>,
     pub(crate) changes: Vec<Change>,
+    /// Which of the changes remove what had expired.
+    pub(crate) expired: Vec<u16>,
     pub(crate) counters: Counters,
 }
 
@@ -84,6 +88,7 @@ pub(crate) fn decide(
     overlay: &mut Overlay<'_>,
     states: &mut IndexStates,
     before: Counters,
+    stamp: Option<Stamp>,
 ) -> Result<Decision, Error> {
     let count = transaction.operations.len();
     if !transaction.container.is_alive() {
@@ -114,6 +119,7 @@ pub(crate) fn decide(
         },
         changes: Changes::default(),
         items: ItemNumbers::InTurn,
+        stamp,
     };
     let mut results = Vec::with_capacity(count);
     for (index, operation) in operations.into_iter().enumerate() {
@@ -144,6 +150,7 @@ pub(crate) fn decide(
     Ok(Decision {
         results,
         changes: run.changes.list,
+        expired: run.changes.expired,
         counters,
     })
 }
@@ -154,6 +161,7 @@ fn refused(count: usize, index: usize, failure: Failure, counters: Counters) -> 
     Decision {
         results,
         changes: Vec::new(),
+        expired: Vec::new(),
         counters,
     }
 }
@@ -162,6 +170,8 @@ fn refused(count: usize, index: usize, failure: Failure, counters: Counters) -> 
 #[derive(Default)]
 pub(crate) struct Changes {
     pub(crate) list: Vec<Change>,
+    /// Which of the list remove what had expired.
+    pub(crate) expired: Vec<u16>,
     /// Bytes of the list.
     pub(crate) bytes: usize,
     /// For each of the list the entries that are known, if they are asked for.
@@ -196,6 +206,8 @@ pub(crate) struct Run<'a, 'b> {
     pub(crate) counters: Counters,
     pub(crate) changes: Changes,
     pub(crate) items: ItemNumbers,
+    /// In a multi-write store. That of a script is known when it is committed.
+    pub(crate) stamp: Option<Stamp>,
 }
 
 impl Run<'_, '_> {
@@ -290,6 +302,10 @@ impl Run<'_, '_> {
             unique_keys: document.digests.len(),
             ..WriteWork::default()
         };
+        let sequence = match self.stamp {
+            None => sequence,
+            Some(stamp) => of_region(sequence, stamp.origin),
+        };
         let rid = rid_counter(self.partition.id, sequence);
         self.check_unique(document, &key)?;
         self.put(key, document, None, rid, OperationStatus::Created, work)
@@ -357,7 +373,7 @@ impl Run<'_, '_> {
             ..WriteWork::default()
         };
         if renamed {
-            self.change(old_key, None, Known::default())?;
+            self.change(old_key, None, Known::default(), false)?;
         }
         self.check_unique(document, &key)?;
         self.put(
@@ -409,7 +425,7 @@ impl Run<'_, '_> {
             ..WriteWork::default()
         };
         let key = self.logical.document_key(id);
-        self.change(key, None, Known::default())?;
+        self.change(key, None, Known::default(), false)?;
         Ok(OperationOutcome {
             status: OperationStatus::Deleted,
             body: None,
@@ -434,7 +450,7 @@ impl Run<'_, '_> {
                 return Err(Failure::Conflict(ConflictKind::UniqueKey).into());
             }
             // The holder has expired and waits for its removal, which happens now.
-            self.change(holder, None, Known::default())?;
+            self.change(holder, None, Known::default(), true)?;
         }
         Ok(())
     }
@@ -450,6 +466,18 @@ impl Run<'_, '_> {
     ) -> Result<OperationOutcome, Stop> {
         let modified_seconds = u32::try_from(self.now_seconds).unwrap_or(u32::MAX);
         let expiry = expires_at(modified_seconds, document.ttl, self.container.default_ttl());
+        let ordinal = u16::try_from(self.changes.list.len()).map_err(|_| too_large())?;
+        let version = self.stamp.map(|stamp| VersionStamp {
+            stamp,
+            number: document.number.unwrap_or(f64::from(modified_seconds)),
+            decided: Epoch::NONE,
+            tag: Tag {
+                region: stamp.origin,
+                range: self.partition.id,
+                lsn: self.counters.lsn,
+                ordinal,
+            },
+        });
         let header = Header {
             indexed: document.indexed,
             prefix_bytes: u16::try_from(self.logical.prefix().len())
@@ -458,8 +486,10 @@ impl Run<'_, '_> {
             lsn: self.counters.lsn,
             rid_counter: rid,
             range: self.partition.id,
-            ordinal: u16::try_from(self.changes.list.len()).map_err(|_| too_large())?,
+            ordinal,
+            version,
             own_tag: match self.items {
+                _ if self.stamp.is_some() => None,
                 ItemNumbers::InTurn => None,
                 ItemNumbers::Taken => Some((self.partition.id, self.counters.lsn)),
             },
@@ -473,7 +503,7 @@ impl Run<'_, '_> {
             old,
             new: Some(&document.version),
         };
-        self.change(key, Some(value), known)?;
+        self.change(key, Some(value), known, false)?;
         let work = WriteWork {
             bytes_added: Some(item.text_bytes()),
             ..work
@@ -513,7 +543,13 @@ impl Run<'_, '_> {
         bytes.into()
     }
 
-    fn change(&mut self, key: Bytes, value: Option<Bytes>, known: Known<'_>) -> Result<(), Stop> {
+    fn change(
+        &mut self,
+        key: Bytes,
+        value: Option<Bytes>,
+        known: Known<'_>,
+        is_expiry: bool,
+    ) -> Result<(), Stop> {
         let bytes = self.changes.bytes + key.len() + value.as_ref().map_or(0, Bytes::len);
         if bytes > TRANSACTION_BYTES_MAX {
             return Err(too_large().into());
@@ -524,12 +560,18 @@ impl Run<'_, '_> {
             lsn: self.counters.lsn,
             seconds: u32::try_from(self.now_seconds).unwrap_or(u32::MAX),
             is_expiry: false,
+            stamp: self.stamp,
+            decided: Epoch::NONE,
         };
         let ordinal = self.changes.list.len();
         apply_change(
             self.overlay,
             self.states,
-            ChangeAt { moment, ordinal },
+            ChangeAt {
+                moment,
+                ordinal,
+                is_expiry,
+            },
             &key,
             value.as_ref(),
             known,
@@ -537,6 +579,10 @@ impl Run<'_, '_> {
         )?;
         self.changes.bytes = bytes;
         self.changes.list.push((key, value));
+        if is_expiry {
+            let ordinal = u16::try_from(ordinal).map_err(|_| too_large())?;
+            self.changes.expired.push(ordinal);
+        }
         if let Some(versions) = &mut self.changes.versions {
             versions.push(Versions {
                 old: known.old.cloned(),

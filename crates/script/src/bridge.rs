@@ -2,21 +2,26 @@
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::Weak;
 
 use rquickjs::{Ctx, Error, Exception, Result, Value as JsValue};
 
 use crate::answer::{Outcome, Written};
 use crate::budget::Budget;
+use crate::heap::Heap;
 use crate::slot::Run;
 use crate::thrown;
-use crate::{Host, ScriptOptions, Thrown};
+use crate::{Host, ScriptError, ScriptOptions, Thrown};
 
 /// What the native functions of one engine share with the Rust that drives it.
 pub(crate) struct Bridge {
     pub(crate) budget: Budget,
-    /// The run that the engine serves. Functions of queries have none, and no host.
-    pub(crate) run: RefCell<Option<Arc<dyn Run>>>,
+    heap: Heap,
+    /// The script was stopped because of its memory.
+    memory_is_out: Cell<bool>,
+    /// The run that the engine serves; whoever gave it to the engine has it. Functions of queries
+    /// have none, and no host.
+    pub(crate) run: RefCell<Option<Weak<dyn Run>>>,
     pub(crate) logging: Cell<bool>,
     pub(crate) log: RefCell<String>,
     pub(crate) aborted: RefCell<Option<Thrown>>,
@@ -25,9 +30,11 @@ pub(crate) struct Bridge {
 }
 
 impl Bridge {
-    pub(crate) fn new(budget: Budget, options: &ScriptOptions) -> Bridge {
+    pub(crate) fn new(budget: Budget, heap: Heap, options: &ScriptOptions) -> Bridge {
         Bridge {
             budget,
+            heap,
+            memory_is_out: Cell::default(),
             run: RefCell::default(),
             logging: Cell::default(),
             log: RefCell::default(),
@@ -35,6 +42,34 @@ impl Bridge {
             host_panicked: Cell::default(),
             log_bytes_max: options.log_bytes,
         }
+    }
+
+    /// Gives a new run its time and its memory.
+    pub(crate) fn restart(&self) {
+        self.budget.restart();
+        self.memory_is_out.set(false);
+    }
+
+    /// Whether the engine must stop: called by its interrupt handler.
+    pub(crate) fn interrupt(&self) -> bool {
+        if self.heap.is_over() {
+            self.memory_is_out.set(true);
+        }
+        self.budget.interrupt() || self.memory_is_out.get()
+    }
+
+    /// Why the run must not go on, whatever the script does about it.
+    pub(crate) fn stopped(&self) -> Option<ScriptError> {
+        if self.host_panicked.get() {
+            return Some(ScriptError::HostPanicked);
+        }
+        if let Some(reason) = self.aborted.borrow().as_ref() {
+            return Some(ScriptError::Aborted(reason.clone()));
+        }
+        if self.memory_is_out.get() {
+            return Some(ScriptError::OutOfMemory);
+        }
+        self.budget.is_exhausted().then_some(ScriptError::TimedOut)
     }
 
     /// Adds to the log; false when it has no room.
@@ -59,7 +94,7 @@ impl Bridge {
         ctx: &Ctx<'_>,
         call: impl FnOnce(&mut dyn Host) -> T,
     ) -> Result<T> {
-        let run = self.run.borrow().clone();
+        let run = self.run.borrow().as_ref().and_then(Weak::upgrade);
         let mut call = Some(call);
         let mut result = None;
         if let Some(run) = run

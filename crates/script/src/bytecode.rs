@@ -9,7 +9,7 @@
     reason = "the engine's bytecode of scripts has no safe interface"
 )]
 
-use std::ffi::CString;
+use std::ffi::CStr;
 use std::slice;
 
 use rquickjs::{Ctx, Error, Value, qjs};
@@ -33,12 +33,10 @@ pub(crate) enum Source {
 /// Compiles `text` without running it; a syntax error is left as the pending exception.
 pub(crate) fn compile(
     ctx: &Ctx<'_>,
-    text: &str,
-    file: &str,
+    text: &CStr,
+    file: &CStr,
     source: Source,
 ) -> Result<Bytecode, Error> {
-    let text = CString::new(text)?;
-    let file = CString::new(file)?;
     let flags = qjs::JS_EVAL_TYPE_GLOBAL | qjs::JS_EVAL_FLAG_COMPILE_ONLY;
     let mut strip = qjs::JS_WRITE_OBJ_BYTECODE;
     if source == Source::Stripped {
@@ -54,7 +52,7 @@ pub(crate) fn compile(
         let compiled = qjs::JS_Eval(
             raw,
             text.as_ptr(),
-            text.as_bytes().len() as _,
+            text.to_bytes().len() as _,
             file.as_ptr(),
             flags as i32,
         );

@@ -2,21 +2,30 @@
 //!
 //! A body is one function, as an expression or as a declaration; declarations of helpers may
 //! follow it. Compiling happens in an engine of its own, because the engines that run scripts have
-//! no compiler: `eval` and `new Function` do not work there.
+//! no compiler: `eval` and `new Function` do not work there. It has a stack of its own as well, so that
+//! it does not matter who compiles.
+
+use std::ffi::{CStr, CString};
 
 use rquickjs::context::intrinsic;
 use rquickjs::{Context, Ctx};
 
+use crate::aside::Aside;
 use crate::bytecode::{self, Bytecode, Source};
-use crate::heap;
+use crate::heap::Heap;
 use crate::thrown;
 use crate::{ScriptError, ScriptOptions};
 
 /// The name scripts have in stack traces.
 pub(crate) const SCRIPT_FILE: &str = "script.js";
-const PRELUDE_FILE: &str = "prelude.js";
+const SCRIPT_FILE_C: &CStr = c"script.js";
+const PRELUDE_FILE_C: &CStr = c"prelude.js";
 /// What compiling may need for a byte of source, about: a body of nothing but functions needs most.
 const MEMORY_PER_SOURCE_BYTE: usize = 64;
+/// Memory of the compiler, for each byte that scripts may have.
+const MEMORY_PER_HEAP_BYTE: usize = 4;
+/// Room beyond the limit of the compiler's stack.
+const RESERVE_STACK_BYTES: usize = 1 << 20;
 
 /// The script side of the API, in the parts that are loaded separately.
 pub(crate) struct Prelude {
@@ -32,6 +41,7 @@ const CORE: &str = concat!(
     "(function (native) {
 'use strict';
 ",
+    include_str!("prelude/find.js"),
     include_str!("prelude/core.js"),
     "})"
 );
@@ -55,23 +65,25 @@ const QUERIES: &str = concat!(
 );
 
 pub(crate) fn prelude(options: &ScriptOptions) -> Result<Prelude, ScriptError> {
+    let [core, context, queries] = [CORE, CONTEXT, QUERIES].map(c_text);
+    let (core, context, queries) = (core?, context?, queries?);
     with_compiler(options, |ctx| {
-        let compile = |text| {
-            bytecode::compile(ctx, text, PRELUDE_FILE, Source::Stripped)
+        let compile = |text: &CString| {
+            bytecode::compile(ctx, text, PRELUDE_FILE_C, Source::Stripped)
                 .map_err(|error| syntax_error(ctx, &error))
         };
         Ok(Prelude {
-            core: compile(CORE)?,
-            context: compile(CONTEXT)?,
-            queries: compile(QUERIES)?,
+            core: compile(&core)?,
+            context: compile(&context)?,
+            queries: compile(&queries)?,
         })
     })
 }
 
 /// Bytecode that gives the function of `body` when it is evaluated.
 ///
-/// The engine does not survive memory that runs out while it compiles, so it is the body that has a
-/// limit here.
+/// Nothing stops the engine while it compiles, so it is the body that has a limit here, and the wall of
+/// its heap is for bodies that find a way to be larger than they look.
 pub(crate) fn function(options: &ScriptOptions, body: &str) -> Result<Bytecode, ScriptError> {
     let bytes_max = options.heap_bytes / MEMORY_PER_SOURCE_BYTE;
     if body.len() > bytes_max {
@@ -83,16 +95,27 @@ pub(crate) fn function(options: &ScriptOptions, body: &str) -> Result<Bytecode, 
             line: None,
         });
     }
+    let body = body.trim_end_matches(|c: char| c == ';' || c.is_whitespace());
+    let expression = c_text(&format!("({body}\n)"))?;
+    let declarations = first_declared(body)
+        .map(|name| c_text(&format!("{body}\n;{name}")))
+        .transpose()?;
     with_compiler(options, |ctx| {
-        let compile = |text: &str| {
-            bytecode::compile(ctx, text, SCRIPT_FILE, Source::Kept)
+        let compile = |text: &CString| {
+            bytecode::compile(ctx, text, SCRIPT_FILE_C, Source::Kept)
                 .map_err(|error| syntax_error(ctx, &error))
         };
-        let body = body.trim_end_matches(|c: char| c == ';' || c.is_whitespace());
-        compile(&format!("({body}\n)")).or_else(|error| match first_declared(body) {
-            Some(name) => compile(&format!("{body}\n;{name}")),
+        compile(&expression).or_else(|error| match &declarations {
+            Some(declarations) => compile(declarations),
             None => Err(error),
         })
+    })
+}
+
+fn c_text(text: &str) -> Result<CString, ScriptError> {
+    CString::new(text).map_err(|error| ScriptError::Compile {
+        message: error.to_string(),
+        line: None,
     })
 }
 
@@ -100,15 +123,27 @@ fn with_compiler<T>(
     options: &ScriptOptions,
     work: impl FnOnce(&Ctx<'_>) -> Result<T, ScriptError>,
 ) -> Result<T, ScriptError> {
-    let engine = heap::engine().map_err(engine_error)?;
-    engine.set_max_stack_size(options.stack_bytes);
-    let context = Context::custom::<(
-        intrinsic::Eval,
-        intrinsic::RegExpCompiler,
-        intrinsic::RegExp,
-    )>(&engine)
-    .map_err(engine_error)?;
-    context.with(|ctx| work(&ctx))
+    let heap = Heap::new(options.heap_bytes.saturating_mul(MEMORY_PER_HEAP_BYTE));
+    let compile = || {
+        let engine = heap.engine().map_err(engine_error)?;
+        engine.set_max_stack_size(options.stack_bytes);
+        let context = Context::custom::<(
+            intrinsic::Eval,
+            intrinsic::RegExpCompiler,
+            intrinsic::RegExp,
+        )>(&engine)
+        .map_err(engine_error)?;
+        context.with(|ctx| work(&ctx))
+    };
+    #[expect(unsafe_code, reason = "the engine may be left")]
+    // SAFETY: the engine is made and dropped in `compile`, and nothing is locked.
+    let compiled =
+        unsafe { Aside::new(options.stack_bytes + RESERVE_STACK_BYTES).run(&heap, compile) };
+    match compiled {
+        Ok(Some(result)) => result,
+        Ok(None) => Err(ScriptError::OutOfMemory),
+        Err(error) => Err(ScriptError::Engine(error.to_string())),
+    }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]

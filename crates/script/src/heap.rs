@@ -1,29 +1,54 @@
-//! The memory of one engine, all of which goes when the engine goes.
+//! The memory of one engine: what it may have, and all of which goes when the engine goes.
 //!
-//! When memory is out, or a script is stopped at an unlucky moment, the engine may lose count of what
-//! refers to an object and never free it. Its own check of that at the end would take the process
-//! down and is left out of the build; this takes back what such an object still holds, so that a
-//! script cannot make the process grow either. The engine asks for few and large blocks, because
-//! it divides small ones itself.
+//! The engine does not survive every allocation that fails. It gives up half-made objects as if they
+//! were whole, and when even the error that stops a script cannot be made, it takes the process down.
+//! So nothing small ever fails here:
+//!
+//! - Up to its limit an engine gets what it asks for.
+//! - Beyond it, a new block of megabytes is refused, which the engine turns into an error that the
+//!   script can catch. Strings and buffers are the only such blocks, and the engine is sound there.
+//! - Everything else is still given, up to a wall. The engine asks every ten thousand jumps and calls
+//!   whether to go on, and [`Heap::is_over`] is the answer: the run ends like one without time.
+//! - Who runs into the wall before that question does not come back: the engine is left where it is
+//!   (see [`crate::aside`]), and its blocks are taken from under it.
+//!
+//! When a script is stopped at an unlucky moment, the engine may lose count of what refers to an
+//! object and never free it. Its own check of that at the end would take the process down and is left
+//! out of the build; this takes back what such an object still holds, so that a script cannot make
+//! the process grow either. The engine asks for few and large blocks, because it divides small ones
+//! itself.
 
 #![expect(unsafe_code, reason = "the engine's interface to an allocator")]
 
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, realloc};
+use std::cell::Cell;
 use std::ptr;
+use std::rc::Rc;
 
 use rquickjs::Runtime as Engine;
 use rquickjs::allocator::Allocator;
 
-/// A new engine with a heap of its own.
-pub(crate) fn engine() -> rquickjs::Result<Engine> {
-    Engine::new_with_alloc(Heap {
-        newest: ptr::null_mut(),
-    })
-}
+use crate::aside::Exit;
 
-/// Every block that the engine has not freed, in a list.
-struct Heap {
-    newest: *mut Block,
+/// New blocks from here on may be refused: larger than anything but strings and buffers.
+const REFUSABLE_BYTES: usize = 2 << 20;
+
+/// Room between the limit and the wall, at least: for what an engine has before its script begins.
+const RESERVE_BYTES_MIN: usize = 4 << 20;
+
+/// The heap of one engine, for the engine and for whoever watches it.
+#[derive(Clone)]
+pub(crate) struct Heap(Rc<Inner>);
+
+struct Inner {
+    /// Every block that the engine has not freed, in a list.
+    newest: Cell<*mut Block>,
+    /// Bytes of the blocks, headers included.
+    used: Cell<usize>,
+    limit: usize,
+    wall: usize,
+    /// The way out of the engine, while it runs aside.
+    exit: Cell<Option<Exit>>,
 }
 
 /// What stands before the bytes that the engine is given.
@@ -35,6 +60,49 @@ struct Block {
     size: usize,
 }
 
+/// Whether the engine survives that it does not get a block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    New,
+    Grown,
+}
+
+impl Heap {
+    pub(crate) fn new(limit: usize) -> Heap {
+        Heap(Rc::new(Inner {
+            newest: Cell::new(ptr::null_mut()),
+            used: Cell::default(),
+            limit,
+            wall: limit.saturating_add(limit.max(RESERVE_BYTES_MIN)),
+            exit: Cell::default(),
+        }))
+    }
+
+    /// A new engine on this heap.
+    pub(crate) fn engine(&self) -> rquickjs::Result<Engine> {
+        Engine::new_with_alloc(self.clone())
+    }
+
+    /// Whether the script has more than it may have and must stop.
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.used.get() > self.0.limit
+    }
+
+    /// Lets whoever runs into the wall leave by `exit`, or nobody.
+    pub(crate) fn set_exit(&self, exit: Option<Exit>) {
+        self.0.exit.set(exit);
+    }
+
+    /// Takes every block from an engine that was left.
+    ///
+    /// # Safety
+    ///
+    /// Nothing may use the engine or anything of it any more, not even to free it.
+    pub(crate) unsafe fn clear(&self) {
+        self.0.clear();
+    }
+}
+
 fn layout(size: usize) -> Option<Layout> {
     let size = size.checked_add(size_of::<Block>())?;
     Layout::from_size_align(size, align_of::<Block>()).ok()
@@ -42,49 +110,97 @@ fn layout(size: usize) -> Option<Layout> {
 
 /// SAFETY of the functions below: a block is in the list from its allocation until it is freed, the
 /// list is only ever walked with blocks in it, and the engine, which is on one thread at a time, hands
-/// back pointers that it got from [`Heap::link`].
-impl Heap {
-    /// Puts a block in the list and gives the bytes behind it; null stays null.
-    unsafe fn link(&mut self, block: *mut Block, size: usize) -> *mut u8 {
+/// back pointers that it got from [`Inner::link`].
+impl Inner {
+    /// Whether the engine gets `more` bytes. Does not come back at the wall.
+    fn admits(&self, more: usize, kind: Kind) -> bool {
+        let wanted = self.used.get().saturating_add(more);
+        if wanted <= self.limit {
+            return true;
+        }
+        if kind == Kind::New && more >= REFUSABLE_BYTES {
+            return false;
+        }
+        if wanted > self.wall {
+            self.leave();
+        }
+        true
+    }
+
+    /// Leaves the engine, if there is a way.
+    fn leave(&self) {
+        if let Some(exit) = self.exit.take() {
+            exit.leave();
+        }
+    }
+
+    /// A block of the system, by `allocate`. Where the system has none either, small ones do not
+    /// come back.
+    fn add(&self, size: usize, allocate: unsafe fn(Layout) -> *mut u8) -> *mut u8 {
+        let Some(layout) = layout(size).filter(|layout| self.admits(layout.size(), Kind::New))
+        else {
+            return ptr::null_mut();
+        };
+        // SAFETY: the layout is not empty.
+        let block: *mut Block = unsafe { allocate(layout) }.cast();
         if block.is_null() {
+            if size < REFUSABLE_BYTES {
+                self.leave();
+            }
             return ptr::null_mut();
         }
+        // SAFETY: the block is new.
+        unsafe { self.link(block, size) }
+    }
+
+    /// Puts a block in the list and gives the bytes behind it.
+    unsafe fn link(&self, block: *mut Block, size: usize) -> *mut u8 {
+        let newest = self.newest.get();
         // SAFETY: the block is new and as large as its header and `size` bytes; see above.
         unsafe {
             block.write(Block {
                 newer: ptr::null_mut(),
-                older: self.newest,
+                older: newest,
                 size,
             });
-            if let Some(older) = self.newest.as_mut() {
+            if let Some(older) = newest.as_mut() {
                 older.newer = block;
             }
-            self.newest = block;
+            self.newest.set(block);
+            self.used.set(self.used.get() + size_of::<Block>() + size);
             block.add(1).cast()
         }
     }
 
-    unsafe fn unlink(&mut self, block: *mut Block) {
+    unsafe fn unlink(&self, block: *mut Block) {
         // SAFETY: the block is in the list; see above.
         unsafe {
-            let Block { newer, older, .. } = block.read();
+            let Block { newer, older, size } = block.read();
             match newer.as_mut() {
                 Some(newer) => newer.older = older,
-                None => self.newest = older,
+                None => self.newest.set(older),
             }
             if let Some(older) = older.as_mut() {
                 older.newer = newer;
             }
+            self.used.set(self.used.get() - size_of::<Block>() - size);
         }
     }
 
-    unsafe fn release(&mut self, block: *mut Block) {
+    unsafe fn release(&self, block: *mut Block) {
         // SAFETY: the block is in the list and has the layout that it was allocated with.
         unsafe {
             let size = (*block).size;
             self.unlink(block);
             let layout = layout(size).expect("it was allocated");
             dealloc(block.cast(), layout);
+        }
+    }
+
+    fn clear(&self) {
+        while !self.newest.get().is_null() {
+            // SAFETY: what is in the list was not freed, and the engine is gone.
+            unsafe { self.release(self.newest.get()) };
         }
     }
 }
@@ -95,59 +211,54 @@ unsafe fn block_of(bytes: *mut u8) -> *mut Block {
         clippy::cast_ptr_alignment,
         reason = "it is a header, which is aligned"
     )]
-    // SAFETY: `Heap::link` gave the pointer, right behind a header.
+    // SAFETY: `Inner::link` gave the pointer, right behind a header.
     unsafe {
         bytes.cast::<Block>().sub(1)
     }
 }
 
 // SAFETY: what is given has at least the size that was asked for and the alignment of a header,
-// which is more than that of `usize`; the size is remembered. See `Heap` for the list.
+// which is more than that of `usize`; the size is remembered. See `Inner` for the list.
 unsafe impl Allocator for Heap {
     fn alloc(&mut self, size: usize) -> *mut u8 {
-        let Some(layout) = layout(size) else {
-            return ptr::null_mut();
-        };
-        // SAFETY: the layout is not empty.
-        unsafe { self.link(alloc(layout).cast(), size) }
+        self.0.add(size, alloc)
     }
 
     fn calloc(&mut self, count: usize, size: usize) -> *mut u8 {
-        let Some((size, layout)) = count
-            .checked_mul(size)
-            .and_then(|size| Some((size, layout(size)?)))
-        else {
-            return ptr::null_mut();
-        };
-        // SAFETY: the layout is not empty.
-        unsafe { self.link(alloc_zeroed(layout).cast(), size) }
+        match count.checked_mul(size) {
+            Some(size) => self.0.add(size, alloc_zeroed),
+            None => ptr::null_mut(),
+        }
     }
 
     unsafe fn dealloc(&mut self, ptr: *mut u8) {
         // SAFETY: the engine hands back what it got.
-        unsafe { self.release(block_of(ptr)) }
+        unsafe { self.0.release(block_of(ptr)) }
     }
 
     unsafe fn realloc(&mut self, ptr: *mut u8, new_size: usize) -> *mut u8 {
         if ptr.is_null() {
             return self.alloc(new_size);
         }
-        let Some(new_layout) = layout(new_size) else {
-            return ptr::null_mut();
-        };
         // SAFETY: the engine hands back what it got. The block is out of the list while it may
         // move, and back in it, with its old size, when it could not grow.
         unsafe {
             let block = block_of(ptr);
             let size = (*block).size;
-            self.unlink(block);
+            let Some(new_layout) = layout(new_size) else {
+                self.0.leave();
+                return ptr::null_mut();
+            };
+            self.0.admits(new_size.saturating_sub(size), Kind::Grown);
+            self.0.unlink(block);
             let layout = layout(size).expect("it was allocated");
             let moved: *mut Block = realloc(block.cast(), layout, new_layout.size()).cast();
             if moved.is_null() {
-                self.link(block, size);
+                self.0.link(block, size);
+                self.0.leave();
                 return ptr::null_mut();
             }
-            self.link(moved, new_size)
+            self.0.link(moved, new_size)
         }
     }
 
@@ -157,12 +268,9 @@ unsafe impl Allocator for Heap {
     }
 }
 
-impl Drop for Heap {
+impl Drop for Inner {
     fn drop(&mut self) {
-        while !self.newest.is_null() {
-            // SAFETY: what is in the list was not freed, and the engine is gone.
-            unsafe { self.release(self.newest) };
-        }
+        self.clear();
     }
 }
 
@@ -173,7 +281,7 @@ mod tests {
     /// The blocks of a heap, the newest first, by the size and the first byte of each.
     fn blocks(heap: &Heap) -> Vec<(usize, u8)> {
         let mut found = Vec::new();
-        let mut block = heap.newest;
+        let mut block = heap.0.newest.get();
         while !block.is_null() {
             // SAFETY: blocks in the list are allocated, and the tests wrote their first bytes.
             unsafe {
@@ -186,9 +294,7 @@ mod tests {
 
     #[test]
     fn blocks_come_and_go_in_any_order() {
-        let mut heap = Heap {
-            newest: ptr::null_mut(),
-        };
+        let mut heap = Heap::new(usize::MAX);
         // SAFETY: pointers are those of the heap, used within their sizes and freed once.
         unsafe {
             let [a, b, c] = [1_u8, 2, 3].map(|mark| {
@@ -212,7 +318,29 @@ mod tests {
             assert!(blocks(&heap).is_empty());
             heap.alloc(10).write(4);
         }
+        assert_eq!(heap.0.used.get(), 10 + size_of::<Block>());
         // The last block goes with the heap: Miri and the sanitizer see if it does not.
         assert_eq!(blocks(&heap), [(10, 4)]);
+    }
+
+    #[test]
+    fn only_new_blocks_of_megabytes_are_refused() {
+        let limit = 8 << 20;
+        let mut heap = Heap::new(limit);
+        assert!(heap.alloc(limit).is_null() && heap.calloc(2, limit).is_null());
+        let most = heap.alloc(limit - 1000);
+        assert!(!most.is_null() && !heap.is_over());
+        assert!(heap.alloc(REFUSABLE_BYTES).is_null());
+        assert!(!heap.alloc(2000).is_null() && heap.is_over());
+        // SAFETY: the pointers are those of the heap.
+        unsafe {
+            let grown = heap.realloc(most, limit + 1000);
+            assert!(!grown.is_null());
+            heap.dealloc(grown);
+        }
+        assert!(!heap.is_over());
+        // Without a way out there is no wall.
+        assert!((0..200).all(|_| !heap.alloc(100_000).is_null()));
+        assert!(heap.0.used.get() > heap.0.wall);
     }
 }

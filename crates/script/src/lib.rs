@@ -12,6 +12,7 @@
 
 mod answer;
 mod arguments;
+mod aside;
 mod bridge;
 mod budget;
 mod bytecode;

@@ -406,10 +406,10 @@ mod tests {
     use rquickjs::Context;
 
     use super::*;
-    use crate::heap;
+    use crate::heap::Heap;
 
     fn with_ctx(test: impl FnOnce(&Ctx<'_>)) {
-        let engine = heap::engine().unwrap();
+        let engine = Heap::new(usize::MAX).engine().unwrap();
         Context::full(&engine).unwrap().with(|ctx| test(&ctx));
     }
 
@@ -526,7 +526,7 @@ mod tests {
     #[test]
     fn memory_that_runs_out_is_an_exception() {
         let value = parse(format!("[{}1]", r#"{"a":["x"]},"#.repeat(999)).as_bytes()).unwrap();
-        let engine = heap::engine().unwrap();
+        let engine = Heap::new(usize::MAX).engine().unwrap();
         let context = Context::full(&engine).unwrap();
         let used = || usize::try_from(engine.memory_usage().malloc_size).unwrap();
         let at_start = used();

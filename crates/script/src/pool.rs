@@ -12,13 +12,16 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use crate::aside::Aside;
 use crate::budget::Clock;
+use crate::heap::Heap;
 use crate::runtime::Shared;
 use crate::sandbox::{self, Sandbox};
-use crate::slot::Run;
+use crate::slot::{Run, Seat};
 use crate::{ScriptError, run};
 
-/// Room beyond the scripts' own stack: a host call starts wherever the script is.
+/// Room beyond the scripts' own stack: a host call starts wherever the script is. The thread itself
+/// has as much, to answer runs that had to be left.
 const HOST_STACK_BYTES: usize = 4 << 20;
 
 /// Lost threads at most, for each thread of the pool.
@@ -52,6 +55,7 @@ struct State {
 struct Running {
     thread: u64,
     run: Arc<dyn Run>,
+    started: Option<Duration>,
     overdue_at: Option<Duration>,
     /// Another thread has this one's seat.
     replaced: bool,
@@ -127,15 +131,17 @@ impl Inner {
         let inner = Arc::clone(self);
         thread::Builder::new()
             .name(format!("script-{number}"))
-            .stack_size(self.shared.options.stack_bytes + HOST_STACK_BYTES)
+            .stack_size(HOST_STACK_BYTES)
             .spawn(move || inner.work(number))
             .map(|_| ())
             .map_err(|error| ScriptError::Engine(error.to_string()))
     }
 
     fn work(&self, thread: u64) {
-        while let Ok(Next::Continue) | Err(_) =
-            catch_unwind(AssertUnwindSafe(|| self.serve_one(thread)))
+        let mut aside = Aside::new(self.shared.options.stack_bytes + HOST_STACK_BYTES);
+        while let Next::Continue =
+            catch_unwind(AssertUnwindSafe(|| self.serve_aside(thread, &mut aside)))
+                .unwrap_or(Next::Continue)
         {
             // After a panic the run it was in is answered; the engine it was in is gone.
             if let Some(running) = self.end(thread) {
@@ -145,10 +151,48 @@ impl Inner {
         }
     }
 
+    /// Serves one run in an engine that can be left.
+    fn serve_aside(&self, thread: u64, aside: &mut Aside) -> Next {
+        let heap = Heap::new(self.shared.options.heap_bytes);
+        let seat = Seat::default();
+        #[expect(unsafe_code, reason = "the engine may be left")]
+        // SAFETY: the engine is made and dropped by `serve_one`. Neither the lock of the pool nor that
+        // of a run is held where the engine asks for memory: hosts do not know it.
+        let served = unsafe { aside.run(&heap, || self.serve_one(thread, &heap, &seat)) };
+        match served {
+            Ok(Some(next)) => next,
+            Ok(None) => self.end_left(thread),
+            Err(error) => self.refuse_one(&ScriptError::Engine(error.to_string())),
+        }
+    }
+
+    /// Answers a run that had to be left.
+    fn end_left(&self, thread: u64) -> Next {
+        let Some(running) = self.end(thread) else {
+            return Next::Continue;
+        };
+        if let Some((started, now)) = running.started.zip(self.now()) {
+            let elapsed = now.saturating_sub(started);
+            running.run.with_host(&mut |host| host.ended(elapsed));
+        }
+        // Whether it had lowered the priority of the thread is not known any more.
+        let has_watchdog = self.now().is_some();
+        if has_watchdog && !running.replaced {
+            self.want_thread();
+        }
+        running.run.answer(Err(ScriptError::OutOfMemory));
+        if has_watchdog {
+            Next::Stop
+        } else {
+            Next::Continue
+        }
+    }
+
     /// Makes an engine, waits for a run, runs it.
-    fn serve_one(&self, thread: u64) -> Next {
+    fn serve_one(&self, thread: u64, heap: &Heap, seat: &Seat) -> Next {
         let shared = &self.shared;
-        let (engine, context, bridge) = match sandbox::engine(shared, shared.options.stack_bytes) {
+        let stack_bytes = shared.options.stack_bytes;
+        let (engine, context, bridge) = match sandbox::engine(shared, heap, stack_bytes) {
             Ok(made) => made,
             Err(error) => return self.refuse_one(&error),
         };
@@ -160,7 +204,8 @@ impl Inner {
             let Some(run) = self.take(thread) else {
                 return Next::Stop;
             };
-            let result = run::run(shared, &sandbox, &run);
+            let run = seat.run.get_or_init(|| run);
+            let result = run::run(shared, &sandbox, run, &seat.code);
             let replaced = self.end(thread).is_some_and(|running| running.replaced);
             let lowered = sandbox.bridge.budget.has_lowered_priority();
             if lowered && !replaced {
@@ -205,12 +250,12 @@ impl Inner {
             }
             if let Some(run) = state.queue.pop_front() {
                 let options = &self.shared.options;
+                let started = self.now();
                 state.running.push(Running {
                     thread,
                     run: Arc::clone(&run),
-                    overdue_at: self
-                        .now()
-                        .map(|now| now + options.wall_time + options.abandon_time),
+                    started,
+                    overdue_at: started.map(|now| now + options.wall_time + options.abandon_time),
                     replaced: false,
                 });
                 return Some(run);

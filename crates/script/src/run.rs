@@ -1,35 +1,49 @@
 //! One run in a sandbox: the function, then its callbacks and promises until none is left.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use rquickjs::function::Args;
 use rquickjs::{Array, Ctx, Function, IntoJs, Value as JsValue};
 
+use crate::bytecode::{self, Bytecode};
+use crate::convert;
 use crate::runtime::Shared;
-use crate::sandbox::{Sandbox, stopped};
+use crate::sandbox::Sandbox;
 use crate::slot::{Run, RunResult};
 use crate::{Job, JobKind, JsonText, ScriptError, ScriptOutcome};
-use crate::{bytecode, convert};
 
-pub(crate) fn run(shared: &Shared, sandbox: &Sandbox<'_>, run: &Arc<dyn Run>) -> RunResult {
+/// Keeps the code of the script in `seat` while it runs.
+pub(crate) fn run(
+    shared: &Shared,
+    sandbox: &Sandbox<'_>,
+    run: &Arc<dyn Run>,
+    seat: &OnceCell<Arc<Bytecode>>,
+) -> RunResult {
     let job = run.job();
     let bridge = &sandbox.bridge;
-    bridge.budget.restart();
+    bridge.restart();
     bridge.logging.set(job.logging);
-    *bridge.run.borrow_mut() = Some(Arc::clone(run));
-    let result = drive(shared, sandbox, job);
+    *bridge.run.borrow_mut() = Some(Arc::downgrade(run));
+    let result = drive(shared, sandbox, job, seat);
     let elapsed = bridge.budget.elapsed();
     run.with_host(&mut |host| host.ended(elapsed));
     bridge.run.borrow_mut().take();
     result
 }
 
-fn drive(shared: &Shared, sandbox: &Sandbox<'_>, job: &Job) -> RunResult {
+fn drive(
+    shared: &Shared,
+    sandbox: &Sandbox<'_>,
+    job: &Job,
+    seat: &OnceCell<Arc<Bytecode>>,
+) -> RunResult {
     let code = shared.compiled(&job.source)?;
+    let code = seat.get_or_init(|| code);
     let fail = |error| sandbox.failure(&error);
     let arguments = arguments(sandbox, job).map_err(fail)?;
     begin(sandbox, job, &arguments).map_err(fail)?;
-    let function = bytecode::evaluate(&sandbox.ctx, &code).map_err(fail)?;
+    let function = bytecode::evaluate(&sandbox.ctx, code).map_err(fail)?;
     let function = function.as_function().ok_or(ScriptError::NotAFunction)?;
     call(sandbox, function, &arguments).map_err(fail)?;
     drain(sandbox)?;
@@ -119,7 +133,7 @@ fn call<'js>(
 /// Callbacks run one at a time, and the promises that each settles before the next. A rejected
 /// promise is not an error of the run.
 fn drain(sandbox: &Sandbox<'_>) -> Result<(), ScriptError> {
-    let check = || stopped(&sandbox.bridge).map_or(Ok(()), Err);
+    let check = || sandbox.bridge.stopped().map_or(Ok(()), Err);
     loop {
         check()?;
         while sandbox.ctx.execute_pending_job() {
@@ -155,7 +169,7 @@ fn finish(shared: &Shared, sandbox: &Sandbox<'_>, job: &Job) -> RunResult {
                 stack: String::new(),
             })
         })?;
-    if let Some(stopped) = stopped(&sandbox.bridge) {
+    if let Some(stopped) = sandbox.bridge.stopped() {
         return Err(stopped);
     }
     Ok(ScriptOutcome {

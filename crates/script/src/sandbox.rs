@@ -13,7 +13,7 @@ use crate::bridge::Bridge;
 use crate::budget::Budget;
 use crate::bytecode;
 use crate::compile::engine_error;
-use crate::heap;
+use crate::heap::Heap;
 use crate::natives;
 use crate::runtime::Shared;
 use crate::thrown;
@@ -34,16 +34,16 @@ type Intrinsics = (
 /// An engine whose scripts may use `stack_bytes` of the thread they run on.
 pub(crate) fn engine(
     shared: &Shared,
+    heap: &Heap,
     stack_bytes: usize,
 ) -> Result<(Engine, Context, Rc<Bridge>), ScriptError> {
     let options = &shared.options;
     let budget = Budget::new(shared.clock.clone(), options);
-    let bridge = Rc::new(Bridge::new(budget, options));
-    let engine = heap::engine().map_err(engine_error)?;
-    engine.set_memory_limit(options.heap_bytes);
+    let bridge = Rc::new(Bridge::new(budget, heap.clone(), options));
+    let engine = heap.engine().map_err(engine_error)?;
     engine.set_max_stack_size(stack_bytes);
     let watched = Rc::clone(&bridge);
-    engine.set_interrupt_handler(Some(Box::new(move || watched.budget.interrupt())));
+    engine.set_interrupt_handler(Some(Box::new(move || watched.interrupt())));
     let context = Context::custom::<Intrinsics>(&engine).map_err(engine_error)?;
     Ok((engine, context, bridge))
 }
@@ -125,7 +125,7 @@ impl<'js> Sandbox<'js> {
 
 /// Why a call into the engine failed, the first cause first.
 pub(crate) fn failure(ctx: &Ctx<'_>, bridge: &Bridge, error: &rquickjs::Error) -> ScriptError {
-    if let Some(stopped) = stopped(bridge) {
+    if let Some(stopped) = bridge.stopped() {
         return stopped;
     }
     if !matches!(error, rquickjs::Error::Exception) && !ctx.has_exception() {
@@ -140,7 +140,7 @@ pub(crate) fn failure(ctx: &Ctx<'_>, bridge: &Bridge, error: &rquickjs::Error) -
         // Reading what was thrown may throw as well.
         ctx.catch();
     }
-    if let Some(stopped) = stopped(bridge) {
+    if let Some(stopped) = bridge.stopped() {
         return stopped;
     }
     if thrown::is_out_of_memory(&thrown) {
@@ -150,18 +150,4 @@ pub(crate) fn failure(ctx: &Ctx<'_>, bridge: &Bridge, error: &rquickjs::Error) -
     } else {
         ScriptError::Threw(thrown)
     }
-}
-
-/// Why the run must not go on, whatever the script does about it.
-pub(crate) fn stopped(bridge: &Bridge) -> Option<ScriptError> {
-    if bridge.host_panicked.get() {
-        return Some(ScriptError::HostPanicked);
-    }
-    if let Some(reason) = bridge.aborted.borrow().as_ref() {
-        return Some(ScriptError::Aborted(reason.clone()));
-    }
-    bridge
-        .budget
-        .is_exhausted()
-        .then_some(ScriptError::TimedOut)
 }

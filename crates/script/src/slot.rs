@@ -4,9 +4,11 @@
 //! takes them out gives the answer: the script thread at the end of the run, or the watchdog of
 //! the pool when the thread does not come back. From then on the script finds no host.
 
+use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
+use crate::bytecode::Bytecode;
 use crate::{Host, Job, ScriptError, ScriptOutcome};
 
 pub(crate) type RunResult = Result<ScriptOutcome, ScriptError>;
@@ -23,6 +25,14 @@ pub(crate) trait Run: Send + Sync {
 
     /// Answers unless the host is at work at this moment.
     fn try_answer(&self, result: RunResult) -> bool;
+}
+
+/// Where a run is while an engine serves it. The engine borrows from here: it may be left, and whatever
+/// it owns is lost then.
+#[derive(Default)]
+pub(crate) struct Seat {
+    pub(crate) run: OnceCell<Arc<dyn Run>>,
+    pub(crate) code: OnceCell<Arc<Bytecode>>,
 }
 
 pub(crate) struct Slot<H, R> {

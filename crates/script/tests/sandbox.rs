@@ -431,7 +431,7 @@ fn nothing_is_reachable_but_this() {
     let allowed = "AggregateError Array ArrayBuffer AsyncDisposableStack BigInt BigInt64Array \
         BigUint64Array Boolean DataView Date DisposableStack Error ErrorCodes EvalError Float16Array \
         Float32Array Float64Array Function Infinity Int16Array Int32Array Int8Array InternalError \
-        Iterator JSON Map Math NaN Number Object Promise Proxy RangeError ReferenceError Reflect \
+        JSON Map Math NaN Number Object Promise Proxy RangeError ReferenceError Reflect \
         RegExp Set String SuppressedError Symbol Symbol(Symbol.toStringTag) SyntaxError TypeError \
         URIError Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakSet __ console \
         decodeURI decodeURIComponent encodeURI encodeURIComponent escape getContext globalThis \

@@ -9,7 +9,7 @@ use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
 use orrery_engine::{Catalogue, ContainerEntry, DatabaseEntry, Engine, Metering, Terms};
 use orrery_model::{ConsistencyLevel, ContainerAddress, Failure};
-use orrery_wire::{Owner, OwnerHeaders, RequestHeaders};
+use orrery_wire::{Owner, OwnerHeaders, ReadStrategy, RequestHeaders};
 
 use crate::reply::Reply;
 use crate::state::State;
@@ -86,6 +86,10 @@ impl Exchange<'_> {
 
     /// Waits until this region may answer a read at the level of the request.
     pub(crate) async fn admit_read(&self) -> Result<(), Failure> {
+        // What this region has committed it has here: there is nothing to wait for.
+        if self.headers.strategy == Some(ReadStrategy::LatestCommitted) {
+            return Ok(());
+        }
         self.state.region.check_read(self.level()?).await
     }
 

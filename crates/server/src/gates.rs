@@ -6,7 +6,7 @@
 use hyper::Method;
 use orrery_account::{Availability, Locations, Region};
 use orrery_model::{Failure, ScriptKind};
-use orrery_wire::{Action, RequestHeaders, Resource};
+use orrery_wire::{Action, RequestHeaders, Resource, SINGLE_REGION_VERSION, parse_session_token};
 
 use crate::routes::ACCOUNT_ID;
 
@@ -32,6 +32,10 @@ pub(crate) fn check_action(
 ) -> Result<(), Failure> {
     if action == Action::Write {
         region.check_write()?;
+        let token = headers.session_token.unwrap_or_default();
+        if is_outdated(token, region.token_version(&region.engine())) {
+            return Err(Failure::WriteForbidden);
+        }
     }
     let is_for_hub =
         headers.hub_only || (action == Action::Write && !writes_items(method, resource));
@@ -39,6 +43,14 @@ pub(crate) fn check_action(
         return Err(Failure::WriteForbidden);
     }
     Ok(())
+}
+
+/// A client that has seen a newer version comes from where the account is now: this region was
+/// replaced and does not know it. Writes do not fail because of tokens otherwise.
+fn is_outdated(token: &str, version: i64) -> bool {
+    let is_alone = version == SINGLE_REGION_VERSION;
+    let mut parts = parse_session_token(token).filter_map(Result::ok);
+    !is_alone && parts.any(|part| part.version > version)
 }
 
 /// Where all regions write items, only the first of them writes the catalogue.
@@ -95,6 +107,22 @@ mod tests {
         ] {
             let hub = is_hub(locations.as_ref(), "West US");
             assert_eq!(hub, expected, "{locations:?}");
+        }
+    }
+
+    #[test]
+    fn a_newer_token_tells_of_another_write_region() {
+        for (token, version, expected) in [
+            ("", 5, false),
+            ("0:5#99", 5, false),
+            ("0:4#99", 5, false),
+            ("0:-1#99", 5, false),
+            ("0:6#1", 5, true),
+            ("0:5#1,1:6#1", 5, true),
+            ("nonsense", 5, false),
+            ("0:6#1", -1, false),
+        ] {
+            assert_eq!(is_outdated(token, version), expected, "{token} {version}");
         }
     }
 

@@ -36,7 +36,7 @@ pub use body::{
 };
 pub use headers::{
     BatchFlags, ChangeFeedMode, ContainerUsage, FeedPost, KeyRangeHeaders, Owner, OwnerHeaders,
-    QueryFlags, RequestHeaders, ResponseHeaders, names,
+    QueryFlags, ReadStrategy, RequestHeaders, ResponseHeaders, names,
 };
 pub use http_date::HttpDate;
 pub use offer_headers::OfferHeaders;

@@ -21,6 +21,8 @@ pub(super) enum Kind {
     Headers,
     Resume,
     Token,
+    Frame,
+    Note,
 }
 
 pub(super) struct Corpus {
@@ -65,6 +67,8 @@ impl Corpus {
             (Kind::Headers, bytes(HEADERS)),
             (Kind::Resume, resumes),
             (Kind::Token, tokens),
+            (Kind::Frame, targets::frames()),
+            (Kind::Note, targets::notes()),
         ]);
         assert!(inputs.values().all(|inputs| !inputs.is_empty()));
         Corpus {
@@ -83,7 +87,7 @@ impl Corpus {
             Kind::Query => &self.query_words,
             Kind::Definition => DEFINITION_WORDS,
             Kind::Json | Kind::Binary | Kind::Request | Kind::Headers => JSON_WORDS,
-            Kind::Resume | Kind::Token => &["A", "_", "-", "\0", "\x7f"],
+            Kind::Resume | Kind::Token | Kind::Frame | Kind::Note => &["A", "_", "-", "\0", "\x7f"],
         }
     }
 }

@@ -1,13 +1,15 @@
-//! Everything that reads what a client sends, one function each.
+//! Everything that reads what clients and other regions send, one function each.
 //!
 //! A target gets bytes and says whether it took them for valid. It panics if what it read is not
 //! what it writes, or if it gives different answers to the same question.
 
+mod frame;
 mod index;
 mod query;
 mod request;
 mod text;
 
+pub(super) use frame::{frames, notes};
 pub(super) use query::{resumes, tokens};
 
 use super::corpus::{Corpus, Kind};
@@ -47,6 +49,8 @@ pub(super) fn all(corpus: &Corpus) -> Vec<Target> {
         target("definition", Kind::Definition, 2, text::definition),
         target("request", Kind::Request, 2, request::parts),
         target("headers", Kind::Headers, 1, request::headers),
+        target("frame", Kind::Frame, 1, frame::frame),
+        target("note", Kind::Note, 1, frame::note),
     ]
 }
 

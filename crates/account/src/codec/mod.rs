@@ -12,6 +12,7 @@ mod message;
 mod note;
 mod parts;
 mod reader;
+mod record;
 mod writer;
 
 #[cfg(test)]
@@ -20,6 +21,7 @@ mod arbitrary;
 pub use frame::{decode_frame, encode_frame};
 pub(crate) use greeting::Greeting;
 pub use note::{decode_note, encode_note};
+pub(crate) use record::{decode_record, encode_record};
 
 /// Of every form here. A change of any of them is a new version.
 const VERSION: u8 = 1;

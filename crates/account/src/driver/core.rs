@@ -10,6 +10,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use orrery_engine::AccountOutcome;
 use orrery_regions::{
     Body, Level, Membership, Millis, ReadOutcome, RegionId, Replica, Sequence, StreamRecord,
 };
@@ -39,6 +40,11 @@ pub(crate) struct Core {
     pub(crate) fell_back: bool,
     /// Since when the commit thread waits for the others.
     pub(crate) waiting_since: Option<Millis>,
+    /// Where all regions write: records of the hub on their way into the log, who waits for them to be
+    /// applied, and how many records of this region the others lack.
+    pub(crate) appending: Vec<StreamRecord>,
+    pub(crate) proposals: BTreeMap<Sequence, oneshot::Sender<AccountOutcome>>,
+    pub(crate) lags: Vec<(RegionId, u64)>,
 }
 
 impl Shared {
@@ -53,6 +59,9 @@ impl Shared {
                 reads: BTreeMap::new(),
                 fell_back: false,
                 waiting_since: None,
+                appending: Vec::new(),
+                proposals: BTreeMap::new(),
+                lags: Vec::new(),
             }),
             changed: Condvar::new(),
             wake: Notify::new(),

@@ -12,10 +12,12 @@
 //! write only when the machine says so and the state has everything, and is told to stop before
 //! anything leaves that would make another region write.
 
+mod account_log;
 mod authority;
 mod copies;
 mod core;
 mod false_progress;
+mod multi;
 mod pages;
 mod saved;
 
@@ -28,16 +30,18 @@ use orrery_engine::{Engine, EngineOptions};
 use orrery_partition::{CommittedRecord, Position, Subscription, note_record, tell_record};
 use orrery_regions::{
     Body, Effect, Head, Level, Message, Pull, RegionId, Rejoin, Replica, Restart, Saved, Sequence,
-    Settings, StreamRecord,
+    Settings, StreamId, StreamRecord,
 };
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
+pub(crate) use self::account_log::AccountLog;
 pub(crate) use self::authority::{StoreAuthority, refusal};
 use self::copies::{Copying, Giving};
 use self::core::is_data;
 pub(crate) use self::core::{Shared, millis_since};
 pub(crate) use self::false_progress::FalseProgress;
+pub(crate) use self::multi::MultiDriver;
 use self::pages::Pages;
 pub(crate) use self::saved::{Kept, Place};
 use crate::codec::decode_note;
@@ -74,6 +78,22 @@ pub(crate) struct Driver {
     false_progress: Arc<Mutex<FalseProgress>>,
     /// Why the engine takes nothing any more.
     broken: Option<String>,
+}
+
+/// The state machine of the account stream where all regions write.
+pub(crate) fn account_replica(engine: &Engine, log: &AccountLog, start: Start) -> Replica {
+    let now = millis_since(start.begun);
+    if let Some(members) = start.founds {
+        return Replica::found(start.kept.id, start.settings, now, members);
+    }
+    let restart = Restart {
+        saved: start.kept.saved,
+        begins: Sequence::ZERO,
+        base: Head::default(),
+        log: log.records(),
+        applied: engine.progress().of(StreamId::Account),
+    };
+    Replica::new(start.kept.id, start.settings, now, restart)
 }
 
 /// How a region comes up.
@@ -174,12 +194,13 @@ impl Driver {
             tokio::select! {
                 biased;
                 _ = stop.changed() => break,
+                // First: others must hear of this region however busy it is.
+                _ = ticks.tick() => self.tick().await,
                 frame = self.inbox.recv() => match frame {
                     Some((from, frame)) => self.take(from, frame).await,
                     None => break,
                 },
                 () = self.shared.woken() => {}
-                _ = ticks.tick() => self.tick().await,
             }
             while let Ok((from, frame)) = self.inbox.try_recv() {
                 self.take(from, frame).await;

@@ -35,7 +35,7 @@ impl Pages {
         self.asked.insert(by, pull);
     }
 
-    fn hold(&mut self, by: RegionId, head: PageHead, since: Millis) -> bool {
+    pub(super) fn hold(&mut self, by: RegionId, head: PageHead, since: Millis) -> bool {
         let Some(pull) = self.asked.get(&by).copied() else {
             return false;
         };

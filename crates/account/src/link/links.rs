@@ -92,11 +92,10 @@ impl Links {
         }
     }
 
-    /// Sends nothing to a region any more.
+    /// Sends nothing to a region any more, until it is joined or named again. What it sends still
+    /// arrives.
     pub fn part(&self, from: RegionId) {
-        let mut peers = self.write();
-        peers.links.remove(&from);
-        peers.numbers.retain(|_, known| *known != from);
+        self.write().links.remove(&from);
     }
 
     /// Frames that were lost on their way out, on all links.
@@ -151,7 +150,7 @@ impl Links {
         let known = self.read().numbers.get(slug).copied();
         let is_known = match known {
             Some(known) => known == from,
-            None => self.write().learn(from, slug),
+            None => self.me() != Some(from) && self.write().learn(from, slug),
         };
         let is_meant = is_known && *self.0.me.get_or_init(|| to) == to;
         is_meant && self.0.inbox.send((from, frame)).is_ok()

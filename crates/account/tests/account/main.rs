@@ -5,5 +5,6 @@
 mod failover;
 mod levels;
 mod members;
+mod multi_write;
 mod replication;
 mod support;

@@ -23,6 +23,7 @@ pub(crate) struct World {
     directory: Option<PathBuf>,
     level: ConsistencyLevel,
     names: Vec<&'static str>,
+    multi_write: bool,
 }
 
 impl World {
@@ -30,10 +31,24 @@ impl World {
         World::open(None, level, names)
     }
 
+    /// Every region writes.
+    pub(crate) fn multi(directory: Option<&Path>, names: &[&'static str]) -> World {
+        World::start(directory, ConsistencyLevel::Session, names, true)
+    }
+
     pub(crate) fn open(
         directory: Option<&Path>,
         level: ConsistencyLevel,
         names: &[&'static str],
+    ) -> World {
+        World::start(directory, level, names, false)
+    }
+
+    fn start(
+        directory: Option<&Path>,
+        level: ConsistencyLevel,
+        names: &[&'static str],
+        multi_write: bool,
     ) -> World {
         let regions = names
             .iter()
@@ -45,7 +60,7 @@ impl World {
                 seconds: 5,
             },
             regions: regions.collect(),
-            multi_write: false,
+            multi_write,
             service_managed_failover: true,
         };
         World {
@@ -53,6 +68,7 @@ impl World {
             directory: directory.map(Path::to_owned),
             level,
             names: names.to_vec(),
+            multi_write,
         }
     }
 
@@ -81,6 +97,10 @@ impl World {
             engine.create_container(DatabaseAddress::Name("d"), new)
         })
         .await;
+    }
+
+    pub(crate) fn has_container(&self, region: &str) -> bool {
+        container(&self.region(region)).is_some()
     }
 
     /// Writes an item with a number in a region, as a request does.
@@ -175,9 +195,10 @@ impl World {
             directory,
             level,
             names,
+            multi_write,
         } = self;
         end(account).await;
-        World::open(directory.as_deref(), level, &names)
+        World::start(directory.as_deref(), level, &names, multi_write)
     }
 }
 
@@ -205,6 +226,7 @@ fn region_options(directory: Option<&Path>, name: &str, level: ConsistencyLevel)
             durability,
             cache_bytes: 4 << 20,
             holds_back: false,
+            multi_write: None,
             consistency: level,
             partitions: PartitionLimits::default(),
             scripts: ScriptOptions::default(),

@@ -40,6 +40,21 @@ pub(crate) fn check_alone(directory: &Path) -> Result<()> {
     );
 }
 
+/// The directories below one of `--data` that hold stores: one for each region, in order, or itself.
+pub(crate) fn stores(directory: &Path) -> Result<Vec<PathBuf>> {
+    let regions = directory.join(REGIONS);
+    if !regions.is_dir() {
+        return Ok(vec![directory.to_owned()]);
+    }
+    let entries =
+        fs::read_dir(&regions).with_context(|| format!("cannot read {}", regions.display()))?;
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    let mut paths: Vec<_> = paths.collect::<Result<_, _>>()?;
+    paths.retain(|path| path.is_dir());
+    paths.sort();
+    Ok(paths)
+}
+
 impl Layout {
     /// Refuses a directory with the store of an account of one region.
     pub(crate) fn open(directory: Option<&Path>) -> Result<Layout> {
@@ -150,6 +165,19 @@ mod tests {
         let error = Layout::open(Some(path)).unwrap_err().to_string();
         assert!(error.contains("leave --region out"), "{error}");
         assert_eq!(Layout::open(None).unwrap().of("West US"), None);
+    }
+
+    #[test]
+    fn stores_are_the_directory_or_those_of_its_regions() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        assert_eq!(stores(path).unwrap(), [path]);
+        let layout = Layout::open(Some(path)).unwrap();
+        for name in ["West US", "North Europe"] {
+            fs::create_dir(layout.of(name).unwrap()).unwrap();
+        }
+        let expected = ["north-europe", "west-us"].map(|name| path.join(REGIONS).join(name));
+        assert_eq!(stores(path).unwrap(), expected);
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod management_key;
 mod setting;
 mod settings;
 
-pub(crate) use layout::{Layout, check_alone};
+pub(crate) use layout::{Layout, check_alone, stores};
 pub(crate) use management_file::ManagementFile;
 pub(crate) use management_key::{KeyPlace, ManagementKey, read_management_key};
 pub(crate) use setting::{RegionList, RegionSetting, check_name, slug};

@@ -136,6 +136,7 @@ mod tests {
 
     fn engine() -> Arc<Engine> {
         Engine::open(EngineOptions {
+            multi_write: None,
             throughput: orrery_engine::ThroughputOptions::default(),
             directory: None,
             durability: Durability::None,

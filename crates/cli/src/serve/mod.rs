@@ -52,6 +52,7 @@ fn engine_options(
         durability: settings.durability.0,
         cache_bytes,
         holds_back: false,
+        multi_write: None,
         consistency: settings.consistency,
         scripts: settings.scripts.options(),
         partitions: settings.partitions,

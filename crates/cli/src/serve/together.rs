@@ -27,7 +27,7 @@ use crate::{endpoint, seed};
 const ADDITIONS_MAX: usize = 8;
 /// For an account to find out who takes its writes.
 const WRITE_REGION_TIMEOUT: Duration = Duration::from_secs(10);
-const WRITE_REGION_PAUSE: Duration = Duration::from_millis(20);
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 pub(super) fn serve(
     runtime: Runtime,
@@ -54,6 +54,7 @@ pub(super) fn serve(
         cache_bytes,
     };
     let served = runtime.block_on(running.run(settings, layout, keys, stop));
+    runtime.block_on(end(&account));
     runtime.shutdown_timeout(RUNTIME_END_TIMEOUT);
     let closed = match Arc::into_inner(account) {
         Some(account) => account.close().context("cannot close the regions"),
@@ -111,6 +112,12 @@ impl Running {
         forget_removed(&fleet)?;
         let (additions, mut wanted) = mpsc::channel(ADDITIONS_MAX);
         let (management, key) = manage(&fleet, &regions, additions).await?;
+        if fleet.settings.listen.0.ip().is_unspecified() && fleet.settings.advertise.is_none() {
+            tracing::warn!(
+                "clients on other machines are told that regions are at the loopback address; --advertise says where \
+                 they are"
+            );
+        }
         let mut servers = Vec::new();
         for (place, region) in fleet.account.regions().into_iter().enumerate() {
             let setting = named.iter().find(|setting| setting.name == region.name());
@@ -172,6 +179,19 @@ impl Running {
             ManagementFile::remove(directory);
         }
         Ok(())
+    }
+}
+
+/// Lets the regions finish what they are doing.
+async fn end(account: &Account) {
+    account.stop();
+    let alone = async {
+        while !account.is_alone() {
+            sleep(LOOK_AGAIN).await;
+        }
+    };
+    if timeout(RUNTIME_END_TIMEOUT, alone).await.is_err() {
+        tracing::warn!("some regions were still busy and were cut off");
     }
 }
 
@@ -239,6 +259,6 @@ async fn write_region(regions: &[Arc<Region>]) -> Arc<Region> {
         if let Some(region) = regions.iter().find(writes) {
             return Arc::clone(region);
         }
-        sleep(WRITE_REGION_PAUSE).await;
+        sleep(LOOK_AGAIN).await;
     }
 }

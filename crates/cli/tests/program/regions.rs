@@ -45,7 +45,6 @@ fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[test]
-#[ignore = "until the inside of the account is there"]
 fn every_region_has_its_listener() {
     let server = Server::start(orrery(TWO));
     let regions = server.ready.regions.as_ref().unwrap();
@@ -68,7 +67,6 @@ fn every_region_has_its_listener() {
 }
 
 #[test]
-#[ignore = "until the inside of the account is there"]
 fn a_region_goes_down_and_comes_back() {
     let server = Server::start(orrery(TWO));
     let away = server.ready.regions.as_ref().unwrap()[1].endpoint.clone();
@@ -81,7 +79,6 @@ fn a_region_goes_down_and_comes_back() {
 }
 
 #[test]
-#[ignore = "until the inside of the account is there"]
 fn the_write_region_moves() {
     let server = Server::start(orrery(TWO));
     let found = states(&order(&server, &["failover", "North Europe"]));
@@ -92,7 +89,6 @@ fn the_write_region_moves() {
 }
 
 #[test]
-#[ignore = "until the inside of the account is there"]
 fn links_take_orders_in_each_direction() {
     let server = Server::start(orrery(TWO));
     let report = done(&order(&server, &["delay", "westus", "*", "40"]));
@@ -112,7 +108,6 @@ fn links_take_orders_in_each_direction() {
 }
 
 #[test]
-#[ignore = "until the inside of the account is there"]
 fn orders_need_the_key_and_make_sense() {
     let server = Server::start(orrery(TWO));
     let management = &server.ready.management.as_ref().unwrap().endpoint;
@@ -139,7 +134,6 @@ fn orders_need_the_key_and_make_sense() {
 
 #[cfg(unix)]
 #[test]
-#[ignore = "until the inside of the account is there"]
 fn an_added_region_is_there_after_a_restart() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");

@@ -68,6 +68,9 @@ impl Engine {
         entry: &ContainerEntry,
     ) -> Result<(), Failure> {
         let container = &entry.container;
+        if self.region().is_some() {
+            return self.watch_crowds(container).await;
+        }
         let address = ContainerAddress::Rid(container.rid);
         for partition in &container.partitions {
             let bytes = partition.counters().bytes;

@@ -53,6 +53,8 @@ pub(crate) struct ScriptHost {
     /// Time that scripts took, the time spent here included.
     run_time: Duration,
     known: KnownItems,
+    /// The item whose conflict the run settles.
+    settles: Option<Bytes>,
 }
 
 /// Items that the script has met, by the numbers in their resource ids. Scripts pass the `_self`
@@ -86,7 +88,14 @@ impl ScriptHost {
             time: Duration::ZERO,
             run_time: Duration::ZERO,
             known: KnownItems::default(),
+            settles: None,
         }
+    }
+
+    /// Lets the run settle the conflict of an item. It watches its partition from here on.
+    pub(super) fn settles(&mut self, item: Bytes) -> Result<(), Failure> {
+        self.settles = Some(item);
+        self.transaction().map(|_| ())
     }
 
     /// Leaves a host without anything in its place.
@@ -104,6 +113,7 @@ impl ScriptHost {
             time: Duration::ZERO,
             run_time: Duration::ZERO,
             known: KnownItems::default(),
+            settles: None,
         };
         std::mem::replace(self, empty)
     }
@@ -141,7 +151,11 @@ impl ScriptHost {
 
     /// What is left to commit, if anything.
     pub(crate) fn finish(&mut self) -> Option<ScriptCommit> {
-        self.transaction.take()?.finish()
+        let transaction = self.transaction.take()?;
+        match self.settles.take() {
+            Some(item) => Some(transaction.finish_settling(item)),
+            None => transaction.finish(),
+        }
     }
 
     /// Carries out the operation that triggers are around.

@@ -15,6 +15,7 @@ mod registered;
 mod registration;
 mod reservations;
 mod runs;
+mod settling;
 mod triggers;
 mod turns;
 

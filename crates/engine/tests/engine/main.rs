@@ -9,6 +9,7 @@ mod following;
 mod index_equals_scan;
 mod living;
 mod model;
+mod multi;
 mod partitions;
 mod random;
 mod recovery;

@@ -23,7 +23,7 @@ const LEVEL: ConsistencyLevel = ConsistencyLevel::Session;
 const SCRIPT_TIME: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(10);
 
-pub(crate) struct TestClock(AtomicU64);
+pub(crate) struct TestClock(pub(crate) AtomicU64);
 
 impl Clock for TestClock {
     fn now_seconds(&self) -> u64 {
@@ -370,6 +370,7 @@ fn engine_options(
     clock: &Arc<TestClock>,
 ) -> EngineOptions {
     EngineOptions {
+        multi_write: None,
         throughput: ThroughputOptions {
             mode: options.throughput,
             burst_capacity: false,

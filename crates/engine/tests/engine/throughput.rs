@@ -45,6 +45,7 @@ impl Account {
     fn at(directory: Option<&Path>, mode: ThroughputMode, burst_capacity: bool) -> Account {
         let clock = Arc::new(ManualClock(AtomicU64::new(0)));
         let engine = Engine::open(EngineOptions {
+            multi_write: None,
             partitions: orrery_engine::PartitionLimits::default(),
             directory: directory.map(Path::to_owned),
             durability: Durability::None,

@@ -11,7 +11,7 @@ use orrery_storage::{Batch, Options, Space, Storage};
 use crate::support::{NUMBER, World, item};
 
 /// As in `docs/format.md`.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 11] = [
     "documents",
     "unique",
     "expiry",
@@ -21,6 +21,8 @@ const NAMES: [&str; 9] = [
     "statistics",
     "feed",
     "history",
+    "versions",
+    "claims",
 ];
 const DOCUMENTS: Space = Space(0);
 const UNIQUE: Space = Space(1);

@@ -27,6 +27,7 @@ fn open(directory: &Path, disk: &FaultDisk) -> Store {
         durability: Durability::Sync,
         cache_bytes: 4 << 20,
         holds_back: false,
+        multi_write: None,
     };
     let disk: Arc<dyn Disk> = Arc::new(disk.clone());
     let store = Store::open_on(&options, &disk).unwrap();

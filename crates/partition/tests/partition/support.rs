@@ -38,6 +38,7 @@ impl World {
             durability,
             cache_bytes: 4 << 20,
             holds_back: false,
+            multi_write: None,
         };
         let store = Store::open_on(&options, disk).unwrap();
         let body = format!(r#"{{"id":"c","partitionKey":{{"paths":["/p"]}}{settings}}}"#);

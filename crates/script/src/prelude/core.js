@@ -4,7 +4,7 @@
 // The prelude must work whatever a script does to the globals.
 const { Object, RangeError, String } = globalThis;
 const { stringify } = JSON;
-const { construct, apply } = Reflect;
+const { construct, apply } = globalThis.Reflect;
 
 const ErrorCodes = Object.freeze({
     BadRequest: 400,
@@ -93,14 +93,15 @@ guard(String.prototype, [
     }
 });
 
-// The engine does not survive memory that runs out within `bind`, so that there must be enough.
-const { ArrayBuffer } = globalThis;
-const BIND_BYTES = 4096;
-const ARGUMENT_BYTES = 64;
-
-guard(Function.prototype, ['bind'], (_, args) => {
-    new ArrayBuffer(BIND_BYTES + ARGUMENT_BYTES * args.length);
-});
+// Iterators that are made of iterators call each other in the engine without a look at its stack.
+// They are younger than the language that scripts are promised.
+const { Iterator, Reflect } = globalThis;
+delete globalThis.Iterator;
+for (const name of Reflect.ownKeys(Iterator.prototype)) {
+    if (name !== Symbol.iterator) {
+        delete Iterator.prototype[name];
+    }
+}
 
 // Threads do not exist here, and code comes only from the registered body.
 delete globalThis.eval;

@@ -13,6 +13,7 @@
 mod common;
 mod program;
 mod random;
+mod suspended;
 
 use std::env;
 use std::fs;
@@ -62,6 +63,7 @@ const LOOK: &str = "function () {
     __.response.setBody([lines.length, digest]);
 }";
 
+/// The largest budget.
 fn options() -> ScriptOptions {
     ScriptOptions {
         threads: 1,
@@ -74,6 +76,26 @@ fn options() -> ScriptOptions {
         log_bytes: 1 << 10,
         ..ScriptOptions::default()
     }
+}
+
+/// Budgets in which one thing runs out before the others.
+fn small_budgets() -> [ScriptOptions; 3] {
+    [
+        ScriptOptions {
+            steps_max: 40_000,
+            ..options()
+        },
+        ScriptOptions {
+            heap_bytes: 2 << 20,
+            ..options()
+        },
+        ScriptOptions {
+            heap_bytes: 1 << 20,
+            steps_max: 60_000,
+            stack_bytes: 64 << 10,
+            ..options()
+        },
+    ]
 }
 
 #[test]
@@ -112,6 +134,7 @@ fn programs_that_nobody_wrote() {
 
 struct Session {
     runtime: Runtime,
+    small: [Runtime; 3],
     ends: Ends,
 }
 
@@ -127,6 +150,7 @@ impl Session {
     fn new() -> Session {
         Session {
             runtime: runtime(options()),
+            small: small_budgets().map(runtime),
             ends: Ends::default(),
         }
     }
@@ -142,7 +166,11 @@ impl Session {
                 ..MemoryHost::with(&documents)
             };
             let begun = Instant::now();
-            let (_, result) = run(&self.runtime, job, host);
+            let budget = match random.below(5) {
+                0..2 => &self.runtime,
+                small => &self.small[small - 2],
+            };
+            let (_, result) = run(budget, job, host);
             let took = begun.elapsed();
             self.check(&result, took)
                 .unwrap_or_else(|what| panic!("round {round}: {what}\n{source}"));

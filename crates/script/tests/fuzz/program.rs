@@ -7,6 +7,7 @@
 use std::fmt::Write as _;
 
 use crate::random::Random;
+use crate::suspended;
 
 const DEPTH_MAX: usize = 5;
 
@@ -241,6 +242,7 @@ pub(crate) fn program(random: &mut Random) -> String {
         "async function (a, b) {",
         "(a, b) => {",
         "function* (a, b) {",
+        "async (a, b) => {",
     ]);
     text.push_str(head);
     text.push_str("\nfunction f(x) { return g(x); }\nfunction g(x) { return x; }\n");
@@ -268,7 +270,7 @@ fn statement(out: &mut String, random: &mut Random, depth: usize) {
         return;
     }
     let depth = depth - 1;
-    match random.below(14) {
+    match random.below(17) {
         0 => {
             let name = random.choice(&["a", "b", "f", "g", "leaked", "getContext", "Promise"]);
             let _ = write!(out, "{name} = ");
@@ -328,6 +330,7 @@ fn statement(out: &mut String, random: &mut Random, depth: usize) {
             out.push_str(");\n");
         }
         11 => hostile(out, random),
+        12 | 13 => suspended::statement(out, random, depth),
         _ => {
             expression(out, random, depth);
             out.push_str(";\n");
@@ -335,7 +338,7 @@ fn statement(out: &mut String, random: &mut Random, depth: usize) {
     }
 }
 
-fn block(out: &mut String, random: &mut Random, depth: usize) {
+pub(crate) fn block(out: &mut String, random: &mut Random, depth: usize) {
     for _ in 0..=random.below(2) {
         statement(out, random, depth);
     }
@@ -393,7 +396,7 @@ fn hostile(out: &mut String, random: &mut Random) {
     ]));
 }
 
-fn expression(out: &mut String, random: &mut Random, depth: usize) {
+pub(crate) fn expression(out: &mut String, random: &mut Random, depth: usize) {
     if depth == 0 {
         out.push_str(random.choice(VALUES));
         return;

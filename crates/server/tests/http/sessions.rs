@@ -232,6 +232,33 @@ fn stronger_accounts_check_tokens_and_charge_double() {
     assert!((eventual - session).abs() < 1e-9);
 }
 
+#[test]
+fn a_strategy_reads_its_own_way_whatever_the_account_is() {
+    let world = start();
+    let client = world.client();
+    client.create_item("a", "p", &json!({}));
+    let read = |strategy: Option<&str>, token: &str| {
+        let strategy = strategy.map(|name| ("x-ms-cosmos-read-consistency-strategy", name));
+        let mut headers = vec![KEY, (TOKEN, token)];
+        headers.extend(strategy);
+        client.request("GET", "/dbs/d/colls/c/docs/a", &headers, "")
+    };
+    let plain = read(None, "0:-1#1").expect(200).charge();
+    for (strategy, token, status, factor) in [
+        ("Eventual", "0:-1#999", 200, 1.0),
+        ("Session", "0:-1#1", 200, 1.0),
+        ("Session", "0:-1#999", 404, 1.0),
+        ("LatestCommitted", "0:-1#1", 200, 2.0),
+        ("LatestCommitted", "0:-1#999", 404, 2.0),
+    ] {
+        let response = read(Some(strategy), token).expect(status);
+        let difference = response.charge() - factor * plain;
+        assert!(difference.abs() < 1e-9, "{strategy}");
+    }
+    let response = read(Some("GlobalStrong"), "0:-1#1");
+    response.refused(400, 0, "BadRequest", "GlobalStrong");
+}
+
 /// A client forgets its routing map when an answer about items does not name its range.
 #[test]
 fn failures_name_their_partition_and_their_owner_too() {

@@ -5,8 +5,10 @@ mod key_range;
 pub mod names;
 mod request;
 mod response;
+mod strategy;
 
 pub use key_range::KeyRangeHeaders;
 pub(crate) use request::parse_indexing_directive;
 pub use request::{BatchFlags, ChangeFeedMode, FeedPost, QueryFlags, RequestHeaders};
 pub use response::{ContainerUsage, Owner, OwnerHeaders, ResponseHeaders};
+pub use strategy::ReadStrategy;

@@ -20,8 +20,10 @@ use super::name::Slug;
 
 /// Connections that have not said who they are.
 const STRANGERS_MAX: usize = 64;
-/// Room for one read; a frame that is larger gets more as it comes.
+/// Room for small frames; one that is larger gets more as it comes.
 const READ_BYTES: usize = 64 * 1024;
+/// With less room than this there is no point in a read.
+const ROOM_BYTES_MIN: usize = 4 * 1024;
 /// When there are no sockets left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -85,24 +87,22 @@ async fn read(stream: TlsStream<TcpStream>, slug: &Slug, local: &Local) -> Broke
 async fn read_frames(mut stream: TlsStream<TcpStream>, slug: &Slug, local: &Local) -> Broken {
     let timing = local.timing;
     let mut buffer = BytesMut::new();
-    // Since when something was read of which no sign was given, and when the last one was.
-    let (mut is_owed, mut given) = (false, Instant::now() - timing.heard);
+    // Whether something was read without a sign of it, and from when on one may be given.
+    let (mut is_owed, mut due) = (false, Instant::now());
     let mut is_reported = false;
     loop {
-        let due = given + timing.heard;
         if is_owed && due <= Instant::now() {
             let sign = timeout(timing.silence, async {
                 stream.write_all(&HEARD).await?;
                 stream.flush().await
             });
             match sign.await {
-                Ok(Ok(())) => (is_owed, given) = (false, Instant::now()),
+                Ok(Ok(())) => (is_owed, due) = (false, Instant::now() + timing.heard),
                 Ok(Err(error)) => return error.into(),
                 Err(_) => return Broken::Silent,
             }
         }
-        // Grows with what is there, not with what is announced.
-        buffer.reserve(READ_BYTES.max(buffer.len()));
+        make_room(&mut buffer);
         let read = stream.read_buf(&mut buffer);
         let read = if is_owed {
             match timeout_at(due, read).await {
@@ -132,5 +132,39 @@ async fn read_frames(mut stream: TlsStream<TcpStream>, slug: &Slug, local: &Loca
                 tracing::warn!(region = %slug, %from, %to, "a region knows other numbers of regions");
             }
         }
+    }
+}
+
+/// Records stay in the buffer that they were read into, for as long as somebody has them. So frames
+/// share a buffer until it is full: with a new one for each, small records would keep large
+/// buffers. A buffer grows with what is there, not with what is announced.
+fn make_room(buffer: &mut BytesMut) {
+    if buffer.capacity() - buffer.len() >= ROOM_BYTES_MIN {
+        return;
+    }
+    if buffer.is_empty() {
+        *buffer = BytesMut::with_capacity(READ_BYTES);
+    } else {
+        buffer.reserve(READ_BYTES.max(buffer.len()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_frames_share_buffers() {
+        let mut buffer = BytesMut::new();
+        let (mut buffers, mut kept) = (0, Vec::new());
+        for _ in 0..10_000 {
+            let before = buffer.capacity();
+            make_room(&mut buffer);
+            buffers += usize::from(buffer.capacity() > before);
+            buffer.extend_from_slice(&[0; 100]);
+            kept.push(buffer.split().freeze());
+        }
+        let bytes: usize = kept.iter().map(bytes::Bytes::len).sum();
+        assert!(buffers * READ_BYTES < bytes * 5 / 4, "{buffers} buffers");
     }
 }

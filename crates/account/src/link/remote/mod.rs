@@ -136,9 +136,13 @@ impl Remote {
 
     /// Keeps a connection to a region at this address (`host:port`), from now on; one that was kept
     /// elsewhere is given up. Frames go there once [`Links::name`] or the region itself has said which
-    /// number it has. Must be called inside a tokio runtime.
+    /// number it has. The region itself is passed over, so that all can be given the same list. Must
+    /// be called inside a tokio runtime.
     pub fn connect(&self, region: &str, address: &str) -> Result<(), PeerError> {
         let slug = Slug::new(region).ok_or_else(|| PeerError::Name(region.to_owned()))?;
+        if slug == self.local.slug {
+            return Ok(());
+        }
         let dialer = dial::Dialer {
             local: Arc::clone(&self.local),
             region: region.to_owned(),

@@ -149,13 +149,20 @@ async fn a_region_that_joins_learns_the_numbers() {
     connected(&b.links.shape(A).unwrap()).await;
     b.links.send(A, beat(3));
     assert_eq!(a.next().await, (B, beat(3)));
+    // A region that parts from another hears it, and does not answer.
+    b.links.part(A);
+    a.links.send(B, beat(4));
+    assert_eq!(b.next().await, (A, beat(4)));
+    assert!(b.links.shape(A).is_none());
+    b.links.name(A, "West US");
+    assert!(b.links.shape(A).is_some());
     // A frame for another number is not taken.
     a.links.name(RegionId(7), "North Europe");
     assert!(a.links.shape(B).is_none());
-    a.links.send(RegionId(7), beat(4));
+    a.links.send(RegionId(7), beat(5));
     a.links.name(B, "North Europe");
-    a.links.send(B, beat(5));
-    assert_eq!(b.next().await, (A, beat(5)));
+    a.links.send(B, beat(6));
+    assert_eq!(b.next().await, (A, beat(6)));
 }
 
 /// Tries to connect and gives why it does not work, from the side of who dials.
@@ -434,6 +441,38 @@ async fn a_region_that_does_not_read_takes_no_memory() {
     shape.cut();
     assert_eq!(queue.bytes(), 0);
     deaf.abort();
+}
+
+#[tokio::test]
+async fn a_number_belongs_to_one_region() {
+    let certificates = Certificates::new(&["West US", "North Europe", "East Asia"]);
+    let mut b = Node::new(B, "North Europe", certificates.of("north-europe"));
+    let address = b.listen().await;
+    b.links.name(A, "West US");
+    b.remote.connect("North Europe", &address).unwrap();
+    assert!(b.links.shape(B).is_none());
+    let dial = |number, region: &str, slug| {
+        let node = Node::new(number, region, certificates.of(slug));
+        node.links.name(B, "North Europe");
+        node.remote.connect("North Europe", &address).unwrap();
+        node
+    };
+    // Takes the number of another region, then that of the region it speaks to.
+    for number in [A, B] {
+        let liar = dial(number, "East Asia", "east-asia");
+        connected(&liar.links.shape(B).unwrap()).await;
+        liar.links.send(B, beat(1));
+        liar.links.send(B, beat(2));
+        drop(liar);
+    }
+    let a = dial(A, "West US", "west-us");
+    connected(&a.links.shape(B).unwrap()).await;
+    a.links.send(B, beat(3));
+    assert_eq!(b.next().await, (A, beat(3)));
+    let honest = dial(RegionId(2), "East Asia", "east-asia");
+    connected(&honest.links.shape(B).unwrap()).await;
+    honest.links.send(B, beat(4));
+    assert_eq!(b.next().await, (RegionId(2), beat(4)));
 }
 
 #[tokio::test]

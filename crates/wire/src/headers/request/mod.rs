@@ -15,6 +15,7 @@ use orrery_model::{
 use super::header::{Header, invalid_value};
 use super::key_range::KeyRangeHeaders;
 use super::names;
+use super::strategy::ReadStrategy;
 use crate::offer_headers::OfferHeaders;
 use crate::{HttpDate, IndexMetricsForm};
 
@@ -57,6 +58,8 @@ pub struct RequestHeaders<'a> {
     pub version: Option<&'a str>,
     pub content_type: Option<&'a str>,
     pub consistency: Option<ConsistencyLevel>,
+    /// In place of a level.
+    pub strategy: Option<ReadStrategy>,
     pub session_token: Option<&'a str>,
     /// Only the hub of the account is to answer this.
     pub hub_only: bool,
@@ -148,20 +151,24 @@ pub enum FeedPost {
 impl<'a> RequestHeaders<'a> {
     pub fn parse(map: &'a HeaderMap) -> Result<RequestHeaders<'a>, Failure> {
         let mut headers = RequestHeaders::default();
-        let mut strategy = None;
         for (name, value) in map {
             let header = Header {
                 name: name.as_str(),
                 value,
             };
             match header.name {
-                names::READ_CONSISTENCY_STRATEGY => strategy = Some(header.text()?),
+                names::READ_CONSISTENCY_STRATEGY => {
+                    headers.strategy = Some(header.parsed(ReadStrategy::parse)?);
+                }
                 name if name.starts_with("x-ms-") => headers.take_protocol(&header)?,
                 _ => headers.take_standard(&header)?,
             }
         }
-        if let Some(value) = strategy {
-            headers.check_strategy(value)?;
+        if headers.strategy.is_some() && headers.consistency.is_some() {
+            return Err(Failure::bad_request(
+                "One of the input values is invalid. A request has a consistency level or a read consistency \
+                 strategy, not both.",
+            ));
         }
         headers.key_range.check()?;
         Ok(headers)
@@ -326,6 +333,9 @@ impl<'a> RequestHeaders<'a> {
         &self,
         account: ConsistencyLevel,
     ) -> Result<ConsistencyLevel, Failure> {
+        if let Some(strategy) = self.strategy {
+            return strategy.level(account);
+        }
         let level = self.consistency.unwrap_or(account);
         if level.is_stronger_than(account) {
             return Err(Failure::BadRequest(format!(
@@ -367,15 +377,6 @@ impl<'a> RequestHeaders<'a> {
 
     pub fn if_none_match(&self) -> Option<Precondition> {
         self.if_none_match.and_then(precondition)
-    }
-
-    fn check_strategy(&self, value: &str) -> Result<(), Failure> {
-        let known = ["Eventual", "Session", "LatestCommitted", "GlobalStrong"];
-        let is_known = known.iter().any(|name| name.eq_ignore_ascii_case(value));
-        if !is_known || self.consistency.is_some() {
-            return Err(invalid_value(names::READ_CONSISTENCY_STRATEGY, value));
-        }
-        Ok(())
     }
 }
 

@@ -1,0 +1,77 @@
+//! Regions that all write: whatever happens to them, they end alike, and as they should.
+
+mod cases;
+mod expected;
+mod region;
+mod turmoil;
+
+use std::path::Path;
+
+use orrery_engine::check_directory;
+
+use crate::multi::turmoil::{Turmoil, members};
+use crate::support::Seed;
+
+async fn run(seed: u64, places: &[Option<&Path>], steps: usize) {
+    let _named = Seed(seed);
+    let mut turmoil = Turmoil::new(seed, places).await;
+    for _ in 0..3 {
+        for _ in 0..steps / 3 {
+            turmoil.step().await;
+            if places.iter().any(Option::is_some) && turmoil.random.chance(2) {
+                turmoil = restart(turmoil, places).await;
+            }
+        }
+        turmoil.settle().await;
+        turmoil.compare_all().await;
+        turmoil.agree().await;
+    }
+    for region in turmoil.regions {
+        region.close().await;
+    }
+    for directory in places.iter().flatten() {
+        let report = check_directory(directory).unwrap();
+        assert_eq!(report.problems, Vec::<String>::new());
+    }
+}
+
+/// One of the regions on disk ends and comes up again.
+async fn restart(mut turmoil: Turmoil, places: &[Option<&Path>]) -> Turmoil {
+    let on_disk: Vec<usize> = (0..places.len())
+        .filter(|at| places[*at].is_some())
+        .collect();
+    let at = *turmoil.random.pick(&on_disk);
+    let is_killed = turmoil.random.chance(50);
+    let members = members(u8::try_from(places.len()).unwrap());
+    let region = turmoil.regions.remove(at);
+    let mut region = region.restart(&members, is_killed).await;
+    region.follow_account(usize::MAX).await;
+    turmoil.regions.insert(at, region);
+    turmoil.compare(at).await;
+    turmoil
+}
+
+/// `ORRERY_SEEDS=n` runs more of them, `ORRERY_SEED=n` one.
+fn seeds(count: u64) -> std::ops::Range<u64> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    match (number("ORRERY_SEED"), number("ORRERY_SEEDS")) {
+        (Some(seed), _) => seed..seed + 1,
+        (None, count_asked) => 0..count_asked.unwrap_or(count),
+    }
+}
+
+#[tokio::test]
+async fn in_memory() {
+    for seed in seeds(12) {
+        run(seed, &[None, None, None], 450).await;
+    }
+}
+
+#[tokio::test]
+async fn on_disk() {
+    for seed in 100..103 {
+        let directories = [(); 3].map(|()| tempfile::tempdir().unwrap());
+        let places = directories.each_ref().map(|one| Some(one.path()));
+        run(seed, &places, 240).await;
+    }
+}

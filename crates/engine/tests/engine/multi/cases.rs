@@ -1,0 +1,533 @@
+//! Single things that regions do for each other.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use orrery_engine::{
+    AccountOutcome, ConflictOperation, Cut, MergeError, NewContainer, NewScript, Piece, Position,
+    ScriptKind, StreamPiece, check_directory,
+};
+use orrery_model::{
+    ConsistencyLevel, ContainerDefinition, DatabaseAddress, Failure, Operation, RangeId,
+};
+use orrery_regions::{Progress, RegionId, Sequence, StreamId};
+
+use super::region::{AccountLog, Region};
+use super::turmoil::{find, members};
+use crate::support::{address, create, delete, eventually, json, pk, replace, upsert};
+
+const LEVEL: ConsistencyLevel = ConsistencyLevel::Session;
+
+/// Regions with a container `c`, of which the first is the hub.
+async fn regions(settings: &str, places: &[Option<&Path>]) -> Vec<Region> {
+    let account: AccountLog = Arc::new(Mutex::new(Vec::new()));
+    let members = members(u8::try_from(places.len()).unwrap());
+    let opened = (0..).zip(places);
+    let opened = opened.map(|(id, place)| Region::open(id, &members, *place, &account));
+    let mut regions: Vec<Region> = opened.collect();
+    let hub = &regions[0].engine;
+    hub.set_hub(true);
+    hub.create_database("d", None).await.unwrap();
+    hub.set_hub(false);
+    create_container(&regions[0], "c", settings).await;
+    follow(&mut regions).await;
+    regions
+}
+
+/// The hub decides what it can. At other times nobody is the hub, so that nothing happens unasked.
+async fn decide(hub: &Region) {
+    hub.engine.set_hub(true);
+    hub.engine.decide_conflicts().await.unwrap();
+    hub.engine.set_hub(false);
+}
+
+async fn create_container(hub: &Region, id: &str, settings: &str) {
+    let text = format!(r#"{{"id":"{id}","partitionKey":{{"paths":["/p"]}}{settings}}}"#);
+    let new = NewContainer {
+        definition: ContainerDefinition::parse(&json(&text)).unwrap(),
+        throughput: None,
+    };
+    hub.engine.set_hub(true);
+    let created = hub.engine.create_container(DatabaseAddress::Name("d"), new);
+    created.await.unwrap();
+    hub.engine.set_hub(false);
+}
+
+async fn register(hub: &Region, body: &str) {
+    let new = NewScript {
+        id: "resolve".to_owned(),
+        body: body.to_owned(),
+        trigger: None,
+    };
+    let kind = ScriptKind::StoredProcedure;
+    hub.engine.set_hub(true);
+    let registered = hub.engine.upsert_script(address("c"), kind, new);
+    registered.await.unwrap();
+    hub.engine.set_hub(false);
+}
+
+async fn follow(regions: &mut [Region]) {
+    for region in regions {
+        region.follow_account(usize::MAX).await;
+    }
+}
+
+async fn write(region: &Region, operation: Operation) -> String {
+    let container = find(region, "c");
+    let written = region
+        .engine
+        .write_item(&container, pk(r#"["a"]"#), operation, LEVEL);
+    let body = written.await.result.unwrap().body.unwrap_or_default();
+    String::from_utf8(body.to_vec()).unwrap()
+}
+
+fn read(region: &Region, id: &str) -> Option<String> {
+    let container = find(region, "c");
+    let read = region
+        .engine
+        .read_item(&container, &pk(r#"["a"]"#), id, None, LEVEL);
+    let body = read.result.ok()?.body?;
+    Some(String::from_utf8(body.to_vec()).unwrap())
+}
+
+fn conflicts(region: &Region) -> Vec<(ConflictOperation, String)> {
+    let container = find(region, "c");
+    let page = region.engine.conflicts(&container, None, 10, None).unwrap();
+    let listed = page.conflicts.into_iter().map(|conflict| {
+        let text = String::from_utf8(conflict.content.to_vec()).unwrap();
+        (conflict.operation, text)
+    });
+    listed.collect()
+}
+
+/// Brings everything everywhere.
+async fn exchange(regions: &mut [Region]) {
+    loop {
+        let mut is_done = true;
+        for from in 0..regions.len() {
+            let stream = StreamId::Region(regions[from].id);
+            for to in 0..regions.len() {
+                is_done &= !give(regions, from, to, stream).await;
+            }
+        }
+        if is_done {
+            return;
+        }
+    }
+}
+
+/// Gives what one region has of a stream to another, as far as it can take it.
+async fn give(regions: &mut [Region], from: usize, to: usize, stream: StreamId) -> bool {
+    let after = regions[to].engine.progress().of(stream);
+    let reader = regions[from].reader();
+    let StreamPiece::Records(records) = reader.records_after(stream, after, 1 << 20).unwrap()
+    else {
+        panic!("{stream} after {after} is gone");
+    };
+    let mut has_given = false;
+    for record in records {
+        if !regions[to].engine.progress().covers(&record.deps) {
+            break;
+        }
+        regions[to].engine.merge(vec![record]).await.unwrap();
+        has_given = true;
+    }
+    has_given
+}
+
+const CUSTOM: &str = r#","conflictResolutionPolicy":{"mode":"Custom","conflictResolutionProcedure":"dbs/d/colls/c/sprocs/resolve"},"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}"#;
+
+/// Adds the numbers of what conflicts, and notes what it was told.
+const RESOLVE: &str = r#"function (incoming, existing, isTombstone, others) {
+    const c = getContext().getCollection();
+    const all = [incoming, existing].concat(others).filter(item => item);
+    const sum = all.reduce((sum, item) => sum + item.n, 0);
+    const check = error => { if (error) throw error; };
+    const note = { id: "told" + incoming.id, p: "a", u: "told" + incoming.id, isTombstone,
+        count: all.length, existing: existing ? existing.n : null };
+    if (!c.createDocument(c.getSelfLink(), note, check)) throw new Error("not taken");
+    if (isTombstone) return;
+    const item = { id: incoming.id, p: "a", u: incoming.u + "!", n: sum };
+    if (!c.upsertDocument(c.getSelfLink(), item, check)) throw new Error("not taken");
+}"#;
+
+#[tokio::test]
+async fn a_procedure_decides_once_for_all() {
+    let mut regions = regions(CUSTOM, &[None, None, None]).await;
+    register(&regions[0], RESOLVE).await;
+    follow(&mut regions).await;
+    for (region, n) in regions.iter().zip([1, 20, 300]) {
+        let text = format!(r#"{{"id":"1","p":"a","u":"x","n":{n}}}"#);
+        write(region, create(&text)).await;
+    }
+    exchange(&mut regions).await;
+    // The last clock wins until somebody decides.
+    for region in &regions {
+        let shown = read(region, "1").unwrap();
+        assert_eq!(json(&shown).get("n"), &300.into());
+        let lost = conflicts(region);
+        assert_eq!(lost.len(), 2);
+        assert!(
+            lost.iter()
+                .all(|(operation, _)| *operation == ConflictOperation::Create)
+        );
+        assert_eq!(lost, conflicts(&regions[0]));
+    }
+    regions[1].engine.decide_conflicts().await.unwrap();
+    assert_eq!(conflicts(&regions[1]).len(), 2, "only the hub decides");
+    let before = regions[0].engine.progress();
+    for _ in 0..3 {
+        decide(&regions[0]).await;
+    }
+    let own = StreamId::Region(RegionId(0));
+    let after = regions[0].engine.progress();
+    assert_eq!(after.of(own), before.of(own).next(), "once, in one record");
+    exchange(&mut regions).await;
+    for region in &regions {
+        assert_eq!(conflicts(region), []);
+        let shown = read(region, "1");
+        assert_eq!(json(shown.as_ref().unwrap()).get("n"), &321.into());
+        assert_eq!(shown, read(&regions[0], "1"));
+        let told = json(&read(region, "told1").unwrap());
+        let told = ["count", "existing", "isTombstone"].map(|name| told.get(name).clone());
+        assert_eq!(told, [3.into(), 300.into(), false.into()]);
+    }
+}
+
+#[tokio::test]
+async fn a_procedure_hears_of_deletes_and_of_unique_keys() {
+    let mut regions = regions(CUSTOM, &[None, None]).await;
+    register(&regions[0], RESOLVE).await;
+    follow(&mut regions).await;
+    write(&regions[0], create(r#"{"id":"1","p":"a","u":"x","n":1}"#)).await;
+    exchange(&mut regions).await;
+    write(&regions[0], delete("1")).await;
+    write(
+        &regions[1],
+        replace("1", r#"{"id":"1","p":"a","u":"x","n":2}"#),
+    )
+    .await;
+    // Two items that claim the same, of which the later clock holds it.
+    write(&regions[0], create(r#"{"id":"2","p":"a","u":"y","n":4}"#)).await;
+    write(&regions[1], create(r#"{"id":"3","p":"a","u":"y","n":8}"#)).await;
+    exchange(&mut regions).await;
+    for region in &regions {
+        assert_eq!((read(region, "1"), read(region, "2")), (None, None));
+        let kinds: Vec<_> = conflicts(region).iter().map(|(kind, _)| *kind).collect();
+        assert_eq!(
+            kinds,
+            [ConflictOperation::Replace, ConflictOperation::Create]
+        );
+    }
+    decide(&regions[0]).await;
+    exchange(&mut regions).await;
+    for region in &regions {
+        assert_eq!(conflicts(region), []);
+        assert_eq!(read(region, "1"), None);
+        let told = json(&read(region, "told1").unwrap());
+        assert_eq!(told.get("isTombstone"), &true.into());
+        assert_eq!(json(&read(region, "2").unwrap()).get("n"), &12.into());
+        assert_eq!(json(&read(region, "3").unwrap()).get("n"), &8.into());
+        let told = json(&read(region, "told2").unwrap());
+        assert_eq!(told.get("existing"), &orrery_json::Value::Null);
+    }
+}
+
+#[tokio::test]
+async fn a_procedure_that_throws_or_is_missing_leaves_the_conflict() {
+    let mut regions = regions(CUSTOM, &[None, None]).await;
+    for region in &regions {
+        let n = u32::from(region.id.0);
+        let text = format!(r#"{{"id":"1","p":"a","u":"x","n":{n}}}"#);
+        write(region, create(&text)).await;
+    }
+    exchange(&mut regions).await;
+    decide(&regions[0]).await;
+    assert_eq!(conflicts(&regions[0]).len(), 1, "there is no procedure");
+    let note = r#"c.upsertDocument(c.getSelfLink(), { id: "x", p: "a", u: "z" }, () => {});"#;
+    let throws = format!(
+        r#"function () {{ const c = getContext().getCollection(); {note} throw new Error("no"); }}"#
+    );
+    register(&regions[0], &throws).await;
+    let before = regions[0].engine.progress();
+    for _ in 0..2 {
+        decide(&regions[0]).await;
+    }
+    assert_eq!(regions[0].engine.progress(), before);
+    assert_eq!(conflicts(&regions[0]).len(), 1, "it throws");
+    assert_eq!(read(&regions[0], "x"), None);
+    register(&regions[0], RESOLVE).await;
+    decide(&regions[0]).await;
+    assert_eq!(conflicts(&regions[0]), []);
+}
+
+#[tokio::test]
+async fn the_catalogue_is_the_hubs() {
+    let mut regions = regions(r#","defaultTtl":-1"#, &[None, None]).await;
+    let refused = regions[1].engine.create_database("e", None).await;
+    assert_eq!(refused.unwrap_err(), Failure::WriteForbidden);
+    let hub = &regions[0].engine;
+    hub.set_hub(true);
+    let split = hub.split_partition(address("c"), RangeId(0), Cut::KeyRange);
+    assert!(matches!(split.await, Err(Failure::BadRequest(_))));
+    write(&regions[1], create(r#"{"id":"1","p":"a"}"#)).await;
+    exchange(&mut regions).await;
+    let body = json(r#"{"id":"c","partitionKey":{"paths":["/p"]},"defaultTtl":5}"#);
+    let hub = &regions[0].engine;
+    let replaced = hub.replace_container(address("c"), &body, None);
+    replaced.await.unwrap();
+    follow(&mut regions).await;
+    for region in &regions {
+        assert_eq!(find(region, "c").default_ttl(), Some(5));
+        region.advance(20);
+        assert_eq!(read(region, "1"), None);
+    }
+    // Each region enters its items by itself; only the hub removes them, for all.
+    let (first, second) = (regions[0].engine.progress(), regions[1].engine.progress());
+    regions[1].engine.remove_expired().await.unwrap();
+    let own = |region| StreamId::Region(RegionId(region));
+    assert_eq!(regions[1].engine.progress().of(own(1)), second.of(own(1)));
+    eventually("the item is entered and removed", || {
+        regions[0].engine.progress().of(own(0)) > first.of(own(0))
+    })
+    .await;
+    exchange(&mut regions).await;
+    for region in &regions {
+        let items: u64 = find(region, "c").partitions[0].counters().items;
+        assert_eq!(items, 0);
+    }
+}
+
+#[tokio::test]
+async fn records_of_a_container_that_is_gone_are_passed_over() {
+    let mut regions = regions("", &[None, None]).await;
+    write(&regions[1], create(r#"{"id":"1","p":"a"}"#)).await;
+    exchange(&mut regions).await;
+    let old = find(&regions[1], "c");
+    let hub = &regions[0].engine;
+    hub.set_hub(true);
+    hub.delete_container(address("c"), None).await.unwrap();
+    create_container(&regions[0], "e", "").await;
+    let late =
+        regions[1]
+            .engine
+            .write_item(&old, pk(r#"["a"]"#), create(r#"{"id":"2","p":"a"}"#), LEVEL);
+    late.await.result.unwrap();
+    exchange(&mut regions).await;
+    let own = StreamId::Region(RegionId(1));
+    assert_eq!(regions[0].engine.progress().of(own), Sequence(2));
+    follow(&mut regions).await;
+    let found = regions[1].engine.catalogue();
+    assert!(found.container(address("c")).is_err());
+    let late =
+        regions[1]
+            .engine
+            .write_item(&old, pk(r#"["a"]"#), upsert(r#"{"id":"3","p":"a"}"#), LEVEL);
+    assert_eq!(late.await.result.unwrap_err(), Failure::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn a_change_over_another_catalogue_is_void_everywhere() {
+    let mut regions = regions("", &[None, None]).await;
+    // What a hub decided that did not know of the container.
+    let log = AccountLog::default();
+    let other = Region::open(8, &members(1), None, &log);
+    other.engine.set_hub(true);
+    other.engine.create_database("d", None).await.unwrap();
+    let stale = log.lock().unwrap()[0].clone();
+    let last = regions[0].engine.progress().of(StreamId::Account);
+    for region in &mut regions {
+        let before = format!("{:?}", region.engine.catalogue().databases.keys());
+        let outcome = region
+            .engine
+            .apply_account(last.next(), Some(stale.clone()));
+        assert_eq!(outcome.await, Ok(AccountOutcome::Void));
+        let again = region
+            .engine
+            .apply_account(last.next(), Some(stale.clone()));
+        assert_eq!(again.await, Ok(AccountOutcome::Known));
+        let members = region.engine.apply_account(last.next().next(), None);
+        assert_eq!(members.await, Ok(AccountOutcome::Void));
+        let after = format!("{:?}", region.engine.catalogue().databases.keys());
+        assert_eq!(after, before);
+        let applied = region.engine.progress().of(StreamId::Account);
+        assert_eq!(applied, last.next().next());
+    }
+}
+
+#[tokio::test]
+async fn what_does_not_continue_is_not_taken() {
+    let mut regions = regions("", &[None, None]).await;
+    for id in 1..4 {
+        write(&regions[0], create(&format!(r#"{{"id":"{id}","p":"a"}}"#))).await;
+    }
+    let stream = StreamId::Region(RegionId(0));
+    let piece = regions[0]
+        .reader()
+        .records_after(stream, Sequence::ZERO, usize::MAX);
+    let StreamPiece::Records(records) = piece.unwrap() else {
+        panic!("nothing was trimmed");
+    };
+    let mut gap = records.clone();
+    gap.remove(1);
+    let taken = regions[1].engine.merge(gap).await;
+    let sequence = Sequence(3);
+    assert_eq!(taken, Err(MergeError::Gap { stream, sequence }));
+    assert_eq!(regions[1].engine.progress().of(stream), Sequence(1));
+    let mut early = records[1].clone();
+    early
+        .deps
+        .advance(StreamId::Region(RegionId(1)), Sequence(5));
+    let taken = regions[1].engine.merge(vec![early]).await;
+    assert!(matches!(taken, Err(MergeError::Gap { .. })));
+    let mut damaged = records[1].clone();
+    damaged.body = orrery_regions::Body::Data(vec![1; 30].into());
+    let taken = regions[1].engine.merge(vec![damaged]).await;
+    assert!(matches!(taken, Err(MergeError::Refused { .. })));
+    regions[1].engine.merge(records).await.unwrap();
+    assert_eq!(read(&regions[1], "3"), read(&regions[0], "3"));
+}
+
+/// Resource ids of all items, none of which may be there twice.
+fn rids(region: &Region, ids: &BTreeSet<String>) -> BTreeSet<String> {
+    let rid = |id: &String| {
+        json(&read(region, id).unwrap())
+            .get("_rid")
+            .as_str()
+            .map(str::to_owned)
+    };
+    ids.iter().map(|id| rid(id).unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_region_is_filled_from_another_and_goes_on() {
+    let directories = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    for places in [
+        [None, None],
+        directories.each_ref().map(|one| Some(one.path())),
+    ] {
+        let mut regions = regions(CUSTOM, &[None, None]).await;
+        let mut ids = BTreeSet::new();
+        let mut number = 0;
+        let mut add = async |region: &Region, ids: &mut BTreeSet<String>| {
+            number += 1;
+            let id = number.to_string();
+            let text = format!(r#"{{"id":"{id}","p":"a","u":"{id}"}}"#);
+            write(region, create(&text)).await;
+            ids.insert(id);
+        };
+        for _ in 0..3 {
+            add(&regions[0], &mut ids).await;
+            add(&regions[1], &mut ids).await;
+        }
+        write(&regions[0], create(r#"{"id":"c","p":"a","u":"c"}"#)).await;
+        write(&regions[1], create(r#"{"id":"c","p":"a","u":"d"}"#)).await;
+        exchange(&mut regions).await;
+        // Written by the second region, and not yet known to the first.
+        add(&regions[1], &mut ids).await;
+        let all = members(3);
+        let third = regions[0].fill(2, &all, places[0]);
+        regions.push(third);
+        add(&regions[2], &mut ids).await;
+        // The second loses its state, and has its log.
+        let again = regions[0].fill(1, &all, places[1]);
+        let mut lost = std::mem::replace(&mut regions[1], again);
+        let own = StreamId::Region(RegionId(1));
+        let has = regions[1].engine.progress().of(own);
+        let piece = lost.reader().records_after(own, has, usize::MAX);
+        let StreamPiece::Records(records) = piece.unwrap() else {
+            panic!("nothing was trimmed");
+        };
+        assert_eq!(records.len(), 1);
+        let progress: Progress = regions[1].engine.merge(records).await.unwrap();
+        assert_eq!(progress.of(own), has.next());
+        lost.close().await;
+        add(&regions[1], &mut ids).await;
+        // The copy has no records from before; whoever lacks some asks the one that it is of.
+        for (from, to, of) in [(1, 0, 1), (0, 2, 1), (2, 0, 2), (0, 1, 2)] {
+            give(&mut regions, from, to, StreamId::Region(RegionId(of))).await;
+        }
+        for region in &regions {
+            assert_eq!(region.engine.progress(), regions[0].engine.progress());
+            assert_eq!(
+                rids(region, &ids).len(),
+                ids.len(),
+                "a resource id was given twice"
+            );
+            assert_eq!(rids(region, &ids), rids(&regions[0], &ids));
+            assert_eq!(conflicts(region), conflicts(&regions[0]));
+            assert_eq!(conflicts(region).len(), 1);
+        }
+        for region in regions {
+            region.close().await;
+        }
+        for directory in places.into_iter().flatten() {
+            let report = check_directory(directory).unwrap();
+            assert_eq!(report.problems, Vec::<String>::new());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_follower_of_a_region_goes_on_as_that_region() {
+    let mut regions = regions("", &[None, None]).await;
+    let follower = regions[0].follower();
+    let mut subscription = regions[0].engine.subscribe(Position::ZERO, u64::MAX);
+    write(&regions[1], create(r#"{"id":"1","p":"a"}"#)).await;
+    write(&regions[0], create(r#"{"id":"2","p":"a"}"#)).await;
+    exchange(&mut regions).await;
+    write(&regions[0], delete("2")).await;
+    let begins = follower.committed();
+    let piece = subscription.records_after(begins, usize::MAX).unwrap();
+    let Piece::Records(records) = piece else {
+        panic!("nothing was trimmed");
+    };
+    follower.follow(records).await.unwrap();
+    assert_eq!(follower.progress(), regions[0].engine.progress());
+    follower.promote().await.unwrap();
+    let container = {
+        let catalogue = follower.catalogue();
+        Arc::clone(&catalogue.container(address("c")).unwrap().1.container)
+    };
+    let text = create(r#"{"id":"3","p":"a"}"#);
+    let written = follower.write_item(&container, pk(r#"["a"]"#), text, LEVEL);
+    written.await.result.unwrap();
+    let own = StreamId::Region(RegionId(0));
+    let last = regions[0].engine.progress().of(own);
+    assert_eq!(follower.progress().of(own), last.next());
+}
+
+#[tokio::test]
+async fn what_memory_keeps_no_more_is_trimmed() {
+    let regions = regions("", &[None]).await;
+    let engine = &regions[0].engine;
+    let stream = StreamId::Region(RegionId(0));
+    for id in 0..5 {
+        write(&regions[0], create(&format!(r#"{{"id":"{id}","p":"a"}}"#))).await;
+    }
+    // Somebody who comes later has the tail that others asked for, and nothing from before.
+    let mut reader = engine.stream_reader(u64::MAX).unwrap();
+    let piece = reader
+        .records_after(stream, Sequence(2), usize::MAX)
+        .unwrap();
+    let StreamPiece::Records(records) = piece else {
+        panic!("the first reader keeps them");
+    };
+    assert_eq!(records.len(), 3);
+    drop(reader);
+    let [region] = <[Region; 1]>::try_from(regions).ok().unwrap();
+    let engine = Arc::clone(&region.engine);
+    drop(region);
+    let mut late = engine.stream_reader(u64::MAX).unwrap();
+    assert_eq!(
+        late.records_after(stream, Sequence(2), usize::MAX).unwrap(),
+        StreamPiece::Trimmed
+    );
+    let progress = engine.progress();
+    assert_eq!(late.bases(&progress).unwrap(), progress);
+    assert_eq!(
+        late.records_after(stream, Sequence(5), usize::MAX).unwrap(),
+        StreamPiece::Records(Vec::new())
+    );
+}

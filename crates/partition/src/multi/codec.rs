@@ -1,0 +1,133 @@
+//! Stamps and progresses as bytes, in log records and rows.
+//!
+//! ```text
+//! envelope:  origin 1 | epoch 8 | sequence 8 | what was applied
+//! progress:  count 1 | for each: stream 1 (0 account, 1 region) | region 1 | sequence 8
+//! body:      deciding epoch 8 | count 2 | positions of changes that are expiries, 2 each | record
+//! ```
+//!
+//! The body is what travels between regions as the data of a stream record.
+
+use orrery_regions::{Epoch, Progress, RegionId, Sequence, Stamp, StreamId};
+
+use super::Stamped;
+
+const ACCOUNT: u8 = 0;
+const REGION: u8 = 1;
+
+pub(crate) fn encode_progress(progress: &Progress, out: &mut Vec<u8>) {
+    let count = u8::try_from(progress.iter().count()).expect("regions are numbered in a byte");
+    out.push(count);
+    for (stream, sequence) in progress.iter() {
+        match stream {
+            StreamId::Account => out.extend_from_slice(&[ACCOUNT, 0]),
+            StreamId::Region(region) => out.extend_from_slice(&[REGION, region.0]),
+        }
+        out.extend_from_slice(&sequence.0.to_le_bytes());
+    }
+}
+
+pub(crate) fn decode_progress(bytes: &mut &[u8]) -> Option<Progress> {
+    let [count] = *take::<1>(bytes)?;
+    let mut progress = Progress::default();
+    for _ in 0..count {
+        let stream = match *take::<2>(bytes)? {
+            [ACCOUNT, 0] => StreamId::Account,
+            [REGION, region] => StreamId::Region(RegionId(region)),
+            _ => return None,
+        };
+        progress.advance(stream, Sequence(take_long(bytes)?));
+    }
+    Some(progress)
+}
+
+pub(crate) fn encode_stamped(stamped: &Stamped, out: &mut Vec<u8>) {
+    out.push(stamped.stamp.origin.0);
+    out.extend_from_slice(&stamped.epoch.0.to_le_bytes());
+    out.extend_from_slice(&stamped.stamp.sequence.0.to_le_bytes());
+    encode_progress(&stamped.deps, out);
+    out.extend_from_slice(&stamped.decided.0.to_le_bytes());
+    let count = u16::try_from(stamped.expired.len()).expect("changes are counted in two bytes");
+    out.extend_from_slice(&count.to_le_bytes());
+    for ordinal in &stamped.expired {
+        out.extend_from_slice(&ordinal.to_le_bytes());
+    }
+}
+
+/// The stamp of a record, whose changes follow.
+pub(crate) fn decode_stamped(bytes: &mut &[u8]) -> Option<Stamped> {
+    let (stamp, epoch, deps) = decode_envelope(bytes)?;
+    let (decided, expired) = decode_body(bytes)?;
+    Some(Stamped {
+        stamp,
+        epoch,
+        deps,
+        decided,
+        expired,
+    })
+}
+
+/// The part that is not the data of the stream record.
+pub(super) fn decode_envelope(bytes: &mut &[u8]) -> Option<(Stamp, Epoch, Progress)> {
+    let [origin] = *take::<1>(bytes)?;
+    let epoch = Epoch(take_long(bytes)?);
+    let stamp = Stamp {
+        origin: RegionId(origin),
+        sequence: Sequence(take_long(bytes)?),
+    };
+    Some((stamp, epoch, decode_progress(bytes)?))
+}
+
+/// The part before the record in the data of a stream record.
+pub(super) fn decode_body(bytes: &mut &[u8]) -> Option<(Epoch, Vec<u16>)> {
+    let decided = Epoch(take_long(bytes)?);
+    let count = u16::from_le_bytes(*take(bytes)?);
+    let mut expired = Vec::new();
+    for _ in 0..count {
+        expired.push(u16::from_le_bytes(*take(bytes)?));
+    }
+    Some((decided, expired))
+}
+
+pub(super) fn take<'a, const N: usize>(bytes: &mut &'a [u8]) -> Option<&'a [u8; N]> {
+    let (head, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(head)
+}
+
+pub(super) fn take_long(bytes: &mut &[u8]) -> Option<u64> {
+    take(bytes).copied().map(u64::from_le_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamps_read_back() {
+        let deps: Progress = [
+            (StreamId::Account, Sequence(7)),
+            (StreamId::Region(RegionId(3)), Sequence(u64::MAX)),
+        ]
+        .into_iter()
+        .collect();
+        let stamped = Stamped {
+            stamp: Stamp {
+                origin: RegionId(3),
+                sequence: Sequence(12),
+            },
+            epoch: Epoch(0x101),
+            deps,
+            decided: Epoch(5),
+            expired: vec![0, 300],
+        };
+        let mut bytes = Vec::new();
+        encode_stamped(&stamped, &mut bytes);
+        let mut rest = &bytes[..];
+        assert_eq!(decode_stamped(&mut rest), Some(stamped));
+        assert!(rest.is_empty());
+        for cut in 0..bytes.len() {
+            assert_eq!(decode_stamped(&mut &bytes[..cut]), None, "{cut}");
+        }
+    }
+}
