@@ -34,6 +34,8 @@ pub(crate) struct Part {
     pub(crate) endpoints: Arc<Endpoints>,
     pub(crate) bound: Bound,
     version: AtomicI64,
+    /// Of the state that was replaced last.
+    left_version: AtomicI64,
     standing: AtomicU8,
     /// Where all regions write, whether this one may.
     multi_write: Option<AtomicBool>,
@@ -92,7 +94,13 @@ impl Region {
         Arc::clone(&self.engine.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Requests that still use the one before name positions that the history may not have: their
+    /// tokens keep its version.
     pub(crate) fn set_engine(&self, engine: Arc<Engine>) {
+        if let Some(part) = self.part() {
+            let version = part.version.load(Ordering::Acquire);
+            part.left_version.store(version, Ordering::Release);
+        }
         *self.engine.write().unwrap_or_else(PoisonError::into_inner) = engine;
     }
 
@@ -128,12 +136,11 @@ impl Region {
                 endpoint,
             })
         };
-        let mut ids: Vec<RegionId> = members.full().collect();
-        if members.multi_write {
-            // Clients take changes of the catalogue to the first: the hub.
-            ids.sort_by_key(|id| Some(*id) != write_region);
-        }
-        let readable: Vec<Location> = ids.into_iter().filter_map(location).collect();
+        // In order of failover: clients that prefer no region read in the first, and take changes of the
+        // catalogue there where all regions write.
+        let mut order: Vec<RegionId> = members.full().collect();
+        order.sort_by_key(|id| Some(*id) != write_region);
+        let readable: Vec<Location> = order.into_iter().filter_map(location).collect();
         let writable = if members.multi_write {
             readable.clone()
         } else {
@@ -166,11 +173,20 @@ impl Region {
         }
     }
 
-    /// The version that session tokens of this region have now: it rises with each change of the
-    /// write region and of the members.
-    pub fn token_version(&self) -> i64 {
-        let version = |part: &Part| part.version.load(Ordering::Acquire);
-        self.part().map_or(ALONE_VERSION, version)
+    /// The version of session tokens that name positions of `engine`: it rises with each change of
+    /// the write region and of the members. To be asked after the position.
+    pub fn token_version(&self, engine: &Arc<Engine>) -> i64 {
+        let Some(part) = self.part() else {
+            return ALONE_VERSION;
+        };
+        let version = part.version.load(Ordering::Acquire);
+        // Looked at after the version, which is the older one while the engine is.
+        let current = self.engine.read().unwrap_or_else(PoisonError::into_inner);
+        if Arc::ptr_eq(&current, engine) {
+            version
+        } else {
+            part.left_version.load(Ordering::Acquire)
+        }
     }
 
     /// Waits until a read at this level may be answered here, or says why it cannot: strong asks
@@ -271,6 +287,7 @@ impl Part {
             endpoints,
             bound,
             version: AtomicI64::new(0),
+            left_version: AtomicI64::new(0),
             standing: AtomicU8::new(SERVING),
             multi_write: multi_write.then(AtomicBool::default),
             readable: AtomicUsize::new(1),

@@ -37,6 +37,12 @@ impl Exchange<'_> {
         &self.engine
     }
 
+    /// Of session tokens in the answer. To be asked after the operation: a position under an older
+    /// version would promise less.
+    pub(crate) fn token_version(&self) -> i64 {
+        self.state.region.token_version(&self.engine)
+    }
+
     pub(crate) fn catalogue(&self) -> Arc<Catalogue> {
         self.engine.catalogue()
     }

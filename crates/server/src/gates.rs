@@ -33,7 +33,7 @@ pub(crate) fn check_action(
     if action == Action::Write {
         region.check_write()?;
         let token = headers.session_token.unwrap_or_default();
-        if is_outdated(token, region.token_version()) {
+        if is_outdated(token, region.token_version(&region.engine())) {
             return Err(Failure::WriteForbidden);
         }
     }

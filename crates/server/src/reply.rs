@@ -1,10 +1,12 @@
 //! An answer before it becomes headers and bytes.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::{Response, StatusCode};
+use orrery_engine::Engine;
 use orrery_model::{Charge, Failure, Lsn, Stamp};
 use orrery_wire::{ContainerUsage, ErrorStatus, OwnerHeaders, ResponseHeaders, error_body, names};
 
@@ -77,6 +79,7 @@ impl Reply {
     pub(crate) fn into_response(
         self,
         state: &State,
+        engine: &Arc<Engine>,
         activity_id: &str,
         elapsed: Duration,
     ) -> Response<Full<Bytes>> {
@@ -88,7 +91,7 @@ impl Reply {
         let is_elsewhere = matches!(self.failure, Some(Failure::WriteForbidden));
         if let Some(stamp) = self.stamp.filter(|_| !is_elsewhere) {
             // Asked after the operation: a position under an older version would promise less.
-            headers = headers.stamp(stamp, region.token_version());
+            headers = headers.stamp(stamp, region.token_version(engine));
         }
         if let Some(token) = &self.session_token {
             headers = headers.session_token(token);

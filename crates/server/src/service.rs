@@ -1,5 +1,6 @@
 //! From a request to its response.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -7,6 +8,7 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response};
+use orrery_engine::Engine;
 use orrery_model::Failure;
 use orrery_wire::{RequestHeaders, RequestPath, Resource, names};
 
@@ -39,12 +41,22 @@ pub(crate) async fn handle(
         return match authorize_metrics(state, &parts) {
             Ok(()) => public::metrics(state),
             Err(failure) => {
-                Reply::failed(failure).into_response(state, &activity_id, begun.elapsed())
+                let engine = state.region.engine();
+                Reply::failed(failure).into_response(state, &engine, &activity_id, begun.elapsed())
             }
         };
     }
-    let (operation, answered) =
-        answer(state, present, scheme, &parts, incoming, &activity_id).await;
+    let engine = state.region.engine();
+    let (operation, answered) = answer(
+        state,
+        &engine,
+        present,
+        scheme,
+        &parts,
+        incoming,
+        &activity_id,
+    )
+    .await;
     let reply = answered.unwrap_or_else(Reply::failed);
     let elapsed = begun.elapsed();
     state
@@ -62,18 +74,18 @@ pub(crate) async fn handle(
         "request"
     );
     state.request_log.note(begun, &parts, &activity_id, &reply);
-    reply.into_response(state, &activity_id, elapsed)
+    reply.into_response(state, &engine, &activity_id, elapsed)
 }
 
 async fn answer(
     state: &State,
+    engine: &Arc<Engine>,
     present: Result<(), Failure>,
     scheme: &'static str,
     parts: &Parts,
     incoming: Incoming,
     activity_id: &str,
 ) -> (Operation, Result<Reply, Failure>) {
-    let engine = state.region.engine();
     let path = RequestPath::parse(parts.uri.path());
     let path = present.and_then(|()| path.as_ref().map_err(Failure::clone));
     let checked = path.and_then(|path| {
@@ -100,7 +112,7 @@ async fn answer(
     };
     let exchange = Exchange {
         state,
-        engine,
+        engine: Arc::clone(engine),
         method: &parts.method,
         headers: &headers,
         body,

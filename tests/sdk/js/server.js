@@ -6,14 +6,14 @@ import { createInterface } from "node:readline";
 
 const READY_MS_MAX = 20_000;
 
-export async function startServer({ data, tls = "off", throughput = "off" } = {}) {
+export async function startServer({ data, tls = "off", throughput = "off", more = [] } = {}) {
   const binary = process.env.ORRERY_BIN;
   if (!binary) {
     throw new Error("ORRERY_BIN must name the server binary; `cargo xtask test js` sets it");
   }
   const where = data ? ["--data", data] : ["--memory"];
   const options = ["serve", "--listen", "127.0.0.1:0", "--tls", tls, "--ready-json", ...where];
-  options.push("--throughput", throughput);
+  options.push("--throughput", throughput, ...more);
   const child = spawn(binary, options, { stdio: ["ignore", "pipe", "inherit"] });
   const ready = await firstLine(child);
   return {

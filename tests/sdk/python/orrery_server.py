@@ -46,11 +46,15 @@ class Server:
             self.process.stdout.close()
 
 
-def start(*, data=None, tls="off", throughput="off"):
-    """Starts a server in memory, or on the directory `data`."""
+def start(*, data=None, tls="off", throughput="off", regions=(), options=None):
+    """Starts a server in memory, or on the directory `data`; `options` are further flags."""
     command = [binary(), "serve", "--listen", "127.0.0.1:0", "--tls", tls, "--ready-json"]
     command += ["--throughput", throughput]
     command += ["--memory"] if data is None else ["--data", str(data)]
+    for name in regions:
+        command += ["--region", name]
+    for name, value in (options or {}).items():
+        command += [f"--{name.replace('_', '-')}", str(value)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
     line = _first_line(process)
     ready = json.loads(line)

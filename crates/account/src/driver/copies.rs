@@ -266,7 +266,6 @@ impl Driver {
             return;
         }
         let old = std::mem::replace(&mut self.engine, Arc::clone(&engine));
-        self.region.set_engine(engine);
         self.subscription = subscribe(&self.engine, &self.place);
         self.watch_engine().await;
         self.rejoining = None;
@@ -274,6 +273,9 @@ impl Driver {
         self.giving.clear();
         let now = self.shared.now();
         self.shared.lock().replica.installed(now, head);
+        // A state and the version of its tokens change together.
+        self.region.set_engine(engine);
+        self.publish();
         tracing::info!(
             region = self.region.name(),
             "copied the state of another region"

@@ -218,19 +218,25 @@ impl Driver {
 
     async fn tick(&mut self) {
         if self.shared.is_down() {
-            self.was_down = true;
             return;
-        }
-        if std::mem::take(&mut self.was_down) {
-            // As after a restart: another region may write by now.
-            self.stop_writing().await;
-            self.returned = Some(Instant::now());
         }
         let now = self.shared.now();
         self.shared.lock().replica.tick(now);
         self.ask_for_copy(now);
         for (to, page) in self.pages.overdue(now) {
             self.send(to, Frame::Account(Message::Page(page)));
+        }
+    }
+
+    /// A region stops writing when it goes, so that nothing is taken in the moment of its return: as
+    /// after a restart, another region may write by then.
+    async fn notice_absence(&mut self) {
+        let is_down = self.shared.is_down();
+        let was_down = std::mem::replace(&mut self.was_down, is_down);
+        if is_down {
+            self.stop_writing().await;
+        } else if was_down {
+            self.returned = Some(Instant::now());
         }
     }
 
@@ -261,6 +267,7 @@ impl Driver {
 
     /// Carries out effects until there are none, and lets everybody know.
     async fn settle(&mut self) {
+        self.notice_absence().await;
         loop {
             self.follow_role().await;
             let effects = self.shared.lock().replica.take_effects();
@@ -478,9 +485,12 @@ impl Driver {
         if last.0 != self.engine.committed().0 || self.engine.kept() != self.engine.committed() {
             return false;
         }
-        let is_confirmed = core.replica.own_lag(now).is_some();
+        let confirmed = core.replica.own_lag(now);
+        let is_confirmed_after = |since: Instant| {
+            confirmed.is_some_and(|(_, age)| Duration::from_millis(age) < since.elapsed())
+        };
         match self.returned {
-            Some(since) if !is_confirmed && since.elapsed() < RETURN_PATIENCE => false,
+            Some(since) if !is_confirmed_after(since) && since.elapsed() < RETURN_PATIENCE => false,
             _ => {
                 self.returned = None;
                 true

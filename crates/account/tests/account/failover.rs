@@ -32,11 +32,12 @@ async fn a_planned_failover_loses_nothing() {
                 number += 1;
                 world.write(&from, "x", number).await.unwrap();
             }
-            let version = world.region(to).token_version();
+            let region = world.region(to);
+            let version = region.token_version(&region.engine());
             world.fail_over(to).await;
             assert_eq!(world.writer().as_deref(), Some(to));
             assert_eq!(world.peek(to, "x"), Some(number), "{level:?}");
-            assert!(world.region(to).token_version() > version);
+            assert!(region.token_version(&region.engine()) > version);
             let refused = world.write(&from, "x", 0).await;
             assert_eq!(refused, Err(Failure::WriteForbidden));
         }
@@ -102,8 +103,15 @@ async fn what_only_the_lost_region_had_is_kept_aside() {
         world.order(forced("b", &[])).await;
         world.write("b", "x", 3).await.unwrap();
         assert_eq!(world.peek("a", "x"), Some(2), "it does not know yet");
+        let region = world.region("a");
+        let before = region.engine();
+        let version = region.token_version(&before);
         world.connect("a").await;
         world.sees("a", "x", 3).await;
+        // A request that began before names a position that nobody else has.
+        assert_eq!(region.token_version(&before), version);
+        assert!(region.token_version(&region.engine()) > version);
+        drop((before, region));
         assert_eq!(world.peek("a", "only-here"), None);
         assert_eq!(world.writer().as_deref(), Some("b"));
         let kept = world.account.false_progress("a").unwrap().unwrap();
@@ -122,6 +130,43 @@ async fn what_only_the_lost_region_had_is_kept_aside() {
         world.sees("a", "x", 4).await;
         end(world.account).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_region_that_returns_takes_nothing_before_it_knows_who_writes() {
+    let world = World::in_memory(SESSION, &["a", "b"]);
+    world.create_container("a").await;
+    world.write("a", "x", 1).await.unwrap();
+    world.sees("b", "x", 1).await;
+    let region = || "a".to_owned();
+    world.order(Order::TakeDown { region: region() }).await;
+    world.order(forced("b", &[])).await;
+    world.write("b", "x", 2).await.unwrap();
+    world.order(Order::BringUp { region: region() }).await;
+    while world.peek("a", "x") != Some(2) {
+        assert_eq!(world.write("a", "y", 1).await, Err(Failure::WriteForbidden));
+    }
+    assert_eq!(world.account.false_progress("a").unwrap().unwrap(), [""; 0]);
+    end(world.account).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_region_that_writes_is_listed_first() {
+    let world = World::in_memory(SESSION, &["a", "b", "c"]);
+    world.create_container("a").await;
+    for region in world.account.regions() {
+        region.set_endpoint(&format!("http://{}/", region.name()));
+    }
+    for (to, expected) in [("c", ["c", "a", "b"]), ("a", ["a", "b", "c"])] {
+        world.fail_over(to).await;
+        let names = || {
+            let locations = world.region("b").locations().unwrap();
+            let names = locations.readable.into_iter();
+            names.map(|location| location.name).collect::<Vec<_>>()
+        };
+        eventually("it is known elsewhere", || names() == expected).await;
+    }
+    end(world.account).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -33,7 +33,7 @@ async fn catalogue_and_items_travel() {
         .account
         .regions()
         .iter()
-        .map(|region| region.token_version())
+        .map(|region| region.token_version(&region.engine()))
         .collect();
     assert!(
         versions

@@ -64,7 +64,7 @@ pub(super) async fn page(
         }
     };
     let etag = format!("\"{}\"", page.position);
-    let version = exchange.state.region.token_version();
+    let version = exchange.token_version();
     let base = if page.changes.is_empty() {
         Reply::not_modified(etag)
     } else {

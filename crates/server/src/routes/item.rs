@@ -158,7 +158,7 @@ pub(super) fn check_session(
             let position = SessionPosition {
                 range: stamp.range,
                 ancestors: partition.map_or(&[], |partition| &partition.ancestors),
-                version: exchange.state.region.token_version(),
+                version: exchange.token_version(),
                 lsn: stamp.lsn,
             };
             check_session_token(token, position)

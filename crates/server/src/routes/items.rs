@@ -139,7 +139,7 @@ async fn page(
     let base = match answer.result {
         Ok(page) => {
             check_continuation_size(exchange, page.continuation.as_deref())?;
-            let version = exchange.state.region.token_version();
+            let version = exchange.token_version();
             Reply {
                 item_count: Some(page.items.len()),
                 continuation: page.continuation,

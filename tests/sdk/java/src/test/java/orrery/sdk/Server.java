@@ -11,12 +11,15 @@ import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
 import java.security.cert.CertificateFactory;
+import java.util.ArrayList;
+import java.util.List;
 
 /**
- * A memory server with a self-signed certificate, one for the whole run. The certificate becomes the
+ * Servers in memory with a self-signed certificate; most tests share one. The certificate becomes the
  * trust store of this process, so the client checks it exactly as it would check a public one.
  */
 final class Server {
+    private static final String CERTIFICATE = makeCertificate();
     private static final Server SHARED = start();
 
     final String endpoint;
@@ -32,20 +35,55 @@ final class Server {
     }
 
     private static Server start() {
+        JsonNode ready = ready(launch(List.of()));
+        return new Server(ready.get("endpoint").asText(), ready.get("key").asText());
+    }
+
+    /** A server in memory with these flags, which ends with this process at the latest. */
+    static Process launch(List<String> flags) {
+        List<String> all = new ArrayList<>(List.of("--memory", "--throughput", "off", "--tls", CERTIFICATE));
+        all.addAll(flags);
+        return run(all);
+    }
+
+    /** What the server says of itself when it can be used. */
+    static JsonNode ready(Process process) {
+        try {
+            return new ObjectMapper().readTree(firstLine(process));
+        } catch (IOException e) {
+            throw new UncheckedIOException("waiting for the server", e);
+        }
+    }
+
+    /** One for all servers of the run: this process can be told only once what to trust. */
+    private static String makeCertificate() {
+        try {
+            Path directory = Files.createTempDirectory("orrery");
+            Process process = run(List.of("--data", directory.toString(), "--tls", "auto"));
+            Path certificate = Path.of(ready(process).get("certificate").asText());
+            process.destroy();
+            process.waitFor();
+            trust(certificate);
+            return certificate + "," + certificate.resolveSibling("certificate-key.pem");
+        } catch (IOException | InterruptedException e) {
+            throw new IllegalStateException("making a certificate", e);
+        }
+    }
+
+    private static Process run(List<String> flags) {
         String binary = System.getenv("ORRERY_BIN");
         if (binary == null) {
             throw new IllegalStateException("set ORRERY_BIN to the path of the orrery binary");
         }
+        List<String> command =
+                new ArrayList<>(List.of(binary, "serve", "--listen", "127.0.0.1:0", "--ready-json"));
+        command.addAll(flags);
         try {
-            Process process = new ProcessBuilder(
-                            binary, "serve", "--listen", "127.0.0.1:0", "--tls", "auto", "--memory",
-                            "--throughput", "off", "--ready-json")
+            Process process = new ProcessBuilder(command)
                     .redirectError(ProcessBuilder.Redirect.INHERIT)
                     .start();
             Runtime.getRuntime().addShutdownHook(new Thread(process::destroy));
-            JsonNode ready = new ObjectMapper().readTree(firstLine(process));
-            trust(Path.of(ready.get("certificate").asText()));
-            return new Server(ready.get("endpoint").asText(), ready.get("key").asText());
+            return process;
         } catch (IOException e) {
             throw new UncheckedIOException("starting " + binary, e);
         }
