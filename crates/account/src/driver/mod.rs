@@ -195,7 +195,7 @@ impl Driver {
                 biased;
                 _ = stop.changed() => break,
                 // First: others must hear of this region however busy it is.
-                _ = ticks.tick() => self.tick().await,
+                _ = ticks.tick() => self.tick(),
                 frame = self.inbox.recv() => match frame {
                     Some((from, frame)) => self.take(from, frame).await,
                     None => break,
@@ -216,7 +216,7 @@ impl Driver {
         engine.set_authority(Arc::new(authority)).await;
     }
 
-    async fn tick(&mut self) {
+    fn tick(&mut self) {
         if self.shared.is_down() {
             return;
         }

@@ -86,9 +86,12 @@ impl StreamReader {
             .rev()
             .find(|(sequence, _)| *sequence <= after.next());
         // What a mark stands at may have left the log, if it is not wanted any more.
-        let before = |(sequence, at): &(Sequence, Position)| match *sequence <= after {
-            true => *at,
-            false => Position(at.0 - 1),
+        let before = |(sequence, at): &(Sequence, Position)| {
+            if *sequence <= after {
+                *at
+            } else {
+                Position(at.0 - 1)
+            }
         };
         let mut position = mark.map_or(Position::ZERO, before);
         let (mut records, mut bytes) = (Vec::new(), 0);
