@@ -23,6 +23,9 @@ fn of_store(error: &StoreError) -> Option<&'static str> {
         StoreError::InUse(_) => Some("stop that process first, or use another directory"),
         StoreError::Unfinished(_) => Some("remove the directory and fill it again"),
         StoreError::NotEmpty(_) => Some("use an empty directory"),
+        StoreError::OtherRegion { .. } => {
+            Some("start it as the region that it is, or use another directory")
+        }
         StoreError::Damaged(_) => Some("`orrery check DIR` lists what is damaged"),
         // These say it themselves, or have a cause that decides.
         StoreError::Io { .. }
