@@ -134,6 +134,7 @@ fn founder(now: Millis) -> Replica {
 
 fn follower(now: Millis) -> Replica {
     let restart = Restart {
+        begins: Sequence::ZERO,
         saved: Saved::default(),
         base: Head::default(),
         log: &[],

@@ -141,6 +141,8 @@ async fn fill() -> (Arc<Engine>, Arc<Container>) {
         directory: None,
         durability: Durability::None,
         cache_bytes: 4 << 20,
+        holds_back: false,
+        multi_write: None,
         consistency: LEVEL,
         scripts: orrery_engine::ScriptOptions::default(),
         clock: Arc::new(SystemClock),
