@@ -111,6 +111,10 @@ impl Region {
         }
     }
 
+    pub(crate) fn endpoint(&self) -> Option<String> {
+        self.part()?.endpoints.get(&self.name)
+    }
+
     pub(crate) fn set_endpoint_of(&self, region: RegionId, url: &str) {
         let Some(part) = self.part() else {
             return;
