@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use orrery_partition::{Piece, Position, note_of};
+use orrery_partition::{Error, Piece, Position, note_of};
 use orrery_regions::{
     Body, Lineage, Message, Millis, Page, PageHead, Progress, Pull, RegionId, Sequence, StreamId,
     StreamRecord,
@@ -91,6 +91,8 @@ impl Driver {
                 }
                 return;
             }
+            // It is numbered and about to be appended; the question comes again.
+            Err(Error::Log(orrery_log::Error::Ahead { .. })) => return,
             Err(error) => {
                 tracing::error!(%error, region = self.region.name(), "the log cannot be read for another region");
                 return;

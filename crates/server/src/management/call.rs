@@ -29,6 +29,10 @@ pub(super) enum Call {
     BringUp {
         region: String,
     },
+    /// What a region acknowledged that is not part of the history.
+    FalseProgress {
+        region: String,
+    },
     Link {
         from: String,
         to: String,
@@ -110,6 +114,12 @@ impl Call {
             ["regions", region, "up"] => only(
                 Method::POST,
                 Ok(Call::BringUp {
+                    region: (*region).to_owned(),
+                }),
+            ),
+            ["regions", region, "false-progress"] => only(
+                Method::GET,
+                Ok(Call::FalseProgress {
                     region: (*region).to_owned(),
                 }),
             ),
@@ -204,6 +214,13 @@ mod tests {
         for (request, body, expected) in [
             ("GET /account", "", Call::Report),
             ("GET /metrics", "", Call::Metrics),
+            (
+                "GET /regions/North%20Europe/false-progress",
+                "",
+                Call::FalseProgress {
+                    region: "North Europe".to_owned(),
+                },
+            ),
             (
                 "POST /account/failover",
                 r#"{"to":"North Europe"}"#,

@@ -15,6 +15,7 @@ use crate::accept::Answers;
 use crate::metrics;
 
 const JSON: &str = "application/json";
+const LINES: &str = "application/x-ndjson";
 const TEXT: &str = "text/plain; version=0.0.4";
 
 struct Answer {
@@ -68,6 +69,7 @@ impl Operators {
                     body: metrics::regions_text(&report).into_bytes(),
                 });
             }
+            Call::FalseProgress { region } => return self.false_progress(&region),
             Call::Add(region) => return self.add(region).await,
             Call::Failover(failover) => {
                 let order = orders::failover(&failover, &self.names())?;
@@ -109,6 +111,29 @@ impl Operators {
         sent.map_err(|_| Refusal::stopping())?;
         let endpoint = endpoint.await.map_err(|_| Refusal::stopping())??;
         Ok(Answer::json(201, body::added(&region.name, &endpoint)))
+    }
+
+    /// Lines of JSON, one for each item that was written or removed.
+    fn false_progress(&self, region: &str) -> Result<Answer, Refusal> {
+        let region = self.resolve(region)?;
+        let lines = self.account.false_progress(&region);
+        let lines = lines.ok_or_else(|| {
+            Refusal::wrong(format!(
+                "region '{region}' is not in this process; ask the process that has it"
+            ))
+        })?;
+        let lines = lines.map_err(|error| {
+            Refusal::from(ControlError::Failed(format!(
+                "false progress cannot be read: {error}"
+            )))
+        })?;
+        let mut text = lines.join("\n");
+        text.push_str(if lines.is_empty() { "" } else { "\n" });
+        Ok(Answer {
+            status: 200,
+            content_type: LINES,
+            body: text.into_bytes(),
+        })
     }
 
     fn resolve(&self, written: &str) -> Result<String, Refusal> {
