@@ -47,7 +47,7 @@ pub use query_report::{
     QueryPlanReport,
 };
 pub use session_token::{
-    SINGLE_REGION_VERSION, SessionPart, SessionPosition, SessionToken, check_session_token,
+    SessionPart, SessionPosition, SessionToken, check_session_token, has_reached,
     parse_session_token, session_token,
 };
 pub use status::{ErrorStatus, error_body, error_body_with};
