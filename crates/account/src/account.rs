@@ -8,14 +8,19 @@ use orrery_model::ConsistencyLevel;
 use orrery_partition::Error;
 use orrery_regions::{Level, Membership, RegionId, Saved, Settings};
 use tokio::sync::watch;
+use tokio::time::sleep;
 
 use crate::driver::{
     AccountLog, Driver, FalseProgress, Kept, MultiDriver, Place, Shared, Start, account_replica,
     engine_directory, replica_of,
 };
-use crate::link::Links;
+use crate::link::{Inbox, Links, PeerError, Remote};
 use crate::region::{Endpoints, Part};
-use crate::{AccountOptions, Bound, Region, RegionOptions};
+use crate::{AccountOptions, Bound, Peers, Region, RegionOptions};
+
+const ONE_REGION: &str = "a process among others has exactly one region of its own; start another process for each other region";
+/// For the number of a region that joins.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 pub struct Account {
     pub(crate) settings: Settings,
@@ -24,6 +29,8 @@ pub struct Account {
     begun: Instant,
     pub(crate) endpoints: Arc<Endpoints>,
     locals: RwLock<Vec<Arc<Local>>>,
+    /// Connections to the processes of the other regions; they end with this value.
+    remote: Option<Remote>,
     stop: watch::Sender<bool>,
 }
 
@@ -47,6 +54,8 @@ pub enum StartError {
     },
     #[error("an account needs a region, and no two of the same name")]
     Names,
+    #[error("region '{region}' cannot be linked to the others")]
+    Link { region: String, source: PeerError },
     #[error("{0}")]
     Unsupported(&'static str),
 }
@@ -54,31 +63,15 @@ pub enum StartError {
 impl Account {
     /// Opens the regions and lets them find each other. Must be called inside a tokio runtime.
     pub fn start(options: AccountOptions) -> Result<Account, StartError> {
-        check_names(&options.regions)?;
-        if options.multi_write && options.level == ConsistencyLevel::Strong {
-            return Err(StartError::Unsupported(
-                "strong consistency needs one write region: choose another level, or leave --multi-write out",
-            ));
-        }
-        let settings = settings(&options);
-        let account = Account {
-            settings,
-            multi_write: options.multi_write,
-            bound: options.bound,
-            begun: Instant::now(),
-            endpoints: Arc::default(),
-            locals: RwLock::default(),
-            stop: watch::Sender::new(false),
-        };
+        check_names(options.regions.iter().map(|region| &region.name[..]))?;
+        let account = Account::without_regions(&options)?;
         let mut kept = Vec::new();
         for region in &options.regions {
             kept.push(read_place(region)?);
         }
         let is_new = kept.iter().all(Option::is_none);
         let names = options.regions.iter().map(|region| region.name.as_str());
-        let ids = (0..=u8::MAX).map(RegionId);
-        let mut members = Membership::new(ids.zip(names));
-        members.multi_write = options.multi_write;
+        let members = founders(names, options.multi_write);
         let mut next = kept.iter().flatten().map(|kept| kept.id.0 + 1).max();
         for (index, (region, kept)) in options.regions.into_iter().zip(kept).enumerate() {
             let id = match kept {
@@ -90,9 +83,77 @@ impl Account {
                 }
             };
             let founds = (is_new && index == 0).then(|| members.clone());
-            account.open(region, id, kept, founds)?;
+            account.open(region, id, kept, founds, Links::new(id))?;
         }
         Ok(account)
+    }
+
+    /// Opens the one region of this process and connects it with those of other processes. A region
+    /// that joins an account for the first time waits here until a member has told it its number.
+    pub async fn start_among(
+        mut options: AccountOptions,
+        peers: Peers,
+    ) -> Result<Account, StartError> {
+        let (Some(region), true) = (options.regions.pop(), options.regions.is_empty()) else {
+            return Err(StartError::Unsupported(ONE_REGION));
+        };
+        let name = region.name.clone();
+        let unlinked = |source| StartError::Link {
+            region: name.clone(),
+            source,
+        };
+        let others = peers.regions.iter().map(|(name, _)| &name[..]);
+        let others = others.filter(|other| *other != name);
+        let names: Vec<&str> = std::iter::once(&name[..]).chain(others).collect();
+        check_names(names.iter().copied())?;
+        let mut account = Account::without_regions(&options)?;
+        let kept = read_place(&region)?;
+        let founds = (kept.is_none() && !peers.joins)
+            .then(|| founders(names.iter().copied(), options.multi_write));
+        let number = kept.map(|kept| kept.id);
+        let number = number.or(founds.is_some().then_some(RegionId(0)));
+        let (links, inbox) = number.map_or_else(Links::joining, Links::new);
+        for member in founds.iter().flat_map(|members| &members.regions) {
+            links.name(member.id, &member.name);
+        }
+        let remote =
+            Remote::new(&links, &peers.account, &name, peers.identity).map_err(unlinked)?;
+        remote.listen(peers.listen);
+        for (other, address) in &peers.regions {
+            remote.connect(other, address).map_err(unlinked)?;
+        }
+        let id = loop {
+            match links.me() {
+                Some(id) => break id,
+                None => sleep(LOOK_AGAIN).await,
+            }
+        };
+        account.remote = Some(remote);
+        account.open(region, id, kept, founds, (links, inbox))?;
+        Ok(account)
+    }
+
+    fn without_regions(options: &AccountOptions) -> Result<Account, StartError> {
+        if options.multi_write && options.level == ConsistencyLevel::Strong {
+            return Err(StartError::Unsupported(
+                "strong consistency needs one write region: choose another level, or leave --multi-write out",
+            ));
+        }
+        Ok(Account {
+            settings: settings(options),
+            multi_write: options.multi_write,
+            bound: options.bound,
+            begun: Instant::now(),
+            endpoints: Arc::default(),
+            locals: RwLock::default(),
+            remote: None,
+            stop: watch::Sender::new(false),
+        })
+    }
+
+    /// Whether the other regions are in processes of their own.
+    pub fn has_peers(&self) -> bool {
+        self.remote.is_some()
     }
 
     /// The regions of this process, in the order they were given or added.
@@ -160,6 +221,7 @@ impl Account {
         id: RegionId,
         kept: Option<Kept>,
         founds: Option<Membership>,
+        (links, inbox): (Links, Inbox),
     ) -> Result<Arc<Local>, StartError> {
         let RegionOptions { name, engine } = options;
         let failed = |source| StartError::Engine {
@@ -221,7 +283,6 @@ impl Account {
             self.multi_write,
         ));
         region.publish(&shared.lock().replica);
-        let (links, inbox) = Links::new(id);
         let local = Arc::new(Local {
             region: Arc::clone(&region),
             shared: Arc::clone(&shared),
@@ -254,8 +315,16 @@ impl Account {
     }
 }
 
-fn check_names(regions: &[RegionOptions]) -> Result<(), StartError> {
-    let mut names: Vec<&str> = regions.iter().map(|region| &region.name[..]).collect();
+/// The members of a new account, numbered in this order.
+fn founders<'a>(names: impl Iterator<Item = &'a str>, multi_write: bool) -> Membership {
+    let ids = (0..=u8::MAX).map(RegionId);
+    let mut members = Membership::new(ids.zip(names));
+    members.multi_write = multi_write;
+    members
+}
+
+fn check_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), StartError> {
+    let mut names: Vec<&str> = names.collect();
     names.sort_unstable();
     let count = names.len();
     names.dedup();

@@ -56,14 +56,15 @@ pub struct RegionReport {
     pub name: String,
     pub endpoint: Option<String>,
     pub state: RegionState,
-    /// Records in its log, in its state, and committed, as it knows.
-    pub kept: u64,
-    pub applied: u64,
-    pub committed: u64,
+    /// Records in its log, in its state, and committed, as it knows. Of a region of another process
+    /// only what the write region has heard of it.
+    pub kept: Option<u64>,
+    pub applied: Option<u64>,
+    pub committed: Option<u64>,
     /// Records and milliseconds behind the write region, as it knows itself.
     pub own_lag: Option<(u64, u64)>,
     /// Records that were acknowledged here and are not part of the history.
-    pub false_progress: u64,
+    pub false_progress: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,8 +103,8 @@ pub struct Behind {
 pub enum ControlError {
     #[error("there is no region '{0}'; the account has {1}")]
     UnknownRegion(String, String),
-    #[error("region '{0}' is not in this process; ask the process that has it")]
-    Elsewhere(String),
+    #[error("region '{0}' is not in this process; ask the process that has it, {1}")]
+    Elsewhere(String, String),
     #[error("{0}")]
     Refused(String),
     #[error("{0}")]

@@ -2,7 +2,8 @@
 //! them, and what operators do to both.
 //!
 //! An account of one region is a [`Region`] that is alone: an engine, and nothing to ask before it
-//! answers. Otherwise an [`Account`] holds the regions of this process.
+//! answers. Otherwise an [`Account`] holds the regions of this process, or one
+//! region whose others are in processes of their own ([`Peers`]).
 
 mod account;
 mod codec;
@@ -13,6 +14,7 @@ mod link;
 mod locations;
 mod options;
 mod orders;
+mod peers;
 mod region;
 
 pub use account::{Account, StartError};
@@ -26,4 +28,5 @@ pub use link::{
 };
 pub use locations::{Location, Locations};
 pub use options::{AccountOptions, Bound, RegionOptions};
+pub use peers::Peers;
 pub use region::{Availability, Region};

@@ -12,6 +12,7 @@ use tokio::time::sleep;
 
 use crate::account::{Local, read_place};
 use crate::control::Behind;
+use crate::link::Links;
 use crate::{
     Account, ControlError, LinkOrder, LinkReport, Order, Region, RegionOptions, RegionReport,
     RegionState, Report,
@@ -87,17 +88,42 @@ impl Account {
     fn open_added(&self, options: RegionOptions) -> Result<Arc<Local>, ControlError> {
         let failed = |error: &dyn std::error::Error| ControlError::Failed(error.to_string());
         let kept = read_place(&options).map_err(|error| failed(&error))?;
+        let id = kept.map_or_else(|| self.next_number(), |kept| Ok(kept.id))?;
+        self.open(options, id, kept, None, Links::new(id))
+            .map_err(|error| failed(&error))
+    }
+
+    /// Adds a region that a process of its own has, which is linked with this one and joins. Returns
+    /// when it is a full member.
+    pub async fn add_peer(&self, name: &str) -> Result<(), ControlError> {
+        self.check_members_can_change()?;
+        let known = self.writer()?.shared.members();
+        let mut regions = known.regions.iter();
+        let id = match regions.find(|member| member.name == name) {
+            Some(member) => member.id,
+            None => {
+                let id = self.next_number()?;
+                self.change_members(MEMBERS_PATIENCE, |replica, now| {
+                    replica.add_region(now, id, name)
+                })
+                .await?;
+                id
+            }
+        };
+        self.change_members(COPY_PATIENCE, |replica, now| replica.admit_region(now, id))
+            .await
+    }
+
+    /// A number that no region of the account ever had.
+    fn next_number(&self) -> Result<RegionId, ControlError> {
         let members = self.writer()?.shared.members();
         let known = members.all().chain(members.former.iter().copied());
         let here = self.locals().into_iter().map(|local| local.shared.me);
         let newest = known.chain(here).map(|RegionId(id)| id).max();
         let next = newest.map_or(Some(0), |id| id.checked_add(1));
-        let id = kept.map(|kept| kept.id).or(next.map(RegionId));
-        let id = id.ok_or_else(|| {
+        next.map(RegionId).ok_or_else(|| {
             ControlError::Refused("an account has no more than 256 regions in its life".to_owned())
-        })?;
-        self.open(options, id, kept, None)
-            .map_err(|error| failed(&error))
+        })
     }
 
     async fn remove(&self, region: &str) -> Result<(), ControlError> {
@@ -261,13 +287,14 @@ impl Account {
             return Report::default();
         };
         let now = view.shared.now();
-        let (members, write_region, epoch, lags) = {
+        let (members, write_region, epoch, last, lags) = {
             let core = view.shared.lock();
             let replica = &core.replica;
             (
                 replica.members().clone(),
                 replica.write_region(),
                 replica.epoch(),
+                replica.last(),
                 replica.lags(now),
             )
         };
@@ -291,7 +318,13 @@ impl Account {
                 Some(Standing::Full) if write_region == Some(*id) => RegionState::Write,
                 Some(Standing::Full) => RegionState::Read,
             };
-            report_of(name, state, self.endpoints.get(name), local.as_deref())
+            let endpoint = self.endpoints.get(name);
+            let Some(local) = local else {
+                let lag = lags.iter().find(|(other, _)| other == id);
+                let lag = lag.map(|(_, lag)| (lag.records, lag.millis));
+                return report_of_another(name, state, endpoint, last, lag);
+            };
+            report_of(name, state, endpoint, &local)
         });
         let regions = regions.collect();
         let mut links = Vec::new();
@@ -360,8 +393,16 @@ impl Account {
     /// A region of this process.
     fn here(&self, region: &str) -> Result<Arc<Local>, ControlError> {
         self.id(region)?;
-        self.local(region)
-            .ok_or_else(|| ControlError::Elsewhere(region.to_owned()))
+        self.local(region).ok_or_else(|| self.elsewhere(region))
+    }
+
+    fn elsewhere(&self, region: &str) -> ControlError {
+        let endpoint = self.endpoints.get(region);
+        let place = endpoint.map_or_else(
+            || "which has not said yet where it is".to_owned(),
+            |endpoint| format!("which serves clients at {endpoint}"),
+        );
+        ControlError::Elsewhere(region.to_owned(), place)
     }
 
     /// The write region, if it is in this process and is not down.
@@ -370,13 +411,18 @@ impl Account {
         let writes = |local: &Arc<Local>| {
             !local.shared.is_down() && local.shared.lock().replica.is_write_region()
         };
-        locals.find(writes).ok_or_else(|| {
-            ControlError::Refused(
-                "the write region is not in this process, or is down: ask the process that has it, or fail over \
-                 to another region first"
-                    .to_owned(),
-            )
-        })
+        if let Some(local) = locals.find(writes) {
+            return Ok(local);
+        }
+        let named = self.report().write_region;
+        Err(named.filter(|name| self.local(name).is_none()).map_or_else(
+            || {
+                let text =
+                    "the write region is down or not known: fail over to another region first";
+                ControlError::Refused(text.to_owned())
+            },
+            |name| self.elsewhere(&name),
+        ))
     }
 }
 
@@ -426,30 +472,43 @@ fn report_of(
     name: &str,
     state: RegionState,
     endpoint: Option<String>,
-    local: Option<&Local>,
+    local: &Local,
 ) -> RegionReport {
-    let mut report = RegionReport {
+    let now = local.shared.now();
+    let core = local.shared.lock();
+    let (kept, applied) = (core.replica.last().0, core.replica.head().sequence.0);
+    let (committed, own_lag) = (core.replica.commit().0, core.replica.own_lag(now));
+    drop(core);
+    let false_progress = local.false_progress.lock();
+    let false_progress = false_progress.unwrap_or_else(std::sync::PoisonError::into_inner);
+    RegionReport {
         name: name.to_owned(),
         endpoint,
         state,
-        kept: 0,
-        applied: 0,
-        committed: 0,
-        own_lag: None,
-        false_progress: 0,
-    };
-    if let Some(local) = local {
-        let now = local.shared.now();
-        let core = local.shared.lock();
-        report.kept = core.replica.last().0;
-        report.applied = core.replica.head().sequence.0;
-        report.committed = core.replica.commit().0;
-        report.own_lag = core.replica.own_lag(now);
-        drop(core);
-        let kept = local.false_progress.lock();
-        report.false_progress = kept
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .count();
+        kept: Some(kept),
+        applied: Some(applied),
+        committed: Some(committed),
+        own_lag,
+        false_progress: Some(false_progress.count()),
     }
-    report
+}
+
+/// Of a region of another process: what the write region has heard of it, if that is here.
+fn report_of_another(
+    name: &str,
+    state: RegionState,
+    endpoint: Option<String>,
+    last: Sequence,
+    lag: Option<(u64, u64)>,
+) -> RegionReport {
+    RegionReport {
+        name: name.to_owned(),
+        endpoint,
+        state,
+        kept: None,
+        applied: lag.map(|(records, _)| last.0.saturating_sub(records)),
+        committed: None,
+        own_lag: lag,
+        false_progress: None,
+    }
 }

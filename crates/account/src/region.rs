@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
-use orrery_engine::Engine;
+use orrery_engine::{Engine, Role};
 use orrery_model::{ConsistencyLevel, Failure, Session, SessionVector};
 use orrery_regions::{
     Bound, Level, ReadOutcome, ReadVerdict, RegionId, Replica, StreamId, TokenVersion,
@@ -119,6 +119,10 @@ impl Region {
         if let Some(part) = self.part() {
             part.endpoints.set(&self.name, url);
         }
+    }
+
+    pub(crate) fn endpoint(&self) -> Option<String> {
+        self.part()?.endpoints.get(&self.name)
     }
 
     pub(crate) fn set_endpoint_of(&self, region: RegionId, url: &str) {
@@ -298,7 +302,13 @@ impl Region {
                     .to_owned(),
             ));
         }
-        core.replica.may_write(now).map_err(refusal)
+        core.replica.may_write(now).map_err(refusal)?;
+        drop(core);
+        // It is chosen a moment before its engine takes writes.
+        match self.engine().role() {
+            Role::Writer => Ok(()),
+            Role::Follower => Err(Failure::WriteForbidden),
+        }
     }
 
     pub(crate) fn set_can_write(&self, can_write: bool) {

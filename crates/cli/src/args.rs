@@ -133,6 +133,7 @@ mod tests {
                 &["step", "a", "b", "3"],
                 &["down", "a"],
                 &["up", "a"],
+                &["certificates", "--out=d", "--region=a", "--region=b"],
             ] {
                 let line = [&["orrery", "region"], before, order, after].concat();
                 let parsed = Arguments::try_parse_from(&line);
@@ -143,6 +144,8 @@ mod tests {
         for wrong in [
             &["failover", "a", "--accept-loss"][..],
             &["delay", "a", "b"],
+            &["certificates", "--out=d"],
+            &["certificates", "--region=a"],
             &[],
         ] {
             let line = [&["orrery", "region"], wrong].concat();

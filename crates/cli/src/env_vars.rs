@@ -64,6 +64,14 @@ pub(crate) const BOUNDED_VERSIONS: &str = "ORRERY_BOUNDED_VERSIONS";
 pub(crate) const BOUNDED_SECONDS: &str = "ORRERY_BOUNDED_SECONDS";
 /// Regions as `--region`, with semicolons between them.
 pub(crate) const REGION: &str = "ORRERY_REGION";
+/// Regions of other processes as `--peer`, with semicolons between them.
+pub(crate) const PEER: &str = "ORRERY_PEER";
+/// Address for other regions, as `--peer-listen`.
+pub(crate) const PEER_LISTEN: &str = "ORRERY_PEER_LISTEN";
+/// Certificate for other regions, as `--peer-identity`.
+pub(crate) const PEER_IDENTITY: &str = "ORRERY_PEER_IDENTITY";
+/// `true` for a region that does not found the account, as `--join`.
+pub(crate) const JOIN: &str = "ORRERY_JOIN";
 /// `true` to take writes in every region, as `--multi-write`.
 pub(crate) const MULTI_WRITE: &str = "ORRERY_MULTI_WRITE";
 /// Who chooses another write region, as `--service-managed-failover`.

@@ -9,7 +9,7 @@ use anyhow::{Result, anyhow};
 
 use crate::env_vars;
 use crate::layer::Layer;
-use crate::regions::RegionList;
+use crate::regions::{PeerList, RegionList};
 
 /// Looks a variable up; the environment of the process, or that of a test.
 pub(crate) type Lookup<'a> = &'a dyn Fn(&str) -> Option<OsString>;
@@ -47,6 +47,10 @@ pub(crate) fn layer(lookup: Lookup<'_>) -> Result<Layer> {
         bounded_versions: parsed(lookup, env_vars::BOUNDED_VERSIONS)?,
         bounded_seconds: parsed(lookup, env_vars::BOUNDED_SECONDS)?,
         region: parsed(lookup, env_vars::REGION)?.map(|RegionList(regions)| regions),
+        peer: parsed(lookup, env_vars::PEER)?.map(|PeerList(peers)| peers),
+        peer_listen: parsed(lookup, env_vars::PEER_LISTEN)?,
+        peer_identity: path(lookup, env_vars::PEER_IDENTITY),
+        join: parsed(lookup, env_vars::JOIN)?,
         multi_write: parsed(lookup, env_vars::MULTI_WRITE)?,
         service_managed_failover: parsed(lookup, env_vars::SERVICE_MANAGED_FAILOVER)?,
         management: parsed(lookup, env_vars::MANAGEMENT)?,

@@ -17,7 +17,7 @@ use crate::durability::DurabilitySetting;
 use crate::keys::KeyText;
 use crate::listen::Listen;
 use crate::on_off::OnOff;
-use crate::regions::RegionSetting;
+use crate::regions::{PeerSetting, RegionSetting};
 use crate::size::Size;
 use crate::tls::Tls;
 
@@ -185,6 +185,31 @@ pub(crate) struct Layer {
     #[arg(long, value_name = "NAME[=ADDRESS:PORT]")]
     #[serde(rename = "regions")]
     pub(crate) region: Option<Vec<RegionSetting>>,
+
+    /// Another region, in a process of its own, and where that hears others; once for each
+    #[arg(long, value_name = "NAME=HOST:PORT")]
+    #[serde(rename = "peers")]
+    pub(crate) peer: Option<Vec<PeerSetting>>,
+
+    /// Address and port where this region hears those of other processes
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) peer_listen: Option<Listen>,
+
+    /// Directory with the certificate that this region shows to others, of `orrery region certificates`
+    #[arg(long, value_name = "DIR")]
+    pub(crate) peer_identity: Option<PathBuf>,
+
+    /// Join the account that another process founds, instead of founding one [default: false]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        hide_possible_values = true
+    )]
+    pub(crate) join: Option<bool>,
 
     /// Take writes in every region [default: false]
     #[arg(

@@ -18,6 +18,7 @@ mod copies;
 mod core;
 mod false_progress;
 mod multi;
+mod neighbours;
 mod pages;
 mod saved;
 
@@ -42,6 +43,7 @@ use self::core::is_data;
 pub(crate) use self::core::{Shared, millis_since};
 pub(crate) use self::false_progress::FalseProgress;
 pub(crate) use self::multi::MultiDriver;
+use self::neighbours::Neighbours;
 use self::pages::Pages;
 pub(crate) use self::saved::{Kept, Place};
 use crate::codec::decode_note;
@@ -71,6 +73,7 @@ pub(crate) struct Driver {
     returned: Option<Instant>,
     was_down: bool,
     pages: Pages,
+    neighbours: Neighbours,
     copying: Option<Copying>,
     giving: Vec<(RegionId, Giving)>,
     /// Where the log and the history part, while a copy is wanted.
@@ -176,6 +179,7 @@ impl Driver {
             returned: (!is_new).then(Instant::now),
             was_down: false,
             pages: Pages::default(),
+            neighbours: Neighbours::default(),
             copying: None,
             giving: Vec::new(),
             rejoining: None,
@@ -222,6 +226,8 @@ impl Driver {
         }
         let now = self.shared.now();
         self.shared.lock().replica.tick(now);
+        self.neighbours
+            .tick(&self.shared, &self.region, &self.links);
         self.ask_for_copy(now);
         for (to, page) in self.pages.overdue(now) {
             self.send(to, Frame::Account(Message::Page(page)));

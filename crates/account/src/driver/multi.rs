@@ -23,6 +23,7 @@ use tokio::time::{MissedTickBehavior, timeout};
 
 use super::account_log::AccountLog;
 use super::core::Shared;
+use super::neighbours::Neighbours;
 use super::pages::Pages;
 use super::saved::Place;
 use super::{KEPT_BYTES_MAX, KEPT_BYTES_MAX_IN_MEMORY, TICK};
@@ -51,6 +52,7 @@ pub(crate) struct MultiDriver {
     unappended: BTreeMap<Sequence, StreamRecord>,
     /// Questions for records of the account stream.
     pages: Pages,
+    neighbours: Neighbours,
     /// Whether the store will wake the task when something is written.
     is_listening: Arc<AtomicBool>,
     /// Questions for records of a stream that there are none of yet.
@@ -137,6 +139,7 @@ impl MultiDriver {
             reader,
             unappended: BTreeMap::new(),
             pages: Pages::default(),
+            neighbours: Neighbours::default(),
             is_listening: Arc::default(),
             held: BTreeMap::new(),
             upkept: Instant::now(),
@@ -194,6 +197,8 @@ impl MultiDriver {
         let now = self.shared.now();
         self.shared.lock().replica.tick(now);
         self.mesh.tick(now);
+        self.neighbours
+            .tick(&self.shared, &self.region, &self.links);
         let is_over = |held: &Held| now.since(held.since) >= HELD_MS;
         let over: Vec<_> = self.held.extract_if(.., |_, held| is_over(held)).collect();
         for ((to, stream), held) in over {

@@ -51,7 +51,7 @@ async fn a_planned_failover_loses_nothing() {
             report
                 .regions
                 .iter()
-                .all(|region| region.false_progress == 0)
+                .all(|region| region.false_progress == Some(0))
         );
         end(world.account).await;
     }

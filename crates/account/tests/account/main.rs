@@ -6,5 +6,6 @@ mod failover;
 mod levels;
 mod members;
 mod multi_write;
+mod peers;
 mod replication;
 mod support;

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use orrery_account::{Account, AccountOptions, Bound, LinkOrder, Order, Region, RegionOptions};
+use orrery_account::{
+    Account, AccountOptions, Bound, LinkOrder, Order, Peers, Region, RegionOptions,
+};
 use orrery_engine::{
     Container, Durability, EngineOptions, NewContainer, PartitionLimits, ScriptOptions,
     SystemClock, ThroughputMode, ThroughputOptions,
@@ -53,22 +55,27 @@ impl World {
         let regions = names
             .iter()
             .map(|name| region_options(directory, name, level));
-        let options = AccountOptions {
-            level,
-            bound: Bound {
-                versions: 20,
-                seconds: 5,
-            },
-            regions: regions.collect(),
-            multi_write,
-            service_managed_failover: true,
-        };
+        let options = account_options(level, regions.collect(), multi_write);
         World {
             account: Account::start(options).unwrap(),
             directory: directory.map(Path::to_owned),
             level,
             names: names.to_vec(),
             multi_write,
+        }
+    }
+
+    /// The part of an account that one process has of several.
+    pub(crate) async fn among(directory: &Path, name: &'static str, peers: Peers) -> World {
+        let level = ConsistencyLevel::Session;
+        let region = region_options(Some(directory), name, level);
+        let options = account_options(level, vec![region], false);
+        World {
+            account: Account::start_among(options, peers).await.unwrap(),
+            directory: Some(directory.to_owned()),
+            level,
+            names: vec![name],
+            multi_write: false,
         }
     }
 
@@ -211,6 +218,23 @@ pub(crate) async fn end(account: Account) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     account.close().unwrap();
+}
+
+fn account_options(
+    level: ConsistencyLevel,
+    regions: Vec<RegionOptions>,
+    multi_write: bool,
+) -> AccountOptions {
+    AccountOptions {
+        level,
+        bound: Bound {
+            versions: 20,
+            seconds: 5,
+        },
+        regions,
+        multi_write,
+        service_managed_failover: true,
+    }
 }
 
 fn region_options(directory: Option<&Path>, name: &str, level: ConsistencyLevel) -> RegionOptions {

@@ -1,5 +1,7 @@
 //! The command line of `orrery region`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 use super::connection::ConnectionArguments;
@@ -71,6 +73,25 @@ pub(super) enum RegionCommand {
         /// How many
         #[arg(value_name = "RECORDS", default_value_t = 1)]
         records: u64,
+    },
+
+    /// Make the certificates by which regions of different processes know each other
+    ///
+    /// Writes an authority and a directory for each region, for its --peer-identity. With the same directory
+    /// certificates for further regions can be made later.
+    Certificates {
+        /// Directory to write them to
+        #[arg(id = "certificates-out", long = "out", value_name = "DIR")]
+        out: PathBuf,
+
+        /// A region; once for each
+        #[arg(
+            id = "certificates-region",
+            long = "region",
+            value_name = "NAME",
+            required = true
+        )]
+        regions: Vec<String>,
     },
 
     /// Take a region down, as if its data centre were gone

@@ -9,8 +9,10 @@ mod report;
 mod table;
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use anyhow::{Context, Result};
+use orrery_account::peer_certificates;
 use orrery_shell::Operator;
 use serde_json::json;
 
@@ -18,12 +20,17 @@ pub(crate) use arguments::RegionArguments;
 use arguments::{FailoverArguments, LinkArguments, RegionCommand};
 use report::{Added, Report};
 
+use crate::regions::check_name;
+
 pub(crate) async fn region(arguments: RegionArguments) -> Result<()> {
     let RegionArguments {
         connection,
         json,
         command,
     } = arguments;
+    if let RegionCommand::Certificates { out, regions } = &command {
+        return certify(out, regions);
+    }
     let mut operator = connection.operator()?;
     if let RegionCommand::Add { name, listen } = &command {
         let body = json!({"name": name, "listen": listen.map(|listen| listen.0)});
@@ -44,7 +51,9 @@ pub(crate) async fn region(arguments: RegionArguments) -> Result<()> {
 /// Every order is answered with what the account is then.
 async fn order(operator: &mut Operator, command: &RegionCommand) -> Result<Vec<u8>> {
     let answer = match command {
-        RegionCommand::List | RegionCommand::Add { .. } => operator.get(&["account"]).await,
+        RegionCommand::List | RegionCommand::Add { .. } | RegionCommand::Certificates { .. } => {
+            operator.get(&["account"]).await
+        }
         RegionCommand::Remove { region } => operator.delete(&["regions", region]).await,
         RegionCommand::Down { region } => operator.post(&["regions", region, "down"], None).await,
         RegionCommand::Up { region } => operator.post(&["regions", region, "up"], None).await,
@@ -71,6 +80,23 @@ async fn order(operator: &mut Operator, command: &RegionCommand) -> Result<Vec<u
         }
     };
     Ok(answer?)
+}
+
+/// The only command that asks no server.
+fn certify(out: &Path, regions: &[String]) -> Result<()> {
+    for region in regions {
+        check_name(region).map_err(anyhow::Error::msg)?;
+    }
+    let written = peer_certificates::write(out, regions)?;
+    let lines = regions.iter().zip(written);
+    let lines =
+        lines.map(|(region, path)| format!("{region}: --peer-identity {}\n", path.display()));
+    print(&lines.collect::<String>())?;
+    let key = out.join("ca-key.pem");
+    print(&format!(
+        "{} makes further regions: keep it, and keep it secret\n",
+        key.display()
+    ))
 }
 
 async fn send(

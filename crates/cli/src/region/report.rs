@@ -17,11 +17,11 @@ pub(super) struct Region {
     pub(super) name: String,
     pub(super) endpoint: Option<String>,
     pub(super) state: String,
-    pub(super) kept: u64,
-    pub(super) applied: u64,
-    pub(super) committed: u64,
+    pub(super) kept: Option<u64>,
+    pub(super) applied: Option<u64>,
+    pub(super) committed: Option<u64>,
     pub(super) lag: Option<Lag>,
-    pub(super) false_progress: u64,
+    pub(super) false_progress: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]

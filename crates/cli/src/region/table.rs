@@ -31,11 +31,12 @@ pub(super) fn text(report: &Report) -> String {
         );
     }
     let regions = report.regions.iter();
-    let left_out = regions.filter(|region| region.false_progress > 0);
-    text.extend(left_out.map(|region| {
+    let left_out = regions
+        .map(|region| (&region.name, region.false_progress.unwrap_or_default()))
+        .filter(|(_, records)| *records > 0);
+    text.extend(left_out.map(|(name, records)| {
         format!(
-            "\n{} has {} records that were acknowledged there and are not part of the history.\n",
-            region.name, region.false_progress
+            "\n{name} has {records} records that were acknowledged there and are not part of the history.\n"
         )
     }));
     text
@@ -46,9 +47,9 @@ fn region(region: &Region) -> Vec<String> {
         region.name.clone(),
         region.state.clone(),
         region.endpoint.clone().unwrap_or_else(|| "-".to_owned()),
-        region.kept.to_string(),
-        region.applied.to_string(),
-        region.committed.to_string(),
+        count(region.kept),
+        count(region.applied),
+        count(region.committed),
         lag(region.lag),
     ]
 }
@@ -73,6 +74,10 @@ fn link(link: &Link) -> Vec<String> {
         words.join(", "),
         lag(link.behind),
     ]
+}
+
+fn count(records: Option<u64>) -> String {
+    records.map_or_else(|| "-".to_owned(), |records| records.to_string())
 }
 
 fn lag(lag: Option<Lag>) -> String {
@@ -111,7 +116,7 @@ mod tests {
             r#"{"writeRegion":"West US","multiWrite":false,"epoch":"2@0","regions":[
             {"name":"West US","endpoint":"https://127.0.0.1:8081/","state":"write","kept":12,"applied":12,
              "committed":9,"lag":null,"falseProgress":0},
-            {"name":"North Europe","endpoint":null,"state":"read","kept":9,"applied":9,"committed":9,
+            {"name":"North Europe","endpoint":null,"state":"read","kept":9,"applied":9,"committed":null,
              "lag":{"records":3,"millis":40},"falseProgress":2}],"links":[
             {"from":"West US","to":"North Europe","delayMillis":30,"paused":true,"cut":false,
              "behind":{"records":3,"bytes":400,"millis":40}},
@@ -123,7 +128,7 @@ epoch 2@0, one region takes writes
 
 REGION        STATE  ENDPOINT                 KEPT  APPLIED  COMMITTED  BEHIND
 West US       write  https://127.0.0.1:8081/  12    12       9          -
-North Europe  read   -                        9     9        9          3 records, 40 ms
+North Europe  read   -                        9     9        -          3 records, 40 ms
 
 FROM          TO            LINK                   LACKS
 West US       North Europe  paused, delayed 30 ms  3 records, 40 ms

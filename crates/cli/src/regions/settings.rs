@@ -7,6 +7,7 @@ use orrery_engine::Durability;
 use orrery_model::ConsistencyLevel;
 
 use super::RegionSetting;
+use super::peers::{self, PeersSettings};
 use crate::listen::Listen;
 use crate::on_off::OnOff;
 use crate::settings::{Place, Settings, Source, first};
@@ -19,6 +20,8 @@ pub(crate) struct RegionsSettings {
     pub(crate) service_managed_failover: OnOff,
     pub(crate) management: Listen,
     pub(crate) management_key_file: Option<PathBuf>,
+    /// None if all regions are in this process.
+    pub(crate) peers: Option<PeersSettings>,
 }
 
 /// None where no source names a region.
@@ -27,7 +30,11 @@ pub(crate) fn resolve(sources: &[Source]) -> Result<Option<RegionsSettings>> {
     let multi_write = first(sources, |layer| layer.multi_write.as_ref()).unwrap_or(false);
     let management = first(sources, |layer| layer.management.as_ref());
     let management_key_file = first(sources, |layer| layer.management_key_file.as_ref());
+    let peers = peers::resolve(sources)?;
     if regions.is_empty() {
+        if peers.is_some() {
+            bail!("--peer needs the region of this process; name it with --region");
+        }
         if multi_write || management.is_some() || management_key_file.is_some() {
             bail!("--multi-write and --management need regions; name them with --region");
         }
@@ -48,6 +55,7 @@ pub(crate) fn resolve(sources: &[Source]) -> Result<Option<RegionsSettings>> {
             .unwrap_or(OnOff::On),
         management: management.unwrap_or_else(Listen::any_port),
         management_key_file,
+        peers,
     }))
 }
 
@@ -61,6 +69,9 @@ pub(crate) fn check(settings: &Settings) -> Result<()> {
             "strong consistency is not possible where every region takes writes; leave --multi-write out, or use \
              --consistency BoundedStaleness or a weaker one"
         );
+    }
+    if let Some(peers) = &regions.peers {
+        peers.check(settings, &regions.regions)?;
     }
     // A region that forgets what it has sent to others could give the same positions again.
     let forgets = settings.durability.0 != Durability::Sync;
@@ -107,6 +118,7 @@ mod tests {
             service_managed_failover: OnOff::Off,
             management: "9000".parse().unwrap(),
             management_key_file: Some("k".into()),
+            peers: None,
         };
         let flags = [
             "--region=West US",
@@ -136,6 +148,43 @@ mod tests {
         // The strongest source that names regions names all of them.
         let settings = load(&["--region=Chile"], &variables[..1], file).unwrap();
         assert_eq!(names(&settings), ["Chile"]);
+    }
+
+    #[test]
+    fn peers_come_from_every_source() {
+        let expected = PeersSettings {
+            peers: ["b=h:1", "c=[::1]:2"]
+                .map(|text| text.parse().unwrap())
+                .into(),
+            listen: "9000".parse().unwrap(),
+            identity: "i".into(),
+            joins: true,
+        };
+        let flags = [
+            "--region=a",
+            "--peer=b=h:1",
+            "--peer=c=[::1]:2",
+            "--peer-listen=9000",
+            "--peer-identity=i",
+            "--join",
+        ];
+        let variables = [
+            ("ORRERY_REGION", "a"),
+            ("ORRERY_PEER", "b=h:1;c=[::1]:2"),
+            ("ORRERY_PEER_LISTEN", "9000"),
+            ("ORRERY_PEER_IDENTITY", "i"),
+            ("ORRERY_JOIN", "true"),
+        ];
+        let file = "regions = ['a']\npeers = ['b=h:1', 'c=[::1]:2']\npeer-listen = '9000'\n\
+                    peer-identity = 'i'\njoin = true\n";
+        for settings in [
+            load(&flags, &[], ""),
+            load(&[], &variables, ""),
+            load(&[], &[], file),
+        ] {
+            let regions = settings.unwrap().regions.unwrap();
+            assert_eq!(regions.peers.as_ref(), Some(&expected));
+        }
     }
 
     #[test]
@@ -176,8 +225,25 @@ mod tests {
             ),
             (&["--region=a", "--durability=none"], "--durability sync"),
             (&["--region=*"], "no name for a region"),
+            (&["--peer=b=h:1"], "needs --peer-listen"),
+            (&["--peer=b=h:1", "--peer-listen=1"], "--peer-identity"),
+            (&["--peer=b"], "NAME=HOST:PORT"),
+            (&["--region=a", "--join"], "--peer NAME=HOST:PORT"),
+            (&["--region=a", "--peer-listen=1"], "--peer NAME=HOST:PORT"),
         ] {
             let error = load(flags, &[], "").unwrap_err().to_string();
+            assert!(error.contains(phrase), "{flags:?}: {error}");
+        }
+        let linked = ["--peer-listen=1", "--peer-identity=i", "--peer=b=h:1"];
+        for (flags, phrase) in [
+            (&[][..], "name it with --region"),
+            (&["--region=a", "--region=c"], "exactly one --region"),
+            (&["--region=a", "--memory"], "needs a data directory"),
+            (&["--region=B"], "this region and a peer"),
+            (&["--region=a", "--peer=B=h:2"], "named twice"),
+        ] {
+            let error = load(&[&linked[..], flags].concat(), &[], "").unwrap_err();
+            let error = error.to_string();
             assert!(error.contains(phrase), "{flags:?}: {error}");
         }
         assert!(load(&["--region=a", "--durability=none", "--memory"], &[], "").is_ok());

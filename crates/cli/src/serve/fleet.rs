@@ -130,6 +130,9 @@ impl Fleet {
                 "the account has a region '{name}' already"
             )));
         }
+        if self.account.has_peers() {
+            return self.add_peer(name, listen).await;
+        }
         let reserved = Server::reserve(self.address(listen)).await;
         let listener = reserved.map_err(|error| ControlError::Refused(error.to_string()))?;
         let options = RegionOptions {
@@ -143,6 +146,28 @@ impl Fleet {
         self.run(server);
         self.layout.add(&setting).map_err(|error| failed(&error))?;
         Ok(endpoint)
+    }
+
+    /// The region is in a process of its own, which is one of the settings and joins.
+    async fn add_peer(
+        &self,
+        name: &str,
+        listen: Option<SocketAddr>,
+    ) -> Result<String, ControlError> {
+        let regions = self.settings.regions.as_ref();
+        let peers = regions.and_then(|regions| regions.peers.as_ref());
+        let mut peers = peers.iter().flat_map(|peers| &peers.peers);
+        if listen.is_some() || !peers.any(|peer| peer.name == name) {
+            return Err(ControlError::Refused(format!(
+                "a region has a process of its own here: start all processes with --peer {name}=HOST:PORT, that of \
+                 '{name}' with --join, and add it then without --listen"
+            )));
+        }
+        self.account.add_peer(name).await?;
+        let endpoint = self.account.report().regions.into_iter();
+        let mut endpoint = endpoint.filter(|region| region.name == name);
+        let endpoint = endpoint.find_map(|region| region.endpoint);
+        Ok(endpoint.unwrap_or_else(|| "an address that it has not told yet".to_owned()))
     }
 
     fn server(

@@ -5,6 +5,7 @@
 //! time must not write to a store that is closing.
 
 mod alone;
+mod among;
 mod fleet;
 mod front;
 mod together;

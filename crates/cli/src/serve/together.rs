@@ -11,6 +11,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
+use super::among;
 use super::fleet::Fleet;
 use super::front::Front;
 use super::{RUNTIME_END_TIMEOUT, announce, engine_options};
@@ -33,7 +34,7 @@ pub(super) fn serve(
     runtime: Runtime,
     settings: Settings,
     keys: KeySet,
-    stop: oneshot::Receiver<()>,
+    mut stop: oneshot::Receiver<()>,
 ) -> Result<()> {
     let Some(regions) = settings.regions.clone() else {
         bail!("there are no regions");
@@ -41,10 +42,24 @@ pub(super) fn serve(
     let layout = Layout::open(settings.place.directory())?;
     let named = layout.with_added(regions.regions.clone())?;
     let cache_bytes = settings.cache.0 / named.len() as u64;
-    let account = {
-        let _inside = runtime.enter();
-        let options = options(&settings, &regions, &layout, &named, cache_bytes);
-        Account::start(options).context("cannot open the regions of the account")?
+    let options = options(&settings, &regions, &layout, &named, cache_bytes);
+    let account = match &regions.peers {
+        None => {
+            let _inside = runtime.enter();
+            Account::start(options).context("cannot open the regions of the account")?
+        }
+        Some(peers) => {
+            let started = runtime.block_on(async {
+                tokio::select! {
+                    started = among::start(options, peers) => started.map(Some),
+                    _ = &mut stop => Ok(None),
+                }
+            });
+            match started? {
+                Some(account) => account,
+                None => return Ok(()),
+            }
+        }
     };
     let account = Arc::new(account);
     let running = Running {
@@ -237,6 +252,10 @@ fn forget_removed(fleet: &Fleet) -> Result<()> {
 /// Clients that come as soon as they are told find a region for their writes, and the seed in it.
 async fn prepare(fleet: &Fleet) -> Result<()> {
     let regions = fleet.account.regions();
+    if fleet.account.has_peers() && fleet.settings.seed.is_none() {
+        // Another process may take the writes, and may not run yet.
+        return Ok(());
+    }
     let found = timeout(WRITE_REGION_TIMEOUT, write_region(&regions)).await;
     match (&fleet.settings.seed, found) {
         (Some(path), Ok(region)) => seed::load(&region.engine(), path).await,

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -21,11 +22,22 @@ pub(crate) struct Client {
 pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) body: String,
+    headers: Vec<(String, String)>,
+}
+
+impl Response {
+    pub(crate) fn header(&self, wanted: &str) -> Option<&str> {
+        let mut headers = self.headers.iter();
+        let found = headers.find(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        found.map(|(_, value)| value.as_str())
+    }
 }
 
 impl Client {
-    pub(crate) fn connect(address: SocketAddr) -> io::Result<Client> {
-        let stream = TcpStream::connect(address)?;
+    /// A server that takes longer than `patience` to answer is as good as gone.
+    pub(crate) fn connect(address: SocketAddr, patience: Duration) -> io::Result<Client> {
+        let stream = TcpStream::connect_timeout(&address, patience)?;
+        stream.set_read_timeout(Some(patience))?;
         stream.set_nodelay(true)?;
         Ok(Client {
             stream: BufReader::new(stream),
@@ -66,6 +78,7 @@ impl Client {
             .and_then(|status| status.parse().ok());
         let status = status.ok_or_else(|| malformed(&status_line))?;
         let (mut length, mut chunked) = (0, false);
+        let mut headers = Vec::new();
         loop {
             let line = self.line()?;
             let Some((name, value)) = line.split_once(':') else {
@@ -75,6 +88,7 @@ impl Client {
                 length = value.trim().parse().map_err(|_| malformed(&line))?;
             }
             chunked |= name.eq_ignore_ascii_case("transfer-encoding");
+            headers.push((name.to_owned(), value.trim().to_owned()));
         }
         let mut body = Vec::new();
         if chunked {
@@ -93,6 +107,7 @@ impl Client {
         Ok(Response {
             status,
             body: String::from_utf8(body).unwrap(),
+            headers,
         })
     }
 

@@ -110,5 +110,6 @@ fn prepare(server: &Server) {
     let (path, link) = ("/dbs/d/colls/c/sprocs", "dbs/d/colls/c");
     let script = client.send("POST", path, "sprocs", link, &[], &procedure);
     let script = script.unwrap();
-    assert_eq!(script.status, 201, "{}", script.body);
+    let activity = script.header("x-ms-activity-id").unwrap();
+    assert_eq!(script.status, 201, "{activity}: {}", script.body);
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::client::Client;
 
+const ANSWER_TIMEOUT: Duration = Duration::from_mins(1);
 const PROGRAM: &str = env!("CARGO_BIN_EXE_orrery");
 
 pub(crate) struct Server {
@@ -66,7 +67,7 @@ impl Server {
     }
 
     pub(crate) fn client(&self) -> Client {
-        Client::connect(self.address).unwrap()
+        Client::connect(self.address, ANSWER_TIMEOUT).unwrap()
     }
 
     /// SIGKILL, or what the system has in its place: nothing in the process gets to run any more.

@@ -19,11 +19,11 @@ struct RegionBody<'r> {
     name: &'r str,
     endpoint: Option<&'r str>,
     state: &'static str,
-    kept: u64,
-    applied: u64,
-    committed: u64,
+    kept: Option<u64>,
+    applied: Option<u64>,
+    committed: Option<u64>,
     lag: Option<LagBody>,
-    false_progress: u64,
+    false_progress: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -132,11 +132,11 @@ mod tests {
                 name: "North Europe".to_owned(),
                 endpoint: Some("http://h/".to_owned()),
                 state: RegionState::Read,
-                kept: 9,
-                applied: 7,
-                committed: 8,
+                kept: Some(9),
+                applied: Some(7),
+                committed: None,
                 own_lag: Some((2, 15)),
-                false_progress: 1,
+                false_progress: Some(1),
             }],
             links: vec![LinkReport {
                 from: "West US".to_owned(),
@@ -156,7 +156,7 @@ mod tests {
             "writeRegion": "West US", "multiWrite": false, "epoch": "2@0",
             "regions": [{
                 "name": "North Europe", "endpoint": "http://h/", "state": "read", "kept": 9, "applied": 7,
-                "committed": 8, "lag": {"records": 2, "millis": 15}, "falseProgress": 1
+                "committed": null, "lag": {"records": 2, "millis": 15}, "falseProgress": 1
             }],
             "links": [{
                 "from": "West US", "to": "North Europe", "delayMillis": 30, "paused": true, "cut": false,

@@ -6,7 +6,7 @@ use super::call::Failover;
 use super::names::resolve;
 
 /// Any region.
-const ANY: &str = "*";
+pub(super) const ANY: &str = "*";
 
 pub(super) fn failover(call: &Failover, names: &[String]) -> Result<Order, ControlError> {
     let name = |written: &String| resolve(written, names).map(str::to_owned);

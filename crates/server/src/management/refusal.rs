@@ -66,7 +66,7 @@ impl From<ControlError> for Refusal {
     fn from(error: ControlError) -> Refusal {
         let (status, code) = match error {
             ControlError::UnknownRegion(..) => (404, "NotFound"),
-            ControlError::Elsewhere(_) => (409, "Elsewhere"),
+            ControlError::Elsewhere(..) => (409, "Elsewhere"),
             ControlError::Refused(_) => (409, "Refused"),
             ControlError::Failed(_) => (500, "InternalServerError"),
         };
@@ -87,7 +87,11 @@ mod tests {
                 404,
                 "there is no region 'a'; the account has b",
             ),
-            (ControlError::Elsewhere(text()), 409, "not in this process"),
+            (
+                ControlError::Elsewhere(text(), "b".to_owned()),
+                409,
+                "not in this process",
+            ),
             (ControlError::Refused(text()), 409, "a"),
             (ControlError::Failed(text()), 500, "a"),
         ] {

@@ -60,17 +60,17 @@ const REGION_FIGURES: [Figure<RegionReport>; 6] = [
     (
         "orrery_region_kept_records",
         "Records in the log of a region.",
-        |region| Some(region.kept as f64),
+        |region| region.kept.map(|records| records as f64),
     ),
     (
         "orrery_region_applied_records",
         "Records in the state of a region.",
-        |region| Some(region.applied as f64),
+        |region| region.applied.map(|records| records as f64),
     ),
     (
         "orrery_region_committed_records",
         "Records that a region knows to be committed.",
-        |region| Some(region.committed as f64),
+        |region| region.committed.map(|records| records as f64),
     ),
     (
         "orrery_region_lag_records",
@@ -85,7 +85,7 @@ const REGION_FIGURES: [Figure<RegionReport>; 6] = [
     (
         "orrery_region_false_progress_records",
         "Records that were acknowledged in a region and are not part of the history.",
-        |region| Some(region.false_progress as f64),
+        |region| region.false_progress.map(|records| records as f64),
     ),
 ];
 
@@ -134,11 +134,11 @@ mod tests {
             name: name.to_owned(),
             endpoint: None,
             state,
-            kept: 9,
-            applied: 8,
-            committed: 7,
+            kept: Some(9),
+            applied: Some(8),
+            committed: Some(7),
             own_lag,
-            false_progress: 0,
+            false_progress: Some(0),
         };
         let link = |from: &str, to: &str, behind| LinkReport {
             from: from.to_owned(),

@@ -167,6 +167,7 @@ pub(crate) fn engine_options(
         durability: Durability::None,
         cache_bytes: 16 * 1024 * 1024,
         holds_back: false,
+        multi_write: None,
         consistency,
         scripts: ScriptOptions::default(),
         partitions: orrery_engine::PartitionLimits::default(),

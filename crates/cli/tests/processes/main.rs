@@ -1,0 +1,328 @@
+//! An account whose regions are processes, under an operator who kills them, stops them and cuts what is
+//! between them, keeps what each consistency level promises: clients record what they see, and
+//! checkers that know nothing else decide.
+//!
+//! `ORRERY_PROCESSES_SECONDS=n` makes it longer, `ORRERY_PROCESSES_SEED=n` begins with another seed and
+//! `ORRERY_PROCESSES_SEEDS=n` runs so many.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test ends where it is surprised")]
+#![expect(clippy::print_stdout, reason = "what a run did is shown when it fails")]
+
+mod account;
+#[path = "../crash/client.rs"]
+mod client;
+#[path = "../crash/http_date.rs"]
+mod http_date;
+mod linear;
+mod operator;
+#[path = "../crash/random.rs"]
+mod random;
+mod requests;
+mod session;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, sleep};
+use std::time::{Duration, Instant};
+
+use crate::account::{Account, REGIONS};
+use crate::linear::Event;
+use crate::random::Random;
+use crate::requests::{Item, Outcome, Requests, START_PATIENCE};
+use crate::session::Seen;
+
+const CLIENTS: usize = 5;
+const ITEMS: usize = 4;
+/// Of one run, while things go wrong.
+const SECONDS: u64 = 8;
+/// For all regions to have the same when everything is well again.
+const REST_PATIENCE: Duration = Duration::from_mins(1);
+/// Between two requests of a client.
+const BREATH: Duration = Duration::from_millis(3);
+
+/// One account at a time: there are processes enough.
+static ALONE: Mutex<()> = Mutex::new(());
+
+#[test]
+fn strong_accounts_are_linearisable() {
+    run(&["--consistency=Strong"], |account, random, time| {
+        let begun = Instant::now();
+        let now = || u64::try_from(begun.elapsed().as_nanos()).unwrap() + 1;
+        let mut histories = under_fire(account, random, time, |number, random, is_over| {
+            let mut requests = Requests::new(account);
+            let mut history: Vec<(usize, Event)> = Vec::new();
+            let mut written = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                let item = pick(random, ITEMS);
+                let begun = now();
+                if random.below(3) == 0 {
+                    written += 1;
+                    let value = (number as u64 + 1) * 1_000_000 + written;
+                    let outcome = requests.write(item, value, None);
+                    let ended = (outcome == Outcome::Done).then(&now);
+                    if outcome != Outcome::Refused {
+                        let is_write = true;
+                        history.push((
+                            item,
+                            Event {
+                                is_write,
+                                value,
+                                begun,
+                                ended,
+                            },
+                        ));
+                    }
+                } else if let Some(Item { value, .. }) = requests.read(pick(random, 3), item) {
+                    let (is_write, ended) = (false, Some(now()));
+                    history.push((
+                        item,
+                        Event {
+                            is_write,
+                            value,
+                            begun,
+                            ended,
+                        },
+                    ));
+                }
+                // A token would hide what the level itself must do.
+                requests.session = None;
+                sleep(BREATH);
+            }
+            history
+        });
+        let begun = now();
+        let last = at_rest(account);
+        let (is_write, ended) = (false, Some(now()));
+        let last = (0..ITEMS).map(|item| {
+            let value = last[&item.to_string()].value;
+            (
+                item,
+                Event {
+                    is_write,
+                    value,
+                    begun,
+                    ended,
+                },
+            )
+        });
+        histories.push(last.collect());
+        let mut items: BTreeMap<usize, Vec<Event>> = BTreeMap::new();
+        for (item, event) in histories.into_iter().flatten() {
+            items.entry(item).or_default().push(event);
+        }
+        let count = |is_write: bool| {
+            let events = items.values().flatten();
+            let answered = events.filter(|event| event.ended.is_some());
+            answered.filter(|event| event.is_write == is_write).count()
+        };
+        println!(
+            "  {} writes and {} reads answered",
+            count(true),
+            count(false)
+        );
+        assert!(
+            count(true) > 20 && count(false) > 50,
+            "too little was answered"
+        );
+        for (item, events) in &items {
+            linear::check(events).map_err(|error| format!("item {item}: {error}"))?;
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn sessions_see_what_they_wrote() {
+    // Without loss there is one order of versions, and every session goes on.
+    let flags = ["--consistency=Session", "--service-managed-failover=off"];
+    run(&flags, |account, random, time| {
+        let sessions = under_fire(account, random, time, |number, random, is_over| {
+            let mut requests = Requests::new(account);
+            let mut seen = Vec::new();
+            let mut own: Option<Item> = None;
+            while !is_over.load(Ordering::Relaxed) {
+                let is_writing = random.below(3) == 0 && number < ITEMS;
+                if let (true, Some(before)) = (is_writing, own.take()) {
+                    let value = before.value + 1;
+                    if requests.write(number, value, Some(&before.etag)) == Outcome::Done {
+                        seen.push(Seen::Wrote {
+                            item: number,
+                            value,
+                        });
+                    }
+                }
+                let item = if own.is_none() {
+                    number % ITEMS
+                } else {
+                    pick(random, ITEMS)
+                };
+                if let Some(read) = requests.read(pick(random, 3), item) {
+                    seen.push(Seen::Read {
+                        item,
+                        value: read.value,
+                    });
+                    if item == number {
+                        own = Some(read);
+                    }
+                }
+                sleep(BREATH);
+            }
+            seen
+        });
+        let last = at_rest(account);
+        let wrote = |seen: &&Seen| matches!(seen, Seen::Wrote { .. });
+        let writes = sessions.iter().flatten().filter(wrote).count();
+        let answers = sessions.iter().map(Vec::len).sum::<usize>();
+        println!("  {writes} writes and {} reads answered", answers - writes);
+        assert!(writes > 20 && answers > 100, "too little was answered");
+        for session in sessions {
+            // Whoever comes back when all is well finds everything too.
+            let last = (0..ITEMS).map(|item| {
+                let value = last[&item.to_string()].value;
+                Seen::Read { item, value }
+            });
+            let session: Vec<Seen> = session.into_iter().chain(last).collect();
+            session::check(&session)?;
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn regions_that_all_write_end_alike() {
+    let flags = ["--consistency=Session", "--multi-write"];
+    run(&flags, |account, random, time| {
+        let made = under_fire(account, random, time, |number, random, is_over| {
+            let mut requests = Requests::new(account);
+            let mut made = Vec::new();
+            let mut count = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                count += 1;
+                let region = pick(random, 3);
+                let value = (number as u64 + 1) * 1_000_000 + count;
+                // Conflicts, and items of which there is one version only.
+                requests.write_in(region, pick(random, ITEMS), value, None);
+                let id = format!("{number}-{count}");
+                if requests.create_in(region, &id) == Outcome::Done {
+                    made.push(id);
+                }
+                requests.session = None;
+                sleep(BREATH);
+            }
+            made
+        });
+        let last = at_rest(account);
+        let made: Vec<String> = made.into_iter().flatten().collect();
+        println!(
+            "  {} items made, {} there in all regions",
+            made.len(),
+            last.len()
+        );
+        assert!(made.len() > 50, "too little was answered");
+        let lost: Vec<&String> = made.iter().filter(|id| !last.contains_key(*id)).collect();
+        if lost.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("acknowledged and gone: {lost:?}"))
+        }
+    });
+}
+
+/// Runs a scenario on a new account for each seed.
+fn run(flags: &[&str], scenario: impl Fn(&Account, &mut Random, Duration) -> Result<(), String>) {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let first = number("ORRERY_PROCESSES_SEED", 1);
+    let seeds = number("ORRERY_PROCESSES_SEEDS", 1);
+    let time = Duration::from_secs(number("ORRERY_PROCESSES_SECONDS", SECONDS));
+    for seed in first..first + seeds {
+        println!("{flags:?}, seed {seed}");
+        let directory = tempfile::tempdir().unwrap();
+        let account = Account::found(directory.path(), flags);
+        wait_for_endpoints(&account);
+        Requests::new(&account).prepare(ITEMS);
+        let outcome = scenario(&account, &mut Random::new(seed), time);
+        if let Err(error) = outcome {
+            panic!("seed {seed}: {error}\n{}", account.logs());
+        }
+    }
+}
+
+fn number(variable: &str, default: u64) -> u64 {
+    let text = std::env::var(variable);
+    text.map_or(default, |text| text.parse().unwrap())
+}
+
+/// Every process tells where all regions are.
+fn wait_for_endpoints(account: &Account) {
+    let begun = Instant::now();
+    for process in 0..REGIONS.len() {
+        let knows_all = || {
+            let report = account.report(process).ok()?;
+            let regions = report["regions"].as_array()?.clone();
+            let told = regions
+                .iter()
+                .filter(|region| region["endpoint"].is_string());
+            Some(told.count() == REGIONS.len())
+        };
+        while knows_all() != Some(true) {
+            assert!(begun.elapsed() < START_PATIENCE, "{}", account.logs());
+            sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+/// Lets clients work while things go wrong, and a while longer; what each has recorded.
+fn under_fire<T: Send>(
+    account: &Account,
+    random: &mut Random,
+    time: Duration,
+    client: impl Fn(usize, &mut Random, &AtomicBool) -> T + Sync,
+) -> Vec<T> {
+    let is_over = AtomicBool::new(false);
+    let seeds: Vec<u64> = (0..CLIENTS).map(|_| random.below(u64::MAX)).collect();
+    thread::scope(|scope| {
+        let (client, is_over) = (&client, &is_over);
+        let clients = seeds.into_iter().enumerate().map(|(number, seed)| {
+            scope.spawn(move || client(number, &mut Random::new(seed), is_over))
+        });
+        let clients: Vec<_> = clients.collect();
+        let deeds = operator::work(account, random, time);
+        println!("  {deeds:?}");
+        sleep(Duration::from_secs(1));
+        is_over.store(true, Ordering::Relaxed);
+        clients
+            .into_iter()
+            .map(|client| client.join().unwrap())
+            .collect()
+    })
+}
+
+/// The items when all regions have the same; they must get there.
+fn at_rest(account: &Account) -> BTreeMap<String, Item> {
+    let begun = Instant::now();
+    let mut requests = Requests::new(account);
+    loop {
+        let all = [0, 1, 2].map(|region| requests.all(region));
+        if let [Some(first), Some(second), Some(third)] = &all
+            && first == second
+            && second == third
+        {
+            println!("  alike {:?} later", begun.elapsed());
+            return first.clone();
+        }
+        let reports = || [0, 1, 2].map(|process| account.report(process));
+        assert!(
+            begun.elapsed() < REST_PATIENCE,
+            "regions differ: {all:?}\n{:?}\n{}",
+            reports(),
+            account.logs()
+        );
+        sleep(Duration::from_millis(50));
+    }
+}
+
+fn pick(random: &mut Random, count: usize) -> usize {
+    usize::try_from(random.below(count as u64)).unwrap()
+}
