@@ -158,7 +158,6 @@ pub(crate) fn engine_options(
     clock: &Arc<TestClock>,
 ) -> EngineOptions {
     EngineOptions {
-        multi_write: None,
         throughput: ThroughputOptions {
             mode: ThroughputMode::Off,
             burst_capacity: false,
