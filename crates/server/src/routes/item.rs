@@ -142,7 +142,8 @@ fn reply(answer: Answer<OperationOutcome>, drops_body: bool) -> Reply {
     }
 }
 
-/// Has this partition, as it was with `session`, reached what the client has seen? Asked only at levels that promise it.
+/// Has this partition, as it was with `session`, reached what the client has seen? Asked only at levels
+/// that promise it.
 pub(super) fn check_session(
     exchange: &Exchange<'_>,
     session: &Session,
