@@ -1,23 +1,26 @@
 //! One region as the server sees it: its engine, and what must hold before it answers.
 
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use orrery_engine::{Engine, Role};
-use orrery_model::{ConsistencyLevel, Failure};
-use orrery_regions::{Bound, Level, ReadOutcome, ReadVerdict, RegionId, Replica, TokenVersion};
+use orrery_model::{ConsistencyLevel, Failure, Session, SessionVector};
+use orrery_regions::{
+    Bound, Level, ReadOutcome, ReadVerdict, RegionId, Replica, StreamId, TokenVersion,
+};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::driver::{Shared, refusal};
 use crate::{Location, Locations};
 
-/// Of the tokens of an account of one region.
-const ALONE_VERSION: i64 = -1;
 /// How long a strong read waits to be confirmed.
 const READ_PATIENCE: Duration = Duration::from_secs(5);
+/// How long a write waits for what its author has seen in another region.
+const WRITE_PATIENCE: Duration = Duration::from_secs(2);
 /// When strong writes have waited for so long, further ones are not begun.
 const STALLED_MS: u64 = 5_000;
 
@@ -37,9 +40,16 @@ pub(crate) struct Part {
     /// Of the state that was replaced last.
     left_version: AtomicI64,
     standing: AtomicU8,
-    /// Where all regions write, whether this one may.
-    multi_write: Option<AtomicBool>,
+    /// Where all regions write.
+    multi_write: Option<MultiWrite>,
     readable: AtomicUsize,
+}
+
+struct MultiWrite {
+    can_write: AtomicBool,
+    /// A version of tokens with the regions that they name: clients refuse two tokens of one version
+    /// with different regions.
+    topology: RwLock<(i64, Arc<[RegionId]>)>,
 }
 
 /// Where clients reach each region, by name.
@@ -181,7 +191,7 @@ impl Region {
     /// the write region and of the members. To be asked after the position.
     pub fn token_version(&self, engine: &Arc<Engine>) -> i64 {
         let Some(part) = self.part() else {
-            return ALONE_VERSION;
+            return Session::ALONE.version;
         };
         let version = part.version.load(Ordering::Acquire);
         // Looked at after the version, which is the older one while the engine is.
@@ -191,6 +201,50 @@ impl Region {
         } else {
             part.left_version.load(Ordering::Acquire)
         }
+    }
+
+    /// What session tokens of answers from `engine` say, beside positions of partitions. What was
+    /// read before this is asked is part of it.
+    pub fn session(&self, engine: &Arc<Engine>) -> Session {
+        let multi_write = self.part().and_then(|part| part.multi_write.as_ref());
+        let Some(multi_write) = multi_write else {
+            return Session {
+                version: self.token_version(engine),
+                vector: None,
+            };
+        };
+        let (version, regions) = {
+            let topology = multi_write.topology.read();
+            topology.unwrap_or_else(PoisonError::into_inner).clone()
+        };
+        let progress = engine.progress();
+        let local = |region: &RegionId| (region.0, progress.of(StreamId::Region(*region)).0);
+        Session {
+            version,
+            vector: Some(SessionVector {
+                global: progress.of(StreamId::Account).0,
+                locals: regions.iter().map(local).collect(),
+            }),
+        }
+    }
+
+    /// Waits a while until this holds of the session here; false if it does not.
+    pub async fn wait_until(&self, engine: &Arc<Engine>, holds: impl Fn(&Session) -> bool) -> bool {
+        let Some(part) = self.part() else {
+            return holds(&self.session(engine));
+        };
+        let wait = async {
+            loop {
+                let mut moved = pin!(part.shared.progressed());
+                // From here on no movement is missed.
+                moved.as_mut().enable();
+                if holds(&self.session(engine)) {
+                    return;
+                }
+                moved.await;
+            }
+        };
+        timeout(WRITE_PATIENCE, wait).await.is_ok()
     }
 
     /// Waits until a read at this level may be answered here, or says why it cannot: strong asks
@@ -234,8 +288,8 @@ impl Region {
         let Some(part) = self.part() else {
             return Ok(());
         };
-        if let Some(can_write) = &part.multi_write {
-            let can_write = can_write.load(Ordering::Acquire);
+        if let Some(multi_write) = &part.multi_write {
+            let can_write = multi_write.can_write.load(Ordering::Acquire);
             return can_write.then_some(()).ok_or(Failure::WriteForbidden);
         }
         let now = part.shared.now();
@@ -258,8 +312,8 @@ impl Region {
     }
 
     pub(crate) fn set_can_write(&self, can_write: bool) {
-        if let Some(flag) = self.part().and_then(|part| part.multi_write.as_ref()) {
-            flag.store(can_write, Ordering::Release);
+        if let Some(multi_write) = self.part().and_then(|part| part.multi_write.as_ref()) {
+            multi_write.can_write.store(can_write, Ordering::Release);
         }
     }
 
@@ -272,6 +326,13 @@ impl Region {
         let version = i64::try_from(version).unwrap_or(i64::MAX);
         part.version.store(version, Ordering::Release);
         let members = replica.members();
+        if let Some(multi_write) = &part.multi_write {
+            let topology = multi_write.topology.write();
+            let mut topology = topology.unwrap_or_else(PoisonError::into_inner);
+            if topology.0 != version {
+                *topology = (version, members.full().collect());
+            }
+        }
         let is_known = members.all().next().is_some();
         let is_member = members.is_full(replica.region());
         let standing = if is_known && !is_member {
@@ -299,7 +360,10 @@ impl Part {
             version: AtomicI64::new(0),
             left_version: AtomicI64::new(0),
             standing: AtomicU8::new(SERVING),
-            multi_write: multi_write.then(AtomicBool::default),
+            multi_write: multi_write.then(|| MultiWrite {
+                can_write: AtomicBool::default(),
+                topology: RwLock::new((0, Arc::default())),
+            }),
             readable: AtomicUsize::new(1),
         }
     }

@@ -9,6 +9,7 @@ use orrery_model::{Answer, Charge, Failure, Lsn, Stamp, limits};
 use orrery_partition::{
     ChangeMode, ChangeReader, Container, ItemChange, Partition, ScanRange, Visit,
 };
+use orrery_regions::RegionId;
 use tokio::task::spawn_blocking;
 
 use crate::engine::stopping;
@@ -57,6 +58,11 @@ impl Engine {
         page.unwrap_or_else(|_| Answer::refused(stopping()))
     }
 
+    /// A position of all partitions, as [`ChangesPage::position`] has it.
+    pub fn change_position(&self, lsn: Lsn) -> String {
+        in_region(self.region(), lsn.to_string())
+    }
+
     fn changes_page(
         &self,
         container: &Arc<Container>,
@@ -89,7 +95,7 @@ impl Engine {
         }
         let (_, epk) = scan_range(container, &request.scope)?;
         let known = match &request.start {
-            ChangesStart::After(position) => Positions::parse(position)?,
+            ChangesStart::After(position) => Positions::parse_in(self.region(), position)?,
             _ => Positions::One(Lsn(0)),
         };
         let reader = self.store.changes(container);
@@ -121,7 +127,7 @@ impl Engine {
         }
         Ok(ChangesPage {
             changes: page.changes,
-            position: write_positions(reached),
+            position: in_region(self.region(), write_positions(reached)),
             stamps,
         })
     }
@@ -229,6 +235,10 @@ fn text_bytes(change: &ItemChange) -> usize {
 
 /// Positions in the feed: one for all, or for parts of the key space. Parts stay good whatever
 /// becomes of the partitions.
+///
+/// Where every region writes, each has changes in an order of its own, and a position names its
+/// region. Another region cannot tell which of its changes were seen there, so it begins anew: a
+/// reader that moves sees changes twice and misses none.
 #[derive(Debug, PartialEq, Eq)]
 enum Positions {
     One(Lsn),
@@ -237,6 +247,24 @@ enum Positions {
 }
 
 impl Positions {
+    /// A position as it is here.
+    fn parse_in(here: Option<RegionId>, text: &str) -> Result<Positions, Failure> {
+        let Some(here) = here else {
+            return Positions::parse(text);
+        };
+        let (region, position) = text
+            .trim_matches('"')
+            .split_once(REGION_END)
+            .ok_or_else(not_a_position)?;
+        let region = region.parse().map_err(|_| not_a_position())?;
+        let positions = Positions::parse(position)?;
+        if RegionId(region) == here {
+            Ok(positions)
+        } else {
+            Ok(Positions::One(Lsn(0)))
+        }
+    }
+
     fn parse(text: &str) -> Result<Positions, Failure> {
         let read = || -> Option<Positions> {
             let text = text.trim_matches('"');
@@ -253,12 +281,7 @@ impl Positions {
             let in_order = parts.windows(2).all(|two| two[0].0.max <= two[1].0.min);
             in_order.then_some(Positions::Parts(parts))
         };
-        read().ok_or_else(|| {
-            Failure::bad_request(
-                "The If-None-Match header is not a continuation of the change feed. Send the etag of an earlier \
-                 answer as it was, or leave it out to begin anew.",
-            )
-        })
+        read().ok_or_else(not_a_position)
     }
 
     /// The parts of a range, each with its position.
@@ -285,6 +308,23 @@ impl Positions {
         add(&covered, &range.max, Lsn(0));
         found
     }
+}
+
+/// Stands between a region and a position there: `1@12`.
+const REGION_END: char = '@';
+
+fn in_region(region: Option<RegionId>, position: String) -> String {
+    match region {
+        Some(RegionId(region)) => format!("{region}{REGION_END}{position}"),
+        None => position,
+    }
+}
+
+fn not_a_position() -> Failure {
+    Failure::bad_request(
+        "The If-None-Match header is not a continuation of the change feed. Send the etag of an earlier \
+         answer as it was, or leave it out to begin anew.",
+    )
 }
 
 /// `12` for one part, `-1F:12,1F-FF:7` for several. Neighbours with one position are one part.
@@ -316,6 +356,32 @@ mod tests {
 
     fn range(min: &str, max: &str) -> EpkRange {
         EpkRange::new(Epk::from_hex(min).unwrap(), Epk::from_hex(max).unwrap())
+    }
+
+    #[test]
+    fn a_position_of_another_region_is_the_beginning() {
+        let here = Some(RegionId(1));
+        for (region, text, expected) in [
+            (None, "12", Some(Positions::One(Lsn(12)))),
+            (None, "1@12", None),
+            (here, "\"1@12\"", Some(Positions::One(Lsn(12)))),
+            (
+                here,
+                "1@10-20:5",
+                Some(Positions::Parts(vec![(range("10", "20"), Lsn(5))])),
+            ),
+            (here, "0@12", Some(Positions::One(Lsn(0)))),
+            (here, "0@10-20:5", Some(Positions::One(Lsn(0)))),
+            (here, "0@x", None),
+            (here, "12", None),
+            (here, "x@12", None),
+            (here, "300@12", None),
+        ] {
+            let found = Positions::parse_in(region, text).ok();
+            assert_eq!(found, expected, "{text}");
+        }
+        assert_eq!(in_region(here, "12".to_owned()), "1@12");
+        assert_eq!(in_region(None, "12".to_owned()), "12");
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod patch;
 mod quota;
 mod resource;
 mod script;
+mod session;
 mod throughput;
 
 pub use account::{AccountKeys, KeyRole, Secret, WELL_KNOWN_KEY};
@@ -41,4 +42,5 @@ pub use patch::{Patch, PatchAction, PatchOperation, Pointer};
 pub use quota::{CONTAINER_KILOBYTES_STATED, QUOTA_TEXT, usage_text};
 pub use resource::{Database, Etag, Permission, PermissionMode, User};
 pub use script::{Script, ScriptKind, TriggerOperation, TriggerSettings, TriggerTiming};
+pub use session::{Session, SessionVector};
 pub use throughput::{OwnerUsage, PriorityLevel, Throughput};

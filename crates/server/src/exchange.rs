@@ -8,8 +8,8 @@ use hyper::header::HOST;
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
 use orrery_engine::{Catalogue, ContainerEntry, DatabaseEntry, Engine, Metering, Terms};
-use orrery_model::{ConsistencyLevel, ContainerAddress, Failure};
-use orrery_wire::{Owner, OwnerHeaders, ReadStrategy, RequestHeaders};
+use orrery_model::{ConsistencyLevel, ContainerAddress, Failure, Session};
+use orrery_wire::{Owner, OwnerHeaders, ReadStrategy, RequestHeaders, has_reached};
 
 use crate::reply::Reply;
 use crate::state::State;
@@ -35,12 +35,6 @@ pub(crate) struct Found {
 impl Exchange<'_> {
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         &self.engine
-    }
-
-    /// Of session tokens in the answer. To be asked after the operation: a position under an older
-    /// version would promise less.
-    pub(crate) fn token_version(&self) -> i64 {
-        self.state.region.token_version(&self.engine)
     }
 
     pub(crate) fn catalogue(&self) -> Arc<Catalogue> {
@@ -91,6 +85,27 @@ impl Exchange<'_> {
             return Ok(());
         }
         self.state.region.check_read(self.level()?).await
+    }
+
+    /// Where every region writes, waits until what the author of a write has seen elsewhere is here:
+    /// whoever sees the write then sees that too.
+    pub(crate) async fn admit_write(&self) -> Result<(), Failure> {
+        let Some(token) = self.headers.session_token else {
+            return Ok(());
+        };
+        let region = &self.state.region;
+        let is_reached = |session: &Session| has_reached(session, token);
+        if region.wait_until(&self.engine, is_reached).await {
+            Ok(())
+        } else {
+            Err(Failure::SessionNotAvailable(token.to_owned()))
+        }
+    }
+
+    /// What session tokens say now. To be asked before a read that it is compared with, and after the
+    /// operation for the answer.
+    pub(crate) fn session(&self) -> Session {
+        self.state.region.session(&self.engine)
     }
 
     pub(crate) fn level(&self) -> Result<ConsistencyLevel, Failure> {

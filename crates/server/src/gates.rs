@@ -3,10 +3,13 @@
 //! Reads wait for their level where they read ([`crate::exchange::Exchange::admit_read`]), so that
 //! their refusals name container and partition like every other answer about items.
 
+use std::sync::Arc;
+
 use hyper::Method;
 use orrery_account::{Availability, Locations, Region};
-use orrery_model::{Failure, ScriptKind};
-use orrery_wire::{Action, RequestHeaders, Resource, SINGLE_REGION_VERSION, parse_session_token};
+use orrery_engine::Engine;
+use orrery_model::{Failure, ScriptKind, Session};
+use orrery_wire::{Action, RequestHeaders, Resource, parse_session_token};
 
 use crate::routes::ACCOUNT_ID;
 
@@ -25,6 +28,7 @@ pub(crate) fn check_present(region: &Region) -> Result<(), Failure> {
 /// Asked of every request that is understood and allowed, before it does anything.
 pub(crate) fn check_action(
     region: &Region,
+    engine: &Arc<Engine>,
     action: Action,
     method: &Method,
     resource: Resource<'_>,
@@ -33,7 +37,7 @@ pub(crate) fn check_action(
     if action == Action::Write {
         region.check_write()?;
         let token = headers.session_token.unwrap_or_default();
-        if is_outdated(token, region.token_version(&region.engine())) {
+        if is_outdated(token, &region.session(engine)) {
             return Err(Failure::WriteForbidden);
         }
     }
@@ -46,11 +50,12 @@ pub(crate) fn check_action(
 }
 
 /// A client that has seen a newer version comes from where the account is now: this region was
-/// replaced and does not know it. Writes do not fail because of tokens otherwise.
-fn is_outdated(token: &str, version: i64) -> bool {
-    let is_alone = version == SINGLE_REGION_VERSION;
+/// replaced and does not know it. Writes do not fail because of tokens otherwise. Where every region
+/// writes none is replaced: the write waits ([`crate::exchange::Exchange::admit_write`]).
+fn is_outdated(token: &str, session: &Session) -> bool {
+    let may_be_replaced = *session != Session::ALONE && session.vector.is_none();
     let mut parts = parse_session_token(token).filter_map(Result::ok);
-    !is_alone && parts.any(|part| part.version > version)
+    may_be_replaced && parts.any(|part| part.version > session.version)
 }
 
 /// Where all regions write items, only the first of them writes the catalogue.
@@ -76,7 +81,7 @@ fn writes_items(method: &Method, resource: Resource<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use orrery_account::Location;
-    use orrery_model::ContainerAddress;
+    use orrery_model::{ContainerAddress, SessionVector};
 
     use super::*;
 
@@ -122,7 +127,14 @@ mod tests {
             ("nonsense", 5, false),
             ("0:6#1", -1, false),
         ] {
-            assert_eq!(is_outdated(token, version), expected, "{token} {version}");
+            let mut session = Session {
+                version,
+                vector: None,
+            };
+            let found = is_outdated(token, &session);
+            assert_eq!(found, expected, "{token} {version}");
+            session.vector = Some(SessionVector::default());
+            assert!(!is_outdated(token, &session), "{token}: it waits");
         }
     }
 

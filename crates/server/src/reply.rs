@@ -91,7 +91,7 @@ impl Reply {
         let is_elsewhere = matches!(self.failure, Some(Failure::WriteForbidden));
         if let Some(stamp) = self.stamp.filter(|_| !is_elsewhere) {
             // Asked after the operation: a position under an older version would promise less.
-            headers = headers.stamp(stamp, region.token_version(engine));
+            headers = headers.stamp(stamp, &region.session(engine));
         }
         if let Some(token) = &self.session_token {
             headers = headers.session_token(token);

@@ -95,7 +95,14 @@ async fn answer(
         if resource != Resource::Addresses {
             let now = engine.now_seconds();
             let action = authorize(state, &parts.method, path, resource, &headers, now)?;
-            gates::check_action(&state.region, action, &parts.method, resource, &headers)?;
+            gates::check_action(
+                &state.region,
+                engine,
+                action,
+                &parts.method,
+                resource,
+                &headers,
+            )?;
         }
         Ok((headers, resource))
     });

@@ -26,13 +26,13 @@ pub use batch::{
 };
 pub use body::{
     AccountDescription, CHANGED_ITEM_BYTES, ChangeDescription, ChangeEvent, ChangeOperation,
-    ContainerSystem, FeedKind, FeedWriter, HotKeyDescription, LoggedRequest, PartitionDescription,
-    PartitionKeyRangeDescription, PartitionsChange, PartitionsDescription, PermissionRequest,
-    QueryBody, RangeStatistics, Region, ResumeFilter, ScriptRequest, SplitAt, Staleness,
-    change_envelope, container_body, container_self_link, database_body, database_self_link,
-    feed_body, parse_arguments, parse_body, parse_id_body, partition_key_range_body,
-    permission_body, request_log_body, script_body, script_name_link, script_self_link, user_body,
-    write_changed_item,
+    ConflictDescription, ContainerSystem, FeedKind, FeedWriter, HotKeyDescription, LoggedRequest,
+    PartitionDescription, PartitionKeyRangeDescription, PartitionsChange, PartitionsDescription,
+    PermissionRequest, QueryBody, RangeStatistics, Region, ResumeFilter, ScriptRequest, SplitAt,
+    Staleness, change_envelope, conflict_body, container_body, container_self_link, database_body,
+    database_self_link, feed_body, parse_arguments, parse_body, parse_id_body,
+    partition_key_range_body, permission_body, request_log_body, script_body, script_name_link,
+    script_self_link, user_body, write_changed_item,
 };
 pub use headers::{
     BatchFlags, ChangeFeedMode, ContainerUsage, FeedPost, KeyRangeHeaders, Owner, OwnerHeaders,
@@ -47,7 +47,7 @@ pub use query_report::{
     QueryPlanReport,
 };
 pub use session_token::{
-    SINGLE_REGION_VERSION, SessionPart, SessionPosition, SessionToken, check_session_token,
+    SessionPart, SessionPosition, SessionToken, check_session_token, has_reached,
     parse_session_token, session_token,
 };
 pub use status::{ErrorStatus, error_body, error_body_with};

@@ -9,17 +9,24 @@
 //! An account of one region writes the first form. With several it is the second: the version rises
 //! with every change of the write region and of the members, and decides before positions do. What a
 //! token of an older version names was part of another history, or of fewer regions: it passes.
+//!
+//! Where every region writes, positions of partitions mean nothing elsewhere. A token has what was
+//! applied of the account stream and of the stream of each region then, the same for all partitions
+//! of an answer. Streams of regions outlive versions, so an older token counts for the regions that
+//! are still there.
 
 use std::fmt::{self, Write as _};
 
-use orrery_model::{Failure, Lsn, RangeId, Stamp};
+use orrery_model::{Failure, Lsn, RangeId, Session, Stamp};
 
 /// One part of a token. Ranges that are not numbers belong to no partition of data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionPart {
     pub range: Option<RangeId>,
     pub version: i64,
     pub lsn: Lsn,
+    /// By the numbers of regions.
+    pub locals: Vec<(u32, u64)>,
 }
 
 /// Where the serving range is.
@@ -28,33 +35,38 @@ pub struct SessionPosition<'r> {
     pub range: RangeId,
     /// Ranges this one was split from; their parts count too.
     pub ancestors: &'r [RangeId],
-    pub version: i64,
+    pub session: &'r Session,
     pub lsn: Lsn,
 }
 
-/// Version of the tokens of an account of one region, and of those that name none.
-pub const SINGLE_REGION_VERSION: i64 = -1;
-
 /// The token of one range: `0:-1#12`.
 #[derive(Debug, Clone, Copy)]
-pub struct SessionToken {
-    pub version: i64,
+pub struct SessionToken<'s> {
+    pub session: &'s Session,
     pub stamp: Stamp,
 }
 
-impl fmt::Display for SessionToken {
+impl fmt::Display for SessionToken<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let SessionToken { version, stamp } = self;
-        write!(f, "{}:{version}#{}", stamp.range, stamp.lsn)
+        let SessionToken { session, stamp } = self;
+        let Session { version, vector } = session;
+        let Some(vector) = vector else {
+            return write!(f, "{}:{version}#{}", stamp.range, stamp.lsn);
+        };
+        write!(f, "{}:{version}#{}", stamp.range, vector.global)?;
+        for (region, sequence) in &vector.locals {
+            write!(f, "#{region}={sequence}")?;
+        }
+        Ok(())
     }
 }
 
 /// The token of an answer of several ranges.
-pub fn session_token(version: i64, stamps: &[Stamp]) -> String {
+pub fn session_token(session: &Session, stamps: &[Stamp]) -> String {
     let mut token = String::new();
     for (place, stamp) in stamps.iter().copied().enumerate() {
         let before = if place == 0 { "" } else { "," };
-        let part = SessionToken { version, stamp };
+        let part = SessionToken { session, stamp };
         write!(token, "{before}{part}").expect("a string takes any text");
     }
     token
@@ -77,15 +89,38 @@ pub fn check_session_token(token: &str, position: SessionPosition<'_>) -> Result
         let concerns = part
             .range
             .is_some_and(|range| range == position.range || position.ancestors.contains(&range));
-        let ahead = part.version > position.version
-            || (part.version == position.version && part.lsn > position.lsn);
-        is_behind |= concerns && ahead;
+        is_behind |= concerns && is_ahead(&part, position.session, position.lsn);
     }
     if is_behind {
         Err(Failure::SessionNotAvailable(token.to_owned()))
     } else {
         Ok(())
     }
+}
+
+/// Whether everything that a token names is here, of whichever range: what was written by somebody
+/// who has seen it may be written here. Asked where every region writes.
+pub fn has_reached(session: &Session, token: &str) -> bool {
+    let parts = parse_session_token(token).filter_map(Result::ok);
+    session.vector.is_none()
+        || !parts
+            .into_iter()
+            .any(|part| is_ahead(&part, session, part.lsn))
+}
+
+fn is_ahead(part: &SessionPart, session: &Session, lsn: Lsn) -> bool {
+    let is_same = part.version == session.version;
+    if part.version > session.version {
+        return true;
+    }
+    let Some(vector) = &session.vector else {
+        return is_same && part.lsn > lsn;
+    };
+    let lacks = |(region, sequence): &(u8, u64)| {
+        let mut locals = part.locals.iter();
+        locals.any(|(other, wanted)| *other == u32::from(*region) && wanted > sequence)
+    };
+    (is_same && part.lsn.0 > vector.global) || vector.locals.iter().any(lacks)
 }
 
 fn parse_part(part: &str) -> Option<SessionPart> {
@@ -97,17 +132,17 @@ fn parse_part(part: &str) -> Option<SessionPart> {
     let first = pieces.next()?;
     let (version, lsn) = match pieces.next() {
         Some(lsn) => (first.parse().ok()?, parse_lsn(lsn)?),
-        None => (SINGLE_REGION_VERSION, parse_lsn(first)?),
+        None => (Session::ALONE.version, parse_lsn(first)?),
     };
-    for region in pieces {
+    let locals = pieces.map(|region| {
         let (id, lsn) = region.split_once('=')?;
-        id.parse::<u32>().ok()?;
-        parse_lsn(lsn)?;
-    }
+        Some((id.parse().ok()?, parse_lsn(lsn)?.0))
+    });
     Some(SessionPart {
         range: range.parse().ok().map(RangeId),
         version,
         lsn,
+        locals: locals.collect::<Option<_>>()?,
     })
 }
 
@@ -121,23 +156,42 @@ fn parse_lsn(text: &str) -> Option<Lsn> {
 
 #[cfg(test)]
 mod tests {
+    use orrery_model::SessionVector;
     use proptest::prelude::*;
 
     use super::*;
 
     fn check(token: &str) -> Result<(), Failure> {
-        check_at(SINGLE_REGION_VERSION, token)
+        check_at(Session::ALONE.version, token)
     }
 
     fn check_at(version: i64, token: &str) -> Result<(), Failure> {
-        let ancestors = [RangeId(0)];
+        let session = Session {
+            version,
+            vector: None,
+        };
+        check_in(&session, token)
+    }
+
+    fn check_in(session: &Session, token: &str) -> Result<(), Failure> {
         let position = SessionPosition {
             range: RangeId(2),
-            ancestors: &ancestors,
-            version,
+            ancestors: &[RangeId(0)],
+            session,
             lsn: Lsn(10),
         };
         check_session_token(token, position)
+    }
+
+    /// Version 7, account stream 5, region 0 at 20 and region 3 at 30.
+    fn multi_write() -> Session {
+        Session {
+            version: 7,
+            vector: Some(SessionVector {
+                global: 5,
+                locals: vec![(0, 20), (3, 30)],
+            }),
+        }
     }
 
     #[test]
@@ -189,6 +243,44 @@ mod tests {
     }
 
     #[test]
+    fn where_every_region_writes_streams_decide() {
+        for (token, served) in [
+            ("2:7#5#0=20#3=30", true),
+            ("2:7#4#0=1#3=30", true),
+            ("2:7#6#0=20#3=30", false),
+            ("2:7#5#0=21#3=30", false),
+            ("2:7#5#0=20#3=31", false),
+            ("2:7#5", true),
+            ("1:7#5#0=21#3=30", true),
+            ("0:7#5#0=21#3=30", false),
+            ("2:8#1#0=1", false),
+            ("2:6#99#0=20", true),
+            ("2:6#1#0=21", false),
+            ("2:6#1#1=99", true),
+            ("2:-1#99", true),
+        ] {
+            let found = check_in(&multi_write(), token).is_ok();
+            assert_eq!(found, served, "{token}");
+        }
+    }
+
+    #[test]
+    fn a_write_waits_for_every_part() {
+        let alone = Session::ALONE;
+        for (session, token, expected) in [
+            (&alone, "0:-1#99", true),
+            (&alone, "0:9#99#0=99", true),
+            (&multi_write(), "", true),
+            (&multi_write(), "nonsense", true),
+            (&multi_write(), "0:7#5#0=20#3=30,1:7#5#0=20#3=30", true),
+            (&multi_write(), "0:7#5#0=20#3=30,1:7#5#0=20#3=31", false),
+            (&multi_write(), "9:8#1", false),
+        ] {
+            assert_eq!(has_reached(session, token), expected, "{token}");
+        }
+    }
+
+    #[test]
     fn malformed_tokens_are_refused() {
         for token in [
             "",
@@ -215,17 +307,26 @@ mod tests {
         };
         let stamps = [(0, 12), (1, 3)].map(stamp);
         for (version, expected) in [(-1, "0:-1#12,1:-1#3"), (5, "0:5#12,1:5#3")] {
-            let token = session_token(version, &stamps);
+            let session = Session {
+                version,
+                vector: None,
+            };
+            let token = session_token(&session, &stamps);
             assert_eq!(token, expected);
             let parts: Result<Vec<_>, _> = parse_session_token(&token).collect();
             let part = |Stamp { range, lsn }| SessionPart {
                 range: Some(range),
                 version,
                 lsn,
+                locals: Vec::new(),
             };
             assert_eq!(parts, Ok(stamps.map(part).to_vec()));
         }
-        assert_eq!(session_token(5, &[]), "");
+        let token = session_token(&multi_write(), &stamps);
+        assert_eq!(token, "0:7#5#0=20#3=30,1:7#5#0=20#3=30");
+        let locals = vec![(0, 20), (3, 30)];
+        assert!(parse_session_token(&token).all(|part| part.unwrap().locals == locals));
+        assert_eq!(session_token(&Session::ALONE, &[]), "");
     }
 
     proptest! {

@@ -20,5 +20,3 @@ for (const query of [
 ]) {
   test(query, () => refused(context.container.items.query(query, { partitionKey: "p" }).fetchAll()));
 }
-
-test("conflict feed", () => refused(context.container.conflicts.readAll().fetchAll()));

@@ -54,7 +54,8 @@ def start(*, data=None, tls="off", throughput="off", regions=(), options=None):
     for name in regions:
         command += ["--region", name]
     for name, value in (options or {}).items():
-        command += [f"--{name.replace('_', '-')}", str(value)]
+        flag = f"--{name.replace('_', '-')}"
+        command += [flag] if value is True else [flag, str(value)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
     line = _first_line(process)
     ready = json.loads(line)

@@ -31,7 +31,3 @@ def refused(action):
 @pytest.mark.parametrize("query", QUERIES)
 def test_query(rows, query):
     refused(lambda: list(rows.query_items(query, partition_key="p")))
-
-
-def test_conflict_feed(rows):
-    refused(lambda: list(rows.list_conflicts()))

@@ -14,6 +14,7 @@ use orrery_engine::AccountOutcome;
 use orrery_regions::{
     Body, Level, Membership, Millis, ReadOutcome, RegionId, Replica, Sequence, StreamRecord,
 };
+use tokio::sync::futures::Notified;
 use tokio::sync::{Notify, oneshot};
 
 use crate::codec::encode_note;
@@ -25,6 +26,8 @@ pub(crate) struct Shared {
     core: Mutex<Core>,
     /// The machine has moved on.
     changed: Condvar,
+    /// The same, for requests.
+    progressed: Notify,
     /// There may be effects to carry out.
     wake: Notify,
     /// Whether an operator took the region down: it says and hears nothing.
@@ -64,6 +67,7 @@ impl Shared {
                 lags: Vec::new(),
             }),
             changed: Condvar::new(),
+            progressed: Notify::new(),
             wake: Notify::new(),
             is_down: AtomicBool::new(false),
         }
@@ -87,9 +91,15 @@ impl Shared {
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Tells the threads that wait.
+    /// Tells the threads and requests that wait.
     pub(crate) fn moved(&self) {
         self.changed.notify_all();
+        self.progressed.notify_waiters();
+    }
+
+    /// The next time that the machine, or what is applied here, has moved on.
+    pub(crate) fn progressed(&self) -> Notified<'_> {
+        self.progressed.notified()
     }
 
     /// Lets the task look for effects.

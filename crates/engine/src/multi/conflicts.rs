@@ -16,8 +16,9 @@ use tokio::sync::oneshot;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::engine::stopping;
+use crate::feed::scan_range;
 use crate::items::check_key;
-use crate::{Engine, continuation};
+use crate::{Engine, Scope, continuation};
 
 const ORIGIN_SHIFT: u32 = 52;
 const SEQUENCE_SHIFT: u32 = 12;
@@ -52,18 +53,18 @@ pub struct ConflictsPage {
 }
 
 impl Engine {
-    /// A page of the conflicts of a container, or of one of its logical partitions.
+    /// A page of the conflicts of a container, or of a part of it.
     pub fn conflicts(
         &self,
         container: &Container,
-        key: Option<&PartitionKey>,
+        scope: &Scope,
         items_max: usize,
         token: Option<&str>,
     ) -> Result<ConflictsPage, Failure> {
+        let (scope, _) = scan_range(container, scope)?;
         if !is_by_hub(container) {
             return Ok(ConflictsPage::default());
         }
-        let scope = scope(container, key)?;
         let owner = u64::from(container.rid.id());
         let after = token
             .map(|token| continuation::read(owner, token))
@@ -141,7 +142,8 @@ impl Engine {
         if !is_by_hub(container) {
             return Err(Failure::NOT_FOUND);
         }
-        let scope = scope(container, Some(key))?;
+        check_key(container, key)?;
+        let scope = ScanRange::of_logical_partition(&container.logical_partition(key));
         let items = self.store.conflicts(&scope, None, usize::MAX)?;
         let found = items.into_iter().find_map(|item| {
             let mut losers = item.losers.iter();
@@ -170,16 +172,6 @@ impl Engine {
 /// Whether conflicts of a container wait for a decision.
 pub(super) fn is_by_hub(container: &Container) -> bool {
     matches!(container.definition.conflict, ConflictPolicy::Custom { .. })
-}
-
-fn scope(container: &Container, key: Option<&PartitionKey>) -> Result<ScanRange, Failure> {
-    let Some(key) = key else {
-        return Ok(ScanRange::of_whole(container));
-    };
-    check_key(container, key)?;
-    Ok(ScanRange::of_logical_partition(
-        &container.logical_partition(key),
-    ))
 }
 
 fn listed<'a>(

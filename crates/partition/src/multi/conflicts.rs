@@ -52,8 +52,10 @@ pub(super) fn conflicts(
 ) -> Result<Vec<StoredConflict>, Error> {
     let (from, to) = scope.bounds();
     let resumed = after.map(|key| [&key[..], &[0]].concat());
+    // A page may go on in a smaller scope than the one before.
+    let from = resumed.as_deref().map_or(from, |resumed| resumed.max(from));
     let mut found = Vec::new();
-    for entry in snapshot.range(VERSIONS, resumed.as_deref().unwrap_or(from), to) {
+    for entry in snapshot.range(VERSIONS, from, to) {
         let (key, row) = entry?;
         if let Some(conflict) = conflict(snapshot, key, row)? {
             found.push(conflict);

@@ -27,6 +27,8 @@ pub struct StreamReader {
     streams: BTreeMap<StreamId, Places>,
     /// Everything up to here was passed over.
     passed: Position,
+    /// The store may have forgotten everything up to here; all regions have it.
+    acknowledged: Position,
 }
 
 /// Where records of one stream stand.
@@ -59,6 +61,7 @@ impl StreamReader {
             multi,
             streams: BTreeMap::new(),
             passed: from,
+            acknowledged: Position::ZERO,
         }
     }
 
@@ -85,7 +88,6 @@ impl StreamReader {
             .iter()
             .rev()
             .find(|(sequence, _)| *sequence <= after.next());
-        // What a mark stands at may have left the log, if it is not wanted any more.
         let before = |(sequence, at): &(Sequence, Position)| {
             if *sequence <= after {
                 *at
@@ -93,7 +95,8 @@ impl StreamReader {
                 Position(at.0 - 1)
             }
         };
-        let mut position = mark.map_or(Position::ZERO, before);
+        // What a mark stands at may have left the log, if it is not wanted any more.
+        let mut position = mark.map_or(Position::ZERO, before).max(self.acknowledged);
         let (mut records, mut bytes) = (Vec::new(), 0);
         let mut wanted = after.next();
         while position < self.passed && (records.is_empty() || bytes < bytes_max) {
@@ -115,6 +118,10 @@ impl StreamReader {
                     records.push(record);
                 }
             }
+        }
+        if records.is_empty() {
+            // There are some, but not the next one.
+            return Ok(StreamPiece::Trimmed);
         }
         Ok(StreamPiece::Records(records))
     }
@@ -152,6 +159,7 @@ impl StreamReader {
             let behind = places.marks.partition_point(|(_, at)| *at <= upto);
             places.marks.drain(..behind.saturating_sub(1));
         }
+        self.acknowledged = self.acknowledged.max(upto);
         self.subscription.acknowledge(upto);
         Ok(())
     }

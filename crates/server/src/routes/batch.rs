@@ -18,6 +18,7 @@ pub(super) async fn route(exchange: &Exchange<'_>, found: &Found) -> Result<Repl
         ));
     }
     let request = BatchRequest::parse(&exchange.body)?;
+    exchange.admit_write().await?;
     if exchange.headers.batch.atomic {
         transaction(exchange, found, request).await
     } else {

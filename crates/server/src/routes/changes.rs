@@ -27,14 +27,22 @@ pub(super) async fn page(
     let terms = exchange.terms()?;
     let scope = scope(exchange, None)?;
     exchange.admit_read().await?;
+    let session = exchange.session();
     let partitions = Engine::partitions_of(container, &scope)?;
     for partition in &partitions {
-        check_session(exchange, terms.level, container, partition.stamp())?;
+        check_session(
+            exchange,
+            &session,
+            terms.level,
+            container,
+            partition.stamp(),
+        )?;
     }
     if let Some(other) = named_beside_a_key(exchange, container, &scope)?
         && partitions.iter().all(|partition| partition.id != other.id)
     {
-        return Ok(Reply::not_modified(format!("\"{}\"", other.stamp().lsn)));
+        let position = exchange.engine().change_position(other.stamp().lsn);
+        return Ok(Reply::not_modified(format!("\"{position}\"")));
     }
     let mode = match mode {
         ChangeFeedMode::LatestVersion => ChangeMode::Latest,
@@ -64,7 +72,6 @@ pub(super) async fn page(
         }
     };
     let etag = format!("\"{}\"", page.position);
-    let version = exchange.token_version();
     let base = if page.changes.is_empty() {
         Reply::not_modified(etag)
     } else {
@@ -82,7 +89,7 @@ pub(super) async fn page(
     Ok(Reply {
         charge: answer.charge,
         stamp: answer.stamp,
-        session_token: Some(session_token(version, &page.stamps)),
+        session_token: Some(session_token(&exchange.session(), &page.stamps)),
         ..base
     })
 }

@@ -6,7 +6,7 @@ use orrery_engine::{Container, Triggers};
 use orrery_keys::PartitionKey;
 use orrery_model::{
     Answer, ConsistencyLevel, Document, Etag, Failure, ItemAddress, Operation, OperationKind,
-    OperationOutcome, Stamp,
+    OperationOutcome, Session, Stamp,
 };
 use orrery_wire::{SessionPosition, check_session_token, operation_status_code, parse_patch};
 
@@ -73,11 +73,12 @@ fn read(
     let terms = exchange.terms()?;
     let if_none_match = exchange.headers.if_none_match();
     let container = &found.entry.container;
+    let session = exchange.session();
     let mut answer = exchange
         .engine()
         .read_item(container, key, id, if_none_match.as_ref(), terms);
     if let Some(stamp) = answer.stamp
-        && let Err(failure) = check_session(exchange, terms.level, container, stamp)
+        && let Err(failure) = check_session(exchange, &session, terms.level, container, stamp)
     {
         answer.result = Err(failure);
     }
@@ -96,6 +97,7 @@ pub(super) async fn write(
     kind: OperationKind,
 ) -> Result<Reply, Failure> {
     let terms = exchange.terms()?;
+    exchange.admit_write().await?;
     let operation = Operation {
         kind,
         if_match: exchange.headers.if_match(),
@@ -140,9 +142,11 @@ fn reply(answer: Answer<OperationOutcome>, drops_body: bool) -> Reply {
     }
 }
 
-/// Has this partition reached what the client has seen? Asked only at levels that promise it.
+/// Has this partition, as it was with `session`, reached what the client has seen? Asked only at levels
+/// that promise it.
 pub(super) fn check_session(
     exchange: &Exchange<'_>,
+    session: &Session,
     level: ConsistencyLevel,
     container: &Container,
     stamp: Stamp,
@@ -158,7 +162,7 @@ pub(super) fn check_session(
             let position = SessionPosition {
                 range: stamp.range,
                 ancestors: partition.map_or(&[], |partition| &partition.ancestors),
-                version: exchange.token_version(),
+                session,
                 lsn: stamp.lsn,
             };
             check_session_token(token, position)

@@ -85,6 +85,7 @@ async fn delete_items(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, F
         .headers
         .partition_key()?
         .ok_or(Failure::PartitionKeyMissing)?;
+    exchange.admit_write().await?;
     let answer = exchange
         .engine()
         .delete_partition_key(&found.entry.container, key, exchange.terms()?)
@@ -105,7 +106,7 @@ fn compile(exchange: &Exchange<'_>, found: &Found) -> Result<Arc<CompiledQuery>,
     exchange.engine().compile(&query_text(exchange)?, container)
 }
 
-fn plan(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, Failure> {
+pub(super) fn plan(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, Failure> {
     let definition = &found.entry.container.definition;
     let features = exchange.headers.query.supported_features;
     let plan = query_plan(&query_text(exchange)?, definition, features)?;
@@ -122,8 +123,15 @@ async fn page(
     let terms = exchange.terms()?;
     let scope = scope(exchange, query.as_deref())?;
     exchange.admit_read().await?;
+    let session = exchange.session();
     for partition in Engine::partitions_of(container, &scope)? {
-        check_session(exchange, terms.level, container, partition.stamp())?;
+        check_session(
+            exchange,
+            &session,
+            terms.level,
+            container,
+            partition.stamp(),
+        )?;
     }
     let request = FeedRequest {
         scope,
@@ -139,11 +147,10 @@ async fn page(
     let base = match answer.result {
         Ok(page) => {
             check_continuation_size(exchange, page.continuation.as_deref())?;
-            let version = exchange.token_version();
             Reply {
                 item_count: Some(page.items.len()),
                 continuation: page.continuation,
-                session_token: Some(session_token(version, &page.stamps)),
+                session_token: Some(session_token(&exchange.session(), &page.stamps)),
                 is_complete: headers.query.optimistic_direct,
                 reports: report::headers(headers.query, page.report),
                 ..Reply::new(200, feed_body(container.rid, FeedKind::Items, &page.items))

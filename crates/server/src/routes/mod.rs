@@ -3,6 +3,7 @@
 mod account;
 mod batch;
 mod changes;
+mod conflicts;
 mod containers;
 mod databases;
 mod feed;
@@ -60,9 +61,8 @@ pub(crate) async fn dispatch(
         Resource::Distribution(container) => operators::distribute(exchange, container).await,
         // Answered before, in a form that is not the protocol's.
         Resource::Metrics => Err(Failure::MethodNotAllowed),
-        Resource::Conflicts(_) | Resource::Conflict(_, _) => {
-            Err(not_built("The conflict feed is"))
-        }
+        Resource::Conflicts(container) => conflicts::feed(exchange, container).await,
+        Resource::Conflict(container, id) => conflicts::one(exchange, container, id).await,
         Resource::ClientEncryptionKeys(_) | Resource::ClientEncryptionKey(_, _) => {
             Err(not_built("Client encryption keys are"))
         }

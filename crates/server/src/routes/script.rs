@@ -77,6 +77,7 @@ async fn execute(
         terms: exchange.terms()?,
         wants_log: exchange.headers.script_logging,
     };
+    exchange.admit_write().await?;
     let answer = engine
         .execute(&found.entry.container, &script, request)
         .await;

@@ -11,18 +11,10 @@ fn each_answer_names_what_is_missing() {
     let world = start();
     let client = world.client();
     for (method, path, headers, body, name) in [
-        ("GET", "/dbs/d/colls/c/conflicts", &[][..], "", "conflict"),
-        (
-            "DELETE",
-            "/dbs/d/colls/c/conflicts/x",
-            &[KEY],
-            "",
-            "conflict",
-        ),
         (
             "GET",
             "/dbs/d/clientencryptionkeys",
-            &[],
+            &[][..],
             "",
             "Client encryption keys",
         ),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use orrery_account::{Account, AccountOptions, Bound, LinkOrder, Order, RegionOptions, Report};
 use orrery_model::{ConsistencyLevel, Secret};
 use orrery_server::{Addition, Management, ManagementOptions, Server};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 
@@ -30,6 +30,15 @@ pub(crate) struct RegionWorld {
 
 /// West US writes; both have the database `d` and the container `c`.
 pub(crate) fn start_regions(level: ConsistencyLevel) -> RegionWorld {
+    start(level, None)
+}
+
+/// Both write, West US is the hub; `c` has this conflict policy.
+pub(crate) fn start_multi_write(policy: &Value) -> RegionWorld {
+    start(ConsistencyLevel::Session, Some(policy))
+}
+
+fn start(level: ConsistencyLevel, policy: Option<&Value>) -> RegionWorld {
     let clock = TestClock::start();
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
@@ -48,7 +57,7 @@ pub(crate) fn start_regions(level: ConsistencyLevel) -> RegionWorld {
             seconds: 60,
         },
         regions: vec![region(WEST), region(NORTH)],
-        multi_write: false,
+        multi_write: policy.is_some(),
         service_managed_failover: true,
     });
     drop(inside);
@@ -85,17 +94,23 @@ pub(crate) fn start_regions(level: ConsistencyLevel) -> RegionWorld {
         clock,
         runtime: Some(runtime),
     };
-    world.fill();
+    world.fill(policy);
     world
 }
 
 impl RegionWorld {
-    fn fill(&self) {
+    fn fill(&self, policy: Option<&Value>) {
         let client = self.client(WEST);
         eventually(|| client.post("/dbs", r#"{"id":"d"}"#).status == 201);
-        client.create_container(&json!({
+        let mut definition = json!({
             "id": "c", "partitionKey": {"paths": ["/pk"], "kind": "Hash", "version": 2}
-        }));
+        });
+        if let Some(policy) = policy {
+            definition["conflictResolutionPolicy"] = policy.clone();
+            let regions = self.account.regions();
+            eventually(|| regions.iter().all(|region| region.check_write().is_ok()));
+        }
+        client.create_container(&definition);
         let other = self.client(NORTH);
         eventually(|| other.get("/dbs/d/colls/c").status == 200);
     }
@@ -124,10 +139,21 @@ impl RegionWorld {
         runtime.block_on(self.account.carry_out(order)).unwrap();
     }
 
+    /// From West US to North Europe.
     pub(crate) fn link(&self, order: LinkOrder) {
         self.order(Order::Link {
             from: WEST.to_owned(),
             to: NORTH.to_owned(),
+            order,
+        });
+    }
+
+    /// In both directions.
+    pub(crate) fn links(&self, order: LinkOrder) {
+        let any = || "*".to_owned();
+        self.order(Order::Link {
+            from: any(),
+            to: any(),
             order,
         });
     }

@@ -124,7 +124,6 @@ fn start_server(start: Start) -> World {
         .unwrap();
     let server = runtime.block_on(async {
         let engine = Engine::open(EngineOptions {
-            multi_write: None,
             throughput: ThroughputOptions {
                 mode,
                 burst_capacity: false,

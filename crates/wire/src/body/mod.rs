@@ -2,6 +2,7 @@
 
 mod account;
 mod change;
+mod conflict;
 mod container;
 mod database;
 mod feed;
@@ -20,6 +21,7 @@ pub use change::{
     CHANGED_ITEM_BYTES, ChangeDescription, ChangeEvent, ChangeOperation, change_envelope,
     write_changed_item,
 };
+pub use conflict::{ConflictDescription, conflict_body};
 pub use container::{ContainerSystem, RangeStatistics, container_body, container_self_link};
 pub use database::{database_body, database_self_link, parse_id_body};
 pub use feed::{FeedKind, FeedWriter, feed_body};

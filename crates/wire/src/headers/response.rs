@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use orrery_keys::{ContainerRid, DatabaseRid};
-use orrery_model::{Charge, Etag, Failure, Lsn, QUOTA_TEXT, Stamp, usage_text};
+use orrery_model::{Charge, Etag, Failure, Lsn, QUOTA_TEXT, Session, Stamp, usage_text};
 
 use super::names;
 use crate::percent;
@@ -126,7 +126,7 @@ impl ResponseHeaders {
     /// What the answering partition says of itself, on success and on failure, and the version that
     /// its tokens have now.
     #[must_use]
-    pub fn stamp(mut self, stamp: Stamp, token_version: i64) -> ResponseHeaders {
+    pub fn stamp(mut self, stamp: Stamp, session: &Session) -> ResponseHeaders {
         let lsn = HeaderValue::from(stamp.lsn.0);
         for name in [
             name!(LSN),
@@ -141,10 +141,7 @@ impl ResponseHeaders {
         self.map
             .insert(name!(PARTITION_KEY_RANGE_ID), range.clone());
         self.map.insert(name!(INTERNAL_PARTITION_ID), range);
-        let token = SessionToken {
-            version: token_version,
-            stamp,
-        };
+        let token = SessionToken { session, stamp };
         self.set_display(name!(SESSION_TOKEN), token);
         self
     }
@@ -366,7 +363,10 @@ mod tests {
                     range: RangeId(3),
                     lsn: Lsn(12),
                 },
-                7,
+                &Session {
+                    version: 7,
+                    vector: None,
+                },
             )
             .read_regions(2)
             .owner(&owner)
@@ -406,7 +406,7 @@ mod tests {
             lsn: Lsn(1),
         };
         let map = headers()
-            .stamp(stamp, -1)
+            .stamp(stamp, &Session::ALONE)
             .failure(&Failure::SessionNotAvailable("0:-1#9".into()));
         let map = map.into_map();
         assert_eq!(text(&map, names::SUBSTATUS), "1002");

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use orrery_engine::{
     AccountOutcome, ConflictOperation, Cut, MergeError, NewContainer, NewScript, Piece, Position,
-    ScriptKind, StoreError, StreamPiece, check_directory,
+    Scope, ScriptKind, StoreError, StreamPiece, check_directory,
 };
 use orrery_model::{
     ConsistencyLevel, ContainerDefinition, DatabaseAddress, Failure, Operation, RangeId,
@@ -93,7 +93,10 @@ fn read(region: &Region, id: &str) -> Option<String> {
 
 fn conflicts(region: &Region) -> Vec<(ConflictOperation, String)> {
     let container = find(region, "c");
-    let page = region.engine.conflicts(&container, None, 10, None).unwrap();
+    let page = region
+        .engine
+        .conflicts(&container, &Scope::Container, 10, None)
+        .unwrap();
     let listed = page.conflicts.into_iter().map(|conflict| {
         let text = String::from_utf8(conflict.content.to_vec()).unwrap();
         (conflict.operation, text)
@@ -544,4 +547,37 @@ async fn what_memory_keeps_no_more_is_trimmed() {
         late.records_after(stream, Sequence(5), usize::MAX).unwrap(),
         StreamPiece::Records(Vec::new())
     );
+}
+
+#[tokio::test]
+async fn what_comes_after_a_rest_is_given_when_memory_keeps_no_more() {
+    let regions = regions("", &[None]).await;
+    let [region] = <[Region; 1]>::try_from(regions).ok().unwrap();
+    let engine = Arc::clone(&region.engine);
+    // It would keep everything.
+    drop(region);
+    let container = {
+        let catalogue = engine.catalogue();
+        Arc::clone(&catalogue.container(address("c")).unwrap().1.container)
+    };
+    let own = StreamId::Region(RegionId(0));
+    let mut reader = engine.stream_reader(u64::MAX).unwrap();
+    for id in 0..6 {
+        let text = create(&format!(r#"{{"id":"{id}","p":"a"}}"#));
+        let written = engine.write_item(&container, pk(r#"["a"]"#), text, LEVEL);
+        written.await.result.unwrap();
+        let last = engine.progress().of(own);
+        let before = Sequence(last.0 - 1);
+        let piece = reader.records_after(own, before, usize::MAX).unwrap();
+        let StreamPiece::Records(records) = piece else {
+            panic!("only what everybody has is gone");
+        };
+        let sequences: Vec<_> = records.iter().map(|record| record.sequence).collect();
+        assert_eq!(sequences, [last]);
+        reader.acknowledge(&engine.progress()).unwrap();
+    }
+    let old = reader
+        .records_after(own, Sequence::ZERO, usize::MAX)
+        .unwrap();
+    assert_eq!(old, StreamPiece::Trimmed);
 }

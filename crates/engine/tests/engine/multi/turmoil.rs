@@ -345,7 +345,7 @@ impl Turmoil {
         let container = find(region, CONTAINERS[which].0);
         let page = region
             .engine
-            .conflicts(&container, None, 100, None)
+            .conflicts(&container, &Scope::Container, 100, None)
             .unwrap();
         if page.conflicts.is_empty() {
             return;
@@ -387,7 +387,9 @@ impl Turmoil {
             for text in changes(region, &container).await {
                 shows.documents.insert(place_of(&text), text);
             }
-            let page = region.engine.conflicts(&container, None, 1_000, None);
+            let page = region
+                .engine
+                .conflicts(&container, &Scope::Container, 1_000, None);
             for conflict in page.unwrap().conflicts {
                 let text = String::from_utf8(conflict.content.to_vec()).unwrap();
                 shows.conflicts.insert(text);
@@ -422,7 +424,9 @@ impl Turmoil {
                 let container = find(region, id);
                 let mut texts = changes(region, &container).await;
                 texts.sort();
-                let page = region.engine.conflicts(&container, None, 1_000, None);
+                let page = region
+                    .engine
+                    .conflicts(&container, &Scope::Container, 1_000, None);
                 answer.push((texts, page.unwrap().conflicts));
             }
             answers.push(answer);
