@@ -67,6 +67,11 @@ class Account:
     def state(self, region):
         return next(row for row in self.report()["regions"] if row["name"] == region)
 
+    def false_progress(self, region):
+        """What a region had acknowledged that is not part of the history."""
+        text = self._ask("GET", f"/regions/{_quoted(region)}/false-progress")
+        return [json.loads(line) for line in text.splitlines()]
+
     def failover(self, to, **how):
         return self._order("POST", "/account/failover", {"to": to} | how)
 
@@ -122,6 +127,9 @@ class Account:
         self.names_by_port[urllib.parse.urlsplit(endpoint).port] = name
 
     def _order(self, verb, path, body=None):
+        return json.loads(self._ask(verb, path, body))
+
+    def _ask(self, verb, path, body=None):
         management = self.server.ready["management"]
         key = management.get("key") or Path(management["keyFile"]).read_text().strip()
         request = urllib.request.Request(
@@ -131,7 +139,7 @@ class Account:
             method=verb,
         )
         with urllib.request.urlopen(request, timeout=60) as answer:
-            return json.load(answer)
+            return answer.read().decode()
 
 
 class Trace:
