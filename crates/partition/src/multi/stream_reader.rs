@@ -95,14 +95,19 @@ impl StreamReader {
                 Position(at.0 - 1)
             }
         };
-        // What a mark stands at may have left the log, if it is not wanted any more.
-        let mut position = mark.map_or(Position::ZERO, before).max(self.acknowledged);
+        let mut position = mark.map_or(Position::ZERO, before);
         let (mut records, mut bytes) = (Vec::new(), 0);
         let mut wanted = after.next();
         while position < self.passed && (records.is_empty() || bytes < bytes_max) {
             let step = bytes_max.clamp(1, STEP_BYTES);
-            let Piece::Records(read) = self.subscription.records_after(position, step)? else {
-                return Ok(StreamPiece::Trimmed);
+            let read = match self.subscription.records_after(position, step)? {
+                Piece::Records(read) => read,
+                // What a mark stands at has left the log, but nobody may want it any more.
+                Piece::Trimmed if position < self.acknowledged => {
+                    position = self.acknowledged;
+                    continue;
+                }
+                Piece::Trimmed => return Ok(StreamPiece::Trimmed),
             };
             let Some((last, _)) = read.last() else {
                 break;
