@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
-use orrery_engine::Engine;
+use orrery_engine::{Engine, Role};
 use orrery_model::{ConsistencyLevel, Failure};
 use orrery_regions::{Bound, Level, ReadOutcome, ReadVerdict, RegionId, Replica, TokenVersion};
 use tokio::sync::oneshot;
@@ -228,7 +228,13 @@ impl Region {
                     .to_owned(),
             ));
         }
-        core.replica.may_write(now).map_err(refusal)
+        core.replica.may_write(now).map_err(refusal)?;
+        drop(core);
+        // The store follows until it has everything, which at strong takes a round trip.
+        match self.engine().role() {
+            Role::Writer => Ok(()),
+            Role::Follower => Err(Failure::WriteForbidden),
+        }
     }
 
     pub(crate) fn set_can_write(&self, can_write: bool) {
