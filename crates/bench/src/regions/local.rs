@@ -73,7 +73,11 @@ impl Both<'_> {
         round: u16,
     ) -> Result<[f64; 2]> {
         let mut rates = [0.0; 2];
-        let sides = if round % 2 == 0 { [0, 1] } else { [1, 0] };
+        let sides = if round.is_multiple_of(2) {
+            [0, 1]
+        } else {
+            [1, 0]
+        };
         for side in sides {
             let plan = if side == 0 {
                 &self.regional

@@ -78,7 +78,7 @@ impl RegionsReport {
         let many = first.connections;
         let columns = [
             "One way, ms".to_owned(),
-            "round trip measured".to_owned(),
+            "two timers".to_owned(),
             "1 writer p50".to_owned(),
             "p99".to_owned(),
             "p50 beyond".to_owned(),
@@ -86,6 +86,7 @@ impl RegionsReport {
             format!("{many} writers/s"),
             "p50".to_owned(),
             "p99".to_owned(),
+            "read elsewhere p50".to_owned(),
         ];
         let columns: Vec<_> = columns.iter().map(String::as_str).collect();
         heading(f, "Strong writes, milliseconds", &columns)?;
@@ -101,7 +102,8 @@ impl RegionsReport {
             let mut cells = vec![strong.delay_ms.to_string()];
             cells.extend(figures.map(|figure| format!("{figure:.2}")));
             cells.push(format!("{:.0}", strong.many_per_second));
-            cells.extend([strong.many.p50_ms, strong.many.p99_ms].map(|ms| format!("{ms:.2}")));
+            let many = [strong.many.p50_ms, strong.many.p99_ms, strong.read.p50_ms];
+            cells.extend(many.map(|ms| format!("{ms:.2}")));
             row(f, &cells)?;
         }
         Ok(())

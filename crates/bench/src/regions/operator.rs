@@ -12,7 +12,7 @@ use crate::server::ManagementAddress;
 
 const OK: u16 = 200;
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 pub(super) struct Operator {
     connection: Connection,
