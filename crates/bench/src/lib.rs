@@ -11,7 +11,8 @@
 //! bytes, and `postgres` inserts documents of the same shape into a default `PostgreSQL` cluster.
 //! `suite` measures all that has a target in one run and says whether it is met, `query-suite`
 //! asks queries in turns with `PostgreSQL` and checks every answer, `scripts` compares scripts with
-//! the same work without them, and `partitions` streams change feeds and splits partitions under load.
+//! the same work without them, `partitions` streams change feeds and splits partitions under load,
+//! and `regions` measures what an account in several regions costs and how it changes its write region.
 //!
 //! The crate knows nothing of the server under test: no crate of the server is a dependency, and
 //! the command that starts one comes from the caller (`server`).
@@ -37,6 +38,7 @@ mod postgres;
 mod progress;
 mod query;
 mod random;
+mod regions;
 mod report;
 mod request;
 mod resident;
@@ -56,7 +58,7 @@ mod zipfian;
 pub use bare::{BARE_SUBCOMMAND, BareOptions, serve_bare};
 pub use date::RequestDate;
 pub use machine::Machine;
-pub use options::{Options, Progress, Workload};
+pub use options::{Options, Progress, RegionsPart, Workload};
 pub use partitions::{
     BigReport, BudgetReport, KeysReport, LatencyReport, LivingReport, PairReport, PartitionsReport,
     ThrottleReport,
@@ -66,13 +68,18 @@ pub use query::{
     BulkReport, Case, CaseReport, CompileReport, MetricsReport, OrderedReport, PostgresFigures,
     PostgresLoad, QueryReport, RoundReport, SliceFigures,
 };
+pub use regions::{
+    CatchUpReport, FailoverReport, LagReport, LocalReport, PauseReport, RegionsReport,
+    SpreadReport, StrongReport,
+};
 pub use report::{FailureReport, LoadReport, OperationReport, RatioReport, Report, SliceReport};
 pub use run::run;
 pub use scripts::{
     FunctionReport, ImportReport, InterferenceReport, ReadReplaceReport, ReadsReport, ScriptReport,
 };
 pub use server::{
-    CompileOnce, QueryCompiler, ServerCommand, ServerProgram, ServerReport, ServerSettings,
+    CompileOnce, QueryCompiler, RegionsCommand, RegionsPlan, ServerCommand, ServerProgram,
+    ServerReport, ServerSettings,
 };
 pub use signature::{Signed, Signer};
 pub use start::{StartReport, StartTimes};

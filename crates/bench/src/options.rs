@@ -12,6 +12,7 @@ const EMULATOR_KEY: &str =
 pub(crate) const ITEMS_DEFAULT: u64 = 200_000;
 const START_ITEMS_DEFAULT: u64 = 1_000_000;
 const SCRIPT_ITEMS_DEFAULT: u64 = 100_000;
+const REGIONS_ITEMS_DEFAULT: u64 = 100_000;
 const ORDERED_ITEMS_DEFAULT: u64 = 10_000_000;
 
 /// Measure an endpoint that speaks the Cosmos DB REST protocol.
@@ -31,7 +32,8 @@ pub struct Options {
     pub workload: Workload,
 
     /// Items loaded before the measurement; pure inserts load none [default: 200000, 1000000 for
-    /// start, suite, query-suite and partitions, 10000000 for ordered, and 100000 for scripts]
+    /// start, suite, query-suite and partitions, 10000000 for ordered, and 100000 for scripts
+    /// and regions]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub items: Option<u64>,
 
@@ -108,6 +110,10 @@ pub struct Options {
     #[arg(long)]
     pub without_postgres: bool,
 
+    /// What the workload regions measures, once for each [default: everything]
+    #[arg(long = "part", value_enum, value_name = "PART")]
+    pub parts: Vec<RegionsPart>,
+
     /// Milliseconds of each slice of the query suite, for tests
     #[arg(long, value_name = "MILLISECONDS", hide = true)]
     pub slice_ms: Option<u64>,
@@ -161,6 +167,23 @@ pub enum Workload {
     Scripts,
     /// Change feeds, splits under load, budgets and many keys, as a Markdown document
     Partitions,
+    /// Lag, catching up, strong writes, local operations and failovers of regions, as a Markdown document
+    Regions,
+}
+
+/// A part of the workload regions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RegionsPart {
+    /// From the acknowledgement of a write until another region has it
+    Lag,
+    /// A region that was cut off and gets what it missed
+    CatchUp,
+    /// Writes at strong consistency over links with delays
+    Strong,
+    /// Where all regions write, beside an account of one region
+    Local,
+    /// Changes of the write region, planned, forced and by votes
+    Failover,
 }
 
 impl Options {
@@ -169,10 +192,16 @@ impl Options {
             Workload::Start | Workload::Suite | Workload::QuerySuite | Workload::Partitions => {
                 START_ITEMS_DEFAULT
             }
+            Workload::Regions => REGIONS_ITEMS_DEFAULT,
             Workload::Scripts => SCRIPT_ITEMS_DEFAULT,
             Workload::Ordered => ORDERED_ITEMS_DEFAULT,
             _ => ITEMS_DEFAULT,
         })
+    }
+
+    /// Whether a part of the workload regions was asked for.
+    pub(crate) fn wants(&self, part: RegionsPart) -> bool {
+        self.parts.is_empty() || self.parts.contains(&part)
     }
 }
 

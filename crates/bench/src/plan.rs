@@ -54,7 +54,8 @@ fn mix(workload: Workload) -> Mix {
         | Workload::QuerySuite
         | Workload::Ordered
         | Workload::Scripts
-        | Workload::Partitions => Mix::Create,
+        | Workload::Partitions
+        | Workload::Regions => Mix::Create,
         Workload::Upsert => Mix::UpsertUniform,
         Workload::YcsbA => Mix::ReadReplace(50),
         Workload::YcsbB => Mix::ReadReplace(95),

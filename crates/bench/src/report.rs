@@ -11,6 +11,7 @@ use crate::options::Workload;
 use crate::partitions::PartitionsReport;
 use crate::postgres::PostgresReport;
 use crate::query::{OrderedReport, QueryReport};
+use crate::regions::RegionsReport;
 use crate::scripts::ScriptReport;
 use crate::server::ServerReport;
 use crate::start::StartReport;
@@ -46,6 +47,8 @@ pub struct Report {
     pub scripts: Option<Box<ScriptReport>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partitions: Option<Box<PartitionsReport>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub regions: Option<Box<RegionsReport>>,
     /// Only of a server the driver started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerReport>,
@@ -273,6 +276,9 @@ impl fmt::Display for Report {
         }
         if let Some(partitions) = &self.partitions {
             write!(f, "{partitions}")?;
+        }
+        if let Some(regions) = &self.regions {
+            write!(f, "{regions}")?;
         }
         if let Some(server) = &self.server {
             writeln!(f, "{server}")?;

@@ -128,6 +128,15 @@ impl RequestWriter {
         self.bytes.extend_from_slice(b"\r\n");
     }
 
+    /// Of what the region has, whatever the consistency of the account.
+    pub(crate) fn read_eventually(&mut self, id: &str, key: &str) {
+        self.item_link(id);
+        self.begin_resource(Verb::Get, "docs");
+        self.partition_key(key);
+        self.bytes
+            .extend_from_slice(b"x-ms-consistency-level: Eventual\r\n\r\n");
+    }
+
     pub(crate) fn create(&mut self, key: &str, item: &[u8]) {
         self.begin_items(Verb::Post);
         self.partition_key(key);
@@ -398,12 +407,22 @@ mod tests {
     #[test]
     fn requests() {
         type Build = fn(&mut RequestWriter);
-        let cases: [(Build, &[&str]); 19] = [
+        let cases: [(Build, &[&str]); 20] = [
             (
                 |w| w.read("k1", "p1"),
                 &[
                     "GET /dbs/d/colls/c/docs/k1 HTTP/1.1",
                     "x-ms-documentdb-partitionkey: [\"p1\"]",
+                    "",
+                    "",
+                ],
+            ),
+            (
+                |w| w.read_eventually("k1", "p1"),
+                &[
+                    "GET /dbs/d/colls/c/docs/k1 HTTP/1.1",
+                    "x-ms-documentdb-partitionkey: [\"p1\"]",
+                    "x-ms-consistency-level: Eventual",
                     "",
                     "",
                 ],

@@ -13,7 +13,7 @@ use crate::plan::{loaded_items, plan, threads};
 use crate::report::{RatioReport, Report};
 use crate::request::Target;
 use crate::server::{ServerProcess, ServerProgram, data_directory};
-use crate::{overload, partitions, postgres, query, scripts, start, suite};
+use crate::{overload, partitions, postgres, query, regions, scripts, start, suite};
 
 /// Both servers stay warm between the rounds of a comparison; only the connections are new.
 const LATER_WARMUP: Duration = Duration::from_millis(200);
@@ -50,6 +50,10 @@ pub async fn run(options: Options, program: Option<&ServerProgram>) -> Result<Re
         Workload::Partitions => {
             let program = own_server(&options, program)?;
             report.partitions = Some(Box::new(partitions::run(&options, program).await?));
+        }
+        Workload::Regions => {
+            let program = own_server(&options, program)?;
+            report.regions = Some(Box::new(regions::run(&options, program).await?));
         }
         _ => {
             let Some(program) = program.filter(|_| options.endpoint.is_none()) else {
@@ -120,6 +124,7 @@ fn empty_report(options: &Options) -> Report {
         ordered: None,
         scripts: None,
         partitions: None,
+        regions: None,
         server: None,
         first_failure: None,
     }

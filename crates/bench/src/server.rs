@@ -6,7 +6,7 @@
 
 use std::fmt;
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -28,6 +28,8 @@ pub struct ServerProgram {
     pub command: ServerCommand,
     /// The same with throughput enforced, and physical partitions that may have any.
     pub metered_command: ServerCommand,
+    /// The same with an account in several regions.
+    pub regions_command: RegionsCommand,
     pub settings: ServerSettings,
     /// Parses and plans queries as the server does, in this process; nothing where that cannot be
     /// done apart from a server.
@@ -35,6 +37,19 @@ pub struct ServerProgram {
 }
 
 pub type ServerCommand = Box<dyn Fn(&Path) -> Command + Send + Sync>;
+
+pub type RegionsCommand = Box<dyn Fn(&Path, &RegionsPlan) -> Command + Send + Sync>;
+
+/// The regions that an account is to have.
+#[derive(Clone, Debug, Default)]
+pub struct RegionsPlan {
+    /// The first takes the writes.
+    pub names: Vec<String>,
+    /// Whether its consistency is strong, not the default.
+    pub is_strong: bool,
+    /// Whether every region takes writes.
+    pub is_multi_write: bool,
+}
 
 /// Takes the JSON of a container's definition, the text of a query, and its parameters by name as
 /// JSON text; gives what compiles that query once.
@@ -89,6 +104,9 @@ pub(crate) struct ServerProcess {
     child: Child,
     settings: ServerSettings,
     pub(crate) endpoint: String,
+    /// Where its regions are, in the order of the plan; none of an account without.
+    pub(crate) regions: Vec<String>,
+    pub(crate) management: Option<ManagementAddress>,
     /// From the start of the process to the answer to its first request.
     pub(crate) start: Duration,
 }
@@ -96,6 +114,22 @@ pub(crate) struct ServerProcess {
 #[derive(Deserialize)]
 struct Announcement {
     endpoint: String,
+    #[serde(default)]
+    regions: Vec<AnnouncedRegion>,
+    management: Option<ManagementAddress>,
+}
+
+#[derive(Deserialize)]
+struct AnnouncedRegion {
+    endpoint: String,
+}
+
+/// Where operators of regions are heard.
+#[derive(Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ManagementAddress {
+    pub(crate) endpoint: String,
+    pub(crate) key_file: PathBuf,
 }
 
 impl ServerProcess {
@@ -106,6 +140,16 @@ impl ServerProcess {
     /// One that enforces throughput.
     pub(crate) async fn start_metered(program: &ServerProgram, directory: &Path) -> Result<Self> {
         let command = (program.metered_command)(directory);
+        Self::run(command, program.settings.clone()).await
+    }
+
+    /// One with regions.
+    pub(crate) async fn start_regions(
+        program: &ServerProgram,
+        directory: &Path,
+        plan: &RegionsPlan,
+    ) -> Result<Self> {
+        let command = (program.regions_command)(directory, plan);
         Self::run(command, program.settings.clone()).await
     }
 
@@ -121,9 +165,15 @@ impl ServerProcess {
                 child,
                 settings,
                 endpoint: String::new(),
+                regions: Vec::new(),
+                management: None,
                 start: Duration::ZERO,
             };
-            server.endpoint = server.announcement()?.endpoint;
+            let announced = server.announcement()?;
+            let regions = announced.regions.into_iter();
+            server.endpoint = announced.endpoint;
+            server.regions = regions.map(|region| region.endpoint).collect();
+            server.management = announced.management;
             Ok::<_, anyhow::Error>(server)
         });
         let mut server = announced.await.context("starting the server panicked")??;

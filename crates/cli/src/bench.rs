@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
-use orrery_bench::{CompileOnce, Options, ServerProgram, ServerSettings, Workload};
+use orrery_bench::{CompileOnce, Options, RegionsPlan, ServerProgram, ServerSettings, Workload};
 use orrery_engine::{CompiledQuery, QueryText};
 use orrery_json::Value;
 use orrery_model::ContainerDefinition;
@@ -97,9 +97,24 @@ fn server_program(options: &Options) -> Result<ServerProgram> {
             .env(env_vars::PARTITION_THROUGHPUT, ANY_THROUGHPUT);
         command
     };
+    let base = Arc::clone(&command);
+    let regions = move |directory: &Path, plan: &RegionsPlan| {
+        let mut command = base(directory);
+        for name in &plan.names {
+            command.arg("--region").arg(name);
+        }
+        if plan.is_strong {
+            command.args(["--consistency", "strong"]);
+        }
+        if plan.is_multi_write {
+            command.arg("--multi-write");
+        }
+        command
+    };
     Ok(ServerProgram {
         command: Box::new(move |directory| command(directory)),
         metered_command: Box::new(metered),
+        regions_command: Box::new(regions),
         settings: ServerSettings {
             cache_bytes: settings.cache.0,
             durability: settings.durability.to_string(),
@@ -131,7 +146,12 @@ fn parse_json(text: &str) -> Result<Value> {
 
 /// Published figures are those of the defaults.
 fn is_inherited(workload: Workload, name: &str) -> bool {
-    let published = [Workload::Suite, Workload::QuerySuite, Workload::Partitions];
+    let published = [
+        Workload::Suite,
+        Workload::QuerySuite,
+        Workload::Partitions,
+        Workload::Regions,
+    ];
     !published.contains(&workload) && !NOT_INHERITED.contains(&name)
 }
 
@@ -199,6 +219,7 @@ mod tests {
             (Workload::Suite, env_vars::CACHE, false),
             (Workload::QuerySuite, env_vars::CACHE, false),
             (Workload::Partitions, env_vars::CACHE, false),
+            (Workload::Regions, env_vars::REGION, false),
         ] {
             assert_eq!(is_inherited(workload, name), expected, "{name}");
         }

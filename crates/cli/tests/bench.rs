@@ -115,3 +115,38 @@ fn partitions_are_read_and_moved_without_failures() {
         assert!(figure.as_f64().unwrap() > 0.0, "{partitions}");
     }
 }
+
+#[test]
+fn regions_are_measured_in_all_parts() {
+    let data = tempfile::tempdir().unwrap();
+    let mut bench = Command::new(env!("CARGO_BIN_EXE_orrery"));
+    bench.args(["bench", "--workload=regions", "--items=500"]);
+    bench.args(["--rounds=1", "--warmup=0", "--slice-ms=200", "--json"]);
+    bench.args(["--connections=4", "--data-dir"]);
+    let output = bench.arg(data.path()).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let regions = &report["regions"];
+    // Lag twice, catching up, three delays, three operations at two numbers of connections.
+    assert_eq!(regions["targets"].as_array().unwrap().len(), 2 + 1 + 3 + 6);
+    assert!(regions["catch_up"]["records"].as_u64().unwrap() >= 500);
+    let strong = regions["strong"].as_array().unwrap();
+    for (distance, delay) in strong.iter().zip([0.0, 10.0, 25.0, 50.0]) {
+        for figure in [&distance["round_trip_ms"], &distance["one"]["p50_ms"]] {
+            assert!(figure.as_f64().unwrap() >= 2.0 * delay, "{distance}");
+        }
+    }
+    for figure in [
+        &regions["lag"]["lag"]["p50_ms"],
+        &regions["lag"]["writes_per_second"],
+        &regions["catch_up"]["meanwhile"]["p99_ms"],
+        &regions["local"][5]["rates"]["ratio"],
+        &regions["failover"]["planned"]["pause"]["p50_ms"],
+        &regions["failover"]["forced"]["pause"]["p50_ms"],
+        &regions["failover"]["voted"]["pause"]["p50_ms"],
+    ] {
+        assert!(figure.as_f64().unwrap() > 0.0, "{regions}");
+    }
+}

@@ -31,6 +31,9 @@ use crate::Frame;
 /// turns, so this is not reached by regions that work.
 const UNDER_WAY_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
+/// How early the wait for a delayed frame leaves the timer.
+const TIMER_SLACK: Duration = Duration::from_millis(2);
+
 pub struct Shape {
     state: Mutex<State>,
     /// Wakes the task that lets delayed frames go.
@@ -259,8 +262,21 @@ async fn pump(shape: Weak<Shape>, changed: Arc<Notify>) {
             continue;
         };
         tokio::select! {
-            () = sleep_until(due) => {}
+            () = arrive_at(due) => {}
             () = changed.notified() => {}
         }
     }
+}
+
+/// Timers of the runtime are late by up to two milliseconds, which would be most of what a region in
+/// the same building adds. So they wake a little early, and the rest is waited out.
+async fn arrive_at(due: Instant) {
+    let early = due.checked_sub(TIMER_SLACK).unwrap_or(due);
+    sleep_until(early).await;
+    let begun = std::time::Instant::now();
+    while Instant::now() < due && begun.elapsed() < TIMER_SLACK * 2 {
+        tokio::task::yield_now().await;
+    }
+    // Where time does not pass by itself.
+    sleep_until(due).await;
 }

@@ -46,7 +46,7 @@ impl Machines {
         let identity = self.path().join("certificates").join(name);
         Peers {
             account: "account".to_owned(),
-            listen: TcpListener::bind(of(name)).await.unwrap(),
+            listen: bind(&of(name)).await,
             identity: PeerIdentity::load(&identity).unwrap(),
             regions: others
                 .iter()
@@ -60,6 +60,19 @@ impl Machines {
         let peers = self.peers(name, others, joins).await;
         World::among(self.path(), name, peers).await
     }
+}
+
+/// An address that another test took for a moment is waited for.
+async fn bind(address: &str) -> TcpListener {
+    let bound = async {
+        loop {
+            match TcpListener::bind(address).await {
+                Ok(listener) => return listener,
+                Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+            }
+        }
+    };
+    timeout(PATIENCE, bound).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -46,7 +46,7 @@ pub(super) async fn measure(bench: &Bench<'_>, many: &Drive, few: &Drive) -> Res
 }
 
 /// The first of each pair beside the second.
-pub(super) fn compare(pairs: &[[f64; 2]]) -> PairReport {
+pub(crate) fn compare(pairs: &[[f64; 2]]) -> PairReport {
     let side = |side: usize| pairs.iter().map(|pair| pair[side]).collect::<Vec<_>>();
     let ratios: Vec<_> = pairs.iter().map(|[one, other]| one / other).collect();
     PairReport {
@@ -67,7 +67,7 @@ pub(super) fn reads_checked(measured: &Measurement, bench: &Bench<'_>) -> Result
     Ok(rate)
 }
 
-fn checked(measured: &Measurement) -> Result<f64> {
+pub(crate) fn checked(measured: &Measurement) -> Result<f64> {
     if let Some(failure) = &measured.statistics.first_failure {
         bail!(
             "an operation was answered {}: {}",

@@ -34,6 +34,7 @@ use crate::server::{ServerProcess, ServerProgram, data_directory};
 use crate::signature::Signer;
 use crate::workload::Mix;
 
+pub(crate) use keys::{checked, compare};
 pub use report::{
     BigReport, BudgetReport, KeysReport, LatencyReport, LivingReport, PairReport, PartitionsReport,
     ThrottleReport,
