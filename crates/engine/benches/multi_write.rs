@@ -41,6 +41,7 @@ struct Measured {
 impl Measured {
     async fn open(name: &'static str, directory: &Path, region: Option<RegionId>) -> Measured {
         let engine = Engine::open(EngineOptions {
+            holds_back: false,
             multi_write: region,
             directory: Some(directory.to_owned()),
             durability: Durability::None,
