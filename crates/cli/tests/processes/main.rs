@@ -35,6 +35,8 @@ use crate::session::{How, Seen};
 
 const CLIENTS: usize = 5;
 const ITEMS: usize = 4;
+/// One with four kills, a cut, a delay and a failover; stops come with more seconds.
+const SEED: u64 = 3;
 /// Of one run, while things go wrong.
 const SECONDS: u64 = 8;
 /// For all regions to have the same when everything is well again.
@@ -243,7 +245,7 @@ fn regions_that_all_write_end_alike() {
 /// Runs a scenario on a new account for each seed.
 fn run(flags: &[&str], scenario: impl Fn(&Account, &mut Random, Duration) -> Result<(), String>) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let first = number("ORRERY_PROCESSES_SEED", 1);
+    let first = number("ORRERY_PROCESSES_SEED", SEED);
     let seeds = number("ORRERY_PROCESSES_SEEDS", 1);
     let time = Duration::from_secs(number("ORRERY_PROCESSES_SECONDS", SECONDS));
     for seed in first..first + seeds {
