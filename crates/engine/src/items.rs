@@ -5,7 +5,7 @@ use std::sync::Arc;
 use orrery_keys::{ItemRid, PartitionKey};
 use orrery_model::{
     Answer, Charge, ConsistencyLevel, Failure, Operation, OperationKind, OperationOutcome,
-    OperationStatus, Precondition, ReadWork,
+    OperationStatus, Precondition, ReadWork, Stamp,
 };
 use orrery_partition::{
     Claim, Container, ItemTransaction, LogicalPartition, Partition, Place, PreparedOperation,
@@ -113,6 +113,11 @@ impl Engine {
                 };
             }
         };
+        // What was read may be newer than the position from before it, and a session must not fall behind it.
+        let stamp = stamp.map(|stamp| Stamp {
+            lsn: stamp.lsn.max(item.lsn()),
+            ..stamp
+        });
         let etag = item.etag();
         let unchanged = if_none_match.is_some_and(|precondition| precondition.matches(&etag));
         let (status, body, charge) = if unchanged {

@@ -4,48 +4,57 @@
 
 use std::collections::BTreeMap;
 
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) item: usize,
+    pub(crate) value: u64,
+    pub(crate) how: How,
+    /// The token of the session after it.
+    pub(crate) token: Option<String>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub(crate) enum How {
     /// The client was told that its write is done.
-    Wrote {
-        item: usize,
-        value: u64,
-    },
+    Wrote,
     Read {
-        item: usize,
-        value: u64,
+        region: usize,
     },
+    /// When everything was well again, in all regions.
+    AtRest,
 }
 
 /// In the order in which the client was answered.
 pub(crate) fn check(session: &[Seen]) -> Result<(), String> {
-    let mut newest: BTreeMap<usize, Seen> = BTreeMap::new();
+    let mut newest: BTreeMap<usize, &Seen> = BTreeMap::new();
     for seen in session {
-        let (item, value) = parts(*seen);
-        if let Some(before) = newest.get(&item)
-            && parts(*before).1 > value
+        if let Some(before) = newest.insert(seen.item, seen)
+            && before.value > seen.value
         {
             return Err(format!("{seen:?} after {before:?}"));
         }
-        newest.insert(item, *seen);
     }
     Ok(())
-}
-
-fn parts(seen: Seen) -> (usize, u64) {
-    match seen {
-        Seen::Wrote { item, value } | Seen::Read { item, value } => (item, value),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn seen(how: How, item: usize, value: u64) -> Seen {
+        let token = None;
+        Seen {
+            item,
+            value,
+            how,
+            token,
+        }
+    }
+
     #[test]
     fn sessions_see_their_writes_and_never_go_back() {
-        let wrote = |item, value| Seen::Wrote { item, value };
-        let read = |item, value| Seen::Read { item, value };
+        let wrote = |item, value| seen(How::Wrote, item, value);
+        let read = |item, value| seen(How::Read { region: 1 }, item, value);
         let good = [
             read(0, 1),
             wrote(0, 2),
@@ -55,17 +64,13 @@ mod tests {
             read(0, 5),
         ];
         assert_eq!(check(&good), Ok(()));
-        for (bad, expected) in [
-            (
-                [wrote(0, 2), read(0, 1)],
-                "Read { item: 0, value: 1 } after Wrote { item: 0, value: 2 }",
-            ),
-            (
-                [read(1, 9), read(1, 8)],
-                "Read { item: 1, value: 8 } after Read { item: 1, value: 9 }",
-            ),
+        for bad in [
+            [wrote(0, 2), read(0, 1)],
+            [read(1, 9), read(1, 8)],
+            [wrote(0, 2), seen(How::AtRest, 0, 1)],
         ] {
-            assert_eq!(check(&bad), Err(expected.to_owned()));
+            let error = format!("{:?} after {:?}", bad[1], bad[0]);
+            assert_eq!(check(&bad), Err(error));
         }
     }
 }

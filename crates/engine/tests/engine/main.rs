@@ -11,6 +11,7 @@ mod living;
 mod model;
 mod multi;
 mod partitions;
+mod positions;
 mod random;
 mod recovery;
 mod scripts;
