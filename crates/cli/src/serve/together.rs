@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use orrery_account::{Account, AccountOptions, Region, RegionOptions, RegionState};
-use orrery_engine::Role;
 use orrery_server::{Addition, Management, ManagementOptions};
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot};
@@ -270,9 +269,11 @@ async fn prepare(fleet: &Fleet) -> Result<()> {
 
 /// The region that takes writes, as soon as there is one.
 async fn write_region(regions: &[Arc<Region>]) -> Arc<Region> {
-    // A region knows that it is the write region a moment before its engine does.
     let writes = |region: &&Arc<Region>| {
-        region.check_write().is_ok() && region.engine().role() == Role::Writer
+        let engine = region.engine();
+        // Where every region writes, one of them makes databases and containers.
+        let has_catalogue = engine.region().is_none() || engine.is_hub();
+        region.check_write().is_ok() && has_catalogue
     };
     loop {
         if let Some(region) = regions.iter().find(writes) {
