@@ -78,7 +78,7 @@ impl RegionsReport {
         let many = first.connections;
         let columns = [
             "One way, ms".to_owned(),
-            "two timers".to_owned(),
+            "there and back".to_owned(),
             "1 writer p50".to_owned(),
             "p99".to_owned(),
             "p50 beyond".to_owned(),

@@ -64,7 +64,7 @@ pub struct CatchUpReport {
 #[derive(Clone, Debug, Serialize)]
 pub struct StrongReport {
     pub delay_ms: u64,
-    /// What the delay takes there and back by the timers of this machine, at the median.
+    /// The delay there and back.
     pub round_trip_ms: f64,
     /// Strong reads in the other region.
     pub read: SpreadReport,
@@ -103,7 +103,7 @@ pub struct PauseReport {
 }
 
 impl StrongReport {
-    /// Beyond the two timers, at the median and for the slowest hundredth.
+    /// Beyond the round trip, at the median and for the slowest hundredth.
     pub(super) fn overhead_ms(&self) -> [f64; 2] {
         [self.one.p50_ms, self.one.p99_ms].map(|time| time - self.round_trip_ms)
     }
@@ -128,7 +128,7 @@ impl RegionsReport {
         for strong in self.strong.iter().filter(|strong| strong.delay_ms > 0) {
             let [p50, _] = strong.overhead_ms();
             let name = format!(
-                "strong write beyond two timers of {} ms, median, milliseconds",
+                "strong write beyond twice the delay, {} ms, median, milliseconds",
                 strong.delay_ms
             );
             targets.push(at_most(&name, p50, STRONG_OVERHEAD_MS_MAX));
