@@ -237,6 +237,9 @@ impl Account {
             }
             sleep(LOOK_AGAIN).await;
         }
+        // Told to have failed, it must not happen later.
+        target.shared.lock().replica.give_up(target.shared.now());
+        target.shared.wake();
         Err(ControlError::Failed(format!(
             "region '{to}' did not get the votes it needs: at this consistency level a majority of the regions \
              must be reached and have no more than it has. Name the regions that are lost as offline, or \

@@ -83,6 +83,15 @@ impl Replica {
         Ok(())
     }
 
+    /// Takes an operator's word back that could not be carried out. The promise stays: the write
+    /// region goes on in a newer epoch when it hears of it.
+    pub fn give_up(&mut self, now: Millis) {
+        if matches!(self.role, Role::Candidate(_)) {
+            self.role = Role::Follower;
+            self.heard = now;
+        }
+    }
+
     /// Offers itself when the write region has been silent for long enough.
     pub(super) fn consider_promotion(&mut self, now: Millis) {
         let members = self.ledger.members();
