@@ -11,8 +11,8 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::driver::{
-    AccountLog, Driver, FalseProgress, Kept, MultiDriver, Place, Shared, Start, account_replica,
-    engine_directory, replica_of,
+    AccountLog, Driver, FalseProgress, Kept, MultiDriver, Place, RETRY_MS, Shared, Start,
+    account_replica, engine_directory, replica_of,
 };
 use crate::link::{Inbox, Links, PeerError, Remote};
 use crate::region::{Endpoints, Part};
@@ -358,9 +358,6 @@ fn settings(options: &AccountOptions) -> Settings {
         ..Settings::new(level)
     }
 }
-
-/// Longer than the round trip of the slowest link that anybody tries out.
-const RETRY_MS: u64 = 1_000;
 
 impl From<Bound> for orrery_regions::Bound {
     fn from(bound: Bound) -> orrery_regions::Bound {

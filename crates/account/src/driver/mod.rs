@@ -50,6 +50,8 @@ use crate::codec::decode_note;
 use crate::link::{Inbox, Links};
 use crate::{Frame, Region};
 
+/// Longer than the round trip of the slowest link that anybody tries out.
+pub(crate) const RETRY_MS: u64 = 1_000;
 const TICK: Duration = Duration::from_millis(20);
 /// Bytes of records that the log keeps for regions that are away.
 const KEPT_BYTES_MAX: u64 = 1024 * 1024 * 1024;

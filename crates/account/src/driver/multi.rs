@@ -26,7 +26,7 @@ use super::core::Shared;
 use super::neighbours::Neighbours;
 use super::pages::Pages;
 use super::saved::Place;
-use super::{KEPT_BYTES_MAX, KEPT_BYTES_MAX_IN_MEMORY, TICK};
+use super::{KEPT_BYTES_MAX, KEPT_BYTES_MAX_IN_MEMORY, RETRY_MS, TICK};
 use crate::link::{Inbox, Links};
 use crate::{Frame, Region};
 
@@ -334,7 +334,10 @@ impl MultiDriver {
                     return;
                 }
                 let now = self.shared.now();
-                self.shared.lock().replica.cut(now);
+                let mut core = self.shared.lock();
+                core.replica.cut(now);
+                // Their places go to records of others, whose fate is not theirs.
+                drop(core.proposals.split_off(&rejoin.diverged_from.next()));
             }
             Effect::FetchSnapshot { .. } => {
                 tracing::error!(
@@ -550,6 +553,3 @@ impl MultiDriver {
         }
     }
 }
-
-/// Longer than the round trip of the slowest link that anybody tries out.
-const RETRY_MS: u64 = 1_000;

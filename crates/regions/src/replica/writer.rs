@@ -243,7 +243,9 @@ impl Replica {
         if writer.hand_over.is_some() {
             return Err(WriteRefusal::HandingOver);
         }
-        let level = self.settings.level;
+        let level @ Level::Bounded(_) = self.settings.level else {
+            return Ok(());
+        };
         let last = Sequence(self.ledger.last().0 + count.saturating_sub(1));
         may_begin(level, now, last, &writer.follows(now, level))
     }
