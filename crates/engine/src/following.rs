@@ -13,7 +13,7 @@ use bytes::Bytes;
 use orrery_model::Failure;
 use orrery_partition::{
     Authority, CommittedRecord, Container, Error, Filling, Position, Reached, ReplicationError,
-    Reply, SnapshotStream, Store, Subscription, Witness,
+    SnapshotStream, Store, Subscription, Witness,
 };
 use tokio::sync::oneshot;
 
@@ -106,11 +106,8 @@ impl Engine {
         self: &Arc<Self>,
         records: Vec<CommittedRecord>,
     ) -> Result<Position, ReplicationError> {
-        self.take_records(|engine, reply| {
-            let witness = Arc::clone(&engine.catalogue) as Arc<dyn Witness>;
-            engine.store.submit_replicated(records, witness, reply);
-        })
-        .await
+        let reached = self.keep(records, Position(u64::MAX)).await?;
+        Ok(reached.applied)
     }
 
     /// Makes records of the account that this one follows durable, and lets readers see those up to a
@@ -120,27 +117,17 @@ impl Engine {
         records: Vec<CommittedRecord>,
         apply_upto: Position,
     ) -> Result<Reached, ReplicationError> {
-        self.take_records(move |engine, reply| {
+        let ended = || ReplicationError::ReadOnly("the server is stopping".to_owned());
+        let engine = Arc::clone(self);
+        // Also when nobody waits for it any more, what follows from the records is taken up.
+        let task = tokio::spawn(async move {
+            let before = engine.catalogue();
+            let (reply, answer) = oneshot::channel();
+            let reply = Box::new(move |result| drop(reply.send(result)));
             let witness = Arc::clone(&engine.catalogue) as Arc<dyn Witness>;
             engine
                 .store
                 .submit_kept(records, apply_upto, witness, reply);
-        })
-        .await
-    }
-
-    /// Hands records to the store; also when nobody waits for it any more, what follows from them is
-    /// taken up.
-    async fn take_records<T: Send + 'static>(
-        self: &Arc<Self>,
-        submit: impl FnOnce(&Arc<Engine>, Reply<Result<T, ReplicationError>>) + Send + 'static,
-    ) -> Result<T, ReplicationError> {
-        let ended = || ReplicationError::ReadOnly("the server is stopping".to_owned());
-        let engine = Arc::clone(self);
-        let task = tokio::spawn(async move {
-            let before = engine.catalogue();
-            let (reply, answer) = oneshot::channel();
-            submit(&engine, Box::new(move |result| drop(reply.send(result))));
             let result = answer.await.unwrap_or_else(|_| Err(ended()));
             let after = engine.catalogue();
             if !Arc::ptr_eq(&before, &after) {

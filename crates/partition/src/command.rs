@@ -76,12 +76,6 @@ pub(crate) enum Command {
     },
     /// Follows another store from now on, or makes records of its own.
     Follow(bool, Reply<()>),
-    /// Takes records of another store.
-    Replicate {
-        records: Vec<CommittedRecord>,
-        witness: Arc<dyn Witness>,
-        reply: Reply<Result<Position, ReplicationError>>,
-    },
     /// Takes records of another store, and lets the state follow no further than a position.
     Keep {
         records: Vec<CommittedRecord>,
@@ -119,7 +113,6 @@ impl Command {
             | Command::Crowd { .. }
             | Command::Forget { .. }
             | Command::Follow(..)
-            | Command::Replicate { .. }
             | Command::Keep { .. }
             | Command::Authority(..)
             | Command::Notes
@@ -136,10 +129,6 @@ pub(crate) fn refuse(command: Command, cause: &str) -> Option<Reply<Result<(), E
         Command::Stop(reply) => {
             reply(Err(Error::ReadOnly(cause.to_owned())));
             Some(Box::new(|_| ()))
-        }
-        Command::Replicate { reply, .. } => {
-            reply(Err(ReplicationError::ReadOnly(cause.to_owned())));
-            None
         }
         Command::Keep { reply, .. } => {
             reply(Err(ReplicationError::ReadOnly(cause.to_owned())));
@@ -181,8 +170,7 @@ pub(crate) fn refuse_with(command: Command, failure: &Failure) {
         Command::Uncounted { reply, .. } => reply(Err(failure)),
         Command::Crowd { reply, .. } => reply(Err(failure)),
         Command::Follow(_, reply) | Command::Authority(_, reply) => reply(()),
-        Command::Replicate { .. }
-        | Command::Keep { .. }
+        Command::Keep { .. }
         | Command::Notes
         | Command::Saved(_)
         | Command::NotSaved(_)

@@ -242,15 +242,6 @@ impl Committer {
                         reply(());
                         group = self.group(&storage);
                     }
-                    Command::Replicate {
-                        records,
-                        witness,
-                        reply,
-                    } => {
-                        self.finish_group(group);
-                        reply(self.replicate(records, &*witness));
-                        group = self.group(&storage);
-                    }
                     Command::Keep {
                         records,
                         apply_upto,

@@ -64,21 +64,6 @@ impl Store {
         self.send(Command::Follow(is_following, reply));
     }
 
-    /// Queues records of the store that this one follows. The reply says up to where it has them
-    /// now; none of those given are lost then that are not beyond it.
-    pub fn submit_replicated(
-        &self,
-        records: Vec<CommittedRecord>,
-        witness: Arc<dyn Witness>,
-        reply: Reply<Result<Position, ReplicationError>>,
-    ) {
-        self.send(Command::Replicate {
-            records,
-            witness,
-            reply,
-        });
-    }
-
     /// The whole state as it is now, for a store that is to follow this one.
     pub fn snapshot_stream(&self) -> Result<SnapshotStream, Error> {
         SnapshotStream::new(self.storage.snapshot())

@@ -54,8 +54,6 @@ pub enum ReplicationError {
     Gap { last: Position, first: Position },
     #[error("the store makes records of its own and follows no other")]
     NotFollowing,
-    #[error("the state does not have all records that are durable here")]
-    HeldBack,
     /// It is not a record, or one of another history.
     #[error("record {position} cannot be applied: {cause}")]
     Refused { position: Position, cause: String },
@@ -148,9 +146,6 @@ impl Committer {
     ) -> Result<Position, ReplicationError> {
         if !self.is_following {
             return Err(ReplicationError::NotFollowing);
-        }
-        if !self.pending.is_empty() {
-            return Err(ReplicationError::HeldBack);
         }
         let storage = Arc::clone(&self.storage);
         let mut last = self.last();

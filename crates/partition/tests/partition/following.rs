@@ -7,8 +7,8 @@ use std::sync::mpsc::channel;
 
 use orrery_log::{Disk, SystemDisk};
 use orrery_partition::{
-    Applied, CommittedRecord, Durability, Piece, Position, ReplicationError, SnapshotPiece, Store,
-    StoreOptions, Witness,
+    Applied, CommittedRecord, Durability, Piece, Position, Reached, ReplicationError,
+    SnapshotPiece, Store, StoreOptions, Witness,
 };
 
 use crate::disk::{FaultDisk, Random};
@@ -38,8 +38,10 @@ fn open(directory: &Path, disk: &FaultDisk) -> Store {
 fn take(store: &Store, records: &[CommittedRecord]) -> Result<Position, ReplicationError> {
     let (reply, answer) = channel();
     let reply = Box::new(move |result| reply.send(result).unwrap());
-    store.submit_replicated(records.to_vec(), Arc::new(Nobody), reply);
-    answer.recv().unwrap()
+    let all = Position(u64::MAX);
+    store.submit_kept(records.to_vec(), all, Arc::new(Nobody), reply);
+    let reached: Reached = answer.recv().unwrap()?;
+    Ok(reached.applied)
 }
 
 /// All but the statistics: how many values an index is thought to have depends on what came and went
