@@ -21,6 +21,7 @@ export default defineConfig(({ command }) => ({
     reportCompressedSize: false,
     chunkSizeWarningLimit: 700,
     rolldownOptions: {
+      input: ["index.html", "regions.html"],
       output: {
         codeSplitting: {
           groups: [{ name: "editor", test: /node_modules[\\/](@codemirror|@lezer|style-mod|w3c-keyname|crelt|@marijn)/ }],

@@ -13,10 +13,10 @@ import { loadDatabases } from "./state/catalogue";
 import { attempt, dismiss, notices } from "./state/notices";
 import { type Route, href, route } from "./state/route";
 import { close, config, session } from "./state/session";
-import { theme, toggleTheme } from "./state/theme";
 import { Tree } from "./tree";
 import { Button } from "./ui/button";
 import { Icon, Mark } from "./ui/icon";
+import { ThemeButton } from "./ui/theme_button";
 
 /** On a narrow screen the tree is behind a button. */
 const treeIsOpen = signal(false);
@@ -65,7 +65,7 @@ function Frame() {
           <BarLink to={{ screen: "overview" }}>Overview</BarLink>
           <BarLink to={{ screen: "requests" }}>Requests</BarLink>
         </nav>
-        <Button icon={theme.value === "dark" ? "sun" : "moon"} kind="quiet" label={theme.value === "dark" ? "Light theme" : "Dark theme"} onClick={toggleTheme} />
+        <ThemeButton />
         <Button icon="leave" kind="quiet" label="Forget the key" onClick={close} />
       </header>
       <aside class="side" aria-label="Databases">

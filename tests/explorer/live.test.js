@@ -37,6 +37,24 @@ test("requests of programs appear, with status, charge and client, and can be fi
   });
 });
 
+test("nothing is called live before the server keeps a log", async () => {
+  await shop.on("", {}, async (page) => {
+    let answer;
+    const held = new Promise((resolve) => { answer = resolve; });
+    await page.route("**/_orrery/requests*", async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.goto(`${shop.server.explorer}#/requests`);
+    await page.getByText("Asking the server to keep a log").waitFor();
+    await page.getByText("connecting", { exact: true }).waitFor();
+    assert.equal(await page.getByText("Nothing yet.").count(), 0);
+    answer();
+    await page.getByText("live", { exact: true }).waitFor();
+    assert.equal(await page.getByText("Asking the server to keep a log").count(), 0);
+  });
+});
+
 test("the map shows the partitions, and which of them a query has read", async () => {
   await shop.on("/db/shop/books/query", {}, async (page) => {
     const { PartitionKeyRanges } = await shop.server.ask("GET", "dbs/shop/colls/books/pkranges");

@@ -84,6 +84,26 @@ pub(crate) fn maven(output: &str) -> Counts {
     }
 }
 
+/// What a runner said of the tests that failed: the parts that cargo calls `failures:`, one for each
+/// binary; the others say it at the end.
+pub(crate) fn failures(output: &str, lines_max: usize) -> String {
+    let lines: Vec<&str> = output.lines().collect();
+    let mut is_failure = false;
+    let of_cargo = lines.iter().filter(|line| {
+        is_failure |= **line == "failures:";
+        let is_shown = is_failure;
+        is_failure &= !line.starts_with("test result:");
+        is_shown
+    });
+    let mut shown: Vec<&str> = of_cargo.copied().collect();
+    if shown.is_empty() {
+        shown = lines;
+    }
+    shown
+        .split_off(shown.len().saturating_sub(lines_max))
+        .join("\n")
+}
+
 /// Adds up `N passed`, `N failed` and `N error(s)` in one line.
 fn pairs(line: &str) -> Counts {
     let mut counts = Counts::default();
@@ -158,5 +178,15 @@ mod tests {
         for (read, output, expected) in cases {
             assert_eq!(read(output), expected, "{output}");
         }
+    }
+    #[test]
+    fn what_failed_is_found_again() {
+        let of_cargo = "running 2 tests\n.F\nfailures:\n\n---- a stdout ----\nassertion\n\nfailures:\n    a\n\n\
+                        test result: FAILED. 1 passed; 1 failed\n\nrunning 1 test\n.\ntest result: ok. 1 passed";
+        let expected = "failures:\n\n---- a stdout ----\nassertion\n\nfailures:\n    a\n\n\
+                        test result: FAILED. 1 passed; 1 failed";
+        assert_eq!(failures(of_cargo, 60), expected);
+        assert_eq!(failures("1\n2\n3", 2), "2\n3");
+        assert_eq!(failures("", 2), "");
     }
 }

@@ -2,10 +2,10 @@
 
 #![expect(clippy::print_stdout, reason = "a program for the terminal")]
 
+mod console;
 mod counts;
 mod fuzz;
 mod outcome;
-mod process;
 mod steps;
 mod summary;
 mod tools;

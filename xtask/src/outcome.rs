@@ -55,4 +55,6 @@ pub(crate) struct Report {
     pub(crate) title: &'static str,
     pub(crate) outcome: Outcome,
     pub(crate) elapsed: Duration,
+    /// What its programs printed.
+    pub(crate) output: String,
 }

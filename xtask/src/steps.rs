@@ -1,7 +1,8 @@
 //! The steps of `cargo xtask test`, in order: cheap checks first, suites against the server last.
 //!
 //! A failing step does not stop the later ones. Only the server is special: when it does not build,
-//! the suites are skipped rather than run against an older binary.
+//! the suites are skipped rather than run against an older binary. Suites of clients wait more than they
+//! work, so two of them run at once.
 
 mod crash;
 mod explorer;
@@ -13,10 +14,13 @@ mod python;
 mod rust;
 mod rust_sdk;
 
+use std::sync::Mutex;
+use std::thread;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
 
+use crate::console::Console;
 use crate::outcome::{Outcome, Report};
 use crate::summary;
 use crate::workspace::Workspace;
@@ -24,75 +28,87 @@ use crate::workspace::Workspace;
 pub(crate) struct Step {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
-    needs_server: bool,
-    run: fn(&Workspace) -> Result<Outcome>,
+    kind: Kind,
+    run: fn(&Workspace, &Console) -> Result<Outcome>,
 }
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Of the workspace itself.
+    Own,
+    /// Loads the server, or stops it: alone with it.
+    Server,
+    /// Programs of clients, beside each other. The longest are first, so that the last end together.
+    Suite,
+}
+
+const AT_ONCE: usize = 2;
 
 pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "fmt",
         title: "formatting",
-        needs_server: false,
+        kind: Kind::Own,
         run: rust::format,
     },
     Step {
         name: "clippy",
         title: "lints",
-        needs_server: false,
+        kind: Kind::Own,
         run: rust::lint,
     },
     Step {
         name: "rust",
         title: "workspace tests",
-        needs_server: false,
+        kind: Kind::Own,
         run: rust::test,
     },
     Step {
         name: SERVER,
         title: "release build",
-        needs_server: false,
+        kind: Kind::Own,
         run: rust::build_server,
     },
     Step {
         name: "python",
         title: "Python SDK",
-        needs_server: true,
+        kind: Kind::Suite,
         run: python::run,
     },
     Step {
         name: "js",
         title: "JavaScript SDK",
-        needs_server: true,
+        kind: Kind::Suite,
         run: javascript::run,
-    },
-    Step {
-        name: "go",
-        title: "Go SDK",
-        needs_server: true,
-        run: go::run,
-    },
-    Step {
-        name: "java",
-        title: "Java SDK",
-        needs_server: true,
-        run: java::run,
-    },
-    Step {
-        name: "rust-sdk",
-        title: "Rust SDK",
-        needs_server: true,
-        run: rust_sdk::run,
     },
     Step {
         name: "explorer",
         title: "explorer in Chromium",
-        needs_server: true,
+        kind: Kind::Suite,
         run: explorer::run,
+    },
+    Step {
+        name: "rust-sdk",
+        title: "Rust SDK",
+        kind: Kind::Suite,
+        run: rust_sdk::run,
+    },
+    Step {
+        name: "java",
+        title: "Java SDK",
+        kind: Kind::Suite,
+        run: java::run,
+    },
+    Step {
+        name: "go",
+        title: "Go SDK",
+        kind: Kind::Suite,
+        run: go::run,
     },
     Step {
         name: "crash",
         title: "crash test",
-        needs_server: true,
+        kind: Kind::Server,
         run: crash::run,
     },
 ];
@@ -112,7 +128,9 @@ pub(crate) fn select(names: &[String]) -> Result<Vec<&'static Step>> {
         );
     }
     let named = |step: &Step| names.is_empty() || names.iter().any(|name| name == step.name);
-    let server = STEPS.iter().any(|step| step.needs_server && named(step))
+    let server = STEPS
+        .iter()
+        .any(|step| step.kind != Kind::Own && named(step))
         && std::env::var_os("ORRERY_BIN").is_none();
     Ok(STEPS
         .iter()
@@ -123,22 +141,65 @@ pub(crate) fn select(names: &[String]) -> Result<Vec<&'static Step>> {
 pub(crate) fn run(chosen: &[&'static Step], workspace: &Workspace) -> Vec<Report> {
     let mut reports = Vec::new();
     let mut server_failed = false;
-    for step in chosen {
-        summary::heading(step.title);
-        let started = Instant::now();
-        let outcome = if step.needs_server && server_failed {
-            Outcome::Skipped("the server did not build".to_owned())
-        } else {
-            (step.run)(workspace).unwrap_or_else(|error| Outcome::Broken(format!("{error:#}")))
+    for group in chosen.chunk_by(|one, other| one.kind == Kind::Suite && other.kind == Kind::Suite)
+    {
+        let skips = server_failed && group.iter().any(|step| step.kind != Kind::Own);
+        let done = match group {
+            [step] => vec![step.run_alone(workspace, skips)],
+            steps => run_at_once(steps, workspace, skips),
         };
-        server_failed |= step.name == SERVER && outcome.is_failure();
-        reports.push(Report {
-            title: step.title,
-            outcome,
-            elapsed: started.elapsed(),
-        });
+        server_failed |= group.iter().any(|step| step.name == SERVER)
+            && done.iter().any(|report| report.outcome.is_failure());
+        reports.extend(done);
     }
     reports
+}
+
+/// Some at once; each is shown when it is done.
+fn run_at_once(steps: &[&'static Step], workspace: &Workspace, skips: bool) -> Vec<Report> {
+    let todo = Mutex::new(steps.iter().enumerate());
+    let done = Mutex::new(Vec::new());
+    let next = || todo.lock().ok()?.next();
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some((place, step)) = next() {
+                    summary::begun(step.title);
+                    let report = step.run_with(Console::silent(), workspace, skips);
+                    summary::ended(&report);
+                    if let Ok(mut done) = done.lock() {
+                        done.push((place, report));
+                    }
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_default();
+    done.sort_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, report)| report).collect()
+}
+
+impl Step {
+    fn run_alone(&self, workspace: &Workspace, skips: bool) -> Report {
+        summary::heading(self.title);
+        self.run_with(Console::live(), workspace, skips)
+    }
+
+    fn run_with(&self, console: Console, workspace: &Workspace, skips: bool) -> Report {
+        let started = Instant::now();
+        let outcome = if skips {
+            Outcome::Skipped("the server did not build".to_owned())
+        } else {
+            (self.run)(workspace, &console)
+                .unwrap_or_else(|error| Outcome::Broken(format!("{error:#}")))
+        };
+        Report {
+            title: self.title,
+            outcome,
+            elapsed: started.elapsed(),
+            output: console.into_text(),
+        }
+    }
 }
 
 /// The suites of other languages may live elsewhere or not at all in a partial checkout.

@@ -2,13 +2,32 @@
 
 use std::io::IsTerminal;
 
+use crate::counts;
 use crate::outcome::{Counts, Outcome, Report};
 
 const GREEN: &str = "32";
 const RED: &str = "31";
 const YELLOW: &str = "33";
 
+/// So much of a step that failed is shown again at the end, where it is found.
+const LINES_AGAIN: usize = 60;
+
+pub(crate) fn begun(title: &str) {
+    println!("\n{title} has begun");
+}
+
+/// For a step whose output nobody has seen yet.
+pub(crate) fn ended(report: &Report) {
+    let heading = paint("1", &format!("=== {} ===", report.title));
+    // One call, so that no other step writes in between.
+    println!("\n{heading}\n{}", report.output);
+}
+
 pub(crate) fn print(reports: &[Report]) {
+    for report in reports.iter().filter(|report| report.outcome.is_failure()) {
+        heading(&format!("{}: what failed", report.title));
+        println!("{}", counts::failures(&report.output, LINES_AGAIN));
+    }
     heading("summary");
     for report in reports {
         let (colour, verdict) = verdict(&report.outcome);

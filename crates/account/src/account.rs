@@ -3,29 +3,38 @@
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use orrery_engine::{Engine, EngineOptions, Role};
-use orrery_model::ConsistencyLevel;
+use orrery_engine::{Engine, EngineOptions, Role, Seen};
+use orrery_model::{ConsistencyLevel, Secret};
 use orrery_partition::Error;
-use orrery_regions::{Level, Membership, RegionId, Saved, Settings};
+use orrery_regions::{Level, Membership, RegionId, Settings};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::driver::{
-    AccountLog, Driver, FalseProgress, Kept, MultiDriver, Place, RETRY_MS, Shared, Start,
-    account_replica, engine_directory, replica_of,
+    AccountLog, Driver, FalseProgress, Kept, MultiDriver, MultiStart, Place, RETRY_MS, Shared,
+    SingleStart, Start, account_replica, engine_directory, replica_of,
 };
 use crate::link::{Inbox, Links, PeerError, Remote};
+use crate::partitions::Board;
 use crate::region::{Endpoints, Part};
 use crate::{AccountOptions, Bound, Peers, Region, RegionOptions};
 
 const ONE_REGION: &str = "a process among others has exactly one region of its own; start another process for each other region";
+const OTHER_MODE: &str = "whether single partitions fail over is decided when an account is made: start it with or without \
+     --per-partition-failover, as it was made";
+const ACCOUNT_EXISTS: &str = "another process has the account already, so this one does not found it: bring the directory of \
+     this region back, or remove the region from the account and start with --join to add it again";
 /// For the number of a region that joins.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 pub struct Account {
     pub(crate) settings: Settings,
+    /// Whether each region has a stream of its own.
     pub(crate) multi_write: bool,
+    /// Whether of each key one region alone takes the writes all the same.
+    per_partition: bool,
     bound: Bound,
+    kept_bytes_max: Option<u64>,
     begun: Instant,
     pub(crate) endpoints: Arc<Endpoints>,
     locals: RwLock<Vec<Arc<Local>>>,
@@ -40,6 +49,8 @@ pub(crate) struct Local {
     pub(crate) shared: Arc<Shared>,
     pub(crate) links: Links,
     pub(crate) false_progress: Arc<Mutex<FalseProgress>>,
+    /// Where single partitions fail over.
+    pub(crate) board: Option<Arc<Board>>,
 }
 
 /// Why an account cannot be started.
@@ -71,7 +82,7 @@ impl Account {
         }
         let is_new = kept.iter().all(Option::is_none);
         let names = options.regions.iter().map(|region| region.name.as_str());
-        let members = founders(names, options.multi_write);
+        let members = founders(names, &options);
         let mut next = kept.iter().flatten().map(|kept| kept.id.0 + 1).max();
         for (index, (region, kept)) in options.regions.into_iter().zip(kept).enumerate() {
             let id = match kept {
@@ -108,19 +119,18 @@ impl Account {
         check_names(names.iter().copied())?;
         let mut account = Account::without_regions(&options)?;
         let kept = read_place(&region)?;
-        let founds = (kept.is_none() && !peers.joins)
-            .then(|| founders(names.iter().copied(), options.multi_write));
+        let founds =
+            (kept.is_none() && !peers.joins).then(|| founders(names.iter().copied(), &options));
         let number = kept.map(|kept| kept.id);
-        let number = number.or(founds.is_some().then_some(RegionId(0)));
         let (links, inbox) = number.map_or_else(Links::joining, Links::new);
-        for member in founds.iter().flat_map(|members| &members.regions) {
-            links.name(member.id, &member.name);
-        }
         let remote =
             Remote::new(&links, &peers.account, &name, peers.identity).map_err(unlinked)?;
         remote.listen(peers.listen);
         for (other, address) in &peers.regions {
             remote.connect(other, address).map_err(unlinked)?;
+        }
+        if let Some(members) = &founds {
+            found(&remote, &links, members).await?;
         }
         let id = loop {
             match links.me() {
@@ -139,10 +149,29 @@ impl Account {
                 "strong consistency needs one write region: choose another level, or leave --multi-write out",
             ));
         }
+        let per_partition = options.per_partition_failover;
+        if per_partition && options.multi_write {
+            return Err(StartError::Unsupported(
+                "where every region takes writes nothing fails over: leave --per-partition-failover or \
+                 --multi-write out",
+            ));
+        }
+        let is_too_strong = matches!(
+            options.level,
+            ConsistencyLevel::Strong | ConsistencyLevel::BoundedStaleness
+        );
+        if per_partition && is_too_strong {
+            return Err(StartError::Unsupported(
+                "single partitions fail over at session consistency and weaker levels: choose one of them, or \
+                 leave --per-partition-failover out",
+            ));
+        }
         Ok(Account {
             settings: settings(options),
-            multi_write: options.multi_write,
+            multi_write: options.multi_write || per_partition,
+            per_partition,
             bound: options.bound,
+            kept_bytes_max: options.kept_bytes_max,
             begun: Instant::now(),
             endpoints: Arc::default(),
             locals: RwLock::default(),
@@ -160,6 +189,17 @@ impl Account {
     pub fn regions(&self) -> Vec<Arc<Region>> {
         let locals = self.locals().into_iter();
         locals.map(|local| Arc::clone(&local.region)).collect()
+    }
+
+    /// Says what signs resource tokens here. Regions of other processes take over that of the write
+    /// region, so that tokens of one region hold in all.
+    pub fn set_token_secret(&self, secret: Secret) {
+        self.endpoints.set_token_secret(secret);
+    }
+
+    /// What signs resource tokens, whenever it becomes another one.
+    pub fn token_secret(&self) -> watch::Receiver<Option<Secret>> {
+        self.endpoints.token_secret.subscribe()
     }
 
     /// What a region acknowledged that is not part of the history, as lines of JSON.
@@ -233,16 +273,12 @@ impl Account {
             source,
         };
         let is_new = kept.is_none();
-        let mut kept = kept.unwrap_or(Kept {
-            id,
-            saved: Saved::default(),
-            side: 0,
-        });
+        let mut kept = kept.unwrap_or(Kept::new(id));
         kept.saved.incarnation += 1;
         let place = Place::new(engine.directory.clone(), kept);
         place.write().map_err(misplaced)?;
         let options = EngineOptions {
-            holds_back: self.settings.level == Level::Strong && !self.multi_write,
+            seen: seen(engine.consistency, self.multi_write),
             multi_write: self.multi_write.then_some(id),
             ..engine
         };
@@ -250,12 +286,12 @@ impl Account {
             directory: engine_directory(&place),
             ..options.clone()
         };
-        let role = if self.multi_write {
-            Role::Writer
-        } else {
-            Role::Follower
-        };
-        let engine = Engine::open_as(opening, role).map_err(failed)?;
+        // Its driver lets it write.
+        let engine = Engine::open_as(opening, Role::Follower).map_err(failed)?;
+        let board = self.per_partition.then(Arc::<Board>::default);
+        if board.is_some() {
+            engine.begin_divided();
+        }
         let start = Start {
             kept,
             founds,
@@ -271,6 +307,10 @@ impl Account {
         } else {
             replica_of(&engine, start).map_err(failed)?
         };
+        let known = replica.members();
+        if known.all().next().is_some() && known.per_partition != self.per_partition {
+            return Err(StartError::Unsupported(OTHER_MODE));
+        }
         let shared = Shared::new(id, self.settings.level, self.begun, replica);
         let shared = Arc::new(shared);
         let false_progress = FalseProgress::open(place.directory()).map_err(misplaced)?;
@@ -288,6 +328,7 @@ impl Account {
             shared: Arc::clone(&shared),
             links: links.clone(),
             false_progress: Arc::clone(&false_progress),
+            board: board.clone(),
         });
         let mut locals = self.locals.write().unwrap_or_else(PoisonError::into_inner);
         for other in locals.iter() {
@@ -297,29 +338,55 @@ impl Account {
         drop(locals);
         let (links, stop) = ((links, inbox), self.stop.subscribe());
         if let Some(log) = account_log {
-            let driver = MultiDriver::new(shared, region, links, place, log).map_err(failed)?;
+            let start = MultiStart {
+                options,
+                place,
+                log,
+                false_progress,
+                kept_bytes_max: self.kept_bytes_max,
+                board,
+            };
+            let driver = MultiDriver::new(shared, region, links, start).map_err(failed)?;
             tokio::spawn(driver.run(stop));
         } else {
-            let driver = Driver::new(
-                shared,
-                region,
+            let start = SingleStart {
                 options,
-                links,
                 place,
                 false_progress,
+                kept_bytes_max: self.kept_bytes_max,
                 is_new,
-            );
+            };
+            let driver = Driver::new(shared, region, links, start);
             tokio::spawn(driver.run(stop));
         }
         Ok(local)
     }
 }
 
+/// Gives the founder its number, unless another process has the account already: a founder that lost its
+/// directory would make another one under the same names.
+async fn found(remote: &Remote, links: &Links, members: &Membership) -> Result<(), StartError> {
+    let has_met_members = loop {
+        match remote.has_met_members() {
+            Some(has_met) => break has_met,
+            None => sleep(LOOK_AGAIN).await,
+        }
+    };
+    if has_met_members || !links.found(RegionId(0)) {
+        return Err(StartError::Unsupported(ACCOUNT_EXISTS));
+    }
+    for member in &members.regions {
+        links.name(member.id, &member.name);
+    }
+    Ok(())
+}
+
 /// The members of a new account, numbered in this order.
-fn founders<'a>(names: impl Iterator<Item = &'a str>, multi_write: bool) -> Membership {
+fn founders<'a>(names: impl Iterator<Item = &'a str>, options: &AccountOptions) -> Membership {
     let ids = (0..=u8::MAX).map(RegionId);
     let mut members = Membership::new(ids.zip(names));
-    members.multi_write = multi_write;
+    members.multi_write = options.multi_write || options.per_partition_failover;
+    members.per_partition = options.per_partition_failover;
     members
 }
 
@@ -342,10 +409,22 @@ pub(crate) fn read_place(region: &RegionOptions) -> Result<Option<Kept>, StartEr
     })
 }
 
+/// When what other regions wrote can be read in one of them.
+fn seen(level: ConsistencyLevel, multi_write: bool) -> Seen {
+    match level {
+        ConsistencyLevel::Strong if !multi_write => Seen::Told,
+        // What a region says to have counts for the bound.
+        ConsistencyLevel::Strong | ConsistencyLevel::BoundedStaleness => Seen::Durable,
+        // A change feed numbers what it merges, and must not number it otherwise after a loss of power.
+        _ if multi_write => Seen::Durable,
+        _ => Seen::Written,
+    }
+}
+
 fn settings(options: &AccountOptions) -> Settings {
     let level = match options.level {
         // The account stream has the catalogue only, and must never part.
-        _ if options.multi_write => Level::Strong,
+        _ if options.multi_write || options.per_partition_failover => Level::Strong,
         ConsistencyLevel::Strong => Level::Strong,
         ConsistencyLevel::BoundedStaleness => Level::Bounded(options.bound.into()),
         ConsistencyLevel::Session => Level::Session,

@@ -1,5 +1,7 @@
 //! What operators order and what they are told.
 
+use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 /// Something that an operator does to the account. Regions are named.
@@ -16,17 +18,45 @@ pub enum Order {
         offline: Vec<String>,
     },
     /// A region leaves the account.
-    Remove { region: String },
+    Remove {
+        region: String,
+        /// Where every region writes: without asking it, because it is lost.
+        forced: bool,
+    },
     /// A region stops answering and hears of nothing, as if its data centre were gone.
     TakeDown { region: String },
     /// It comes back.
     BringUp { region: String },
+    /// Another region takes the writes of one partition.
+    MovePartition {
+        to: String,
+        partition: PartitionAddress,
+        /// Although the region that takes them now may be lost.
+        forced: bool,
+    },
+    /// Requests for one partition are not answered in one region.
+    TakeDownPartition {
+        region: String,
+        partition: PartitionAddress,
+    },
+    BringUpPartition {
+        region: String,
+        partition: PartitionAddress,
+    },
     /// In one direction.
     Link {
         from: String,
         to: String,
         order: LinkOrder,
     },
+}
+
+/// A physical partition, written `dbs/{database}/colls/{container}/ranges/{id}`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartitionAddress {
+    pub database: String,
+    pub container: String,
+    pub range: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,9 +76,23 @@ pub enum LinkOrder {
 pub struct Report {
     pub write_region: Option<String>,
     pub multi_write: bool,
+    pub per_partition_failover: bool,
     pub epoch: String,
     pub regions: Vec<RegionReport>,
     pub links: Vec<LinkReport>,
+    /// Those that the write region does not take the writes of, or that are down somewhere.
+    pub partitions: Vec<PartitionReport>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartitionReport {
+    pub address: PartitionAddress,
+    /// None if it is the write region.
+    pub owner: Option<String>,
+    /// Whether it was moved because it was down, and comes back by itself.
+    pub is_automatic: bool,
+    /// Regions in which it is down.
+    pub down: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +100,8 @@ pub struct RegionReport {
     pub name: String,
     pub endpoint: Option<String>,
     pub state: RegionState,
+    /// Why it broke down, as it said last.
+    pub cause: Option<String>,
     /// Records in its log, in its state, and committed, as it knows. Of a region of another process
     /// only what the write region has heard of it.
     pub kept: Option<u64>,
@@ -74,8 +120,12 @@ pub enum RegionState {
     Read,
     /// Is being copied and not listed yet.
     Joining,
+    /// Writes no more, and is removed when the others have agreed what it wrote.
+    Leaving,
     /// Was taken down.
     Down,
+    /// Takes no more records, because something failed.
+    Broken,
     /// Is no member (any more).
     Removed,
 }
@@ -109,4 +159,57 @@ pub enum ControlError {
     Refused(String),
     #[error("{0}")]
     Failed(String),
+}
+
+impl FromStr for PartitionAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<PartitionAddress, String> {
+        let parts: Vec<&str> = text.trim_matches('/').split('/').collect();
+        if let ["dbs", database, "colls", container, "ranges", range] = parts[..]
+            && let Ok(range) = range.parse()
+            && !database.is_empty()
+            && !container.is_empty()
+        {
+            return Ok(PartitionAddress {
+                database: database.to_owned(),
+                container: container.to_owned(),
+                range,
+            });
+        }
+        Err(format!(
+            "'{text}' names no partition; write dbs/DATABASE/colls/CONTAINER/ranges/ID, as the pkranges of the container list them"
+        ))
+    }
+}
+
+impl fmt::Display for PartitionAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let PartitionAddress {
+            database,
+            container,
+            range,
+        } = self;
+        write!(f, "dbs/{database}/colls/{container}/ranges/{range}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partitions_are_addressed_by_path() {
+        let address: PartitionAddress = "/dbs/d/colls/c c/ranges/12".parse().unwrap();
+        assert_eq!(address.to_string(), "dbs/d/colls/c c/ranges/12");
+        for wrong in [
+            "",
+            "12",
+            "dbs/d/colls/c",
+            "dbs/d/colls/c/ranges/x",
+            "dbs//colls/c/ranges/1",
+        ] {
+            assert!(wrong.parse::<PartitionAddress>().is_err(), "{wrong}");
+        }
+    }
 }

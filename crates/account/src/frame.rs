@@ -1,7 +1,9 @@
 //! What travels over a link between two regions.
 
 use bytes::Bytes;
-use orrery_regions::{MeshMessage, Message};
+use orrery_engine::KeyRange;
+use orrery_model::Secret;
+use orrery_regions::{MeshMessage, Message, Sequence};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Frame {
@@ -12,6 +14,21 @@ pub enum Frame {
     Snapshot(SnapshotFrame),
     /// Where clients reach the region that sends this.
     Endpoint(String),
+    /// What signs resource tokens, told by the write region.
+    TokenSecret(Secret),
+    /// Why the region that sends this takes no more records.
+    Problem(String),
+    /// How the partitions of the region that sends this are.
+    Partitions(PartitionsFrame),
+}
+
+/// Where partitions fail over one by one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartitionsFrame {
+    /// Keys that are down there.
+    pub down: Vec<KeyRange>,
+    /// Up to which record of the account stream it takes the writes that it was given.
+    pub opened: Sequence,
 }
 
 /// A copy of a region's state, asked for piece by piece.

@@ -6,23 +6,29 @@
 //! region whose others are in processes of their own ([`Peers`]).
 
 mod account;
+mod admission;
 mod codec;
 mod control;
 mod driver;
 mod frame;
 mod link;
 mod locations;
+mod member_orders;
 mod options;
 mod orders;
+mod partition_orders;
+mod partitions;
 mod peers;
 mod region;
+mod waits;
 
 pub use account::{Account, StartError};
 pub use codec::{decode_frame, decode_note, encode_frame, encode_note};
 pub use control::{
-    Behind, ControlError, LinkOrder, LinkReport, Order, RegionReport, RegionState, Report,
+    Behind, ControlError, LinkOrder, LinkReport, Order, PartitionAddress, PartitionReport,
+    RegionReport, RegionState, Report,
 };
-pub use frame::{Frame, SnapshotFrame};
+pub use frame::{Frame, PartitionsFrame, SnapshotFrame};
 pub use link::{
     Inbox, Links, PeerError, PeerIdentity, Remote, Shape, ShapeReport, peer_certificates,
 };

@@ -7,6 +7,8 @@ pub struct Locations {
     pub readable: Vec<Location>,
     /// Whether every region takes writes.
     pub multi_write: bool,
+    /// Whether another region than the writable one may take the writes of a partition.
+    pub per_partition_failover: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,8 +11,13 @@ pub struct AccountOptions {
     pub regions: Vec<RegionOptions>,
     /// Whether every region takes writes.
     pub multi_write: bool,
+    /// Whether single partitions fail over: of each, one region alone takes the writes.
+    pub per_partition_failover: bool,
     /// Whether regions promote another when the write region is silent.
     pub service_managed_failover: bool,
+    /// Bytes of records that a region keeps for others that are away; none for as much as is sensible. A
+    /// region that lacks more is copied.
+    pub kept_bytes_max: Option<u64>,
 }
 
 pub struct RegionOptions {

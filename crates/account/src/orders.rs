@@ -5,27 +5,21 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use orrery_engine::Role;
-use orrery_regions::{
-    Epoch, Force, MembershipError, Millis, RegionId, Replica, Sequence, Standing, StreamRecord,
-};
+use orrery_regions::{Epoch, Force, RegionId, Sequence, Standing};
 use tokio::time::sleep;
 
-use crate::account::{Local, read_place};
+use crate::account::Local;
 use crate::control::Behind;
-use crate::link::Links;
+use crate::partition_orders::partition_reports;
 use crate::{
-    Account, ControlError, LinkOrder, LinkReport, Order, Region, RegionOptions, RegionReport,
-    RegionState, Report,
+    Account, ControlError, LinkOrder, LinkReport, Order, RegionReport, RegionState, Report,
 };
 
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(5);
 /// How long a region may take to catch up before writes go on where they were.
 const HAND_OVER_PATIENCE: Duration = Duration::from_secs(30);
 const FORCE_PATIENCE: Duration = Duration::from_secs(15);
 const FORCE_AGAIN: Duration = Duration::from_secs(1);
-const MEMBERS_PATIENCE: Duration = Duration::from_secs(15);
-/// For a new region to copy everything.
-const COPY_PATIENCE: Duration = Duration::from_hours(1);
 
 /// Stands for every region.
 const EVERY: &str = "*";
@@ -46,128 +40,25 @@ impl Account {
                 offline,
                 ..
             } => self.force(&to, accepts_loss, &offline).await,
-            Order::Remove { region } => self.remove(&region).await,
+            Order::Remove { region, forced } => self.remove(&region, forced).await,
             Order::TakeDown { region } => {
                 self.here(&region)?.shared.set_down(true);
                 Ok(())
             }
-            Order::BringUp { region } => {
-                self.here(&region)?.shared.set_down(false);
-                Ok(())
+            Order::BringUp { region } => self.here(&region)?.bring_up(),
+            Order::MovePartition {
+                to,
+                partition,
+                forced,
+            } => self.move_partition(&to, &partition, forced).await,
+            Order::TakeDownPartition { region, partition } => {
+                self.set_partition(&region, &partition, false).await
+            }
+            Order::BringUpPartition { region, partition } => {
+                self.set_partition(&region, &partition, true).await
             }
             Order::Link { from, to, order } => self.shape(&from, &to, order),
         }
-    }
-
-    /// Adds a region to this process: it is copied, then listed. Returns when it is a full member.
-    pub async fn add(&self, options: RegionOptions) -> Result<Arc<Region>, ControlError> {
-        self.check_members_can_change()?;
-        let local = match self.local(&options.name) {
-            Some(local) => local,
-            None => self.open_added(options)?,
-        };
-        let (id, name) = (local.shared.me, local.region.name().to_owned());
-        let known = self.writer()?.shared.members();
-        if known.is_full(id) {
-            return Err(ControlError::Refused(format!(
-                "region '{name}' is a member already"
-            )));
-        }
-        if known.get(id).is_none() {
-            self.change_members(MEMBERS_PATIENCE, |replica, now| {
-                replica.add_region(now, id, &name)
-            })
-            .await?;
-        }
-        self.change_members(COPY_PATIENCE, |replica, now| replica.admit_region(now, id))
-            .await?;
-        Ok(Arc::clone(&local.region))
-    }
-
-    /// Opens a region that the account does not have, under a number that it never had.
-    fn open_added(&self, options: RegionOptions) -> Result<Arc<Local>, ControlError> {
-        let failed = |error: &dyn std::error::Error| ControlError::Failed(error.to_string());
-        let kept = read_place(&options).map_err(|error| failed(&error))?;
-        let id = kept.map_or_else(|| self.next_number(), |kept| Ok(kept.id))?;
-        self.open(options, id, kept, None, Links::new(id))
-            .map_err(|error| failed(&error))
-    }
-
-    /// Adds a region that a process of its own has, which is linked with this one and joins. Returns
-    /// when it is a full member.
-    pub async fn add_peer(&self, name: &str) -> Result<(), ControlError> {
-        self.check_members_can_change()?;
-        let known = self.writer()?.shared.members();
-        let mut regions = known.regions.iter();
-        let id = match regions.find(|member| member.name == name) {
-            Some(member) => member.id,
-            None => {
-                let id = self.next_number()?;
-                self.change_members(MEMBERS_PATIENCE, |replica, now| {
-                    replica.add_region(now, id, name)
-                })
-                .await?;
-                id
-            }
-        };
-        self.change_members(COPY_PATIENCE, |replica, now| replica.admit_region(now, id))
-            .await
-    }
-
-    /// A number that no region of the account ever had.
-    fn next_number(&self) -> Result<RegionId, ControlError> {
-        let members = self.writer()?.shared.members();
-        let known = members.all().chain(members.former.iter().copied());
-        let here = self.locals().into_iter().map(|local| local.shared.me);
-        let newest = known.chain(here).map(|RegionId(id)| id).max();
-        let next = newest.map_or(Some(0), |id| id.checked_add(1));
-        next.map(RegionId).ok_or_else(|| {
-            ControlError::Refused("an account has no more than 256 regions in its life".to_owned())
-        })
-    }
-
-    async fn remove(&self, region: &str) -> Result<(), ControlError> {
-        self.check_members_can_change()?;
-        let id = self.id(region)?;
-        self.change_members(MEMBERS_PATIENCE, |replica, now| {
-            replica.remove_region(now, id)
-        })
-        .await
-    }
-
-    fn check_members_can_change(&self) -> Result<(), ControlError> {
-        if self.multi_write {
-            return Err(ControlError::Refused(
-                "regions cannot be added to or removed from an account in which every region writes yet"
-                    .to_owned(),
-            ));
-        }
-        Ok(())
-    }
-
-    /// Changes the members in the write region, and waits until that is committed.
-    async fn change_members(
-        &self,
-        patience: Duration,
-        change: impl Fn(&mut Replica, Millis) -> Result<StreamRecord, MembershipError>,
-    ) -> Result<(), ControlError> {
-        let begun = Instant::now();
-        let mut noted = None;
-        while begun.elapsed() < patience {
-            let writer = self.writer()?;
-            if let Some(sequence) = noted {
-                if writer.shared.lock().replica.commit() >= sequence {
-                    return Ok(());
-                }
-            } else {
-                noted = writer.change_members(&change)?;
-            }
-            sleep(LOOK_AGAIN).await;
-        }
-        Err(ControlError::Failed(
-            "the regions did not agree on the change in time; see which of them can be reached"
-                .to_owned(),
-        ))
     }
 
     /// Lets another region write, without loss.
@@ -209,9 +100,6 @@ impl Account {
         accepts_loss: bool,
         offline: &[String],
     ) -> Result<(), ControlError> {
-        if !offline.is_empty() {
-            self.check_members_can_change()?;
-        }
         let target = self.here(to)?;
         let mut force = Force {
             offline: Vec::new(),
@@ -311,13 +199,21 @@ impl Account {
         let regions = names.iter().map(|(id, name)| {
             let standing = members.get(*id).map(|member| member.standing);
             let local = self.local(name);
+            let cause = match &local {
+                Some(local) => local.cause(),
+                None => self.endpoints.problem(name),
+            };
             let state = match standing {
+                _ if cause.is_some() => RegionState::Broken,
                 _ if local.as_ref().is_some_and(|local| local.shared.is_down()) => {
                     RegionState::Down
                 }
                 None => RegionState::Removed,
                 Some(Standing::Learner) => RegionState::Joining,
-                Some(Standing::Full) if members.multi_write => RegionState::Write,
+                Some(Standing::Leaving | Standing::Lost) => RegionState::Leaving,
+                Some(Standing::Full) if members.multi_write && !members.per_partition => {
+                    RegionState::Write
+                }
                 Some(Standing::Full) if write_region == Some(*id) => RegionState::Write,
                 Some(Standing::Full) => RegionState::Read,
             };
@@ -325,9 +221,9 @@ impl Account {
             let Some(local) = local else {
                 let lag = lags.iter().find(|(other, _)| other == id);
                 let lag = lag.map(|(_, lag)| (lag.records, lag.millis));
-                return report_of_another(name, state, endpoint, last, lag);
+                return report_of_another(name, (state, cause), endpoint, last, lag);
             };
-            report_of(name, state, endpoint, &local)
+            report_of(name, (state, cause), endpoint, &local)
         });
         let regions = regions.collect();
         let mut links = Vec::new();
@@ -361,10 +257,12 @@ impl Account {
         }
         Report {
             write_region: write_region.and_then(name_of),
-            multi_write: members.multi_write,
+            multi_write: members.multi_write && !members.per_partition,
+            per_partition_failover: members.per_partition,
             epoch: epoch.to_string(),
             regions,
             links,
+            partitions: partition_reports(view),
         }
     }
 
@@ -384,7 +282,7 @@ impl Account {
         names
     }
 
-    fn id(&self, region: &str) -> Result<RegionId, ControlError> {
+    pub(crate) fn id(&self, region: &str) -> Result<RegionId, ControlError> {
         let names = self.names();
         let found = names.iter().find(|(_, name)| name == region);
         found.map(|(id, _)| *id).ok_or_else(|| {
@@ -394,7 +292,7 @@ impl Account {
     }
 
     /// A region of this process.
-    fn here(&self, region: &str) -> Result<Arc<Local>, ControlError> {
+    pub(crate) fn here(&self, region: &str) -> Result<Arc<Local>, ControlError> {
         self.id(region)?;
         self.local(region).ok_or_else(|| self.elsewhere(region))
     }
@@ -409,7 +307,7 @@ impl Account {
     }
 
     /// The write region, if it is in this process and is not down.
-    fn writer(&self) -> Result<Arc<Local>, ControlError> {
+    pub(crate) fn writer(&self) -> Result<Arc<Local>, ControlError> {
         let mut locals = self.locals().into_iter();
         let writes = |local: &Arc<Local>| {
             !local.shared.is_down() && local.shared.lock().replica.is_write_region()
@@ -430,26 +328,6 @@ impl Account {
 }
 
 impl Local {
-    /// Changes the members; none if that must wait. Gives the record that does.
-    fn change_members(
-        &self,
-        change: impl Fn(&mut Replica, Millis) -> Result<StreamRecord, MembershipError>,
-    ) -> Result<Option<Sequence>, ControlError> {
-        let now = self.shared.now();
-        let mut core = self.shared.lock();
-        let record = match change(&mut core.replica, now) {
-            Ok(record) => record,
-            // It may be settled, or copied, in a moment.
-            Err(MembershipError::Unsettled | MembershipError::Behind(_)) => return Ok(None),
-            Err(error) => return Err(ControlError::Refused(error.to_string())),
-        };
-        core.add_note(&record);
-        drop(core);
-        self.region.engine().append_notes();
-        self.shared.moved();
-        Ok(Some(record.sequence))
-    }
-
     /// What another region lacks of the records of this one, where all write.
     fn lack_of(&self, region: RegionId) -> Option<Behind> {
         let core = self.shared.lock();
@@ -459,6 +337,23 @@ impl Local {
             bytes: 0,
             millis: 0,
         })
+    }
+
+    /// Why it takes no more records, if it broke down.
+    fn cause(&self) -> Option<String> {
+        self.shared.lock().broken.clone()
+    }
+
+    /// A region that went down by itself has not kept what it promised others, so it must not go on as it is.
+    fn bring_up(&self) -> Result<(), ControlError> {
+        if let Some(cause) = self.cause().filter(|_| self.shared.is_down()) {
+            return Err(ControlError::Refused(format!(
+                "region '{}' broke down and comes back with its process only, when this is mended: {cause}",
+                self.region.name()
+            )));
+        }
+        self.shared.set_down(false);
+        Ok(())
     }
 
     fn writes_after(&self, epoch: Epoch) -> bool {
@@ -473,7 +368,7 @@ fn writes(local: &Local) -> bool {
 
 fn report_of(
     name: &str,
-    state: RegionState,
+    (state, cause): (RegionState, Option<String>),
     endpoint: Option<String>,
     local: &Local,
 ) -> RegionReport {
@@ -488,6 +383,7 @@ fn report_of(
         name: name.to_owned(),
         endpoint,
         state,
+        cause,
         kept: Some(kept),
         applied: Some(applied),
         committed: Some(committed),
@@ -499,7 +395,7 @@ fn report_of(
 /// Of a region of another process: what the write region has heard of it, if that is here.
 fn report_of_another(
     name: &str,
-    state: RegionState,
+    (state, cause): (RegionState, Option<String>),
     endpoint: Option<String>,
     last: Sequence,
     lag: Option<(u64, u64)>,
@@ -508,6 +404,7 @@ fn report_of_another(
         name: name.to_owned(),
         endpoint,
         state,
+        cause,
         kept: None,
         applied: lag.map(|(records, _)| last.0.saturating_sub(records)),
         committed: None,

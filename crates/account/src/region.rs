@@ -4,23 +4,30 @@ use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use orrery_engine::{Engine, Role};
-use orrery_model::{ConsistencyLevel, Failure, Session, SessionVector};
+use orrery_model::{ConsistencyLevel, Failure, Secret, Session, SessionVector};
 use orrery_regions::{
-    Bound, Level, ReadOutcome, ReadVerdict, RegionId, Replica, StreamId, TokenVersion,
+    Bound, Level, ReadVerdict, RegionId, Replica, StreamId, TokenVersion, WriteRefusal,
 };
-use tokio::sync::oneshot;
+use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::driver::{Shared, refusal};
+use crate::driver::{Reach, Shared, refusal};
+use crate::waits::Waits;
 use crate::{Location, Locations};
 
-/// How long a strong read waits to be confirmed.
-const READ_PATIENCE: Duration = Duration::from_secs(5);
 /// How long a write waits for what its author has seen in another region.
 const WRITE_PATIENCE: Duration = Duration::from_secs(2);
+/// How long a read waits for what its session has seen. Records that are under way come within the time of one way
+/// between regions; a client that is sent elsewhere instead needs a round trip for it, and some wait before it.
+const SESSION_PATIENCE: Duration = Duration::from_millis(50);
+/// The same where single partitions fail over: clients go on in the write region of the account, which may not be the
+/// one of the partition, and give up there.
+const DIVIDED_SESSION_PATIENCE: Duration = Duration::from_secs(1);
+/// A region that is broken says so every second.
+const PROBLEM_AGE: Duration = Duration::from_secs(3);
 /// When strong writes have waited for so long, further ones are not begun.
 const STALLED_MS: u64 = 5_000;
 
@@ -40,6 +47,12 @@ pub(crate) struct Part {
     /// Of the state that was replaced last.
     left_version: AtomicI64,
     standing: AtomicU8,
+    is_write_region: AtomicBool,
+    is_returning: AtomicBool,
+    /// Reads that wait for what their session has seen.
+    read_waits: AtomicUsize,
+    /// Writes that wait for what their author has seen, or for the region to begin.
+    pub(crate) write_waits: AtomicUsize,
     /// Where all regions write.
     multi_write: Option<MultiWrite>,
     readable: AtomicUsize,
@@ -50,11 +63,20 @@ struct MultiWrite {
     /// A version of tokens with the regions that they name: clients refuse two tokens of one version
     /// with different regions.
     topology: RwLock<(i64, Arc<[RegionId]>)>,
+    /// At bounded staleness; none if there is no other region.
+    reach: RwLock<Option<Reach>>,
 }
 
-/// Where clients reach each region, by name.
+/// What regions tell each other beside records.
 #[derive(Default)]
-pub(crate) struct Endpoints(RwLock<BTreeMap<String, String>>);
+pub(crate) struct Endpoints {
+    /// Where clients reach each region, by name.
+    urls: RwLock<BTreeMap<String, String>>,
+    /// Why regions take no more records, and when they said so.
+    problems: RwLock<BTreeMap<String, (String, Instant)>>,
+    /// What signs resource tokens.
+    pub(crate) token_secret: watch::Sender<Option<Secret>>,
+}
 
 /// What clients meet who come to a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +84,11 @@ pub enum Availability {
     Serving,
     /// Is no member of the account: 403 with sub-status 1008.
     Removed,
-    /// Was taken down: nothing is answered but 503.
+    /// Was away and does not know yet whether the account went on without it, or knows that it did and takes a
+    /// copy: what it has may not be part of the history, so reads are 503. Writes are not taken, as in
+    /// any region that does not write.
+    Returning,
+    /// Was taken down, or cannot keep what it promises to others: nothing is answered but 503.
     Down,
 }
 
@@ -132,6 +158,33 @@ impl Region {
         let members = part.shared.members();
         if let Some(member) = members.get(region) {
             part.endpoints.set(&member.name, url);
+            part.endpoints.forget_problem(&member.name);
+        }
+    }
+
+    /// Another region says why it takes no more records.
+    pub(crate) fn set_problem_of(&self, region: RegionId, cause: String) {
+        let Some(part) = self.part() else {
+            return;
+        };
+        let members = part.shared.members();
+        if let Some(member) = members.get(region) {
+            part.endpoints.set_problem(&member.name, cause);
+        }
+    }
+
+    /// What signs resource tokens, if that was said.
+    pub(crate) fn token_secret(&self) -> Option<Secret> {
+        self.part()?.endpoints.token_secret.borrow().clone()
+    }
+
+    /// Another region says what signs resource tokens: the write region is believed.
+    pub(crate) fn hear_token_secret(&self, from: RegionId, secret: Secret) {
+        let Some(part) = self.part() else {
+            return;
+        };
+        if part.shared.lock().replica.write_region() == Some(from) {
+            part.endpoints.set_token_secret(secret);
         }
     }
 
@@ -155,7 +208,8 @@ impl Region {
         let mut order: Vec<RegionId> = members.full().collect();
         order.sort_by_key(|id| Some(*id) != write_region);
         let readable: Vec<Location> = order.into_iter().filter_map(location).collect();
-        let writable = if members.multi_write {
+        let is_everywhere = members.multi_write && !members.per_partition;
+        let writable = if is_everywhere {
             readable.clone()
         } else {
             write_region.and_then(location).into_iter().collect()
@@ -163,7 +217,8 @@ impl Region {
         Some(Locations {
             writable,
             readable,
-            multi_write: members.multi_write,
+            multi_write: is_everywhere,
+            per_partition_failover: members.per_partition,
         })
     }
 
@@ -183,8 +238,21 @@ impl Region {
         }
         match part.standing.load(Ordering::Acquire) {
             REMOVED => Availability::Removed,
+            _ if part.is_returning.load(Ordering::Acquire) => Availability::Returning,
             _ => Availability::Serving,
         }
+    }
+
+    /// Whether it takes no more records because something failed; operators are told what.
+    pub fn is_broken(&self) -> bool {
+        let is_so = |part: &Part| part.shared.lock().broken.is_some();
+        self.part().is_some_and(is_so)
+    }
+
+    /// Whether it takes the writes (or is the hub), as it knows itself.
+    pub fn is_write_region(&self) -> bool {
+        let is_so = |part: &Part| part.is_write_region.load(Ordering::Acquire);
+        self.part().is_none_or(is_so)
     }
 
     /// The version of session tokens that name positions of `engine`: it rises with each change of
@@ -233,6 +301,47 @@ impl Region {
         let Some(part) = self.part() else {
             return holds(&self.session(engine));
         };
+        if holds(&self.session(engine)) {
+            return true;
+        }
+        let Some(_waits) = Waits::begin(&part.write_waits) else {
+            return false;
+        };
+        self.wait(part, engine, WRITE_PATIENCE, holds).await
+    }
+
+    /// Whether records come here from other regions.
+    pub fn hears_others(&self) -> bool {
+        let hears = |part: &Part| part.multi_write.is_some() || !self.is_write_region();
+        self.part().is_some_and(hears)
+    }
+
+    /// Gives records that are under way a moment to come, if this does not hold of the session here.
+    pub async fn wait_shortly(&self, engine: &Arc<Engine>, holds: impl Fn(&Session) -> bool) {
+        let Some(part) = self.part() else {
+            return;
+        };
+        if holds(&self.session(engine)) {
+            return;
+        }
+        let Some(_waits) = Waits::begin(&part.read_waits) else {
+            return;
+        };
+        let patience = if engine.is_divided() {
+            DIVIDED_SESSION_PATIENCE
+        } else {
+            SESSION_PATIENCE
+        };
+        self.wait(part, engine, patience, holds).await;
+    }
+
+    async fn wait(
+        &self,
+        part: &Part,
+        engine: &Arc<Engine>,
+        patience: Duration,
+        holds: impl Fn(&Session) -> bool,
+    ) -> bool {
         let wait = async {
             loop {
                 let mut moved = pin!(part.shared.progressed());
@@ -244,7 +353,7 @@ impl Region {
                 moved.await;
             }
         };
-        timeout(WRITE_PATIENCE, wait).await.is_ok()
+        timeout(patience, wait).await.is_ok()
     }
 
     /// Waits until a read at this level may be answered here, or says why it cannot: strong asks
@@ -253,8 +362,14 @@ impl Region {
         let Some(part) = self.part() else {
             return Ok(());
         };
-        if part.multi_write.is_some() {
-            return Ok(());
+        if let Some(multi_write) = &part.multi_write {
+            let is_bounded = level == ConsistencyLevel::BoundedStaleness;
+            let allows = |reach: Reach| reach.allows_read(part.bound, part.shared.now());
+            return if is_bounded && !multi_write.reach().is_none_or(allows) {
+                Err(too_stale("another region"))
+            } else {
+                Ok(())
+            };
         }
         let level = match level {
             ConsistencyLevel::Session
@@ -268,11 +383,7 @@ impl Region {
         match verdict {
             ReadVerdict::Answer => Ok(()),
             ReadVerdict::Confirm => part.confirm().await,
-            ReadVerdict::TooStale => Err(Failure::Unavailable(
-                "Service is currently unavailable: this region has not heard of the write region for longer \
-                 than the bound of its consistency level allows. Read in another region, or at a weaker level."
-                    .to_owned(),
-            )),
+            ReadVerdict::TooStale => Err(too_stale("the write region")),
             ReadVerdict::NotAMember
             | ReadVerdict::AboveTheAccount
             | ReadVerdict::Behind(..)
@@ -289,13 +400,24 @@ impl Region {
             return Ok(());
         };
         if let Some(multi_write) = &part.multi_write {
-            let can_write = multi_write.can_write.load(Ordering::Acquire);
-            return can_write.then_some(()).ok_or(Failure::WriteForbidden);
+            if !multi_write.can_write.load(Ordering::Acquire) {
+                return Err(Failure::WriteForbidden);
+            }
+            let Some(reach) = multi_write.reach() else {
+                return Ok(());
+            };
+            let own = StreamId::Region(part.shared.me);
+            let written = self.engine().progress().of(own);
+            return if reach.allows_write(part.bound, part.shared.now(), written) {
+                Ok(())
+            } else {
+                Err(refusal(WriteRefusal::Unheard))
+            };
         }
         let now = part.shared.now();
         let core = part.shared.lock();
-        let is_stalled = |since| now.since(since) >= STALLED_MS;
-        if core.waiting_since.is_some_and(is_stalled) {
+        let oldest = core.under_way.front();
+        if oldest.is_some_and(|oldest| now.since(oldest.since) >= STALLED_MS) {
             return Err(Failure::Unavailable(
                 "Service is currently unavailable for writes: at consistency level Strong a write waits for a \
                  majority of the regions, and too few of them answer. If a region is lost, take it offline."
@@ -311,6 +433,20 @@ impl Region {
         }
     }
 
+    /// Whether what is here may not be part of the history.
+    pub(crate) fn set_returning(&self, is_returning: bool) {
+        if let Some(part) = self.part() {
+            part.is_returning.store(is_returning, Ordering::Release);
+        }
+    }
+
+    pub(crate) fn set_reach(&self, reach: Option<Reach>) {
+        if let Some(multi_write) = self.part().and_then(|part| part.multi_write.as_ref()) {
+            let known = multi_write.reach.write();
+            *known.unwrap_or_else(PoisonError::into_inner) = reach;
+        }
+    }
+
     pub(crate) fn set_can_write(&self, can_write: bool) {
         if let Some(multi_write) = self.part().and_then(|part| part.multi_write.as_ref()) {
             multi_write.can_write.store(can_write, Ordering::Release);
@@ -322,7 +458,7 @@ impl Region {
         let Some(part) = self.part() else {
             return;
         };
-        let TokenVersion(version) = TokenVersion::of(&replica.head());
+        let TokenVersion(version) = replica.token_version();
         let version = i64::try_from(version).unwrap_or(i64::MAX);
         part.version.store(version, Ordering::Release);
         let members = replica.members();
@@ -330,7 +466,8 @@ impl Region {
             let topology = multi_write.topology.write();
             let mut topology = topology.unwrap_or_else(PoisonError::into_inner);
             if topology.0 != version {
-                *topology = (version, members.full().collect());
+                // Whoever wrote in a region that is leaving still finds it there.
+                *topology = (version, replica.head().members.writers().collect());
             }
         }
         let is_known = members.all().next().is_some();
@@ -341,8 +478,23 @@ impl Region {
             SERVING
         };
         part.standing.store(standing, Ordering::Release);
+        part.is_write_region
+            .store(replica.is_write_region(), Ordering::Release);
         part.readable
             .store(members.full().count(), Ordering::Relaxed);
+    }
+}
+
+fn too_stale(unheard: &str) -> Failure {
+    Failure::Unavailable(format!(
+        "Service is currently unavailable: this region has not heard of {unheard} for longer than the bound of its \
+         consistency level allows. Read in another region, or at a weaker level."
+    ))
+}
+
+impl MultiWrite {
+    fn reach(&self) -> Option<Reach> {
+        *self.reach.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -360,55 +512,60 @@ impl Part {
             version: AtomicI64::new(0),
             left_version: AtomicI64::new(0),
             standing: AtomicU8::new(SERVING),
+            is_write_region: AtomicBool::default(),
+            is_returning: AtomicBool::default(),
+            read_waits: AtomicUsize::new(0),
+            write_waits: AtomicUsize::new(0),
             multi_write: multi_write.then(|| MultiWrite {
                 can_write: AtomicBool::default(),
                 topology: RwLock::new((0, Arc::default())),
+                reach: RwLock::default(),
             }),
             readable: AtomicUsize::new(1),
-        }
-    }
-
-    fn ask(&self) -> (u64, oneshot::Receiver<ReadOutcome>) {
-        let (answer, answered) = oneshot::channel();
-        let now = self.shared.now();
-        let mut core = self.shared.lock();
-        let read = core.replica.confirm(now);
-        core.reads.insert(read, answer);
-        drop(core);
-        self.shared.wake();
-        (read, answered)
-    }
-
-    async fn confirm(&self) -> Result<(), Failure> {
-        let (read, answered) = self.ask();
-        let outcome = timeout(READ_PATIENCE, answered).await;
-        match outcome {
-            Ok(Ok(ReadOutcome::Ready)) => Ok(()),
-            Ok(Ok(ReadOutcome::NotTheWriteRegion | ReadOutcome::OutsideTheReadQuorum) | Err(_)) => {
-                Err(Failure::Unavailable(
-                    "Service is currently unavailable: this region cannot confirm that it has the latest \
-                     writes. Read in another region, or at a weaker level."
-                        .to_owned(),
-                ))
-            }
-            Err(_) => {
-                let mut core = self.shared.lock();
-                core.reads.remove(&read);
-                core.replica.forget_read(read);
-                Err(Failure::Timeout)
-            }
         }
     }
 }
 
 impl Endpoints {
     pub(crate) fn set(&self, region: &str, url: &str) {
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.urls.write().unwrap_or_else(PoisonError::into_inner);
         known.insert(region.to_owned(), url.to_owned());
     }
 
+    pub(crate) fn set_problem(&self, region: &str, cause: String) {
+        let problems = self.problems.write();
+        let mut problems = problems.unwrap_or_else(PoisonError::into_inner);
+        problems.insert(region.to_owned(), (cause, Instant::now()));
+    }
+
+    /// A region is heard of, and is well if it has not said otherwise for a while. One that is silent is what it
+    /// was.
+    fn forget_problem(&self, region: &str) {
+        let problems = self.problems.write();
+        let mut problems = problems.unwrap_or_else(PoisonError::into_inner);
+        let is_old = |(_, at): &(String, Instant)| at.elapsed() >= PROBLEM_AGE;
+        if problems.get(region).is_some_and(is_old) {
+            problems.remove(region);
+        }
+    }
+
+    /// As a region said last.
+    pub(crate) fn problem(&self, region: &str) -> Option<String> {
+        let problems = self.problems.read();
+        let problems = problems.unwrap_or_else(PoisonError::into_inner);
+        problems.get(region).map(|(cause, _)| cause.clone())
+    }
+
+    pub(crate) fn set_token_secret(&self, secret: Secret) {
+        self.token_secret.send_if_modified(|known| {
+            let is_new = known.as_ref() != Some(&secret);
+            *known = Some(secret);
+            is_new
+        });
+    }
+
     pub(crate) fn get(&self, region: &str) -> Option<String> {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.urls.read().unwrap_or_else(PoisonError::into_inner);
         known.get(region).cloned()
     }
 }

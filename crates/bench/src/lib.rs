@@ -35,6 +35,7 @@ mod overload;
 mod partitions;
 mod plan;
 mod postgres;
+mod processors;
 mod progress;
 mod query;
 mod random;
@@ -78,8 +79,8 @@ pub use scripts::{
     FunctionReport, ImportReport, InterferenceReport, ReadReplaceReport, ReadsReport, ScriptReport,
 };
 pub use server::{
-    CompileOnce, QueryCompiler, RegionsCommand, RegionsPlan, ServerCommand, ServerProgram,
-    ServerReport, ServerSettings,
+    CertificatesCommand, CompileOnce, PeerCommand, PeerPlan, QueryCompiler, RegionsCommand,
+    RegionsPlan, ServerCommand, ServerProgram, ServerReport, ServerSettings,
 };
 pub use signature::{Signed, Signer};
 pub use start::{StartReport, StartTimes};

@@ -182,6 +182,8 @@ pub enum RegionsPart {
     Strong,
     /// Where all regions write, beside an account of one region
     Local,
+    /// The same where each region has a processor of its own; only when it is named, and on Linux
+    Apart,
     /// Changes of the write region, planned, forced and by votes
     Failover,
 }
@@ -201,7 +203,8 @@ impl Options {
 
     /// Whether a part of the workload regions was asked for.
     pub(crate) fn wants(&self, part: RegionsPart) -> bool {
-        self.parts.is_empty() || self.parts.contains(&part)
+        let by_default = self.parts.is_empty() && part != RegionsPart::Apart;
+        by_default || self.parts.contains(&part)
     }
 }
 

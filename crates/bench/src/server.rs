@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -30,6 +31,10 @@ pub struct ServerProgram {
     pub metered_command: ServerCommand,
     /// The same with an account in several regions.
     pub regions_command: RegionsCommand,
+    /// The same with one region of an account, whose other one is another process.
+    pub peer_command: PeerCommand,
+    /// Makes the command that makes certificates for regions in a directory.
+    pub certificates_command: CertificatesCommand,
     pub settings: ServerSettings,
     /// Parses and plans queries as the server does, in this process; nothing where that cannot be
     /// done apart from a server.
@@ -39,6 +44,23 @@ pub struct ServerProgram {
 pub type ServerCommand = Box<dyn Fn(&Path) -> Command + Send + Sync>;
 
 pub type RegionsCommand = Box<dyn Fn(&Path, &RegionsPlan) -> Command + Send + Sync>;
+
+pub type PeerCommand = Box<dyn Fn(&Path, &PeerPlan) -> Command + Send + Sync>;
+
+pub type CertificatesCommand = Box<dyn Fn(&Path, &[&str]) -> Command + Send + Sync>;
+
+/// A region of an account in which both write, in a process of its own.
+#[derive(Clone, Debug)]
+pub struct PeerPlan {
+    pub name: String,
+    /// Where it hears the other one.
+    pub listen: SocketAddr,
+    /// Where the certificates of both were made.
+    pub certificates: PathBuf,
+    pub other: (String, SocketAddr),
+    /// Whether the other one founds the account.
+    pub joins: bool,
+}
 
 /// The regions that an account is to have.
 #[derive(Clone, Debug, Default)]
@@ -153,7 +175,7 @@ impl ServerProcess {
         Self::run(command, program.settings.clone()).await
     }
 
-    async fn run(mut command: Command, settings: ServerSettings) -> Result<Self> {
+    pub(crate) async fn run(mut command: Command, settings: ServerSettings) -> Result<Self> {
         let began = Instant::now();
         let announced = tokio::task::spawn_blocking(move || {
             let child = command

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::Parser;
-use orrery_bench::{Options, RegionsPlan, Report, ServerProgram, ServerSettings, Verdict, run};
+use orrery_bench::{
+    Options, PeerPlan, RegionsPlan, Report, ServerProgram, ServerSettings, Verdict, run,
+};
 
 #[derive(Parser)]
 struct Arguments {
@@ -35,6 +37,8 @@ fn program() -> ServerProgram {
         command: Box::new(|_: &Path| Command::new(example("agreeable"))),
         metered_command: Box::new(|_: &Path| Command::new(example("agreeable"))),
         regions_command: Box::new(|_: &Path, _: &RegionsPlan| Command::new(example("agreeable"))),
+        peer_command: Box::new(|_: &Path, _: &PeerPlan| Command::new(example("agreeable"))),
+        certificates_command: Box::new(|_: &Path, _: &[&str]| Command::new(example("agreeable"))),
         settings: ServerSettings {
             cache_bytes: 1_000_000,
             durability: "none".to_owned(),

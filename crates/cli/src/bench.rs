@@ -7,7 +7,9 @@ use std::process::Command;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
-use orrery_bench::{CompileOnce, Options, RegionsPlan, ServerProgram, ServerSettings, Workload};
+use orrery_bench::{
+    CompileOnce, Options, PeerPlan, RegionsPlan, ServerProgram, ServerSettings, Workload,
+};
 use orrery_engine::{CompiledQuery, QueryText};
 use orrery_json::Value;
 use orrery_model::ContainerDefinition;
@@ -15,6 +17,7 @@ use orrery_model::ContainerDefinition;
 use crate::args::ServeArguments;
 use crate::env_vars;
 use crate::layer::Layer;
+use crate::regions::slug;
 use crate::settings::Settings;
 
 const PREFIX: &str = "ORRERY_";
@@ -73,6 +76,17 @@ fn server_program(options: &Options) -> Result<ServerProgram> {
         format!("--cache={}", settings.cache),
         format!("--durability={}", settings.durability),
     ];
+    let certifier = program.clone();
+    let certificates = move |directory: &Path, regions: &[&str]| {
+        let mut command = Command::new(&certifier);
+        command
+            .args(["region", "certificates", "--out"])
+            .arg(directory);
+        for region in regions {
+            command.arg("--region").arg(region);
+        }
+        command
+    };
     let key = options.key.clone();
     let command: Arc<dyn Fn(&Path) -> Command + Send + Sync> = Arc::new(move |directory: &Path| {
         let mut command = Command::new(&program);
@@ -111,10 +125,26 @@ fn server_program(options: &Options) -> Result<ServerProgram> {
         }
         command
     };
+    let base = Arc::clone(&command);
+    let peer = move |directory: &Path, plan: &PeerPlan| {
+        let (other, place) = &plan.other;
+        let mut command = base(directory);
+        command
+            .args(["--multi-write", "--region"])
+            .arg(&plan.name)
+            .arg(format!("--peer-listen={}", plan.listen))
+            .arg("--peer-identity")
+            .arg(plan.certificates.join(slug(&plan.name)))
+            .arg(format!("--peer={other}={place}"))
+            .arg(format!("--join={}", plan.joins));
+        command
+    };
     Ok(ServerProgram {
         command: Box::new(move |directory| command(directory)),
         metered_command: Box::new(metered),
         regions_command: Box::new(regions),
+        peer_command: Box::new(peer),
+        certificates_command: Box::new(certificates),
         settings: ServerSettings {
             cache_bytes: settings.cache.0,
             durability: settings.durability.to_string(),

@@ -64,6 +64,8 @@ pub(crate) const BOUNDED_VERSIONS: &str = "ORRERY_BOUNDED_VERSIONS";
 pub(crate) const BOUNDED_SECONDS: &str = "ORRERY_BOUNDED_SECONDS";
 /// Regions as `--region`, with semicolons between them.
 pub(crate) const REGION: &str = "ORRERY_REGION";
+/// Address of the whole account, as `--account-listen`.
+pub(crate) const ACCOUNT_LISTEN: &str = "ORRERY_ACCOUNT_LISTEN";
 /// Regions of other processes as `--peer`, with semicolons between them.
 pub(crate) const PEER: &str = "ORRERY_PEER";
 /// Address for other regions, as `--peer-listen`.
@@ -74,8 +76,12 @@ pub(crate) const PEER_IDENTITY: &str = "ORRERY_PEER_IDENTITY";
 pub(crate) const JOIN: &str = "ORRERY_JOIN";
 /// `true` to take writes in every region, as `--multi-write`.
 pub(crate) const MULTI_WRITE: &str = "ORRERY_MULTI_WRITE";
+/// `true` to fail over single partitions, as `--per-partition-failover`.
+pub(crate) const PER_PARTITION_FAILOVER: &str = "ORRERY_PER_PARTITION_FAILOVER";
 /// Who chooses another write region, as `--service-managed-failover`.
 pub(crate) const SERVICE_MANAGED_FAILOVER: &str = "ORRERY_SERVICE_MANAGED_FAILOVER";
+/// Records kept for regions that are away, as `--region-backlog`.
+pub(crate) const REGION_BACKLOG: &str = "ORRERY_REGION_BACKLOG";
 /// Address for operators, as `--management`.
 pub(crate) const MANAGEMENT: &str = "ORRERY_MANAGEMENT";
 /// File with the key of operators, as `--management-key-file`; `orrery region` reads it too.

@@ -24,7 +24,8 @@ fn of_store(error: &StoreError) -> Option<&'static str> {
         StoreError::Unfinished(_) => Some("remove the directory and fill it again"),
         StoreError::NotEmpty(_) => Some("use an empty directory"),
         StoreError::OtherRegion { .. } => Some(
-            "start it with the --region and --multi-write that it was made with, or use another directory",
+            "start it with the --region and --multi-write or --per-partition-failover that it was made with, or use \
+             another directory",
         ),
         StoreError::Damaged(_) => Some("`orrery check DIR` lists what is damaged"),
         // These say it themselves, or have a cause that decides.

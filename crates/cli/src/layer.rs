@@ -186,6 +186,11 @@ pub(crate) struct Layer {
     #[serde(rename = "regions")]
     pub(crate) region: Option<Vec<RegionSetting>>,
 
+    /// Address and port of the whole account, where whichever region of this process is there answers [default: any free port of --listen; none with --peer]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) account_listen: Option<Listen>,
+
     /// Another region, in a process of its own, and where that hears others; once for each
     #[arg(long, value_name = "NAME=HOST:PORT")]
     #[serde(rename = "peers")]
@@ -222,10 +227,26 @@ pub(crate) struct Layer {
     )]
     pub(crate) multi_write: Option<bool>,
 
+    /// Let single partitions be written in another region when they fail in the write region [default: false]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        hide_possible_values = true
+    )]
+    pub(crate) per_partition_failover: Option<bool>,
+
     /// Let regions choose another write region when theirs is silent, from three regions on [default: on]
     #[arg(long, value_name = "on|off")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) service_managed_failover: Option<OnOff>,
+
+    /// Bytes of records that a region keeps for others that are away; one that lacks more is copied when it is back, 16MiB at least [default: 1GiB, or 256MiB with --memory]
+    #[arg(long, value_name = "SIZE")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) region_backlog: Option<Size>,
 
     /// Address and port where operators of regions are heard [default: 127.0.0.1:0]
     #[arg(long, value_name = "ADDRESS:PORT")]

@@ -25,11 +25,19 @@ pub(crate) struct Started {
 }
 
 pub(crate) struct StartedRegions {
+    pub(crate) account: Option<AccountEndpoint>,
     /// In the order in which they were named.
     pub(crate) regions: Vec<RegionEndpoint>,
     /// Where operators are heard.
     pub(crate) management: String,
     pub(crate) key: KeyPlace,
+}
+
+/// Where the account is as a whole.
+pub(crate) struct AccountEndpoint {
+    pub(crate) endpoint: String,
+    /// Whether somebody chose it: then it is the same after the next start.
+    pub(crate) is_chosen: bool,
 }
 
 #[derive(Clone, Serialize)]
@@ -46,6 +54,8 @@ struct Announcement<'a> {
     certificate: Option<String>,
     pid: u32,
     version: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    account: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     regions: Option<&'a [RegionEndpoint]>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,6 +90,10 @@ impl StartedRegions {
         let width = width.max().unwrap_or_default();
         let mut label = "regions";
         let mut lines = Vec::new();
+        let account = self.account.as_ref();
+        lines.extend(account.map(|AccountEndpoint { endpoint, .. }| {
+            format!("  account      {endpoint}, whichever region is there")
+        }));
         for RegionEndpoint { name, endpoint } in &self.regions {
             lines.push(format!("  {label:<11}  {name:<width$}  {endpoint}"));
             label = "";
@@ -88,7 +102,10 @@ impl StartedRegions {
             KeyPlace::File(path) => format!("the key is in {}", path.display()),
             KeyPlace::Memory(key) => format!("with the key {key}"),
         };
-        lines.push(format!("  operators    {}, {key}", self.management));
+        lines.push(format!(
+            "  operators    {}, also for browsers, {key}",
+            self.management
+        ));
         lines
     }
 }
@@ -97,6 +114,7 @@ impl Started {
     /// One line, for `--ready-json`.
     pub(crate) fn json(&self) -> String {
         let regions = self.regions.as_ref();
+        let account = regions.and_then(|regions| regions.account.as_ref());
         let announcement = Announcement {
             ready: true,
             endpoint: &self.endpoint(&host_of(reachable(self.address.ip()))),
@@ -104,6 +122,7 @@ impl Started {
             certificate: self.certificate.as_ref().map(|path| absolute(path)),
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION"),
+            account: account.map(|account| &account.endpoint[..]),
             regions: regions.map(|started| started.regions.as_slice()),
             management: regions.map(StartedRegions::management),
         };
@@ -125,6 +144,12 @@ impl Started {
             }
         };
         let key = self.public_key.unwrap_or("<your key>");
+        let account = self
+            .regions
+            .as_ref()
+            .and_then(|regions| regions.account.as_ref());
+        let chosen = account.filter(|account| account.is_chosen);
+        let chosen = chosen.map(|account| &account.endpoint);
         let mut lines = vec![
             format!("Orrery {}, a document database", env!("CARGO_PKG_VERSION")),
             String::new(),
@@ -141,7 +166,10 @@ impl Started {
         );
         lines.extend([
             String::new(),
-            format!("  AccountEndpoint={endpoint};AccountKey={key};"),
+            format!(
+                "  AccountEndpoint={};AccountKey={key};",
+                chosen.unwrap_or(&endpoint)
+            ),
             String::new(),
             "Press Ctrl-C to stop.".to_owned(),
         ]);
@@ -181,12 +209,16 @@ mod tests {
         }
     }
 
-    fn regions(key: KeyPlace) -> StartedRegions {
+    fn regions(key: KeyPlace, is_chosen: bool) -> StartedRegions {
         let region = |name: &str, port| RegionEndpoint {
             name: name.to_owned(),
             endpoint: format!("http://127.0.0.1:{port}/"),
         };
         StartedRegions {
+            account: Some(AccountEndpoint {
+                endpoint: "http://127.0.0.1:4/".to_owned(),
+                is_chosen,
+            }),
             regions: vec![region("West US", 1), region("North Europe", 2)],
             management: "http://127.0.0.1:3/".to_owned(),
             key,
@@ -195,25 +227,33 @@ mod tests {
 
     #[test]
     fn regions_and_the_place_of_orders_are_told() {
-        let with = |key| Started {
-            regions: Some(regions(key)),
+        let with = |key, is_chosen| Started {
+            regions: Some(regions(key, is_chosen)),
             ..started("127.0.0.1:1")
         };
-        let in_memory = with(KeyPlace::Memory("k".to_owned()));
+        let in_memory = with(KeyPlace::Memory("k".to_owned()), false);
         let json = in_memory.json();
-        let end = r#","regions":[{"name":"West US","endpoint":"http://127.0.0.1:1/"},{"name":"North Europe","endpoint":"http://127.0.0.1:2/"}],"management":{"endpoint":"http://127.0.0.1:3/","key":"k"}}"#;
+        let end = r#","account":"http://127.0.0.1:4/","regions":[{"name":"West US","endpoint":"http://127.0.0.1:1/"},{"name":"North Europe","endpoint":"http://127.0.0.1:2/"}],"management":{"endpoint":"http://127.0.0.1:3/","key":"k"}}"#;
         assert!(json.ends_with(end), "{json}");
-        let in_file = with(KeyPlace::File("/d/key".into()));
+        let in_file = with(KeyPlace::File("/d/key".into()), true);
         assert!(in_file.json().contains(r#""keyFile":"/d/key""#));
         for phrase in [
+            "  account      http://127.0.0.1:4/, whichever",
+            "AccountEndpoint=http://127.0.0.1:4/;",
             "  regions      West US       http://127.0.0.1:1/",
             "               North Europe  http://127.0.0.1:2/",
-            "  operators    http://127.0.0.1:3/, the key is in /d/key",
+            "  operators    http://127.0.0.1:3/, also for browsers, the key is in /d/key",
         ] {
             let message = in_file.message();
             assert!(message.contains(phrase), "{message}");
         }
         assert!(in_memory.message().contains("with the key k"));
+        // A port that was free is another one next time.
+        assert!(
+            in_memory
+                .message()
+                .contains("AccountEndpoint=http://localhost:1/;")
+        );
     }
 
     #[test]

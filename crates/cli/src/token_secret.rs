@@ -30,11 +30,23 @@ pub(crate) fn load(directory: Option<&Path>) -> Result<Vec<u8>> {
             }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let secret = fresh()?;
-            private_file::write(&path, STANDARD.encode(&secret).as_bytes())?;
+            write(&path, &secret)?;
             Ok(secret)
         }
         Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
     }
+}
+
+/// Keeps the secret that the account has, instead of one that was made here.
+pub(crate) fn store(directory: Option<&Path>, secret: &[u8]) -> Result<()> {
+    match directory {
+        Some(directory) => write(&directory.join(FILE_NAME), secret),
+        None => Ok(()),
+    }
+}
+
+fn write(path: &Path, secret: &[u8]) -> Result<()> {
+    private_file::write(path, STANDARD.encode(secret).as_bytes())
 }
 
 fn fresh() -> Result<Vec<u8>> {
@@ -53,6 +65,8 @@ mod tests {
         let first = load(Some(directory.path())).unwrap();
         assert_eq!(load(Some(directory.path())).unwrap(), first);
         assert_ne!(load(None).unwrap(), first);
+        store(Some(directory.path()), &[7; SECRET_BYTES]).unwrap();
+        assert_eq!(load(Some(directory.path())).unwrap(), [7; SECRET_BYTES]);
         fs::write(directory.path().join(FILE_NAME), "short").unwrap();
         assert!(load(Some(directory.path())).is_err());
     }

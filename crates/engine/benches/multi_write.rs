@@ -1,5 +1,6 @@
-//! What it costs to be a region of a multi-write account while nobody else is there: creates and
-//! point reads of such a store and of an ordinary one, in turns.
+//! What it costs to be a region of a multi-write account while nobody else is there, and to be one of an
+//! account that has moved some partitions away: creates and point reads of such stores and of an ordinary
+//! one, in turns.
 //!
 //! `cargo bench -p orrery-engine --bench multi_write`
 
@@ -14,8 +15,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use orrery_engine::{
-    Container, Durability, Engine, EngineOptions, NewContainer, PartitionLimits, ScriptOptions,
-    SystemClock, ThroughputMode, ThroughputOptions,
+    AccessTable, Container, Durability, Engine, EngineOptions, KeyAccess, KeyRange, NewContainer,
+    PartitionLimits, ScriptOptions, Seen, SystemClock, ThroughputMode, ThroughputOptions,
 };
 use orrery_json::parse;
 use orrery_keys::PartitionKey;
@@ -29,6 +30,8 @@ const ROUNDS: u64 = 16;
 const WRITERS: u64 = 64;
 const CREATES: u64 = 16_000;
 const READS: u64 = 50_000;
+/// Partitions that another region takes the writes of.
+const MOVED: u32 = 8;
 
 struct Measured {
     name: &'static str,
@@ -41,7 +44,7 @@ struct Measured {
 impl Measured {
     async fn open(name: &'static str, directory: &Path, region: Option<RegionId>) -> Measured {
         let engine = Engine::open(EngineOptions {
-            holds_back: false,
+            seen: Seen::Durable,
             multi_write: region,
             directory: Some(directory.to_owned()),
             durability: Durability::None,
@@ -119,6 +122,22 @@ impl Measured {
     }
 }
 
+/// Everything is written here but some partitions of other containers.
+fn divided() -> AccessTable {
+    let away = (0..MOVED).map(|number| {
+        let keys = KeyRange {
+            container: 1_000 + number,
+            min: Vec::new().into(),
+            max: vec![0xFF].into(),
+        };
+        (keys, KeyAccess::Closed)
+    });
+    AccessTable {
+        default: KeyAccess::Open,
+        ranges: away.collect(),
+    }
+}
+
 fn key(writer: u64) -> PartitionKey {
     PartitionKey::parse_header(&format!(r#"["{writer}"]"#)).unwrap()
 }
@@ -131,12 +150,14 @@ fn median(values: &[f64]) -> f64 {
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() {
-    let directories = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let directories = [(); 3].map(|()| tempfile::tempdir().unwrap());
     let mut ordinary = Measured::open("ordinary", directories[0].path(), None).await;
     let mut region = Measured::open("multi-write", directories[1].path(), Some(RegionId(0))).await;
+    let mut moved = Measured::open("divided", directories[2].path(), Some(RegionId(0))).await;
+    moved.engine.set_access(divided()).await;
     for round in 0..ROUNDS {
         // What one leaves to do in the background is the other's trouble, by turns.
-        let mut turns = [&mut ordinary, &mut region];
+        let mut turns = [&mut ordinary, &mut region, &mut moved];
         if round % 2 == 1 {
             turns.reverse();
         }
@@ -146,9 +167,14 @@ async fn main() {
     }
     ordinary.report();
     region.report();
+    moved.report();
     // Reads take the same way in both: what they differ by is chance.
-    let ratio =
-        |of: fn(&Measured) -> &Vec<f64>| 100.0 * median(of(&region)) / median(of(&ordinary));
-    let (creates, reads) = (ratio(|one| &one.creates), ratio(|one| &one.reads));
-    println!("multi-write: {creates:.1} % of the creates, {reads:.1} % of the reads");
+    for (one, than) in [(&region, &ordinary), (&moved, &region)] {
+        let ratio = |of: fn(&Measured) -> &Vec<f64>| 100.0 * median(of(one)) / median(of(than));
+        let (creates, reads) = (ratio(|one| &one.creates), ratio(|one| &one.reads));
+        println!(
+            "{} over {}: {creates:.1} % of the creates, {reads:.1} % of the reads",
+            one.name, than.name
+        );
+    }
 }

@@ -113,9 +113,11 @@ impl Engine {
     /// Removes every item that has expired by now.
     ///
     /// On a follower they go when the records come that remove them; of regions that all write only
-    /// the hub removes them.
+    /// the hub removes them, and where each key has its region only that one.
     pub async fn remove_expired(self: &Arc<Self>) -> Result<(), Failure> {
-        if self.role() == Role::Follower || (self.region().is_some() && !self.is_hub()) {
+        if self.role() == Role::Follower
+            || !(self.region().is_none() || self.is_hub() || self.is_divided())
+        {
             return Ok(());
         }
         loop {

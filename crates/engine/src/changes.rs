@@ -60,7 +60,17 @@ impl Engine {
 
     /// A position of all partitions, as [`ChangesPage::position`] has it.
     pub fn change_position(&self, lsn: Lsn) -> String {
-        in_region(self.region(), lsn.to_string())
+        in_order(self.order().as_deref(), lsn.to_string())
+    }
+
+    /// Names the order of changes here: that of the region, and of the state that it was copied from.
+    /// None where there is only one.
+    fn order(&self) -> Option<String> {
+        let RegionId(region) = self.region()?;
+        Some(match self.copied_from() {
+            None => region.to_string(),
+            Some((RegionId(source), position)) => format!("{region}.{source}.{position}"),
+        })
     }
 
     fn changes_page(
@@ -95,7 +105,9 @@ impl Engine {
         }
         let (_, epk) = scan_range(container, &request.scope)?;
         let known = match &request.start {
-            ChangesStart::After(position) => Positions::parse_in(self.region(), position)?,
+            ChangesStart::After(position) => {
+                Positions::parse_in(self.order().as_deref(), position)?
+            }
             _ => Positions::One(Lsn(0)),
         };
         let reader = self.store.changes(container);
@@ -127,7 +139,7 @@ impl Engine {
         }
         Ok(ChangesPage {
             changes: page.changes,
-            position: in_region(self.region(), write_positions(reached)),
+            position: in_order(self.order().as_deref(), write_positions(reached)),
             stamps,
         })
     }
@@ -236,9 +248,9 @@ fn text_bytes(change: &ItemChange) -> usize {
 /// Positions in the feed: one for all, or for parts of the key space. Parts stay good whatever
 /// becomes of the partitions.
 ///
-/// Where every region writes, each has changes in an order of its own, and a position names its
-/// region. Another region cannot tell which of its changes were seen there, so it begins anew: a
-/// reader that moves sees changes twice and misses none.
+/// Where every region writes, each has changes in an order of its own, and a position names it.
+/// Another region, or the same one with the state of another, cannot tell which of its changes were
+/// seen in that order, so it begins anew: a reader that moves sees changes twice and misses none.
 #[derive(Debug, PartialEq, Eq)]
 enum Positions {
     One(Lsn),
@@ -248,17 +260,20 @@ enum Positions {
 
 impl Positions {
     /// A position as it is here.
-    fn parse_in(here: Option<RegionId>, text: &str) -> Result<Positions, Failure> {
+    fn parse_in(here: Option<&str>, text: &str) -> Result<Positions, Failure> {
         let Some(here) = here else {
             return Positions::parse(text);
         };
-        let (region, position) = text
+        let (order, position) = text
             .trim_matches('"')
-            .split_once(REGION_END)
+            .split_once(ORDER_END)
             .ok_or_else(not_a_position)?;
-        let region = region.parse().map_err(|_| not_a_position())?;
+        let mut parts = order.split('.');
+        if !parts.all(|part| part.parse::<u64>().is_ok()) {
+            return Err(not_a_position());
+        }
         let positions = Positions::parse(position)?;
-        if RegionId(region) == here {
+        if order == here {
             Ok(positions)
         } else {
             Ok(Positions::One(Lsn(0)))
@@ -310,12 +325,12 @@ impl Positions {
     }
 }
 
-/// Stands between a region and a position there: `1@12`.
-const REGION_END: char = '@';
+/// Stands between an order and a position in it: `1@12`.
+const ORDER_END: char = '@';
 
-fn in_region(region: Option<RegionId>, position: String) -> String {
-    match region {
-        Some(RegionId(region)) => format!("{region}{REGION_END}{position}"),
+fn in_order(order: Option<&str>, position: String) -> String {
+    match order {
+        Some(order) => format!("{order}{ORDER_END}{position}"),
         None => position,
     }
 }
@@ -360,7 +375,7 @@ mod tests {
 
     #[test]
     fn a_position_of_another_region_is_the_beginning() {
-        let here = Some(RegionId(1));
+        let here = Some("1");
         for (region, text, expected) in [
             (None, "12", Some(Positions::One(Lsn(12)))),
             (None, "1@12", None),
@@ -375,13 +390,15 @@ mod tests {
             (here, "0@x", None),
             (here, "12", None),
             (here, "x@12", None),
-            (here, "300@12", None),
+            (here, "1.0.300@12", Some(Positions::One(Lsn(0)))),
+            (Some("1.0.300"), "1@12", Some(Positions::One(Lsn(0)))),
+            (Some("1.0.300"), "1.0.300@12", Some(Positions::One(Lsn(12)))),
         ] {
             let found = Positions::parse_in(region, text).ok();
             assert_eq!(found, expected, "{text}");
         }
-        assert_eq!(in_region(here, "12".to_owned()), "1@12");
-        assert_eq!(in_region(None, "12".to_owned()), "12");
+        assert_eq!(in_order(here, "12".to_owned()), "1@12");
+        assert_eq!(in_order(None, "12".to_owned()), "12");
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl Witness for Current {
     fn applied(&self, applied: &Applied) {
         if applied.is_catalogue_changed {
             match entries::load(applied.state()) {
-                Ok((next, _)) => self.set(continuing(next, &self.get())),
+                Ok((next, _)) => self.set(continuing(next, &self.get(), applied)),
                 Err(error) => {
                     tracing::error!(%error, "a catalogue that was followed cannot be read");
                 }
@@ -50,13 +50,13 @@ impl Witness for Current {
 }
 
 /// A catalogue that was read, with what goes on from the one before it.
-fn continuing(mut next: Catalogue, before: &Catalogue) -> Catalogue {
+fn continuing(mut next: Catalogue, before: &Catalogue, applied: &Applied) -> Catalogue {
     let mut continued = Vec::new();
     for (name, database) in &next.databases {
         for entry in database.containers.values() {
             let old = before.container_by_number(entry.container.rid.id());
             if let Some(old) = old {
-                continued.push((name.clone(), continued_entry(entry, old)));
+                continued.push((name.clone(), continued_entry(entry, old, applied)));
             }
         }
     }
@@ -66,7 +66,11 @@ fn continuing(mut next: Catalogue, before: &Catalogue) -> Catalogue {
     next
 }
 
-fn continued_entry(entry: &ContainerEntry, old: &ContainerEntry) -> ContainerEntry {
+fn continued_entry(
+    entry: &ContainerEntry,
+    old: &ContainerEntry,
+    applied: &Applied,
+) -> ContainerEntry {
     let read = &entry.container.partitions;
     let staying = |partition: &Arc<Partition>| {
         let same = old.container.partition(partition.id);
@@ -78,7 +82,8 @@ fn continued_entry(entry: &ContainerEntry, old: &ContainerEntry) -> ContainerEnt
         let range = &partition.range;
         let overlaps =
             |heir: &&Arc<Partition>| heir.range.min < range.max && range.min < heir.range.max;
-        partition.hand_over(partitions.iter().filter(overlaps).cloned().collect());
+        let heirs = partitions.iter().filter(overlaps).cloned();
+        applied.hand_over(partition, heirs.collect());
     }
     let mut container = Arc::clone(&old.container);
     if entry.etag != old.etag {

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex as StdMutex, OnceLock};
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use orrery_keys::ContainerRid;
 use orrery_model::{ConsistencyLevel, Failure};
-use orrery_partition::{Container, Durability, Error, Reshape, Store, StoreOptions};
+use orrery_partition::{Container, Durability, Error, Seen, Store, StoreOptions};
 use orrery_regions::RegionId;
 use orrery_script::{Runtime, ScriptError, ScriptOptions};
 use tokio::sync::{Mutex, Notify, Semaphore, oneshot};
@@ -22,6 +23,8 @@ use crate::scripts::{Offenders, Reservations, Turns};
 use crate::throughput::ThroughputState;
 use crate::{Clock, Role, ThroughputOptions, background};
 
+/// How long the end of the server waits for work in the background.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
 const TICKS_PER_SECOND: u64 = 10_000_000;
 
 #[derive(Clone)]
@@ -30,8 +33,8 @@ pub struct EngineOptions {
     pub directory: Option<PathBuf>,
     pub durability: Durability,
     pub cache_bytes: u64,
-    /// Whether records become visible only when somebody says so; see [`Engine::keep`].
-    pub holds_back: bool,
+    /// When records of other regions can be read; see [`Engine::keep`].
+    pub seen: Seen,
     pub consistency: ConsistencyLevel,
     pub clock: Arc<dyn Clock>,
     /// Limits of stored procedures, triggers and user-defined functions.
@@ -80,7 +83,7 @@ impl EngineOptions {
             directory: self.directory.clone(),
             durability: self.durability,
             cache_bytes: self.cache_bytes,
-            holds_back: self.holds_back,
+            seen: self.seen,
             multi_write: self.multi_write,
         }
     }
@@ -134,11 +137,19 @@ impl Engine {
         self.catalogue.get()
     }
 
-    /// Finishes what is queued and closes the store. Requests must have ended.
-    pub fn close(engine: Arc<Engine>) -> Result<(), Error> {
-        match Arc::into_inner(engine) {
-            Some(engine) => engine.store.close(),
-            None => Err(Error::ReadOnly("requests are still running".to_owned())),
+    /// Finishes what is queued and closes the store. Requests must have ended; work in the background
+    /// that has the engine just now is waited for.
+    pub fn close(mut engine: Arc<Engine>) -> Result<(), Error> {
+        let begun = Instant::now();
+        loop {
+            match Arc::try_unwrap(engine) {
+                Ok(alone) => return alone.store.close(),
+                Err(held) if begun.elapsed() < CLOSE_PATIENCE => engine = held,
+                Err(_) => {
+                    return Err(Error::ReadOnly("requests are still running".to_owned()));
+                }
+            }
+            thread::sleep(Duration::from_millis(1));
         }
     }
 
@@ -182,31 +193,6 @@ impl Engine {
             return Ok(result);
         }
         self.write_catalogue(changes).await?;
-        self.catalogue.set(next);
-        Ok(result)
-    }
-
-    /// [`Engine::change_catalogue`] along with a split or a merge.
-    pub(crate) async fn reshape_catalogue<T>(
-        &self,
-        change: impl FnOnce(&mut Catalogue, &mut Vec<Change>) -> Result<(T, Reshape), Failure>,
-    ) -> Result<T, Failure> {
-        if self.region().is_some() {
-            return Err(Failure::bad_request(
-                "Physical partitions of an account that is written in several regions cannot be split or merged.",
-            ));
-        }
-        let _turn = self.changing.lock().await;
-        self.check_writer()?;
-        let mut next = Catalogue::clone(&self.catalogue());
-        let mut changes = Vec::new();
-        let (result, mut reshape) = change(&mut next, &mut changes)?;
-        changes.push(entries::put_numbers(&next.numbers));
-        reshape.changes = changes;
-        let (reply, answer) = oneshot::channel();
-        let reply = Box::new(move |result| drop(reply.send(result)));
-        self.store.submit_reshape(reshape, reply);
-        answer.await.unwrap_or_else(|_| Err(stopping()))?;
         self.catalogue.set(next);
         Ok(result)
     }

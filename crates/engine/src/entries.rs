@@ -15,6 +15,7 @@ use orrery_model::{
 };
 use orrery_partition::{
     CatalogueState, Container, Error, Partition, history_removal, policy_removal,
+    retirement_removals,
 };
 
 use crate::catalogue::{Catalogue, ContainerEntry, DatabaseEntry, Numbers, UserEntry};
@@ -113,13 +114,14 @@ pub(crate) fn put_container(entry: &ContainerEntry) -> Change {
 pub(crate) fn delete_container(entry: &ContainerEntry) -> Vec<Change> {
     let scripts = entry.scripts.all().map(|script| delete_script(script.rid));
     let container = &entry.container;
+    let retired = retirement_removals(container);
     let own = [
         (container_key(container.rid), None),
         policy_removal(container),
         history_removal(container),
         put_purge(container.rid),
     ];
-    scripts.chain(own).collect()
+    scripts.chain(own).chain(retired).collect()
 }
 
 pub(crate) fn put_script(script: &Script) -> Change {

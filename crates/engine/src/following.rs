@@ -101,7 +101,7 @@ impl Engine {
     }
 
     /// Takes records of the account that this one follows; gives the last position that it has then.
-    /// They are durable and can be read.
+    /// They are kept and can be read.
     pub async fn follow(
         self: &Arc<Self>,
         records: Vec<CommittedRecord>,
@@ -110,8 +110,10 @@ impl Engine {
         Ok(reached.applied)
     }
 
-    /// Makes records of the account that this one follows durable, and lets readers see those up to a
-    /// position.
+    /// Keeps records of the account that this one follows, durable at once or a moment later (see [`Seen`]),
+    /// and lets readers see those up to a position.
+    ///
+    /// [`Seen`]: orrery_partition::Seen
     pub async fn keep(
         self: &Arc<Self>,
         records: Vec<CommittedRecord>,
@@ -138,7 +140,23 @@ impl Engine {
         task.await.unwrap_or_else(|_| Err(ended()))
     }
 
-    /// The last record that is durable here; the state may be behind it.
+    /// Why the store takes no more records, if a disk has failed it. Reads go on.
+    pub fn problem(&self) -> Option<&str> {
+        self.store.problem()
+    }
+
+    /// Makes everything durable that was taken before, where that may come later; see [`Seen`].
+    ///
+    /// [`Seen`]: orrery_partition::Seen
+    pub async fn sync(&self) -> Result<(), Error> {
+        let (reply, answer) = oneshot::channel();
+        let reply = Box::new(move |result| drop(reply.send(result)));
+        self.store.submit_sync(reply);
+        let ended = |_| Err(Error::ReadOnly("the server is stopping".to_owned()));
+        answer.await.unwrap_or_else(ended)
+    }
+
+    /// The last record that is kept here; the state may be behind it.
     pub fn kept(&self) -> Position {
         self.store.kept()
     }
@@ -162,6 +180,11 @@ impl Engine {
     /// Lets the store ask its authority for notes although nobody writes.
     pub fn append_notes(&self) {
         self.store.submit_notes();
+    }
+
+    /// Lets the store look whether others keep what it has under way.
+    pub fn look(&self) {
+        self.store.submit_look();
     }
 
     /// Begins what a change of the catalogue asks of this account alone.

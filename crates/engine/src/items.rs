@@ -74,7 +74,8 @@ impl Engine {
         let logical = container.logical_partition(key);
         let partition = container.partition_of(&logical);
         let claim = self.claim(metering);
-        if let Err(failure) = admit(partition, claim, Charge::ZERO) {
+        let readable = self.check_readable(container, partition);
+        if let Err(failure) = readable.and_then(|()| admit(partition, claim, Charge::ZERO)) {
             return Answer {
                 stamp: Some(partition.stamp()),
                 ..Answer::refused(failure)
@@ -188,6 +189,7 @@ impl Engine {
         operation: Operation,
         terms: impl Into<Terms>,
     ) -> Answer<OperationOutcome> {
+        self.await_keys(container, std::iter::once(&key)).await;
         let begun = self.begin_write(container, key, operation, terms.into());
         match begun {
             Ok(outcome) => single(outcome.await.ok()),
@@ -210,6 +212,8 @@ impl Engine {
             stamp: Some(target.partition().stamp()),
             ..Answer::refused(failure)
         };
+        self.check_key_access(container, &target.logical)
+            .map_err(refused)?;
         let fare = Fare {
             claim: self.claim(terms.metering),
             price: Charge::WRITE_MIN,
@@ -241,16 +245,20 @@ impl Engine {
             return Answer::refused(failure);
         }
         let target = self.target(container, key);
+        let refused = |failure| Answer {
+            stamp: Some(target.partition().stamp()),
+            ..Answer::refused(failure)
+        };
+        if let Err(failure) = self.admit_key(container, &target.logical).await {
+            return refused(failure);
+        }
         let fare = Fare {
             claim: self.claim(metering),
             price: operations.iter().map(|_| Charge::WRITE_MIN).sum(),
             cost: batch_cost,
         };
         if let Err(failure) = admit(target.partition(), fare.claim, fare.price) {
-            return Answer {
-                stamp: Some(target.partition().stamp()),
-                ..Answer::refused(failure)
-            };
+            return refused(failure);
         }
         let prepared = operations.into_iter().map(|operation| {
             operation
@@ -261,6 +269,13 @@ impl Engine {
         let Ok(outcome) = self.submit(target, prepared, level, fare).await else {
             return Answer::refused(stopping());
         };
+        if matches!(outcome.results.first(), Some(Err(Failure::WriteForbidden))) {
+            // Its region has changed on the way; it is no failure of an operation.
+            return Answer {
+                stamp: Some(outcome.stamp),
+                ..Answer::refused(Failure::WriteForbidden)
+            };
+        }
         Answer {
             charge: batch_cost(&outcome),
             result: Ok(outcome.results),
@@ -340,6 +355,8 @@ impl Engine {
             }
             return answers;
         }
+        let keys = operations.iter().map(|(key, _)| key);
+        self.await_keys(container, keys).await;
         let mut waiting = Vec::with_capacity(operations.len());
         for (key, operation) in operations {
             waiting.push(self.begin_write(container, key, operation, terms));
@@ -370,7 +387,8 @@ impl Engine {
         let logical = container.logical_partition(&key);
         let partition = container.partition_of(&logical);
         let claim = self.claim(terms.metering);
-        if let Err(failure) = admit(partition, claim, Charge::ZERO) {
+        let admitted = self.admit_key(container, &logical).await;
+        if let Err(failure) = admitted.and_then(|()| admit(partition, claim, Charge::ZERO)) {
             return Answer {
                 stamp: Some(partition.stamp()),
                 ..Answer::refused(failure)

@@ -37,10 +37,10 @@ pub use multi::{AccountWriter, Conflict, ConflictOperation, ConflictsPage};
 pub use orrery_index::IndexUsage;
 pub use orrery_model::{Script, ScriptKind, TriggerOperation, TriggerSettings, TriggerTiming};
 pub use orrery_partition::{
-    AccountOutcome, ChangeKind, ChangeMode, CheckReport, CommittedRecord, Container, Counters,
-    Durability, Error as StoreError, Filling, HotKey, ItemChange, MergeError, MeterReport,
-    Partition, Piece, Position, ReplicationError, SnapshotPiece, SnapshotStream, Standing,
-    StreamPiece, StreamReader, Subscription, check as check_directory,
+    AccessTable, AccountOutcome, ChangeKind, ChangeMode, CheckReport, CommittedRecord, Container,
+    Counters, Durability, Error as StoreError, Filling, HotKey, ItemChange, KeyAccess, KeyRange,
+    MergeError, MeterReport, Partition, Piece, Position, ReplicationError, Seen, SnapshotPiece,
+    SnapshotStream, Standing, StreamPiece, StreamReader, Subscription, check as check_directory,
 };
 pub use orrery_script::ScriptOptions;
 pub use partitions::{Cut, PartitionLimits};

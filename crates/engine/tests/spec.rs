@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use orrery_engine::{
     Clock, CompiledQuery, Container, Durability, Engine, EngineOptions, FeedRequest, NewContainer,
-    QueryText, Scope,
+    QueryText, Scope, Seen,
 };
 use orrery_json::{Object, Value, compare, parse};
 use orrery_model::{
@@ -262,7 +262,7 @@ impl World {
             directory: None,
             durability: Durability::None,
             cache_bytes: 4 << 20,
-            holds_back: false,
+            seen: Seen::Durable,
             consistency: LEVEL,
             scripts: orrery_engine::ScriptOptions::default(),
             partitions: orrery_engine::PartitionLimits::default(),

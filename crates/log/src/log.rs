@@ -9,7 +9,7 @@
 //! segments are already full size.
 
 use std::collections::VecDeque;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::directory::Directory;
@@ -21,7 +21,8 @@ use crate::recovery::{Recovered, Recovery, recover};
 use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::{Durability, Error, LogOptions, Position};
 
-const ALLOCATION_STEP_BYTES: u64 = 4 << 20;
+/// The commit that takes a step syncs all of it, so it should not take long.
+const ALLOCATION_STEP_BYTES: u64 = 512 << 10;
 const SEGMENT_BYTES_MIN: u64 = 2 * SEGMENT_HEADER_BYTES as u64;
 /// A buffer that one large commit has grown beyond this is given back.
 const PENDING_KEPT_BYTES: usize = 4 << 20;
@@ -208,15 +209,32 @@ impl Log {
     /// After an error nothing is known about the records of this commit until the log is opened
     /// again; those committed before it are safe.
     pub fn commit(&mut self) -> Result<Position, Error> {
+        self.write()?;
+        if self.options.durability == Durability::Sync {
+            self.sync()?;
+        }
+        Ok(self.last())
+    }
+
+    /// [`Log::commit`] without a sync: what was written is durable with the next one, or when somebody
+    /// has synced [`Log::tail`] and says so.
+    pub fn write(&mut self) -> Result<Position, Error> {
         self.guarded(|log| {
             if !log.pending.is_empty() {
                 log.write_pending()?;
-                if log.options.durability == Durability::Sync {
-                    log.sync_written()?;
-                }
             }
             Ok(log.last())
         })
+    }
+
+    /// The file that has the last committed record.
+    pub fn tail(&self) -> PathBuf {
+        self.directory.segment_path(self.current.header.sequence)
+    }
+
+    /// Somebody has synced the file that had the records up to `upto` as its last ones.
+    pub fn synced(&mut self, upto: Position) {
+        self.durable = self.durable.max(upto.0.min(self.written));
     }
 
     /// Makes every committed record durable.
@@ -390,10 +408,7 @@ impl Log {
     }
 
     fn current_error(&self, action: &'static str, error: std::io::Error) -> Error {
-        Error::io(
-            action,
-            &self.directory.segment_path(self.current.header.sequence),
-        )(error)
+        Error::io(action, &self.tail())(error)
     }
 }
 

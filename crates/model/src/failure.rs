@@ -42,6 +42,9 @@ pub enum Failure {
     MethodNotAllowed,
     #[error("the request ran out of time")]
     Timeout,
+    /// At level strong: too few regions have it yet, and it may stand later or be taken back.
+    #[error("the write was not had by enough regions in time, and its outcome is not known")]
+    OutcomeUnknown,
     #[error("already exists")]
     Conflict(ConflictKind),
     #[error("gone")]

@@ -87,13 +87,30 @@ pub(crate) enum Command {
     Authority(Arc<dyn Authority>, Reply<()>),
     /// Appends notes that the authority has.
     Notes,
+    /// Others may have what is under way.
+    Look,
     /// What a region of a multi-write account asks.
     Region(RegionCommand),
     /// The state up to this position is safe on disk.
     Saved(Position),
-    /// The state could not be saved.
+    /// Makes everything durable that is written.
+    Sync(Reply<Result<(), Error>>),
+    /// The log up to this position was synced, as was asked.
+    Synced(Position),
+    /// The state, or the log, could not be saved.
     NotSaved(Error),
     Stop(Reply<Result<(), Error>>),
+}
+
+/// What groups that wait for other regions mean to a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beside {
+    /// It is decided over them.
+    Nothing,
+    /// It needs them in the state, and what it decides there before the next command.
+    WaitsForThem,
+    /// They are not waited for any more.
+    EndsThem,
 }
 
 impl Command {
@@ -116,9 +133,40 @@ impl Command {
             | Command::Keep { .. }
             | Command::Authority(..)
             | Command::Notes
+            | Command::Look
             | Command::Saved(_)
+            | Command::Sync(_)
+            | Command::Synced(_)
             | Command::NotSaved(_)
             | Command::Stop(_) => false,
+        }
+    }
+
+    /// What groups that are under way mean to it.
+    pub(crate) fn beside(&self) -> Beside {
+        match self {
+            Command::Items(..)
+            | Command::Notes
+            | Command::Look
+            | Command::Saved(_)
+            | Command::Sync(_)
+            | Command::Synced(_)
+            | Command::NotSaved(_) => Beside::Nothing,
+            // Whoever asks for it may be the one that has to hear what others keep.
+            Command::Follow(..) | Command::Stop(_) => Beside::EndsThem,
+            Command::Script(..)
+            | Command::Catalogue(..)
+            | Command::Expire { .. }
+            | Command::Reshape(..)
+            | Command::Correct { .. }
+            | Command::Reindex { .. }
+            | Command::Purge { .. }
+            | Command::Uncounted { .. }
+            | Command::Crowd { .. }
+            | Command::Forget { .. }
+            | Command::Keep { .. }
+            | Command::Authority(..)
+            | Command::Region(_) => Beside::WaitsForThem,
         }
     }
 }
@@ -129,6 +177,10 @@ pub(crate) fn refuse(command: Command, cause: &str) -> Option<Reply<Result<(), E
         Command::Stop(reply) => {
             reply(Err(Error::ReadOnly(cause.to_owned())));
             Some(Box::new(|_| ()))
+        }
+        Command::Sync(reply) => {
+            reply(Err(Error::ReadOnly(cause.to_owned())));
+            None
         }
         Command::Keep { reply, .. } => {
             reply(Err(ReplicationError::ReadOnly(cause.to_owned())));
@@ -172,7 +224,10 @@ pub(crate) fn refuse_with(command: Command, failure: &Failure) {
         Command::Follow(_, reply) | Command::Authority(_, reply) => reply(()),
         Command::Keep { .. }
         | Command::Notes
+        | Command::Look
         | Command::Saved(_)
+        | Command::Sync(_)
+        | Command::Synced(_)
         | Command::NotSaved(_)
         | Command::Stop(_) => {}
     }

@@ -6,7 +6,7 @@
 //! asks before it trims the log which records followers still need.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use orrery_log::Position;
@@ -22,11 +22,13 @@ const TAIL_BYTES_MAX: usize = 8 * 1024 * 1024;
 pub(crate) struct Committed {
     has_log: bool,
     state: Mutex<State>,
+    /// Why there will be no more of it.
+    problem: OnceLock<String>,
 }
 
 #[derive(Default)]
 struct State {
-    /// The last record that is durable.
+    /// The last record that is kept: durable, or another region's and about to be.
     last: Position,
     /// The last one that the state has.
     applied: Position,
@@ -44,6 +46,8 @@ struct State {
 pub(crate) struct Needs {
     pub(crate) acknowledged: Position,
     pub(crate) bytes_max: u64,
+    /// What comes after this is kept however much it is; none if all of it may go.
+    pub(crate) pinned: Option<Position>,
 }
 
 /// What the tail has of the records after a position.
@@ -65,7 +69,17 @@ impl Committed {
         Committed {
             has_log,
             state: Mutex::new(state),
+            problem: OnceLock::new(),
         }
+    }
+
+    pub(crate) fn problem(&self) -> Option<&str> {
+        self.problem.get().map(String::as_str)
+    }
+
+    /// Called by the committer alone. What failed first is what failed.
+    pub(crate) fn fail(&self, problem: &str) {
+        self.problem.get_or_init(|| problem.to_owned());
     }
 
     pub(crate) fn last(&self) -> Position {
@@ -85,7 +99,7 @@ impl Committed {
         !self.lock().followers.is_empty()
     }
 
-    /// Called by the committer alone, when the records up to `last` are durable. Those that nobody
+    /// Called by the committer alone, when the records up to `last` are kept. Those that nobody
     /// kept a copy of are not given.
     pub(crate) fn keep(&self, last: Position, records: Vec<Bytes>) {
         let mut state = self.lock();
@@ -168,6 +182,12 @@ impl Committed {
         }
     }
 
+    pub(crate) fn pin(&self, follower: u64, position: Option<Position>) {
+        if let Some(needs) = self.lock().followers.get_mut(&follower) {
+            needs.pinned = position;
+        }
+    }
+
     pub(crate) fn remove(&self, follower: u64) {
         let mut state = self.lock();
         state.followers.remove(&follower);
@@ -193,9 +213,13 @@ impl State {
         let limit = self.limit(has_log);
         let needed = self.followers.values().map(|needs| needs.acknowledged);
         let needed = needed.min().unwrap_or(self.last);
+        let pinned = self.followers.values().filter_map(|needs| needs.pinned);
+        let pinned = pinned.min().unwrap_or(self.last);
         let is_over = |state: &State| {
-            let is_needed = state.tail.front().is_some_and(|(first, _)| *first > needed);
-            state.tail_bytes > limit || !has_log && !is_needed
+            let is_after =
+                |place: Position| state.tail.front().is_some_and(|(first, _)| *first > place);
+            let is_too_much = state.tail_bytes > limit && (has_log || !is_after(pinned));
+            is_too_much || !has_log && !is_after(needed)
         };
         while is_over(self)
             && let Some((_, record)) = self.tail.pop_front()
@@ -238,6 +262,7 @@ mod tests {
         let needs = Needs {
             acknowledged: Position(5),
             bytes_max: 30,
+            pinned: None,
         };
         assert_eq!(positions(&committed, 5, 99), Some(vec![]));
         let follower = committed.add(needs);
@@ -259,6 +284,24 @@ mod tests {
         assert_eq!(positions(&committed, 10, 99), Some(vec![]));
         committed.remove(follower);
         assert!(!committed.is_followed());
+    }
+
+    #[test]
+    fn what_is_pinned_stays_however_much_it_is() {
+        let committed = Committed::new(Position(5), Position(5), false);
+        let follower = committed.add(Needs {
+            acknowledged: Position(5),
+            bytes_max: 10,
+            pinned: Some(Position(6)),
+        });
+        for position in 6..=9 {
+            committed.keep(Position(position), vec![record(0)]);
+        }
+        assert_eq!(positions(&committed, 6, 99), Some(vec![7, 8, 9]));
+        committed.pin(follower, None);
+        committed.keep(Position(10), vec![record(0)]);
+        assert_eq!(positions(&committed, 9, 99), Some(vec![10]));
+        assert_eq!(positions(&committed, 8, 99), None);
     }
 
     #[test]

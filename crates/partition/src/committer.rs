@@ -5,6 +5,9 @@
 //!                  -> one batch into the state -> publish LSNs -> answer all
 //! ```
 //!
+//! Where other regions must keep a group before it may be seen, it is under way after the sync
+//! ([`crate::under_way`]), and the next one is decided over it.
+//!
 //! While a group is being synced the next one gathers: that is the group commit, and no timer is
 //! needed for it. The state changes only after the sync, so nobody reads what could be lost, and a
 //! log that fails leaves the state as it was. After a failed append, sync or batch the committer
@@ -20,16 +23,17 @@ use orrery_log::{Durability, Log, Position};
 use orrery_model::Failure;
 use orrery_storage::Storage;
 
-use crate::command::{Command, Reply, held_back, refuse, refuse_with, unavailable};
-use crate::committed::{Committed, CommittedRecord};
+use crate::command::{Beside, Command, Reply, held_back, refuse, refuse_with, unavailable};
+use crate::committed::{Committed, CommittedRecord, Needs};
 use crate::counters::counters_key;
 use crate::crowd::Crowd;
-use crate::group::{Group, Touched};
+use crate::group::Group;
 use crate::index_state::IndexStates;
 use crate::known::Batches;
+use crate::late_sync::LateSyncs;
 use crate::multi::{Multi, Stamps, put_progress};
 use crate::note::{note_record, put_note};
-use crate::overlay::Overlay;
+use crate::overlay::{Base, Overlay};
 use crate::purge::{Purged, purge_step};
 use crate::record::Record;
 use crate::reindex::reindex_step;
@@ -37,14 +41,15 @@ use crate::replay::put_applied;
 use crate::retention::forget_step;
 use crate::spaces::META;
 use crate::statistics::Tallies;
+use crate::under_way::{Decision, UnderWay};
 use crate::watches::Watches;
-use crate::{Authority, Container, Error, Uncounted, UncountedCrowd};
+use crate::{Authority, Container, Error, Uncounted, UncountedCrowd, Verdict};
 
 /// A group is closed at this many commands or bytes, so that the first does not wait for the last.
 const GROUP_COMMANDS_MAX: usize = 1024;
 const GROUP_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// Why a group is not in the state.
+/// Why a group is not in the log.
 enum Stop {
     /// From here on nothing is.
     Broken(Error),
@@ -58,12 +63,24 @@ impl From<Error> for Stop {
     }
 }
 
+/// A group, or what is left of it, in the log.
+#[derive(Default)]
+pub(crate) struct Appended {
+    /// Its last record, if it has any.
+    pub(crate) last: Option<Position>,
+    /// Its records, where they may have to be held back.
+    pub(crate) payloads: Vec<Bytes>,
+    is_open: bool,
+}
+
 pub(crate) struct Committer {
     pub(crate) storage: Arc<Storage>,
     pub(crate) batches: Arc<Batches>,
     /// None keeps everything in memory.
     pub(crate) log: Option<Log>,
     pub(crate) durability: Durability,
+    /// Set if records of other regions are seen before they are durable.
+    pub(crate) late_syncs: Option<LateSyncs>,
     /// Since when something is committed that no sync has covered.
     pub(crate) unsynced_since: Option<Instant>,
     /// Where positions go whose state should be saved.
@@ -81,7 +98,9 @@ pub(crate) struct Committer {
     /// Whether its records are those of another store.
     pub(crate) is_following: bool,
     pub(crate) authority: Option<Arc<dyn Authority>>,
-    /// Records that are durable and that the state does not have.
+    /// Groups that others must keep before they are applied.
+    pub(crate) under_way: UnderWay,
+    /// Records that are durable and that the state does not have, and nobody here waits for.
     pub(crate) pending: VecDeque<CommittedRecord>,
     /// Set in a region of a multi-write account.
     pub(crate) multi: Option<Arc<Multi>>,
@@ -101,6 +120,8 @@ impl Committer {
             }
             let mut waiting = waiting.into_iter().peekable();
             while waiting.peek().is_some() {
+                self.advance();
+                self.make_room();
                 if let Some(stop) = self.commit_group(&mut waiting) {
                     stop(self.close());
                     return;
@@ -110,9 +131,14 @@ impl Committer {
     }
 
     /// The next command. With interval durability, syncs in between what has waited for so long,
-    /// however many commands there are.
+    /// however many commands there are. Looks after what is under way.
     fn wait(&mut self, commands: &Receiver<Command>) -> Option<Command> {
-        while let Some(patience) = self.until_sync() {
+        loop {
+            let patience = self.until_sync();
+            let patience = patience.into_iter().chain(self.under_way.patience()).min();
+            let Some(patience) = patience else {
+                return commands.recv().ok();
+            };
             let received = if patience.is_zero() {
                 Err(RecvTimeoutError::Timeout)
             } else {
@@ -120,11 +146,16 @@ impl Committer {
             };
             match received {
                 Ok(command) => return Some(command),
-                Err(RecvTimeoutError::Timeout) => self.sync(),
+                Err(RecvTimeoutError::Timeout) => {
+                    if self.until_sync().is_some_and(|left| left.is_zero()) {
+                        // Whoever writes next hears of a failure.
+                        let _ = self.sync();
+                    }
+                    self.advance();
+                }
                 Err(RecvTimeoutError::Disconnected) => return None,
             }
         }
-        commands.recv().ok()
     }
 
     /// How long the next sync of the log may take to come; none if it needs none.
@@ -136,13 +167,14 @@ impl Committer {
         Some(interval.saturating_sub(since.elapsed()))
     }
 
-    fn sync(&mut self) {
+    fn sync(&mut self) -> Result<(), Error> {
         self.unsynced_since = None;
-        if let Some(log) = &mut self.log
-            && let Err(error) = log.sync()
-        {
-            self.break_down(&error.into());
-        }
+        let synced = self.log.as_mut().map_or(Ok(()), Log::sync);
+        synced.map_err(|error| {
+            let error = error.into();
+            self.break_down(&error);
+            error
+        })
     }
 
     /// Carries out commands until the group is full or one must be alone. Gives the reply of `Stop`.
@@ -154,6 +186,22 @@ impl Committer {
         let mut group = self.group(&storage);
         let mut stop = None;
         for command in waiting.by_ref() {
+            match command.beside() {
+                Beside::Nothing => {}
+                Beside::WaitsForThem => {
+                    if !self.under_way.is_empty() {
+                        group.is_waited_for = true;
+                        self.finish_group(group);
+                        group = self.group(&storage);
+                    }
+                    group.is_waited_for = true;
+                }
+                Beside::EndsThem => {
+                    self.finish_group(group);
+                    self.end_under_way();
+                    group = self.group(&storage);
+                }
+            }
             if let Some(cause) = &self.broken {
                 stop = refuse(command, cause);
             } else if self.is_following && command.makes_records() {
@@ -262,12 +310,16 @@ impl Committer {
                         // Whoever follows, or holds records back, is given notes in their order.
                         group.has_notes = !self.is_following && self.pending.is_empty();
                     }
+                    // Whoever was under way was looked after before the group began.
+                    Command::Look => {}
                     Command::Region(command) => {
                         self.finish_group(group);
                         command.carry_out(self, &storage);
                         group = self.group(&storage);
                     }
                     Command::Saved(position) => self.trim(position),
+                    Command::Sync(reply) => reply(self.sync()),
+                    Command::Synced(upto) => self.synced_late(upto),
                     Command::NotSaved(error) => {
                         self.break_down(&error);
                     }
@@ -285,12 +337,18 @@ impl Committer {
     pub(crate) fn group<'a>(&mut self, storage: &'a Storage) -> Group<'a> {
         let states = std::mem::take(&mut self.states);
         let stamps = self.multi.as_ref().map(|multi| multi.stamps());
-        let overlay = Overlay::new(storage).with_rows(self.multi.as_ref());
-        Group::new(overlay, states, Arc::clone(&self.watches), stamps)
+        let mut overlay = Overlay::new(storage).with_rows(self.multi.as_ref());
+        overlay.beneath = self.under_way.lend();
+        let mut group = Group::new(overlay, states, Arc::clone(&self.watches), stamps)
+            .in_region(self.multi.as_ref());
+        // The next stamps follow those that are published.
+        group.is_waited_for = self.multi.is_some();
+        group
     }
 
-    /// Makes a group durable, then visible, then answers it.
+    /// Makes a group durable, then visible, then answers it; or leaves it under way.
     pub(crate) fn finish_group(&mut self, group: Group<'_>) {
+        let is_empty = group.is_empty();
         let Group {
             mut overlay,
             states,
@@ -298,6 +356,7 @@ impl Committer {
             records,
             replies,
             has_notes,
+            is_waited_for,
             stamps,
             ..
         } = group;
@@ -306,61 +365,108 @@ impl Committer {
         if let Some(progress) = &progress {
             put_progress(&mut overlay, progress);
         }
-        let failure = match self.persist(&records, has_notes, overlay, &touched) {
-            Ok(()) => {
-                for (partition, counters) in touched.values() {
-                    partition.publish(*counters);
-                }
-                for record in &records {
-                    self.watches.mark(record.item_changes());
-                }
-                if let (Some(multi), Some(progress)) = (&self.multi, progress) {
-                    multi.publish(progress);
-                }
-                if let Some(authority) = self.authority.as_ref().filter(|_| !records.is_empty()) {
-                    authority.seen(self.committed.applied());
-                }
-                None
+        let appended = if is_empty {
+            Ok(Appended::default())
+        } else {
+            self.append_group(&records, has_notes, &mut overlay)
+        };
+        if let Ok(Appended {
+            last: Some(last), ..
+        }) = appended
+        {
+            put_applied(&mut overlay, last);
+        }
+        for ((container, range), (_, counters)) in &touched {
+            let key = counters_key(*container, *range);
+            overlay.put(META, Bytes::copy_from_slice(&key), counters.encode());
+        }
+        let (beneath, decided) = overlay.detach();
+        self.under_way.give_back(beneath);
+        let decision = Decision {
+            decided,
+            touched,
+            records,
+            progress,
+            replies,
+        };
+        match appended {
+            Ok(_) if is_empty => {}
+            Ok(appended) if !appended.is_open && self.under_way.is_empty() => {
+                self.see(appended.last, decision);
             }
-            Err(Stop::Broken(error)) => Some(self.break_down(&error)),
-            Err(Stop::Refused(failure)) => {
+            Ok(appended) => {
+                let before = self.last();
+                self.under_way.push(before, appended, decision);
+            }
+            Err(stop) => {
+                let failure = match stop {
+                    Stop::Broken(error) => self.break_down(&error),
+                    Stop::Refused(failure) => failure,
+                };
                 // They hold what the records would have done.
                 self.states = IndexStates::default();
-                Some(failure)
+                decision.answer(Some(&failure));
             }
-        };
-        for reply in replies {
-            reply(failure.clone());
+        }
+        if is_waited_for {
+            self.settle_under_way();
         }
         self.ask_for_checkpoint();
     }
 
-    fn persist(
-        &mut self,
-        records: &[Record],
-        has_notes: bool,
-        mut overlay: Overlay<'_>,
-        touched: &Touched,
-    ) -> Result<(), Stop> {
-        let last = if let Some(authority) = self.authority.clone() {
-            self.append_numbered(&*authority, records, has_notes, &mut overlay)?
-        } else {
-            self.append_alone(records)?
-        };
-        if let Some(last) = last {
-            put_applied(&mut overlay, last);
+    /// Makes what was decided visible up to a record, and answers.
+    pub(crate) fn see(&mut self, last: Option<Position>, decision: Decision) {
+        let Decision {
+            decided,
+            touched,
+            records,
+            progress,
+            replies,
+        } = decision;
+        let storage = Arc::clone(&self.storage);
+        let written = decided
+            .into_batch(&Base::State(&storage), &mut self.tallies)
+            .and_then(|batch| Ok(self.batches.write(|| storage.write(batch))?));
+        if let Err(error) = written {
+            let failure = self.break_down(&error);
+            for reply in replies {
+                reply(Some(failure.clone()));
+            }
+            return;
         }
-        for ((container, range), (_, counters)) in touched {
-            let key = counters_key(*container, *range);
-            overlay.put(META, Bytes::copy_from_slice(&key), counters.encode());
-        }
-        let batch = overlay.into_batch(&mut self.tallies)?;
-        let written = self.batches.write(|| self.storage.write(batch));
-        written.map_err(Error::from)?;
         if let Some(last) = last {
             self.committed.apply(last);
         }
-        Ok(())
+        for (partition, counters) in touched.values() {
+            partition.publish(*counters);
+        }
+        for record in &records {
+            self.watches.mark(record.item_changes());
+        }
+        if let (Some(multi), Some(progress)) = (&self.multi, progress) {
+            multi.publish(progress);
+        }
+        if let Some(authority) = self.authority.as_ref().filter(|_| !records.is_empty()) {
+            authority.seen(self.committed.applied());
+        }
+        for reply in replies {
+            reply(None);
+        }
+    }
+
+    fn append_group(
+        &mut self,
+        records: &[Record],
+        has_notes: bool,
+        overlay: &mut Overlay<'_>,
+    ) -> Result<Appended, Stop> {
+        match self.authority.clone() {
+            Some(authority) => self.append_numbered(&*authority, records, has_notes, overlay),
+            None => Ok(Appended {
+                last: self.append_alone(records)?,
+                ..Appended::default()
+            }),
+        }
     }
 
     fn append_alone(&mut self, records: &[Record]) -> Result<Option<Position>, Error> {
@@ -386,34 +492,31 @@ impl Committer {
         records: &[Record],
         has_notes: bool,
         overlay: &mut Overlay<'_>,
-    ) -> Result<Option<Position>, Stop> {
+    ) -> Result<Appended, Stop> {
         if records.is_empty() && !has_notes {
-            return Ok(None);
+            return Ok(Appended::default());
         }
         if !self.pending.is_empty() {
             // What stands before them is not in the state.
             return Err(Stop::Refused(held_back()));
         }
-        let payloads: Vec<Bytes> = records.iter().map(Record::payload).collect();
+        let mut payloads: Vec<Bytes> = records.iter().map(Record::payload).collect();
         let notes = authority.number(self.last(), &payloads);
         let notes = notes.map_err(Stop::Refused)?;
         if let Some(newest) = notes.last() {
             put_note(overlay, newest.clone());
         }
-        let mut all: Vec<Bytes> = notes.into_iter().map(note_record).collect();
-        all.extend(payloads);
-        if all.is_empty() {
-            return Ok(None);
+        payloads.splice(0..0, notes.into_iter().map(note_record));
+        if payloads.is_empty() {
+            return Ok(Appended::default());
         }
-        let last = self.append_payloads(&all)?;
-        self.committed.keep(last, all.clone());
-        if authority.settle(last) {
-            return Ok(Some(last));
-        }
-        let first = last.0 + 1 - all.len() as u64;
-        self.pending.extend((first..).map(Position).zip(all));
-        self.is_following = true;
-        Err(Stop::Refused(Failure::Timeout))
+        let last = self.append_payloads(&payloads)?;
+        self.committed.keep(last, payloads.clone());
+        Ok(Appended {
+            last: Some(last),
+            payloads,
+            is_open: authority.kept(last) != Verdict::Settled,
+        })
     }
 
     /// Commits records to the log; without a log they are only counted. Gives the last position.
@@ -434,7 +537,7 @@ impl Committer {
         Ok(position)
     }
 
-    /// The last record that is durable.
+    /// The last record that is written, and unless it is another region's also durable.
     pub(crate) fn last(&self) -> Position {
         self.committed.last()
     }
@@ -446,6 +549,7 @@ impl Committer {
             tracing::error!(%cause, "writes are refused until the server is started again");
             cause
         });
+        self.committed.fail(first);
         unavailable(first)
     }
 
@@ -467,10 +571,13 @@ impl Committer {
         let Some(log) = &mut self.log else {
             return;
         };
-        let needs = self.committed.needs().into_iter();
-        let affordable =
-            needs.filter(|needs| log.bytes_since(needs.acknowledged) <= needs.bytes_max);
-        let needed = affordable.map(|needs| needs.acknowledged).min();
+        let needs = self.committed.needs();
+        let affordable = |needs: &&Needs| log.bytes_since(needs.acknowledged) <= needs.bytes_max;
+        let wanted = needs.iter().filter(affordable);
+        let wanted = wanted.map(|needs| needs.acknowledged);
+        let needed = wanted
+            .chain(needs.iter().filter_map(|needs| needs.pinned))
+            .min();
         let upto = needed.map_or(saved, |needed| needed.min(saved));
         if let Err(error) = log.trim(upto) {
             self.break_down(&error.into());
@@ -551,6 +658,7 @@ mod tests {
             batches: Arc::default(),
             log: None,
             durability: Durability::None,
+            late_syncs: None,
             unsynced_since: None,
             checkpoints: channel().0,
             checkpoint_asked: Position(0),
@@ -561,6 +669,7 @@ mod tests {
             committed: Arc::new(Committed::new(Position(0), Position(0), false)),
             is_following: false,
             authority: None,
+            under_way: UnderWay::default(),
             pending: VecDeque::new(),
             multi: None,
             pruned: None,

@@ -283,14 +283,6 @@ impl Partition {
         self.publish(counters);
     }
 
-    /// Called when records of another store have given what was here to others.
-    pub fn hand_over(&self, heirs: Vec<Arc<Partition>>) {
-        if !self.is_retired() {
-            self.crowds.clear();
-            self.retire(heirs);
-        }
-    }
-
     /// Called by the committer alone, after the state has the change.
     pub(crate) fn publish(&self, counters: Counters) {
         self.standing

@@ -37,17 +37,23 @@ pub(crate) fn decode_entry(entry: &Bytes) -> Option<Due> {
     })
 }
 
-/// Documents due at or before `now_seconds`, oldest first.
-pub(crate) fn due(snapshot: &Snapshot, now_seconds: u64, limit: usize) -> Result<Vec<Due>, Error> {
+/// Documents due at or before `now_seconds` that somebody here removes, oldest first.
+pub(crate) fn due(
+    snapshot: &Snapshot,
+    now_seconds: u64,
+    limit: usize,
+    removes: impl Fn(&[u8]) -> bool,
+) -> Result<Vec<Due>, Error> {
     let end = u32::try_from(now_seconds.saturating_add(1))
         .unwrap_or(u32::MAX)
         .to_be_bytes();
-    let entries = snapshot.range(EXPIRY, &[], Some(&end)).take(limit);
-    entries
-        .map(|entry| {
-            let (entry, _) = entry?;
-            decode_entry(&entry)
-                .ok_or_else(|| Error::Damaged("an expiry entry is too short".to_owned()))
-        })
+    let entries = snapshot.range(EXPIRY, &[], Some(&end));
+    let due = entries.map(|entry| {
+        let (entry, _) = entry?;
+        decode_entry(&entry)
+            .ok_or_else(|| Error::Damaged("an expiry entry is too short".to_owned()))
+    });
+    due.filter(|due| due.as_ref().map_or(true, |due| removes(&due.key)))
+        .take(limit)
         .collect()
 }

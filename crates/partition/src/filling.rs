@@ -14,7 +14,7 @@ use orrery_storage::{Batch, Storage};
 
 use crate::counters::{APPLIED_KEY, counters_key};
 use crate::data_directory::DataDirectory;
-use crate::multi::{REGION_KEY, next_rids_from, put_region, rows_range};
+use crate::multi::{REGION_KEY, next_rids_from, put_copied, put_region, rows_range};
 use crate::replay::applied;
 use crate::spaces::{META, NAMES};
 use crate::store::{open_log, open_storage};
@@ -34,6 +34,8 @@ pub struct Filling {
     directory: Option<DataDirectory>,
     options: StoreOptions,
     position: Position,
+    /// The region that gave the state, if it is of several that write.
+    source: Option<RegionId>,
 }
 
 impl Filling {
@@ -62,6 +64,7 @@ impl Filling {
             directory,
             options: options.clone(),
             position,
+            source: None,
         })
     }
 
@@ -69,6 +72,9 @@ impl Filling {
     pub fn add(&mut self, piece: SnapshotPiece) -> Result<(), Error> {
         let mut batch = Batch::with_capacity(piece.entries.len());
         for (key, value) in piece.entries {
+            if piece.space == META && key == REGION_KEY {
+                self.source = value.first().copied().map(RegionId);
+            }
             // The position is true of the whole only, and the region is another one.
             if piece.space != META || (key != APPLIED_KEY && key != REGION_KEY) {
                 batch.put(piece.space, key, value);
@@ -84,6 +90,7 @@ impl Filling {
             directory,
             options,
             position,
+            source,
         } = self;
         let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
         let log = match &directory {
@@ -94,6 +101,9 @@ impl Filling {
         if let Some(region) = options.multi_write {
             go_on_numbering(&storage, region, &mut batch)?;
             put_region(region, &mut batch);
+            if let Some(source) = source {
+                put_copied(source, position.0, &mut batch);
+            }
         }
         let row = Bytes::copy_from_slice(&position.0.to_le_bytes());
         batch.put(META, APPLIED_KEY, row);

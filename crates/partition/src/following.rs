@@ -17,9 +17,15 @@ impl Store {
         self.committed.applied()
     }
 
-    /// The last record that is durable. The state may be behind it where an [`Authority`] decides.
+    /// The last record that is kept: durable, or with [`crate::Seen::Written`] about to be. The state may be
+    /// behind it where an [`Authority`] decides.
     pub fn kept(&self) -> Position {
         self.committed.last()
+    }
+
+    /// Why it takes no more records, if something failed. It stays so until it is opened again.
+    pub fn problem(&self) -> Option<&str> {
+        self.committed.problem()
     }
 
     /// From now on this is asked before records are appended and before they are applied.
@@ -32,7 +38,17 @@ impl Store {
         self.send(Command::Notes);
     }
 
-    /// Queues records of the store that this one follows, which are made durable, and lets the state
+    /// Lets the committer look whether others have what is under way.
+    pub fn submit_look(&self) {
+        self.send(Command::Look);
+    }
+
+    /// Makes everything durable that was written before.
+    pub fn submit_sync(&self, reply: Reply<Result<(), Error>>) {
+        self.send(Command::Sync(reply));
+    }
+
+    /// Queues records of the store that this one follows, which are kept, and lets the state
     /// follow no further than a position. The reply says how far both are then.
     pub fn submit_kept(
         &self,

@@ -14,7 +14,7 @@ use crate::document_key::CONTAINER_BYTES;
 use crate::expiry::{self, Due};
 use crate::index_state::IndexStates;
 use crate::indexing::Known;
-use crate::multi::{Stamps, as_shown, finish_own};
+use crate::multi::{Multi, Stamps, as_shown, finish_own};
 use crate::overlay::Overlay;
 use crate::record::{Change, Moment, Record};
 use crate::spaces::{DOCUMENTS, EXPIRY};
@@ -27,7 +27,7 @@ use crate::{Container, Counters, Error, ItemTransaction, Partition, ScriptCommit
 pub(crate) type Touched = BTreeMap<(u32, RangeId), (Arc<Partition>, Counters)>;
 
 /// Told once the group is durable, or why it is not.
-type Finish = Box<dyn FnOnce(Option<Failure>) + Send>;
+pub(crate) type Finish = Box<dyn FnOnce(Option<Failure>) + Send>;
 
 pub(crate) struct Group<'a> {
     pub(crate) overlay: Overlay<'a>,
@@ -37,8 +37,12 @@ pub(crate) struct Group<'a> {
     pub(crate) replies: Vec<Finish>,
     /// Whether there may be notes to append although there are no records.
     pub(crate) has_notes: bool,
+    /// Whether the next command must find it in the state.
+    pub(crate) is_waited_for: bool,
     /// In multi-write stores.
     pub(crate) stamps: Option<Stamps>,
+    /// Where regions share keys among themselves.
+    multi: Option<Arc<Multi>>,
     watches: Arc<Watches>,
     bytes: usize,
 }
@@ -71,10 +75,30 @@ impl<'a> Group<'a> {
             records: Vec::new(),
             replies: Vec::new(),
             has_notes: false,
+            is_waited_for: false,
             stamps,
+            multi: None,
             watches,
             bytes: 0,
         }
+    }
+
+    pub(crate) fn in_region(self, multi: Option<&Arc<Multi>>) -> Group<'a> {
+        let multi = multi.map(Arc::clone);
+        Group { multi, ..self }
+    }
+
+    /// Refuses writes that another region takes. Asked of every record that clients cause, on the
+    /// thread that also replaces the table.
+    pub(crate) fn check_write(&self, container: u32, place: &[u8]) -> Result<(), Failure> {
+        self.multi
+            .as_ref()
+            .map_or(Ok(()), |multi| multi.access.check_write(container, place))
+    }
+
+    /// Whether nobody waits for it and nothing came of it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.records.is_empty() && self.replies.is_empty() && !self.has_notes
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -93,10 +117,15 @@ impl<'a> Group<'a> {
         let seconds = transaction.now_seconds;
         let before = self.counters(container, &partition);
         let crowd = partition.crowds.of(transaction.logical.prefix());
-        if crowd.as_ref().is_some_and(|crowd| crowd.is_full()) && transaction.may_grow() {
+        let is_full = crowd.as_ref().is_some_and(|crowd| crowd.is_full());
+        let mut refused = self.check_write(container, transaction.logical.place());
+        if is_full && transaction.may_grow() {
+            refused = refused.and(Err(Failure::LogicalPartitionFull));
+        }
+        if let Err(refusal) = refused {
             let stamp = partition.stamp();
             self.replies.push(Box::new(move |failure| {
-                let failure = failure.unwrap_or(Failure::LogicalPartitionFull);
+                let failure = failure.unwrap_or(refusal);
                 let results = (0..count).map(|_| Err(failure.clone())).collect();
                 reply(TransactionOutcome { results, stamp });
             }));
@@ -187,6 +216,7 @@ impl<'a> Group<'a> {
         if commit.watch.is_marked() {
             return Err(Failure::RetryWith);
         }
+        self.check_write(commit.container.rid.id(), &commit.prefix[CONTAINER_BYTES..])?;
         let crowd = partition.crowds.of(&commit.prefix);
         let grows = commit.changes.list.iter().any(|(_, value)| value.is_some());
         if grows && crowd.is_some_and(|crowd| crowd.is_full()) {
@@ -382,7 +412,8 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    /// What becomes of a document that was due: removed, entered under its true second, or nothing.
+    /// What becomes of a document that was due: removed, entered under its true second, or nothing. What
+    /// another region has to remove is only entered.
     fn expiry_change(
         &mut self,
         container: &Container,
@@ -400,8 +431,13 @@ impl<'a> Group<'a> {
             self.overlay.delete(EXPIRY, expiry::entry_key(second, key));
             return Ok(Fate::Stays);
         };
+        let place = &key[CONTAINER_BYTES..];
         let entry = match item.expires_at(container.default_ttl()) {
-            Some(expiry) if expiry <= now_seconds => return Ok(Fate::Becomes(None)),
+            Some(expiry)
+                if expiry <= now_seconds && self.check_write(container.rid.id(), place).is_ok() =>
+            {
+                return Ok(Fate::Becomes(None));
+            }
             Some(expiry) => u32::try_from(expiry).unwrap_or(u32::MAX),
             None => 0,
         };
@@ -415,7 +451,10 @@ impl<'a> Group<'a> {
     /// The counters of a partition as the group has left them so far.
     pub(crate) fn counters(&self, container: u32, partition: &Arc<Partition>) -> Counters {
         let touched = self.touched.get(&(container, partition.id));
-        touched.map_or_else(|| partition.running_counters(), |(_, counters)| *counters)
+        let touched = touched.map(|(_, counters)| *counters);
+        touched
+            .or_else(|| self.overlay.beneath.counters(container, partition.id))
+            .unwrap_or_else(|| partition.running_counters())
     }
 
     pub(crate) fn record(

@@ -10,6 +10,7 @@
 
 mod apply;
 mod authority;
+mod beneath;
 mod changes;
 mod check;
 mod command;
@@ -31,6 +32,7 @@ mod history;
 mod index_state;
 mod indexing;
 mod known;
+mod late_sync;
 mod meter;
 mod multi;
 mod note;
@@ -56,11 +58,12 @@ mod stored;
 mod subscription;
 mod told;
 mod transaction;
+mod under_way;
 mod unique;
 mod view;
 mod watches;
 
-pub use authority::Authority;
+pub use authority::{Authority, Verdict};
 pub use changes::{ChangeMode, ChangeReader, ItemChange};
 pub use check::{CheckReport, check};
 pub use command::{Reply, TransactionOutcome};
@@ -74,10 +77,12 @@ pub use expiry::Due;
 pub use filling::Filling;
 pub use history::{ChangeKind, history_change, history_removal};
 pub use index_state::{ContainerIndex, IndexFollows, policy_change, policy_removal};
+pub use late_sync::Seen;
 pub use meter::{Budget, Claim, HotKey, Meter, MeterReport, Rates};
 pub use multi::{
-    AccountOutcome, MergeError, SettleItem, StoredConflict, StoredVersion, StreamPiece,
-    StreamReader, account_data,
+    AccessTable, AccountOutcome, KeyAccess, KeyRange, MergeError, SettleItem, StoredConflict,
+    StoredVersion, StreamPiece, StreamReader, account_data, retirement_changes,
+    retirement_removals,
 };
 pub use note::{note_of, note_record};
 pub use orrery_log::Position;
@@ -92,6 +97,6 @@ pub use snapshot_stream::{SnapshotPiece, SnapshotStream};
 pub use store::{Durability, Store, StoreOptions};
 pub use stored::StoredItem;
 pub use subscription::{Piece, Subscription};
-pub use told::tell_record;
+pub use told::{tell_record, tell_stream_record};
 pub use transaction::ItemTransaction;
 pub use view::{Entry, EntryFlow, EntryPosition, PlaceWalk, View, ViewStatistics};

@@ -3,6 +3,8 @@
 //! A group of transactions runs over one overlay, so that a later one sees an earlier one; a
 //! transaction that fails takes its changes back to its savepoint. Index entries are many and are
 //! never read here, so they are only listed. A script has an overlay of its own over a snapshot.
+//! Between the state and the overlay of a group may lie what groups before it have changed that wait
+//! for other regions ([`Beneath`]).
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -12,6 +14,7 @@ use bytes::Bytes;
 use orrery_storage::{Batch, Snapshot, Space, Storage};
 
 use crate::Error;
+use crate::beneath::Beneath;
 use crate::multi::{Multi, Rows};
 use crate::spaces::{DOCUMENTS, INDEX, VERSIONS};
 use crate::statistics::{EntryChange, Tallies};
@@ -37,6 +40,7 @@ impl Base<'_> {
 
 pub(crate) struct Overlay<'a> {
     base: Base<'a>,
+    pub(crate) beneath: Beneath,
     /// The document of the base that was read last: a write reads it once to decide and once more to
     /// apply what it decided.
     last_read: RefCell<Option<(Bytes, Option<Bytes>)>>,
@@ -62,6 +66,14 @@ struct Step {
     hidden: Option<Option<Bytes>>,
 }
 
+/// What an overlay has come to, without what it hides.
+pub(crate) struct Decided {
+    pending: HashMap<(Space, Bytes), Option<Bytes>>,
+    history: Vec<Step>,
+    entries: Vec<EntryChange>,
+    repeated: bool,
+}
+
 /// A moment in the history of an overlay.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Savepoint {
@@ -77,6 +89,7 @@ impl<'a> Overlay<'a> {
     pub(crate) fn over(base: Base<'a>) -> Overlay<'a> {
         Overlay {
             base,
+            beneath: Beneath::default(),
             last_read: RefCell::default(),
             pending: HashMap::new(),
             history: Vec::new(),
@@ -92,6 +105,9 @@ impl<'a> Overlay<'a> {
             && let Some(value) = self.pending.get(&(space, key.clone()))
         {
             return Ok(value.clone());
+        }
+        if let Some(value) = self.beneath.get(space, key) {
+            return Ok(value);
         }
         if space != DOCUMENTS {
             if space == VERSIONS && self.rows.as_ref().is_some_and(|rows| !rows.may_have(key)) {
@@ -196,14 +212,46 @@ impl<'a> Overlay<'a> {
         }
     }
 
+    /// The final value of every place that changed, with the statistics of the indexes that changed.
+    pub(crate) fn into_batch(self, tallies: &mut Tallies) -> Result<Batch, Error> {
+        let (base, _, decided) = self.into_parts();
+        decided.into_batch(&base, tallies)
+    }
+
+    /// Gives back what lay beneath, and what became of the group.
+    pub(crate) fn detach(self) -> (Beneath, Decided) {
+        let (_, beneath, decided) = self.into_parts();
+        (beneath, decided)
+    }
+
+    fn into_parts(self) -> (Base<'a>, Beneath, Decided) {
+        let decided = Decided {
+            pending: self.pending,
+            history: self.history,
+            entries: self.entries,
+            repeated: self.repeated,
+        };
+        (self.base, self.beneath, decided)
+    }
+}
+
+impl Decided {
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (&(Space, Bytes), &Option<Bytes>)> {
+        self.pending.iter()
+    }
+
     /// The final value of every place that changed, in the order of first change, with the
     /// statistics of the indexes that changed.
-    pub(crate) fn into_batch(mut self, tallies: &mut Tallies) -> Result<Batch, Error> {
+    pub(crate) fn into_batch(
+        mut self,
+        base: &Base<'_>,
+        tallies: &mut Tallies,
+    ) -> Result<Batch, Error> {
         if self.repeated {
             keep_net_changes(&mut self.entries);
         }
         let mut batch = Batch::with_capacity(self.history.len() + self.entries.len() + ROWS_BESIDE);
-        tallies.update(&self.base, &self.entries, &mut batch)?;
+        tallies.update(base, &self.entries, &mut batch)?;
         for step in self.history {
             let Some((place, value)) = self.pending.remove_entry(&step.place) else {
                 continue;

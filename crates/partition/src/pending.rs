@@ -25,7 +25,7 @@ const BATCH_BYTES: usize = 4 * 1024 * 1024;
 /// How far a store is that follows another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reached {
-    /// The last record that is durable.
+    /// The last record that is kept; see [`crate::Store::kept`].
     pub kept: Position,
     /// The last one that the state has.
     pub applied: Position,

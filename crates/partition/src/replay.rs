@@ -81,8 +81,7 @@ pub(crate) fn apply_record(
         Record::Merged(merged) => {
             let effect = apply_merged(overlay, states, merged)?;
             note_applied(overlay, Some(&merged.stamped))?;
-            let counted = effect.map(|effect| (merged.place(), effect.counters));
-            Ok(counted.into_iter().collect())
+            Ok(effect.map_or(Vec::new(), |effect| effect.counters))
         }
         Record::Account(account) => {
             apply_account(overlay, states, account)?;

@@ -86,6 +86,18 @@ impl Applied {
         self.counters.keys().copied()
     }
 
+    /// Lets a partition retire in favour of others.
+    pub fn hand_over(&self, partition: &Partition, heirs: Vec<Arc<Partition>>) {
+        if partition.is_retired() {
+            return;
+        }
+        if self.grown.is_none() {
+            // Nobody has kept the bytes of logical partitions along with these records.
+            partition.crowds.clear();
+        }
+        partition.retire(heirs);
+    }
+
     /// Shows in a partition what it counts now.
     pub fn publish(&self, container: u32, partition: &Partition) {
         if let Some(counters) = self.counters.get(&(container, partition.id)) {
@@ -243,7 +255,7 @@ impl Committer {
     }
 
     pub(crate) fn keep(&mut self, overlay: Overlay<'_>, payloads: Vec<Bytes>) -> Result<(), Error> {
-        let last = self.append_payloads(&payloads)?;
+        let last = self.append_foreign(&payloads)?;
         self.committed.keep(last, payloads);
         self.apply_overlay(overlay, last)
     }

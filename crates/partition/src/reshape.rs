@@ -34,7 +34,7 @@ pub struct Reshape {
 }
 
 /// A partition that takes over.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Heir {
     pub partition: Arc<Partition>,
     /// About how much of what the retired have falls to it.
@@ -88,13 +88,15 @@ impl Group<'_> {
             heirs,
             changes,
         } = reshape;
+        self.is_waited_for = true;
         if retired.iter().any(|partition| partition.is_retired()) {
             let failure = Failure::Gone(GoneKind::PartitionKeyRange);
             self.replies.push(Box::new(move |_| reply(Err(failure))));
             return;
         }
         let before: Vec<Counters> = retired.iter().map(|one| one.running_counters()).collect();
-        let after = inherited(&before, &heirs);
+        let shares: Vec<f64> = heirs.iter().map(|heir| heir.share).collect();
+        let after = inherited(&before, &shares);
         let gone = retired.iter().zip(&before).map(|(partition, counters)| {
             let counters = Counters {
                 lsn: counters.lsn,
@@ -134,6 +136,7 @@ impl Group<'_> {
         correction: Correction,
         reply: Reply<Result<(), Failure>>,
     ) {
+        self.is_waited_for = true;
         let before = partition.running_counters();
         // Of a container that was removed since it was counted nothing is left to correct.
         let row = Bytes::copy_from_slice(&counters_key(container, partition.id));
@@ -183,11 +186,11 @@ impl Group<'_> {
     }
 }
 
-/// The counters with which the heirs begin; together they have what was there before.
-fn inherited(before: &[Counters], heirs: &[Heir]) -> Vec<Counters> {
+/// The counters with which heirs begin; together they have what was there before.
+pub(crate) fn inherited(before: &[Counters], shares: &[f64]) -> Vec<Counters> {
     let lsn = before.iter().map(|counters| counters.lsn).max();
     let is_known = |counters: &Counters| counters.standing == Standing::Exact;
-    let standing = if heirs.len() == 1 && before.iter().all(is_known) {
+    let standing = if shares.len() == 1 && before.iter().all(is_known) {
         Standing::Exact
     } else {
         Standing::Estimated
@@ -198,32 +201,32 @@ fn inherited(before: &[Counters], heirs: &[Heir]) -> Vec<Counters> {
             standing,
             ..Counters::default()
         };
-        heirs.len()
+        shares.len()
     ];
-    let parts = divided(before.iter().map(|counters| counters.items), heirs);
+    let parts = divided(before.iter().map(|counters| counters.items), shares);
     for (counters, items) in made.iter_mut().zip(parts) {
         counters.items = items;
     }
-    let parts = divided(before.iter().map(|counters| counters.bytes), heirs);
+    let parts = divided(before.iter().map(|counters| counters.bytes), shares);
     for (counters, bytes) in made.iter_mut().zip(parts) {
         counters.bytes = bytes;
     }
     made
 }
 
-/// A sum in parts by the shares of the heirs; the last has what the others leave.
-fn divided(counts: impl Iterator<Item = u64>, heirs: &[Heir]) -> Vec<u64> {
+/// A sum in parts by the shares of heirs; the last has what the others leave.
+fn divided(counts: impl Iterator<Item = u64>, shares: &[f64]) -> Vec<u64> {
     let all = counts.fold(0, u64::wrapping_add);
     let mut left = all;
-    let mut parts: Vec<u64> = heirs
+    let mut parts: Vec<u64> = shares
         .iter()
-        .map(|heir| {
+        .map(|share| {
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
                 reason = "a part of a count; of an estimate below nothing it is nothing"
             )]
-            let part = (all.cast_signed() as f64 * heir.share) as u64;
+            let part = (all.cast_signed() as f64 * share) as u64;
             left = left.wrapping_sub(part);
             part
         })

@@ -240,7 +240,7 @@ mod tests {
     use orrery_model::{ContainerDefinition, Document, OperationKind, RangeId, Stamp};
 
     use super::*;
-    use crate::{Durability, ItemTransaction, Store, StoreOptions, policy_change};
+    use crate::{Durability, ItemTransaction, Seen, Store, StoreOptions, policy_change};
 
     struct World {
         store: Store,
@@ -253,7 +253,7 @@ mod tests {
                 directory: None,
                 durability: Durability::None,
                 cache_bytes: 0,
-                holds_back: false,
+                seen: Seen::Durable,
                 multi_write: None,
             };
             let store = Store::open(&options).unwrap();

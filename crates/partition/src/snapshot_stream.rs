@@ -5,10 +5,12 @@
 
 use bytes::Bytes;
 use orrery_log::Position;
+use orrery_regions::Progress;
 use orrery_storage::{Snapshot, Space};
 
 use crate::Error;
 use crate::counters::APPLIED_KEY;
+use crate::multi::read_progress;
 use crate::note::NOTE_KEY;
 use crate::replay::position_of;
 use crate::spaces::{META, NAMES};
@@ -60,6 +62,11 @@ impl SnapshotStream {
     /// The newest note that is in it.
     pub fn note(&self) -> Result<Option<Bytes>, Error> {
         Ok(self.snapshot.get(META, NOTE_KEY)?)
+    }
+
+    /// What is in it of every stream, where every region writes.
+    pub fn progress(&self) -> Result<Progress, Error> {
+        read_progress(&self.snapshot)
     }
 
     /// The last record that is in it.

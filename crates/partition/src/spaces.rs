@@ -50,3 +50,6 @@ pub(crate) const VERSIONS: Space = Space(9);
 pub(crate) const CLAIMS: Space = Space(10);
 /// With the number of a container behind it: it keeps its history, for so many minutes.
 pub(crate) const HISTORY_POLICY: u8 = b'h';
+/// In multi-write stores. With the numbers of a container and of a partition that has retired behind
+/// it: who has taken over what it held.
+pub(crate) const RETIRED: u8 = b'r';

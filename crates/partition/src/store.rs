@@ -22,6 +22,7 @@ use crate::expiry::{self, Due};
 use crate::filling::is_unfinished;
 use crate::index_state::{IndexState, IndexStates, state_key};
 use crate::known::Batches;
+use crate::late_sync::{LateSyncs, Seen, sync_late};
 use crate::multi::{Multi, check_region};
 use crate::pending::pending_of;
 use crate::record::Change;
@@ -31,6 +32,7 @@ use crate::scan::ScanRange;
 use crate::spaces::{DOCUMENTS, INDEX, INDEX_BYTES_IN_MEMORY, META, NAMES};
 use crate::statistics::Tallies;
 use crate::stored::StoredItem;
+use crate::under_way::UnderWay;
 use crate::watches::Watches;
 use crate::{
     CatalogueState, ChangeReader, Container, Correction, Error, IndexFollows, ItemTransaction,
@@ -47,8 +49,8 @@ pub struct StoreOptions {
     pub directory: Option<PathBuf>,
     pub durability: Durability,
     pub cache_bytes: u64,
-    /// Leaves what the log has beyond the state out of it until somebody says that it may be seen.
-    pub holds_back: bool,
+    /// When records of other regions can be read.
+    pub seen: Seen,
     /// Set if the store is this region of an account in which every region writes.
     pub multi_write: Option<RegionId>,
 }
@@ -98,7 +100,7 @@ impl Store {
         }
         let open_log = |after| open_log(&directory, options, disk, after);
         let log = open_log(Position::ZERO)?;
-        if options.holds_back {
+        if options.seen == Seen::Told {
             let pending = pending_of(&log, applied(&storage)?)?;
             let log = Some((log, Arc::clone(disk)));
             return Store::start(storage, log, Some(directory), pending, options);
@@ -143,6 +145,11 @@ impl Store {
             .map(|(disk, directory)| (disk, directory.log()));
         let (commands, waiting) = channel();
         let commands = Arc::new(commands);
+        let late_syncs = (options.seen == Seen::Written && options.durability == Durability::Sync)
+            .then(|| log_place.clone())
+            .flatten()
+            .map(|(disk, _)| late_syncs(disk, Arc::downgrade(&commands)));
+        let (late_syncs, late_thread) = late_syncs.unzip();
         let (checkpoints, asked) = channel();
         let watches = Arc::new(Watches::default());
         let batches = Arc::new(Batches::default());
@@ -151,6 +158,7 @@ impl Store {
             batches: Arc::clone(&batches),
             log,
             durability: options.durability,
+            late_syncs,
             unsynced_since: None,
             checkpoints,
             checkpoint_asked: Position(0),
@@ -161,6 +169,7 @@ impl Store {
             committed: Arc::clone(&committed),
             is_following: false,
             authority: None,
+            under_way: UnderWay::default(),
             pending,
             multi: multi.clone(),
             pruned: None,
@@ -180,7 +189,12 @@ impl Store {
             multi,
             log_place,
             commands,
-            _threads: Threads(vec![commit, checkpoint]),
+            _threads: Threads(
+                [commit, checkpoint]
+                    .into_iter()
+                    .chain(late_thread)
+                    .collect(),
+            ),
             _directory: directory,
         })
     }
@@ -262,9 +276,11 @@ impl Store {
         CatalogueState::new(self.storage.snapshot())
     }
 
-    /// Documents that were entered to expire by now, oldest first.
+    /// Documents that were entered to expire by now and whose writes are taken here, oldest first.
     pub fn due(&self, now_seconds: u64, limit: usize) -> Result<Vec<Due>, Error> {
-        expiry::due(&self.storage.snapshot(), now_seconds, limit)
+        expiry::due(&self.storage.snapshot(), now_seconds, limit, |key| {
+            self.takes(key)
+        })
     }
 
     /// Documents of a container that do not stand in the expiry entry they should: TTL was turned
@@ -455,6 +471,13 @@ fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
         .name(name.to_owned())
         .spawn(run)
         .expect("the operating system gives a thread at start")
+}
+
+/// Starts the thread that syncs the log late.
+fn late_syncs(disk: Arc<dyn Disk>, told: Weak<Sender<Command>>) -> (LateSyncs, JoinHandle<()>) {
+    let (asks, asked) = channel();
+    let thread = spawn("orrery-late-sync", move || sync_late(&disk, &asked, &told));
+    (LateSyncs::new(asks), thread)
 }
 
 /// Saves the state whenever asked, and tells the committer that the log may forget it.

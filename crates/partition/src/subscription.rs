@@ -36,6 +36,7 @@ impl Subscription {
         let number = committed.add(Needs {
             acknowledged,
             bytes_max,
+            pinned: None,
         });
         Subscription {
             committed,
@@ -83,6 +84,11 @@ impl Subscription {
     /// The follower has everything up to here for good.
     pub fn acknowledge(&self, position: Position) {
         self.committed.acknowledge(self.number, position);
+    }
+
+    /// Keeps what comes after a position however much that is, until another one is said or none.
+    pub(crate) fn pin(&self, position: Option<Position>) {
+        self.committed.pin(self.number, position);
     }
 
     /// Calls `reply` with the last position as soon as there is a record after `after`: at once, or

@@ -3,10 +3,12 @@
 
 use std::fmt::Write as _;
 
+use orrery_regions::StreamRecord;
+
 use crate::Error;
 use crate::document_key::container_of;
-use crate::multi::AccountChange;
-use crate::record::Record;
+use crate::multi::{AccountChange, items_of};
+use crate::record::{Change, Moment, Record};
 use crate::stored::StoredItem;
 
 /// One line for each item that a record wrote or removed, and one for a change of the catalogue.
@@ -25,11 +27,27 @@ pub fn tell_record(sequence: u64, record: &[u8]) -> Result<Vec<String>, Error> {
             return Ok(vec![line]);
         }
     };
+    tell_items(&format!(r#""sequence":{sequence}"#), moment, &changes)
+}
+
+/// The same of a record of a region's stream.
+pub fn tell_stream_record(record: &StreamRecord) -> Result<Vec<String>, Error> {
+    let items = items_of(record);
+    let (moment, changes) =
+        items.ok_or_else(|| Error::Damaged("a record of a stream does not decode".to_owned()))?;
+    let name = format!(
+        r#""region":{},"sequence":{}"#,
+        record.origin.0, record.sequence.0
+    );
+    tell_items(&name, moment, &changes)
+}
+
+fn tell_items(name: &str, moment: Moment, changes: &[Change]) -> Result<Vec<String>, Error> {
     let mut lines = Vec::new();
-    for (key, value) in &changes {
+    for (key, value) in changes {
         let container = container_of(key).unwrap_or(moment.container);
         let start = format!(
-            r#"{{"sequence":{sequence},"container":{container},"time":{}"#,
+            r#"{{{name},"container":{container},"time":{}"#,
             moment.seconds
         );
         lines.push(match value {

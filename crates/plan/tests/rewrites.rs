@@ -51,6 +51,10 @@ fn clauses_that_no_vector_combines() {
             ),
         ),
         (
+            "SELECT VALUE c.a + NaN FROM c GROUP BY c.a + NaN",
+            "SELECT [{\"item\": (c.a + NaN)}] AS groupByItems, (c.a + NaN) AS payload FROM c GROUP BY (c.a + NaN)",
+        ),
+        (
             "SELECT DISTINCT c.a FROM c GROUP BY c.a",
             concat!(
                 r#"SELECT [{"item": c.a}] AS groupByItems, {"a": c.a} AS payload "#,

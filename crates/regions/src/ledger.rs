@@ -1,7 +1,7 @@
 //! What one region knows of its copy of the account stream without reading it: where it begins and
 //! ends, its epochs, and its members as they were at any record that may still be taken back.
 
-use crate::{Body, Epoch, Lineage, Membership, Sequence, StreamRecord};
+use crate::{Body, Epoch, Level, Lineage, Membership, Sequence, StreamRecord, TokenVersion};
 
 /// Everything about a stream up to a record, to be kept with the state at that record: what a
 /// snapshot carries and a restart begins with.
@@ -22,17 +22,39 @@ pub(crate) struct Ledger {
     lineage: Lineage,
     /// Members with the first record at which they hold; the first entry holds from the start.
     members: Vec<(Sequence, Membership, u16)>,
-    guard: Option<Guard>,
+    guards: Vec<Guard>,
 }
 
-/// Members before the newest change of them, or before the newest epoch: enough of them must have
-/// its record before it counts as committed, since they could still promote a region that does not
-/// know of it.
+/// Members before a change of them, or before an epoch.
 #[derive(Clone, Debug)]
-pub(crate) struct Guard {
+struct Guard {
+    record: Sequence,
+    members: Membership,
+    needed: usize,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Members,
+    Epoch,
+    /// An epoch with which an operator took regions offline.
+    Forced,
+    /// An epoch for which an operator accepted losses.
+    Lossy,
+}
+
+/// Members before a change that may never be committed. So many of them must have its record before it
+/// counts as committed, and must vote for whoever goes on from it, since they could still promote a
+/// region that does not know of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Electorate<'a> {
     pub(crate) record: Sequence,
-    pub(crate) members: Membership,
+    pub(crate) members: &'a Membership,
     pub(crate) needed: usize,
+    /// Whether every majority of the members now meets every one that these can form: they differ by one
+    /// region, and of two neither is enough for an operator.
+    pub(crate) is_met: bool,
 }
 
 impl Ledger {
@@ -43,7 +65,7 @@ impl Ledger {
             last: head.sequence,
             lineage: head.lineage,
             members: vec![(Sequence::ZERO, head.members, head.changes)],
-            guard: None,
+            guards: Vec::new(),
         }
     }
 
@@ -87,6 +109,11 @@ impl Ledger {
         }
     }
 
+    pub(crate) fn token_version_at(&self, sequence: Sequence) -> TokenVersion {
+        let (_, _, changes) = self.members_entry(sequence);
+        TokenVersion::new(self.epoch_at(sequence), *changes)
+    }
+
     /// Takes note of the next record.
     pub(crate) fn append(&mut self, record: &StreamRecord) {
         assert_eq!(record.sequence, self.last.next(), "records come in order");
@@ -96,18 +123,26 @@ impl Ledger {
             self.members_entry(self.last).2 + 1
         };
         let members = self.members();
-        let needed = match &record.body {
+        let kind = match &record.body {
             Body::Data(_) => None,
-            Body::Members(_) => Some(members.majority()),
-            Body::EpochStart(start) if start.is_lossy => Some(0),
-            Body::EpochStart(_) => Some(members.witnesses().min(members.full().count())),
+            Body::Members(_) => Some(Kind::Members),
+            Body::EpochStart(start) if start.is_lossy => Some(Kind::Lossy),
+            Body::EpochStart(start) if start.members.is_some() => Some(Kind::Forced),
+            Body::EpochStart(_) => Some(Kind::Epoch),
         };
-        if let Some(needed) = needed {
-            self.guard = Some(Guard {
+        if let Some(kind) = kind {
+            let needed = match kind {
+                Kind::Members => members.majority(),
+                Kind::Epoch | Kind::Forced => members.witnesses().min(members.full().count()),
+                Kind::Lossy => 0,
+            };
+            let guard = Guard {
                 record: record.sequence,
                 members: members.clone(),
                 needed,
-            });
+                kind,
+            };
+            self.guards.push(guard);
         }
         self.last = record.sequence;
         let is_new_epoch = record.epoch > self.lineage.newest();
@@ -120,8 +155,40 @@ impl Ledger {
         self.members.push((record.sequence, members, changes));
     }
 
-    pub(crate) fn guard(&self) -> Option<&Guard> {
-        self.guard.as_ref()
+    /// The members before each change that is not known to be committed, the newest change first.
+    ///
+    /// All of them count, not only those before the newest one: an epoch may begin over a change that few
+    /// have heard of, and a promotion by force may take several regions offline, so that majorities before
+    /// and after need not meet. What an operator says of two regions, that the other one is gone, holds for
+    /// the changes before too.
+    ///
+    /// They end with a record of members, which is made only when everything before is committed, and where
+    /// loss was accepted. At levels at which a promotion may lose what was acknowledged, the newest is enough.
+    pub(crate) fn unsettled(&self, commit: Sequence, level: Level) -> Vec<Electorate<'_>> {
+        let mut electorates = Vec::new();
+        let mut is_forced = false;
+        let guards = self.guards.iter().rev();
+        for guard in guards.take_while(|guard| guard.record > commit) {
+            let witnesses = guard.members.witnesses();
+            let needed = if is_forced {
+                guard.needed.min(witnesses)
+            } else {
+                guard.needed
+            };
+            electorates.push(Electorate {
+                record: guard.record,
+                members: &guard.members,
+                needed,
+                is_met: guard.kind == Kind::Members
+                    && !is_forced
+                    && witnesses == guard.members.majority(),
+            });
+            if matches!(guard.kind, Kind::Members | Kind::Lossy) || !level.is_held() {
+                break;
+            }
+            is_forced |= guard.kind == Kind::Forced;
+        }
+        electorates
     }
 
     /// Takes back everything after a record.
@@ -129,7 +196,7 @@ impl Ledger {
         self.last = last;
         self.lineage = self.lineage.upto(last);
         self.members.retain(|(since, ..)| *since <= last);
-        self.guard.take_if(|guard| guard.record > last);
+        self.guards.retain(|guard| guard.record <= last);
     }
 
     /// Records up to here have left the log.

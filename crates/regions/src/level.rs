@@ -56,6 +56,11 @@ impl Settings {
 }
 
 impl Level {
+    /// Whether a promotion must keep what was acknowledged, or all but so much of it: it needs votes.
+    pub(crate) fn is_held(self) -> bool {
+        matches!(self, Level::Strong | Level::Bounded(_))
+    }
+
     /// Orders levels by strength; two bounds are alike.
     pub fn strength(self) -> u8 {
         match self {

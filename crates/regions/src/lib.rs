@@ -41,7 +41,7 @@ pub use message::{
 };
 pub use multi::{
     Change, Merged, Mesh, MeshEffect, MeshMessage, MeshSettings, Resolution, Siblings, Stamp,
-    Version, clashes,
+    StreamEnd, Version, clashes,
 };
 pub use progress::Progress;
 pub use puller::Puller;

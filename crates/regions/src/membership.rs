@@ -1,6 +1,8 @@
 //! Who belongs to the account, in the order in which regions take over.
 
-use crate::RegionId;
+use std::collections::BTreeMap;
+
+use crate::{RegionId, Sequence};
 
 /// The regions of an account by priority: the first that is able to writes, or is the hub.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,6 +12,12 @@ pub struct Membership {
     pub former: Vec<RegionId>,
     /// Whether every member writes items in a stream of its own.
     pub multi_write: bool,
+    /// Whether of each key one member alone takes the writes all the same: the write region, or
+    /// whoever it was moved to. Only where each has a stream of its own.
+    pub per_partition: bool,
+    /// Where every member writes: the last records of regions that left. One that was added again goes
+    /// on after its own.
+    pub ends: BTreeMap<RegionId, Sequence>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +32,10 @@ pub enum Standing {
     /// Copies and follows; is not listed, does not vote, and nothing waits for it.
     Learner,
     Full,
+    /// Where every member writes: writes no more, and leaves when the others have what it wrote.
+    Leaving,
+    /// Where every member writes: leaves without being asked, when the others agree what they have of it.
+    Lost,
 }
 
 /// Why members cannot be changed as asked.
@@ -55,6 +67,8 @@ impl Membership {
             regions: regions.into_iter().map(member).collect(),
             former: Vec::new(),
             multi_write: false,
+            per_partition: false,
+            ends: BTreeMap::new(),
         }
     }
 
@@ -72,6 +86,13 @@ impl Membership {
             .iter()
             .filter(|member| member.standing == Standing::Full)
             .map(|member| member.id)
+    }
+
+    /// Those whose writes may still be on their way, where every member writes.
+    pub fn writers(&self) -> impl Iterator<Item = RegionId> + '_ {
+        let regions = self.regions.iter();
+        let writers = regions.filter(|member| member.standing != Standing::Learner);
+        writers.map(|member| member.id)
     }
 
     pub fn all(&self) -> impl Iterator<Item = RegionId> + '_ {
@@ -126,13 +147,46 @@ impl Membership {
         if self.get(id).is_none() {
             return Err(MembershipError::Unknown(id));
         }
-        Ok(self.without_any(&[id]))
+        let mut members = self.clone();
+        members.former.push(id);
+        members.regions.retain(|member| member.id != id);
+        Ok(members)
     }
 
-    /// Without these regions, as far as they are members.
+    /// With a region that is on its way out: [`Standing::Leaving`] or [`Standing::Lost`]. A region that
+    /// has only copied leaves at once, it wrote nothing.
+    pub fn with_leaving(&self, id: RegionId, how: Standing) -> Result<Membership, MembershipError> {
+        let mut members = self.clone();
+        let found = members.regions.iter_mut().find(|member| member.id == id);
+        let member = found.ok_or(MembershipError::Unknown(id))?;
+        if member.standing == Standing::Learner {
+            return self.without(id);
+        }
+        member.standing = how;
+        Ok(members)
+    }
+
+    /// Without a region whose stream ends with this record.
+    pub fn with_end(&self, id: RegionId, last: Sequence) -> Result<Membership, MembershipError> {
+        let mut members = self.without(id)?;
+        members.ends.insert(id, last);
+        Ok(members)
+    }
+
+    /// Without these regions, as far as they are members; where every member writes, as soon as it is
+    /// known where their streams end.
     #[must_use]
     pub fn without_any(&self, gone: &[RegionId]) -> Membership {
         let mut members = self.clone();
+        if self.multi_write {
+            for id in gone {
+                // Who is no member is not there already.
+                if let Ok(lost) = members.with_leaving(*id, Standing::Lost) {
+                    members = lost;
+                }
+            }
+            return members;
+        }
         let left = self.all().filter(|region| gone.contains(region));
         members.former.extend(left);
         members.regions.retain(|member| !gone.contains(&member.id));
@@ -170,5 +224,27 @@ mod tests {
         let again = members.with_learner(RegionId(1), "b");
         assert_eq!(again, Err(MembershipError::Known(RegionId(1))));
         assert_eq!(members.without(RegionId(1)).unwrap().majority(), 1);
+    }
+
+    #[test]
+    fn where_every_region_writes_one_leaves_when_its_stream_ends() {
+        let regions = [(RegionId(0), "a"), (RegionId(1), "b"), (RegionId(2), "c")];
+        let mut members = Membership::new(regions);
+        assert_eq!(members.without_any(&[RegionId(2)]).all().count(), 2);
+        members.multi_write = true;
+        let lost = members.without_any(&[RegionId(2)]);
+        let leaving = members.with_leaving(RegionId(2), Standing::Leaving);
+        for left in [lost, leaving.unwrap()] {
+            assert_eq!((left.all().count(), left.full().count()), (3, 2));
+            let ended = left.with_end(RegionId(2), Sequence(7)).unwrap();
+            assert_eq!(
+                (ended.all().count(), ended.ends[&RegionId(2)]),
+                (2, Sequence(7))
+            );
+            let again = ended.with_learner(RegionId(2), "c").unwrap();
+            assert_eq!(again.ends[&RegionId(2)], Sequence(7));
+            let gone = again.with_leaving(RegionId(2), Standing::Lost).unwrap();
+            assert_eq!(gone.all().count(), 2);
+        }
     }
 }

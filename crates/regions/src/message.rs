@@ -24,10 +24,13 @@ pub enum Message {
         is_sounding: bool,
         verdict: Ballot,
     },
-    /// The write region has stopped; the receiver is to write in this epoch.
-    TakeOver { epoch: Epoch },
-    /// Asks what is committed, for a strong read.
-    Confirm { read: u64 },
+    /// The write region has stopped at this position; the receiver is to write in this epoch.
+    TakeOver {
+        epoch: Epoch,
+        position: (Epoch, Sequence),
+    },
+    /// Asks what is committed, for a strong read. It says what the region has promised after the read began.
+    Confirm { read: u64, place: Place },
     /// What was committed after the question came.
     Confirmed {
         read: u64,
@@ -129,7 +132,7 @@ pub enum Ballot {
     Behind,
     /// The voter hears of the write region.
     WriterAlive,
-    /// The voter is no member, or is putting its own history in order.
+    /// The voter has no history or is putting it in order, or the candidate is no member as far as it knows.
     NotEntitled,
 }
 

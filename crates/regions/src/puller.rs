@@ -9,16 +9,33 @@ use crate::{Millis, Sequence};
 #[derive(Clone, Debug, Default)]
 pub struct Puller {
     asked: Option<Millis>,
+    /// Questions that had no answer since the first to ask answered.
+    in_vain: u32,
+    /// How many questions there were.
+    turn: usize,
 }
+
+/// So many questions are lost by chance no more.
+const IN_VAIN_MAX: u32 = 2;
 
 impl Puller {
     /// Whether to ask now; takes note that it is asked.
     pub fn ask(&mut self, now: Millis, retry_ms: u64) -> bool {
-        if self.asked.is_some_and(|asked| now.since(asked) < retry_ms) {
+        if !self.is_due(now, retry_ms) {
             return false;
         }
+        self.in_vain = match self.asked {
+            Some(_) => self.in_vain.saturating_add(1),
+            None => self.in_vain,
+        };
+        self.turn = self.turn.wrapping_add(1);
         self.asked = Some(now);
         true
+    }
+
+    /// Whether nothing is under way, or for too long.
+    pub(crate) fn is_due(&self, now: Millis, retry_ms: u64) -> bool {
+        self.asked.is_none_or(|asked| now.since(asked) >= retry_ms)
     }
 
     /// An answer to the question of that time has come. Late answers to other questions leave the
@@ -27,6 +44,21 @@ impl Puller {
         if self.asked == Some(asked) {
             self.asked = None;
         }
+    }
+
+    /// Whether somebody else had better be asked: whoever is asked does not hear it.
+    pub(crate) fn is_in_vain(&self) -> bool {
+        self.in_vain >= IN_VAIN_MAX
+    }
+
+    /// Whose turn it is, of so many that could be asked.
+    pub(crate) fn turn_of(&self, count: usize) -> Option<usize> {
+        self.turn.checked_rem(count)
+    }
+
+    /// Whoever should be asked first answers.
+    pub(crate) fn is_heard(&mut self) {
+        self.in_vain = 0;
     }
 
     /// Whether the question of that time waits for its answer.

@@ -1,5 +1,6 @@
-//! A write region that was replaced without knowing it: what keeps it from committing is that the
-//! regions which voted remember it.
+//! A write region that was replaced without knowing it: what keeps it from committing, and from answering strong
+//! reads, is that the regions which voted remember it. Whoever could have voted counts, also by members that a
+//! change has replaced which few have heard of.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it is surprised")]
 
@@ -7,8 +8,8 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 use orrery_regions::{
-    Effect, Epoch, Force, Head, Level, Membership, Message, Millis, Page, RegionId, Replica,
-    Restart, Saved, Sequence, Settings, StreamRecord,
+    Effect, Epoch, Force, Head, Level, Membership, Message, Millis, Page, ReadOutcome, RegionId,
+    Replica, Restart, Saved, Sequence, Settings, StreamRecord,
 };
 
 /// A region whose disk takes everything at once.
@@ -16,6 +17,8 @@ struct Region {
     replica: Replica,
     log: Vec<StreamRecord>,
     saved: Saved,
+    /// Strong reads that could be answered.
+    answered: Vec<u64>,
 }
 
 struct Account {
@@ -25,42 +28,34 @@ struct Account {
 }
 
 impl Account {
-    fn new() -> Account {
+    /// So many regions, of which the first so many are members and the first one writes.
+    fn new(regions: u8, members: u8) -> Account {
         let settings = Settings::new(Level::Strong);
         let now = Millis(1_000_000);
-        let names = [(RegionId(0), "a"), (RegionId(1), "b"), (RegionId(2), "c")];
-        let restart = Restart {
-            saved: Saved::default(),
-            begins: Sequence::ZERO,
-            base: Head::default(),
-            log: &[],
-            applied: Sequence::ZERO,
-        };
-        let follower = Replica::new(RegionId(1), settings, now, restart);
-        let founder = Replica::found(RegionId(0), settings, now, Membership::new(names));
-        let region = |replica| Region {
-            replica,
-            log: Vec::new(),
-            saved: Saved::default(),
-        };
-        let mut account = Account {
-            now,
-            regions: vec![region(founder), region(follower)],
-            cut: Vec::new(),
-        };
-        account.regions.push(region(Replica::new(
-            RegionId(2),
-            settings,
-            now,
-            Restart {
+        let members = Membership::new((0..members).map(|id| (RegionId(id), "region")));
+        let follower = |id| {
+            let restart = Restart {
                 saved: Saved::default(),
                 begins: Sequence::ZERO,
                 base: Head::default(),
                 log: &[],
                 applied: Sequence::ZERO,
-            },
-        )));
-        account
+            };
+            Replica::new(RegionId(id), settings, now, restart)
+        };
+        let founder = Replica::found(RegionId(0), settings, now, members);
+        let replicas = std::iter::once(founder).chain((1..regions).map(follower));
+        let region = |replica| Region {
+            replica,
+            log: Vec::new(),
+            saved: Saved::default(),
+            answered: Vec::new(),
+        };
+        Account {
+            now,
+            regions: replicas.map(region).collect(),
+            cut: Vec::new(),
+        }
     }
 
     fn is_cut(&self, from: usize, to: usize) -> bool {
@@ -76,6 +71,24 @@ impl Account {
             }
             self.talk();
         }
+    }
+
+    /// Lets a region say what it has to say, and hear the answers. What it says to those is lost.
+    fn talk_once(&mut self, region: usize) {
+        let mut mail = VecDeque::new();
+        self.settle(region, &mut mail);
+        let me = self.regions[region].replica.region();
+        for (_, to, message) in std::mem::take(&mut mail) {
+            self.regions[to].replica.receive(self.now, me, message);
+            self.settle(to, &mut mail);
+        }
+        let answers = mail.into_iter().filter(|(_, to, _)| *to == region);
+        for (from, _, message) in answers {
+            let from = self.regions[from].replica.region();
+            let replica = &mut self.regions[region].replica;
+            replica.receive(self.now, from, message);
+        }
+        self.settle(region, &mut VecDeque::new());
     }
 
     fn talk(&mut self) {
@@ -114,6 +127,10 @@ impl Account {
                     let page = Message::Page(Page { head, records });
                     mail.push_back((from, usize::from(to.0), page));
                 }
+                Effect::Read {
+                    read,
+                    outcome: ReadOutcome::Ready,
+                } => region.answered.push(read),
                 Effect::FetchSnapshot { .. } | Effect::Rejoin(_) | Effect::Read { .. } => {}
             }
         }
@@ -122,15 +139,39 @@ impl Account {
     }
 
     fn write(&mut self, region: usize) -> Sequence {
+        let replica = &mut self.regions[region].replica;
+        let record = replica.write(self.now, Bytes::from_static(b"x")).unwrap();
+        self.keep(region, record)
+    }
+
+    fn keep(&mut self, region: usize, record: StreamRecord) -> Sequence {
         let region = &mut self.regions[region];
-        let record = region
-            .replica
-            .write(self.now, Bytes::from_static(b"x"))
-            .unwrap();
         let sequence = record.sequence;
         region.log.push(record);
         region.replica.kept(self.now, sequence);
         sequence
+    }
+
+    fn force(&mut self, region: usize, offline: &[u8]) {
+        let force = Force {
+            offline: offline.iter().map(|id| RegionId(*id)).collect(),
+            accepts_loss: false,
+        };
+        let now = self.now;
+        self.regions[region].replica.force(now, &force).unwrap();
+    }
+
+    fn writes(&self, region: usize) -> bool {
+        self.regions[region].replica.is_write_region()
+    }
+
+    fn acknowledges(&self, region: usize, written: Sequence) -> bool {
+        self.regions[region].replica.settled(self.now) >= written
+    }
+
+    /// Cuts a region off from all others.
+    fn cut_off(&mut self, region: usize) {
+        self.cut = (0..self.regions.len()).map(|to| (region, to)).collect();
     }
 
     fn restart(&mut self, region: usize, promised: Epoch) {
@@ -143,7 +184,9 @@ impl Account {
             begins: Sequence::ZERO,
             base: Head::default(),
             log,
-            applied: replica.head().sequence,
+            applied: log.last().map_or(Sequence::ZERO, |last| {
+                last.sequence.min(replica.head().sequence)
+            }),
         };
         let settings = Settings::new(Level::Strong);
         let id = replica.region();
@@ -154,7 +197,7 @@ impl Account {
 /// Whether the replaced write region could acknowledge a write, when the voter restarted and
 /// remembers its promise or does not.
 fn acknowledges(remembers: bool) -> bool {
-    let mut account = Account::new();
+    let mut account = Account::new(3, 3);
     account.pass(1_000);
     let before = account.regions[2].saved.promised;
     // The second region is cut off from the first, is promoted with the vote of the third, and is
@@ -183,7 +226,7 @@ fn acknowledges(remembers: bool) -> bool {
     let written = account.write(0);
     // Long enough for strong writes not to wait for the second region any more.
     account.pass(2_600);
-    account.regions[0].replica.settled(account.now) >= written
+    account.acknowledges(0, written)
 }
 
 #[test]
@@ -193,4 +236,167 @@ fn a_vote_outlives_a_restart_or_two_regions_write() {
         acknowledges(false),
         "the test shows nothing if forgetting does no harm"
     );
+}
+
+/// A removal that nobody else heard of, then an epoch by force over it: both need those who were members before
+/// them. They vote, and go on by themselves if they do not hear that it began.
+#[test]
+fn an_epoch_does_not_settle_the_change_before_it() {
+    let mut account = Account::new(3, 3);
+    account.pass(1_000);
+    account.cut_off(0);
+    let now = account.now;
+    let removal = account.regions[0].replica.remove_region(now, RegionId(2));
+    account.keep(0, removal.unwrap());
+    account.force(0, &[1]);
+    account.talk_once(0);
+    assert!(account.writes(0) && account.regions[0].replica.members().majority() == 1);
+    let written = account.write(0);
+    account.pass(6_000);
+    let other = (1..3).find(|region| account.writes(*region)).unwrap();
+    let elsewhere = account.write(other);
+    account.pass(500);
+    assert!(account.acknowledges(other, elsewhere));
+    assert!(!account.acknowledges(0, written), "two regions write");
+}
+
+/// Regions that were taken offline by force are needed until that is committed. If they have voted for somebody
+/// else meanwhile, they follow only a newer epoch.
+#[test]
+fn regions_on_their_way_out_are_brought_back_by_a_newer_epoch() {
+    let mut account = Account::new(4, 4);
+    account.pass(1_000);
+    // The third region gets the votes of all, and is cut off before anybody hears that its epoch began.
+    account.force(2, &[1, 3]);
+    account.talk_once(2);
+    account.cut_off(2);
+    assert!(account.writes(2));
+    let written = account.write(2);
+    // Two of the others cannot do without it and the first one, but have promised each other.
+    account.cut.extend([(0, 1), (0, 3)]);
+    account.force(1, &[]);
+    account.pass(1_000);
+    let now = account.now;
+    account.regions[1].replica.give_up(now);
+    assert!(account.regions[3].saved.promised > account.regions[2].saved.promised);
+    account.cut.clear();
+    account.pass(10_000);
+    assert!(account.writes(2) && account.acknowledges(2, written));
+}
+
+/// A strong read needs that nobody was promoted, by any members who could do so: with two regions, by
+/// the other one alone, as long as it is not known to have heard of a third.
+#[test]
+fn a_new_member_does_not_confirm_what_an_old_one_could_have_ended() {
+    let mut account = Account::new(3, 2);
+    account.pass(1_000);
+    let now = account.now;
+    let replica = &mut account.regions[0].replica;
+    let added = replica.add_region(now, RegionId(2), "region").unwrap();
+    account.keep(0, added);
+    account.pass(1_000);
+    account.cut_off(1);
+    let now = account.now;
+    let admitted = account.regions[0].replica.admit_region(now, RegionId(2));
+    account.keep(0, admitted.unwrap());
+    account.force(1, &[0]);
+    account.pass(500);
+    let written = account.write(1);
+    account.pass(500);
+    assert!(account.acknowledges(1, written));
+    for region in [0, 2] {
+        let now = account.now;
+        let read = account.regions[region].replica.confirm(now);
+        account.pass(1_000);
+        let answered = &account.regions[region].answered;
+        assert!(
+            !answered.contains(&read),
+            "region {region} answers a read that misses a write"
+        );
+    }
+}
+
+/// Records that a region has of an older epoch may not be part of the history, whatever is committed now.
+#[test]
+fn what_is_committed_in_another_epoch_says_nothing_of_the_own_records() {
+    let mut account = Account::new(3, 3);
+    account.pass(1_000);
+    // The third region hears of a record, and nobody hears that it keeps it.
+    let written = account.write(0);
+    account.cut = vec![(0, 1)];
+    let mut mail = VecDeque::new();
+    while account.regions[2].replica.last() < written {
+        account.now = account.now.plus(50);
+        let now = account.now;
+        account.regions[2].replica.tick(now);
+        account.settle(2, &mut mail);
+        for (_, _, question) in mail.drain(..).filter(|(_, to, _)| *to == 0) {
+            account.regions[0]
+                .replica
+                .receive(now, RegionId(2), question);
+        }
+        account.settle(0, &mut mail);
+        for (_, _, answer) in mail.drain(..).filter(|(_, to, _)| *to == 2) {
+            account.regions[2].replica.receive(now, RegionId(0), answer);
+        }
+    }
+    account.settle(2, &mut mail);
+    let now = account.now;
+    let replica = &mut account.regions[2].replica;
+    let read = replica.confirm(now);
+    let current = replica.epoch();
+    for (epoch, is_known) in [(current.next(RegionId(0)), false), (current, true)] {
+        let commit = written;
+        let confirmed = Message::Confirmed {
+            read,
+            epoch,
+            commit,
+        };
+        replica.receive(now, RegionId(0), confirmed);
+        assert_eq!(replica.apply_limit() == written, is_known);
+    }
+}
+
+#[test]
+fn whoever_lost_what_it_had_takes_over_when_it_has_it_again() {
+    let mut account = Account::new(3, 3);
+    account.pass(1_000);
+    let written = account.write(0);
+    account.pass(1_000);
+    let record = account.regions[1].log.last().unwrap().clone();
+    assert_eq!(record.sequence, written);
+
+    let now = account.now;
+    account.regions[0]
+        .replica
+        .hand_over(now, RegionId(1))
+        .unwrap();
+    assert!(!account.writes(0), "it was handed over");
+    let mut mail = VecDeque::new();
+    account.settle(0, &mut mail);
+    let is_order = |message: &Message| matches!(message, Message::TakeOver { .. });
+    let mut orders = mail.into_iter().filter(|(_, _, message)| is_order(message));
+    let (_, _, order) = orders.next().unwrap();
+    account.regions[1].log.pop();
+    let promised = account.regions[1].saved.promised;
+    account.restart(1, promised);
+    account.regions[1].replica.receive(now, RegionId(0), order);
+    account.pass(5_000);
+    assert!(account.writes(1));
+    let kept = account.regions[1].log.iter();
+    let kept: Vec<_> = kept.filter(|kept| kept.sequence == written).collect();
+    assert_eq!(kept, [&record], "what was acknowledged is gone");
+}
+
+/// A region that offered itself in vain has heard of the write region as little as the others.
+#[test]
+fn who_was_not_elected_votes_for_another() {
+    let mut account = Account::new(3, 3);
+    account.pass(1_000);
+    account.cut = vec![(0, 1), (0, 2), (1, 2)];
+    // The second has just given up, the third still asks.
+    account.pass(5_100);
+    account.cut.pop();
+    account.pass(100);
+    assert!(account.writes(2));
 }

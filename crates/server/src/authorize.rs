@@ -41,7 +41,7 @@ pub(crate) fn authorize(
             ));
         }
         Credential::Resource(token) => {
-            let grant = state.token_secret.verify(&token, now_seconds)?;
+            let grant = state.token_secret().verify(&token, now_seconds)?;
             let key = headers.partition_key()?;
             grant.allows(Access {
                 path,

@@ -16,17 +16,26 @@ use crate::routes::ACCOUNT_ID;
 /// Asked before anything else of every request.
 pub(crate) fn check_present(region: &Region) -> Result<(), Failure> {
     match region.availability() {
-        Availability::Serving => Ok(()),
+        // What is no part of the history is no answer; the rest is.
+        Availability::Serving | Availability::Returning => Ok(()),
         Availability::Removed => Err(Failure::AccountNotFound(ACCOUNT_ID.to_owned())),
-        Availability::Down => Err(Failure::Unavailable(format!(
-            "Service is currently unavailable. Region '{}' was taken down.",
-            region.name()
-        ))),
+        Availability::Down => {
+            let name = region.name();
+            let why = if region.is_broken() {
+                "broke down"
+            } else {
+                "was taken down"
+            };
+            Err(Failure::Unavailable(format!(
+                "Service is currently unavailable. Region '{name}' {why}."
+            )))
+        }
     }
 }
 
-/// Asked of every request that is understood and allowed, before it does anything.
-pub(crate) fn check_action(
+/// Asked of every request that is understood and allowed, before it does anything. A write may wait here
+/// for the region to begin.
+pub(crate) async fn check_action(
     region: &Region,
     engine: &Arc<Engine>,
     action: Action,
@@ -34,17 +43,34 @@ pub(crate) fn check_action(
     resource: Resource<'_>,
     headers: &RequestHeaders<'_>,
 ) -> Result<(), Failure> {
+    if action == Action::Read && resource != Resource::Account {
+        check_history(region)?;
+    }
+    let is_for_catalogue = action == Action::Write && !writes_items(method, resource);
     if action == Action::Write {
-        region.check_write()?;
+        if is_for_catalogue {
+            region.admit_catalogue_write().await?;
+        } else {
+            region.admit_write().await?;
+        }
         let token = headers.session_token.unwrap_or_default();
         if is_outdated(token, &region.session(engine)) {
             return Err(Failure::WriteForbidden);
         }
     }
-    let is_for_hub =
-        headers.hub_only || (action == Action::Write && !writes_items(method, resource));
+    let is_for_hub = headers.hub_only || is_for_catalogue;
     if is_for_hub && !is_hub(region.locations().as_ref(), region.name()) {
         return Err(Failure::WriteForbidden);
+    }
+    Ok(())
+}
+
+fn check_history(region: &Region) -> Result<(), Failure> {
+    if region.availability() == Availability::Returning {
+        return Err(Failure::Unavailable(format!(
+            "Service is currently unavailable. Region '{}' was away and brings itself up to date. Read in another region.",
+            region.name()
+        )));
     }
     Ok(())
 }

@@ -4,6 +4,7 @@
 //! here is the order of these steps. `async` ends here.
 
 mod accept;
+mod account_listener;
 mod activity;
 mod authorize;
 mod body;
@@ -24,6 +25,7 @@ mod service;
 mod state;
 mod tls;
 
+pub use account_listener::{AccountServer, AccountServerHandle};
 pub use error::Error;
 pub use listener::{Server, ServerHandle};
 pub use management::{Addition, Management, ManagementOptions};

@@ -35,6 +35,11 @@ impl ServerHandle {
     pub fn set_keys(&self, keys: &AccountKeys) {
         self.state.set_keys(keys);
     }
+
+    /// From now on this signs resource tokens; those that another secret signed are refused.
+    pub fn set_token_secret(&self, secret: &[u8]) {
+        self.state.set_token_secret(secret);
+    }
 }
 
 impl Server {
@@ -67,6 +72,10 @@ impl Server {
             acceptor,
             state: Arc::new(state),
         })
+    }
+
+    pub(crate) fn state(&self) -> &Arc<State> {
+        &self.state
     }
 
     pub fn local_address(&self) -> SocketAddr {

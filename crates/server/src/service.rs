@@ -88,7 +88,8 @@ async fn answer(
 ) -> (Operation, Result<Reply, Failure>) {
     let path = RequestPath::parse(parts.uri.path());
     let path = present.and_then(|()| path.as_ref().map_err(Failure::clone));
-    let checked = path.and_then(|path| {
+    let checked = async {
+        let path = path?;
         let headers = RequestHeaders::parse(&parts.headers)?;
         let resource = path.resource()?;
         // A client in direct mode signs another path; it is told about gateway mode either way.
@@ -102,10 +103,12 @@ async fn answer(
                 &parts.method,
                 resource,
                 &headers,
-            )?;
+            )
+            .await?;
         }
         Ok((headers, resource))
-    });
+    };
+    let checked = checked.await;
     // The body is read in any case: a client that is still sending would not hear a refusal.
     let body = body::read(incoming).await;
     let (headers, resource) = match checked {
@@ -134,7 +137,7 @@ fn authorize_metrics(state: &State, parts: &Parts) -> Result<(), Failure> {
     if parts.method != Method::GET {
         return Err(Failure::MethodNotAllowed);
     }
-    if state.is_loopback {
+    if state.is_loopback() {
         return Ok(());
     }
     let path = RequestPath::parse(parts.uri.path())?;

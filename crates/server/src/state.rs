@@ -1,6 +1,6 @@
 //! What all connections share.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::Instant;
 
@@ -19,7 +19,7 @@ pub(crate) struct State {
     pub(crate) region: Arc<Region>,
     /// All regions, to tell of them; nothing if this one is alone or the account has ended.
     pub(crate) account: Weak<Account>,
-    pub(crate) token_secret: TokenSecret,
+    token_secret: RwLock<Arc<TokenSecret>>,
     pub(crate) advertise: Option<String>,
     pub(crate) bound: Bound,
     pub(crate) certificate_pem: Option<String>,
@@ -30,7 +30,7 @@ pub(crate) struct State {
     pub(crate) metrics: Metrics,
     pub(crate) request_log: RequestLog,
     /// Whether only programs on this machine reach the server, so that its metrics need no key.
-    pub(crate) is_loopback: bool,
+    is_loopback: AtomicBool,
     keys: RwLock<Arc<SigningKeys>>,
     requests: AtomicU32,
 }
@@ -42,7 +42,7 @@ impl State {
                 .expect("a date is visible ASCII"),
             region,
             account: options.account,
-            token_secret: TokenSecret::new(&options.token_secret),
+            token_secret: RwLock::new(Arc::new(TokenSecret::new(&options.token_secret))),
             advertise: options.advertise,
             bound: options.bound,
             certificate_pem: options.tls.map(|material| material.certificate_pem),
@@ -50,10 +50,19 @@ impl State {
             owners: Owners::default(),
             metrics: Metrics::default(),
             request_log: RequestLog::new(Instant::now()),
-            is_loopback,
+            is_loopback: AtomicBool::new(is_loopback),
             keys: RwLock::new(Arc::new(SigningKeys::new(&options.keys))),
             requests: AtomicU32::new(0),
         }
+    }
+
+    pub(crate) fn is_loopback(&self) -> bool {
+        self.is_loopback.load(Ordering::Relaxed)
+    }
+
+    /// Another listener, which others than programs of this machine reach, leads here too.
+    pub(crate) fn reached_from_outside(&self) {
+        self.is_loopback.store(false, Ordering::Relaxed);
     }
 
     pub(crate) fn keys(&self) -> Arc<SigningKeys> {
@@ -63,6 +72,17 @@ impl State {
     pub(crate) fn set_keys(&self, keys: &AccountKeys) {
         let keys = Arc::new(SigningKeys::new(keys));
         *self.keys.write().unwrap_or_else(PoisonError::into_inner) = keys;
+    }
+
+    pub(crate) fn token_secret(&self) -> Arc<TokenSecret> {
+        let secret = self.token_secret.read();
+        Arc::clone(&secret.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn set_token_secret(&self, secret: &[u8]) {
+        let secret = Arc::new(TokenSecret::new(secret));
+        let known = self.token_secret.write();
+        *known.unwrap_or_else(PoisonError::into_inner) = secret;
     }
 
     pub(crate) fn next_request_number(&self) -> u32 {

@@ -189,7 +189,8 @@ pub enum Expr {
     },
 }
 
-#[derive(Debug, Clone, PartialEq)]
+/// Equal when written alike: as a literal, `NaN` is `NaN`.
+#[derive(Debug, Clone)]
 pub enum Literal {
     Undefined,
     Null,
@@ -197,6 +198,18 @@ pub enum Literal {
     /// Finite, or `NaN`, or `Infinity`.
     Number(Number),
     String(String),
+}
+
+impl PartialEq for Literal {
+    fn eq(&self, other: &Literal) -> bool {
+        match (self, other) {
+            (Literal::Undefined, Literal::Undefined) | (Literal::Null, Literal::Null) => true,
+            (Literal::Bool(one), Literal::Bool(other)) => one == other,
+            (Literal::Number(one), Literal::Number(other)) => one.total_cmp(*other).is_eq(),
+            (Literal::String(one), Literal::String(other)) => one == other,
+            _ => false,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -15,6 +15,7 @@ use fjall::{
     Readable,
 };
 
+use crate::journal::JournalSyncs;
 use crate::runs::{Front, Merge, Row, Run, RunsRange, View};
 use crate::value_cache::ValueCache;
 use crate::{Batch, Error, Options, Space};
@@ -51,6 +52,7 @@ pub(crate) struct Disk {
     values: Arc<ValueCache>,
     front: Arc<Front>,
     writer: Option<JoinHandle<()>>,
+    journal: JournalSyncs,
 }
 
 impl Disk {
@@ -78,6 +80,7 @@ impl Disk {
         let front = Front::open(&database, tables, Arc::clone(&values), options.runs_bytes)?;
         Ok(Disk {
             writer: Some(front.start()?),
+            journal: JournalSyncs::start(directory).map_err(Error::Thread)?,
             database,
             memtables: spaces.iter().map(|_| AtomicU64::new(0)).collect(),
             spaces,
@@ -129,19 +132,23 @@ impl Disk {
     ) -> Result<(), Error> {
         let database = self.database.clone();
         let mut write = OwnedWriteBatch::with_capacity(database, changes.len() + 1);
+        let mut journaled = 0;
         for (space, key, value) in changes {
-            let bytes = key.len() + value.as_ref().map_or(0, Bytes::len);
+            let bytes = (key.len() + value.as_ref().map_or(0, Bytes::len)) as u64;
             let written = &self.memtables[usize::from(space.0)];
-            written.fetch_add(bytes as u64 + MEMTABLE_ENTRY_BYTES, Ordering::Relaxed);
+            written.fetch_add(bytes + MEMTABLE_ENTRY_BYTES, Ordering::Relaxed);
+            journaled += bytes;
             match value {
                 Some(value) => write.insert(self.space(space), key, value),
                 None => write.remove(self.space(space), key),
             }
         }
         if let Some(row) = row {
+            journaled += row.bytes();
             self.front.put_row(&mut write, row);
         }
         write.commit()?;
+        self.journal.written(journaled);
         self.rotate_memtables()
     }
 
@@ -156,6 +163,7 @@ impl Disk {
     }
 
     pub(crate) fn persist(&self) -> Result<(), Error> {
+        self.journal.sync();
         Ok(self.database.persist(PersistMode::SyncAll)?)
     }
 

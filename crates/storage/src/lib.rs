@@ -5,9 +5,11 @@
 //! answers. Batches are atomic but *not* durable by themselves: the commit log is what makes a
 //! write durable, and [`Storage::persist`] says how far the log may be trimmed.
 
+mod ahead;
 mod batch;
 mod disk;
 mod error;
+mod journal;
 mod memory;
 mod runs;
 mod storage;

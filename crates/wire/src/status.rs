@@ -22,6 +22,8 @@ const PARTITION_KEY_MISMATCH: &str = "Partition key provided either doesn't corr
      match partition key field values specified in the document.";
 const WRITE_FORBIDDEN: &str = "The requested operation cannot be performed at this region: writes are not allowed here, because \
      the account takes them in another region.";
+const OUTCOME_UNKNOWN: &str = "Request timed out: at consistency level Strong a write waits for a majority of the regions, and too few of \
+     them answered. It may stand later, so read the item before you write it again. If a region is lost, take it offline.";
 const NOT_FOUND: &str = "Entity with the specified id does not exist in the system. Resource Not Found. Learn more: \
      https://aka.ms/cosmosdb-tsg-not-found";
 const OWNER_NOT_FOUND: &str = "Owner resource does not exist. Resource Not Found. Learn more: \
@@ -111,6 +113,7 @@ impl<'f> ErrorStatus<'f> {
                 "The requested verb is not supported.",
             ),
             Failure::Timeout => row(408, None, "RequestTimeout", "Request timed out."),
+            Failure::OutcomeUnknown => row(408, None, "RequestTimeout", OUTCOME_UNKNOWN),
             Failure::Conflict(ConflictKind::Id) => row(409, None, "Conflict", ID_EXISTS),
             Failure::Conflict(ConflictKind::UniqueKey) => {
                 row(409, Some(3301), "Conflict", UNIQUE_KEY_EXISTS)
@@ -327,6 +330,13 @@ mod tests {
                 None,
                 "RequestTimeout",
                 "Request timed out.",
+            ),
+            (
+                Failure::OutcomeUnknown,
+                408,
+                None,
+                "RequestTimeout",
+                OUTCOME_UNKNOWN,
             ),
             (
                 Failure::Conflict(ConflictKind::Id),

@@ -3,10 +3,10 @@
 import { useEffect, useState } from "preact/hooks";
 import { explain } from "../protocol/errors";
 import { config, open } from "../state/session";
-import { theme, toggleTheme } from "../state/theme";
 import { Button } from "../ui/button";
 import { Field } from "../ui/dialog";
 import { Mark } from "../ui/icon";
+import { ThemeButton } from "../ui/theme_button";
 
 export function Login() {
   const [key, setKey] = useState("");
@@ -32,7 +32,7 @@ export function Login() {
   return (
     <main id="main" class="login" tabIndex={-1}>
       <div class="login-theme">
-        <Button icon={theme.value === "dark" ? "sun" : "moon"} kind="quiet" label={theme.value === "dark" ? "Light theme" : "Dark theme"} onClick={toggleTheme} />
+        <ThemeButton />
       </div>
       <form class="login-card form" onSubmit={(event) => void submit(event)}>
         <div class="login-brand">

@@ -42,6 +42,8 @@ export function Requests() {
   const [requests, setRequests] = useState<LoggedRequest[]>([]);
   const [problem, setProblem] = useState("");
   const [paused, setPaused] = useState(false);
+  /** Only from the first answer on is anything kept for us. */
+  const [kept, setKept] = useState(false);
   const [filter, setFilter] = useState("");
   const [status, setStatus] = useState("all");
   const [own, setOwn] = useState(false);
@@ -56,6 +58,7 @@ export function Requests() {
         const { next, requests } = await readRequests(after.current, controller.signal);
         after.current = next;
         setProblem("");
+        setKept(true);
         if (requests.length > 0) setRequests((old) => [...requests.toReversed(), ...old].slice(0, KEPT));
       } catch (error) {
         if (isCancelled(error)) return;
@@ -84,7 +87,7 @@ export function Requests() {
     <div class="page requests">
       <header class="page-head compact">
         <h1>Requests</h1>
-        <span class={paused ? "live off" : "live"}>{paused ? "paused" : "live"}</span>
+        <span class={paused || !kept ? "live off" : "live"}>{paused ? "paused" : kept ? "live" : "connecting"}</span>
         <span class="spacer" />
         <Button icon={paused ? "play" : "pause"} onClick={() => setPaused(!paused)}>{paused ? "Go on" : "Pause"}</Button>
         <Button icon="delete" onClick={() => setRequests([])}>Clear</Button>
@@ -112,7 +115,7 @@ export function Requests() {
       {problem && <p class="problem" role="alert">{problem}</p>}
       {shown.length > 0
         ? <DataGrid label="Requests" columns={COLUMNS} rows={shown} onOpen={(index) => setOpen(shown[index])} current={open ? shown.indexOf(open) : undefined} />
-        : <div class="empty-state"><p>Nothing yet. Requests of programs appear here while you look; nothing is kept when nobody does.</p></div>}
+        : <div class="empty-state"><p>{kept ? "Nothing yet. Requests of programs appear here while you look; nothing is kept when nobody does." : "Asking the server to keep a log…"}</p></div>}
       {open && (
         <dl class="request-detail" aria-label="Request">
           <div><dt>Path</dt><dd><code>{open.method} {open.path}</code></dd></div>

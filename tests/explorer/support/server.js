@@ -17,12 +17,15 @@ export async function startServer(...flags) {
     new Promise((resolve) => createInterface({ input: process_.stdout }).once("line", resolve)),
     ended.then((code) => { throw new Error(`the server ended with ${code} before it was ready`); }),
   ]);
-  const { endpoint, key } = JSON.parse(line);
+  const { endpoint, key, management, regions } = JSON.parse(line);
   return {
     // `localhost` is a secure context with cryptography of its own; the address is one too.
     endpoint,
     explorer: `${endpoint}_explorer/`,
     key,
+    /** Of a server with regions: where operators are heard, and where each region is. */
+    management,
+    regions,
     ask: (method, path, options) => ask(endpoint, options?.key ?? key, method, path, options),
     async stop() {
       process_.kill();

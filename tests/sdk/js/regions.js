@@ -8,6 +8,8 @@ import { connect } from "./setup.js";
 export const WEST = "West US";
 export const NORTH = "North Europe";
 export const ASIA = "Southeast Asia";
+/** Not a region, but the address of all of them. */
+export const WHOLE = "the account";
 
 const WAIT_MS_MAX = 20_000;
 
@@ -28,6 +30,7 @@ class Account {
     this.server = server;
     this.clients = [];
     this.namesByUrl = new Map(server.regions.map(({ name, endpoint }) => [endpoint, name]));
+    this.namesByUrl.set(server.account, WHOLE);
   }
 
   async stop() {
@@ -66,12 +69,14 @@ class Account {
     return this.#order("POST", "/account/failover", { to, ...how });
   }
 
-  async takeDown(region) {
-    return this.#order("POST", `/regions/${encodeURIComponent(region)}/down`);
+  async takeDown(region, partition) {
+    const about = partition && { partition };
+    return this.#order("POST", `/regions/${encodeURIComponent(region)}/down`, about);
   }
 
-  async bringUp(region) {
-    return this.#order("POST", `/regions/${encodeURIComponent(region)}/up`);
+  async bringUp(region, partition) {
+    const about = partition && { partition };
+    return this.#order("POST", `/regions/${encodeURIComponent(region)}/up`, about);
   }
 
   async add(region) {

@@ -11,6 +11,8 @@ from azure.cosmos import CosmosClient, PartitionKey
 
 import orrery_server
 
+# Not a region, but the address of all of them.
+WHOLE = "the account"
 WEST, NORTH, ASIA = "West US", "North Europe", "Southeast Asia"
 WAIT_SECONDS_MAX = 20
 
@@ -23,6 +25,7 @@ class Account:
         self.names_by_port = {}
         for region in self.server.ready["regions"]:
             self._note(region["name"], region["endpoint"])
+        self._note(WHOLE, self.server.ready["account"])
 
     def stop(self):
         self.server.stop()
@@ -34,13 +37,16 @@ class Account:
     def endpoint(self, region):
         return next(row["endpoint"] for row in self.report()["regions"] if row["name"] == region)
 
+    def _place(self, at):
+        return self.server.ready["account"] if at == WHOLE else self.endpoint(at)
+
     def region_of(self, url):
         """The region that a request was sent to."""
         return self.names_by_port[urllib.parse.urlsplit(url).port]
 
     def client(self, *preferred, at=None, **options):
-        """A client that prefers these regions and knows the account by the endpoint of `at`."""
-        endpoint = self.server.endpoint if at is None else self.endpoint(at)
+        """A client that prefers these regions and knows the account by the endpoint of `at`, or by its own."""
+        endpoint = self.server.endpoint if at is None else self._place(at)
         options = {"preferred_locations": list(preferred)} | options
         client = CosmosClient(endpoint, self.key, **options)
         # It looks at each region in the background at first; what a test does then would be seen or not.
@@ -54,10 +60,10 @@ class Account:
         with self.client(*preferred, **options) as client:
             yield client.get_database_client("db").get_container_client("c")
 
-    def prepare(self):
+    def prepare(self, **options):
         """Makes the container `db/c` and waits until every region has it."""
         with self.client() as client:
-            client.create_database("db").create_container("c", PartitionKey("/pk"))
+            client.create_database("db").create_container("c", PartitionKey("/pk"), **options)
         self.wait_even()
         return self
 
@@ -75,11 +81,11 @@ class Account:
     def failover(self, to, **how):
         return self._order("POST", "/account/failover", {"to": to} | how)
 
-    def take_down(self, region):
-        return self._order("POST", f"/regions/{_quoted(region)}/down")
+    def take_down(self, region, partition=None):
+        return self._order("POST", f"/regions/{_quoted(region)}/down", _about(partition))
 
-    def bring_up(self, region):
-        return self._order("POST", f"/regions/{_quoted(region)}/up")
+    def bring_up(self, region, partition=None):
+        return self._order("POST", f"/regions/{_quoted(region)}/up", _about(partition))
 
     def add(self, region):
         added = self._order("POST", "/regions", {"name": region})
@@ -177,6 +183,10 @@ def wait_until(holds):
 
 def _quoted(region):
     return urllib.parse.quote(region, safe="*")
+
+
+def _about(partition):
+    return None if partition is None else {"partition": partition}
 
 
 def refresh_often(client):

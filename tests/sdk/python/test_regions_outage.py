@@ -132,9 +132,16 @@ def test_what_only_the_lost_region_had_is_kept_aside(start, pk, tmp_path):
         eventually_writes(container, {"id": "only-north", "pk": pk})
         account.link(WEST, NORTH, "resume")
         account.bring_up(WEST)
-        # A session there goes on from what was lost to what is.
+        # While it is copied reads go on elsewhere: nobody sees what was lost any more.
+        with account.container(WEST, NORTH, at=NORTH) as other:
+            for _ in range(10):
+                assert ids(other, pk) == ["both", "only-north"]
+        account.wait_even(WEST, NORTH)
+        trace = Trace(account)
         with account.container(WEST) as other:
-            wait_until(lambda: ids(other, pk) == ["both", "only-north"])
+            assert ids(other, pk) == ["both", "only-north"]
+            assert other.read_item("both", pk, **trace.options())["id"] == "both"
+            assert trace.take() == [(WEST, 200, 0)]
         assert account.state(WEST)["falseProgress"] == 2
         assert account.state(NORTH)["falseProgress"] == 0
         kept = list(Path(tmp_path).glob("**/false-progress.jsonl"))

@@ -55,6 +55,15 @@ def test_a_client_reads_its_writes_in_a_region_that_is_behind(account, pk):
         assert trace.take() == [(NORTH, 200, 0)]
 
 
+def test_what_is_under_way_is_waited_for(account, pk):
+    trace = Trace(account)
+    with account.container(NORTH, WEST) as container, account.delayed(5):
+        for n in range(5):
+            container.upsert_item({"id": "1", "pk": pk, "n": n})
+            assert container.read_item("1", pk, **trace.options())["n"] == n
+            assert trace.take() == [(NORTH, 200, 0)]
+
+
 def test_a_token_takes_a_session_to_another_client(account, written, pk):
     trace = Trace(account)
     hook = trace.options()
@@ -97,6 +106,8 @@ def test_reads_of_a_session_do_not_go_back(account, written, pk):
 
 
 def test_a_paused_link_lets_as_many_writes_through_as_are_asked_for(account, pk):
+    # What others wrote a moment ago would be counted too.
+    account.wait_even()
     with account.container() as container, account.paused(WEST, NORTH):
         for n in range(4):
             container.upsert_item({"id": "1", "pk": pk, "n": n})

@@ -13,7 +13,7 @@ use super::random::Random;
 use super::targets::{self, Target};
 use super::{ROUND_FILE, SECONDS, SEED};
 
-const SECONDS_DEFAULT: u64 = 20;
+const SECONDS_DEFAULT: u64 = 10;
 const ROUND_INPUTS: usize = 2000;
 /// Valid inputs of a round that later inputs are made from.
 const KEPT_MAX: usize = 64;

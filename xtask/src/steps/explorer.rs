@@ -6,13 +6,13 @@ use std::process::Command;
 use anyhow::Result;
 
 use super::npm;
+use crate::console::Console;
 use crate::counts;
 use crate::outcome::Outcome;
-use crate::process;
 use crate::tools;
 use crate::workspace::Workspace;
 
-pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
+pub(super) fn run(workspace: &Workspace, console: &Console) -> Result<Outcome> {
     let suite = workspace.root.join("tests").join("explorer");
     let Some(node) = tools::find(&["node"]) else {
         return Ok(Outcome::Missing("node"));
@@ -25,8 +25,8 @@ pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
     let Some(chromium) = chosen.or_else(installed) else {
         return Ok(Outcome::Missing("chromium"));
     };
-    npm::install(&npm, &workspace.root.join("explorer"))?;
-    npm::install(&npm, &suite)?;
+    npm::install(console, &npm, &workspace.root.join("explorer"))?;
+    npm::install(console, &npm, &suite)?;
     let mut tests = Command::new(node);
     tests
         .current_dir(&suite)
@@ -35,5 +35,5 @@ pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
         .env("ORRERY_BIN", workspace.server_binary())
         .env("CARGO_TARGET_DIR", &workspace.target)
         .env("CHROMIUM", chromium);
-    process::count(&mut tests, counts::node)
+    console.count(&mut tests, counts::node)
 }

@@ -2,13 +2,13 @@
 
 use anyhow::Result;
 
+use crate::console::Console;
 use crate::counts;
 use crate::outcome::Outcome;
-use crate::process;
 use crate::tools;
 use crate::workspace::Workspace;
 
-pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
+pub(super) fn run(workspace: &Workspace, console: &Console) -> Result<Outcome> {
     if let Some(absent) = super::absent(workspace, "go", "go.mod") {
         return Ok(absent);
     }
@@ -17,5 +17,5 @@ pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
     };
     let mut suite = workspace.in_suite(&go, "go");
     // The server is an input that Go's test cache does not see.
-    process::count(suite.args(["test", "-v", "-count=1", "./..."]), counts::go)
+    console.count(suite.args(["test", "-v", "-count=1", "./..."]), counts::go)
 }

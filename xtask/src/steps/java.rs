@@ -2,13 +2,13 @@
 
 use anyhow::Result;
 
+use crate::console::Console;
 use crate::counts;
 use crate::outcome::Outcome;
-use crate::process;
 use crate::tools;
 use crate::workspace::Workspace;
 
-pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
+pub(super) fn run(workspace: &Workspace, console: &Console) -> Result<Outcome> {
     if let Some(absent) = super::absent(workspace, "java", "pom.xml") {
         return Ok(absent);
     }
@@ -19,7 +19,7 @@ pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
         return Ok(Outcome::Missing("mvn"));
     };
     let mut suite = workspace.in_suite(&maven, "java");
-    process::count(
+    console.count(
         suite.args(["--batch-mode", "--no-transfer-progress", "test"]),
         counts::maven,
     )

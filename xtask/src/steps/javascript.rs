@@ -3,13 +3,13 @@
 use anyhow::Result;
 
 use super::npm;
+use crate::console::Console;
 use crate::counts;
 use crate::outcome::Outcome;
-use crate::process;
 use crate::tools;
 use crate::workspace::Workspace;
 
-pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
+pub(super) fn run(workspace: &Workspace, console: &Console) -> Result<Outcome> {
     if let Some(absent) = super::absent(workspace, "js", "package-lock.json") {
         return Ok(absent);
     }
@@ -19,7 +19,7 @@ pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
     let Some(npm) = tools::find(&["npm"]) else {
         return Ok(Outcome::Missing("npm"));
     };
-    npm::install(&npm, &workspace.suite("js"))?;
+    npm::install(console, &npm, &workspace.suite("js"))?;
     let mut suite = workspace.in_suite(&node, "js");
-    process::count(suite.args(["--test", "--test-reporter=spec"]), counts::node)
+    console.count(suite.args(["--test", "--test-reporter=spec"]), counts::node)
 }

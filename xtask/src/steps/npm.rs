@@ -5,10 +5,10 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::process;
+use crate::console::Console;
 
 /// Installs what the lock file of the folder says, unless that is done.
-pub(super) fn install(npm: &Path, folder: &Path) -> Result<()> {
+pub(super) fn install(console: &Console, npm: &Path, folder: &Path) -> Result<()> {
     if is_installed(folder) {
         return Ok(());
     }
@@ -17,7 +17,7 @@ pub(super) fn install(npm: &Path, folder: &Path) -> Result<()> {
     install
         .current_dir(folder)
         .args(["install", "--no-save", "--no-audit", "--no-fund"]);
-    process::prepare(&mut install)
+    console.prepare(&mut install)
 }
 
 /// npm writes a copy of the lock file when it is done; an older one is out of date.

@@ -4,13 +4,13 @@ use std::process::Command;
 
 use anyhow::Result;
 
+use crate::console::Console;
 use crate::counts;
 use crate::outcome::Outcome;
-use crate::process;
 use crate::tools;
 use crate::workspace::Workspace;
 
-pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
+pub(super) fn run(workspace: &Workspace, console: &Console) -> Result<Outcome> {
     if let Some(absent) = super::absent(workspace, "python", "requirements.txt") {
         return Ok(absent);
     }
@@ -24,7 +24,7 @@ pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
         environment.join("bin").join("python")
     };
     if !python.exists() {
-        process::prepare(
+        console.prepare(
             Command::new(system_python)
                 .args(["-m", "venv"])
                 .arg(&environment),
@@ -38,7 +38,7 @@ pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
         "--disable-pip-version-check",
     ];
     let requirements = workspace.suite("python").join("requirements.txt");
-    process::prepare(
+    console.prepare(
         Command::new(&python)
             .args(install)
             .arg("-r")
@@ -49,5 +49,5 @@ pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
     suite
         .args(["-m", "pytest"])
         .env("PYTHONDONTWRITEBYTECODE", "1");
-    process::count(&mut suite, counts::pytest)
+    console.count(&mut suite, counts::pytest)
 }

@@ -3,12 +3,12 @@
 
 use anyhow::Result;
 
+use crate::console::Console;
 use crate::counts;
 use crate::outcome::Outcome;
-use crate::process;
 use crate::workspace::Workspace;
 
-pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
+pub(super) fn run(workspace: &Workspace, console: &Console) -> Result<Outcome> {
     if let Some(absent) = super::absent(workspace, "rust", "Cargo.toml") {
         return Ok(absent);
     }
@@ -17,5 +17,5 @@ pub(super) fn run(workspace: &Workspace) -> Result<Outcome> {
         .current_dir(workspace.suite("rust"))
         .env("CARGO_TARGET_DIR", workspace.target.join("sdk-rust"))
         .env("ORRERY_BIN", workspace.server_binary());
-    process::count(&mut suite, counts::cargo)
+    console.count(&mut suite, counts::cargo)
 }

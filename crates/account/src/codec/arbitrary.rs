@@ -1,16 +1,18 @@
 //! Any frame, for tests.
 
 use bytes::Bytes;
+use orrery_engine::KeyRange;
+use orrery_model::Secret;
 use orrery_regions::{
     Ballot, Beat, Body, Canvass, Cause, Epoch, EpochStart, Head, Lineage, Member, Membership,
     MeshMessage, Message, Millis, Page, PageHead, Place, Progress, Pull, Refused, RegionId,
     Sequence, Standing, StreamId, StreamRecord, Unconfirmed,
 };
-use proptest::collection::vec;
+use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 
-use crate::{Frame, SnapshotFrame};
+use crate::{Frame, PartitionsFrame, SnapshotFrame};
 
 fn epochs() -> impl Strategy<Value = Epoch> {
     any::<u64>().prop_map(Epoch)
@@ -51,18 +53,29 @@ fn lineages() -> impl Strategy<Value = Lineage> {
 }
 
 fn memberships() -> impl Strategy<Value = Membership> {
-    let standing = prop_oneof![Just(Standing::Learner), Just(Standing::Full)];
+    let standing = prop_oneof![
+        Just(Standing::Learner),
+        Just(Standing::Full),
+        Just(Standing::Leaving),
+        Just(Standing::Lost),
+    ];
     let member = (any::<u8>(), "[a-zé ]{0,9}", standing).prop_map(|(id, name, standing)| Member {
         id: RegionId(id),
         name,
         standing,
     });
     let former = vec(any::<u8>().prop_map(RegionId), 0..3);
-    (vec(member, 0..4), former, any::<bool>()).prop_map(|(regions, former, multi_write)| {
+    let ends = btree_map(any::<u8>(), any::<u64>(), 0..3);
+    (vec(member, 0..4), former, 0..3_u8, ends).prop_map(|(regions, former, streams, ends)| {
         Membership {
             regions,
             former,
-            multi_write,
+            multi_write: streams > 0,
+            per_partition: streams > 1,
+            ends: ends
+                .into_iter()
+                .map(|(region, last)| (RegionId(region), Sequence(last)))
+                .collect(),
         }
     })
 }
@@ -191,8 +204,9 @@ fn questions() -> impl Strategy<Value = Message> {
         beat.prop_map(Message::Beat),
         pull.prop_map(Message::Pull),
         canvass.prop_map(Message::Canvass),
-        epochs().prop_map(|epoch| Message::TakeOver { epoch }),
-        any::<u64>().prop_map(|read| Message::Confirm { read }),
+        (epochs(), (epochs(), sequences()))
+            .prop_map(|(epoch, position)| Message::TakeOver { epoch, position }),
+        (any::<u64>(), places()).prop_map(|(read, place)| Message::Confirm { read, place }),
     ]
 }
 
@@ -257,8 +271,23 @@ fn mesh_messages() -> impl Strategy<Value = MeshMessage> {
                 records: numbered(records, stream, after),
             }
         }),
-        (progresses(), streams()).prop_map(|(have, stream)| MeshMessage::Trimmed { have, stream }),
+        (progresses(), streams(), any::<u64>()).prop_map(|(have, stream, after)| {
+            let after = Sequence(after);
+            MeshMessage::Trimmed {
+                have,
+                stream,
+                after,
+            }
+        }),
     ]
+}
+
+fn key_ranges() -> impl Strategy<Value = KeyRange> {
+    (any::<u32>(), payloads(), payloads()).prop_map(|(container, min, max)| KeyRange {
+        container,
+        min,
+        max,
+    })
 }
 
 fn snapshots() -> impl Strategy<Value = SnapshotFrame> {
@@ -297,5 +326,9 @@ pub(super) fn frames() -> impl Strategy<Value = Frame> {
         mesh_messages().prop_map(Frame::Mesh),
         snapshots().prop_map(Frame::Snapshot),
         "[a-z:/.é]{0,20}".prop_map(Frame::Endpoint),
+        "[a-z:/.é]{0,20}".prop_map(Frame::Problem),
+        vec(any::<u8>(), 0..40).prop_map(|secret| Frame::TokenSecret(Secret::new(secret))),
+        (vec(key_ranges(), 0..3), sequences())
+            .prop_map(|(down, opened)| { Frame::Partitions(PartitionsFrame { down, opened }) }),
     ]
 }

@@ -1,17 +1,21 @@
 //! Frames.
 
 use bytes::Bytes;
+use orrery_model::Secret;
 use orrery_regions::{MeshMessage, Message};
 
 use super::VERSION;
 use super::reader::{Read, read_whole};
 use super::writer::Write;
-use crate::{Frame, SnapshotFrame};
+use crate::{Frame, PartitionsFrame, SnapshotFrame};
 
 const ACCOUNT: u8 = 1;
 const MESH: u8 = 2;
 const SNAPSHOT: u8 = 3;
 const ENDPOINT: u8 = 4;
+const TOKEN_SECRET: u8 = 5;
+const PARTITIONS: u8 = 6;
+const PROBLEM: u8 = 7;
 
 const ASK: u8 = 1;
 const BEGINS: u8 = 2;
@@ -53,6 +57,18 @@ impl Write for Frame {
                 ENDPOINT.write(out);
                 url.write(out);
             }
+            Frame::TokenSecret(secret) => {
+                TOKEN_SECRET.write(out);
+                Bytes::copy_from_slice(secret.expose()).write(out);
+            }
+            Frame::Problem(cause) => {
+                PROBLEM.write(out);
+                cause.write(out);
+            }
+            Frame::Partitions(partitions) => {
+                PARTITIONS.write(out);
+                partitions.write(out);
+            }
         }
     }
 }
@@ -66,6 +82,9 @@ impl Read for Frame {
             MESH => Frame::Mesh(MeshMessage::read(input)?),
             SNAPSHOT => Frame::Snapshot(SnapshotFrame::read(input)?),
             ENDPOINT => Frame::Endpoint(String::read(input)?),
+            TOKEN_SECRET => Frame::TokenSecret(Secret::new(Bytes::read(input)?.to_vec())),
+            PROBLEM => Frame::Problem(String::read(input)?),
+            PARTITIONS => Frame::Partitions(PartitionsFrame::read(input)?),
             _ => return None,
         })
     }

@@ -12,6 +12,8 @@ pub(crate) struct Greeting {
     /// Regions, by name.
     pub(crate) from: String,
     pub(crate) to: String,
+    /// Whether the one who greets has a number in the account, or is about to found or join one.
+    pub(crate) is_placed: bool,
 }
 
 impl Greeting {
@@ -20,6 +22,7 @@ impl Greeting {
         self.account.write(&mut out);
         self.from.write(&mut out);
         self.to.write(&mut out);
+        self.is_placed.write(&mut out);
         out
     }
 
@@ -27,8 +30,13 @@ impl Greeting {
         if u8::read(&mut bytes)? != VERSION {
             return None;
         }
-        let ((account, from), to) = read_whole(bytes)?;
-        Some(Greeting { account, from, to })
+        let (((account, from), to), is_placed) = read_whole(bytes)?;
+        Some(Greeting {
+            account,
+            from,
+            to,
+            is_placed,
+        })
     }
 }
 
@@ -42,6 +50,7 @@ mod tests {
             account: "a".to_owned(),
             from: "West US".to_owned(),
             to: String::new(),
+            is_placed: true,
         };
         let bytes = greeting.encode();
         for cut in 0..bytes.len() {

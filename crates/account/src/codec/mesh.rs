@@ -47,10 +47,15 @@ impl Write for MeshMessage {
                 asked.write(out);
                 records.write(out);
             }
-            MeshMessage::Trimmed { have, stream } => {
+            MeshMessage::Trimmed {
+                have,
+                stream,
+                after,
+            } => {
                 TRIMMED.write(out);
                 have.write(out);
                 stream.write(out);
+                after.write(out);
             }
         }
     }
@@ -87,6 +92,7 @@ impl Read for MeshMessage {
             TRIMMED => MeshMessage::Trimmed {
                 have,
                 stream: StreamId::read(input)?,
+                after: Sequence::read(input)?,
             },
             _ => return None,
         })

@@ -64,8 +64,14 @@ impl Write for Message {
                 is_sounding.write(out);
                 verdict.write(out);
             }
-            Message::TakeOver { epoch } => (TAKE_OVER, *epoch).write(out),
-            Message::Confirm { read } => (CONFIRM, *read).write(out),
+            Message::TakeOver { epoch, position } => {
+                (TAKE_OVER, *epoch).write(out);
+                position.write(out);
+            }
+            Message::Confirm { read, place } => {
+                (CONFIRM, *read).write(out);
+                place.write(out);
+            }
             Message::Confirmed {
                 read,
                 epoch,
@@ -108,9 +114,11 @@ impl Read for Message {
             },
             TAKE_OVER => Message::TakeOver {
                 epoch: Epoch::read(input)?,
+                position: <(Epoch, Sequence)>::read(input)?,
             },
             CONFIRM => Message::Confirm {
                 read: u64::read(input)?,
+                place: Place::read(input)?,
             },
             CONFIRMED => Message::Confirmed {
                 read: u64::read(input)?,

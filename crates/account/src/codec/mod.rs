@@ -10,6 +10,7 @@ mod greeting;
 mod mesh;
 mod message;
 mod note;
+mod partitions;
 mod parts;
 mod reader;
 mod record;
@@ -21,7 +22,8 @@ mod arbitrary;
 pub use frame::{decode_frame, encode_frame};
 pub(crate) use greeting::Greeting;
 pub use note::{decode_note, encode_note};
-pub(crate) use record::{decode_record, encode_record};
+pub(crate) use partitions::{decode_move, encode_move};
+pub(crate) use record::{decode_progress, decode_record, encode_progress, encode_record};
 
 /// Of every form here. A change of any of them is a new version.
 const VERSION: u8 = 1;

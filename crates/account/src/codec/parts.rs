@@ -13,6 +13,13 @@ const STREAM_ACCOUNT: u8 = 0;
 const STREAM_REGION: u8 = 1;
 const STANDING_LEARNER: u8 = 0;
 const STANDING_FULL: u8 = 1;
+const STANDING_LEAVING: u8 = 2;
+const STANDING_LOST: u8 = 3;
+/// Flags of members.
+const MULTI_WRITE: u8 = 1;
+const HAS_ENDS: u8 = 2;
+/// Each region writes some keys, in its own stream.
+const PER_PARTITION: u8 = 4;
 const BODY_DATA: u8 = 0;
 const BODY_EPOCH_START: u8 = 1;
 const BODY_MEMBERS: u8 = 2;
@@ -111,6 +118,8 @@ impl Write for Member {
         let standing = match self.standing {
             Standing::Learner => STANDING_LEARNER,
             Standing::Full => STANDING_FULL,
+            Standing::Leaving => STANDING_LEAVING,
+            Standing::Lost => STANDING_LOST,
         };
         (self.id, standing).write(out);
         self.name.write(out);
@@ -125,6 +134,8 @@ impl Read for Member {
         let standing = match u8::read(input)? {
             STANDING_LEARNER => Standing::Learner,
             STANDING_FULL => Standing::Full,
+            STANDING_LEAVING => Standing::Leaving,
+            STANDING_LOST => Standing::Lost,
             _ => return None,
         };
         let name = String::read(input)?;
@@ -132,11 +143,21 @@ impl Read for Member {
     }
 }
 
+/// Ends of streams are there only if there are any.
 impl Write for Membership {
     fn write(&self, out: &mut Vec<u8>) {
         self.regions.write(out);
         self.former.write(out);
-        self.multi_write.write(out);
+        let multi_write = if self.multi_write { MULTI_WRITE } else { 0 };
+        let has_ends = if self.ends.is_empty() { 0 } else { HAS_ENDS };
+        let per_partition = if self.per_partition { PER_PARTITION } else { 0 };
+        (multi_write | has_ends | per_partition).write(out);
+        if !self.ends.is_empty() {
+            write_length(self.ends.len(), out);
+            for (region, last) in &self.ends {
+                (*region, *last).write(out);
+            }
+        }
     }
 }
 
@@ -144,10 +165,29 @@ impl Read for Membership {
     const BYTES_MIN: usize = 9;
 
     fn read(input: &mut Bytes) -> Option<Membership> {
+        let regions = Vec::read(input)?;
+        let former = Vec::read(input)?;
+        let flags = u8::read(input)?;
+        let multi_write = flags & MULTI_WRITE != 0;
+        let per_partition = flags & PER_PARTITION != 0;
+        let is_known = flags <= (MULTI_WRITE | HAS_ENDS | PER_PARTITION);
+        if !is_known || per_partition && !multi_write {
+            return None;
+        }
+        let mut ends = Vec::<(RegionId, Sequence)>::new();
+        if flags & HAS_ENDS != 0 {
+            ends = Vec::read(input)?;
+            let rise = ends.is_sorted_by(|(left, _), (right, _)| left < right);
+            if ends.is_empty() || !rise {
+                return None;
+            }
+        }
         Some(Membership {
-            regions: Vec::read(input)?,
-            former: Vec::read(input)?,
-            multi_write: bool::read(input)?,
+            regions,
+            former,
+            multi_write,
+            per_partition,
+            ends: ends.into_iter().collect(),
         })
     }
 }

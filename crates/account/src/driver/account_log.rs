@@ -61,6 +61,12 @@ impl AccountLog {
         &self.records
     }
 
+    /// Records up to this one.
+    pub(crate) fn upto(&self, last: Sequence) -> &[StreamRecord] {
+        let count = usize::try_from(last.0).unwrap_or(usize::MAX);
+        &self.records[..count.min(self.records.len())]
+    }
+
     /// Durable when this returns.
     pub(crate) fn append(&mut self, records: Vec<StreamRecord>) -> Result<(), Error> {
         if let Some(log) = &mut self.log {

@@ -1,20 +1,18 @@
 //! The store asks before it appends and before it applies: here its records get their places in the
-//! account stream, and at level strong they wait for a majority.
+//! account stream, and at level strong they are under way until the others keep them.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use orrery_model::Failure;
-use orrery_partition::{Authority, Position};
+use orrery_partition::{Authority, Position, Verdict};
 use orrery_regions::{Level, Sequence, WriteRefusal};
 
-use super::core::Shared;
+use super::core::{Shared, UnderWay};
 
 /// How long a group waits for what goes before it.
 const PLACE_PATIENCE: Duration = Duration::from_secs(5);
-/// How long a strong write waits for the others before its outcome is called unknown.
-const SETTLE_PATIENCE: Duration = Duration::from_secs(10);
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// What a client is told that would break the bound.
 const BOUND_RETRY_MS: u64 = 100;
@@ -52,38 +50,62 @@ impl Authority for StoreAuthority {
         Ok(notes)
     }
 
-    fn settle(&self, last: Position) -> bool {
+    fn kept(&self, last: Position) -> Verdict {
         let shared = &*self.0;
-        let last = Sequence(last.0);
-        let begun = Instant::now();
+        let upto = Sequence(last.0);
+        let now = shared.now();
         let mut core = shared.lock();
-        core.replica.kept(shared.now(), last);
+        core.replica.kept(now, upto);
         shared.wake();
         if shared.level != Level::Strong {
-            return true;
+            return Verdict::Settled;
         }
-        core.waiting_since = Some(shared.now());
-        let is_settled = loop {
-            if !core.replica.is_write_region() {
-                break false;
+        let verdict = core.verdict(now, upto);
+        if verdict != Verdict::Settled {
+            let epoch = core.replica.epoch();
+            core.under_way.push_back(UnderWay {
+                upto,
+                since: now,
+                epoch,
+            });
+        }
+        verdict
+    }
+
+    fn verdict(&self, last: Position) -> Verdict {
+        let shared = &*self.0;
+        let mut core = shared.lock();
+        core.is_store_told = false;
+        let verdict = core.verdict(shared.now(), Sequence(last.0));
+        if verdict == Verdict::Settled {
+            core.settled(Sequence(last.0));
+        }
+        verdict
+    }
+
+    fn settle(&self, last: Position) -> Verdict {
+        let shared = &*self.0;
+        let mut core = shared.lock();
+        loop {
+            let verdict = core.verdict(shared.now(), Sequence(last.0));
+            if verdict == Verdict::Settled {
+                core.settled(Sequence(last.0));
             }
-            if core.replica.settled(shared.now()) >= last {
-                break true;
-            }
-            // A note that goes before anything can settle needs this thread.
-            if core.has_notes() || begun.elapsed() > SETTLE_PATIENCE {
-                break false;
+            if verdict != Verdict::Open || core.has_notes() {
+                return verdict;
             }
             core = shared.wait(core, LOOK_AGAIN);
-        };
-        core.waiting_since = None;
-        // Even if this is the write region again by now, the store holds records back.
-        core.fell_back |= !is_settled;
-        drop(core);
-        if !is_settled {
-            shared.wake();
         }
-        is_settled
+    }
+
+    fn held_back(&self) {
+        let mut core = self.0.lock();
+        core.under_way.clear();
+        core.is_store_told = false;
+        // Even if this is the write region again by now, the store holds records back.
+        core.fell_back = true;
+        drop(core);
+        self.0.wake();
     }
 
     fn seen(&self, last: Position) {

@@ -1,16 +1,20 @@
 //! A region that is too far behind, or has another history, gets the whole state of another one: asked
 //! for piece by piece, filled into a directory beside, and put in place of the own in one step.
+//!
+//! Every driver does it alike. They differ in what a state says of itself beside its entries (the note),
+//! in which states they accept, and in what they do with one that is there.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use orrery_engine::{Engine, EngineOptions, Role};
 use orrery_partition::{Error, Filling, Position, SnapshotPiece, SnapshotStream};
-use orrery_regions::{Head, Millis, RegionId, Sequence};
+use orrery_regions::{Millis, RegionId};
 
-use super::{Driver, head_of, subscribe};
+use super::core::Shared;
+use super::saved::Place;
 use crate::{Frame, SnapshotFrame};
 
 const PIECE_BYTES: usize = 1024 * 1024;
@@ -21,8 +25,15 @@ const PATIENCE_MS: u64 = 15_000;
 const GIVING_MAX: usize = 8;
 const RETIRE_LOOK: Duration = Duration::from_millis(100);
 
+/// The copies that a region gives and takes.
+#[derive(Default)]
+pub(super) struct Copies {
+    giving: Vec<(RegionId, Giving)>,
+    copying: Option<Copying>,
+}
+
 /// A copy that another region takes of this one.
-pub(super) struct Giving {
+struct Giving {
     copy: u64,
     stream: SnapshotStream,
     next: u64,
@@ -30,25 +41,55 @@ pub(super) struct Giving {
 }
 
 /// The copy that this region takes.
-pub(super) struct Copying {
+struct Copying {
     copy: u64,
     from: RegionId,
     /// None until the other region has said what it gives.
-    filling: Option<(Filling, Head)>,
+    filling: Option<Copied>,
     next: u64,
     asked: Millis,
     moved: Millis,
 }
 
-impl Driver {
+/// A state of another region beside the own one.
+pub(super) struct Copied {
+    filling: Filling,
+    pub(super) position: Position,
+    pub(super) note: Bytes,
+}
+
+impl Copies {
+    pub(super) fn is_taking(&self) -> bool {
+        self.copying.is_some()
+    }
+
+    /// What was being given is of a state that is no more.
+    pub(super) fn stop_giving(&mut self) {
+        self.giving.clear();
+    }
+}
+
+/// A driver whose region gives copies of its state and takes those of others.
+pub(super) trait Copier {
+    fn copies(&mut self) -> &mut Copies;
+    fn shared(&self) -> &Shared;
+    fn engine(&self) -> &Engine;
+    fn options(&self) -> &EngineOptions;
+    fn place(&self) -> &Place;
+    fn send(&self, to: RegionId, frame: Frame);
+    /// What others must know of a state of this region before they take it; none if it gives none now.
+    fn describe(&self, stream: &SnapshotStream) -> Result<Option<Bytes>, Error>;
+    /// Whether a state may replace the own one.
+    fn accepts(&mut self, position: Position, note: &Bytes) -> bool;
+
     /// Begins a copy, unless one is under way.
-    pub(super) fn fetch_copy(&mut self, from: RegionId) {
-        if self.copying.is_some() {
+    fn fetch_copy(&mut self, from: RegionId) {
+        if self.copies().is_taking() {
             return;
         }
-        let now = self.shared.now();
+        let now = self.shared().now();
         let copy = now.0;
-        self.copying = Some(Copying {
+        self.copies().copying = Some(Copying {
             copy,
             from,
             filling: None,
@@ -59,38 +100,34 @@ impl Driver {
         self.send(from, Frame::Snapshot(SnapshotFrame::Ask { copy }));
     }
 
-    /// Asks again for what did not come, and for a copy where the history is another one.
-    pub(super) fn ask_for_copy(&mut self, now: Millis) {
-        if let Some(copying) = &mut self.copying {
-            if now.since(copying.moved) >= PATIENCE_MS {
-                self.copying = None;
-            } else if now.since(copying.asked) >= RETRY_MS {
-                copying.asked = now;
-                let Copying {
-                    copy, from, next, ..
-                } = *copying;
-                let frame = match &copying.filling {
-                    None => SnapshotFrame::Ask { copy },
-                    Some(_) => SnapshotFrame::Next { copy, piece: next },
-                };
-                self.send(from, Frame::Snapshot(frame));
-            }
+    /// Asks again for what did not come.
+    fn ask_again_for_copy(&mut self, now: Millis) {
+        let Some(copying) = &mut self.copies().copying else {
             return;
-        }
-        if self.rejoining.is_some() {
-            let source = self.shared.lock().replica.write_region();
-            if let Some(source) = source.filter(|source| *source != self.shared.me) {
-                self.fetch_copy(source);
-            }
+        };
+        if now.since(copying.moved) >= PATIENCE_MS {
+            self.copies().copying = None;
+        } else if now.since(copying.asked) >= RETRY_MS {
+            copying.asked = now;
+            let Copying {
+                copy, from, next, ..
+            } = *copying;
+            let frame = match &copying.filling {
+                None => SnapshotFrame::Ask { copy },
+                Some(_) => SnapshotFrame::Next { copy, piece: next },
+            };
+            self.send(from, Frame::Snapshot(frame));
         }
     }
 
-    pub(super) async fn take_snapshot_frame(&mut self, from: RegionId, frame: SnapshotFrame) {
+    /// Gives the copy that this region takes, when all of it is there.
+    fn take_snapshot_frame(&mut self, from: RegionId, frame: SnapshotFrame) -> Option<Copied> {
         match frame {
             SnapshotFrame::Ask { copy } => self.begin_giving(from, copy),
             SnapshotFrame::Next { copy, piece } => self.give(from, copy, piece),
             SnapshotFrame::Gone { copy } => {
-                self.copying.take_if(|copying| copying.copy == copy);
+                let copies = self.copies();
+                copies.copying.take_if(|copying| copying.copy == copy);
             }
             SnapshotFrame::Begins {
                 copy,
@@ -104,57 +141,56 @@ impl Driver {
                 entries,
             } => self.fill(from, copy, piece, SnapshotPiece::new(space, entries)),
             SnapshotFrame::Ends { copy, pieces } => {
-                let is_ours = |copying: &&mut Copying| {
+                let is_ours = |copying: &mut Copying| {
                     (copying.copy, copying.from, copying.next) == (copy, from, pieces)
                 };
-                if let Some(copying) = self.copying.as_mut().filter(is_ours)
-                    && let Some((filling, head)) = copying.filling.take()
-                {
-                    self.copying = None;
-                    self.install(filling, head).await;
-                }
+                return self.copies().copying.take_if(is_ours)?.filling;
             }
         }
+        None
     }
 
     fn begin_giving(&mut self, to: RegionId, copy: u64) {
         let is_known = |(region, giving): &(RegionId, Giving)| *region == to && giving.copy == copy;
-        if self.rejoining.is_some() || self.giving.iter().any(is_known) {
+        if self.copies().giving.iter().any(is_known) {
             return;
         }
-        self.giving.retain(|(region, _)| *region != to);
-        let begun = self.engine.snapshot_stream().and_then(|stream| {
-            let note = stream.note()?.unwrap_or_default();
-            Ok((stream, note))
+        let begun = self.engine().snapshot_stream().and_then(|stream| {
+            let note = self.describe(&stream)?;
+            Ok(note.map(|note| (stream, note)))
         });
-        match begun {
-            Ok((stream, note)) => {
-                let position = stream.position().0;
-                if self.giving.len() >= GIVING_MAX {
-                    self.giving.remove(0);
-                }
-                let giving = Giving {
-                    copy,
-                    stream,
-                    next: 0,
-                    last: None,
-                };
-                self.giving.push((to, giving));
-                let frame = SnapshotFrame::Begins {
-                    copy,
-                    position,
-                    note,
-                };
-                self.send(to, Frame::Snapshot(frame));
+        let (stream, note) = match begun {
+            Ok(Some(begun)) => begun,
+            Ok(None) => return,
+            Err(error) => {
+                return tracing::error!(%error, "a copy of the state cannot be given");
             }
-            Err(error) => tracing::error!(%error, "a copy of the state cannot be given"),
+        };
+        let position = stream.position().0;
+        let giving = &mut self.copies().giving;
+        giving.retain(|(region, _)| *region != to);
+        if giving.len() >= GIVING_MAX {
+            giving.remove(0);
         }
+        let new = Giving {
+            copy,
+            stream,
+            next: 0,
+            last: None,
+        };
+        giving.push((to, new));
+        let frame = SnapshotFrame::Begins {
+            copy,
+            position,
+            note,
+        };
+        self.send(to, Frame::Snapshot(frame));
     }
 
     fn give(&mut self, to: RegionId, copy: u64, piece: u64) {
         let is_asked =
             |(region, giving): &&mut (RegionId, Giving)| *region == to && giving.copy == copy;
-        let Some((_, giving)) = self.giving.iter_mut().find(is_asked) else {
+        let Some((_, giving)) = self.copies().giving.iter_mut().find(is_asked) else {
             return self.send(to, Frame::Snapshot(SnapshotFrame::Gone { copy }));
         };
         if piece == giving.next {
@@ -187,52 +223,49 @@ impl Driver {
     }
 
     fn begin_filling(&mut self, from: RegionId, copy: u64, position: Position, note: Bytes) {
-        let head = head_of(Some(note), Sequence(position.0));
-        let is_accepted = self.shared.lock().replica.accepts(&head);
-        let Some(copying) = self.copying.as_mut() else {
-            return;
+        let is_expected = |copying: &Copying| {
+            (copying.copy, copying.from) == (copy, from) && copying.filling.is_none()
         };
-        if (copying.copy, copying.from) != (copy, from) || copying.filling.is_some() {
+        if !self.copies().copying.as_ref().is_some_and(is_expected) {
             return;
         }
-        if !is_accepted {
-            self.copying = None;
+        if !self.accepts(position, &note) {
+            self.copies().copying = None;
             return;
         }
-        match fill_beside(
-            &self.options,
-            self.place.side(self.place.kept.side ^ 1),
-            position,
-        ) {
+        let now = self.shared().now();
+        match fill_beside(self.options(), beside(self.place()), position) {
             Ok(filling) => {
-                let now = self.shared.now();
-                copying.filling = Some((filling, head));
-                (copying.asked, copying.moved) = (now, now);
-                self.send(
-                    from,
-                    Frame::Snapshot(SnapshotFrame::Next { copy, piece: 0 }),
-                );
+                if let Some(copying) = &mut self.copies().copying {
+                    copying.filling = Some(Copied {
+                        filling,
+                        position,
+                        note,
+                    });
+                    (copying.asked, copying.moved) = (now, now);
+                }
+                let next = SnapshotFrame::Next { copy, piece: 0 };
+                self.send(from, Frame::Snapshot(next));
             }
             Err(error) => {
                 tracing::error!(%error, "a copy of another region cannot be begun");
-                self.copying = None;
+                self.copies().copying = None;
             }
         }
     }
 
     fn fill(&mut self, from: RegionId, copy: u64, piece: u64, entries: Option<SnapshotPiece>) {
-        let now = self.shared.now();
-        let Some(copying) = self.copying.as_mut() else {
+        let now = self.shared().now();
+        let Some(copying) = self.copies().copying.as_mut() else {
             return;
         };
         let is_next = (copying.copy, copying.from, copying.next) == (copy, from, piece);
-        let (true, Some((filling, _)), Some(entries)) = (is_next, &mut copying.filling, entries)
-        else {
+        let (true, Some(copied), Some(entries)) = (is_next, &mut copying.filling, entries) else {
             return;
         };
-        if let Err(error) = filling.add(entries) {
+        if let Err(error) = copied.filling.add(entries) {
             tracing::error!(%error, "a copy of another region cannot be written");
-            self.copying = None;
+            self.copies().copying = None;
             return;
         }
         copying.next += 1;
@@ -241,52 +274,24 @@ impl Driver {
         self.send(from, Frame::Snapshot(SnapshotFrame::Next { copy, piece }));
     }
 
-    /// Puts a copy in place of the own state.
-    async fn install(&mut self, filling: Filling, head: Head) {
-        if !self.shared.lock().replica.accepts(&head) || self.is_writing {
-            return;
-        }
+    /// Opens a copy beside the own state, which is still the one that holds.
+    fn open_copy(&self, copied: Copied, role: Role) -> Result<Arc<Engine>, Error> {
         let options = EngineOptions {
-            directory: self.place.side(self.place.kept.side ^ 1),
-            ..self.options.clone()
+            directory: beside(self.place()),
+            ..self.options().clone()
         };
-        let opened = filling
-            .finish()
-            .and_then(|store| Engine::over(store, options, Role::Follower));
-        let engine = match opened {
-            Ok(engine) => engine,
-            Err(error) => {
-                tracing::error!(%error, "a copy of another region cannot be opened");
-                return;
-            }
-        };
-        let left = self.place.side(self.place.kept.side);
-        if let Err(error) = self.place.turn() {
-            tracing::error!(%error, "a copy of another region cannot be put in place");
-            return;
-        }
-        let old = std::mem::replace(&mut self.engine, Arc::clone(&engine));
-        self.subscription = subscribe(&self.engine, &self.place);
-        self.watch_engine().await;
-        self.rejoining = None;
-        self.broken = None;
-        self.giving.clear();
-        let now = self.shared.now();
-        self.shared.lock().replica.installed(now, head);
-        // A state and the version of its tokens change together.
-        self.region.set_engine(engine);
-        self.publish();
-        tracing::info!(
-            region = self.region.name(),
-            "copied the state of another region"
-        );
-        tokio::spawn(retire(old, left));
+        let store = copied.filling.finish()?;
+        Engine::over(store, options, role)
     }
+}
+
+fn beside(place: &Place) -> Option<PathBuf> {
+    place.side(place.kept.side ^ 1)
 }
 
 fn fill_beside(
     options: &EngineOptions,
-    directory: Option<std::path::PathBuf>,
+    directory: Option<PathBuf>,
     position: Position,
 ) -> Result<Filling, Error> {
     if let Some(path) = &directory {
@@ -300,7 +305,7 @@ fn fill_beside(
 }
 
 /// Closes an engine when the requests that use it have ended, and removes what it had.
-async fn retire(engine: Arc<Engine>, directory: Option<std::path::PathBuf>) {
+pub(super) async fn retire(engine: Arc<Engine>, directory: Option<PathBuf>) {
     while Arc::strong_count(&engine) > 1 {
         tokio::time::sleep(RETIRE_LOOK).await;
     }

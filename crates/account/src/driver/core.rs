@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use orrery_engine::AccountOutcome;
+use orrery_partition::Verdict;
 use orrery_regions::{
-    Body, Level, Membership, Millis, ReadOutcome, RegionId, Replica, Sequence, StreamRecord,
+    Body, Epoch, Level, Membership, Millis, ReadOutcome, RegionId, Replica, Sequence, StreamRecord,
 };
 use tokio::sync::futures::Notified;
 use tokio::sync::{Notify, oneshot};
@@ -41,14 +42,30 @@ pub(crate) struct Core {
     pub(crate) reads: BTreeMap<u64, oneshot::Sender<ReadOutcome>>,
     /// The commit thread has given up to wait for the others; what it appended is not in the state.
     pub(crate) fell_back: bool,
-    /// Since when the commit thread waits for the others.
-    pub(crate) waiting_since: Option<Millis>,
+    /// At level strong: what the store has appended and others must keep before it is seen, in order.
+    pub(crate) under_way: VecDeque<UnderWay>,
+    /// Whether the store was told that it should look after that.
+    pub(crate) is_store_told: bool,
     /// Where all regions write: records of the hub on their way into the log, who waits for them to be
     /// applied, and how many records of this region the others lack.
     pub(crate) appending: Vec<StreamRecord>,
     pub(crate) proposals: BTreeMap<Sequence, oneshot::Sender<AccountOutcome>>,
     pub(crate) lags: Vec<(RegionId, u64)>,
+    /// Why the region takes no more records.
+    pub(crate) broken: Option<String>,
+    /// In the hub: new regions that have what there was when they were added.
+    pub(crate) copied: Vec<RegionId>,
 }
+
+/// A group of records that others must keep.
+pub(crate) struct UnderWay {
+    pub(crate) upto: Sequence,
+    pub(crate) since: Millis,
+    pub(crate) epoch: Epoch,
+}
+
+/// How long a strong write waits for the others before its outcome is called unknown.
+const SETTLE_PATIENCE_MS: u64 = 10_000;
 
 impl Shared {
     pub(crate) fn new(me: RegionId, level: Level, begun: Instant, replica: Replica) -> Shared {
@@ -61,10 +78,13 @@ impl Shared {
                 notes: VecDeque::new(),
                 reads: BTreeMap::new(),
                 fell_back: false,
-                waiting_since: None,
+                under_way: VecDeque::new(),
+                is_store_told: false,
                 appending: Vec::new(),
                 proposals: BTreeMap::new(),
                 lags: Vec::new(),
+                broken: None,
+                copied: Vec::new(),
             }),
             changed: Condvar::new(),
             progressed: Notify::new(),
@@ -140,6 +160,48 @@ impl Core {
     /// The notes that come after a record; the log has none of them.
     pub(crate) fn take_notes(&mut self) -> Vec<(Sequence, Bytes)> {
         self.notes.drain(..).collect()
+    }
+
+    /// Lets operators know why the region takes no more records, or that it does again.
+    pub(crate) fn tell_broken(&mut self, cause: Option<&String>) {
+        if self.broken.as_ref() != cause {
+            self.broken = cause.cloned();
+        }
+    }
+
+    /// What is known of records that are durable here. An epoch that ends takes with it what was not
+    /// settled in it, even if this region begins the next one.
+    pub(crate) fn verdict(&self, now: Millis, upto: Sequence) -> Verdict {
+        let first = self.under_way.front();
+        let is_of_another = |first: &UnderWay| first.epoch != self.replica.epoch();
+        let is_too_old = |first: &UnderWay| now.since(first.since) > SETTLE_PATIENCE_MS;
+        if !self.replica.is_write_region() || first.is_some_and(is_of_another) {
+            Verdict::Lost
+        } else if self.replica.settled(now) >= upto {
+            Verdict::Settled
+        } else if first.is_some_and(is_too_old) {
+            Verdict::Lost
+        } else {
+            Verdict::Open
+        }
+    }
+
+    /// Records up to here are waited for no more.
+    pub(crate) fn settled(&mut self, upto: Sequence) {
+        self.is_store_told = false;
+        while self
+            .under_way
+            .front()
+            .is_some_and(|first| first.upto <= upto)
+        {
+            self.under_way.pop_front();
+        }
+    }
+
+    /// Whether the store has something under way of which more is known now, and has not been told.
+    pub(crate) fn must_tell_store(&self, now: Millis) -> bool {
+        let first = self.under_way.front().filter(|_| !self.is_store_told);
+        first.is_some_and(|first| self.verdict(now, first.upto) != Verdict::Open)
     }
 
     /// Whether everything that has a place is in the log up to here, or a note that waits.

@@ -17,10 +17,17 @@ mod authority;
 mod copies;
 mod core;
 mod false_progress;
+mod install;
+mod mesh_account;
+mod mesh_copy;
+mod mesh_members;
+mod mesh_pages;
 mod multi;
 mod neighbours;
 mod pages;
+mod partitions;
 mod saved;
+mod staleness;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -38,14 +45,16 @@ use tokio::time::MissedTickBehavior;
 
 pub(crate) use self::account_log::AccountLog;
 pub(crate) use self::authority::{StoreAuthority, refusal};
-use self::copies::{Copying, Giving};
+use self::copies::{Copier, Copies};
 use self::core::is_data;
 pub(crate) use self::core::{Shared, millis_since};
 pub(crate) use self::false_progress::FalseProgress;
-pub(crate) use self::multi::MultiDriver;
+pub(crate) use self::mesh_account::propose;
+pub(crate) use self::multi::{MultiDriver, MultiStart};
 use self::neighbours::Neighbours;
 use self::pages::Pages;
 pub(crate) use self::saved::{Kept, Place};
+pub(crate) use self::staleness::Reach;
 use crate::codec::decode_note;
 use crate::link::{Inbox, Links};
 use crate::{Frame, Region};
@@ -68,16 +77,18 @@ pub(crate) struct Driver {
     links: Links,
     inbox: Inbox,
     place: Place,
+    kept_bytes_max: Option<u64>,
     subscription: Subscription,
     /// Whether the engine makes records.
     is_writing: bool,
     /// Since when it is known that this region was the write region before it went away.
     returned: Option<Instant>,
     was_down: bool,
+    /// Since when it is not known whether the account went on without this region.
+    doubted: Option<Instant>,
     pages: Pages,
     neighbours: Neighbours,
-    copying: Option<Copying>,
-    giving: Vec<(RegionId, Giving)>,
+    copies: Copies,
     /// Where the log and the history part, while a copy is wanted.
     rejoining: Option<Rejoin>,
     false_progress: Arc<Mutex<FalseProgress>>,
@@ -96,7 +107,8 @@ pub(crate) fn account_replica(engine: &Engine, log: &AccountLog, start: Start) -
         begins: Sequence::ZERO,
         base: Head::default(),
         log: log.records(),
-        applied: engine.progress().of(StreamId::Account),
+        // A copy may have more of the stream than the log.
+        applied: engine.progress().of(StreamId::Account).min(log.last()),
     };
     Replica::new(start.kept.id, start.settings, now, restart)
 }
@@ -108,6 +120,17 @@ pub(crate) struct Start {
     pub(crate) founds: Option<orrery_regions::Membership>,
     pub(crate) settings: Settings,
     pub(crate) begun: Instant,
+}
+
+/// What a region of an account with one write region is started with beside its engine.
+pub(crate) struct SingleStart {
+    pub(crate) options: EngineOptions,
+    pub(crate) place: Place,
+    pub(crate) false_progress: Arc<Mutex<FalseProgress>>,
+    /// Of records that the log keeps for regions that are away; none if it is not said.
+    pub(crate) kept_bytes_max: Option<u64>,
+    /// Whether it has never been in the account.
+    pub(crate) is_new: bool,
 }
 
 /// The state machine of a region, with what its engine has.
@@ -160,14 +183,19 @@ impl Driver {
     pub(crate) fn new(
         shared: Arc<Shared>,
         region: Arc<Region>,
-        options: EngineOptions,
         (links, inbox): (Links, Inbox),
-        place: Place,
-        false_progress: Arc<Mutex<FalseProgress>>,
-        is_new: bool,
+        start: SingleStart,
     ) -> Driver {
+        let SingleStart {
+            options,
+            place,
+            false_progress,
+            kept_bytes_max,
+            is_new,
+        } = start;
         let engine = region.engine();
-        let subscription = subscribe(&engine, &place);
+        let subscription = subscribe(&engine, &place, kept_bytes_max);
+        region.set_returning(!is_new);
         Driver {
             shared,
             region,
@@ -176,14 +204,15 @@ impl Driver {
             links,
             inbox,
             place,
+            kept_bytes_max,
             subscription,
             is_writing: false,
             returned: (!is_new).then(Instant::now),
             was_down: false,
+            doubted: (!is_new).then(Instant::now),
             pages: Pages::default(),
             neighbours: Neighbours::default(),
-            copying: None,
-            giving: Vec::new(),
+            copies: Copies::default(),
             rejoining: None,
             false_progress,
             broken: None,
@@ -241,10 +270,15 @@ impl Driver {
     async fn notice_absence(&mut self) {
         let is_down = self.shared.is_down();
         let was_down = std::mem::replace(&mut self.was_down, is_down);
+        if is_down || was_down {
+            self.doubted = Some(Instant::now());
+            self.region.set_returning(true);
+            self.shared.lock().replica.doubt();
+        }
         if is_down {
             self.stop_writing().await;
         } else if was_down {
-            self.returned = Some(Instant::now());
+            self.returned = self.doubted;
         }
     }
 
@@ -261,9 +295,15 @@ impl Driver {
                 self.shared.lock().replica.receive(now, from, message);
                 self.settle().await;
             }
-            Frame::Snapshot(frame) => self.take_snapshot_frame(from, frame).await,
+            Frame::Snapshot(frame) => {
+                if let Some(copied) = self.take_snapshot_frame(from, frame) {
+                    self.install(copied).await;
+                }
+            }
             Frame::Endpoint(url) => self.region.set_endpoint_of(from, &url),
-            Frame::Mesh(_) => {}
+            Frame::Problem(cause) => self.region.set_problem_of(from, cause),
+            Frame::TokenSecret(secret) => self.region.hear_token_secret(from, secret),
+            Frame::Mesh(_) | Frame::Partitions(_) => {}
         }
     }
 
@@ -277,6 +317,7 @@ impl Driver {
     async fn settle(&mut self) {
         self.notice_absence().await;
         loop {
+            self.tell_store();
             self.follow_role().await;
             let effects = self.shared.lock().replica.take_effects();
             let is_done = effects.is_empty();
@@ -295,8 +336,20 @@ impl Driver {
                 self.carry_out(effect).await;
             }
         }
+        self.send_unasked();
         self.publish();
         self.shared.moved();
+    }
+
+    /// The store goes on with what others keep by now.
+    fn tell_store(&self) {
+        let now = self.shared.now();
+        let mut core = self.shared.lock();
+        if core.must_tell_store(now) {
+            core.is_store_told = true;
+            drop(core);
+            self.engine.look();
+        }
     }
 
     fn ask_again(&mut self, from: RegionId, pull: Pull) -> Vec<Effect> {
@@ -314,7 +367,11 @@ impl Driver {
         match effect {
             Effect::Save(saved) => {
                 self.follow_role().await;
-                self.save(saved);
+                // Whoever relies on the promise relies on what was taken before it.
+                match self.engine.sync().await {
+                    Ok(()) => self.save(saved),
+                    Err(error) => self.withdraw(&error.to_string()),
+                }
             }
             Effect::Append(records) => self.append(records).await,
             Effect::Send { to, message } => self.send(to, Frame::Account(message)),
@@ -337,11 +394,14 @@ impl Driver {
 
     fn save(&mut self, saved: Saved) {
         if let Err(error) = self.place.save(saved) {
-            // Nothing may leave that relies on it.
-            tracing::error!(%error, region = self.region.name(), "a promise cannot be kept on disk");
-            self.broken = Some(error.to_string());
-            self.shared.set_down(true);
+            self.withdraw(&error.to_string());
         }
+    }
+
+    /// A promise cannot be kept on disk: nothing may leave that relies on it.
+    fn withdraw(&mut self, cause: &str) {
+        self.break_down(cause);
+        self.shared.set_down(true);
     }
 
     /// Appends records: through the store that makes its own, or by following.
@@ -396,7 +456,7 @@ impl Driver {
         }
     }
 
-    /// How far the state may go when records up to `last` are durable.
+    /// How far the state may go when records up to `last` are kept.
     fn apply_limit(&self, last: Sequence) -> Sequence {
         match self.shared.level {
             Level::Strong => self.shared.lock().replica.commit().min(last),
@@ -484,7 +544,8 @@ impl Driver {
 
     /// Whether the state has everything, and the region knows that it is still the one.
     fn may_write(&mut self) -> bool {
-        if self.shared.is_down() || self.broken.is_some() {
+        // If it is up again and that was not noticed yet, it is not known what happened meanwhile.
+        if self.was_down || self.shared.is_down() || self.broken.is_some() {
             return false;
         }
         let now = self.shared.now();
@@ -494,16 +555,38 @@ impl Driver {
             return false;
         }
         let confirmed = core.replica.own_lag(now);
-        let is_confirmed_after = |since: Instant| {
-            confirmed.is_some_and(|(_, age)| Duration::from_millis(age) < since.elapsed())
-        };
         match self.returned {
-            Some(since) if !is_confirmed_after(since) && since.elapsed() < RETURN_PATIENCE => false,
+            Some(since)
+                if !is_confirmed_after(since, confirmed) && since.elapsed() < RETURN_PATIENCE =>
+            {
+                false
+            }
             _ => {
                 self.returned = None;
                 true
             }
         }
+    }
+
+    /// Whether the state may be another one than the account's: known to be, or not heard yet that it is
+    /// not. Who hears nothing for a while goes on: all others may be gone.
+    fn is_returning(&mut self) -> bool {
+        let now = self.shared.now();
+        let core = self.shared.lock();
+        let has_parted = core.replica.has_parted();
+        let Some(since) = self.doubted else {
+            return has_parted;
+        };
+        let is_sure = if core.replica.is_write_region() {
+            is_confirmed_after(since, core.replica.own_lag(now))
+        } else {
+            core.replica.is_verified()
+        };
+        drop(core);
+        if is_sure || since.elapsed() >= RETURN_PATIENCE {
+            self.doubted = None;
+        }
+        self.doubted.is_some() || has_parted
     }
 
     /// Keeps what the history does not have, before it goes.
@@ -554,7 +637,15 @@ impl Driver {
 
     /// Says outside how things are.
     fn publish(&mut self) {
-        let core = self.shared.lock();
+        let is_returning = self.is_returning();
+        self.region.set_returning(is_returning);
+        if self.broken.is_none()
+            && let Some(cause) = self.engine.problem().map(str::to_owned)
+        {
+            self.break_down(&cause);
+        }
+        let mut core = self.shared.lock();
+        core.tell_broken(self.broken.as_ref());
         self.region.publish(&core.replica);
         let trim = core.replica.trim_limit();
         drop(core);
@@ -562,12 +653,23 @@ impl Driver {
     }
 }
 
-fn subscribe(engine: &Engine, place: &Place) -> Subscription {
-    let bytes_max = match place.directory() {
-        Some(_) => KEPT_BYTES_MAX,
-        None => KEPT_BYTES_MAX_IN_MEMORY,
-    };
-    engine.subscribe(Position::ZERO, bytes_max)
+/// Whether the write region has heard that it still is, since then.
+fn is_confirmed_after(since: Instant, confirmed: Option<(u64, u64)>) -> bool {
+    // Of the age the last part of a millisecond is left out.
+    confirmed.is_some_and(|(_, age)| Duration::from_millis(age + 1) < since.elapsed())
+}
+
+fn subscribe(engine: &Engine, place: &Place, bytes_max: Option<u64>) -> Subscription {
+    engine.subscribe(Position::ZERO, kept_bytes_max(place, bytes_max))
+}
+
+/// As was said, or as much as is sensible.
+fn kept_bytes_max(place: &Place, said: Option<u64>) -> u64 {
+    match (said, place.directory()) {
+        (Some(said), _) => said,
+        (None, Some(_)) => KEPT_BYTES_MAX,
+        (None, None) => KEPT_BYTES_MAX_IN_MEMORY,
+    }
 }
 
 /// Where the engine of a region is on disk.

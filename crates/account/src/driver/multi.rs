@@ -6,99 +6,118 @@
 //! out and merges those of others.
 
 use std::collections::BTreeMap;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use orrery_engine::{AccountOutcome, AccountWriter, Engine, StreamPiece, StreamReader};
-use orrery_model::Failure;
+use orrery_engine::{Engine, EngineOptions, Role, StreamReader};
+use orrery_model::ConsistencyLevel;
 use orrery_regions::{
-    Body, Effect, Mesh, MeshEffect, MeshMessage, MeshSettings, Message, Millis, Page, PageHead,
-    RegionId, Sequence, StreamId, StreamRecord,
+    Mesh, MeshEffect, MeshMessage, MeshSettings, Message, Progress, RegionId, Sequence, StreamId,
+    StreamRecord,
 };
-use tokio::sync::{oneshot, watch};
-use tokio::time::{MissedTickBehavior, timeout};
+use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, sleep_until};
 
 use super::account_log::AccountLog;
+use super::copies::{Copier, Copies};
 use super::core::Shared;
+use super::false_progress::FalseProgress;
+use super::mesh_account::HubWriter;
+use super::mesh_pages::{GATHER, Held};
 use super::neighbours::Neighbours;
 use super::pages::Pages;
+use super::partitions::Partitions;
 use super::saved::Place;
-use super::{KEPT_BYTES_MAX, KEPT_BYTES_MAX_IN_MEMORY, RETRY_MS, TICK};
+use super::staleness::Staleness;
+use super::{RETRY_MS, TICK, kept_bytes_max};
 use crate::link::{Inbox, Links};
+use crate::partitions::Board;
 use crate::{Frame, Region};
 
 /// How long a question for records waits for one.
 const HELD_MS: u64 = 100;
-/// Bytes of records that are merged together.
-const MERGE_BYTES: u64 = 4 * 1024 * 1024;
+/// Bytes of records that are merged together. Writes of this region wait for as long as that takes.
+const MERGE_BYTES: u64 = 128 * 1024;
 const UPKEEP: Duration = Duration::from_secs(1);
-/// For a change of the catalogue to be had by a majority.
-const CATALOGUE_PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) struct MultiDriver {
-    shared: Arc<Shared>,
-    region: Arc<Region>,
-    engine: Arc<Engine>,
-    links: Links,
+    pub(super) shared: Arc<Shared>,
+    pub(super) region: Arc<Region>,
+    pub(super) engine: Arc<Engine>,
+    pub(super) options: EngineOptions,
+    pub(super) links: Links,
     inbox: Inbox,
-    place: Place,
-    log: AccountLog,
-    mesh: Mesh,
-    reader: StreamReader,
+    pub(super) place: Place,
+    pub(super) log: AccountLog,
+    pub(super) mesh: Mesh,
+    pub(super) reader: StreamReader,
+    pub(super) kept_bytes_max: Option<u64>,
     /// Records of the account stream before which others come.
-    unappended: BTreeMap<Sequence, StreamRecord>,
+    pub(super) unappended: BTreeMap<Sequence, StreamRecord>,
     /// Questions for records of the account stream.
-    pages: Pages,
+    pub(super) pages: Pages,
     neighbours: Neighbours,
+    pub(super) copies: Copies,
     /// Whether the store will wake the task when something is written.
-    is_listening: Arc<AtomicBool>,
+    pub(super) is_listening: Arc<AtomicBool>,
     /// Questions for records of a stream that there are none of yet.
-    held: BTreeMap<(RegionId, StreamId), Held>,
+    pub(super) held: BTreeMap<(RegionId, StreamId), Held>,
+    /// The record that added this region, until it may write.
+    pub(super) joining: Option<Sequence>,
+    /// As the hub: what was had here when regions were added that are not copied yet.
+    pub(super) arrivals: BTreeMap<RegionId, Progress>,
+    pub(super) false_progress: Arc<Mutex<FalseProgress>>,
+    /// When a page of records left last, and whether that is so recent that records gather.
+    pub(super) given: Instant,
+    is_gathering: bool,
     upkept: Instant,
-    broken: Option<String>,
+    /// Where of each key one region alone takes the writes.
+    pub(super) partitions: Option<Partitions>,
+    /// Of an account at bounded staleness.
+    staleness: Option<Staleness>,
+    pub(super) broken: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Held {
-    since: Millis,
-    after: Sequence,
-    asked: Millis,
-    bytes_max: u64,
+/// What a region is started with beside its engine.
+pub(crate) struct MultiStart {
+    pub(crate) options: EngineOptions,
+    pub(crate) place: Place,
+    pub(crate) log: AccountLog,
+    pub(crate) false_progress: Arc<Mutex<FalseProgress>>,
+    /// Of records that the log keeps for regions that are away; none if it is not said.
+    pub(crate) kept_bytes_max: Option<u64>,
+    /// Where of each key one region alone takes the writes.
+    pub(crate) board: Option<Arc<Board>>,
 }
 
-/// Brings changes of the catalogue into the account stream, in the hub.
-struct HubWriter(Weak<Shared>);
+/// What follows an engine.
+pub(super) struct Attached {
+    pub(super) reader: StreamReader,
+    pub(super) mesh: Mesh,
+}
 
-impl AccountWriter for HubWriter {
-    fn write(&self, data: Bytes) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + '_>> {
-        Box::pin(async move {
-            let Some(shared) = self.0.upgrade() else {
-                return Err(Failure::Timeout);
-            };
-            let answer = propose(&shared, data)?;
-            match timeout(CATALOGUE_PATIENCE, answer).await {
-                Ok(Ok(AccountOutcome::Applied)) => Ok(()),
-                Ok(Ok(AccountOutcome::Void | AccountOutcome::Known)) => Err(Failure::RetryWith),
-                Ok(Err(_)) | Err(_) => Err(Failure::Timeout),
-            }
-        })
+impl Attached {
+    pub(super) fn to(
+        engine: &Engine,
+        place: &Place,
+        shared: &Arc<Shared>,
+        bytes_max: Option<u64>,
+    ) -> Result<Attached, orrery_partition::Error> {
+        let reader = engine.stream_reader(kept_bytes_max(place, bytes_max));
+        let mut reader = reader.ok_or_else(|| {
+            orrery_partition::Error::Damaged("the store is not of a multi-write account".to_owned())
+        })?;
+        let progress = engine.progress();
+        let bases = reader.bases(&progress)?;
+        let settings = MeshSettings {
+            retry_ms: RETRY_MS,
+            ..MeshSettings::default()
+        };
+        let mesh = Mesh::new(shared.me, settings, Vec::new(), progress, bases);
+        engine.set_account_writer(Some(Arc::new(HubWriter::of(shared))));
+        Ok(Attached { reader, mesh })
     }
-}
-
-fn propose(shared: &Shared, data: Bytes) -> Result<oneshot::Receiver<AccountOutcome>, Failure> {
-    let (applied, answer) = oneshot::channel();
-    let now = shared.now();
-    let mut core = shared.lock();
-    let written = core.replica.write(now, data);
-    let record = written.map_err(super::refusal)?;
-    core.proposals.insert(record.sequence, applied);
-    core.appending.push(record);
-    drop(core);
-    shared.wake();
-    Ok(answer)
 }
 
 impl MultiDriver {
@@ -106,43 +125,51 @@ impl MultiDriver {
         shared: Arc<Shared>,
         region: Arc<Region>,
         (links, inbox): (Links, Inbox),
-        place: Place,
-        log: AccountLog,
+        start: MultiStart,
     ) -> Result<MultiDriver, orrery_partition::Error> {
         let engine = region.engine();
-        let bytes_max = match place.directory() {
-            Some(_) => KEPT_BYTES_MAX,
-            None => KEPT_BYTES_MAX_IN_MEMORY,
-        };
-        let reader = engine.stream_reader(bytes_max);
-        let mut reader = reader.ok_or_else(|| {
-            orrery_partition::Error::Damaged("the store is not of a multi-write account".to_owned())
-        })?;
-        let progress = engine.progress();
-        let bases = reader.bases(&progress)?;
-        let members = shared.members().full().collect();
-        let settings = MeshSettings {
-            retry_ms: RETRY_MS,
-            ..MeshSettings::default()
-        };
-        let mesh = Mesh::new(shared.me, settings, members, progress, bases);
-        engine.set_account_writer(Some(Arc::new(HubWriter(Arc::downgrade(&shared)))));
+        let is_bounded = engine.consistency == ConsistencyLevel::BoundedStaleness;
+        let bound = region.part().map(|part| part.bound);
+        let bound = bound.filter(|_| is_bounded);
+        let MultiStart {
+            options,
+            place,
+            log,
+            false_progress,
+            kept_bytes_max,
+            board,
+        } = start;
+        let Attached { reader, mesh } = Attached::to(&engine, &place, &shared, kept_bytes_max)?;
+        let partitions = board.map(|board| {
+            let applied = engine.progress().of(StreamId::Account);
+            Partitions::new(&shared, board, log.upto(applied))
+        });
         Ok(MultiDriver {
             shared,
             region,
             engine,
+            options,
             links,
             inbox,
             place,
             log,
             mesh,
             reader,
+            kept_bytes_max,
             unappended: BTreeMap::new(),
             pages: Pages::default(),
             neighbours: Neighbours::default(),
+            copies: Copies::default(),
             is_listening: Arc::default(),
             held: BTreeMap::new(),
+            joining: None,
+            arrivals: BTreeMap::new(),
+            false_progress,
+            given: Instant::now(),
+            is_gathering: false,
             upkept: Instant::now(),
+            partitions,
+            staleness: bound.map(Staleness::new),
             broken: None,
         })
     }
@@ -150,22 +177,24 @@ impl MultiDriver {
     pub(crate) async fn run(mut self, mut stop: watch::Receiver<bool>) {
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        self.listen_to_writes();
+        self.follow_members();
         self.settle().await;
         loop {
+            let gathered = (self.given + GATHER).into();
             tokio::select! {
                 biased;
                 _ = stop.changed() => break,
                 // First: others must hear of this region however busy it is.
                 _ = ticks.tick() => self.tick().await,
                 frame = self.inbox.recv() => match frame {
-                    Some((from, frame)) => self.take(from, frame),
+                    Some((from, frame)) => self.take(from, frame).await,
                     None => break,
                 },
+                () = sleep_until(gathered), if self.is_gathering => self.is_gathering = false,
                 () = self.shared.woken() => {}
             }
             while let Ok((from, frame)) = self.inbox.try_recv() {
-                self.take(from, frame);
+                self.take(from, frame).await;
             }
             self.settle().await;
         }
@@ -176,9 +205,6 @@ impl MultiDriver {
     fn listen_to_writes(&mut self) {
         if self.is_listening.swap(true, Ordering::AcqRel) {
             return;
-        }
-        if let Err(error) = self.reader.catch_up() {
-            return self.break_down(&error.to_string());
         }
         let shared = Arc::downgrade(&self.shared);
         let is_listening = Arc::clone(&self.is_listening);
@@ -196,6 +222,7 @@ impl MultiDriver {
         }
         let now = self.shared.now();
         self.shared.lock().replica.tick(now);
+        self.ask_for_copy(now);
         self.mesh.tick(now);
         self.neighbours
             .tick(&self.shared, &self.region, &self.links);
@@ -207,6 +234,9 @@ impl MultiDriver {
         for (to, page) in self.pages.overdue(now) {
             self.send(to, Frame::Account(Message::Page(page)));
         }
+        if let Some(partitions) = &mut self.partitions {
+            partitions.watch(&self.shared, &self.mesh);
+        }
         if self.upkept.elapsed() >= UPKEEP {
             self.upkept = Instant::now();
             self.keep_up().await;
@@ -215,7 +245,13 @@ impl MultiDriver {
 
     /// Lets go of what nobody needs any more.
     async fn keep_up(&mut self) {
-        if let Err(error) = self.reader.acknowledge(&self.mesh.held()) {
+        if self.place.kept.is_astray {
+            return;
+        }
+        let own = StreamId::Region(self.shared.me);
+        let kept = self.reader.pin(own, self.mesh.shared());
+        let kept = kept.and_then(|()| self.reader.acknowledge(&self.mesh.held()));
+        if let Err(error) = kept {
             self.break_down(&error.to_string());
         }
         let horizon = self.mesh.horizon();
@@ -224,7 +260,7 @@ impl MultiDriver {
         }
     }
 
-    fn take(&mut self, from: RegionId, frame: Frame) {
+    async fn take(&mut self, from: RegionId, frame: Frame) {
         if self.shared.is_down() {
             return;
         }
@@ -236,13 +272,33 @@ impl MultiDriver {
                 }
                 self.shared.lock().replica.receive(now, from, message);
             }
-            Frame::Mesh(message) => self.mesh.receive(now, from, message),
+            // What it has is not what the others mean by the same numbers.
+            Frame::Mesh(_) if self.place.kept.is_astray => {}
+            Frame::Mesh(message) => {
+                if let (Some(staleness), MeshMessage::Page { have, asked, .. }) =
+                    (&mut self.staleness, &message)
+                {
+                    staleness.told(from, *asked, have.of(StreamId::Region(from)));
+                }
+                self.mesh.receive(now, from, message);
+            }
             Frame::Endpoint(url) => self.region.set_endpoint_of(from, &url),
-            Frame::Snapshot(_) => {}
+            Frame::Problem(cause) => self.region.set_problem_of(from, cause),
+            Frame::TokenSecret(secret) => self.region.hear_token_secret(from, secret),
+            Frame::Snapshot(frame) => {
+                if let Some(copied) = self.take_snapshot_frame(from, frame) {
+                    self.install(copied).await;
+                }
+            }
+            Frame::Partitions(frame) => {
+                if let Some(partitions) = &mut self.partitions {
+                    partitions.take(from, frame);
+                }
+            }
         }
     }
 
-    fn send(&self, to: RegionId, frame: Frame) {
+    pub(super) fn send(&self, to: RegionId, frame: Frame) {
         if !self.shared.is_down() {
             self.links.send(to, frame);
         }
@@ -250,6 +306,9 @@ impl MultiDriver {
 
     async fn settle(&mut self) {
         if self.shared.is_down() {
+            if let Some(partitions) = &mut self.partitions {
+                partitions.leave(&self.shared, &self.engine).await;
+            }
             return self.publish();
         }
         loop {
@@ -265,178 +324,46 @@ impl MultiDriver {
                 break;
             }
         }
+        self.follow_role().await;
+        self.review_members();
+        if let Some(partitions) = &mut self.partitions {
+            let (shared, engine) = (&self.shared, &self.engine);
+            partitions.refresh(shared, engine, &self.mesh).await;
+        }
+        self.tell_partitions();
         self.answer_held();
         self.answer_pulls();
-        self.listen_to_writes();
+        // Nobody needs to be woken by every write who looks again soon, or whom nobody asks.
+        self.is_gathering = self.given.elapsed() < GATHER;
+        if !self.is_gathering && !self.held.is_empty() {
+            self.listen_to_writes();
+        }
         self.publish();
         self.shared.moved();
     }
 
-    /// Carries out what the account stream asks. True if there was anything.
-    async fn follow_account(&mut self) -> bool {
-        let (effects, appending) = {
-            let mut core = self.shared.lock();
-            let appending = std::mem::take(&mut core.appending);
-            (core.replica.take_effects(), appending)
-        };
-        let mut did = !effects.is_empty() || !appending.is_empty();
-        self.append(appending);
-        for effect in effects {
-            self.carry_out_account(effect);
-        }
-        did |= self.apply_account().await;
-        did
-    }
-
-    /// Appends records in the order of their places, whoever made them.
-    fn append(&mut self, records: Vec<StreamRecord>) {
-        let records = records.into_iter();
-        self.unappended
-            .extend(records.map(|record| (record.sequence, record)));
-        let mut next = Vec::new();
-        let mut sequence = self.log.last().next();
-        while let Some(record) = self.unappended.remove(&sequence) {
-            sequence = sequence.next();
-            next.push(record);
-        }
-        if next.is_empty() {
-            return;
-        }
-        match self.log.append(next) {
-            Ok(()) => {
-                let now = self.shared.now();
-                self.shared.lock().replica.kept(now, self.log.last());
-            }
-            Err(error) => self.break_down(&error.to_string()),
-        }
-    }
-
-    fn carry_out_account(&mut self, effect: Effect) {
-        match effect {
-            Effect::Save(saved) => {
-                if let Err(error) = self.place.save(saved) {
-                    self.break_down(&error.to_string());
-                    self.shared.set_down(true);
+    /// Tells the others how partitions are here.
+    fn tell_partitions(&mut self) {
+        let partitions = self.partitions.as_mut();
+        if let Some(frame) = partitions.and_then(Partitions::untold) {
+            for to in self.shared.members().all() {
+                if to != self.shared.me {
+                    self.send(to, frame.clone());
                 }
-            }
-            Effect::Append(records) => self.append(records),
-            Effect::Send { to, message } => self.send(to, Frame::Account(message)),
-            Effect::SendPage {
-                to,
-                head,
-                bytes_max,
-            } => self.send_page(to, head, bytes_max),
-            Effect::Rejoin(rejoin) => {
-                // Nobody has seen what is taken back: the state follows what is committed.
-                self.unappended.clear();
-                if let Err(error) = self.log.cut(rejoin.diverged_from) {
-                    self.break_down(&error.to_string());
-                    return;
-                }
-                let now = self.shared.now();
-                let mut core = self.shared.lock();
-                core.replica.cut(now);
-                // Their places go to records of others, whose fate is not theirs.
-                drop(core.proposals.split_off(&rejoin.diverged_from.next()));
-            }
-            Effect::FetchSnapshot { .. } => {
-                tracing::error!(
-                    region = self.region.name(),
-                    "the account stream is never trimmed"
-                );
-            }
-            Effect::Read { read, outcome } => {
-                let waiting = self.shared.lock().reads.remove(&read);
-                if let Some(waiting) = waiting {
-                    let _ = waiting.send(outcome);
-                }
-            }
-        }
-    }
-
-    fn send_page(&mut self, to: RegionId, head: PageHead, bytes_max: u64) {
-        let records = self.log.after(head.after, bytes_max);
-        if records.is_empty() && self.pages.hold(to, head, self.shared.now()) {
-            return;
-        }
-        let page = Page { head, records };
-        self.send(to, Frame::Account(Message::Page(page)));
-    }
-
-    /// Looks whether questions for the account stream have an answer.
-    fn answer_pulls(&mut self) {
-        let commit = self.shared.lock().replica.commit();
-        for (from, pull) in self.pages.due(self.log.last(), commit) {
-            let now = self.shared.now();
-            let effects = {
-                let mut core = self.shared.lock();
-                core.replica.receive(now, from, Message::Pull(pull));
-                core.replica.take_effects()
-            };
-            for effect in effects {
-                self.carry_out_account(effect);
-            }
-        }
-    }
-
-    /// Applies what is committed of the account stream. True if something was.
-    async fn apply_account(&mut self) -> bool {
-        let mut did = false;
-        loop {
-            let limit = self.shared.lock().replica.apply_limit();
-            let next = self.engine.progress().of(StreamId::Account).next();
-            if next > limit || self.broken.is_some() {
-                return did;
-            }
-            let Some(record) = self.log.get(next) else {
-                return did;
-            };
-            let data = match &record.body {
-                Body::Data(data) => Some(data.clone()),
-                Body::EpochStart(_) | Body::Members(_) => None,
-            };
-            let outcome = match self.engine.apply_account(next, data).await {
-                Ok(outcome) => outcome,
-                Err(error) => {
-                    self.break_down(&error.to_string());
-                    return did;
-                }
-            };
-            did = true;
-            let (members, epoch, waiting) = {
-                let mut core = self.shared.lock();
-                core.replica.applied(next);
-                let head = core.replica.head();
-                let waiting = core.proposals.remove(&next);
-                let members: Vec<RegionId> = head.members.full().collect();
-                (members, head.lineage.newest(), waiting)
-            };
-            self.mesh.applied(StreamId::Account, next);
-            self.mesh.set_members(members);
-            self.engine.set_epoch(epoch);
-            if let Some(waiting) = waiting {
-                // Whoever waited may have gone.
-                let _ = waiting.send(outcome);
             }
         }
     }
 
     /// Merges records of other regions whose turn has come. True if there were any.
     async fn merge(&mut self) -> bool {
-        if self.broken.is_some() {
+        if self.broken.is_some() || self.place.kept.is_astray {
             return false;
         }
-        let (mut records, mut bytes) = (Vec::new(), 0);
-        while bytes < MERGE_BYTES
-            && let Some(record) = self.mesh.take_ready()
-        {
-            bytes += record.bytes();
-            records.push(record);
-        }
+        let records = self.mesh.take_ready(MERGE_BYTES);
         if records.is_empty() {
             return false;
         }
-        let ends: Vec<_> = records
+        let ends: BTreeMap<_, _> = records
             .iter()
             .map(|record| (record.stream, record.sequence))
             .collect();
@@ -456,6 +383,7 @@ impl MultiDriver {
 
     fn carry_out(&mut self, effect: MeshEffect) {
         match effect {
+            MeshEffect::Send { .. } | MeshEffect::SendPage { .. } if self.place.kept.is_astray => {}
             MeshEffect::Send { to, message } => self.send(to, Frame::Mesh(message)),
             MeshEffect::SendPage {
                 to,
@@ -470,62 +398,13 @@ impl MultiDriver {
                     asked,
                     bytes_max,
                 };
-                self.answer(to, stream, held);
-            }
-            MeshEffect::FetchSnapshot { from } => {
-                let cause = format!(
-                    "this region was away for so long that the others do not have what it missed; copy the \
-                     data of region {from} to it"
-                );
-                self.break_down(&cause);
-            }
-        }
-    }
-
-    /// Answers a question for records, or lets it wait for some.
-    fn answer(&mut self, to: RegionId, stream: StreamId, held: Held) {
-        let bytes_max = usize::try_from(held.bytes_max).unwrap_or(usize::MAX);
-        match self.reader.records_after(stream, held.after, bytes_max) {
-            Ok(StreamPiece::Records(records)) if records.is_empty() => {
                 self.held.insert((to, stream), held);
             }
-            Ok(StreamPiece::Records(records)) => self.send_records(to, stream, held, records),
-            Ok(StreamPiece::Trimmed) => {
-                self.mesh.trimmed(stream, held.after.next());
-                let have = self.mesh.progress().clone();
-                self.send(to, Frame::Mesh(MeshMessage::Trimmed { have, stream }));
-            }
-            Err(error) => {
-                tracing::error!(%error, region = self.region.name(), "the log cannot be read for another region");
-            }
+            MeshEffect::FetchSnapshot { from } => self.fetch_copy(from),
         }
     }
 
-    fn send_records(&self, to: RegionId, stream: StreamId, held: Held, records: Vec<StreamRecord>) {
-        let message = MeshMessage::Page {
-            have: self.mesh.progress().clone(),
-            stream,
-            after: held.after,
-            asked: held.asked,
-            records,
-        };
-        self.send(to, Frame::Mesh(message));
-    }
-
-    /// Looks whether questions that wait have an answer.
-    fn answer_held(&mut self) {
-        let progress = self.engine.progress();
-        let has_more = |stream: StreamId, held: &Held| progress.of(stream) > held.after;
-        let due: Vec<_> = self
-            .held
-            .extract_if(.., |(_, stream), held| has_more(*stream, held))
-            .collect();
-        for ((to, stream), held) in due {
-            self.answer(to, stream, held);
-        }
-    }
-
-    fn break_down(&mut self, cause: &str) {
+    pub(super) fn break_down(&mut self, cause: &str) {
         if self.broken.is_none() {
             tracing::error!(
                 cause,
@@ -537,19 +416,30 @@ impl MultiDriver {
     }
 
     fn publish(&mut self) {
-        let can_write = self.mesh.can_write() && self.broken.is_none();
+        if self.broken.is_none()
+            && let Some(cause) = self.engine.problem().map(str::to_owned)
+        {
+            self.break_down(&cause);
+        }
         let lags = self.mesh.lags();
+        if let Some(staleness) = &mut self.staleness {
+            let progress = self.mesh.progress();
+            let own = progress.of(StreamId::Region(self.shared.me));
+            staleness.wrote(self.shared.now(), own);
+            self.region.set_reach(staleness.reach(progress, own, &lags));
+        }
         let mut core = self.shared.lock();
+        core.tell_broken(self.broken.as_ref());
         self.region.publish(&core.replica);
-        let is_member = core.replica.members().is_full(self.shared.me);
         // It decides over the newest catalogue only.
-        let is_current = core.replica.head().sequence == self.log.last();
+        let is_current = core.replica.applied_last() == self.log.last();
         let is_hub = core.replica.is_write_region() && (is_current || self.engine.is_hub());
         core.lags = lags;
         drop(core);
-        self.region.set_can_write(can_write && is_member);
-        if self.engine.is_hub() != is_hub {
-            self.engine.set_hub(is_hub);
+        let is_writer = self.engine.role() == Role::Writer;
+        self.region.set_can_write(is_writer);
+        if self.engine.is_hub() != (is_hub && is_writer) {
+            self.engine.set_hub(is_hub && is_writer);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What a region does for the others beside replication: it keeps the links named as the members are,
-//! and tells everybody now and then where clients reach it.
+//! and tells everybody now and then where clients reach it, whether it is broken, and as the write region what
+//! signs resource tokens.
 
 use std::time::{Duration, Instant};
 
@@ -24,11 +25,14 @@ impl Neighbours {
             return;
         }
         self.told = Some(Instant::now());
-        let Some(endpoint) = region.endpoint() else {
-            return;
-        };
+        let endpoint = region.endpoint().map(Frame::Endpoint);
+        let secret = region.token_secret().filter(|_| region.is_write_region());
+        let secret = secret.map(Frame::TokenSecret);
+        let problem = shared.lock().broken.clone().map(Frame::Problem);
         for member in self.named.iter().filter(|member| member.id != shared.me) {
-            links.send(member.id, Frame::Endpoint(endpoint.clone()));
+            for frame in endpoint.iter().chain(&problem).chain(&secret) {
+                links.send(member.id, frame.clone());
+            }
         }
     }
 
@@ -40,6 +44,7 @@ impl Neighbours {
         }
         self.named.clone_from(members);
         drop(core);
+        links.set_members(self.named.iter().map(|member| &member.name[..]));
         for member in self.named.iter().filter(|member| member.id != shared.me) {
             links.name(member.id, &member.name);
         }

@@ -6,11 +6,12 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use orrery_regions::{Epoch, RegionId, Saved};
+use orrery_regions::{Epoch, RegionId, Saved, Sequence};
 
 const FILE: &str = "region";
-const VERSION: u8 = 1;
-const BYTES: usize = 19;
+const VERSION: u8 = 2;
+/// Without what is only of regions that all write.
+const VERSION_BEFORE: u8 = 1;
 
 /// Where a region keeps it; nowhere if the account is in memory.
 pub(crate) struct Place {
@@ -24,6 +25,24 @@ pub(crate) struct Kept {
     pub(crate) saved: Saved,
     /// Which of two directories the engine is in; the other is being filled, or is left over.
     pub(crate) side: u8,
+    /// Where every region writes: the record of the account stream that added this region, once it may
+    /// write.
+    pub(crate) joined: Sequence,
+    /// Where every region writes: the state has records that are not part of the history.
+    pub(crate) is_astray: bool,
+}
+
+impl Kept {
+    /// Of a region that was never there before.
+    pub(crate) fn new(id: RegionId) -> Kept {
+        Kept {
+            id,
+            saved: Saved::default(),
+            side: 0,
+            joined: Sequence::ZERO,
+            is_astray: false,
+        }
+    }
 }
 
 impl Place {
@@ -61,8 +80,20 @@ impl Place {
         self.write()
     }
 
+    /// The state is the one in the other directory from now on.
     pub(crate) fn turn(&mut self) -> io::Result<()> {
         self.kept.side ^= 1;
+        self.kept.is_astray = false;
+        self.write()
+    }
+
+    pub(crate) fn set_joined(&mut self, joined: Sequence) -> io::Result<()> {
+        self.kept.joined = joined;
+        self.write()
+    }
+
+    pub(crate) fn set_astray(&mut self) -> io::Result<()> {
+        self.kept.is_astray = true;
         self.write()
     }
 
@@ -88,22 +119,34 @@ fn encode(kept: &Kept) -> Vec<u8> {
     let mut bytes = vec![VERSION, kept.id.0, kept.side];
     bytes.extend_from_slice(&kept.saved.promised.0.to_le_bytes());
     bytes.extend_from_slice(&kept.saved.incarnation.to_le_bytes());
+    bytes.extend_from_slice(&kept.joined.0.to_le_bytes());
+    bytes.push(u8::from(kept.is_astray));
     bytes
 }
 
 fn decode(bytes: &[u8]) -> Option<Kept> {
-    let bytes: &[u8; BYTES] = bytes.try_into().ok()?;
-    let [VERSION, id, side @ 0..=1, rest @ ..] = bytes else {
+    let ([version, id, side @ 0..=1], rest) = bytes.split_first_chunk()? else {
         return None;
     };
-    let (promised, incarnation) = rest.split_first_chunk()?;
+    let (promised, rest) = rest.split_first_chunk()?;
+    let (incarnation, rest) = rest.split_first_chunk()?;
+    let (joined, is_astray) = match (*version, rest) {
+        (VERSION_BEFORE, []) => (Sequence::ZERO, false),
+        (VERSION, [joined @ .., is_astray @ 0..=1]) => {
+            let joined = u64::from_le_bytes(joined.try_into().ok()?);
+            (Sequence(joined), *is_astray == 1)
+        }
+        _ => return None,
+    };
     Some(Kept {
         id: RegionId(*id),
         side: *side,
         saved: Saved {
             promised: Epoch(u64::from_le_bytes(*promised)),
-            incarnation: u64::from_le_bytes(incarnation.try_into().ok()?),
+            incarnation: u64::from_le_bytes(*incarnation),
         },
+        joined,
+        is_astray,
     })
 }
 
@@ -116,11 +159,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("r");
         assert_eq!(Place::read(Some(&path)).unwrap(), None);
-        let kept = Kept {
-            id: RegionId(3),
-            saved: Saved::default(),
-            side: 0,
-        };
+        let kept = Kept::new(RegionId(3));
         let mut place = Place::new(Some(path.clone()), kept);
         place.turn().unwrap();
         let saved = Saved {
@@ -128,15 +167,26 @@ mod tests {
             incarnation: 7,
         };
         place.save(saved).unwrap();
+        place.set_joined(Sequence(9)).unwrap();
+        place.set_astray().unwrap();
         let read = Place::read(Some(&path)).unwrap();
         assert_eq!(
             read,
             Some(Kept {
                 saved,
                 side: 1,
+                joined: Sequence(9),
+                is_astray: true,
                 ..kept
             })
         );
+        place.turn().unwrap();
+        let read = Place::read(Some(&path)).unwrap().unwrap();
+        assert!(!read.is_astray, "the other state is a copy");
+        let mut before = encode(&kept);
+        before[0] = VERSION_BEFORE;
+        before.truncate(19);
+        assert_eq!(decode(&before), Some(kept));
         fs::write(path.join(FILE), [1, 2]).unwrap();
         assert!(Place::read(Some(&path)).is_err());
     }

@@ -1,6 +1,6 @@
 //! All links of one region.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -33,6 +33,8 @@ struct Peers {
     /// Links to other processes, those included whose region has no number yet.
     remotes: BTreeMap<Slug, Arc<Shape>>,
     numbers: BTreeMap<Slug, RegionId>,
+    /// Who is in the account, if that is known.
+    members: Option<BTreeSet<Slug>>,
 }
 
 impl Links {
@@ -90,6 +92,30 @@ impl Links {
         if let Some(slug) = Slug::new(name) {
             self.write().place(region, slug);
         }
+    }
+
+    /// Says which regions are in the account.
+    pub fn set_members<'n>(&self, names: impl Iterator<Item = &'n str>) {
+        self.write().members = Some(names.filter_map(Slug::new).collect());
+    }
+
+    pub(super) fn may_be_member(&self, slug: &Slug) -> bool {
+        let peers = self.read();
+        peers
+            .members
+            .as_ref()
+            .is_none_or(|members| members.contains(slug))
+    }
+
+    /// Gives a region that founds an account its number. False if a member has told it another meanwhile.
+    pub fn found(&self, me: RegionId) -> bool {
+        *self.0.me.get_or_init(|| me) == me
+    }
+
+    /// The number that a region of another process has, or had.
+    pub fn number(&self, name: &str) -> Option<RegionId> {
+        let slug = Slug::new(name)?;
+        self.read().numbers.get(&slug).copied()
     }
 
     /// Sends nothing to a region any more, until it is joined or named again. What it sends still

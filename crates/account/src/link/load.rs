@@ -23,7 +23,13 @@ pub(super) fn load_of(frame: &Frame) -> Option<Load> {
             stream, records, ..
         }) => (!records.is_empty()).then_some(Load::Records(*stream)),
         Frame::Snapshot(SnapshotFrame::Piece { .. }) => Some(Load::Copy),
-        Frame::Account(_) | Frame::Mesh(_) | Frame::Snapshot(_) | Frame::Endpoint(_) => None,
+        Frame::Account(_)
+        | Frame::Mesh(_)
+        | Frame::Snapshot(_)
+        | Frame::Endpoint(_)
+        | Frame::Problem(_)
+        | Frame::TokenSecret(_)
+        | Frame::Partitions(_) => None,
     }
 }
 
@@ -34,7 +40,13 @@ pub(super) fn records_of(frame: &mut Frame) -> Option<(StreamId, &mut Vec<Stream
         Frame::Mesh(MeshMessage::Page {
             stream, records, ..
         }) => Some((*stream, records)),
-        Frame::Account(_) | Frame::Mesh(_) | Frame::Snapshot(_) | Frame::Endpoint(_) => None,
+        Frame::Account(_)
+        | Frame::Mesh(_)
+        | Frame::Snapshot(_)
+        | Frame::Endpoint(_)
+        | Frame::Problem(_)
+        | Frame::TokenSecret(_)
+        | Frame::Partitions(_) => None,
     }
 }
 
@@ -60,7 +72,9 @@ pub(super) fn bytes_of(frame: &Frame) -> u64 {
             entries.iter().map(entry).sum::<usize>() as u64
         }
         Frame::Snapshot(_) => 0,
-        Frame::Endpoint(url) => url.len() as u64,
+        Frame::Endpoint(text) | Frame::Problem(text) => text.len() as u64,
+        Frame::TokenSecret(secret) => secret.expose().len() as u64,
+        Frame::Partitions(frame) => (frame.down.len() as u64 + 1) * 32,
     };
     ENVELOPE_BYTES + load
 }

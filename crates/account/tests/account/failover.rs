@@ -1,9 +1,12 @@
 //! Another region writes: planned, by the regions themselves, by force; and the old one comes back.
 
+use std::path::Path;
+use std::time::{Duration, Instant};
+
 use orrery_account::{Availability, ControlError, Order, RegionState};
 use orrery_model::{ConsistencyLevel, Failure};
 
-use crate::support::{World, end, eventually};
+use crate::support::{World, end, eventually, find};
 
 const SESSION: ConsistencyLevel = ConsistencyLevel::Session;
 
@@ -227,5 +230,127 @@ async fn a_region_that_was_taken_offline_is_no_member_until_it_is_added() {
         world.region("a").availability() == Availability::Serving
     })
     .await;
+    end(world.account).await;
+}
+
+/// A region that wrote alone, was replaced and is down; `b` has x = 3.
+async fn parted(directory: Option<&Path>) -> World {
+    let world = World::open(directory, SESSION, &["a", "b"]);
+    world.create_container("a").await;
+    world.write("a", "x", 1).await.unwrap();
+    world.sees("b", "x", 1).await;
+    world.isolate("a").await;
+    world.write("a", "x", 2).await.unwrap();
+    world.order(down("a")).await;
+    world.order(forced("b", &[])).await;
+    world.write("b", "x", 3).await.unwrap();
+    world
+}
+
+fn down(region: &str) -> Order {
+    Order::TakeDown {
+        region: region.to_owned(),
+    }
+}
+
+fn up(region: &str) -> Order {
+    Order::BringUp {
+        region: region.to_owned(),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_region_with_another_history_does_not_serve_it() {
+    let world = parted(None).await;
+    world.connect("a").await;
+    world.order(up("a")).await;
+    let region = world.region("a");
+    assert_eq!(region.availability(), Availability::Returning);
+    eventually("it serves again", || {
+        // Asked before the look, which may then only see more.
+        let availability = region.availability();
+        let number = world.peek("a", "x");
+        assert!(availability == Availability::Returning || number == Some(3));
+        availability == Availability::Serving
+    })
+    .await;
+    drop(region);
+    end(world.account).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_comes_up_waits_to_hear_of_others_and_not_for_long() {
+    let directory = tempfile::tempdir().unwrap();
+    let world = World::open(Some(directory.path()), SESSION, &["a", "b"]);
+    world.create_container("a").await;
+    world.write("a", "x", 1).await.unwrap();
+    world.sees("b", "x", 1).await;
+    let serves = |world: &World, name| world.region(name).availability() == Availability::Serving;
+
+    let begun = Instant::now();
+    let world = world.reopen().await;
+    for name in ["a", "b"] {
+        eventually("all come up at once", || serves(&world, name)).await;
+    }
+    assert!(
+        begun.elapsed() < Duration::from_millis(2_500),
+        "they heard of each other"
+    );
+    end(world.account).await;
+
+    for name in ["a", "b"] {
+        let world = World::open(Some(directory.path()), SESSION, &[name]);
+        assert_eq!(world.region(name).availability(), Availability::Returning);
+        eventually("it serves alone", || serves(&world, name)).await;
+        assert_eq!(world.peek(name, "x"), Some(1));
+        end(world.account).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_region_that_broke_down_says_why() {
+    let directory = tempfile::tempdir().unwrap();
+    let world = parted(Some(directory.path())).await;
+    // What only this region has cannot be kept aside, so it must not be replaced.
+    std::fs::create_dir(directory.path().join("a").join("false-progress.jsonl")).unwrap();
+    world.connect("a").await;
+    world.order(up("a")).await;
+    let state = || {
+        let regions = world.account.report().regions.into_iter();
+        let mut regions = regions.filter(|region| region.name == "a");
+        let region = regions.next().unwrap();
+        (region.state, region.cause)
+    };
+    eventually("it is broken", || state().0 == RegionState::Broken).await;
+    assert!(state().1.unwrap().contains("directory"), "{:?}", state().1);
+    assert_eq!(world.region("a").availability(), Availability::Returning);
+    assert_eq!(world.write("a", "x", 4).await, Err(Failure::WriteForbidden));
+    world.write("b", "x", 4).await.unwrap();
+    world.order(down("a")).await;
+    let refused = world.account.carry_out(up("a")).await.unwrap_err();
+    assert!(refused.to_string().contains("broke down"), "{refused}");
+    end(world.account).await;
+}
+
+/// As after a loss of power: the state has records of another region that the log has lost.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_region_whose_log_was_lost_goes_on_behind_its_state() {
+    let directory = tempfile::tempdir().unwrap();
+    let world = World::open(Some(directory.path()), SESSION, &["a", "b"]);
+    world.create_container("a").await;
+    world.write("a", "x", 1).await.unwrap();
+    world.sees("b", "x", 1).await;
+    end(world.account).await;
+    let log = find(&directory.path().join("b"), "log").unwrap();
+    std::fs::remove_dir_all(&log).unwrap();
+    std::fs::create_dir(&log).unwrap();
+
+    let world = World::open(Some(directory.path()), SESSION, &["a", "b"]);
+    world.write_patiently("a", "y", 2).await;
+    world.sees("b", "x", 1).await;
+    world.sees("b", "y", 2).await;
+    world.fail_over("b").await;
+    world.write_patiently("b", "y", 3).await;
+    world.sees("a", "y", 3).await;
     end(world.account).await;
 }

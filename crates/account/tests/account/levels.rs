@@ -1,11 +1,12 @@
 //! What each level promises between regions.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use orrery_account::{LinkOrder, Order};
 use orrery_model::{ConsistencyLevel, Failure};
 
-use crate::support::{World, end, eventually};
+use crate::support::{Kind, World, end, eventually};
 
 const STRONG: ConsistencyLevel = ConsistencyLevel::Strong;
 const BOUNDED: ConsistencyLevel = ConsistencyLevel::BoundedStaleness;
@@ -42,6 +43,171 @@ async fn a_strong_write_takes_one_round_trip() {
         let seen = world.read("b", "x", STRONG).await.unwrap();
         assert_eq!(seen, Some(number));
     }
+    end(world.account).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn strong_writes_of_many_take_one_round_trip() {
+    let world = Arc::new(World::in_memory(STRONG, &["a", "b"]));
+    world.create_container("a").await;
+    world.write("a", "x", 0).await.unwrap();
+    let delay = Duration::from_millis(50);
+    for (from, to) in [("a", "b"), ("b", "a")] {
+        world.link(from, to, LinkOrder::Delay(delay)).await;
+    }
+    // Each begins when others are half way.
+    let writers = (0..16_u32).map(|number| {
+        let world = Arc::clone(&world);
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(7) * number).await;
+            let id = format!("w{number}");
+            let mut times = Vec::new();
+            for number in 0..6 {
+                let begun = Instant::now();
+                world.write("a", &id, number).await.unwrap();
+                times.push(begun.elapsed());
+            }
+            times
+        })
+    });
+    let mut times = Vec::new();
+    for writer in writers.collect::<Vec<_>>() {
+        times.extend(writer.await.unwrap());
+    }
+    times.sort_unstable();
+    let median = times[times.len() / 2];
+    assert!(times[0] >= delay * 2, "{times:?}");
+    assert!(median < delay * 2 * 8 / 5, "{times:?}");
+    for number in 0..16 {
+        assert_eq!(
+            world.read("b", &format!("w{number}"), STRONG).await,
+            Ok(Some(5))
+        );
+    }
+    end(Arc::into_inner(world).unwrap().account).await;
+}
+
+/// What is decided while writes before it are under way sees them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn strong_writes_under_way_are_seen_by_later_writes_and_by_no_reader() {
+    let world = World::in_memory(STRONG, &["a", "b"]);
+    world.create_container("a").await;
+    world.write("a", "x", 0).await.unwrap();
+    let delay = Duration::from_millis(100);
+    for (from, to) in [("a", "b"), ("b", "a")] {
+        world.link(from, to, LinkOrder::Delay(delay)).await;
+    }
+    let begun = Instant::now();
+    let pause = || tokio::time::sleep(Duration::from_millis(15));
+    let first = world.begin("a", "y", Kind::Create, 1);
+    pause().await;
+    let second = world.begin("a", "y", Kind::Create, 2);
+    pause().await;
+    let third = world.begin("a", "y", Kind::Replace, 3);
+    pause().await;
+    let fourth = world.begin("a", "y", Kind::Delete, 0);
+    pause().await;
+    let fifth = world.begin("a", "y", Kind::Replace, 5);
+    pause().await;
+    let sixth = world.begin("a", "y", Kind::Create, 6);
+    assert!(begun.elapsed() < delay * 2, "they are all under way");
+    assert_eq!(world.peek("a", "y"), None);
+    let first = first.await.unwrap().unwrap();
+    assert!(begun.elapsed() >= delay * 2);
+    assert!(begun.elapsed() < delay * 3);
+    assert!(matches!(second.await.unwrap(), Err(Failure::Conflict(_))));
+    let third = third.await.unwrap().unwrap();
+    fourth.await.unwrap().unwrap();
+    assert_eq!(fifth.await.unwrap(), Err(Failure::NOT_FOUND));
+    let sixth = sixth.await.unwrap().unwrap();
+    assert!(begun.elapsed() < delay * 4, "{:?}", begun.elapsed());
+    assert!(first < third && third < sixth, "{first} {third} {sixth}");
+    assert_eq!(world.read("b", "y", STRONG).await, Ok(Some(6)));
+    end(world.account).await;
+}
+
+/// Writers go on while the write region changes: what one was told is there, what it was not told is
+/// wholly there or not at all, and what it began later is never there without what it began before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failover_in_the_middle_of_strong_writes_keeps_their_order() {
+    let world = World::in_memory(STRONG, &["a", "b", "c"]);
+    world.create_container("a").await;
+    world.write("a", "x", 0).await.unwrap();
+    world.sees("b", "x", 0).await;
+    world.sees("c", "x", 0).await;
+    world
+        .link("*", "*", LinkOrder::Delay(Duration::from_millis(20)))
+        .await;
+    let mut writes = Vec::new();
+    for number in 0..60_u64 {
+        // All of the same item, in this order, without waiting for one another.
+        writes.push((number, world.begin("a", "y", Kind::Upsert, number)));
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        if number == 40 {
+            world.isolate("a").await;
+        }
+    }
+    let order = Order::Failover {
+        to: "b".to_owned(),
+        forced: true,
+        accepts_loss: false,
+        offline: vec!["a".to_owned()],
+    };
+    world.order(order).await;
+    let mut acknowledged = None;
+    let mut refused = 0;
+    for (number, write) in writes {
+        match write.await.unwrap() {
+            Ok(_) => {
+                assert_eq!(
+                    refused, 0,
+                    "{number} was acknowledged after one that was not"
+                );
+                acknowledged = Some(number);
+            }
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(refused > 0, "some were under way");
+    let acknowledged = acknowledged.unwrap();
+    eventually("b writes", || world.region("b").check_write().is_ok()).await;
+    let seen = world.read("b", "y", STRONG).await.unwrap().unwrap();
+    assert!((acknowledged..60).contains(&seen), "{acknowledged} {seen}");
+    assert_eq!(world.read("c", "y", STRONG).await, Ok(Some(seen)));
+    world.write_patiently("b", "y", 100).await;
+    assert_eq!(world.read("c", "y", STRONG).await, Ok(Some(100)));
+    end(world.account).await;
+}
+
+/// A region that goes down with groups under way does not answer for them when it is back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn strong_writes_under_way_at_a_restart_end_in_their_order() {
+    let directory = tempfile::tempdir().unwrap();
+    let world = World::open(Some(directory.path()), STRONG, &["a", "b"]);
+    world.create_container("a").await;
+    world.write("a", "y", 0).await.unwrap();
+    world.sees("b", "y", 0).await;
+    world.link("a", "b", LinkOrder::Pause).await;
+    let mut writes = Vec::new();
+    for number in 1..=5 {
+        writes.push(world.begin("a", "y", Kind::Upsert, number));
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(world.peek("a", "y"), Some(0));
+    for write in writes {
+        write.abort();
+    }
+    let begun = Instant::now();
+    let world = world.reopen().await;
+    assert!(
+        begun.elapsed() < Duration::from_secs(5),
+        "nobody waits for others at the end"
+    );
+    // The log of the write region has them, so they become part of the history, all of them.
+    world.sees("b", "y", 5).await;
+    world.sees("a", "y", 5).await;
+    world.write_patiently("a", "y", 6).await;
+    assert_eq!(world.read("b", "y", STRONG).await, Ok(Some(6)));
     end(world.account).await;
 }
 

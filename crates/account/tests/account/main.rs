@@ -2,10 +2,19 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it is surprised")]
 
+mod admission;
+mod bounds;
 mod failover;
+mod faults;
 mod levels;
 mod members;
+mod mesh_copies;
+mod mesh_members;
+mod mesh_peers;
+mod multi_bounded;
 mod multi_write;
+mod partitions;
 mod peers;
+mod promises;
 mod replication;
 mod support;

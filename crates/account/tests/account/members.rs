@@ -3,7 +3,7 @@
 use orrery_account::{Availability, ControlError, Order, RegionState};
 use orrery_model::ConsistencyLevel;
 
-use crate::support::{World, end, eventually};
+use crate::support::{World, end, eventually, outrun};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_region_is_added_and_removed_while_others_write() {
@@ -33,6 +33,7 @@ async fn a_region_is_added_and_removed_while_others_write() {
         world
             .order(Order::Remove {
                 region: "a".to_owned(),
+                forced: false,
             })
             .await;
         eventually("it knows", || {
@@ -45,6 +46,7 @@ async fn a_region_is_added_and_removed_while_others_write() {
             .account
             .carry_out(Order::Remove {
                 region: "c".to_owned(),
+                forced: false,
             })
             .await;
         assert!(matches!(again, Err(ControlError::Refused(_))), "{again:?}");
@@ -68,6 +70,19 @@ async fn a_region_that_lost_touch_with_the_log_is_copied() {
     world.account.add(world.options("b")).await.unwrap();
     world.sees("b", "i99", 99).await;
     world.sees("b", "x", 1).await;
+    end(world.account).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_region_that_was_away_for_longer_than_was_said_is_copied() {
+    let world = World::forgetful_with_one_writer(&["a", "b"], 20_000);
+    world.create_container("a").await;
+    world.write("a", "before", 1).await.unwrap();
+    world.sees("b", "before", 1).await;
+    world.isolate("b").await;
+    outrun(&world, &["a"], "x", 500).await;
+    world.connect("b").await;
+    world.sees("b", "a-x-49", 49).await;
     end(world.account).await;
 }
 

@@ -3,21 +3,29 @@
 use std::path::Path;
 use std::time::Duration;
 
-use orrery_account::{ControlError, Order, PeerIdentity, Peers, RegionState, peer_certificates};
+use orrery_account::{
+    ControlError, Order, PartitionAddress, PeerIdentity, Peers, RegionState, peer_certificates,
+};
+use orrery_model::{Failure, Secret};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
-use crate::support::{PATIENCE, World, end, eventually};
+use crate::faults::{end_broken, state};
+use crate::promises::spoil_late_syncs;
+use crate::support::{PATIENCE, World, Writes, end, eventually, find};
+
+/// Of records for regions that are away, where every region writes.
+const KEPT_BYTES: u64 = 20_000;
 
 /// Certificates, data and addresses of regions.
-struct Machines {
+pub(crate) struct Machines {
     directory: TempDir,
     addresses: Vec<(&'static str, String)>,
 }
 
 impl Machines {
-    async fn new(regions: &[&'static str]) -> Machines {
+    pub(crate) async fn new(regions: &[&'static str]) -> Machines {
         let directory = tempfile::tempdir().unwrap();
         let names: Vec<String> = regions.iter().map(|&name| name.to_owned()).collect();
         peer_certificates::write(&directory.path().join("certificates"), &names).unwrap();
@@ -58,7 +66,18 @@ impl Machines {
 
     async fn start(&self, name: &'static str, others: &[&str], joins: bool) -> World {
         let peers = self.peers(name, others, joins).await;
-        World::among(self.path(), name, peers).await
+        World::among(self.path(), name, peers, Writes::One, None).await
+    }
+
+    /// A process of an account in which every region writes, that keeps few records for others.
+    pub(crate) async fn start_multi(
+        &self,
+        name: &'static str,
+        others: &[&str],
+        joins: bool,
+    ) -> World {
+        let peers = self.peers(name, others, joins).await;
+        World::among(self.path(), name, peers, Writes::Every, Some(KEPT_BYTES)).await
     }
 }
 
@@ -79,7 +98,7 @@ async fn bind(address: &str) -> TcpListener {
 async fn a_region_joins_is_replaced_and_comes_back() {
     let machines = Machines::new(&["a", "b"]).await;
     let peers = machines.peers("b", &["a"], true).await;
-    let mut joining = Box::pin(World::among(machines.path(), "b", peers));
+    let mut joining = Box::pin(World::among(machines.path(), "b", peers, Writes::One, None));
     let alone = timeout(Duration::from_millis(200), &mut joining).await;
     assert!(alone.is_err(), "nobody has told it its number");
     let a = machines.start("a", &["b"], false).await;
@@ -138,6 +157,7 @@ async fn a_process_knows_of_the_regions_of_others_and_orders_only_its_own() {
     );
     let remove = Order::Remove {
         region: "a".to_owned(),
+        forced: false,
     };
     let refused = b.account.carry_out(remove).await;
     assert!(
@@ -160,4 +180,132 @@ async fn a_process_knows_of_the_regions_of_others_and_orders_only_its_own() {
     for world in [a, b, c] {
         end(world.account).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_partition_moves_between_processes() {
+    let machines = Machines::new(&["a", "b"]).await;
+    let start = async |name, other, joins| {
+        let peers = machines.peers(name, &[other], joins).await;
+        World::try_among(machines.path(), name, peers, Writes::PerPartition, None)
+            .await
+            .unwrap()
+    };
+    let (a, b) = tokio::join!(start("a", "b", false), start("b", "a", true));
+    a.create_container("a").await;
+    a.write_patiently("a", "x", 1).await;
+    b.sees("b", "x", 1).await;
+    let partition = || PartitionAddress {
+        database: "d".to_owned(),
+        container: "c".to_owned(),
+        range: a.range_of("a", "x"),
+    };
+    let give = |to: &str| Order::MovePartition {
+        to: to.to_owned(),
+        partition: partition(),
+        forced: false,
+    };
+    a.order(give("b")).await;
+    b.write("b", "x", 2).await.unwrap();
+    assert_eq!(a.write("a", "x", 3).await, Err(Failure::WriteForbidden));
+    a.sees("a", "x", 2).await;
+    let elsewhere = b.account.carry_out(give("a")).await;
+    assert!(
+        matches!(elsewhere, Err(ControlError::Elsewhere(..))),
+        "{elsewhere:?}"
+    );
+
+    // Where it is down it is said so, and the write region takes it.
+    let (region, partition) = ("b".to_owned(), partition());
+    b.order(Order::TakeDownPartition { region, partition })
+        .await;
+    let begun = std::time::Instant::now();
+    while a.write("a", "x", 4).await.is_err() {
+        assert!(begun.elapsed() < PATIENCE);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(a.account.report().partitions[0].down, ["b"]);
+    end(a.account).await;
+    end(b.account).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_founder_that_lost_its_directory_founds_no_other_account() {
+    let machines = Machines::new(&["a", "b"]).await;
+    let (a, b) = tokio::join!(
+        machines.start("a", &["b"], false),
+        machines.start("b", &["a"], true)
+    );
+    a.create_container("a").await;
+    a.write_patiently("a", "x", 1).await;
+    b.sees("b", "x", 1).await;
+    end(a.account).await;
+    std::fs::remove_dir_all(machines.path().join("a")).unwrap();
+    let peers = machines.peers("a", &["b"], false).await;
+    let refused = World::try_among(machines.path(), "a", peers, Writes::One, None).await;
+    let Err(refused) = refused else {
+        panic!("another account under the same names");
+    };
+    assert!(
+        refused.to_string().contains("has the account already"),
+        "{refused}"
+    );
+    assert!(!machines.path().join("a").exists());
+    assert_eq!(b.peek("b", "x"), Some(1));
+    end(b.account).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_signs_tokens_is_that_of_the_write_region() {
+    let machines = Machines::new(&["a", "b"]).await;
+    let (a, b) = tokio::join!(
+        machines.start("a", &["b"], false),
+        machines.start("b", &["a"], true)
+    );
+    let secret = |byte| Secret::new(vec![byte; 32]);
+    let of = |world: &World| world.account.token_secret().borrow().clone();
+    b.account.set_token_secret(secret(2));
+    a.account.set_token_secret(secret(1));
+    eventually("it takes over", || of(&b) == Some(secret(1))).await;
+    // Nobody else is believed.
+    a.fail_over("b").await;
+    a.account.set_token_secret(secret(3));
+    eventually("the new write region tells its own", || {
+        of(&a) == Some(secret(1))
+    })
+    .await;
+    assert_eq!(of(&b), Some(secret(1)));
+    end(a.account).await;
+    end(b.account).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_others_hear_that_a_region_broke_down() {
+    let machines = Machines::new(&["a", "b"]).await;
+    let a = machines.start("a", &["b"], false).await;
+    let b = machines.start("b", &["a"], true).await;
+    b.region("b").set_endpoint("http://b/");
+    a.create_container("a").await;
+    a.write_patiently("a", "x", 1).await;
+    b.sees("b", "x", 1).await;
+    spoil_late_syncs(&machines.path().join("b"));
+    a.write("a", "x", 2).await.unwrap();
+    eventually("a hears of it", || state(&a, "b").0 == RegionState::Broken).await;
+    assert_eq!(state(&a, "b").1, state(&b, "b").1);
+    end_broken(b).await;
+    assert_eq!(state(&a, "b").0, RegionState::Broken, "as it said last");
+
+    // What its log has lost is asked for again.
+    let log = find(&machines.path().join("b"), "log").unwrap();
+    std::fs::remove_dir_all(&log).unwrap();
+    std::fs::create_dir(&log).unwrap();
+    let b = machines.start("b", &["a"], true).await;
+    b.region("b").set_endpoint("http://b/");
+    b.sees("b", "x", 2).await;
+    eventually("a hears that it is well", || {
+        state(&a, "b") == (RegionState::Read, None)
+    })
+    .await;
+    end(a.account).await;
+    end(b.account).await;
 }

@@ -4,28 +4,51 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use orrery_account::{
-    Account, AccountOptions, Bound, LinkOrder, Order, Peers, Region, RegionOptions,
+    Account, AccountOptions, Bound, LinkOrder, Order, Peers, Region, RegionOptions, StartError,
 };
 use orrery_engine::{
-    Container, Durability, EngineOptions, NewContainer, PartitionLimits, ScriptOptions,
-    SystemClock, ThroughputMode, ThroughputOptions,
+    Container, Durability, EngineOptions, FeedRequest, KeyAccess, NewContainer, PartitionLimits,
+    Piece, Position, Scope, ScriptOptions, Seen, SystemClock, ThroughputMode, ThroughputOptions,
 };
-use orrery_json::parse;
+use orrery_json::{Number, parse};
 use orrery_keys::PartitionKey;
 use orrery_model::{
     ConsistencyLevel, ContainerAddress, ContainerDefinition, DatabaseAddress, Document, Failure,
-    Operation, OperationKind, Throughput,
+    Operation, OperationKind, Patch, PatchAction, PatchOperation, Pointer, Throughput,
 };
+use tokio::task::JoinHandle;
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What to do with an item.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    Create,
+    Upsert,
+    Replace,
+    Delete,
+}
 
 pub(crate) struct World {
     pub(crate) account: Account,
     directory: Option<PathBuf>,
     level: ConsistencyLevel,
     names: Vec<&'static str>,
-    multi_write: bool,
+    writes: Writes,
+    kept_bytes_max: Option<u64>,
+}
+
+/// Which regions take writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Writes {
+    One,
+    Every,
+    /// One of each partition.
+    PerPartition,
+    /// The same, and only operators change it.
+    PerPartitionByHand,
 }
 
 impl World {
@@ -35,7 +58,40 @@ impl World {
 
     /// Every region writes.
     pub(crate) fn multi(directory: Option<&Path>, names: &[&'static str]) -> World {
-        World::start(directory, ConsistencyLevel::Session, names, true)
+        World::multi_at(directory, ConsistencyLevel::Session, names)
+    }
+
+    pub(crate) fn multi_at(
+        directory: Option<&Path>,
+        level: ConsistencyLevel,
+        names: &[&'static str],
+    ) -> World {
+        World::start(directory, level, names, Writes::Every, None)
+    }
+
+    /// Every region writes, and keeps few records for those that are away.
+    pub(crate) fn forgetful(
+        directory: Option<&Path>,
+        names: &[&'static str],
+        kept_bytes_max: u64,
+    ) -> World {
+        let level = ConsistencyLevel::Session;
+        World::start(directory, level, names, Writes::Every, Some(kept_bytes_max))
+    }
+
+    /// The same of an account in memory in which one region writes.
+    pub(crate) fn forgetful_with_one_writer(names: &[&'static str], kept_bytes_max: u64) -> World {
+        let level = ConsistencyLevel::Session;
+        World::start(None, level, names, Writes::One, Some(kept_bytes_max))
+    }
+
+    /// Partitions fail over one by one.
+    pub(crate) fn per_partition(
+        directory: Option<&Path>,
+        names: &[&'static str],
+        writes: Writes,
+    ) -> World {
+        World::start(directory, ConsistencyLevel::Session, names, writes, None)
     }
 
     pub(crate) fn open(
@@ -43,40 +99,62 @@ impl World {
         level: ConsistencyLevel,
         names: &[&'static str],
     ) -> World {
-        World::start(directory, level, names, false)
+        World::start(directory, level, names, Writes::One, None)
     }
 
     fn start(
         directory: Option<&Path>,
         level: ConsistencyLevel,
         names: &[&'static str],
-        multi_write: bool,
+        writes: Writes,
+        kept_bytes_max: Option<u64>,
     ) -> World {
         let regions = names
             .iter()
             .map(|name| region_options(directory, name, level));
-        let options = account_options(level, regions.collect(), multi_write);
+        let mut options = account_options(level, regions.collect(), writes);
+        options.kept_bytes_max = kept_bytes_max;
         World {
             account: Account::start(options).unwrap(),
             directory: directory.map(Path::to_owned),
             level,
             names: names.to_vec(),
-            multi_write,
+            writes,
+            kept_bytes_max,
         }
     }
 
     /// The part of an account that one process has of several.
-    pub(crate) async fn among(directory: &Path, name: &'static str, peers: Peers) -> World {
+    pub(crate) async fn among(
+        directory: &Path,
+        name: &'static str,
+        peers: Peers,
+        writes: Writes,
+        kept_bytes_max: Option<u64>,
+    ) -> World {
+        let started = World::try_among(directory, name, peers, writes, kept_bytes_max).await;
+        started.unwrap()
+    }
+
+    pub(crate) async fn try_among(
+        directory: &Path,
+        name: &'static str,
+        peers: Peers,
+        writes: Writes,
+        kept_bytes_max: Option<u64>,
+    ) -> Result<World, StartError> {
         let level = ConsistencyLevel::Session;
         let region = region_options(Some(directory), name, level);
-        let options = account_options(level, vec![region], false);
-        World {
-            account: Account::start_among(options, peers).await.unwrap(),
+        let mut options = account_options(level, vec![region], writes);
+        options.kept_bytes_max = kept_bytes_max;
+        Ok(World {
+            account: Account::start_among(options, peers).await?,
             directory: Some(directory.to_owned()),
             level,
             names: vec![name],
-            multi_write: false,
-        }
+            writes,
+            kept_bytes_max,
+        })
     }
 
     pub(crate) fn region(&self, name: &str) -> Arc<Region> {
@@ -90,6 +168,11 @@ impl World {
 
     /// Creates database and container where writes are taken.
     pub(crate) async fn create_container(&self, region: &str) {
+        self.create_container_with(region, 400).await;
+    }
+
+    /// More throughput is more partitions.
+    pub(crate) async fn create_container_with(&self, region: &str, throughput: u32) {
         let region = self.region(region);
         eventually("the region writes", || region.check_write().is_ok()).await;
         let engine = region.engine();
@@ -99,7 +182,7 @@ impl World {
         patiently(|| {
             let new = NewContainer {
                 definition: definition.clone(),
-                throughput: Some(Throughput::Manual(400)),
+                throughput: Some(Throughput::Manual(throughput)),
             };
             engine.create_container(DatabaseAddress::Name("d"), new)
         })
@@ -112,15 +195,81 @@ impl World {
 
     /// Writes an item with a number in a region, as a request does.
     pub(crate) async fn write(&self, region: &str, id: &str, number: u64) -> Result<(), Failure> {
+        self.write_large(region, id, number, 0).await
+    }
+
+    /// The same, with so much text that the item means nothing by.
+    pub(crate) async fn write_large(
+        &self,
+        region: &str,
+        id: &str,
+        number: u64,
+        bytes: usize,
+    ) -> Result<(), Failure> {
         let region = self.region(region);
         region.check_write()?;
         let engine = region.engine();
         let container = container(&region).ok_or(Failure::OWNER_NOT_FOUND)?;
-        let text = format!(r#"{{"id":"{id}","p":"{id}","n":{number}}}"#);
+        let text = match "x".repeat(bytes) {
+            filling if bytes > 0 => {
+                format!(r#"{{"id":"{id}","p":"{id}","n":{number},"x":"{filling}"}}"#)
+            }
+            _ => format!(r#"{{"id":"{id}","p":"{id}","n":{number}}}"#),
+        };
         let document = Document::parse(text.as_bytes()).unwrap();
         let operation = Operation::new(OperationKind::Upsert(document));
         let written = engine.write_item(&container, key(id), operation, self.level);
         written.await.result.map(drop)
+    }
+
+    /// Adds one to the number of an item.
+    pub(crate) async fn increment(&self, region: &str, id: &str) -> Result<(), Failure> {
+        let region = self.region(region);
+        region.check_write()?;
+        let container = container(&region).ok_or(Failure::OWNER_NOT_FOUND)?;
+        let increment = PatchOperation {
+            path: Pointer::parse("/n").unwrap(),
+            action: PatchAction::Increment(Number::Int(1)),
+        };
+        let patch = Patch {
+            operations: vec![increment],
+            condition: None,
+        };
+        let id = id.to_owned();
+        let (key, operation) = (key(&id), Operation::new(OperationKind::Patch { id, patch }));
+        let engine = region.engine();
+        let written = engine.write_item(&container, key, operation, self.level);
+        written.await.result.map(drop)
+    }
+
+    /// Begins a write and does not wait for it; it gives the LSN.
+    pub(crate) fn begin(
+        &self,
+        region: &str,
+        id: &'static str,
+        kind: Kind,
+        number: u64,
+    ) -> JoinHandle<Result<u64, Failure>> {
+        let region = self.region(region);
+        let level = self.level;
+        tokio::spawn(async move {
+            let engine = region.engine();
+            let container = container(&region).ok_or(Failure::OWNER_NOT_FOUND)?;
+            drop(region);
+            let text = format!(r#"{{"id":"{id}","p":"{id}","n":{number}}}"#);
+            let document = Document::parse(text.as_bytes()).unwrap();
+            let (partition, id) = (key(id), id.to_owned());
+            let operation = Operation::new(match kind {
+                Kind::Create => OperationKind::Create(document),
+                Kind::Upsert => OperationKind::Upsert(document),
+                Kind::Replace => OperationKind::Replace { id, document },
+                Kind::Delete => OperationKind::Delete { id },
+            });
+            let written = engine.write_item(&container, partition, operation, level);
+            let answer = written.await;
+            let lsn = answer.stamp.map_or(0, |stamp| stamp.lsn.0);
+            answer.result.map(|_| lsn)
+        })
     }
 
     /// Writes, again and again if need be.
@@ -159,6 +308,32 @@ impl World {
     pub(crate) async fn sees(&self, region: &str, id: &str, number: u64) {
         let what = format!("{region} sees {id} = {number}");
         eventually(&what, || self.peek(region, id) == Some(number)).await;
+    }
+
+    /// The number of the partition that an item is in.
+    pub(crate) fn range_of(&self, region: &str, id: &str) -> u32 {
+        let container = container(&self.region(region)).unwrap();
+        let logical = container.logical_partition(&key(id));
+        container.partition_of(&logical).id.0
+    }
+
+    /// Whether a region refuses the writes of an item at once.
+    pub(crate) fn is_closed(&self, region: &str, id: &str) -> bool {
+        let region = self.region(region);
+        let container = container(&region).unwrap();
+        let access = region.engine().access_of(&container, &key(id));
+        access == KeyAccess::Closed
+    }
+
+    /// The versions that lost, as a region lists them.
+    pub(crate) fn conflicts(&self, region: &str) -> Vec<String> {
+        let region = self.region(region);
+        let container = container(&region).unwrap();
+        let engine = region.engine();
+        let page = engine.conflicts(&container, &Scope::Container, 100, None);
+        let conflicts = page.unwrap().conflicts.into_iter();
+        let text = |content: Bytes| String::from_utf8(content.to_vec()).unwrap();
+        conflicts.map(|conflict| text(conflict.content)).collect()
     }
 
     pub(crate) async fn order(&self, order: Order) {
@@ -202,10 +377,65 @@ impl World {
             directory,
             level,
             names,
-            multi_write,
+            writes,
+            kept_bytes_max,
         } = self;
         end(account).await;
-        World::start(directory.as_deref(), level, &names, multi_write)
+        let directory = directory.as_deref();
+        World::start(directory, level, &names, writes, kept_bytes_max)
+    }
+
+    /// Waits until a region takes writes into the container.
+    pub(crate) async fn writes(&self, region: &str) {
+        let what = format!("{region} writes");
+        eventually(&what, || {
+            self.region(region).check_write().is_ok() && self.has_container(region)
+        })
+        .await;
+    }
+
+    /// Waits until all have applied the same of every stream, and compares everything that they show.
+    pub(crate) async fn is_the_same_everywhere(&self, regions: &[&str]) {
+        let progress = |region: &&str| self.region(region).engine().progress();
+        eventually("all have applied the same", || {
+            let mut all = regions.iter().map(progress);
+            let first = all.next();
+            all.all(|other| Some(other) == first)
+        })
+        .await;
+        let mut shown = Vec::new();
+        for region in regions {
+            shown.push(self.items(region).await);
+        }
+        assert!(shown.windows(2).all(|two| two[0] == two[1]), "{shown:#?}");
+    }
+
+    /// All items of a region, as text.
+    pub(crate) async fn items(&self, region: &str) -> Vec<String> {
+        let region = self.region(region);
+        let container = container(&region).unwrap();
+        let mut items = Vec::new();
+        let mut continuation = None;
+        loop {
+            let request = FeedRequest {
+                scope: Scope::Container,
+                query: None,
+                items_max: 1_000,
+                continuation,
+                terms: self.level.into(),
+                wants_report: false,
+                without_index: false,
+                enable_scan: false,
+            };
+            let page = region.engine().feed(&container, request).await;
+            let page = page.result.unwrap();
+            let texts = page.items.iter();
+            items.extend(texts.map(|item| String::from_utf8(item.to_vec()).unwrap()));
+            continuation = page.continuation;
+            if continuation.is_none() {
+                return items;
+            }
+        }
     }
 }
 
@@ -220,10 +450,41 @@ pub(crate) async fn end(account: Account) {
     account.close().unwrap();
 }
 
+/// Writes until the logs do not have what was written first: regions that are away must be copied.
+pub(crate) async fn outrun(world: &World, regions: &[&str], name: &str, bytes: usize) {
+    let mut firsts = Vec::new();
+    for region in regions {
+        firsts.push(world.region(region).engine().committed());
+    }
+    let has_forgotten = |region: &str, first: Position| {
+        let mut log = world.region(region).engine().subscribe(first, 0);
+        matches!(log.records_after(first, 1), Ok(Piece::Trimmed))
+    };
+    let begun = Instant::now();
+    let forget = || {
+        let mut regions = regions.iter().zip(&firsts);
+        regions.all(|(region, first)| has_forgotten(region, *first))
+    };
+    while !forget() {
+        assert!(begun.elapsed() < PATIENCE, "nothing is forgotten");
+        for region in regions {
+            let id = format!("{region}-{name}-filling");
+            let written = world.write_large(region, &id, 0, bytes).await;
+            written.unwrap();
+        }
+    }
+    for number in 0..50 {
+        for region in regions {
+            let id = format!("{region}-{name}-{number}");
+            world.write_patiently(region, &id, number).await;
+        }
+    }
+}
+
 fn account_options(
     level: ConsistencyLevel,
     regions: Vec<RegionOptions>,
-    multi_write: bool,
+    writes: Writes,
 ) -> AccountOptions {
     AccountOptions {
         level,
@@ -232,8 +493,10 @@ fn account_options(
             seconds: 5,
         },
         regions,
-        multi_write,
-        service_managed_failover: true,
+        multi_write: writes == Writes::Every,
+        per_partition_failover: matches!(writes, Writes::PerPartition | Writes::PerPartitionByHand),
+        service_managed_failover: writes != Writes::PerPartitionByHand,
+        kept_bytes_max: None,
     }
 }
 
@@ -249,7 +512,7 @@ fn region_options(directory: Option<&Path>, name: &str, level: ConsistencyLevel)
             directory: directory.map(|path| path.join(name)),
             durability,
             cache_bytes: 4 << 20,
-            holds_back: false,
+            seen: Seen::Durable,
             multi_write: None,
             consistency: level,
             partitions: PartitionLimits::default(),
@@ -263,7 +526,7 @@ fn region_options(directory: Option<&Path>, name: &str, level: ConsistencyLevel)
     }
 }
 
-fn container(region: &Region) -> Option<Arc<Container>> {
+pub(crate) fn container(region: &Region) -> Option<Arc<Container>> {
     let catalogue = region.engine().catalogue();
     let address = ContainerAddress::Name {
         database: "d",
@@ -295,4 +558,16 @@ async fn patiently<T, F: Future<Output = Result<T, Failure>>>(mut attempt: impl 
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
+}
+
+/// The directory of a name, however deep.
+pub(crate) fn find(directory: &Path, name: &str) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(directory).ok()?;
+    let mut directories = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.is_dir());
+    directories.find_map(|path| {
+        let is_it = path.file_name().is_some_and(|found| found == name);
+        if is_it { Some(path) } else { find(&path, name) }
+    })
 }

@@ -3,6 +3,9 @@
 //!
 //! A probe is created like every other item, and read in the other region, again and again on a warm
 //! connection, until it is there. Its lag ends with the answer that has it.
+//!
+//! The same load is given to a server without regions, so that it is seen what of the creates' own time
+//! comes from the other region, which does its work on the same processors and disk.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use super::Bench;
-use super::account::Account;
+use super::account::{Account, filled, target};
 use super::operator::{Operator, SaidLag};
 use super::pace::Pace;
 use super::report::LagReport;
@@ -20,21 +23,26 @@ use super::writer::Writer;
 use crate::crew::Crew;
 use crate::driver::Drive;
 use crate::request::Target;
-use crate::server::RegionsPlan;
+use crate::server::{RegionsPlan, ServerProcess, data_directory};
 
 const WRITES_PER_SECOND: u32 = 5_000;
 const PROBES_PER_SECOND: u32 = 100;
+const CONTAINER: &str = "lag";
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// From then on a probe is looked for so often only: looking takes the processor from the region that is
+/// to have it.
+const PROBE_PAUSE: Duration = Duration::from_millis(1);
 /// A probe that is not there by then is lost.
 const PROBE_PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) async fn measure(bench: &Bench<'_>) -> Result<LagReport> {
+    let alone = alone(bench).await?;
     let mut account = Account::start(bench, 2, RegionsPlan::default()).await?;
-    let plan = account.filled("lag", 0).await?;
+    let plan = account.filled(CONTAINER, 0).await?;
     let over = Arc::new(AtomicBool::new(false));
     let writes = write(&plan, Arc::clone(&over));
     let there = account.target(1, &plan.target.container)?;
-    let probes = probe(&plan, there, bench);
+    let probes = probe(&plan, Some(there), bench);
     let said = listen(&mut account.operator, &over);
     let measured = async {
         let probes = probes.await;
@@ -52,6 +60,7 @@ pub(super) async fn measure(bench: &Bench<'_>) -> Result<LagReport> {
         writes_per_second: written as f64 / seconds,
         connections: plan.connections,
         create: SpreadReport::of(creates)?,
+        alone,
         lag: SpreadReport::of(lags)?,
         link: SpreadReport::of(said.link.iter().map(millis).collect())?,
         bound: SpreadReport::of(said.region.iter().map(millis).collect())?,
@@ -62,6 +71,24 @@ pub(super) async fn measure(bench: &Bench<'_>) -> Result<LagReport> {
             .max()
             .unwrap_or_default(),
     })
+}
+
+/// How long creates take under the same load in an account of one region.
+async fn alone(bench: &Bench<'_>) -> Result<SpreadReport> {
+    let directory = data_directory(bench.options)?;
+    let server = ServerProcess::start(bench.program, directory.path()).await?;
+    let plan = target(bench.options, &server.endpoint, CONTAINER)?;
+    let plan = filled(bench.options, plan, 0).await?;
+    let over = Arc::new(AtomicBool::new(false));
+    let writes = write(&plan, Arc::clone(&over));
+    let measured = async {
+        let probes = probe(&plan, None, bench).await;
+        over.store(true, Ordering::Relaxed);
+        probes
+    };
+    let (writes, probes) = tokio::join!(writes, measured);
+    writes?;
+    SpreadReport::of(probes?.into_iter().map(|(create, _)| create).collect())
 }
 
 /// Writes until it is over; how many, and in how many seconds.
@@ -92,10 +119,10 @@ async fn write(plan: &Drive, over: Arc<AtomicBool>) -> Result<(u64, f64)> {
     Ok((written.iter().sum(), begun.elapsed().as_secs_f64()))
 }
 
-/// How long each probe took to be created, and then until it was in the other region.
+/// How long each probe took to be created, and then until it was in the other region, if there is one.
 async fn probe(
     plan: &Drive,
-    there: Target,
+    there: Option<Target>,
     bench: &Bench<'_>,
 ) -> Result<Vec<(Duration, Duration)>> {
     let warmup = Duration::from_secs(bench.options.warmup);
@@ -109,7 +136,10 @@ async fn probe(
         let there = there.clone();
         async move {
             let mut here = Writer::of(member, shape);
-            let mut there = Writer::connect(there, shape).await?;
+            let mut there = match there {
+                Some(there) => Some(Writer::connect(there, shape).await?),
+                None => None,
+            };
             let mut pace = Pace::new(PROBES_PER_SECOND, 1, 0);
             let (begun, mut lags) = (Instant::now(), Vec::new());
             for number in 0.. {
@@ -120,9 +150,14 @@ async fn probe(
                 let id = format!("probe{number}");
                 let create = here.create(&id).await?;
                 let acknowledged = Instant::now();
-                while !there.has(&id).await? {
+                while let Some(there) = &mut there
+                    && !there.has(&id).await?
+                {
                     if acknowledged.elapsed() > PROBE_PATIENCE {
                         bail!("a write did not come to the other region");
+                    }
+                    if acknowledged.elapsed() > PROBE_PAUSE {
+                        tokio::time::sleep(PROBE_PAUSE).await;
                     }
                 }
                 if begun.elapsed() > warmup {

@@ -2,20 +2,39 @@
 //!
 //! The other region applies every write on the same processors and disk, which is not what a region on
 //! a machine of its own meets. So creates are also measured while no records go to the other region,
-//! which gets them afterwards.
+//! which gets them afterwards; and at a rate that leaves both regions what they need, by how long the
+//! median of them takes.
+
+use std::time::Instant;
 
 use anyhow::Result;
 
 use super::Bench;
 use super::account::{Account, filled, target};
+use super::operator::Operator;
+use super::pace::Pace;
 use super::report::LocalReport;
+use super::spread::SpreadReport;
+use super::writer::Writer;
+use crate::crew::Crew;
 use crate::driver::{Drive, Span, drive};
 use crate::partitions::{checked, compare};
 use crate::server::{RegionsPlan, ServerProcess, data_directory};
 use crate::workload::Mix;
 
-const ITEMS_MAX: u64 = 20_000;
+pub(super) const ITEMS_MAX: u64 = 20_000;
 const CONTAINER: &str = "local";
+/// Creates of all connections together, where they are not as many as can be.
+const STEADY_PER_SECOND: u32 = 1_000;
+
+pub(super) enum Load {
+    /// As much as the connections can.
+    Full(Mix),
+    /// The same, and no records go to the other region meanwhile.
+    HeldBack(Mix),
+    /// Creates at a steady rate.
+    Steady,
+}
 
 pub(super) async fn measure(bench: &Bench<'_>) -> Result<Vec<LocalReport>> {
     let multi_write = RegionsPlan {
@@ -31,47 +50,62 @@ pub(super) async fn measure(bench: &Bench<'_>) -> Result<Vec<LocalReport>> {
     let base = filled(bench.options, base, items).await?;
     let mut both = Both {
         bench,
-        account,
+        operator: &mut account.operator,
         regional,
         base,
     };
-    let mut reports = Vec::new();
-    for connections in [bench.options.connections, 1] {
-        for (operation, mix, is_paused) in [
-            ("point reads", Mix::ReadUniform, false),
-            ("creates", Mix::Create, false),
-            ("creates, records held back", Mix::Create, true),
-        ] {
-            let mut pairs = Vec::new();
-            for round in 0..bench.options.rounds {
-                pairs.push(both.round(&mix, connections, is_paused, round).await?);
-            }
-            reports.push(LocalReport {
-                operation,
-                connections,
-                rates: compare(&pairs),
-            });
-        }
-    }
-    Ok(reports)
+    // What the other region does of creates it does on the same processors.
+    both.compare(&[
+        ("point reads", Load::Full(Mix::ReadUniform), true),
+        ("creates", Load::Full(Mix::Create), false),
+        (
+            "creates, records held back",
+            Load::HeldBack(Mix::Create),
+            false,
+        ),
+        (
+            "creates, 1,000 a second, each in its time",
+            Load::Steady,
+            false,
+        ),
+    ])
+    .await
 }
 
-struct Both<'a> {
-    bench: &'a Bench<'a>,
-    account: Account<'a>,
-    regional: Drive,
-    base: Drive,
+/// A region of an account in which all write, and a server without regions.
+pub(super) struct Both<'a> {
+    pub(super) bench: &'a Bench<'a>,
+    pub(super) operator: &'a mut Operator,
+    pub(super) regional: Drive,
+    pub(super) base: Drive,
 }
 
 impl Both<'_> {
-    /// Operations a second with regions and without, each first by turns.
-    async fn round(
+    /// What is done, with its name and whether it is judged.
+    pub(super) async fn compare(
         &mut self,
-        mix: &Mix,
-        connections: u16,
-        is_paused: bool,
-        round: u16,
-    ) -> Result<[f64; 2]> {
+        operations: &[(&'static str, Load, bool)],
+    ) -> Result<Vec<LocalReport>> {
+        let mut reports = Vec::new();
+        for connections in [self.bench.options.connections, 1] {
+            for (operation, load, is_judged) in operations {
+                let mut pairs = Vec::new();
+                for round in 0..self.bench.options.rounds {
+                    pairs.push(self.round(load, connections, round).await?);
+                }
+                reports.push(LocalReport {
+                    operation,
+                    connections,
+                    is_judged: *is_judged,
+                    rates: compare(&pairs),
+                });
+            }
+        }
+        Ok(reports)
+    }
+
+    /// Operations a second with regions and without, each first by turns.
+    async fn round(&mut self, load: &Load, connections: u16, round: u16) -> Result<[f64; 2]> {
         let mut rates = [0.0; 2];
         let sides = if round.is_multiple_of(2) {
             [0, 1]
@@ -84,14 +118,21 @@ impl Both<'_> {
             } else {
                 &self.base
             };
-            if is_paused && side == 0 {
-                self.account.operator.pause().await?;
-            }
-            rates[side] = rate(self.bench, plan, mix, connections).await?;
-            if is_paused && side == 0 {
-                self.account.operator.resume().await?;
-            }
-            self.account.operator.settle().await?;
+            rates[side] = match load {
+                Load::Full(mix) => rate(self.bench, plan, mix, connections).await?,
+                Load::HeldBack(mix) => {
+                    if side == 0 {
+                        self.operator.pause().await?;
+                    }
+                    let rate = rate(self.bench, plan, mix, connections).await?;
+                    if side == 0 {
+                        self.operator.resume().await?;
+                    }
+                    rate
+                }
+                Load::Steady => steady(self.bench, plan, connections, round).await?,
+            };
+            self.operator.settle().await?;
         }
         Ok(rates)
     }
@@ -110,4 +151,31 @@ async fn rate(bench: &Bench<'_>, plan: &Drive, mix: &Mix, connections: u16) -> R
     })
     .await?;
     checked(&measured)
+}
+
+/// How many creates a connection could do one after the other if each took as long as the median does at a
+/// steady rate.
+async fn steady(bench: &Bench<'_>, plan: &Drive, connections: u16, round: u16) -> Result<f64> {
+    let (shape, duration) = (plan.shape, bench.slice());
+    let crew = Crew {
+        target: plan.target.clone(),
+        connections,
+        threads: 1,
+    };
+    let times = crew.work(move |member| async move {
+        let number = member.number;
+        let mut pace = Pace::new(STEADY_PER_SECOND, connections, number);
+        let mut writer = Writer::of(member, shape);
+        let mut times = Vec::new();
+        let begun = Instant::now();
+        while begun.elapsed() < duration {
+            pace.turn().await;
+            let id = format!("s{connections}-{round}-{number}-{}", times.len());
+            times.push(writer.create(&id).await?);
+        }
+        Ok(times)
+    });
+    let times: Vec<Vec<_>> = times.await?;
+    let times = SpreadReport::of(times.into_iter().flatten().collect())?;
+    Ok(1_000.0 / times.p50_ms)
 }

@@ -6,6 +6,8 @@ use super::report::{CatchUpReport, FailoverReport, LagReport, RegionsReport};
 use super::spread::SpreadReport;
 use crate::markdown::{heading, opening, row, targets};
 
+const SPREAD: [&str; 6] = ["", "n", "p50 ms", "p95 ms", "p99 ms", "max ms"];
+
 impl Display for RegionsReport {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         opening(f, self.date.as_deref(), &self.command_line, &self.machine)?;
@@ -35,7 +37,7 @@ impl Display for RegionsReport {
 
 fn lag(f: &mut Formatter<'_>, report: &LagReport) -> Result {
     let title = format!("Lag at {:.0} writes a second", report.writes_per_second);
-    heading(f, &title, &["", "n", "p50 ms", "p99 ms", "max ms"])?;
+    heading(f, &title, &SPREAD)?;
     spread(
         f,
         "until a write can be read in the other region",
@@ -48,6 +50,7 @@ fn lag(f: &mut Formatter<'_>, report: &LagReport) -> Result {
         &report.bound,
     )?;
     spread(f, "until the write was acknowledged", &report.create)?;
+    spread(f, "the same in an account of one region", &report.alone)?;
     writeln!(
         f,
         "\n{} writes a second were wanted, on {} connections. The region was said to lack {} records at most.",
@@ -60,7 +63,7 @@ fn catch_up(f: &mut Formatter<'_>, report: &CatchUpReport) -> Result {
         "{} reads a second on {} connections beside catching up",
         report.reads_per_second, report.readers
     );
-    heading(f, &title, &["", "n", "p50 ms", "p99 ms", "max ms"])?;
+    heading(f, &title, &SPREAD)?;
     spread(f, "records held back", &report.quiet)?;
     spread(f, "catching up", &report.meanwhile)?;
     writeln!(
@@ -171,10 +174,11 @@ fn spread(f: &mut Formatter<'_>, name: &str, spread: &SpreadReport) -> Result {
     let SpreadReport {
         count,
         p50_ms,
+        p95_ms,
         p99_ms,
         max_ms,
     } = spread;
     let mut cells = vec![name.to_owned(), count.to_string()];
-    cells.extend([p50_ms, p99_ms, max_ms].map(|ms| format!("{ms:.2}")));
+    cells.extend([p50_ms, p95_ms, p99_ms, max_ms].map(|ms| format!("{ms:.2}")));
     row(f, &cells)
 }

@@ -6,6 +6,7 @@
 //! another takes time from what is measured; where that matters, a figure without it stands beside.
 
 mod account;
+mod apart;
 mod catch_up;
 mod failover;
 mod lag;
@@ -60,6 +61,12 @@ pub(crate) async fn run(options: &Options, program: &ServerProgram) -> Result<Re
     }
     if bench.begins(RegionsPart::Local, "several regions that write") {
         report.local = local::measure(&bench).await?;
+    }
+    if bench.begins(
+        RegionsPart::Apart,
+        "several regions that write, a processor each",
+    ) {
+        report.local.extend(apart::measure(&bench).await?);
     }
     if bench.begins(RegionsPart::Failover, "failovers") {
         report.failover = Some(failover::measure(&bench).await?);

@@ -9,6 +9,7 @@ use serde::Serialize;
 pub struct SpreadReport {
     pub count: usize,
     pub p50_ms: f64,
+    pub p95_ms: f64,
     pub p99_ms: f64,
     pub max_ms: f64,
 }
@@ -22,6 +23,7 @@ impl SpreadReport {
         Ok(SpreadReport {
             count: times.len(),
             p50_ms: at(50),
+            p95_ms: at(95),
             p99_ms: at(99),
             max_ms: ms(times[times.len() - 1]),
         })
@@ -40,11 +42,12 @@ mod tests {
         };
         let figures = |count| {
             let spread = spread(count).unwrap();
-            [spread.p50_ms, spread.p99_ms, spread.max_ms].map(|ms| format!("{ms:.0}"))
+            [spread.p50_ms, spread.p95_ms, spread.p99_ms, spread.max_ms]
+                .map(|ms| format!("{ms:.0}"))
         };
-        assert_eq!(figures(1), ["0", "0", "0"]);
-        assert_eq!(figures(10), ["5", "9", "9"]);
-        assert_eq!(figures(1000), ["500", "990", "999"]);
+        assert_eq!(figures(1), ["0", "0", "0", "0"]);
+        assert_eq!(figures(10), ["5", "9", "9", "9"]);
+        assert_eq!(figures(1000), ["500", "950", "990", "999"]);
         assert!(spread(0).is_err());
     }
 }

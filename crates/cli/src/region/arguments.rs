@@ -41,9 +41,13 @@ pub(super) enum RegionCommand {
     Remove {
         #[arg(value_name = "REGION")]
         region: String,
+
+        /// Where every region writes: without asking it, because it is lost
+        #[arg(long)]
+        forced: bool,
     },
 
-    /// Make another region the write region
+    /// Make another region the write region, of everything or of one partition
     Failover(FailoverArguments),
 
     /// Hold the records of a link back; regions still hear of each other
@@ -60,8 +64,8 @@ pub(super) enum RegionCommand {
         #[command(flatten)]
         link: LinkArguments,
 
-        /// Milliseconds, one way; 0 ends the delay
-        #[arg(value_name = "MS")]
+        /// Milliseconds, one way, or with a unit (80ms, 2s); 0 ends the delay
+        #[arg(value_name = "MS", value_parser = milliseconds)]
         millis: u64,
     },
 
@@ -94,17 +98,11 @@ pub(super) enum RegionCommand {
         regions: Vec<String>,
     },
 
-    /// Take a region down, as if its data centre were gone
-    Down {
-        #[arg(value_name = "REGION")]
-        region: String,
-    },
+    /// Take a region down, as if its data centre were gone, or one of its partitions
+    Down(DownArguments),
 
-    /// Bring a region back
-    Up {
-        #[arg(value_name = "REGION")]
-        region: String,
-    },
+    /// Bring a region, or one of its partitions, back
+    Up(DownArguments),
 }
 
 #[derive(Debug, Args)]
@@ -124,6 +122,20 @@ pub(super) struct FailoverArguments {
     /// A region that is down and leaves the account with it; once for each
     #[arg(long, value_name = "REGION", requires = "forced")]
     pub(super) offline: Vec<String>,
+
+    /// Only the writes of one partition, where those fail over one by one
+    #[arg(long, value_name = "dbs/D/colls/C/ranges/ID", conflicts_with_all = ["accept_loss", "offline"])]
+    pub(super) partition: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DownArguments {
+    #[arg(value_name = "REGION")]
+    pub(super) region: String,
+
+    /// Only one partition of it, where those fail over one by one
+    #[arg(long, value_name = "dbs/D/colls/C/ranges/ID")]
+    pub(super) partition: Option<String>,
 }
 
 /// One direction between two regions.
@@ -136,4 +148,39 @@ pub(super) struct LinkArguments {
     /// The region that receives, or '*' for each
     #[arg(value_name = "TO")]
     pub(super) to: String,
+}
+
+fn milliseconds(text: &str) -> Result<u64, String> {
+    let (number, factor) = match text.strip_suffix("ms") {
+        Some(number) => (number, 1),
+        None => text
+            .strip_suffix('s')
+            .map_or((text, 1), |number| (number, 1_000)),
+    };
+    let number = number.trim().parse::<u64>().ok();
+    let millis = number.and_then(|number| number.checked_mul(factor));
+    millis.ok_or_else(|| "write milliseconds, as 80, or 80ms, or seconds, as 2s".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_with_and_without_a_unit() {
+        for (text, expected) in [
+            ("0", Some(0)),
+            ("80", Some(80)),
+            ("80ms", Some(80)),
+            ("2s", Some(2_000)),
+            ("2 s", Some(2_000)),
+            ("", None),
+            ("ms", None),
+            ("1.5s", None),
+            ("-1", None),
+            ("18446744073709551615s", None),
+        ] {
+            assert_eq!(milliseconds(text).ok(), expected, "{text}");
+        }
+    }
 }

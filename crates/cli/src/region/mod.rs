@@ -17,7 +17,7 @@ use orrery_shell::Operator;
 use serde_json::json;
 
 pub(crate) use arguments::RegionArguments;
-use arguments::{FailoverArguments, LinkArguments, RegionCommand};
+use arguments::{DownArguments, FailoverArguments, LinkArguments, RegionCommand};
 use report::{Added, Report};
 
 use crate::regions::check_name;
@@ -54,17 +54,22 @@ async fn order(operator: &mut Operator, command: &RegionCommand) -> Result<Vec<u
         RegionCommand::List | RegionCommand::Add { .. } | RegionCommand::Certificates { .. } => {
             operator.get(&["account"]).await
         }
-        RegionCommand::Remove { region } => operator.delete(&["regions", region]).await,
-        RegionCommand::Down { region } => operator.post(&["regions", region, "down"], None).await,
-        RegionCommand::Up { region } => operator.post(&["regions", region, "up"], None).await,
+        RegionCommand::Remove { region, forced } => {
+            let body = forced.then(|| json!({"forced": true}).to_string());
+            operator.delete(&["regions", region], body).await
+        }
+        RegionCommand::Down(down) => set(operator, down, "down").await,
+        RegionCommand::Up(down) => set(operator, down, "up").await,
         RegionCommand::Failover(FailoverArguments {
             to,
             forced,
             accept_loss,
             offline,
+            partition,
         }) => {
             let body = json!({
-                "to": to, "forced": forced, "acceptsLoss": accept_loss, "offline": offline
+                "to": to, "forced": forced, "acceptsLoss": accept_loss, "offline": offline,
+                "partition": partition
             });
             let path = ["account", "failover"];
             operator.post(&path, Some(body.to_string())).await
@@ -106,6 +111,16 @@ async fn send(
 ) -> Result<Vec<u8>, orrery_shell::Error> {
     let path = ["links", &link.from, &link.to];
     operator.post(&path, Some(body.to_string())).await
+}
+
+async fn set(
+    operator: &mut Operator,
+    down: &DownArguments,
+    verb: &str,
+) -> Result<Vec<u8>, orrery_shell::Error> {
+    let body = down.partition.as_ref();
+    let body = body.map(|partition| json!({"partition": partition}).to_string());
+    operator.post(&["regions", &down.region, verb], body).await
 }
 
 fn read<T: serde::de::DeserializeOwned>(answer: &[u8]) -> Result<T> {

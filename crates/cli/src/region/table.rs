@@ -1,12 +1,14 @@
 //! The report as two tables: regions, and links between them.
 
-use super::report::{Lag, Link, Region, Report};
+use super::report::{Lag, Link, Partition, Region, Report};
 
 const GAP: &str = "  ";
 
 pub(super) fn text(report: &Report) -> String {
     let writes = if report.multi_write {
         "every region takes writes"
+    } else if report.per_partition_failover {
+        "one region takes the writes of each partition"
     } else {
         "one region takes writes"
     };
@@ -30,6 +32,20 @@ pub(super) fn text(report: &Report) -> String {
             report.links.iter().map(link),
         );
     }
+    if !report.partitions.is_empty() {
+        text.push('\n');
+        text += &table(
+            &["PARTITION", "WRITTEN IN", "DOWN IN"],
+            report.partitions.iter().map(partition),
+        );
+    }
+    let regions = report.regions.iter();
+    let broken = regions.filter_map(|region| Some((&region.name, region.cause.as_ref()?)));
+    text.extend(
+        broken.map(|(name, cause)| {
+            format!("\n{name} broke down and takes no more records: {cause}\n")
+        }),
+    );
     let regions = report.regions.iter();
     let left_out = regions
         .map(|region| (&region.name, region.false_progress.unwrap_or_default()))
@@ -51,6 +67,25 @@ fn region(region: &Region) -> Vec<String> {
         count(region.applied),
         count(region.committed),
         lag(region.lag),
+    ]
+}
+
+fn partition(partition: &Partition) -> Vec<String> {
+    let owner = partition.owner.as_deref().unwrap_or("-");
+    let returns = if partition.automatic {
+        ", comes back by itself"
+    } else {
+        ""
+    };
+    let down = partition.down.join(", ");
+    vec![
+        partition.address.clone(),
+        format!("{owner}{returns}"),
+        if down.is_empty() {
+            "-".to_owned()
+        } else {
+            down
+        },
     ]
 }
 
@@ -120,11 +155,14 @@ mod tests {
              "lag":{"records":3,"millis":40},"falseProgress":2}],"links":[
             {"from":"West US","to":"North Europe","delayMillis":30,"paused":true,"cut":false,
              "behind":{"records":3,"bytes":400,"millis":40}},
-            {"from":"North Europe","to":"West US","delayMillis":0,"paused":false,"cut":false,"behind":null}]}"#,
+            {"from":"North Europe","to":"West US","delayMillis":0,"paused":false,"cut":false,"behind":null}],
+            "perPartitionFailover":true,"partitions":[
+            {"partition":"dbs/d/colls/c/ranges/2","owner":"North Europe","automatic":true,"down":["West US"]},
+            {"partition":"dbs/d/colls/c/ranges/3","owner":"North Europe","automatic":false,"down":[]}]}"#,
         )
         .unwrap();
         let expected = "\
-epoch 2@0, one region takes writes
+epoch 2@0, one region takes the writes of each partition
 
 REGION        STATE  ENDPOINT                 KEPT  APPLIED  COMMITTED  BEHIND
 West US       write  https://127.0.0.1:8081/  12    12       9          -
@@ -133,6 +171,10 @@ North Europe  read   -                        9     9        -          3 record
 FROM          TO            LINK                   LACKS
 West US       North Europe  paused, delayed 30 ms  3 records, 40 ms
 North Europe  West US       open                   -
+
+PARTITION               WRITTEN IN                          DOWN IN
+dbs/d/colls/c/ranges/2  North Europe, comes back by itself  West US
+dbs/d/colls/c/ranges/3  North Europe                        -
 
 North Europe has 2 records that were acknowledged there and are not part of the history.
 ";

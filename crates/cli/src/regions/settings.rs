@@ -11,13 +11,22 @@ use super::peers::{self, PeersSettings};
 use crate::listen::Listen;
 use crate::on_off::OnOff;
 use crate::settings::{Place, Settings, Source, first};
+use crate::size::Size;
+
+/// A file of the log: less of it does not leave the disk.
+const BACKLOG_MIN: Size = Size::mebibytes(16);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RegionsSettings {
     /// The first takes the writes of a new account.
     pub(crate) regions: Vec<RegionSetting>,
+    /// Where the account is as a whole, if that was said.
+    pub(crate) account_listen: Option<Listen>,
     pub(crate) multi_write: bool,
+    pub(crate) per_partition_failover: bool,
     pub(crate) service_managed_failover: OnOff,
+    /// Records kept for regions that are away, if that was said.
+    pub(crate) backlog: Option<Size>,
     pub(crate) management: Listen,
     pub(crate) management_key_file: Option<PathBuf>,
     /// None if all regions are in this process.
@@ -28,6 +37,10 @@ pub(crate) struct RegionsSettings {
 pub(crate) fn resolve(sources: &[Source]) -> Result<Option<RegionsSettings>> {
     let regions = first(sources, |layer| layer.region.as_ref()).unwrap_or_default();
     let multi_write = first(sources, |layer| layer.multi_write.as_ref()).unwrap_or(false);
+    let per_partition_failover =
+        first(sources, |layer| layer.per_partition_failover.as_ref()).unwrap_or(false);
+    let account_listen = first(sources, |layer| layer.account_listen.as_ref());
+    let backlog = first(sources, |layer| layer.region_backlog.as_ref());
     let management = first(sources, |layer| layer.management.as_ref());
     let management_key_file = first(sources, |layer| layer.management_key_file.as_ref());
     let peers = peers::resolve(sources)?;
@@ -35,10 +48,25 @@ pub(crate) fn resolve(sources: &[Source]) -> Result<Option<RegionsSettings>> {
         if peers.is_some() {
             bail!("--peer needs the region of this process; name it with --region");
         }
+        if account_listen.is_some() {
+            bail!(
+                "--account-listen needs regions; name them with --region. An account of one region is where \
+                 --listen is"
+            );
+        }
         if multi_write || management.is_some() || management_key_file.is_some() {
             bail!("--multi-write and --management need regions; name them with --region");
         }
+        if per_partition_failover {
+            bail!("--per-partition-failover needs regions; name them with --region");
+        }
+        if backlog.is_some() {
+            bail!("--region-backlog needs regions; name them with --region");
+        }
         return Ok(None);
+    }
+    if let Some(size) = backlog.filter(|size| size.0 < BACKLOG_MIN.0) {
+        bail!("--region-backlog {size} is too little; a region keeps {BACKLOG_MIN} or more");
     }
     for (place, region) in regions.iter().enumerate() {
         if regions[..place]
@@ -50,9 +78,12 @@ pub(crate) fn resolve(sources: &[Source]) -> Result<Option<RegionsSettings>> {
     }
     Ok(Some(RegionsSettings {
         regions,
+        account_listen,
         multi_write,
+        per_partition_failover,
         service_managed_failover: first(sources, |layer| layer.service_managed_failover.as_ref())
             .unwrap_or(OnOff::On),
+        backlog,
         management: management.unwrap_or_else(Listen::any_port),
         management_key_file,
         peers,
@@ -68,6 +99,22 @@ pub(crate) fn check(settings: &Settings) -> Result<()> {
         bail!(
             "strong consistency is not possible where every region takes writes; leave --multi-write out, or use \
              --consistency BoundedStaleness or a weaker one"
+        );
+    }
+    if regions.per_partition_failover && regions.multi_write {
+        bail!(
+            "where every region takes writes no partition has to fail over; leave --per-partition-failover or \
+             --multi-write out"
+        );
+    }
+    let is_too_strong = matches!(
+        settings.consistency,
+        ConsistencyLevel::Strong | ConsistencyLevel::BoundedStaleness
+    );
+    if regions.per_partition_failover && is_too_strong {
+        bail!(
+            "--per-partition-failover needs --consistency Session or a weaker one; at {} leave it out",
+            settings.consistency.name()
         );
     }
     if let Some(peers) = &regions.peers {
@@ -114,8 +161,11 @@ mod tests {
             regions: ["West US", "North Europe=8082"]
                 .map(|text| text.parse().unwrap())
                 .into(),
+            account_listen: Some("8080".parse().unwrap()),
             multi_write: true,
+            per_partition_failover: false,
             service_managed_failover: OnOff::Off,
+            backlog: Some(Size::mebibytes(20)),
             management: "9000".parse().unwrap(),
             management_key_file: Some("k".into()),
             peers: None,
@@ -123,20 +173,24 @@ mod tests {
         let flags = [
             "--region=West US",
             "--region=North Europe=8082",
+            "--account-listen=8080",
             "--multi-write",
             "--service-managed-failover=off",
+            "--region-backlog=20MiB",
             "--management=9000",
             "--management-key-file=k",
         ];
         let variables = [
             ("ORRERY_REGION", "West US;North Europe=8082"),
+            ("ORRERY_ACCOUNT_LISTEN", "8080"),
             ("ORRERY_MULTI_WRITE", "true"),
             ("ORRERY_SERVICE_MANAGED_FAILOVER", "off"),
+            ("ORRERY_REGION_BACKLOG", "20MiB"),
             ("ORRERY_MANAGEMENT", "9000"),
             ("ORRERY_MANAGEMENT_KEY_FILE", "k"),
         ];
-        let file = "multi-write = true\nservice-managed-failover = 'off'\nmanagement = '9000'\n\
-                    management-key-file = 'k'\n[[regions]]\nname = 'West US'\n[[regions]]\n\
+        let file = "account-listen = '8080'\nmulti-write = true\nservice-managed-failover = 'off'\nmanagement = '9000'\n\
+                    region-backlog = '20MiB'\nmanagement-key-file = 'k'\n[[regions]]\nname = 'West US'\n[[regions]]\n\
                     name = 'North Europe'\nlisten = '8082'\n";
         for settings in [
             load(&flags, &[], ""),
@@ -217,6 +271,30 @@ mod tests {
         for (flags, phrase) in [
             (&["--multi-write"][..], "name them with --region"),
             (&["--management=1"], "name them with --region"),
+            (&["--per-partition-failover"], "name them with --region"),
+            (
+                &["--region=a", "--per-partition-failover", "--multi-write"],
+                "no partition has to fail over",
+            ),
+            (
+                &[
+                    "--region=a",
+                    "--per-partition-failover",
+                    "--consistency=Strong",
+                ],
+                "at Strong leave it out",
+            ),
+            (
+                &[
+                    "--region=a",
+                    "--per-partition-failover",
+                    "--consistency=BoundedStaleness",
+                ],
+                "at BoundedStaleness leave it out",
+            ),
+            (&["--account-listen=1"], "name them with --region"),
+            (&["--region-backlog=1GB"], "name them with --region"),
+            (&["--region=a", "--region-backlog=15MiB"], "16MiB or more"),
             (&["--region=West US", "--region=west-us"], "named twice"),
             (&["--region=a=1", "--listen=2"], "--listen"),
             (

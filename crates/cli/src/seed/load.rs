@@ -129,7 +129,7 @@ async fn upsert(engine: &Engine, entry: &ContainerEntry, items: Vec<Document>) -
 
 #[cfg(test)]
 mod tests {
-    use orrery_engine::{Durability, EngineOptions, SystemClock};
+    use orrery_engine::{Durability, EngineOptions, Seen, SystemClock};
     use orrery_model::ConsistencyLevel;
 
     use super::*;
@@ -141,7 +141,7 @@ mod tests {
             directory: None,
             durability: Durability::None,
             cache_bytes: 0,
-            holds_back: false,
+            seen: Seen::Durable,
             consistency: ConsistencyLevel::Session,
             scripts: orrery_engine::ScriptOptions::default(),
             partitions: orrery_engine::PartitionLimits::default(),

@@ -35,6 +35,8 @@ pub(super) async fn start(options: AccountOptions, peers: &PeersSettings) -> Res
 fn account_name(options: &AccountOptions) -> String {
     let writes = if options.multi_write {
         "in every region"
+    } else if options.per_partition_failover {
+        "in one region for each partition"
     } else {
         "in one region"
     };

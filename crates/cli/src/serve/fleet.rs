@@ -1,12 +1,13 @@
 //! The listeners of an account with regions: one for each region, also for those that come later.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anyhow::{Context, Result};
 use orrery_account::{Account, ControlError, Region, RegionOptions, RegionState};
-use orrery_server::{Addition, Server};
+use orrery_server::{AccountServer, AccountServerHandle, Addition, Server};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -15,7 +16,7 @@ use super::engine_options;
 use super::front::Front;
 use crate::endpoint;
 use crate::listen::Listen;
-use crate::regions::{Layout, RegionSetting, check_name, slug};
+use crate::regions::{Layout, RegionSetting, RegionsSettings, check_name, slug};
 use crate::settings::Settings;
 
 /// Ready when the fleet ends.
@@ -28,6 +29,10 @@ pub(super) struct Fleet {
     pub(super) layout: Layout,
     /// Bytes of the cache of each region.
     cache_bytes: u64,
+    /// Where all regions of this process answer.
+    account_server: OnceLock<AccountServerHandle>,
+    /// Regions that are being added, each by one order.
+    adding: Mutex<BTreeSet<String>>,
     tasks: Mutex<JoinSet<()>>,
     end: watch::Sender<bool>,
 }
@@ -46,6 +51,8 @@ impl Fleet {
             front,
             layout,
             cache_bytes,
+            account_server: OnceLock::new(),
+            adding: Mutex::default(),
             tasks: Mutex::default(),
             end: watch::Sender::new(false),
         }
@@ -70,9 +77,31 @@ impl Fleet {
         self.server(listener, region, place == 0)
     }
 
+    /// The server of the account as a whole, which is not running yet. A process with one of several
+    /// regions is at one address already, and has another only if it is told to.
+    pub(super) async fn bind_account(
+        &self,
+        regions: &RegionsSettings,
+    ) -> Result<Option<AccountServer>> {
+        let given = regions.account_listen;
+        if given.is_none() && regions.peers.is_some() {
+            return Ok(None);
+        }
+        let listener = Server::reserve(self.address(given.map(|listen| listen.0)))
+            .await
+            .context("for the account as a whole")?;
+        let server = AccountServer::on(listener, self.front.tls().as_ref())?;
+        // Bound once.
+        let _ = self.account_server.set(server.handle());
+        Ok(Some(server))
+    }
+
     /// Serves until the fleet ends.
     pub(super) fn run(&self, server: Server) {
         self.front.enlist(&server);
+        if let Some(account) = self.account_server.get() {
+            account.add(&server);
+        }
         self.spawn(|ended| server.run(ended));
     }
 
@@ -103,7 +132,12 @@ impl Fleet {
             listen,
             reply,
         } = addition;
-        let added = self.try_add(&name, listen).await;
+        let added = match Adding::begin(&self.adding, &name) {
+            Some(_adding) => self.try_add(&name, listen).await,
+            None => Err(ControlError::Refused(format!(
+                "region '{name}' is being added already; it is listed when it was copied"
+            ))),
+        };
         if let Ok(endpoint) = &added {
             tracing::info!(region = name, endpoint, "a region was added");
         }
@@ -124,7 +158,8 @@ impl Fleet {
         let known = self.account.report().regions;
         let mut known = known
             .iter()
-            .filter(|known| known.state != RegionState::Removed);
+            // One whose copy came to no end is added again.
+            .filter(|known| !matches!(known.state, RegionState::Removed | RegionState::Joining));
         if known.any(|known| slug(&known.name) == setting.slug()) {
             return Err(ControlError::Refused(format!(
                 "the account has a region '{name}' already"
@@ -186,15 +221,38 @@ impl Fleet {
     }
 
     pub(super) fn endpoint(&self, server: &Server, is_first: bool) -> String {
+        self.endpoint_of(server.local_address(), is_first)
+    }
+
+    pub(super) fn endpoint_of(&self, address: SocketAddr, is_first: bool) -> String {
         let advertise = self.settings.advertise.as_ref();
         let tls = self.front.certificate().is_some();
-        endpoint::of_region(is_first, advertise, tls, server.local_address())
+        endpoint::of_region(is_first, advertise, tls, address)
     }
 
     /// A region without an address takes a free port where the first one is.
     fn address(&self, listen: Option<SocketAddr>) -> SocketAddr {
         let host: IpAddr = self.settings.listen.0.ip();
         listen.unwrap_or_else(|| SocketAddr::from((host, 0)))
+    }
+}
+
+/// An addition that is under way.
+struct Adding<'f>(&'f Mutex<BTreeSet<String>>, String);
+
+impl Adding<'_> {
+    /// None if another one of the same region is.
+    fn begin<'f>(names: &'f Mutex<BTreeSet<String>>, name: &str) -> Option<Adding<'f>> {
+        let name = slug(name);
+        let mut known = names.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(name.clone()).then(|| Adding(names, name))
+    }
+}
+
+impl Drop for Adding<'_> {
+    fn drop(&mut self) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.remove(&self.1);
     }
 }
 

@@ -1,11 +1,12 @@
 //! What all listeners of the process have in common: certificate, keys, secrets.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError, Weak};
 
 use anyhow::Result;
 use orrery_account::{Account, Bound};
+use orrery_model::Secret;
 use orrery_server::{Server, ServerHandle, ServerOptions, TlsMaterial};
 
 use crate::advertise::Advertise;
@@ -17,14 +18,14 @@ use crate::{key_file, token_secret};
 
 pub(super) struct Front {
     certificate: Option<Certificate>,
-    token_secret: Vec<u8>,
     bound: Bound,
-    /// The keys of now, and who must hear of others.
+    /// The keys and the secret of now, and who must hear of others.
     signing: Mutex<Signing>,
 }
 
 struct Signing {
     keys: KeySet,
+    token_secret: Vec<u8>,
     servers: Vec<ServerHandle>,
 }
 
@@ -34,10 +35,10 @@ impl Front {
         let certificate = certificate::load(&settings.tls, directory, &names(settings))?;
         Ok(Front {
             certificate,
-            token_secret: token_secret::load(directory)?,
             bound: settings.bound,
             signing: Mutex::new(Signing {
                 keys,
+                token_secret: token_secret::load(directory)?,
                 servers: Vec::new(),
             }),
         })
@@ -60,14 +61,15 @@ impl Front {
         advertise: Option<&Advertise>,
         account: Weak<Account>,
     ) -> ServerOptions {
+        let signing = self.signing();
         ServerOptions {
             listen,
             account,
             advertise: advertise.map(ToString::to_string),
             bound: self.bound,
             tls: self.tls(),
-            keys: self.signing().keys.account_keys(),
-            token_secret: self.token_secret.clone(),
+            keys: signing.keys.account_keys(),
+            token_secret: signing.token_secret.clone(),
         }
     }
 
@@ -82,6 +84,7 @@ impl Front {
         let handle = server.handle();
         // The file may have changed since the server was made.
         handle.set_keys(&signing.keys.account_keys());
+        handle.set_token_secret(&signing.token_secret);
         signing.servers.push(handle);
         drop(signing);
         let address = server.local_address();
@@ -91,6 +94,34 @@ impl Front {
                 "OPEN TO THE NETWORK WITH THE WELL-KNOWN KEY: whoever reaches this address may read and change \
                  everything; set a key of your own with --key-file or ORRERY_KEY"
             );
+        }
+    }
+
+    /// Lets the account know what signs resource tokens here, and takes over what it says instead.
+    pub(super) async fn share_token_secret(&self, account: &Account, directory: Option<&Path>) {
+        let mut told = account.token_secret();
+        account.set_token_secret(Secret::new(self.signing().token_secret.clone()));
+        while told.changed().await.is_ok() {
+            let Some(secret) = told.borrow_and_update().clone() else {
+                continue;
+            };
+            let mut signing = self.signing();
+            if signing.token_secret == secret.expose() {
+                continue;
+            }
+            signing.token_secret = secret.expose().to_vec();
+            for server in &signing.servers {
+                server.set_token_secret(secret.expose());
+            }
+            drop(signing);
+            match token_secret::store(directory, secret.expose()) {
+                Ok(()) => {
+                    tracing::info!("took over the secret of resource tokens from the write region");
+                }
+                Err(error) => {
+                    tracing::error!(%error, "the secret of resource tokens cannot be kept");
+                }
+            }
         }
     }
 
@@ -119,9 +150,12 @@ impl Front {
 fn names(settings: &Settings) -> Vec<String> {
     let advertised = settings.advertise.as_ref().map(Advertise::host);
     let regions = settings.regions.iter().flat_map(|regions| &regions.regions);
+    let account = settings.regions.as_ref();
+    let account = account.and_then(|regions| regions.account_listen);
     let listened = regions
         .filter_map(|region| region.listen)
         .chain([settings.listen])
+        .chain(account)
         .map(|listen| listen.0.ip())
         .filter(|address| !address.is_unspecified() && settings.regions.is_some())
         .map(|address| address.to_string());

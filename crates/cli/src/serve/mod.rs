@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
-use orrery_engine::{EngineOptions, SystemClock};
+use orrery_engine::{EngineOptions, Seen, SystemClock};
 use tokio::runtime::Runtime;
 
 use crate::args::ServeArguments;
@@ -52,7 +52,7 @@ fn engine_options(
         directory,
         durability: settings.durability.0,
         cache_bytes,
-        holds_back: false,
+        seen: Seen::Durable,
         multi_write: None,
         consistency: settings.consistency,
         scripts: settings.scripts.options(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use orrery_account::{Account, AccountOptions, Region, RegionOptions, RegionState};
+use orrery_account::{Account, AccountOptions, Availability, Region, RegionOptions, RegionState};
 use orrery_server::{Addition, Management, ManagementOptions};
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot};
@@ -20,13 +20,15 @@ use crate::regions::{
     KeyPlace, Layout, ManagementFile, ManagementKey, RegionSetting, RegionsSettings,
 };
 use crate::settings::Settings;
-use crate::started::{RegionEndpoint, Started, StartedRegions};
+use crate::started::{AccountEndpoint, RegionEndpoint, Started, StartedRegions};
 use crate::{endpoint, seed};
 
 /// Operators who may wait at once for regions to be added.
 const ADDITIONS_MAX: usize = 8;
 /// For an account to find out who takes its writes.
 const WRITE_REGION_TIMEOUT: Duration = Duration::from_secs(10);
+/// For a region whose others are in processes of their own to hear of them.
+const PEERS_TIMEOUT: Duration = Duration::from_secs(3);
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 pub(super) fn serve(
@@ -95,7 +97,9 @@ fn options(
         bound: settings.bound,
         regions: named.iter().map(region).collect(),
         multi_write: regions.multi_write,
+        per_partition_failover: regions.per_partition_failover,
         service_managed_failover: regions.service_managed_failover == OnOff::On,
+        kept_bytes_max: regions.backlog.map(|size| size.0),
     }
 }
 
@@ -139,6 +143,7 @@ impl Running {
             let server = fleet.bind(&region, place, listen).await?;
             servers.push((region.name().to_owned(), server));
         }
+        let account_server = fleet.bind_account(&regions).await?;
         tokio::select! {
             prepared = prepare(&fleet) => prepared?,
             _ = &mut stop => return Ok(()),
@@ -162,6 +167,10 @@ impl Running {
             place: fleet.settings.place.clone(),
             durability: fleet.settings.durability,
             regions: Some(StartedRegions {
+                account: account_server.as_ref().map(|server| AccountEndpoint {
+                    endpoint: fleet.endpoint_of(server.local_address(), false),
+                    is_chosen: regions.account_listen.is_some(),
+                }),
                 regions: endpoints.collect(),
                 management: management.1,
                 key,
@@ -170,12 +179,23 @@ impl Running {
         for (_, server) in servers {
             fleet.run(server);
         }
+        if let Some(server) = account_server {
+            fleet.spawn(|ended| server.run(ended));
+        }
         fleet.spawn(|ended| management.0.run(ended));
         announce(&fleet.settings, &started);
         let watching = Arc::clone(&fleet);
         fleet.spawn(|ended| async move {
             tokio::select! {
                 () = watching.front.watch_keys(&watching.settings.keys) => {}
+                () = ended => {}
+            }
+        });
+        let sharing = Arc::clone(&fleet);
+        fleet.spawn(|ended| async move {
+            let directory = sharing.layout.directory();
+            tokio::select! {
+                () = sharing.front.share_token_secret(&sharing.account, directory) => {}
                 () = ended => {}
             }
         });
@@ -251,8 +271,21 @@ fn forget_removed(fleet: &Fleet) -> Result<()> {
 /// Clients that come as soon as they are told find a region for their writes, and the seed in it.
 async fn prepare(fleet: &Fleet) -> Result<()> {
     let regions = fleet.account.regions();
+    let is_settled = || {
+        let mut regions = regions.iter();
+        regions.all(|region| region.availability() != Availability::Returning)
+    };
+    while !is_settled() {
+        // It ends in seconds, also for a region that hears of no other.
+        sleep(LOOK_AGAIN).await;
+    }
     if fleet.account.has_peers() && fleet.settings.seed.is_none() {
-        // Another process may take the writes, and may not run yet.
+        // Machines are started one after the other: those that are needed may not run yet.
+        if timeout(PEERS_TIMEOUT, begun(&regions)).await.is_err() {
+            tracing::warn!(
+                "too few other regions are heard of for this one to take its part; it goes on when they are there"
+            );
+        }
         return Ok(());
     }
     let found = timeout(WRITE_REGION_TIMEOUT, write_region(&regions)).await;
@@ -267,13 +300,18 @@ async fn prepare(fleet: &Fleet) -> Result<()> {
     }
 }
 
+/// Returns when the regions do what clients will send to them.
+async fn begun(regions: &[Arc<Region>]) {
+    while !regions.iter().all(|region| region.has_begun()) {
+        sleep(LOOK_AGAIN).await;
+    }
+}
+
 /// The region that takes writes, as soon as there is one.
 async fn write_region(regions: &[Arc<Region>]) -> Arc<Region> {
     let writes = |region: &&Arc<Region>| {
-        let engine = region.engine();
         // Where every region writes, one of them makes databases and containers.
-        let has_catalogue = engine.region().is_none() || engine.is_hub();
-        region.check_write().is_ok() && has_catalogue
+        region.check_catalogue_write().is_ok()
     };
     loop {
         if let Some(region) = regions.iter().find(writes) {

@@ -1,10 +1,11 @@
 //! An account in three processes on loopback.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -26,12 +27,25 @@ struct Process {
     clients: SocketAddr,
     management: SocketAddr,
     log: std::path::PathBuf,
-    child: Mutex<Child>,
+    /// None before its first start.
+    child: Mutex<Option<Child>>,
 }
 
 impl Account {
     /// Founds an account; returns when all processes are ready.
     pub(crate) fn found(directory: &Path, flags: &[&str]) -> Account {
+        let account = Account::plan(directory, flags);
+        let outputs: Vec<_> = (0..REGIONS.len())
+            .map(|region| account.start(region))
+            .collect();
+        for output in outputs {
+            account.wait_for_ready(output);
+        }
+        account
+    }
+
+    /// An account of which no process runs yet. That of the first region founds it.
+    pub(crate) fn plan(directory: &Path, flags: &[&str]) -> Account {
         let certificates = directory.join("certificates");
         let mut certify = orrery();
         certify
@@ -45,7 +59,6 @@ impl Account {
         let mut addresses = || free_addresses(&mut random);
         let (peers, clients, management) = (addresses(), addresses(), addresses());
         let mut processes = Vec::new();
-        let mut outputs = Vec::new();
         for (own, region) in REGIONS.iter().enumerate() {
             let mut arguments = vec![
                 format!("--region={region}"),
@@ -64,27 +77,31 @@ impl Account {
             arguments.extend(others.map(|(other, address)| format!("--peer={other}={address}")));
             arguments.extend(flags.iter().map(|&flag| flag.to_owned()));
             let log = directory.join(region).with_extension("log");
-            let mut child = start(&arguments, &log);
-            outputs.push(child.stdout.take().unwrap());
             processes.push(Process {
                 arguments,
                 clients: clients[own],
                 management: management[own],
                 log,
-                child: Mutex::new(child),
+                child: Mutex::new(None),
             });
         }
-        let account = Account { processes };
-        for output in outputs {
-            let mut line = String::new();
-            BufReader::new(output).read_line(&mut line).unwrap();
-            assert!(
-                line.contains("\"ready\":true"),
-                "{line}\n{}",
-                account.logs()
-            );
-        }
-        account
+        Account { processes }
+    }
+
+    /// Starts a process; what it will print.
+    pub(crate) fn start(&self, region: usize) -> ChildStdout {
+        let process = &self.processes[region];
+        let mut child = start(&process.arguments, &process.log);
+        let output = child.stdout.take().unwrap();
+        *self.child(region) = Some(child);
+        output
+    }
+
+    /// Waits until the process that prints this says that it is ready.
+    pub(crate) fn wait_for_ready(&self, output: ChildStdout) {
+        let mut line = String::new();
+        BufReader::new(output).read_line(&mut line).unwrap();
+        assert!(line.contains("\"ready\":true"), "{line}\n{}", self.logs());
     }
 
     /// Where clients reach a region.
@@ -92,21 +109,33 @@ impl Account {
         self.processes[region].clients
     }
 
+    /// Whether the processes sign resource tokens with the same secret, and keep it.
+    pub(crate) fn shares_token_secret(&self) -> bool {
+        let secrets = self.processes.iter().map(|process| {
+            // The directory of the data is beside the log.
+            let directory = process.log.with_extension("");
+            fs::read(directory.join("token-secret")).ok()
+        });
+        let secrets: BTreeSet<_> = secrets.collect();
+        secrets.len() == 1 && !secrets.contains(&None)
+    }
+
     /// Nothing in the process gets to run any more.
     pub(crate) fn kill(&self, region: usize) {
         let mut child = self.child(region);
+        let child = child.as_mut().unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
     }
 
     pub(crate) fn restart(&self, region: usize) {
         let process = &self.processes[region];
-        *self.child(region) = start(&process.arguments, &process.log);
+        *self.child(region) = Some(start(&process.arguments, &process.log));
     }
 
     /// `-STOP` or `-CONT`.
     pub(crate) fn signal(&self, region: usize, signal: &str) {
-        let pid = self.child(region).id().to_string();
+        let pid = self.child(region).as_ref().unwrap().id().to_string();
         let status = Command::new("kill").args([signal, &pid]).status();
         assert!(status.unwrap().success());
     }
@@ -158,7 +187,7 @@ impl Account {
         logs.collect::<Vec<_>>().join("\n---\n")
     }
 
-    fn child(&self, region: usize) -> std::sync::MutexGuard<'_, Child> {
+    fn child(&self, region: usize) -> std::sync::MutexGuard<'_, Option<Child>> {
         let child = self.processes[region].child.lock();
         child.unwrap_or_else(PoisonError::into_inner)
     }
@@ -171,8 +200,10 @@ impl Drop for Account {
                 .child
                 .get_mut()
                 .unwrap_or_else(PoisonError::into_inner);
-            let _ = child.kill();
-            let _ = child.wait();
+            if let Some(child) = child {
+                let _ = child.kill();
+                let _ = child.wait();
+            }
         }
     }
 }

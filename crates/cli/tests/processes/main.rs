@@ -10,12 +10,15 @@
 #![expect(clippy::print_stdout, reason = "what a run did is shown when it fails")]
 
 mod account;
+mod bound;
 #[path = "../crash/client.rs"]
 mod client;
+mod founding;
 #[path = "../crash/http_date.rs"]
 mod http_date;
 mod linear;
 mod operator;
+mod partitions;
 #[path = "../crash/random.rs"]
 mod random;
 mod requests;
@@ -28,6 +31,7 @@ use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use crate::account::{Account, REGIONS};
+use crate::bound::{Bound, Known, Read};
 use crate::linear::Event;
 use crate::random::Random;
 use crate::requests::{Item, Outcome, Requests, START_PATIENCE};
@@ -203,6 +207,94 @@ fn sessions_see_what_they_wrote() {
 }
 
 #[test]
+fn staleness_is_bounded_and_writes_are_seen_in_order() {
+    let bound = Bound {
+        versions: 20,
+        time: Duration::from_secs(2),
+    };
+    let flags = [
+        "--consistency=BoundedStaleness",
+        "--bounded-versions=20",
+        "--bounded-seconds=2",
+        "--service-managed-failover=off",
+    ];
+    run(&flags, |account, random, time| {
+        let begun = Instant::now();
+        let histories = under_fire(account, random, time, |number, random, is_over| {
+            let mut requests = Requests::new(account);
+            let (mut known, mut reads, mut moments) = (Vec::new(), Vec::new(), Vec::new());
+            let mut next = Known {
+                item: number * 2,
+                value: 1,
+                since: Duration::ZERO,
+            };
+            while !is_over.load(Ordering::Relaxed) {
+                let region = pick(random, 3);
+                let is_author = next.item < ITEMS;
+                if is_author && let Some(read) = requests.read(region, next.item) {
+                    // Written by an attempt that was not answered, or now.
+                    let is_there = read.value == next.value
+                        || read.value + 1 == next.value
+                            && requests.write(next.item, next.value, Some(&read.etag))
+                                == Outcome::Done;
+                    if is_there {
+                        let since = begun.elapsed();
+                        known.push(Known { since, ..next });
+                        let is_first = next.item.is_multiple_of(2);
+                        next.item = number * 2 + usize::from(is_first);
+                        next.value += u64::from(!is_first);
+                    }
+                } else if !is_author && random.below(2) == 0 {
+                    let item = pick(random, ITEMS);
+                    let begun = begun.elapsed();
+                    if let Some(Item { value, .. }) = requests.read(region, item) {
+                        reads.push(Read {
+                            item,
+                            value,
+                            region,
+                            begun,
+                        });
+                    }
+                } else if let Some(all) = requests.all(region, "ConsistentPrefix") {
+                    let items = (0..ITEMS).map(|item| all[&item.to_string()].value);
+                    moments.push(items.collect::<Vec<u64>>());
+                }
+                requests.session = None;
+                sleep(BREATH);
+            }
+            (known, reads, moments)
+        });
+        at_rest(account);
+        let known: Vec<Known> = histories
+            .iter()
+            .flat_map(|(known, ..)| known.clone())
+            .collect();
+        let reads: Vec<Read> = histories
+            .iter()
+            .flat_map(|(_, reads, _)| reads.clone())
+            .collect();
+        let moments: Vec<Vec<u64>> = histories
+            .into_iter()
+            .flat_map(|(.., moments)| moments)
+            .collect();
+        println!(
+            "  {} writes, {} reads and {} moments",
+            known.len(),
+            reads.len(),
+            moments.len()
+        );
+        assert!(
+            known.len() > 20 && reads.len() > 50 && moments.len() > 50,
+            "too little was answered"
+        );
+        bound::check(&known, &reads, bound)?;
+        moments
+            .iter()
+            .try_for_each(|values| bound::check_order(values))
+    });
+}
+
+#[test]
 fn regions_that_all_write_end_alike() {
     let flags = ["--consistency=Session", "--multi-write"];
     run(&flags, |account, random, time| {
@@ -242,8 +334,20 @@ fn regions_that_all_write_end_alike() {
     });
 }
 
-/// Runs a scenario on a new account for each seed.
+/// Runs a scenario on a new account with a container for each seed.
 fn run(flags: &[&str], scenario: impl Fn(&Account, &mut Random, Duration) -> Result<(), String>) {
+    found_and_run(flags, |account, random, time| {
+        Requests::new(account).prepare(ITEMS);
+        at_rest(account);
+        scenario(account, random, time)
+    });
+}
+
+/// Runs a scenario on a new account for each seed.
+fn found_and_run(
+    flags: &[&str],
+    scenario: impl Fn(&Account, &mut Random, Duration) -> Result<(), String>,
+) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let first = number("ORRERY_PROCESSES_SEED", SEED);
     let seeds = number("ORRERY_PROCESSES_SEEDS", 1);
@@ -253,7 +357,6 @@ fn run(flags: &[&str], scenario: impl Fn(&Account, &mut Random, Duration) -> Res
         let directory = tempfile::tempdir().unwrap();
         let account = Account::found(directory.path(), flags);
         wait_for_endpoints(&account);
-        Requests::new(&account).prepare(ITEMS);
         let outcome = scenario(&account, &mut Random::new(seed), time);
         if let Err(error) = outcome {
             panic!("seed {seed}: {error}\n{}", account.logs());
@@ -266,7 +369,7 @@ fn number(variable: &str, default: u64) -> u64 {
     text.map_or(default, |text| text.parse().unwrap())
 }
 
-/// Every process tells where all regions are.
+/// Every process tells where all regions are, and has what the write region told.
 fn wait_for_endpoints(account: &Account) {
     let begun = Instant::now();
     for process in 0..REGIONS.len() {
@@ -282,6 +385,10 @@ fn wait_for_endpoints(account: &Account) {
             assert!(begun.elapsed() < START_PATIENCE, "{}", account.logs());
             sleep(Duration::from_millis(50));
         }
+    }
+    while !account.shares_token_secret() {
+        assert!(begun.elapsed() < START_PATIENCE, "{}", account.logs());
+        sleep(Duration::from_millis(50));
     }
 }
 
@@ -316,7 +423,7 @@ fn at_rest(account: &Account) -> BTreeMap<String, Item> {
     let begun = Instant::now();
     let mut requests = Requests::new(account);
     loop {
-        let all = [0, 1, 2].map(|region| requests.all(region));
+        let all = [0, 1, 2].map(|region| requests.all(region, "Eventual"));
         if let [Some(first), Some(second), Some(third)] = &all
             && first == second
             && second == third

@@ -60,7 +60,7 @@ pub(crate) fn work(account: &Account, random: &mut Random, time: Duration) -> De
 
 /// Both directions between a region and the others. A process that has just come up may not hear yet;
 /// its links are as new then.
-fn isolate(account: &Account, region: usize, order: &str) {
+pub(crate) fn isolate(account: &Account, region: usize, order: &str) {
     let name = REGIONS[region];
     for (process, from) in REGIONS.iter().enumerate() {
         let to = if process == region { "*" } else { name };
@@ -79,6 +79,6 @@ fn fail_over(account: &Account, to: usize) -> bool {
     })
 }
 
-fn wait(random: &mut Random, least: u64, most: u64) {
+pub(crate) fn wait(random: &mut Random, least: u64, most: u64) {
     sleep(Duration::from_millis(least + random.below(most - least)));
 }

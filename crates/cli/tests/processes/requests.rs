@@ -22,6 +22,8 @@ pub(crate) struct Requests {
     clients: [Option<Client>; 3],
     /// Where the last write was taken.
     writer: usize,
+    /// For an answer.
+    pub(crate) patience: Duration,
     /// Sent with every request if there is one.
     pub(crate) session: Option<String>,
 }
@@ -47,6 +49,7 @@ impl Requests {
             addresses: [0, 1, 2].map(|region| account.address(region)),
             clients: [const { None }; 3],
             writer: 0,
+            patience: PATIENCE,
             session: None,
         }
     }
@@ -139,12 +142,12 @@ impl Requests {
         }
     }
 
-    /// Every item, as a region has it now.
-    pub(crate) fn all(&mut self, region: usize) -> Option<BTreeMap<String, Item>> {
+    /// Every item, as a region has it now, at a consistency level.
+    pub(crate) fn all(&mut self, region: usize, level: &str) -> Option<BTreeMap<String, Item>> {
         let headers = [
             KEY,
             ("x-ms-max-item-count", "100000"),
-            ("x-ms-consistency-level", "Eventual"),
+            ("x-ms-consistency-level", level),
         ];
         let mut items = BTreeMap::new();
         let mut continuation: Option<String> = None;
@@ -174,7 +177,8 @@ impl Requests {
         }
     }
 
-    fn send(
+    /// None if no answer came in time.
+    pub(crate) fn send(
         &mut self,
         region: usize,
         method: &str,
@@ -192,7 +196,7 @@ impl Requests {
         let slot = &mut self.clients[region];
         let mut client = match slot.take() {
             Some(client) => client,
-            None => Client::connect(self.addresses[region], PATIENCE).ok()?,
+            None => Client::connect(self.addresses[region], self.patience).ok()?,
         };
         let answer = client.send(method, path, kind, link, &headers, body).ok()?;
         *slot = Some(client);

@@ -23,6 +23,7 @@ pub(crate) struct Announcement {
     pub(crate) pid: u32,
     pub(crate) version: String,
     /// Of an account with regions.
+    pub(crate) account: Option<String>,
     pub(crate) regions: Option<Vec<Region>>,
     pub(crate) management: Option<Management>,
 }

@@ -67,15 +67,67 @@ fn every_region_has_its_listener() {
 }
 
 #[test]
+fn regions_come_and_go_where_every_region_writes() {
+    let server = Server::start(orrery(TWO.into_iter().chain(["--multi-write"])));
+    done(&order(&server, &["add", "East Asia"]));
+    let refused = |words: &[&str], why: &str| {
+        let output = order(&server, words);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && stderr.contains(why), "{stderr}");
+    };
+    refused(&["remove", "westus"], "is the hub");
+    let found = states(&order(&server, &["remove", "northeurope"]));
+    let expected = [
+        ("West US", "write"),
+        ("North Europe", "removed"),
+        ("East Asia", "write"),
+    ];
+    assert_eq!(found, pairs(&expected));
+    states(&order(&server, &["down", "eastasia"]));
+    refused(&["remove", "eastasia"], "by force");
+    // Of two that are left, the other cannot be outvoted.
+    let forced = ["failover", "westus", "--forced", "--offline", "eastasia"];
+    states(&order(&server, &forced));
+    states(&order(&server, &["up", "eastasia"]));
+    let mut found = Vec::new();
+    for _ in 0..200 {
+        found = states(&order(&server, &["list"]));
+        if found[2].1 == "removed" {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert_eq!(found[2].1, "removed", "{found:?}");
+}
+
+#[test]
 fn a_region_goes_down_and_comes_back() {
     let server = Server::start(orrery(TWO));
     let away = server.ready.regions.as_ref().unwrap()[1].endpoint.clone();
     let status = |endpoint: &str| server.get_at(endpoint, "/ready").0;
+    let whole = server.ready.account.clone().unwrap();
     states(&order(&server, &["down", "northeurope"]));
     assert!(status(&away).contains("503"));
     assert!(status(&server.ready.endpoint).contains("200"));
     states(&order(&server, &["up", "northeurope"]));
     assert!(status(&away).contains("200"));
+    states(&order(&server, &["down", "westus"]));
+    assert!(status(&server.ready.endpoint).contains("503"));
+    assert!(status(&whole).contains("200"), "the account is there");
+}
+
+#[test]
+fn the_account_listens_where_it_is_told() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    drop(taken);
+    let mut command = orrery(TWO);
+    command.args(["--account-listen", &address]);
+    let server = Server::start(command);
+    let expected = format!("http://{address}/");
+    assert_eq!(server.ready.account.as_deref(), Some(expected.as_str()));
+    let (status, _) = server.get_at(&expected, "/ready");
+    assert_eq!(status, "HTTP/1.1 200 OK");
 }
 
 #[test]

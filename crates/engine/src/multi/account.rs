@@ -11,7 +11,7 @@ use orrery_regions::{Sequence, StreamId};
 use tokio::sync::oneshot;
 
 use super::region::ended;
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, ContainerEntry};
 use crate::current::Current;
 use crate::entries::Change;
 use crate::{Engine, Role};
@@ -69,6 +69,7 @@ impl Engine {
             if outcome == AccountOutcome::Applied && !is_own {
                 engine.adopt(&before, &after);
                 engine.adopt_ttl(&before, &after);
+                engine.adopt_parts(&before, &after);
             }
             Ok(outcome)
         });
@@ -119,6 +120,23 @@ impl Engine {
         }
     }
 
+    /// Counts what was split.
+    fn adopt_parts(self: &Arc<Self>, before: &Catalogue, after: &Catalogue) {
+        let containers = after.databases.values();
+        let containers = containers.flat_map(|database| database.containers.values());
+        for entry in containers {
+            let container = &entry.container;
+            let old = before.container_by_number(container.rid.id());
+            let has_parts = |old: &Arc<ContainerEntry>| {
+                let mut parts = container.partitions.iter();
+                parts.any(|part| old.container.partition(part.id).is_none())
+            };
+            if old.is_some_and(has_parts) {
+                self.count_estimates(container);
+            }
+        }
+    }
+
     /// Brings changes into the account stream and waits until they are applied here.
     pub(crate) async fn write_account(
         &self,
@@ -126,10 +144,7 @@ impl Engine {
         next: Catalogue,
     ) -> Result<(), Failure> {
         let data = orrery_partition::account_data(next.account, changes);
-        let writer = {
-            let writer = self.account_writer.lock();
-            writer.unwrap_or_else(PoisonError::into_inner).clone()
-        };
+        let writer = self.account_writer();
         self.propose(Some(Proposed {
             data: data.clone(),
             next,
@@ -142,14 +157,33 @@ impl Engine {
         written
     }
 
+    /// [`Engine::write_account`] of another cut of a container, decided over the catalogue of `base`.
+    /// Here as elsewhere the record says all that becomes of it.
+    pub(crate) async fn write_recut(
+        self: &Arc<Self>,
+        base: Sequence,
+        changes: &[Change],
+    ) -> Result<(), Failure> {
+        let data = orrery_partition::account_data(base, changes);
+        match self.account_writer() {
+            Some(writer) => writer.write(data).await,
+            None => {
+                let sequence = self.progress().of(StreamId::Account).next();
+                outcome_alone(self.apply_account(sequence, Some(data)).await)
+            }
+        }
+    }
+
+    fn account_writer(&self) -> Option<Arc<dyn AccountWriter>> {
+        let writer = self.account_writer.lock();
+        writer.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// The account stream of an account that has nobody else.
     async fn write_alone(&self, data: Bytes) -> Result<(), Failure> {
         let sequence = self.progress().of(StreamId::Account).next();
-        match self.submit_account(sequence, Some(data)).await {
-            Ok((AccountOutcome::Applied, _)) => Ok(()),
-            Ok((AccountOutcome::Known | AccountOutcome::Void, _)) => Err(Failure::RetryWith),
-            Err(error) => Err(Failure::Unavailable(error.to_string())),
-        }
+        let submitted = self.submit_account(sequence, Some(data)).await;
+        outcome_alone(submitted.map(|(outcome, _)| outcome))
     }
 
     fn propose(&self, change: Option<Proposed>) {
@@ -164,5 +198,13 @@ impl Engine {
             Role::Writer if !is_satellite => Ok(()),
             _ => Err(Failure::WriteForbidden),
         }
+    }
+}
+
+fn outcome_alone(outcome: Result<AccountOutcome, MergeError>) -> Result<(), Failure> {
+    match outcome {
+        Ok(AccountOutcome::Applied) => Ok(()),
+        Ok(AccountOutcome::Known | AccountOutcome::Void) => Err(Failure::RetryWith),
+        Err(error) => Err(Failure::Unavailable(error.to_string())),
     }
 }

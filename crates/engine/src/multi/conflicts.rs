@@ -62,7 +62,7 @@ impl Engine {
         token: Option<&str>,
     ) -> Result<ConflictsPage, Failure> {
         let (scope, _) = scan_range(container, scope)?;
-        if !is_by_hub(container) {
+        if !self.lists_conflicts(container) {
             return Ok(ConflictsPage::default());
         }
         let owner = u64::from(container.rid.id());
@@ -123,13 +123,19 @@ impl Engine {
             item,
             loser,
             now_seconds: self.now_seconds(),
-            is_hub: self.is_hub(),
+            is_hub: self.is_hub() || self.is_divided(),
         };
         let (reply, answer) = oneshot::channel();
         let reply = Box::new(move |result| drop(reply.send(result)));
         self.store.submit_settle(settle, reply);
         let settled = answer.await.unwrap_or_else(|_| Err(stopping()));
         settled.map(|_| ())
+    }
+
+    /// Whether versions that lost wait in the feed. Where one region takes the writes of a key, they
+    /// were acknowledged by one that was replaced, and nobody expects the policy to drop them.
+    pub(super) fn lists_conflicts(&self, container: &Container) -> bool {
+        is_by_hub(container) || self.is_divided()
     }
 
     fn find_conflict(
@@ -139,7 +145,7 @@ impl Engine {
         id: &str,
     ) -> Result<Option<(Bytes, Stamp, Conflict)>, Failure> {
         let rid = ChildRid::parse(id).map_err(|_| Failure::NOT_FOUND)?;
-        if !is_by_hub(container) {
+        if !self.lists_conflicts(container) {
             return Err(Failure::NOT_FOUND);
         }
         check_key(container, key)?;

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use orrery_model::{ConflictPolicy, Failure, Script, ScriptKind};
 use orrery_partition::{Container, ScanRange};
 use orrery_regions::Stamp;
+use tokio::sync::Notify;
 
 use super::conflicts::is_by_hub;
 use crate::Engine;
@@ -24,6 +25,8 @@ pub(crate) struct HubState {
     is_hub: AtomicBool,
     /// Tried once; they wait in the feed.
     failed: Mutex<BTreeSet<Failed>>,
+    /// Told when this region answers for other keys.
+    pub(super) access_changed: Notify,
 }
 
 impl HubState {
@@ -45,10 +48,10 @@ impl Engine {
         self.hub.is_hub.load(Ordering::Acquire)
     }
 
-    /// Ends what conflicts it can, as the hub; elsewhere it does nothing. The sweep in the
-    /// background does it every second.
+    /// Ends what conflicts it can, as the hub, or of the keys whose writes are taken here; elsewhere
+    /// it does nothing. The sweep in the background does it every second.
     pub async fn decide_conflicts(self: &Arc<Self>) -> Result<(), Failure> {
-        if self.region().is_none() || !self.is_hub() {
+        if self.region().is_none() || !(self.is_hub() || self.is_divided()) {
             return Ok(());
         }
         let catalogue = self.catalogue();
@@ -64,6 +67,10 @@ impl Engine {
         let procedure = procedure(entry);
         let wants_decisions = procedure.is_some() || !is_by_hub(container);
         let has_keys = !container.definition.unique_keys.is_empty();
+        if self.is_divided() && procedure.is_none() {
+            // What lost waits in the feed, whatever it lost.
+            return Ok(());
+        }
         if !wants_decisions || (!is_by_hub(container) && !has_keys) {
             return Ok(());
         }
@@ -76,6 +83,9 @@ impl Engine {
             let is_last = step.len() < STEP_CONFLICTS;
             after = step.last().map(|last| last.item.clone());
             for conflict in step {
+                if !self.store.takes(&conflict.item) {
+                    continue;
+                }
                 let Some(loser) = conflict.losers.first().map(|loser| loser.stamp) else {
                     continue;
                 };

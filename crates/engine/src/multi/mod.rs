@@ -8,6 +8,7 @@
 //! ([`Engine::apply_account`]). The hub also ends what would never end by itself: it removes what
 //! has expired, decides conflicts by procedure, and removes what lost a unique key.
 
+mod access;
 mod account;
 mod conflicts;
 mod hub;

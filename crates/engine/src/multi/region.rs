@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use orrery_model::{ConflictPolicy, Failure};
+use orrery_model::Failure;
 use orrery_partition::{MergeError, StreamReader, Witness};
 use orrery_regions::{Epoch, Progress, RegionId, StreamRecord};
 use tokio::sync::oneshot;
@@ -14,6 +14,11 @@ impl Engine {
     /// The region of a multi-write account that this is; none of an account with one write region.
     pub fn region(&self) -> Option<RegionId> {
         self.store.region()
+    }
+
+    /// The region and position that the state was copied from, if it was.
+    pub fn copied_from(&self) -> Option<(RegionId, u64)> {
+        self.store.copied_from()
     }
 
     /// What is applied here of every stream.
@@ -47,10 +52,7 @@ impl Engine {
         let catalogue = self.catalogue();
         let containers = catalogue.databases.values();
         let containers = containers.flat_map(|database| database.containers.values());
-        let by_hub = containers.filter(|entry| {
-            let policy = &entry.container.definition.conflict;
-            matches!(policy, ConflictPolicy::Custom { .. })
-        });
+        let by_hub = containers.filter(|entry| self.lists_conflicts(&entry.container));
         let by_hub = by_hub.map(|entry| entry.container.rid.id());
         let by_hub: std::collections::BTreeSet<u32> = by_hub.collect();
         loop {

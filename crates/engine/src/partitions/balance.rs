@@ -1,6 +1,7 @@
 //! Partitions that have grown too big, or that cannot have the throughput they should, are split.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use orrery_model::{ContainerAddress, Failure, RangeId};
@@ -11,12 +12,17 @@ use crate::catalogue::{Catalogue, ContainerEntry};
 use crate::throughput::shares;
 use crate::{Engine, Role};
 
+/// Where every region writes, a cut waits for a majority of them, and other work in the background
+/// with it. If that took too long nobody knows what becomes of it, and the next one is not soon.
+const REST_MS: u64 = 60_000;
+
 /// The bytes that partitions had when they were last looked at, so that nobody looks again before
 /// they have grown.
 #[derive(Debug)]
 pub(crate) struct Looks {
     growth: f64,
     last: Mutex<HashMap<(u32, RangeId), u64>>,
+    rests_until_ms: AtomicU64,
 }
 
 impl Looks {
@@ -25,6 +31,7 @@ impl Looks {
         Looks {
             growth,
             last: Mutex::default(),
+            rests_until_ms: AtomicU64::new(0),
         }
     }
 
@@ -32,6 +39,16 @@ impl Looks {
     pub(crate) fn forget(&self) {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.clear();
+        self.rests_until_ms.store(0, Ordering::Relaxed);
+    }
+
+    fn rest(&self, now_ms: u64) {
+        let until = now_ms.saturating_add(REST_MS);
+        self.rests_until_ms.store(until, Ordering::Relaxed);
+    }
+
+    fn is_resting(&self, now_ms: u64) -> bool {
+        now_ms < self.rests_until_ms.load(Ordering::Relaxed)
     }
 
     /// Whether to look now, which counts as a look.
@@ -56,7 +73,11 @@ impl Engine {
         let catalogue = self.catalogue();
         for database in catalogue.databases.values() {
             for entry in database.containers.values() {
-                self.balance_container(&catalogue, entry).await?;
+                let balanced = self.balance_container(&catalogue, entry).await;
+                if balanced == Err(Failure::Timeout) {
+                    self.splits.rest(self.clock.monotonic_ms());
+                }
+                balanced?;
             }
         }
         Ok(())
@@ -68,7 +89,8 @@ impl Engine {
         entry: &ContainerEntry,
     ) -> Result<(), Failure> {
         let container = &entry.container;
-        if self.region().is_some() {
+        let is_resting = self.splits.is_resting(self.clock.monotonic_ms());
+        if is_resting || self.check_catalogue_writer().is_err() {
             return self.watch_crowds(container).await;
         }
         let address = ContainerAddress::Rid(container.rid);
@@ -81,7 +103,10 @@ impl Engine {
                     Err(Failure::BadRequest(reason)) => {
                         tracing::warn!(range = %partition.id, bytes, %reason, "a partition is too big and cannot be split");
                     }
-                    Err(failure) => return Err(failure),
+                    Err(failure) => {
+                        self.splits.forget();
+                        return Err(failure);
+                    }
                 }
             }
         }

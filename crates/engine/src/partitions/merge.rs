@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use orrery_keys::EpkRange;
 use orrery_model::{ContainerAddress, Failure, GoneKind, RangeId};
-use orrery_partition::{Container, Counters, Heir, Partition, Reshape};
+use orrery_partition::{Container, Counters, Heir, Partition};
 
+use super::reshape::Recut;
 use super::{lineage, next_range};
+use crate::Engine;
 use crate::catalogue::{Catalogue, ContainerEntry};
-use crate::{Engine, entries};
 
 impl Engine {
     /// Joins two neighbours, if one partition can hold what both hold and have.
@@ -18,35 +19,25 @@ impl Engine {
         ranges: [RangeId; 2],
     ) -> Result<Arc<ContainerEntry>, Failure> {
         let limits = self.limits;
-        let entry = self
-            .reshape_catalogue(|catalogue, changes| {
-                let (database, old) = catalogue.container(address)?;
-                let (database, old) = (database.database.id.clone(), Arc::clone(old));
-                let (left, right) = neighbours(&old.container, ranges)?;
-                let bytes = left.counters().bytes + right.counters().bytes;
-                if bytes > limits.bytes {
-                    return Err(Failure::bad_request(format!(
-                        "The physical partitions {} and {} hold {bytes} bytes together; one may hold {}.",
-                        left.id, right.id, limits.bytes
-                    )));
-                }
-                check_throughput(catalogue, &old, limits.throughput)?;
-                let heir = heir(&old.container, &left, &right);
-                let entry = old.with_partitions(&ranges, vec![Arc::clone(&heir.partition)]);
-                changes.push(entries::put_container(&entry));
-                catalogue.set_container(&database, entry.clone());
-                let reshape = Reshape {
-                    container: old.container.rid.id(),
-                    retired: vec![left, right],
-                    heirs: vec![heir],
-                    changes: Vec::new(),
-                };
-                Ok((Arc::new(entry), reshape))
+        self.recut(address, |catalogue| {
+            let (database, entry) = catalogue.container(address)?;
+            let (left, right) = neighbours(&entry.container, ranges)?;
+            let bytes = left.counters().bytes + right.counters().bytes;
+            if bytes > limits.bytes {
+                return Err(Failure::bad_request(format!(
+                    "The physical partitions {} and {} hold {bytes} bytes together; one may hold {}.",
+                    left.id, right.id, limits.bytes
+                )));
+            }
+            check_throughput(catalogue, entry, limits.throughput)?;
+            Ok(Recut {
+                database: database.database.id.clone(),
+                entry: Arc::clone(entry),
+                heirs: vec![heir(&entry.container, &left, &right)],
+                retired: vec![left, right],
             })
-            .await?;
-        self.assign(&self.catalogue(), &entry.container);
-        self.count_estimates(&entry.container);
-        Ok(entry)
+        })
+        .await
     }
 }
 

@@ -3,12 +3,13 @@
 //!
 //! On one node neither moves data. A split is a change of the catalogue that the committer carries
 //! out between two groups; writes that were under way find the heir by their key, and reads by name
-//! of a range that is gone are told so.
+//! of a range that is gone are told so. Where every region writes, the hub decides for all.
 
 mod balance;
 mod count;
 mod crowds;
 mod merge;
+mod reshape;
 mod split;
 
 use orrery_model::RangeId;

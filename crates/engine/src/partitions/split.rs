@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use orrery_keys::{Epk, EpkRange};
 use orrery_model::{ContainerAddress, Failure, GoneKind, RangeId};
-use orrery_partition::{Container, Counters, Heir, Partition, Reshape, Sample};
+use orrery_partition::{Container, Counters, Heir, Partition, Sample};
 use tokio::task::spawn_blocking;
 
+use super::reshape::Recut;
 use super::{lineage, next_range};
+use crate::Engine;
 use crate::catalogue::ContainerEntry;
 use crate::engine::stopping;
-use crate::{Engine, entries};
 
 /// Where a partition is cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,31 +44,17 @@ impl Engine {
         };
         let partition = find(&container, range)?;
         let place = self.place_of(&container, &partition, cut).await?;
-        let entry = self
-            .reshape_catalogue(|catalogue, changes| {
-                let (database, old) = catalogue.container(address)?;
-                let (database, old) = (database.database.id.clone(), Arc::clone(old));
-                let parent = find(&old.container, range)?;
-                let heirs = halves(&old.container, &parent, &place)?;
-                let made = heirs
-                    .iter()
-                    .map(|heir| Arc::clone(&heir.partition))
-                    .collect();
-                let entry = old.with_partitions(&[range], made);
-                changes.push(entries::put_container(&entry));
-                catalogue.set_container(&database, entry.clone());
-                let reshape = Reshape {
-                    container: old.container.rid.id(),
-                    retired: vec![parent],
-                    heirs,
-                    changes: Vec::new(),
-                };
-                Ok((Arc::new(entry), reshape))
+        self.recut(address, |catalogue| {
+            let (database, entry) = catalogue.container(address)?;
+            let parent = find(&entry.container, range)?;
+            Ok(Recut {
+                database: database.database.id.clone(),
+                entry: Arc::clone(entry),
+                heirs: halves(&entry.container, &parent, &place)?,
+                retired: vec![parent],
             })
-            .await?;
-        self.assign(&self.catalogue(), &entry.container);
-        self.count_estimates(&entry.container);
-        Ok(entry)
+        })
+        .await
     }
 
     async fn place_of(

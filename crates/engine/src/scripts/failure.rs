@@ -36,7 +36,7 @@ pub(crate) fn host_error(failure: &Failure) -> HostError {
         Failure::PreconditionFailed | Failure::PatchConditionFalse => 412,
         Failure::TooLarge(_) => 413,
         Failure::Forbidden(_) => 403,
-        Failure::Timeout => 408,
+        Failure::Timeout | Failure::OutcomeUnknown => 408,
         Failure::RetryWith => 449,
         Failure::Internal(_) | Failure::Unavailable(_) => 500,
         _ => 400,

@@ -58,6 +58,7 @@ impl<'a> Runs<'a> {
         let logical = container.logical_partition(&key);
         let claim = engine.claim(terms.metering);
         let partition = container.partition_of(&logical);
+        engine.admit_key(container, &logical).await?;
         admit(partition, claim, Charge::ZERO)?;
         let turn = engine.turns.take(&logical).await;
         admit(partition, claim, price)?;

@@ -43,7 +43,8 @@ impl Engine {
         };
         let claim = self.claim(metering);
         for partition in &partitions {
-            if let Err(failure) = admit(partition, claim, Charge::ZERO) {
+            let readable = self.check_readable(container, partition);
+            if let Err(failure) = readable.and_then(|()| admit(partition, claim, Charge::ZERO)) {
                 return Answer {
                     stamp: Some(partition.stamp()),
                     ..Answer::refused(failure)

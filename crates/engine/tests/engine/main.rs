@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it is surprised")]
 
+mod divided;
 mod feed;
 mod following;
 mod index_equals_scan;

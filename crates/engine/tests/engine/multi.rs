@@ -2,7 +2,10 @@
 
 mod cases;
 mod expected;
+mod readers;
+mod recuts;
 mod region;
+mod splits;
 mod turmoil;
 
 use std::path::Path;
@@ -25,7 +28,9 @@ async fn run(seed: u64, places: &[Option<&Path>], steps: usize) {
         turmoil.settle().await;
         turmoil.compare_all().await;
         turmoil.agree().await;
+        turmoil.check_partitions().await;
     }
+    assert!(turmoil.recuts > 0, "no partition was split");
     for region in turmoil.regions {
         region.close().await;
     }
@@ -44,8 +49,7 @@ async fn restart(mut turmoil: Turmoil, places: &[Option<&Path>]) -> Turmoil {
     let is_killed = turmoil.random.chance(50);
     let members = members(u8::try_from(places.len()).unwrap());
     let region = turmoil.regions.remove(at);
-    let mut region = region.restart(&members, is_killed).await;
-    region.follow_account(usize::MAX).await;
+    let region = region.restart(&members, is_killed).await;
     turmoil.regions.insert(at, region);
     turmoil.compare(at).await;
     turmoil

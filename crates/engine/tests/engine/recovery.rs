@@ -4,8 +4,10 @@ use std::fs;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
-use orrery_engine::{Container, Durability, StoreError, check_directory};
+use orrery_engine::{Container, Durability, Engine, StoreError, check_directory};
 use orrery_model::Failure;
 use tempfile::TempDir;
 
@@ -329,4 +331,16 @@ fn next_segment_name(directory: &Path) -> String {
     let digits: String = name.chars().filter(char::is_ascii_digit).collect();
     let next = digits.parse::<u64>().unwrap() + 1;
     name.replace(&digits, &format!("{next:0width$}", width = digits.len()))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn the_end_waits_for_work_in_the_background() {
+    let World { engine, .. } = World::in_memory().await;
+    let held = Arc::clone(&engine);
+    let work = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(50));
+        drop(held);
+    });
+    Engine::close(engine).unwrap();
+    work.join().unwrap();
 }

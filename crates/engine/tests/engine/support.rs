@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use orrery_engine::{
     Clock, Container, Durability, Engine, EngineOptions, FeedRequest, NewContainer,
-    PartitionLimits, Role, Scope, ScriptOptions, StoreError, ThroughputMode, ThroughputOptions,
+    PartitionLimits, Role, Scope, ScriptOptions, Seen, StoreError, ThroughputMode,
+    ThroughputOptions,
 };
 use orrery_json::{Value, parse};
 use orrery_keys::PartitionKey;
@@ -176,6 +177,11 @@ impl World {
         let directory = directory.map(Path::to_owned);
         let options = TestOptions::default();
         engine_options(directory, self.durability, options, &self.clock)
+    }
+
+    /// Another engine with the clock of this one.
+    pub(crate) fn over(&self, engine: Arc<Engine>) -> World {
+        self.beside(engine, None)
     }
 
     fn beside(&self, engine: Arc<Engine>, directory: Option<&Path>) -> World {
@@ -378,7 +384,7 @@ fn engine_options(
         directory,
         durability,
         cache_bytes: 4 << 20,
-        holds_back: false,
+        seen: Seen::Durable,
         consistency: LEVEL,
         partitions: options.partitions,
         scripts: ScriptOptions {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use orrery_engine::{
     Clock, Container, Durability, Engine, EngineOptions, FeedRequest, Metering, NewContainer,
-    ProcedureRequest, QueryText, Scope, ScriptKind, ScriptOptions, Terms, ThroughputKind,
+    ProcedureRequest, QueryText, Scope, ScriptKind, ScriptOptions, Seen, Terms, ThroughputKind,
     ThroughputMode, ThroughputOptions,
 };
 use orrery_json::Value;
@@ -50,7 +50,7 @@ impl Account {
             directory: directory.map(Path::to_owned),
             durability: Durability::None,
             cache_bytes: 4 << 20,
-            holds_back: false,
+            seen: Seen::Durable,
             consistency: LEVEL,
             scripts: ScriptOptions::default(),
             throughput: ThroughputOptions {

@@ -10,6 +10,7 @@ use orrery_regions::{Progress, Sequence, StreamId};
 
 use super::change_progress;
 use super::codec::take_long;
+use super::heirs::retire;
 use crate::Error;
 use crate::apply::apply_catalogue;
 use crate::index_state::IndexStates;
@@ -99,6 +100,9 @@ pub(crate) fn apply_account(
 ) -> Result<bool, Error> {
     let is_valid = account.is_valid(overlay)?;
     if is_valid {
+        for change in &account.changes {
+            retire(overlay, change)?;
+        }
         apply_catalogue(overlay, states, &account.changes)?;
         let row = Bytes::copy_from_slice(&account.sequence.0.to_le_bytes());
         overlay.put(META, CHANGED_KEY.into(), row);

@@ -7,7 +7,7 @@ use orrery_model::{Failure, Stamp};
 use orrery_regions::{Progress, StreamRecord};
 use orrery_storage::Storage;
 
-use super::{AccountChange, AccountOutcome, Horizon, MergeError, SettleItem};
+use super::{AccessTable, AccountChange, AccountOutcome, Horizon, MergeError, SettleItem};
 use crate::committer::Committer;
 use crate::{Reply, Witness};
 
@@ -28,12 +28,15 @@ pub(crate) enum RegionCommand {
     },
     /// Forgets some of the versions that can matter no more; tells whether more are left.
     Prune(Horizon, Reply<Result<bool, Failure>>),
+    /// Takes writes of other keys from now on.
+    Access(AccessTable, Reply<()>),
 }
 
 impl RegionCommand {
-    /// Whether it ends in a record, if it is carried out.
+    /// Whether it ends in a record of this region. Records of others are taken also by a region that
+    /// makes none for now.
     pub(crate) fn makes_records(&self) -> bool {
-        !matches!(self, RegionCommand::Prune(..))
+        matches!(self, RegionCommand::Settle(..))
     }
 
     pub(crate) fn carry_out(self, committer: &mut Committer, storage: &Storage) {
@@ -54,6 +57,12 @@ impl RegionCommand {
                 reply,
             } => reply(committer.account(&change, &*witness)),
             RegionCommand::Prune(horizon, reply) => reply(committer.prune(&horizon)),
+            RegionCommand::Access(table, reply) => {
+                if let Some(multi) = &committer.multi {
+                    multi.access.set(table);
+                }
+                reply(());
+            }
         }
     }
 
@@ -62,6 +71,8 @@ impl RegionCommand {
         match self {
             RegionCommand::Settle(_, reply) => reply(Err(failure.clone())),
             RegionCommand::Prune(_, reply) => reply(Err(failure.clone())),
+            // Nothing is written any more.
+            RegionCommand::Access(_, reply) => reply(()),
             RegionCommand::Merge { reply, .. } => reply(Err(merges)),
             RegionCommand::Account { reply, .. } => reply(Err(merges)),
         }

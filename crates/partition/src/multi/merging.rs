@@ -13,14 +13,14 @@ use orrery_regions::{Body, Progress, Sequence, Stamp, StreamId, StreamRecord};
 use orrery_storage::Storage;
 
 use super::codec::decode_body;
-use super::merge::{Effect, counters_of, is_alive};
+use super::merge::{Effect, next_lsn};
 use super::{
     AccountChange, AccountOutcome, Merged, Multi, Stamped, apply_account, apply_merged,
     put_progress,
 };
 use crate::committer::Committer;
 use crate::overlay::Overlay;
-use crate::record::{Record, decode_items};
+use crate::record::{Change, Moment, Record, decode_items};
 use crate::replay::{remove_container, removed_by};
 use crate::replicate::Applied;
 use crate::{Counters, Error, Witness};
@@ -115,16 +115,14 @@ impl Committer {
         let overlay = &mut merging.overlay;
         let apply = || -> Result<(Merged, Option<Effect>), Error> {
             let mut merged = merged;
-            if is_alive(overlay, &mut self.states, merged.moment.container)? {
-                merged.lsn = Lsn(counters_of(overlay, merged.place())?.lsn.0 + 1);
-            }
+            merged.lsn = next_lsn(overlay, &mut self.states, &merged)?;
             let effect = apply_merged(overlay, &mut self.states, &merged)?;
             Ok((merged, effect))
         };
         match apply() {
             Ok((merged, effect)) => {
                 if let Some(Effect { counters, grown }) = effect {
-                    merging.counters.insert(merged.place(), counters);
+                    merging.counters.extend(counters);
                     merging.grown.extend(grown);
                 }
                 merging.records.push(Record::Merged(Box::new(merged)));
@@ -231,14 +229,23 @@ impl Committer {
     }
 }
 
+/// What a stream record changes.
+pub(crate) fn items_of(record: &StreamRecord) -> Option<(Moment, Vec<Change>)> {
+    let Body::Data(data) = &record.body else {
+        return None;
+    };
+    let mut bytes = &data[..];
+    decode_body(&mut bytes)?;
+    decode_items(bytes)
+}
+
 /// A stream record as it is to stand in the log here.
 fn decode(record: &StreamRecord, multi: &Multi) -> Option<Merged> {
     let (StreamId::Region(origin), Body::Data(data)) = (record.stream, &record.body) else {
         return None;
     };
-    let mut bytes = &data[..];
-    let (decided, expired) = decode_body(&mut bytes)?;
-    let (moment, changes) = decode_items(bytes)?;
+    let (decided, expired) = decode_body(&mut &data[..])?;
+    let (moment, changes) = items_of(record)?;
     Some(Merged {
         lsn: Lsn(0),
         is_own: origin == multi.region,

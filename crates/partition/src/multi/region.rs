@@ -23,6 +23,11 @@ impl Store {
         self.multi.as_ref().map(|multi| multi.region)
     }
 
+    /// The region and position that the state was copied from, if it was.
+    pub fn copied_from(&self) -> Option<(RegionId, u64)> {
+        self.multi.as_ref()?.copied_from
+    }
+
     /// What is applied of every stream, the own one included.
     pub fn progress(&self) -> Progress {
         let multi = self.multi.as_ref();
@@ -37,12 +42,14 @@ impl Store {
     }
 
     /// Begins to give out the records of streams; none if the store is no region. What was not
-    /// acknowledged is kept while it is no more than `kept_bytes_max`.
+    /// acknowledged is kept while it is no more than `kept_bytes_max`, and all of it until it is said
+    /// what others have of it ([`StreamReader::pin`]).
     pub fn stream_reader(&self, kept_bytes_max: u64) -> Option<StreamReader> {
         let multi = Arc::clone(self.multi.as_ref()?);
         let mut subscription = self.subscribe(Position::ZERO, kept_bytes_max);
         let from = subscription.begins_after();
         subscription.acknowledge(from);
+        subscription.pin(Some(from));
         Some(StreamReader::new(subscription, multi, from))
     }
 
@@ -120,7 +127,7 @@ impl Store {
         self.send_region(RegionCommand::Settle(settle, reply));
     }
 
-    fn send_region(&self, command: RegionCommand) {
+    pub(super) fn send_region(&self, command: RegionCommand) {
         self.send(Command::Region(command));
     }
 }

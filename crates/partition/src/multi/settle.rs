@@ -69,6 +69,7 @@ impl Group<'_> {
         let key = &settle.item;
         let place = key.get(CONTAINER_BYTES..).unwrap_or_default();
         let container = &settle.container;
+        self.check_write(container.rid.id(), place)?;
         let partition = Arc::clone(container.partition_at(place).holder(place));
         let load = Item::load(&self.overlay, key.clone());
         let item = load.map_err(|error| internal(&error))?;

@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use orrery_regions::{Epoch, Progress, RegionId, Stamp, StreamId};
-use orrery_storage::{Batch, Storage};
+use orrery_storage::{Batch, Snapshot, Storage};
 
-use super::{Rows, decode_progress, encode_progress};
+use super::{Access, Rows, decode_progress, encode_progress};
 use crate::Error;
 use crate::overlay::Overlay;
 use crate::spaces::META;
@@ -20,6 +20,9 @@ const PROGRESS_KEY: &[u8] = b"m";
 
 /// Key of the number of the region in the meta space.
 pub(crate) const REGION_KEY: &[u8] = b"w";
+
+/// Key of where the state was copied from, in the meta space.
+const COPIED_KEY: &[u8] = b"o";
 
 /// What a record of a multi-write account says beside its changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,8 +45,13 @@ pub(crate) struct Multi {
     /// Told by whoever drives the regions.
     epoch: AtomicU64,
     applied: Mutex<Progress>,
+    /// The region and position that the state was copied from, if it was: LSNs before a copy and
+    /// after it are of different orders.
+    pub(crate) copied_from: Option<(RegionId, u64)>,
     /// Which documents may have hidden versions.
     pub(crate) rows: Arc<Rows>,
+    /// Which keys it answers for.
+    pub(crate) access: Access,
 }
 
 /// Checks that a store is what it is to be opened as; an ordinary one becomes a region for good,
@@ -70,6 +78,20 @@ pub(crate) fn put_region(region: RegionId, batch: &mut Batch) {
     batch.put(META, REGION_KEY, Bytes::copy_from_slice(&[region.0]));
 }
 
+/// Notes where a state comes from.
+pub(crate) fn put_copied(from: RegionId, position: u64, batch: &mut Batch) {
+    let mut row = vec![from.0];
+    row.extend_from_slice(&position.to_le_bytes());
+    batch.put(META, COPIED_KEY, Bytes::from(row));
+}
+
+fn read_copied(row: Option<Bytes>) -> Option<(RegionId, u64)> {
+    let row = row?;
+    let (region, position) = row.split_first()?;
+    let position = position.try_into().ok()?;
+    Some((RegionId(*region), u64::from_le_bytes(position)))
+}
+
 fn name_of(region: Option<RegionId>) -> String {
     match region {
         None => "an account with one write region".to_owned(),
@@ -79,18 +101,20 @@ fn name_of(region: Option<RegionId>) -> String {
 
 impl Multi {
     pub(crate) fn open(region: RegionId, storage: &Storage) -> Result<Arc<Multi>, Error> {
-        let applied = read_progress(storage.get(META, PROGRESS_KEY)?)?;
+        let applied = decode_row(storage.get(META, PROGRESS_KEY)?)?;
         Ok(Arc::new(Multi {
             region,
             epoch: AtomicU64::new(Epoch::NONE.0),
             applied: Mutex::new(applied),
+            copied_from: read_copied(storage.get(META, COPIED_KEY)?),
             rows: Arc::new(Rows::of(storage)?),
+            access: Access::default(),
         }))
     }
 
     /// Takes the progress that the state has, when records of another store have moved it.
     pub(crate) fn reload(&self, storage: &Storage) -> Result<(), Error> {
-        self.publish(read_progress(storage.get(META, PROGRESS_KEY)?)?);
+        self.publish(decode_row(storage.get(META, PROGRESS_KEY)?)?);
         Ok(())
     }
 
@@ -179,13 +203,18 @@ pub(crate) fn change_progress(
     overlay: &mut Overlay<'_>,
     change: impl FnOnce(&mut Progress),
 ) -> Result<(), Error> {
-    let mut progress = read_progress(overlay.get(META, &PROGRESS_KEY.into())?)?;
+    let mut progress = decode_row(overlay.get(META, &PROGRESS_KEY.into())?)?;
     change(&mut progress);
     put_progress(overlay, &progress);
     Ok(())
 }
 
-fn read_progress(row: Option<Bytes>) -> Result<Progress, Error> {
+/// What a state has of every stream.
+pub(crate) fn read_progress(snapshot: &Snapshot) -> Result<Progress, Error> {
+    decode_row(snapshot.get(META, PROGRESS_KEY)?)
+}
+
+fn decode_row(row: Option<Bytes>) -> Result<Progress, Error> {
     let Some(row) = row else {
         return Ok(Progress::default());
     };

@@ -27,8 +27,6 @@ pub struct StreamReader {
     streams: BTreeMap<StreamId, Places>,
     /// Everything up to here was passed over.
     passed: Position,
-    /// The store may have forgotten everything up to here; all regions have it.
-    acknowledged: Position,
 }
 
 /// Where records of one stream stand.
@@ -61,7 +59,6 @@ impl StreamReader {
             multi,
             streams: BTreeMap::new(),
             passed: from,
-            acknowledged: Position::ZERO,
         }
     }
 
@@ -102,12 +99,15 @@ impl StreamReader {
             let step = bytes_max.clamp(1, STEP_BYTES);
             let read = match self.subscription.records_after(position, step)? {
                 Piece::Records(read) => read,
-                // What a mark stands at has left the log, but nobody may want it any more.
-                Piece::Trimmed if position < self.acknowledged => {
-                    position = self.acknowledged;
+                // What a mark stands at has left the log, but perhaps not what is wanted.
+                Piece::Trimmed => {
+                    let begins = self.subscription.begins_after();
+                    if begins <= position {
+                        return Ok(StreamPiece::Trimmed);
+                    }
+                    position = begins;
                     continue;
                 }
-                Piece::Trimmed => return Ok(StreamPiece::Trimmed),
             };
             let Some((last, _)) = read.last() else {
                 break;
@@ -146,26 +146,25 @@ impl StreamReader {
     pub fn acknowledge(&mut self, held: &Progress) -> Result<(), Error> {
         self.pass()?;
         let mut upto = self.passed;
-        for (stream, places) in &mut self.streams {
-            let held = held.of(*stream);
-            if held >= places.last {
-                continue;
+        for (stream, places) in &self.streams {
+            if let Some(place) = places.before(held.of(*stream)) {
+                upto = upto.min(place);
             }
-            let mut marks = places.marks.iter().rev();
-            let mark = marks.find(|(sequence, _)| *sequence <= held);
-            let first = places.marks.first();
-            upto = upto.min(match (mark, first) {
-                (Some((_, at)), _) => *at,
-                (None, Some((_, first))) => Position(first.0 - 1),
-                (None, None) => Position::ZERO,
-            });
         }
         for places in self.streams.values_mut() {
             let behind = places.marks.partition_point(|(_, at)| *at <= upto);
             places.marks.drain(..behind.saturating_sub(1));
         }
-        self.acknowledged = self.acknowledged.max(upto);
         self.subscription.acknowledge(upto);
+        Ok(())
+    }
+
+    /// Keeps the records of a stream after a sequence however much that is: nobody else has them.
+    pub fn pin(&mut self, stream: StreamId, after: Sequence) -> Result<(), Error> {
+        self.pass()?;
+        let place = self.streams.get(&stream).map(|places| places.near(after));
+        // What is written from now on is not known to others.
+        self.subscription.pin(Some(place.unwrap_or(self.passed)));
         Ok(())
     }
 
@@ -178,6 +177,12 @@ impl StreamReader {
     /// Passes over what was committed: [`StreamReader::when_committed`] then waits for what comes after.
     pub fn catch_up(&mut self) -> Result<(), Error> {
         self.pass()
+    }
+
+    /// The last record of a stream that was passed over; the state may not have it yet.
+    pub fn last(&self, stream: StreamId) -> Sequence {
+        let places = self.streams.get(&stream);
+        places.map_or(Sequence::ZERO, |places| places.last)
     }
 
     /// Remembers where the records stand that were committed since it last did.
@@ -220,6 +225,22 @@ impl StreamReader {
 }
 
 impl Places {
+    /// A position from which on there are all records after a sequence; none if there are no such records.
+    fn before(&self, after: Sequence) -> Option<Position> {
+        (self.last > after).then(|| self.near(after))
+    }
+
+    /// A position before the records after a sequence, as near as is known.
+    fn near(&self, after: Sequence) -> Position {
+        let mut marks = self.marks.iter().rev();
+        let mark = marks.find(|(sequence, _)| *sequence <= after);
+        match (mark, self.marks.first()) {
+            (Some((_, at)), _) => *at,
+            (None, Some((_, first))) => Position(first.0 - 1),
+            (None, None) => Position::ZERO,
+        }
+    }
+
     fn note(&mut self, sequence: Sequence, position: Position) {
         if self.first == Sequence::ZERO {
             self.first = sequence;

@@ -113,5 +113,5 @@ fn the_disk_is_full_when_a_segment_grows() {
 #[test]
 fn the_disk_is_full_when_the_next_segment_is_made() {
     let full = |disk: &FaultDisk| disk.set_capacity(Some(SEGMENT_BYTES + 10));
-    check(1_900_000, full, &["spare", "no storage space"]);
+    check(1_850_000, full, &["spare", "no storage space"]);
 }

@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 
 use orrery_log::{Disk, SystemDisk};
 use orrery_partition::{
-    Applied, CommittedRecord, Durability, Piece, Position, Reached, ReplicationError,
+    Applied, CommittedRecord, Durability, Piece, Position, Reached, ReplicationError, Seen,
     SnapshotPiece, Store, StoreOptions, Witness,
 };
 
@@ -21,21 +21,23 @@ impl Witness for Nobody {
     fn applied(&self, _: &Applied) {}
 }
 
-fn open(directory: &Path, disk: &FaultDisk) -> Store {
+pub(crate) fn open(directory: &Path, disk: &Arc<dyn Disk>, seen: Seen) -> Store {
     let options = StoreOptions {
         directory: Some(directory.to_owned()),
         durability: Durability::Sync,
         cache_bytes: 4 << 20,
-        holds_back: false,
+        seen,
         multi_write: None,
     };
-    let disk: Arc<dyn Disk> = Arc::new(disk.clone());
-    let store = Store::open_on(&options, &disk).unwrap();
+    let store = Store::open_on(&options, disk).unwrap();
     store.submit_follow(true, Box::new(|()| ()));
     store
 }
 
-fn take(store: &Store, records: &[CommittedRecord]) -> Result<Position, ReplicationError> {
+pub(crate) fn take(
+    store: &Store,
+    records: &[CommittedRecord],
+) -> Result<Position, ReplicationError> {
     let (reply, answer) = channel();
     let reply = Box::new(move |result| reply.send(result).unwrap());
     let all = Position(u64::MAX);
@@ -46,18 +48,16 @@ fn take(store: &Store, records: &[CommittedRecord]) -> Result<Position, Replicat
 
 /// All but the statistics: how many values an index is thought to have depends on what came and went
 /// within one group.
-fn everything(store: &Store) -> Vec<SnapshotPiece> {
+pub(crate) fn everything(store: &Store) -> Vec<SnapshotPiece> {
     let mut stream = store.snapshot_stream().unwrap();
     let pieces = std::iter::from_fn(|| stream.next_piece(1_000).unwrap());
     pieces.filter(|piece| piece.map() != "statistics").collect()
 }
 
-#[test]
-fn what_was_taken_stays_taken() {
-    let directories = [(); 2].map(|()| tempfile::tempdir().unwrap());
-    let [leading, following] = &directories;
+/// A store to follow, and its records.
+pub(crate) fn leader(directory: &Path) -> (World, Vec<CommittedRecord>) {
     let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
-    let leader = World::open(leading.path(), &disk, Durability::None, "");
+    let leader = World::open(directory, &disk, Durability::None, "");
     for number in 0..40 {
         let properties = format!(r#","n":{number},"s":"{}""#, "x".repeat(number * 10));
         let text = item(&(number % 9).to_string(), &properties);
@@ -68,9 +68,20 @@ fn what_was_taken_stays_taken() {
     let Piece::Records(records) = piece.unwrap() else {
         panic!("nothing was trimmed");
     };
+    (leader, records)
+}
 
+fn shared(disk: &FaultDisk) -> Arc<dyn Disk> {
+    Arc::new(disk.clone())
+}
+
+#[test]
+fn what_was_taken_stays_taken() {
+    let directories = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let [leading, following] = &directories;
+    let (leader, records) = leader(leading.path());
     let disk = FaultDisk::default();
-    let store = open(following.path(), &disk);
+    let store = open(following.path(), &shared(&disk), Seen::Durable);
     let syncs = disk.syncs();
     assert_eq!(take(&store, &records[..20]), Ok(Position(20)));
     assert_eq!(disk.syncs(), syncs + 1, "records share a sync");
@@ -91,7 +102,7 @@ fn what_was_taken_stays_taken() {
             fs::remove_dir_all(following.path().join("state")).unwrap();
             disk = disk.crash(&mut Random(2));
         }
-        let store = open(following.path(), &disk);
+        let store = open(following.path(), &shared(&disk), Seen::Durable);
         assert!(store.committed() >= Position(20), "state {state}");
         let last = leader.store.committed();
         assert_eq!(take(&store, &records), Ok(last));

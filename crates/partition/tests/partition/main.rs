@@ -9,5 +9,7 @@ mod durability;
 mod faults;
 mod following;
 mod index;
+mod late_sync;
 mod support;
 mod trimming;
+mod under_way;

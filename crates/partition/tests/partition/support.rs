@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 
 use bytes::Bytes;
 use orrery_json::parse;
@@ -12,8 +12,8 @@ use orrery_model::{
     ContainerDefinition, Document, Failure, Operation, OperationKind, OperationOutcome, RangeId,
 };
 use orrery_partition::{
-    Container, Durability, IndexFollows, ItemTransaction, Partition, Place, Store, StoreOptions,
-    policy_change, prepare,
+    Container, Durability, IndexFollows, ItemTransaction, Partition, Place, Seen, Store,
+    StoreOptions, TransactionOutcome, policy_change, prepare,
 };
 
 pub(crate) const NUMBER: u32 = 7;
@@ -33,11 +33,22 @@ impl World {
         durability: Durability,
         settings: &str,
     ) -> World {
+        World::open_held(directory, disk, durability, settings, Seen::Durable)
+    }
+
+    /// [`World::open`], perhaps without what the log has beyond the state.
+    pub(crate) fn open_held(
+        directory: &Path,
+        disk: &Arc<dyn Disk>,
+        durability: Durability,
+        settings: &str,
+        seen: Seen,
+    ) -> World {
         let options = StoreOptions {
             directory: Some(directory.to_owned()),
             durability,
             cache_bytes: 4 << 20,
-            holds_back: false,
+            seen,
             multi_write: None,
         };
         let store = Store::open_on(&options, disk).unwrap();
@@ -75,7 +86,16 @@ impl World {
 
     pub(crate) fn upsert(&self, text: &str) -> Result<OperationOutcome, Failure> {
         let document = Document::parse(text.as_bytes()).unwrap();
-        let operation = Operation::new(OperationKind::Upsert(document));
+        self.begin(OperationKind::Upsert(document)).recv().unwrap()
+    }
+
+    pub(crate) fn create(&self, text: &str) -> Receiver<Result<OperationOutcome, Failure>> {
+        let document = Document::parse(text.as_bytes()).unwrap();
+        self.begin(OperationKind::Create(document))
+    }
+
+    pub(crate) fn begin(&self, kind: OperationKind) -> Receiver<Result<OperationOutcome, Failure>> {
+        let operation = Operation::new(kind);
         let logical = self.container.logical_partition(&key());
         let place = Place {
             container: &self.container,
@@ -93,11 +113,11 @@ impl World {
             read_factor: 1.0,
         };
         let (reply, answer) = channel();
-        self.store.submit(
-            transaction,
-            Box::new(move |outcome| reply.send(outcome).unwrap()),
-        );
-        answer.recv().unwrap().results.remove(0)
+        // Whoever began it may not want to know.
+        let reply =
+            move |mut outcome: TransactionOutcome| drop(reply.send(outcome.results.remove(0)));
+        self.store.submit(transaction, Box::new(reply));
+        answer
     }
 
     /// The text of an item, if there is one.
@@ -117,10 +137,17 @@ impl World {
     }
 
     fn change_catalogue(&self, change: (Bytes, Option<Bytes>)) -> Result<(), Failure> {
+        self.begin_catalogue(change).recv().unwrap()
+    }
+
+    pub(crate) fn begin_catalogue(
+        &self,
+        change: (Bytes, Option<Bytes>),
+    ) -> Receiver<Result<(), Failure>> {
         let (reply, answer) = channel();
-        let reply = Box::new(move |result| reply.send(result).unwrap());
+        let reply = Box::new(move |result| drop(reply.send(result)));
         self.store.submit_catalogue(vec![change], reply);
-        answer.recv().unwrap()
+        answer
     }
 
     /// One step of the removal of the container; whether more is left.

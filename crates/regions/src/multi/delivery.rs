@@ -53,14 +53,10 @@ impl Delivery {
     }
 
     /// A record that can be applied now.
-    pub(super) fn next(
-        &mut self,
-        applied: &Progress,
-        may_apply: impl Fn(&StreamRecord) -> bool,
-    ) -> Option<StreamRecord> {
+    pub(super) fn next(&mut self, applied: &Progress) -> Option<StreamRecord> {
         self.waiting.values_mut().find_map(|waiting| {
             let first = waiting.records.front()?;
-            if !applied.covers(&first.deps) || !may_apply(first) {
+            if !applied.covers(&first.deps) {
                 return None;
             }
             waiting.bytes -= first.bytes();
@@ -68,7 +64,7 @@ impl Delivery {
         })
     }
 
-    /// Drops what waits, when the state was replaced.
+    /// Drops what waits.
     pub(super) fn clear(&mut self) {
         self.waiting.clear();
     }

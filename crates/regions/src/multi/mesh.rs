@@ -11,80 +11,12 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::delivery::Delivery;
+use super::mesh_message::{MeshEffect, MeshMessage, MeshSettings};
 use super::stability::Stability;
+use super::stream_end::StreamEnd;
 use crate::{
     Body, Epoch, Millis, Progress, Puller, RegionId, Sequence, SessionToken, StreamId, StreamRecord,
 };
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MeshSettings {
-    pub retry_ms: u64,
-    /// How often a region says what it has although nobody asks.
-    pub beat_ms: u64,
-    /// After so long without the author of a stream, others are asked for it.
-    pub unresponsive_ms: u64,
-    pub page_bytes_max: u64,
-    /// Bytes of one stream that may wait for what they depend on.
-    pub waiting_bytes_max: u64,
-}
-
-impl Default for MeshSettings {
-    fn default() -> MeshSettings {
-        MeshSettings {
-            retry_ms: 400,
-            beat_ms: 100,
-            unresponsive_ms: 2_000,
-            page_bytes_max: 4 * 1024 * 1024,
-            waiting_bytes_max: 16 * 1024 * 1024,
-        }
-    }
-}
-
-/// What regions say to each other; each carries what its sender has, durably.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MeshMessage {
-    Have(Progress),
-    Pull {
-        have: Progress,
-        stream: StreamId,
-        after: Sequence,
-        asked: Millis,
-        bytes_max: u64,
-    },
-    Page {
-        have: Progress,
-        stream: StreamId,
-        after: Sequence,
-        asked: Millis,
-        records: Vec<StreamRecord>,
-    },
-    /// The records asked for are not in the log any more.
-    Trimmed {
-        have: Progress,
-        stream: StreamId,
-    },
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MeshEffect {
-    Send {
-        to: RegionId,
-        message: MeshMessage,
-    },
-    /// Read records of the stream after `after` from the log, durable ones, and send them as a
-    /// page; an empty one may be held back for a while.
-    SendPage {
-        to: RegionId,
-        stream: StreamId,
-        after: Sequence,
-        asked: Millis,
-        bytes_max: u64,
-    },
-    /// Fetch the state of this region with its progress; see [`Mesh::accepts`].
-    FetchSnapshot {
-        from: RegionId,
-    },
-}
 
 #[derive(Debug)]
 pub struct Mesh {
@@ -100,12 +32,11 @@ pub struct Mesh {
     beaten: Option<Millis>,
     /// Where the log of each stream begins; before that only snapshots help.
     bases: Progress,
-    /// Streams that end here, because their region was removed.
-    ends: BTreeMap<StreamId, Option<Sequence>>,
+    /// Of regions that are leaving, have left, or had left.
+    ends: BTreeMap<StreamId, StreamEnd>,
     /// What the others had when they first knew of this region, while it may not write yet.
     joining: Option<(Sequence, BTreeMap<RegionId, Progress>)>,
     snapshot_asked: Option<Millis>,
-    relay: usize,
     effects: Vec<MeshEffect>,
 }
 
@@ -133,7 +64,6 @@ impl Mesh {
             ends: BTreeMap::new(),
             joining: None,
             snapshot_asked: None,
-            relay: 0,
             effects: Vec::new(),
         }
     }
@@ -164,27 +94,40 @@ impl Mesh {
 
     /// Whether this region may write, or is still joining.
     pub fn can_write(&mut self) -> bool {
-        let others = self.others();
         let Some((_, had)) = &self.joining else {
             return true;
         };
+        let is_lost = |region: &RegionId| {
+            self.ends.get(&StreamId::Region(*region)) == Some(&StreamEnd::Frozen)
+        };
+        let others: Vec<RegionId> = self.others();
+        let mut others = others.iter().filter(|region| !is_lost(region));
         let has = |other: &RegionId| had.get(other).is_some_and(|had| self.progress.covers(had));
-        let is_ready = others.iter().all(has);
+        let is_ready = others.all(has);
         if is_ready {
             self.joining = None;
         }
         is_ready
     }
 
-    /// A record that can be applied now. It is to be appended to the log and applied to the state
-    /// together with the progress, in one batch, and then reported with [`Mesh::applied`].
-    pub fn take_ready(&mut self) -> Option<StreamRecord> {
-        let may_apply = |record: &StreamRecord| match self.ends.get(&record.stream) {
-            None => true,
-            Some(None) => false,
-            Some(Some(end)) => record.sequence <= *end,
-        };
-        self.delivery.next(&self.progress, may_apply)
+    /// Records that can be applied now one after the other, up to about so many bytes. They are to be
+    /// appended to the log and applied to the state together with the progress, in one batch, and then
+    /// reported with [`Mesh::applied`].
+    pub fn take_ready(&mut self, bytes_max: u64) -> Vec<StreamRecord> {
+        let (mut records, mut bytes) = (Vec::new(), 0);
+        if self.is_fetching() {
+            // A copy that is under way would lack them.
+            return records;
+        }
+        let mut ahead = self.progress.clone();
+        while bytes < bytes_max
+            && let Some(record) = self.delivery.next(&ahead)
+        {
+            ahead.advance(record.stream, record.sequence);
+            bytes += record.bytes();
+            records.push(record);
+        }
+        records
     }
 
     /// A record of any stream is applied and durable, or the account stream is up to here.
@@ -219,7 +162,11 @@ impl Mesh {
             } => {
                 if after < self.bases.of(stream) {
                     let have = self.progress.clone();
-                    let message = MeshMessage::Trimmed { have, stream };
+                    let message = MeshMessage::Trimmed {
+                        have,
+                        stream,
+                        after,
+                    };
                     self.effects.push(MeshEffect::Send { to: from, message });
                 } else {
                     self.effects.push(MeshEffect::SendPage {
@@ -235,16 +182,25 @@ impl Mesh {
                 stream,
                 after,
                 asked,
-                records,
+                mut records,
                 ..
             } => {
-                self.pullers.entry(stream).or_default().answered(asked);
+                let puller = self.pullers.entry(stream).or_default();
+                puller.answered(asked);
+                if stream == StreamId::Region(from) {
+                    puller.is_heard();
+                }
+                if let Some(end) = self.ends.get(&stream) {
+                    let taken = records.iter().take_while(|record| end.takes(record));
+                    records.truncate(taken.count());
+                }
                 self.delivery.arrive(stream, after, records, &self.progress);
             }
-            MeshMessage::Trimmed { stream, .. } => {
-                if self.snapshot_asked.is_none() && stream != StreamId::Region(self.me) {
-                    self.snapshot_asked = Some(now);
-                    self.effects.push(MeshEffect::FetchSnapshot { from });
+            MeshMessage::Trimmed { stream, after, .. } => {
+                // What was asked for may have come meanwhile from somebody else.
+                let is_missing = self.delivery.last(stream, &self.progress) <= after;
+                if stream != StreamId::Region(self.me) && is_missing {
+                    self.fetch(now, from);
                 }
             }
         }
@@ -278,28 +234,37 @@ impl Mesh {
         std::mem::take(&mut self.effects)
     }
 
-    /// Whether a snapshot with this progress may replace the state. It may lack only records of the
-    /// own stream; these are applied again from the log, in order, after it is installed.
-    pub fn accepts(&self, snapshot: &Progress) -> bool {
-        let own = StreamId::Region(self.me);
-        self.snapshot_asked.is_some()
-            && self
-                .progress
-                .iter()
-                .all(|(stream, sequence)| stream == own || snapshot.has(stream, sequence))
+    /// Asks for the state of another region, unless one is on its way.
+    pub fn fetch(&mut self, now: Millis, from: RegionId) {
+        if self.snapshot_asked.is_none() {
+            self.snapshot_asked = Some(now);
+            self.effects.push(MeshEffect::FetchSnapshot { from });
+        }
     }
 
-    /// The state was replaced. Own records that the snapshot lacks are in it again.
-    pub fn installed(&mut self, snapshot: &Progress) {
+    /// The copy that was asked for goes on: nothing else is asked for meanwhile.
+    pub fn still_fetching(&mut self, now: Millis) {
+        self.snapshot_asked = Some(now);
+    }
+
+    /// Whether the state of another region is on its way.
+    pub fn is_fetching(&self) -> bool {
+        self.snapshot_asked.is_some()
+    }
+
+    /// Whether a snapshot with this progress may replace the state. It may lack only records of the
+    /// own stream and of the account stream, which are applied again from the logs of this region
+    /// before anybody sees the new state; then a new [`Mesh`] goes on with it. It must not have what a
+    /// region wrote that is being removed or was.
+    pub fn accepts(&self, snapshot: &Progress) -> bool {
         let own = StreamId::Region(self.me);
-        for (stream, sequence) in snapshot.iter().filter(|(stream, _)| *stream != own) {
-            self.bases.advance(stream, sequence);
-        }
-        self.progress.merge(snapshot);
-        self.delivery.clear();
-        self.snapshot_asked = None;
-        self.pullers.clear();
-        self.stability.review(&self.progress);
+        let is_in_logs = |stream: StreamId| stream == own || stream == StreamId::Account;
+        let mut progress = self.progress.iter();
+        let mut ends = self.ends.iter();
+        self.is_fetching()
+            && progress
+                .all(|(stream, sequence)| is_in_logs(stream) || snapshot.has(stream, sequence))
+            && ends.all(|(stream, end)| end.admits(*stream, self.progress.of(*stream), snapshot))
     }
 
     /// Records of a stream up to here have left the log.
@@ -317,9 +282,28 @@ impl Mesh {
         held
     }
 
+    /// What at least one other member has of the own stream. What comes after it must not leave the log:
+    /// this region could not be copied any more.
+    pub fn shared(&self) -> Sequence {
+        let own = StreamId::Region(self.me);
+        let others = self.others().into_iter();
+        let shared = others
+            .map(|region| self.stability.latest(region).of(own))
+            .max();
+        shared.unwrap_or(self.progress.of(own))
+    }
+
     /// What every change that is applied here from now on will have seen: versions that are had
     /// here and stand behind this can be forgotten when they lose, tombstones always.
     pub fn horizon(&self) -> Progress {
+        let is_missing = |(stream, end): (&StreamId, &StreamEnd)| match end {
+            StreamEnd::Frozen | StreamEnd::GoesOn { .. } => false,
+            StreamEnd::At(end) => !self.progress.has(*stream, *end),
+        };
+        // The rest of a stream whose region nobody counts any more has seen nobody knows what.
+        if self.ends.iter().any(is_missing) {
+            return Progress::default();
+        }
         self.stability
             .horizon(&self.progress, self.others().into_iter())
     }
@@ -338,6 +322,16 @@ impl Mesh {
         self.progress.lacks(&wanted).map_or(Ok(()), Err)
     }
 
+    /// What a region said that it has; what it said of its own stream, it said with or after the rest.
+    pub fn latest(&self, region: RegionId) -> Progress {
+        self.stability.latest(region)
+    }
+
+    /// When something of a region was last heard.
+    pub fn heard(&self, region: RegionId) -> Option<Millis> {
+        self.heard.get(&region).copied()
+    }
+
     /// How many records the others are known to lack of the own stream.
     pub fn lags(&self) -> Vec<(RegionId, u64)> {
         let own = StreamId::Region(self.me);
@@ -348,34 +342,38 @@ impl Mesh {
         self.others().into_iter().map(lag).collect()
     }
 
-    /// The members changed. The stream of a region that is leaving stands still
-    /// ([`Mesh::freeze`]) and then ends ([`Mesh::end`]) before it is left out here.
-    pub fn set_members(&mut self, members: Vec<RegionId>) {
-        for region in self
-            .members
-            .iter()
-            .filter(|region| !members.contains(region))
-        {
+    /// The members changed, and where the streams end of those that leave or have left. A region that
+    /// is leaving stays a member until its stream ends.
+    pub fn set_members(&mut self, members: Vec<RegionId>, ends: BTreeMap<RegionId, StreamEnd>) {
+        let left = self.members.iter();
+        for region in left.filter(|region| !members.contains(region)) {
             self.stability.forget(*region);
         }
         self.members = members;
+        let ends = ends.into_iter();
+        let ends: BTreeMap<StreamId, StreamEnd> = ends
+            .map(|(region, end)| (StreamId::Region(region), end))
+            .collect();
+        if ends != self.ends {
+            self.ends = ends;
+            // What waits may be beyond an end.
+            self.delivery.clear();
+            self.pullers.clear();
+        }
     }
 
-    /// Applies no more of a region's stream for now: the first step of removing it, taken by every
-    /// member when it applies the record that says so. A region that is being removed writes no
-    /// more from there on.
-    pub fn freeze(&mut self, region: RegionId) {
-        self.ends.entry(StreamId::Region(region)).or_insert(None);
-    }
-
-    /// Where the stream of a region ends that every other member has frozen with the record
-    /// `since` of the account stream: after the last record that any of them has. None until all
-    /// are heard of.
-    pub fn end_of(&self, region: RegionId, since: Sequence) -> Option<Sequence> {
+    /// Where the stream of a region ends that these others have frozen with the record `since` of the
+    /// account stream: after the last record that any of them has. None until all are heard of.
+    pub fn end_of(
+        &self,
+        region: RegionId,
+        since: Sequence,
+        others: &[RegionId],
+    ) -> Option<Sequence> {
         let stream = StreamId::Region(region);
         let mut end = self.progress.of(stream);
-        for other in self.others().into_iter().filter(|other| *other != region) {
-            let latest = self.stability.latest(other);
+        for other in others.iter().filter(|other| **other != self.me) {
+            let latest = self.stability.latest(*other);
             if !latest.has(StreamId::Account, since) {
                 return None;
             }
@@ -384,16 +382,28 @@ impl Mesh {
         Some(end)
     }
 
-    /// The stream ends with this record. In the region itself, later records of its own are false
-    /// progress: they are to be kept aside, and the state replaced, before it is added again.
-    pub fn end(&mut self, region: RegionId, at: Sequence) {
-        self.ends.insert(StreamId::Region(region), Some(at));
-        self.delivery.clear();
+    /// The last record of a region that writes no more from the record `since` of the account stream
+    /// on. None until it has said so, and until these others have everything that it wrote.
+    pub fn last_of(
+        &self,
+        region: RegionId,
+        since: Sequence,
+        others: &[RegionId],
+    ) -> Option<Sequence> {
+        let stream = StreamId::Region(region);
+        let latest = self.stability.latest(region);
+        let last = latest.of(stream);
+        let has_all = |other: &RegionId| {
+            let latest = self.stability.latest(*other);
+            (*other == self.me && self.progress.has(stream, last)) || latest.has(stream, last)
+        };
+        let is_over = latest.has(StreamId::Account, since) && others.iter().all(has_all);
+        is_over.then_some(last)
     }
 
-    /// A region that left is a member again; its stream goes on after its end.
-    pub fn resume(&mut self, region: RegionId) {
-        self.ends.remove(&StreamId::Region(region));
+    /// Whether another region is known to have this much.
+    pub fn has(&self, region: RegionId, progress: &Progress) -> bool {
+        self.stability.latest(region).covers(progress)
     }
 
     fn others(&self) -> Vec<RegionId> {
@@ -402,25 +412,25 @@ impl Mesh {
     }
 
     fn pull(&mut self, now: Millis) {
-        if self.snapshot_asked.is_some() {
+        if self.is_fetching() {
             return;
         }
         for author in self.authors() {
             let stream = StreamId::Region(author);
             let after = self.delivery.last(stream, &self.progress);
             let has_room = self.delivery.bytes(stream) < self.settings.waiting_bytes_max;
-            let is_over = match self.ends.get(&stream) {
-                None => false,
-                Some(None) => true,
-                Some(Some(end)) => after >= *end,
-            };
-            if is_over || !has_room {
+            let end = self.ends.get(&stream);
+            if end.is_some_and(|end| end.is_over(after)) || !has_room {
+                continue;
+            }
+            let retry_ms = self.settings.retry_ms;
+            let puller = self.pullers.get(&stream);
+            if puller.is_some_and(|puller| !puller.is_due(now, retry_ms)) {
                 continue;
             }
             let Some(to) = self.source(now, author) else {
                 continue;
             };
-            let retry_ms = self.settings.retry_ms;
             if self.pullers.entry(stream).or_default().ask(now, retry_ms) {
                 let message = MeshMessage::Pull {
                     have: self.progress.clone(),
@@ -448,22 +458,23 @@ impl Mesh {
         authors
     }
 
-    /// The author, or when it is silent a member that has more of the stream, in turn.
-    fn source(&mut self, now: Millis, author: RegionId) -> Option<RegionId> {
+    /// The author, or when it is silent or does not hear this region a member that has more of the stream, in
+    /// turn.
+    fn source(&self, now: Millis, author: RegionId) -> Option<RegionId> {
         let is_there = |region: &RegionId| {
             let heard = self.heard.get(region);
             heard.is_some_and(|heard| now.since(*heard) < self.settings.unresponsive_ms)
         };
-        if is_there(&author) {
+        let stream = StreamId::Region(author);
+        let puller = self.pullers.get(&stream).cloned().unwrap_or_default();
+        if is_there(&author) && !puller.is_in_vain() {
             return Some(author);
         }
-        let stream = StreamId::Region(author);
         let has = self.delivery.last(stream, &self.progress);
         let others = self.others();
         let ahead = |region: &RegionId| self.stability.latest(*region).of(stream) > has;
         let ahead: Vec<RegionId> = others.into_iter().filter(ahead).collect();
-        self.relay = self.relay.wrapping_add(1);
-        let index = self.relay.checked_rem(ahead.len());
+        let index = puller.turn_of(ahead.len());
         let relay = index.and_then(|index| ahead.get(index).copied());
         relay.or_else(|| self.members.contains(&author).then_some(author))
     }
@@ -515,41 +526,77 @@ mod tests {
     }
 
     fn apply_all(mesh: &mut Mesh) -> u64 {
-        let mut count = 0;
-        while let Some(record) = mesh.take_ready() {
+        let records = mesh.take_ready(u64::MAX);
+        for record in &records {
             mesh.applied(record.stream, record.sequence);
-            count += 1;
         }
-        count
+        records.len() as u64
     }
 
     #[test]
     fn a_stream_ends_where_the_members_agree() {
         let (mut mesh, stream) = (mesh(), StreamId::Region(LEAVING));
+        let members = vec![OWN, OTHER, LEAVING];
+        let voters = [OWN, OTHER];
         mesh.receive(Millis(1), LEAVING, page(stream, 3));
         assert_eq!(apply_all(&mut mesh), 3);
         mesh.applied(StreamId::Account, Sequence(7));
-        mesh.freeze(LEAVING);
+        mesh.set_members(members.clone(), [(LEAVING, StreamEnd::Frozen)].into());
         mesh.receive(Millis(2), LEAVING, page(stream, 9));
         assert_eq!(apply_all(&mut mesh), 0, "it is frozen");
-        assert_eq!(
-            mesh.end_of(LEAVING, Sequence(7)),
-            None,
-            "the other has not frozen it"
-        );
+        let end = |mesh: &Mesh| mesh.end_of(LEAVING, Sequence(7), &voters);
+        assert_eq!(end(&mesh), None, "the other has not frozen it");
         let early = progress(&[(StreamId::Account, 6), (stream, 8)]);
         mesh.receive(Millis(3), OTHER, MeshMessage::Have(early));
-        assert_eq!(mesh.end_of(LEAVING, Sequence(7)), None);
+        assert_eq!(end(&mesh), None);
         let frozen = progress(&[(StreamId::Account, 7), (stream, 5)]);
         mesh.receive(Millis(4), OTHER, MeshMessage::Have(frozen));
         // What the other said before it froze the stream counts as well.
-        assert_eq!(mesh.end_of(LEAVING, Sequence(7)), Some(Sequence(8)));
-        mesh.end(LEAVING, Sequence(8));
-        mesh.receive(Millis(5), LEAVING, page(stream, 9));
+        assert_eq!(end(&mesh), Some(Sequence(8)));
+        let ends = [(LEAVING, StreamEnd::At(Sequence(8)))];
+        mesh.set_members(voters.to_vec(), ends.into());
+        assert_eq!(mesh.horizon(), Progress::default(), "the rest may come");
+        mesh.receive(Millis(5), OTHER, page(stream, 9));
         assert_eq!(apply_all(&mut mesh), 5, "up to its end and no further");
-        mesh.resume(LEAVING);
-        mesh.receive(Millis(6), LEAVING, page(stream, 9));
-        assert_eq!(apply_all(&mut mesh), 1);
+        assert_ne!(mesh.horizon(), Progress::default());
+    }
+
+    #[test]
+    fn a_region_has_left_when_all_have_what_it_wrote() {
+        let (mut mesh, stream) = (mesh(), StreamId::Region(LEAVING));
+        let voters = [OWN, OTHER];
+        let last = |mesh: &Mesh| mesh.last_of(LEAVING, Sequence(7), &voters);
+        let writes = progress(&[(StreamId::Account, 6), (stream, 2)]);
+        mesh.receive(Millis(1), LEAVING, MeshMessage::Have(writes));
+        mesh.receive(Millis(1), LEAVING, page(stream, 3));
+        assert_eq!((apply_all(&mut mesh), last(&mesh)), (3, None));
+        let over = progress(&[(StreamId::Account, 7), (stream, 3)]);
+        mesh.receive(Millis(2), LEAVING, MeshMessage::Have(over.clone()));
+        assert_eq!(last(&mesh), None, "the other lacks it");
+        mesh.receive(Millis(3), OTHER, MeshMessage::Have(over));
+        assert_eq!(last(&mesh), Some(Sequence(3)));
+    }
+
+    #[test]
+    fn nothing_is_applied_while_a_copy_comes_and_it_may_lack_what_is_in_the_logs() {
+        let (mut mesh, own, other) = (mesh(), StreamId::Region(OWN), StreamId::Region(OTHER));
+        mesh.applied(own, Sequence(5));
+        mesh.applied(StreamId::Account, Sequence(4));
+        mesh.applied(other, Sequence(2));
+        mesh.receive(Millis(1), LEAVING, page(StreamId::Region(LEAVING), 1));
+        assert!(!mesh.accepts(&progress(&[(other, 2)])), "nobody asked");
+        mesh.fetch(Millis(1), OTHER);
+        assert_eq!(mesh.take_ready(u64::MAX), []);
+        for (has, is_accepted) in [(1, false), (2, true)] {
+            assert_eq!(mesh.accepts(&progress(&[(other, has)])), is_accepted);
+        }
+        let ends = [(LEAVING, StreamEnd::Frozen)];
+        mesh.set_members(vec![OWN, OTHER, LEAVING], ends.into());
+        let lost = progress(&[(other, 2), (StreamId::Region(LEAVING), 1)]);
+        assert!(
+            !mesh.accepts(&lost),
+            "nobody may have that but the lost one"
+        );
     }
 
     #[test]
@@ -567,6 +614,38 @@ mod tests {
         assert!(!mesh.can_write());
         mesh.applied(stream, Sequence(2));
         assert!(mesh.can_write());
+    }
+
+    #[test]
+    fn an_author_that_does_not_hear_is_not_the_only_one_to_ask() {
+        let (mut mesh, stream) = (mesh(), StreamId::Region(LEAVING));
+        let retry_ms = MeshSettings::default().retry_ms;
+        let mut asks = |round: u64, answer: Option<MeshMessage>| {
+            let now = Millis(round * retry_ms);
+            let has = MeshMessage::Have(progress(&[(stream, 3)]));
+            mesh.receive(now, LEAVING, answer.unwrap_or(has.clone()));
+            mesh.receive(now, OTHER, has);
+            let asked = mesh
+                .take_effects()
+                .into_iter()
+                .find_map(|effect| match effect {
+                    MeshEffect::Send {
+                        to,
+                        message: MeshMessage::Pull { stream: of, .. },
+                    } if of == stream => Some(to),
+                    _ => None,
+                });
+            asked.unwrap()
+        };
+        let asked: Vec<RegionId> = (1..=3).map(|round| asks(round, None)).collect();
+        assert_eq!(asked, [LEAVING; 3], "questions may be lost");
+        let asked: Vec<RegionId> = (4..=7).map(|round| asks(round, None)).collect();
+        assert!(
+            asked.contains(&OTHER) && asked.contains(&LEAVING),
+            "{asked:?}"
+        );
+        assert_eq!(asks(8, Some(page(stream, 0))), LEAVING);
+        assert_eq!(asks(9, None), LEAVING, "it answers again");
     }
 
     #[test]

@@ -29,8 +29,9 @@ pub struct Version<B> {
     pub stamp: Stamp,
     pub change: Change,
     pub etag: u64,
-    /// Set if the hub made this to settle a conflict: its epoch then. Of two such versions that did
-    /// not see each other the later hub's stands.
+    /// Set if the hub made this to settle a conflict: its epoch then. Two such versions that did not
+    /// see each other, of two hubs, are a conflict like any other: if the later one made the
+    /// earlier void, a change that followed the later one would not, and regions would end apart.
     pub decided: Option<Epoch>,
     /// What the version claims of unique keys, as digests.
     pub claims: Vec<u64>,
@@ -82,11 +83,8 @@ impl<B> Siblings<B> {
         let stamp = incoming.stamp;
         self.0.retain(|version| {
             let stream = StreamId::Region(version.stamp.origin);
-            !deps.has(stream, version.stamp.sequence) && !overrules(&incoming, version)
+            !deps.has(stream, version.stamp.sequence)
         });
-        if self.0.iter().any(|version| overrules(version, &incoming)) {
-            return Merged::Loses;
-        }
         self.0.push(incoming);
         self.0.sort_by(|left, right| precedence(right, left));
         match self.0.first() {
@@ -122,8 +120,8 @@ impl<B> Siblings<B> {
         &self.0
     }
 
-    /// Forgets what cannot matter any more: losers, and a tombstone that stands alone, once every
-    /// later change will have seen them.
+    /// Forgets what cannot matter any more: losers, and tombstones that have nothing beside them, once
+    /// every later change will have seen them.
     pub fn prune(&mut self, horizon: &Progress, resolution: Resolution) {
         let is_old = |version: &Version<B>| {
             horizon.has(
@@ -136,9 +134,11 @@ impl<B> Siblings<B> {
             self.0
                 .retain(|version| std::mem::take(&mut is_first) || !is_old(version));
         }
-        if let [version] = &self.0[..]
-            && !matches!(version.change, Change::Put(_))
-            && is_old(version)
+        let is_gone = |version: &Version<B>| !matches!(version.change, Change::Put(_));
+        if self
+            .0
+            .iter()
+            .all(|version| is_gone(version) && is_old(version))
         {
             self.0.clear();
         }
@@ -147,10 +147,6 @@ impl<B> Siblings<B> {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-}
-
-fn overrules<B>(winner: &Version<B>, loser: &Version<B>) -> bool {
-    loser.decided.is_some() && winner.decided > loser.decided
 }
 
 /// The order of versions: the greater stands. Deletes over puts over expiries; then the greater
@@ -269,15 +265,21 @@ mod tests {
         }
     }
 
+    /// Whether the second hub's decision was already written over when the first one's arrives must not
+    /// matter.
     #[test]
-    fn the_later_hub_decides() {
+    fn what_two_hubs_decided_stands_until_somebody_has_seen_both() {
         let mut first = made(0, 1, Change::Put(9.0), &[]);
         let mut second = made(1, 1, Change::Put(1.0), &[]);
         first.0.decided = Some(Epoch(1));
         second.0.decided = Some(Epoch(2));
-        let end = merge_all(&[first, second]);
+        let after = made(1, 2, Change::Put(2.0), &[(1, 1)]);
+        let end = merge_all(&[first.clone(), second.clone(), after.clone()]);
+        assert!(end.is_undecided(Resolution::ByHub));
+        assert_eq!(end.standing().unwrap().stamp.origin, RegionId(0));
+        let both = made(2, 1, Change::Put(0.0), &[(0, 1), (1, 2)]);
+        let end = merge_all(&[first, second, after, both]);
         assert_eq!(end.versions().len(), 1);
-        assert_eq!(end.standing().unwrap().stamp.origin, RegionId(1));
     }
 
     #[test]
@@ -300,5 +302,17 @@ mod tests {
         assert_eq!(siblings.versions().len(), 1);
         siblings.prune(&both_seen, Resolution::LastWriterWins);
         assert!(siblings.is_empty());
+
+        let mut gone = Siblings::default();
+        for (version, deps) in [
+            made(0, 1, Change::Expiry, &[]),
+            made(1, 1, Change::Delete, &[]),
+        ] {
+            gone.merge(version, &deps);
+        }
+        gone.prune(&loser_seen, Resolution::ByHub);
+        assert_eq!(gone.versions().len(), 2);
+        gone.prune(&both_seen, Resolution::ByHub);
+        assert!(gone.is_empty());
     }
 }

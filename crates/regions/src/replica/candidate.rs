@@ -18,8 +18,9 @@
 use std::collections::BTreeSet;
 
 use super::{Replica, Role};
+use crate::ledger::Electorate;
 use crate::{
-    Ballot, Canvass, Cause, Epoch, EpochStart, Level, Membership, Message, Millis, RegionId,
+    Ballot, Canvass, Cause, Epoch, EpochStart, Membership, Message, Millis, RegionId, Sequence,
 };
 
 #[derive(Debug)]
@@ -73,8 +74,7 @@ impl Replica {
             members: (remaining != *members).then_some(remaining),
             is_lossy: force.accepts_loss,
         };
-        let is_held = matches!(self.settings.level, Level::Strong | Level::Bounded(_));
-        let needed = if is_held && !force.accepts_loss {
+        let needed = if self.settings.level.is_held() && !force.accepts_loss {
             members.witnesses()
         } else {
             1
@@ -88,7 +88,7 @@ impl Replica {
     pub fn give_up(&mut self, now: Millis) {
         if matches!(self.role, Role::Candidate(_)) {
             self.role = Role::Follower;
-            self.heard = now;
+            self.tried = now;
         }
     }
 
@@ -100,7 +100,8 @@ impl Replica {
         };
         let can_promote = self.settings.promotes && members.full().count() >= 3;
         let delay = self.settings.rank_delay_ms * rank as u64;
-        let is_silent = now.since(self.heard) >= self.settings.silence_ms + delay;
+        let since = self.heard.max(self.tried);
+        let is_silent = now.since(since) >= self.settings.silence_ms + delay;
         if can_promote && is_silent && self.mending.is_none() {
             let needed = members.majority();
             self.campaign(now, Cause::Silence, needed, EpochStart::default(), None);
@@ -113,12 +114,20 @@ impl Replica {
         self.campaign(now, Cause::HandOver, needed, EpochStart::default(), None);
     }
 
-    pub(super) fn on_take_over(&mut self, now: Millis, from: RegionId, epoch: Epoch) {
+    pub(super) fn on_take_over(
+        &mut self,
+        now: Millis,
+        from: RegionId,
+        epoch: Epoch,
+        position: (Epoch, Sequence),
+    ) {
         let is_new = epoch > self.current && epoch >= self.saved.promised;
         let is_candidate = matches!(&self.role, Role::Candidate(c) if c.epoch >= epoch);
         let is_ours = epoch.write_region() == Some(self.me);
         let is_able = self.mending.is_none() && self.ledger.members().is_full(self.me);
-        if is_new && is_ours && !is_candidate && is_able {
+        // A crash may have taken what it had when it was chosen; it asks for that first.
+        let has_all = self.ledger.position() >= position && self.kept == self.ledger.last();
+        if is_new && is_ours && !is_candidate && is_able && has_all {
             let needed = self.ledger.members().majority();
             let start = EpochStart::default();
             self.campaign(now, Cause::HandOver, needed, start, Some((from, epoch)));
@@ -165,10 +174,8 @@ impl Replica {
             cause: candidate.cause,
             is_sounding: candidate.is_sounding,
         };
-        let before = self
-            .unsettled(candidate)
-            .into_iter()
-            .flat_map(Membership::full);
+        let before = self.electorates(candidate);
+        let before = before.iter().flat_map(|before| before.members.full());
         let electors: BTreeSet<RegionId> = self.ledger.members().full().chain(before).collect();
         for region in electors.difference(&candidate.granted.clone()).copied() {
             self.send(region, Message::Canvass(canvass));
@@ -182,7 +189,8 @@ impl Replica {
         // An operator's word holds until it is done; others try again after another silence.
         let is_over = now.since(candidate.since) >= self.settings.silence_ms / 2;
         if is_over && candidate.cause != Cause::Forced {
-            self.heard = now;
+            // That it failed does not mean that the write region is there: others have its vote.
+            self.tried = now;
             self.role = Role::Follower;
         } else {
             self.canvass();
@@ -214,7 +222,9 @@ impl Replica {
         let is_again = canvass.epoch == self.saved.promised
             && canvass.epoch > self.current
             && canvass.epoch.write_region() == Some(from);
-        let is_entitled = self.is_elector(self.me) && self.is_elector(from);
+        // Whoever has left may be needed by those who do not know that this is settled. Who has heard of nothing may
+        // have forgotten a promise.
+        let is_entitled = self.ledger.last() > Sequence::ZERO && self.is_elector(from);
         if !is_entitled || self.mending.is_some() {
             Ballot::NotEntitled
         } else if is_again {
@@ -231,13 +241,10 @@ impl Replica {
     }
 
     /// Whether a region is a member, or was one before a change that may never be committed.
-    fn is_elector(&self, region: RegionId) -> bool {
-        let guard = self
-            .ledger
-            .guard()
-            .filter(|guard| self.commit < guard.record);
+    pub(super) fn is_elector(&self, region: RegionId) -> bool {
+        let before = self.ledger.unsettled(self.commit, self.settings.level);
         self.ledger.members().is_full(region)
-            || guard.is_some_and(|guard| guard.members.is_full(region))
+            || before.iter().any(|before| before.members.is_full(region))
     }
 
     pub(super) fn on_vote(
@@ -280,9 +287,11 @@ impl Replica {
                 .filter(|region| candidate.granted.contains(region));
             granted.count()
         };
-        let before = self.unsettled(candidate);
+        let before = self.electorates(candidate);
         if votes(self.ledger.members()) < candidate.needed
-            || before.is_some_and(|before| votes(before) < before.witnesses())
+            || before
+                .iter()
+                .any(|before| votes(before.members) < before.needed)
         {
             return;
         }
@@ -306,20 +315,23 @@ impl Replica {
         }
     }
 
-    /// The members before the last change of them, if that may not have been committed: they could
-    /// have gone on without it. Majorities of neighbouring memberships meet, so this matters only
-    /// where fewer votes are enough.
-    fn unsettled(&self, candidate: &Candidate) -> Option<&Membership> {
-        let is_held = matches!(self.settings.level, Level::Strong | Level::Bounded(_));
-        let is_forced = candidate.cause == Cause::Forced && !candidate.start.is_lossy;
-        let guard = self
-            .ledger
-            .guard()
-            .filter(|guard| self.commit < guard.record);
-        let guard = guard.filter(|guard| guard.members.full().next().is_some());
-        guard
-            .filter(|_| is_held && is_forced)
-            .map(|guard| &guard.members)
+    /// Who could have gone on without the changes that this candidate knows of and that may not have been
+    /// committed: as many of each must vote for it. Of two, either is enough for an operator; whoever asks for
+    /// fewer votes than a majority must ask all of them.
+    fn electorates(&self, candidate: &Candidate) -> Vec<Electorate<'_>> {
+        let level = self.settings.level;
+        if !level.is_held() || candidate.start.is_lossy {
+            return Vec::new();
+        }
+        let mut before = self.ledger.unsettled(self.commit, level);
+        if candidate.cause == Cause::Forced {
+            for electorate in &mut before {
+                electorate.needed = electorate.needed.min(electorate.members.witnesses());
+            }
+        } else {
+            before.retain(|electorate| !electorate.is_met);
+        }
+        before
     }
 
     /// The region that takes over may not have heard it.
@@ -328,7 +340,8 @@ impl Replica {
             && now.since(sent) >= self.settings.retry_ms
         {
             self.handed = Some((to, epoch, now));
-            self.send(to, Message::TakeOver { epoch });
+            let position = self.ledger.position();
+            self.send(to, Message::TakeOver { epoch, position });
         }
     }
 }

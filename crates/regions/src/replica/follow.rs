@@ -80,13 +80,26 @@ impl Replica {
         self.consider_promotion(now);
     }
 
-    /// Asks for what comes next, unless a question is under way.
-    pub(super) fn pull(&mut self, now: Millis) {
+    /// At strong, writes wait to hear that records are kept here; when no question says it, this does.
+    pub(super) fn tell_kept(&mut self) {
+        let writer = self.current.write_region();
+        let writer = writer.filter(|writer| *writer != self.me);
+        if let Some(writer) = writer
+            && self.settings.level == Level::Strong
+            && self.mending.is_none()
+        {
+            let place = self.place();
+            self.send(writer, Message::Echo { round: 0, place });
+        }
+    }
+
+    /// Asks for what comes next, unless a question is under way. True if it does.
+    pub(super) fn pull(&mut self, now: Millis) -> bool {
         if matches!(self.role, Role::Writer(_)) || self.saved.promised > self.current {
-            return;
+            return false;
         }
         let Some(source) = self.source(now) else {
-            return;
+            return false;
         };
         let retry_ms = self.settings.retry_ms;
         let is_due = |asked: &Millis| now.since(*asked) >= retry_ms;
@@ -95,18 +108,17 @@ impl Replica {
                 self.snapshot_asked = Some(now);
                 self.effects.push(Effect::FetchSnapshot { from: source });
             }
-            return;
+            return false;
         }
-        if self
-            .snapshot_asked
-            .take_if(|asked| !is_due(asked))
-            .is_some()
-        {
-            return;
+        if self.snapshot_asked.is_some_and(|asked| !is_due(&asked)) {
+            return false;
         }
+        // It may be needed no more: records are taken again, and whoever answers says if it is.
+        self.snapshot_asked = None;
         // The log may be ahead of its durable part by one window.
         let ahead = self.ledger.last() > self.kept;
-        if !ahead && self.puller.ask(now, self.settings.retry_ms) {
+        let asks = !ahead && self.puller.ask(now, self.settings.retry_ms);
+        if asks {
             let after = self.ledger.last();
             let pull = Pull {
                 place: self.place(),
@@ -117,6 +129,7 @@ impl Replica {
             };
             self.send(source, Message::Pull(pull));
         }
+        asks
     }
 
     /// The write region, or when it is silent some other member, in turn.

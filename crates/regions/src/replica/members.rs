@@ -5,7 +5,9 @@
 //! two only by force ([`crate::Force`]): who can tell which of the two is down is the operator.
 
 use super::Replica;
-use crate::{Body, Membership, MembershipError, Millis, RegionId, StreamRecord};
+use crate::{
+    Body, Membership, MembershipError, Millis, RegionId, Sequence, Standing, StreamRecord,
+};
 
 impl Replica {
     /// Adds a region that copies first. The record is to be appended to the log, as with
@@ -42,6 +44,31 @@ impl Replica {
             return Err(MembershipError::Writes(id));
         }
         let members = self.members().without(id)?;
+        self.set_members(now, members)
+    }
+
+    /// Where every member writes: a region begins to leave, as planned or as one that is lost.
+    pub fn let_region_leave(
+        &mut self,
+        now: Millis,
+        id: RegionId,
+        how: Standing,
+    ) -> Result<StreamRecord, MembershipError> {
+        if id == self.me {
+            return Err(MembershipError::Writes(id));
+        }
+        let members = self.members().with_leaving(id, how)?;
+        self.set_members(now, members)
+    }
+
+    /// Where every member writes: a region has left, and its stream ends with this record.
+    pub fn end_region(
+        &mut self,
+        now: Millis,
+        id: RegionId,
+        last: Sequence,
+    ) -> Result<StreamRecord, MembershipError> {
+        let members = self.members().with_end(id, last)?;
         self.set_members(now, members)
     }
 

@@ -30,7 +30,7 @@ use crate::ledger::Ledger;
 use crate::{
     Effect, Epoch, EpochStart, Head, Level, Lineage, Membership, Message, Millis, Place, Progress,
     Puller, ReadVerdict, Readable, RegionId, Rejoin, Saved, Sequence, SessionToken, Settings,
-    StreamId, StreamRecord, may_read,
+    StreamId, StreamRecord, TokenVersion, may_read,
 };
 use candidate::Candidate;
 pub use candidate::{Force, PromotionError};
@@ -61,6 +61,8 @@ pub struct Replica {
     role: Role,
     /// When something of the write region was last heard.
     heard: Millis,
+    /// When it last gave up to become the write region.
+    tried: Millis,
     puller: Puller,
     /// Whom to ask next when the write region does not answer.
     relay: usize,
@@ -134,6 +136,7 @@ impl Replica {
             seen: saved.promised,
             role: Role::Follower,
             heard: now,
+            tried: now,
             puller: Puller::default(),
             relay: 0,
             freshness: VecDeque::new(),
@@ -196,9 +199,15 @@ impl Replica {
                 is_sounding,
                 verdict,
             } => self.on_vote(now, from, epoch, is_sounding, verdict),
-            Message::TakeOver { epoch } => self.on_take_over(now, from, epoch),
-            Message::Confirm { read } => self.on_confirm(now, from, read),
-            Message::Confirmed { read, commit, .. } => self.on_confirmed(read, commit),
+            Message::TakeOver { epoch, position } => {
+                self.on_take_over(now, from, epoch, position);
+            }
+            Message::Confirm { read, place } => self.on_confirm(now, from, read, place),
+            Message::Confirmed {
+                read,
+                epoch,
+                commit,
+            } => self.on_confirmed(epoch, read, commit),
             Message::NotConfirmed { read, why } => self.reads.refuse(read, why, &mut self.effects),
         }
     }
@@ -219,11 +228,12 @@ impl Replica {
 
     /// The log is durable up to here.
     pub fn kept(&mut self, now: Millis, upto: Sequence) {
+        let before = self.kept;
         self.kept = self.kept.max(upto.min(self.ledger.last()));
         if matches!(self.role, Role::Writer(_)) {
             self.advance_commit(now);
-        } else {
-            self.pull(now);
+        } else if !self.pull(now) && self.kept > before {
+            self.tell_kept();
         }
     }
 
@@ -288,9 +298,18 @@ impl Replica {
         self.ledger.head_at(self.applied)
     }
 
+    /// That of [`Replica::head`], without making one.
+    pub fn token_version(&self) -> TokenVersion {
+        self.ledger.token_version_at(self.applied)
+    }
+
     /// What belongs to a record of the log, to be kept when the log is trimmed up to it.
     pub fn head_at(&self, sequence: Sequence) -> Head {
         self.ledger.head_at(sequence)
+    }
+
+    pub fn settings(&self) -> Settings {
+        self.settings
     }
 
     pub fn region(&self) -> RegionId {
@@ -310,12 +329,33 @@ impl Replica {
         self.ledger.last()
     }
 
+    /// The last record that the state has.
+    pub fn applied_last(&self) -> Sequence {
+        self.applied
+    }
+
     pub fn commit(&self) -> Sequence {
         self.commit
     }
 
     pub fn epoch(&self) -> Epoch {
         self.current
+    }
+
+    /// Whether everything in the state is known to be part of the history of the write region, as far
+    /// as that was heard since it began or since [`Replica::doubt`].
+    pub fn is_verified(&self) -> bool {
+        self.mending.is_none() && self.verified >= self.applied
+    }
+
+    /// Whether the state has what the history does not.
+    pub fn has_parted(&self) -> bool {
+        self.mending.is_some_and(|rejoin| rejoin.rewinds)
+    }
+
+    /// The region was away: others may have gone on without it.
+    pub fn doubt(&mut self) {
+        self.verified = Sequence::ZERO;
     }
 
     pub fn is_write_region(&self) -> bool {

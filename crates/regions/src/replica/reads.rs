@@ -1,10 +1,13 @@
 //! Strong reads: each waits until the write region, confirmed by a majority after the read began,
 //! has said what is committed, and until that is applied here.
+//!
+//! The question itself says that the region it comes from has voted for nobody else. With the write
+//! region that is a majority of up to three, and nobody else needs to be asked.
 
 use std::collections::BTreeMap;
 
 use super::{Replica, Role};
-use crate::{Effect, Message, Millis, ReadOutcome, RegionId, Sequence, Unconfirmed};
+use crate::{Effect, Epoch, Message, Millis, Place, ReadOutcome, RegionId, Sequence, Unconfirmed};
 
 #[derive(Debug)]
 pub(super) struct Reads {
@@ -51,7 +54,10 @@ impl Replica {
         self.reads.waiting.insert(read, None);
         match (&self.role, self.current.write_region()) {
             (Role::Writer(_), _) => self.ask_majority(now, self.me, read),
-            (_, Some(writer)) if writer != self.me => self.send(writer, Message::Confirm { read }),
+            (_, Some(writer)) if writer != self.me => {
+                let place = self.place();
+                self.send(writer, Message::Confirm { read, place });
+            }
             _ => {
                 let why = Unconfirmed::NotTheWriteRegion;
                 self.reads.refuse(read, why, &mut self.effects);
@@ -64,11 +70,13 @@ impl Replica {
         self.reads.waiting.remove(&read);
     }
 
-    pub(super) fn on_confirm(&mut self, now: Millis, from: RegionId, read: u64) {
+    pub(super) fn on_confirm(&mut self, now: Millis, from: RegionId, read: u64, place: Place) {
         let why = if !self.is_write_region() {
             Unconfirmed::NotTheWriteRegion
         } else if !self.in_read_quorum(from) {
             Unconfirmed::OutsideTheReadQuorum
+        } else if self.is_majority_with(from, place) {
+            return self.answer_confirm(from, read);
         } else {
             return self.ask_majority(now, from, read);
         };
@@ -78,7 +86,7 @@ impl Replica {
     pub(super) fn answer_confirm(&mut self, region: RegionId, read: u64) {
         let (epoch, commit) = (self.current, self.commit);
         if region == self.me {
-            self.on_confirmed(read, commit);
+            self.on_confirmed(epoch, read, commit);
         } else {
             let confirmed = Message::Confirmed {
                 read,
@@ -89,11 +97,77 @@ impl Replica {
         }
     }
 
-    pub(super) fn on_confirmed(&mut self, read: u64, commit: Sequence) {
-        self.learn_commit(commit);
+    pub(super) fn on_confirmed(&mut self, epoch: Epoch, read: u64, commit: Sequence) {
+        // What is known to be the same here is so in the epoch that is followed.
+        if epoch == self.current {
+            self.learn_commit(commit);
+        }
         if let Some(waiting) = self.reads.waiting.get_mut(&read) {
             *waiting = Some(commit);
             self.reads.applied(self.applied, &mut self.effects);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replica::writer::ASKING_MAX;
+    use crate::{Level, Membership, Settings};
+
+    /// Where a region is that has everything.
+    fn place(replica: &Replica) -> Place {
+        Place {
+            promised: replica.epoch(),
+            kept: replica.last(),
+            kept_epoch: replica.epoch(),
+            applied: replica.last(),
+        }
+    }
+
+    /// Lets two of four others echo every round; gives the reads of the first that are confirmed by it.
+    fn echo(replica: &mut Replica, now: Millis) -> Vec<u64> {
+        let (others, mut confirmed) = ([RegionId(1), RegionId(2)], Vec::new());
+        for _ in 0..4 {
+            let mut newest = None;
+            for effect in replica.take_effects() {
+                match effect {
+                    Effect::Send {
+                        message: Message::Beat(beat),
+                        ..
+                    } => newest = newest.max(Some(beat.round)),
+                    Effect::Send {
+                        message: Message::Confirmed { read, .. },
+                        ..
+                    } => confirmed.push(read),
+                    _ => {}
+                }
+            }
+            let place = place(replica);
+            for (other, round) in others.into_iter().zip(newest.into_iter().cycle()) {
+                replica.receive(now, other, Message::Echo { round, place });
+            }
+        }
+        confirmed
+    }
+
+    #[test]
+    fn reads_that_nobody_could_confirm_are_not_remembered_for_ever() {
+        let members = Membership::new((0..5).map(|id| (RegionId(id), "region")));
+        let now = Millis(1_000);
+        let settings = Settings::new(Level::Strong);
+        let mut replica = Replica::found(RegionId(0), settings, now, members);
+        replica.kept(now, replica.last());
+        replica.tick(now);
+        assert!(echo(&mut replica, now).is_empty());
+        assert_eq!(replica.commit(), replica.last());
+
+        let asked = ASKING_MAX as u64 + 10;
+        let place = place(&replica);
+        for read in 0..asked {
+            replica.receive(now, RegionId(1), Message::Confirm { read, place });
+        }
+        let expected: Vec<u64> = (10..asked).collect();
+        assert_eq!(echo(&mut replica, now), expected, "the newest are answered");
     }
 }

@@ -1,13 +1,13 @@
 //! Answering regions that ask for records. Any region answers that is sure of its history.
 
 use super::{Replica, Role};
-use crate::{Effect, Message, Millis, PageHead, Pull, Refused, RegionId};
+use crate::{Effect, Message, Millis, PageHead, Pull, Refused, RegionId, Sequence};
 
 impl Replica {
     pub(super) fn on_pull(&mut self, now: Millis, from: RegionId, pull: Pull) {
         self.seen = self.seen.max(pull.place.promised);
-        if let Role::Writer(writer) = &mut self.role {
-            writer.note(now, from, pull.place, &self.ledger, self.current);
+        if self.is_write_region() {
+            self.note(now, from, pull.place);
             self.advance_commit(now);
         }
         // Whoever lacks the first record of the epoch may have another history without knowing.
@@ -29,27 +29,40 @@ impl Replica {
             let refused = refused();
             return self.send(from, Message::Diverged(refused));
         }
-        let (last, confirmed_age_ms) = match &self.role {
-            Role::Writer(writer) => (
-                Some(self.ledger.last()),
-                writer.confirmed(now).map(|time| now.since(time)),
-            ),
-            Role::Follower | Role::Candidate(_) => (None, None),
-        };
-        let head = PageHead {
-            epoch,
-            after: pull.after,
-            after_epoch: pull.after_epoch,
-            commit: self.commit,
-            held: self.held,
-            last,
-            confirmed_age_ms,
-            asked: pull.asked,
-        };
+        let head = self.page_head(now, pull.after, pull.asked);
         self.effects.push(Effect::SendPage {
             to: from,
             head,
             bytes_max: pull.bytes_max,
         });
+    }
+
+    /// The head of a page for a region that was sent everything up to a record and has not asked for more:
+    /// records need not wait for its next question. It takes them only if they continue what it has. `asked`
+    /// is that of the question that was answered last. None if this region does not write.
+    pub fn continuation(&self, now: Millis, after: Sequence, asked: Millis) -> Option<PageHead> {
+        let is_sure = self.is_write_region() && self.ledger.epoch_at(self.kept) == self.current;
+        let is_there = self.ledger.base() <= after && after <= self.kept;
+        (is_sure && is_there).then(|| self.page_head(now, after, asked))
+    }
+
+    fn page_head(&self, now: Millis, after: Sequence, asked: Millis) -> PageHead {
+        let (last, confirmed_age_ms) = match &self.role {
+            Role::Writer(_) => (
+                Some(self.ledger.last()),
+                self.confirmed(now).map(|time| now.since(time)),
+            ),
+            Role::Follower | Role::Candidate(_) => (None, None),
+        };
+        PageHead {
+            epoch: self.current,
+            after,
+            after_epoch: self.ledger.epoch_at(after),
+            commit: self.commit,
+            held: self.held,
+            last,
+            confirmed_age_ms,
+            asked,
+        }
     }
 }

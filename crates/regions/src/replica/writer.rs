@@ -18,6 +18,10 @@ use crate::{
 /// Times of writing that are remembered for lags; beyond, lags are told too small, never too late
 /// for the bound: it stops writes long before.
 const WRITTEN_MAX: usize = 1 << 20;
+/// Strong reads that wait for a round. While no majority answers, whoever asked first has long given up.
+pub(super) const ASKING_MAX: usize = 1 << 16;
+/// Rounds that were not echoed. Whoever echoes a round was there in all before it.
+const ROUNDS_MAX: usize = 1 << 10;
 
 #[derive(Debug)]
 pub(super) struct Writer {
@@ -31,7 +35,7 @@ pub(super) struct Writer {
     confirmed: Option<Millis>,
     beaten: Option<Millis>,
     /// Strong reads by the round that must be echoed for them.
-    asking: Vec<(RegionId, u64, u64)>,
+    asking: VecDeque<(RegionId, u64, u64)>,
     hand_over: Option<RegionId>,
     /// Since when members have promised a newer epoch that nobody writes in.
     outbid: Option<Millis>,
@@ -84,7 +88,7 @@ impl Writer {
             rounds: VecDeque::new(),
             confirmed: None,
             beaten: None,
-            asking: Vec::new(),
+            asking: VecDeque::new(),
             hand_over: None,
             outbid: None,
             written: VecDeque::new(),
@@ -124,9 +128,6 @@ impl Writer {
         epoch: Epoch,
     ) -> bool {
         if place.promised > epoch {
-            if ledger.members().get(from).is_some() {
-                self.outbid.get_or_insert(now);
-            }
             return false;
         }
         let Some(other) = self.others.get_mut(&from) else {
@@ -141,10 +142,9 @@ impl Writer {
         true
     }
 
-    /// As of when a majority agreed that this is the write region.
-    pub(super) fn confirmed(&self, now: Millis) -> Option<Millis> {
-        let is_alone = !self.others.values().any(|other| other.is_full);
-        if is_alone { Some(now) } else { self.confirmed }
+    /// Whether everything that was ever acknowledged is known to be committed.
+    fn knows_commit(&self, commit: Sequence, ledger: &Ledger, current: Epoch) -> bool {
+        ledger.epoch_at(commit) == current && commit >= self.floor
     }
 
     fn follows(&self, now: Millis, level: Level) -> Vec<Follows> {
@@ -180,13 +180,19 @@ impl Writer {
         }
     }
 
-    /// The newest round that a majority has echoed.
-    fn echoed_by_majority(&self, majority: usize) -> u64 {
-        let full = self.others.values().filter(|other| other.is_full);
-        let mut echoed: Vec<u64> = full.map(|other| other.echoed).collect();
-        echoed.push(self.round);
+    /// The newest round that so many of these members have echoed.
+    fn echoed_by(&self, me: RegionId, members: &Membership, needed: usize) -> u64 {
+        let echoed = |region: RegionId| match self.others.get(&region) {
+            _ if region == me => self.round,
+            Some(other) => other.echoed,
+            None => 0,
+        };
+        let mut echoed: Vec<u64> = members.full().map(echoed).collect();
         echoed.sort_unstable_by(|left, right| right.cmp(left));
-        echoed.get(majority.saturating_sub(1)).copied().unwrap_or(0)
+        match needed.checked_sub(1) {
+            Some(index) => echoed.get(index).copied().unwrap_or(0),
+            None => self.round,
+        }
     }
 
     /// Who is waited for by strong writes: regions leave when they are silent and a majority is
@@ -314,9 +320,25 @@ impl Replica {
         self.fresh(now).map(|fresh| (records, now.since(fresh)))
     }
 
+    /// As of when a majority agreed that this is the write region.
+    pub(super) fn confirmed(&self, now: Millis) -> Option<Millis> {
+        let Role::Writer(writer) = &self.role else {
+            return None;
+        };
+        let are_enough = |(members, needed): &(&Membership, usize)| {
+            usize::from(members.is_full(self.me)) >= *needed
+        };
+        let is_alone = self.electorates_now().iter().all(are_enough);
+        if is_alone {
+            Some(now)
+        } else {
+            writer.confirmed
+        }
+    }
+
     pub(super) fn fresh(&self, now: Millis) -> Option<Millis> {
         match &self.role {
-            Role::Writer(writer) => writer.confirmed(now),
+            Role::Writer(_) => self.confirmed(now),
             Role::Follower | Role::Candidate(_) => self.fresh,
         }
     }
@@ -402,6 +424,22 @@ impl Replica {
         }
     }
 
+    /// A region says how far it is, and what it has promised.
+    ///
+    /// The promise of one that is leaving counts as long as its going may need it: nothing would be
+    /// committed if it followed nobody.
+    pub(super) fn note(&mut self, now: Millis, from: RegionId, place: Place) {
+        let counts = self.ledger.members().get(from).is_some() || self.is_elector(from);
+        let Role::Writer(writer) = &mut self.role else {
+            return;
+        };
+        self.seen = self.seen.max(place.promised);
+        if place.promised > self.current && counts {
+            writer.outbid.get_or_insert(now);
+        }
+        writer.note(now, from, place, &self.ledger, self.current);
+    }
+
     /// Starts a round.
     pub(super) fn beat(&mut self, now: Millis) {
         let Role::Writer(writer) = &mut self.role else {
@@ -410,6 +448,9 @@ impl Replica {
         writer.round += 1;
         writer.beaten = Some(now);
         writer.rounds.push_back((writer.round, now));
+        while writer.rounds.len() > ROUNDS_MAX {
+            writer.rounds.pop_front();
+        }
         let beat = Beat {
             epoch: self.current,
             round: writer.round,
@@ -417,13 +458,9 @@ impl Replica {
             held: self.held,
         };
         let mut others: BTreeSet<RegionId> = self.ledger.members().all().collect();
-        if let Some(guard) = self
-            .ledger
-            .guard()
-            .filter(|guard| self.commit < guard.record)
-        {
+        for before in self.ledger.unsettled(self.commit, self.settings.level) {
             // Those that leave may be needed, and able, to hear of it.
-            others.extend(guard.members.full());
+            others.extend(before.members.full());
         }
         others.remove(&self.me);
         for region in others {
@@ -433,11 +470,10 @@ impl Replica {
     }
 
     pub(super) fn on_echo(&mut self, now: Millis, from: RegionId, round: u64, place: Place) {
+        self.note(now, from, place);
         let Role::Writer(writer) = &mut self.role else {
             return;
         };
-        writer.note(now, from, place, &self.ledger, self.current);
-        self.seen = self.seen.max(place.promised);
         if place.promised == self.current
             && round <= writer.round
             && let Some(other) = writer.others.get_mut(&from)
@@ -448,26 +484,42 @@ impl Replica {
         self.advance_commit(now);
     }
 
+    /// Those of whom so many must not have voted for anybody else, for this region to know that nobody
+    /// else writes: the members, and those who were before changes that are not committed yet.
+    fn electorates_now(&self) -> Vec<(&Membership, usize)> {
+        let members = self.ledger.members();
+        let mut electorates = vec![(members, members.majority())];
+        if self.settings.level.is_held() {
+            let before = self.ledger.unsettled(self.commit, self.settings.level);
+            let before = before.iter().filter(|before| !before.is_met);
+            electorates.extend(before.map(|before| (before.members, before.needed)));
+        }
+        electorates
+    }
+
     /// Answers reads whose round a majority has echoed.
     fn review_rounds(&mut self, now: Millis) {
-        let majority = self.ledger.members().majority();
+        let electorates = self.electorates_now();
+        let Role::Writer(writer) = &self.role else {
+            return;
+        };
+        let echoed = electorates
+            .iter()
+            .map(|(members, needed)| writer.echoed_by(self.me, members, *needed));
+        let echoed = echoed.min().unwrap_or(0);
         let Role::Writer(writer) = &mut self.role else {
             return;
         };
-        let echoed = writer.echoed_by_majority(majority);
         while let Some((_, began)) = writer.rounds.front().filter(|(round, _)| *round <= echoed) {
             writer.confirmed = Some(*began);
             writer.rounds.pop_front();
         }
-        let is_own_epoch = self.ledger.epoch_at(self.commit) == self.current;
-        if !is_own_epoch || self.commit < writer.floor {
+        if !writer.knows_commit(self.commit, &self.ledger, self.current) {
             return;
         }
         let ready = |(_, _, round): &(RegionId, u64, u64)| *round <= echoed;
-        let answered: Vec<_> = writer
-            .asking
-            .extract_if(.., |asking| ready(asking))
-            .collect();
+        let count = writer.asking.partition_point(ready);
+        let answered: Vec<_> = writer.asking.drain(..count).collect();
         let is_waiting = !writer.asking.is_empty();
         let is_under_way = !writer.rounds.is_empty();
         for (region, read, _) in answered {
@@ -479,12 +531,30 @@ impl Replica {
         }
     }
 
+    /// Whether this region and another one at a place are enough to know that nobody had begun an epoch when
+    /// the place was told.
+    pub(super) fn is_majority_with(&self, from: RegionId, place: Place) -> bool {
+        let Role::Writer(writer) = &self.role else {
+            return false;
+        };
+        let are_enough = |(members, needed): &(&Membership, usize)| {
+            let both = [self.me, from];
+            both.iter().filter(|one| members.is_full(**one)).count() >= *needed
+        };
+        place.promised == self.current
+            && writer.knows_commit(self.commit, &self.ledger, self.current)
+            && self.electorates_now().iter().all(are_enough)
+    }
+
     /// Remembers a strong read until a round that begins now or later is echoed.
     pub(super) fn ask_majority(&mut self, now: Millis, from: RegionId, read: u64) {
         let Role::Writer(writer) = &mut self.role else {
             return;
         };
-        writer.asking.push((from, read, writer.round + 1));
+        writer.asking.push_back((from, read, writer.round + 1));
+        while writer.asking.len() > ASKING_MAX {
+            writer.asking.pop_front();
+        }
         if writer.rounds.is_empty() {
             self.beat(now);
         }
@@ -517,25 +587,31 @@ impl Replica {
         let members = self.ledger.members();
         let follows = writer.follows(now, Level::Session);
         let kept = majority_kept(self.kept, &follows, members.majority());
-        let guard = self
-            .ledger
-            .guard()
-            .filter(|guard| self.commit < guard.record);
-        let kept = guard.map_or(kept, |guard| {
-            let kept_by = |region: RegionId| match writer.others.get(&region) {
-                Some(other) => other.kept.unwrap_or_default(),
-                None if region == self.me => self.kept,
-                None => Sequence::ZERO,
-            };
-            let mut before: Vec<Sequence> = guard.members.full().map(kept_by).collect();
-            before.sort_unstable_by(|left, right| right.cmp(left));
-            let nth = |count: usize| count.checked_sub(1).and_then(|index| before.get(index));
-            if nth(guard.needed).is_none_or(|kept| *kept >= guard.record) {
-                return kept;
-            }
+        let kept_by = |region: RegionId| match writer.others.get(&region) {
+            Some(other) => other.kept.unwrap_or_default(),
+            None if region == self.me => self.kept,
+            None => Sequence::ZERO,
+        };
+        let kept_by_some = |members: &Membership, needed: usize| {
+            let mut kept: Vec<Sequence> = members.full().map(kept_by).collect();
+            kept.sort_unstable_by(|left, right| right.cmp(left));
+            let index = needed.checked_sub(1);
+            index.map(|index| kept.get(index).copied().unwrap_or_default())
+        };
+        // A record of an older epoch is not sure to stay where it is kept, so a change by one takes the
+        // first record of this epoch.
+        let first = self.ledger.lineage().first_of(self.current);
+        let first = first.unwrap_or_default();
+        let before = self.ledger.unsettled(self.commit, self.settings.level);
+        let waits = before.iter().rev().find(|before| {
+            let kept = kept_by_some(before.members, before.needed);
+            kept.is_some_and(|kept| kept < before.record.max(first))
+        });
+        let kept = waits.map_or(kept, |before| {
             // Until then only the members before can commit what came before.
-            let settled = nth(guard.members.majority()).copied().unwrap_or_default();
-            settled.min(Sequence(guard.record.0 - 1))
+            let settled = kept_by_some(before.members, before.members.majority());
+            let settled = settled.unwrap_or_default();
+            settled.min(Sequence(before.record.0 - 1))
         });
         let commit = self.commit;
         if self.ledger.epoch_at(kept) == self.current {
@@ -570,7 +646,8 @@ impl Replica {
             self.role = Role::Follower;
             self.heard = now;
             self.handed = Some((to, epoch, now));
-            self.send(to, Message::TakeOver { epoch });
+            let position = self.ledger.position();
+            self.send(to, Message::TakeOver { epoch, position });
         }
     }
 }

@@ -8,12 +8,18 @@ use crate::history::{Action, History, Item, Made, Operation, Value};
 
 pub(crate) type Verdict = Result<(), String>;
 
-/// Every change that was committed is in every region, once.
+/// Every change that was committed is in every region, once; or in none, and handed out by the one that
+/// had it.
 pub(crate) fn exactly_once(history: &History) -> Verdict {
+    if !history.forced && !history.put_aside.is_empty() {
+        let lost = &history.put_aside;
+        return Err(format!("changes {lost:?} were lost by a planned removal"));
+    }
     for (region, applied) in &history.applied {
         for value in history.committed.keys() {
             let times = applied.get(value).copied().unwrap_or_default();
-            if times != 1 {
+            let expected = u32::from(!history.put_aside.contains(value));
+            if times != expected {
                 return Err(format!(
                     "region {region} applied change {value} {times} times"
                 ));
@@ -53,7 +59,7 @@ pub(crate) fn resolved(history: &History) -> Verdict {
     let items: BTreeSet<Item> = history.made.values().map(|made| made.item).collect();
     for item in items {
         let of_item = |value: &&Value| history.made[value].item == item;
-        let changes: Vec<Value> = history.committed.keys().filter(of_item).copied().collect();
+        let changes: Vec<Value> = history.standing().filter(of_item).copied().collect();
         if changes
             .iter()
             .any(|value| !history.made[value].claims.is_empty())
@@ -65,16 +71,10 @@ pub(crate) fn resolved(history: &History) -> Verdict {
             let (_, deps) = &history.committed[later];
             deps.has(StreamId::Region(stamp.origin), stamp.sequence)
         };
-        let is_overruled = |value: &Value| {
-            let decided = history.made[value].decided;
-            let later = |other: &Value| history.made[other].decided > decided;
-            decided.is_some() && changes.iter().any(later)
-        };
         let maximal = changes
             .iter()
             .filter(|value| !changes.iter().any(|other| saw(other, value)));
-        let standing = maximal.filter(|value| !is_overruled(value));
-        let best = standing.max_by(|left, right| {
+        let best = maximal.max_by(|left, right| {
             let rank = |made: &Made| match made.change {
                 Change::Expiry => (0, 0.0),
                 Change::Put(number) => (1, number),

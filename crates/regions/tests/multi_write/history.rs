@@ -1,6 +1,6 @@
 //! What was recorded of a run. Checkers see nothing else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use orrery_regions::{Change, Epoch, Progress, RegionId, Stamp};
 
@@ -39,9 +39,21 @@ pub(crate) struct History {
     pub(crate) operations: Vec<Operation>,
     /// Where a change was committed, and what its origin had applied.
     pub(crate) committed: BTreeMap<Value, (Stamp, Progress)>,
+    /// Changes that are not part of the history: what a region had acknowledged that left, and no other
+    /// had. A region that leaves as planned must have none.
+    pub(crate) put_aside: BTreeSet<Value>,
+    pub(crate) forced: bool,
     /// At rest: what each region shows, what it keeps byte for byte, and how often each change
     /// was applied in it.
     pub(crate) views: BTreeMap<RegionId, View>,
     pub(crate) states: BTreeMap<RegionId, String>,
     pub(crate) applied: BTreeMap<RegionId, BTreeMap<Value, u32>>,
+}
+
+impl History {
+    /// Changes that are part of the history.
+    pub(crate) fn standing(&self) -> impl Iterator<Item = &Value> {
+        let committed = self.committed.keys();
+        committed.filter(|value| !self.put_aside.contains(value))
+    }
 }

@@ -25,16 +25,27 @@ const BUG_SEEDS: u64 = 200;
 #[test]
 fn regions_converge_and_sessions_hold() {
     for seed in seeds(SEEDS) {
-        let plan = Plan { seed, bug: None };
-        let result = world::run(plan).and_then(|history| {
-            exactly_once(&history)?;
-            converged(&history)?;
-            resolved(&history)?;
-            causal(&history)
-        });
-        if let Err(problem) = result {
-            panic!("{problem}\nORRERY_SEED={seed} cargo test -p orrery-regions --test multi_write");
-        }
+        holds(seed);
+    }
+}
+
+/// A region was copied from one that the others were removing, and had more of its stream than they
+/// agreed on.
+#[test]
+fn a_copy_has_nothing_that_only_a_lost_region_had() {
+    holds(687);
+}
+
+fn holds(seed: u64) {
+    let plan = Plan { seed, bug: None };
+    let result = world::run(plan).and_then(|history| {
+        exactly_once(&history)?;
+        converged(&history)?;
+        resolved(&history)?;
+        causal(&history)
+    });
+    if let Err(problem) = result {
+        panic!("{problem}\nORRERY_SEED={seed} cargo test -p orrery-regions --test multi_write");
     }
 }
 
@@ -84,4 +95,13 @@ fn resolutions_are_checked() {
 #[test]
 fn application_is_checked() {
     finds(Bug::SkipDedup, exactly_once);
+}
+
+#[test]
+fn leaving_is_checked() {
+    finds(Bug::LeaveAtOnce, exactly_once);
+    // Regions that do not agree where a stream ends never have the same.
+    let bug = Some(Bug::EndAlone);
+    let is_found = |seed| world::run(Plan { seed, bug }).is_err();
+    assert!((0..BUG_SEEDS).any(is_found));
 }

@@ -19,13 +19,13 @@ pub(crate) struct Disk {
     pub(crate) bases: Progress,
     pub(crate) counts: BTreeMap<Value, u32>,
     pub(crate) joined: Option<Sequence>,
-    pub(crate) members: Vec<RegionId>,
 }
 
 pub(crate) struct Node {
     pub(crate) id: RegionId,
     pub(crate) disk: Disk,
     pub(crate) mesh: Option<Mesh>,
+    pub(crate) has_left: bool,
     /// Writes that wait for the next group.
     pub(crate) group: Vec<(Option<(usize, u64)>, Value)>,
 }

@@ -1,19 +1,25 @@
-//! The world of a run: time, links, regions that crash and join, a hub that decides.
+//! The world of a run: time, links, regions that crash, join and leave, a hub that decides and is
+//! replaced.
 
 mod clients;
+mod copies;
+mod roster;
 
 use std::collections::{BTreeMap, BinaryHeap};
 
 use bytes::Bytes;
 use orrery_regions::{
-    Change, Epoch, Mesh, MeshEffect, MeshMessage, MeshSettings, Millis, Progress, RegionId,
-    Resolution, Sequence, SessionToken, Siblings, Stamp, StreamId, StreamRecord, Version, clashes,
+    Change, Mesh, MeshEffect, MeshMessage, MeshSettings, Millis, Progress, RegionId, Resolution,
+    Sequence, SessionToken, Siblings, Stamp, StreamEnd, StreamId, StreamRecord, Version, clashes,
 };
 
 use crate::history::{History, Item, Made, Value};
 use crate::node::{Disk, Node, State, value_of};
 use crate::random::Random;
+use roster::{Order, Roster};
 
+/// Of records that are applied together: some.
+const MERGE_BYTES: u64 = 500;
 const TICK_MS: u64 = 30;
 const TROUBLE_MS: u64 = 3_000;
 const REST_MS_MAX: u64 = 20_000;
@@ -36,6 +42,10 @@ pub(crate) enum Bug {
     DeletesLose,
     /// The progress is behind the state after a crash.
     SkipDedup,
+    /// The hub ends the stream of a lost region with what it has itself.
+    EndAlone,
+    /// A region leaves as planned before the others have what it wrote.
+    LeaveAtOnce,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -59,8 +69,12 @@ enum Event {
         client: usize,
         number: u64,
     },
-    /// The record that adds the last region reaches a region.
-    Learn(usize),
+    Order(Order),
+    /// A record of the account stream reaches a region.
+    Learn {
+        node: usize,
+        since: Sequence,
+    },
 }
 
 #[derive(Clone)]
@@ -90,6 +104,8 @@ struct World {
     queue: BinaryHeap<std::cmp::Reverse<(u64, u64)>>,
     events: BTreeMap<(u64, u64), Event>,
     nodes: Vec<Node>,
+    /// What holds after each record of the account stream.
+    rosters: Vec<Roster>,
     cut: Vec<Vec<bool>>,
     loss_per_mille: u64,
     delay_ms: u64,
@@ -124,11 +140,9 @@ impl World {
         let total = count + usize::from(joins);
         let node = |id: usize| Node {
             id: RegionId(u8::try_from(id).unwrap()),
-            disk: Disk {
-                members: founders.clone(),
-                ..Disk::default()
-            },
+            disk: Disk::default(),
             mesh: None,
+            has_left: false,
             group: Vec::new(),
         };
         let mut world = World {
@@ -138,6 +152,7 @@ impl World {
             queue: BinaryHeap::new(),
             events: BTreeMap::new(),
             nodes: (0..total).map(node).collect(),
+            rosters: vec![Roster::new(founders)],
             cut: vec![vec![false; total]; total],
             loss_per_mille: random.pick(&[0, 20, 100]),
             delay_ms: random.pick(&[3, 30, 120]),
@@ -153,11 +168,16 @@ impl World {
         }
         if joins {
             let at = 500 + world.random.between(0, 1_000);
-            for node in 0..total {
-                let late = world.random.between(0, 800);
-                world.at(at + late, Event::Learn(node));
-            }
+            let region = world.nodes[count].id;
+            world.at(at, Event::Order(Order::Add(region)));
             world.at(at + 1_000, Event::Tick(count));
+        }
+        let forced = world.random.chance(500);
+        for order in [Order::ReplaceHub, Order::Remove { forced }] {
+            if world.random.chance(400) {
+                let at = 400 + world.random.between(0, 1_400);
+                world.at(at, Event::Order(order));
+            }
         }
         for client in 0..2 + world.random.below(3) {
             let region = world.random.below(count);
@@ -209,15 +229,32 @@ impl World {
         Err("the world stood still".to_owned())
     }
 
-    /// Everybody has everything, and knows that everybody has it.
+    /// Everybody has everything, and knows that everybody has it; whoever leaves has left.
     fn is_at_rest(&self) -> bool {
-        let last = &self.nodes[0].disk.progress;
-        self.nodes.iter().all(|node| {
-            let mesh = node.mesh.as_ref();
-            node.group.is_empty()
-                && node.disk.progress == *last
-                && mesh.is_some_and(|mesh| mesh.horizon() == *last)
-        }) && self.hub_duties().is_empty()
+        let newest = self.newest();
+        let is_settled =
+            newest.leaving.is_none() && newest.ends.values().all(|end| *end != StreamEnd::Frozen);
+        let hub = usize::from(newest.hub.0);
+        let last = &self.nodes[hub].disk.progress;
+        let is_quiet = |node: usize| {
+            let Node {
+                disk, mesh, group, ..
+            } = &self.nodes[node];
+            let knows_all = mesh.as_ref().is_some_and(|mesh| mesh.horizon() == *last);
+            group.is_empty() && disk.progress == *last && knows_all
+        };
+        let has_left = |node: usize| self.nodes[node].has_left;
+        let account = Sequence(self.rosters.len() as u64 - 1);
+        is_settled
+            && last.has(StreamId::Account, account)
+            && (0..self.nodes.len()).all(|node| {
+                if self.is_member(node) {
+                    is_quiet(node)
+                } else {
+                    has_left(node) || !newest.ends.contains_key(&self.nodes[node].id)
+                }
+            })
+            && self.hub_duties(hub).is_empty()
     }
 
     fn handle(&mut self, event: Event) {
@@ -228,10 +265,11 @@ impl World {
                 }
                 self.prune(node);
                 self.trim(node);
-                if node == 0 && self.nodes[0].mesh.is_some() {
-                    for made in self.hub_duties() {
-                        self.propose(0, None, made);
+                if self.is_hub(node) && self.nodes[node].mesh.is_some() {
+                    for made in self.hub_duties(node) {
+                        self.propose(node, None, made);
                     }
+                    self.review_members(node);
                 }
                 self.settle(node);
                 self.after(TICK_MS, Event::Tick(node));
@@ -248,7 +286,8 @@ impl World {
                     self.record_write(client, began, None, value);
                 }
             }
-            Event::Learn(node) => self.learn_members(node),
+            Event::Order(order) => self.carry_out(&order),
+            Event::Learn { node, since } => self.learn(node, since),
         }
     }
 
@@ -256,8 +295,15 @@ impl World {
 
     fn start(&mut self, node: usize) {
         let bug = self.has(Bug::SkipDedup);
-        let Node { id, disk, mesh, .. } = &mut self.nodes[node];
-        if mesh.is_some() {
+        let roster = self.roster(node).clone();
+        let Node {
+            id,
+            disk,
+            mesh,
+            has_left,
+            ..
+        } = &mut self.nodes[node];
+        if mesh.is_some() || *has_left {
             return;
         }
         let mut progress = disk.progress.clone();
@@ -283,34 +329,15 @@ impl World {
         let mut new = Mesh::new(
             *id,
             settings,
-            disk.members.clone(),
+            roster.members.clone(),
             progress,
             disk.bases.clone(),
         );
+        new.set_members(roster.members, roster.ends);
         if let Some(since) = disk.joined {
             new.join(since);
         }
         *mesh = Some(new);
-    }
-
-    /// The region that is added last is a member from here on, as far as this one knows.
-    fn learn_members(&mut self, node: usize) {
-        let since = Sequence(1);
-        let joiner = self.nodes.len() - 1;
-        let member = self.nodes[joiner].id;
-        let disk = &mut self.nodes[node].disk;
-        disk.members.push(member);
-        disk.progress.advance(StreamId::Account, since);
-        if node == joiner {
-            disk.joined = Some(since);
-            self.start(node);
-        }
-        let disk = &self.nodes[node].disk;
-        let members = disk.members.clone();
-        if let Some(mesh) = &mut self.nodes[node].mesh {
-            mesh.set_members(members);
-            mesh.applied(StreamId::Account, since);
-        }
     }
 
     fn deliver(&mut self, from: usize, to: usize, wire: Wire) {
@@ -347,39 +374,14 @@ impl World {
         self.settle(to);
     }
 
-    fn install(
-        &mut self,
-        node: usize,
-        snapshot: &Progress,
-        state: State,
-        counts: BTreeMap<Value, u32>,
-    ) {
-        let own = self.nodes[node].own();
-        let disk = &mut self.nodes[node].disk;
-        disk.state = state;
-        disk.counts = counts;
-        disk.log.retain(|record| record.stream == own);
-        let missing: Vec<StreamRecord> = disk
-            .log
-            .iter()
-            .filter(|record| record.sequence > snapshot.of(own))
-            .cloned()
-            .collect();
-        disk.progress.merge(snapshot);
-        for (stream, sequence) in snapshot.iter().filter(|(stream, _)| *stream != own) {
-            disk.bases.advance(stream, sequence);
-        }
-        for record in missing {
-            self.merge(node, &record);
-        }
-        if let Some(mesh) = &mut self.nodes[node].mesh {
-            mesh.installed(snapshot);
-        }
-    }
-
     fn settle(&mut self, node: usize) {
-        while let Some(record) = self.nodes[node].mesh.as_mut().and_then(Mesh::take_ready) {
-            self.apply(node, record);
+        let take = |mesh: &mut Mesh| mesh.take_ready(MERGE_BYTES);
+        while let Some(records) = self.nodes[node].mesh.as_mut().map(take)
+            && !records.is_empty()
+        {
+            for record in records {
+                self.apply(node, record);
+            }
         }
         let effects = self.nodes[node]
             .mesh
@@ -490,35 +492,6 @@ impl World {
         disk.state.retain(|_, siblings| !siblings.is_empty());
     }
 
-    /// Streams of others are trimmed at will, the own one only where everybody has it.
-    fn trim(&mut self, node: usize) {
-        if !self.random.chance(60) {
-            return;
-        }
-        let far = self.random.chance(300);
-        let own = self.nodes[node].own();
-        let Node {
-            disk,
-            mesh: Some(mesh),
-            ..
-        } = &mut self.nodes[node]
-        else {
-            return;
-        };
-        let held = mesh.held();
-        for (stream, sequence) in disk.progress.clone().iter() {
-            let upto = if far && stream != own {
-                sequence
-            } else {
-                held.of(stream)
-            };
-            disk.log
-                .retain(|record| record.stream != stream || record.sequence > upto);
-            disk.bases.advance(stream, upto);
-            mesh.trimmed(stream, upto);
-        }
-    }
-
     fn transmit(&mut self, from: usize, to: usize, wire: &Wire) {
         if from == to || self.cut[from][to] || self.random.chance(self.loss_per_mille) {
             return;
@@ -576,8 +549,9 @@ impl World {
 
     /// What the hub decides about what it has: conflicts that are not resolved by number, and items
     /// that lost a unique key.
-    fn hub_duties(&self) -> Vec<Made> {
-        let hub = &self.nodes[0];
+    fn hub_duties(&self, hub: usize) -> Vec<Made> {
+        let epoch = self.roster(hub).epoch;
+        let hub = &self.nodes[hub];
         if !hub.group.is_empty() {
             return Vec::new();
         }
@@ -589,7 +563,7 @@ impl World {
                     item: *item,
                     change: standing.change,
                     claims: standing.claims.clone(),
-                    decided: Some(Epoch(1)),
+                    decided: Some(epoch),
                 });
             }
         }
@@ -622,21 +596,19 @@ impl World {
 
     fn commit(&mut self, node: usize) {
         let group = std::mem::take(&mut self.nodes[node].group);
+        let may_write = self.may_write(node);
+        let epoch = self.roster(node).epoch;
         let Some(mesh) = &mut self.nodes[node].mesh else {
             return;
         };
-        if !mesh.can_write() {
+        if !may_write || !mesh.can_write() {
             return;
         }
         let records: Vec<StreamRecord> = group
             .iter()
             .zip(0..)
             .map(|((_, value), ahead)| {
-                mesh.write(
-                    Epoch(1),
-                    Bytes::copy_from_slice(&value.to_le_bytes()),
-                    ahead,
-                )
+                mesh.write(epoch, Bytes::copy_from_slice(&value.to_le_bytes()), ahead)
             })
             .collect();
         for ((by, value), record) in group.into_iter().zip(records) {
@@ -664,6 +636,9 @@ impl World {
 
     fn finish(mut self) -> History {
         for node in 0..self.nodes.len() {
+            if !self.is_member(node) {
+                continue;
+            }
             self.prune(node);
             let node = &self.nodes[node];
             self.history.views.insert(node.id, node.view());

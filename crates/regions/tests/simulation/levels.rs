@@ -42,10 +42,12 @@ fn worlds_have_everything_happen() {
         "a log was cut",
         "a session was lost",
         "a snapshot was installed",
+        "a state was ahead of its log",
         "a state was set aside",
         "a state went back",
         "an epoch began",
         "members changed",
+        "records came unasked",
         "regions were taken offline",
     ] {
         assert!(happened.contains_key(what), "{what}: never in {happened:?}");

@@ -21,6 +21,8 @@ pub(crate) struct Disk {
     pub(crate) synced: Sequence,
     pub(crate) state: View,
     pub(crate) applied: Sequence,
+    /// What the state says of the history that it has.
+    pub(crate) head: Head,
     pub(crate) false_progress: BTreeMap<Position, StreamRecord>,
     /// States that were put aside because the log did not reach back far enough.
     pub(crate) set_aside: Vec<(Position, View)>,
@@ -42,6 +44,8 @@ pub(crate) struct Life {
     pub(crate) replica: Replica,
     pub(crate) state: View,
     pub(crate) applied: Sequence,
+    /// Records that others keep count when they are written.
+    pub(crate) written: Sequence,
     pub(crate) writes: Vec<PendingWrite>,
     pub(crate) reads: BTreeMap<u64, PendingRead>,
 }
@@ -88,12 +92,19 @@ impl Node {
         self.live(replica);
     }
 
-    /// Comes up with what the disk has. The unsynced part of the log is gone.
-    pub(crate) fn start(&mut self, now: u64, settings: Settings) {
+    /// Comes up with what the disk has. The unsynced part of the log is gone. True if the state has more
+    /// than what is left, and the log begins anew.
+    pub(crate) fn start(&mut self, now: u64, settings: Settings) -> bool {
         self.generation += 1;
         self.disk.saved.incarnation += 1;
         let synced = self.disk.synced;
         self.disk.log.retain(|record| record.sequence <= synced);
+        let is_ahead = self.disk.applied > synced;
+        if is_ahead {
+            self.disk.log.clear();
+            self.disk.base = self.disk.head.clone();
+            self.disk.synced = self.disk.applied;
+        }
         let restart = Restart {
             saved: self.disk.saved,
             begins: self.disk.base.sequence,
@@ -103,6 +114,7 @@ impl Node {
         };
         let replica = Replica::new(self.id, settings, self.clock(now), restart);
         self.live(replica);
+        is_ahead
     }
 
     fn live(&mut self, replica: Replica) {
@@ -110,6 +122,7 @@ impl Node {
             replica,
             state: self.disk.state.clone(),
             applied: self.disk.applied,
+            written: self.disk.synced,
             writes: Vec::new(),
             reads: BTreeMap::new(),
         });
@@ -142,6 +155,7 @@ impl Node {
         };
         self.disk.state = life.state.clone();
         self.disk.applied = life.applied;
+        self.disk.head = life.replica.head_at(life.applied);
         let base = match trim {
             Trim::Nothing => return,
             Trim::Held => life.replica.trim_limit().min(life.applied),
@@ -160,6 +174,12 @@ impl Node {
             .log
             .back()
             .map_or(self.disk.base.sequence, |record| record.sequence)
+    }
+
+    /// The last record that may leave for others.
+    pub(crate) fn written(&self) -> Sequence {
+        let written = self.life.as_ref().map(|life| life.written);
+        self.disk.synced.max(written.unwrap_or_default())
     }
 
     pub(crate) fn keep_false_progress(&mut self, diverged_from: Sequence, is_complete: bool) {
@@ -182,6 +202,9 @@ impl Node {
         self.generation += 1;
         self.disk.log.retain(|record| record.sequence <= last);
         self.disk.synced = self.disk.synced.min(last);
+        if let Some(life) = &mut self.life {
+            life.written = life.written.min(last);
+        }
     }
 
     pub(crate) fn install(&mut self, head: Head, state: View) {
@@ -189,6 +212,7 @@ impl Node {
         self.disk.log.clear();
         self.disk.synced = head.sequence;
         self.disk.applied = head.sequence;
+        self.disk.head = head.clone();
         self.disk.base = head;
         self.disk.state = state.clone();
         if let Some(life) = &mut self.life {

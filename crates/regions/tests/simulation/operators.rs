@@ -113,8 +113,11 @@ impl World {
                     offline,
                     accepts_loss: false,
                 };
-                let replica = self.replica(node);
-                if replica.is_some_and(|replica| replica.force(clock, &force).is_ok()) {
+                if let Some(replica) = self.replica(node)
+                    && replica.force(clock, &force).is_ok()
+                {
+                    let epoch = replica.epoch();
+                    self.ordered.insert(node, epoch);
                     self.promoted.insert(node);
                 }
                 self.settle(node);
@@ -128,10 +131,30 @@ impl World {
     }
 
     /// A region that knows itself to be a member again, as the write region sees it, is not away.
+    ///
+    /// Operators are to promote no region that was taken offline before it has been added again, and to take none
+    /// offline that was promoted before it follows again. So they must not take for the write region
+    /// - whoever still writes while their own order to replace it is being carried out: it lists the
+    ///   regions that the order takes offline, and whom they promoted seems to follow it;
+    /// - whoever is left of an older epoch while the write region of the newest is down: it believes that it writes
+    ///   and is a member.
     pub(crate) fn welcome_back(&mut self) {
-        let Some(writer) = self.writer() else {
+        let nodes = &self.nodes;
+        let life = |node: usize| nodes[node].life.as_ref().map(|life| &life.replica);
+        self.ordered.retain(|node, before| {
+            let is_under_way =
+                |replica: &Replica| !replica.is_write_region() && replica.epoch() == *before;
+            life(*node).is_some_and(is_under_way)
+        });
+        let newest = self.history.originated.last_key_value();
+        let newest = newest.map(|((epoch, _), _)| *epoch);
+        let is_newest = |writer: &usize| life(*writer).map(Replica::epoch) == newest;
+        let Some(writer) = self.writer().filter(is_newest) else {
             return;
         };
+        if !self.ordered.is_empty() {
+            return;
+        }
         let members = self.nodes[writer]
             .life
             .as_ref()
@@ -169,7 +192,9 @@ impl World {
             None => replica.add_region(clock, id, "region"),
             Some(Standing::Learner) => replica.admit_region(clock, id),
             Some(Standing::Full) if rests => return,
-            Some(Standing::Full) => replica.remove_region(clock, id),
+            Some(Standing::Full | Standing::Leaving | Standing::Lost) => {
+                replica.remove_region(clock, id)
+            }
         };
         if change.is_ok() && standing == Some(Standing::Full) {
             self.away.insert(region);
@@ -205,6 +230,13 @@ impl World {
         };
         if let Some(replica) = self.replica(writer) {
             replica.keep_writing();
+        }
+        // An order that could not be carried out is taken back; whoever has it would not follow.
+        for node in std::mem::take(&mut self.ordered).into_keys() {
+            let clock = self.nodes[node].clock(self.now);
+            if let Some(replica) = self.replica(node) {
+                replica.give_up(clock);
+            }
         }
         for region in 0..self.nodes.len() {
             self.change_members(region);

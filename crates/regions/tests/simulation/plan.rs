@@ -64,6 +64,12 @@ impl Plan {
         self.bug == Some(bug)
     }
 
+    /// Whether records of other regions are seen before they are durable: what is lost with the power is
+    /// asked for again.
+    pub(crate) fn sees_written(&self) -> bool {
+        self.level.strength() < Level::Bounded(BOUND).strength()
+    }
+
     pub(crate) fn settings(&self) -> Settings {
         Settings {
             level: self.level,

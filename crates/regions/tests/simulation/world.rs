@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use orrery_regions::{
-    Body, Effect, Head, Membership, Message, Page, ReadOutcome, RegionId, Sequence, StreamRecord,
+    Body, Effect, Epoch, Head, Level, Membership, Message, Millis, Page, ReadOutcome, RegionId,
+    Sequence, StreamRecord,
 };
 
 use crate::clients::Client;
@@ -71,9 +72,13 @@ pub(crate) struct World {
     pub(crate) rest_since: Option<u64>,
     /// Regions that operators took offline or removed, and that may not know.
     pub(crate) away: BTreeSet<usize>,
+    /// Regions that operators promoted and that did not write yet, with the epochs that they followed then.
+    pub(crate) ordered: BTreeMap<usize, Epoch>,
     /// Regions that operators promoted and that may write: not ones to take offline.
     pub(crate) promoted: BTreeSet<usize>,
     pub(crate) history: History,
+    /// By sender and receiver: the last record that left, and when the last question was asked.
+    pub(crate) sent: BTreeMap<(usize, usize), (Sequence, Millis)>,
 }
 
 /// Runs a plan to its end and gives what was recorded; says what does not come to rest.
@@ -112,8 +117,10 @@ impl World {
             trouble_over: false,
             rest_since: None,
             away: BTreeSet::new(),
+            ordered: BTreeMap::new(),
             promoted: BTreeSet::new(),
             history: History::default(),
+            sent: BTreeMap::new(),
             nodes,
             random,
         };
@@ -171,7 +178,9 @@ impl World {
                 return Err(format!("no rest: {}", self.describe()));
             }
             self.handle(event);
-            if self.rest_since.is_some_and(|since| self.now > since + 300) {
+            // A change of the write region may still be under way.
+            let is_over = self.rest_since.is_some_and(|since| self.now > since + 300);
+            if is_over && self.writer().is_some() {
                 return Ok(());
             }
         }
@@ -210,11 +219,14 @@ impl World {
                         life.replica.kept(clock, upto);
                     }
                     self.settle(node);
+                    self.send_unasked(node);
                 }
             }
             Event::Start(node) => {
                 if self.nodes[node].life.is_none() {
-                    self.nodes[node].start(self.now, self.plan.settings());
+                    if self.nodes[node].start(self.now, self.plan.settings()) {
+                        self.happened("a state was ahead of its log");
+                    }
                     if self.plan.has(Bug::ApplyTwice)
                         && let Some(life) = &mut self.nodes[node].life
                         && life.applied.0 > 2
@@ -289,7 +301,10 @@ impl World {
         let clock = self.nodes[node].clock(self.now);
         match effect {
             Effect::Save(saved) => {
-                self.nodes[node].disk.saved.promised = saved.promised;
+                let node = &mut self.nodes[node];
+                // Whoever relies on the promise relies on what was written before it.
+                node.disk.synced = node.written();
+                node.disk.saved.promised = saved.promised;
             }
             Effect::Append(records) => self.append(node, records),
             Effect::Send { to, message } => {
@@ -303,11 +318,11 @@ impl World {
                 let upto = if self.plan.has(Bug::ShipUnsynced) {
                     Sequence(u64::MAX)
                 } else {
-                    self.nodes[node].disk.synced
+                    self.nodes[node].written()
                 };
+                let to = usize::from(to.0);
                 let records = self.nodes[node].records_after(head.after, upto, bytes_max);
-                let page = Message::Page(Page { head, records });
-                self.transmit(node, usize::from(to.0), &Wire::Message(page));
+                self.send_page(node, to, Page { head, records });
             }
             Effect::FetchSnapshot { from } => {
                 self.transmit(node, usize::from(from.0), &Wire::AskSnapshot);
@@ -325,6 +340,8 @@ impl World {
                     self.nodes[node].cut(rejoin.diverged_from);
                     let life = self.nodes[node].life.as_mut().unwrap();
                     life.replica.cut(clock);
+                    // What is left may not be durable yet, and what was under way to the disk counts no more.
+                    self.append(node, Vec::new());
                 }
             }
             Effect::Read { read, outcome } => {
@@ -333,6 +350,36 @@ impl World {
                     let is_ready = outcome == ReadOutcome::Ready;
                     self.end_read(node, pending.client, pending.number, is_ready);
                 }
+            }
+        }
+    }
+
+    fn send_page(&mut self, node: usize, to: usize, page: Page) {
+        let last = page.records.last().map(|record| record.sequence);
+        let sent = (last.unwrap_or(page.head.after), page.head.asked);
+        self.sent.insert((node, to), sent);
+        self.transmit(node, to, &Wire::Message(Message::Page(page)));
+    }
+
+    /// At strong, what becomes durable follows the last page before anybody asks for it.
+    fn send_unasked(&mut self, node: usize) {
+        if self.plan.level != Level::Strong {
+            return;
+        }
+        let clock = self.nodes[node].clock(self.now);
+        for to in 0..self.nodes.len() {
+            let sent = self.sent.get(&(node, to)).copied();
+            let Some(((after, asked), life)) = sent.zip(self.nodes[node].life.as_ref()) else {
+                continue;
+            };
+            let Some(head) = life.replica.continuation(clock, after, asked) else {
+                continue;
+            };
+            let synced = self.nodes[node].disk.synced;
+            let records = self.nodes[node].records_after(after, synced, u64::MAX);
+            if !records.is_empty() {
+                self.happened("records came unasked");
+                self.send_page(node, to, Page { head, records });
             }
         }
     }
@@ -361,12 +408,21 @@ impl World {
                     .insert(position, Originated { puts, before });
             }
         }
+        let me = self.nodes[node].id;
+        let is_foreign = !records.is_empty() && records.iter().all(|record| record.origin != me);
         let upto = self.nodes[node].append(records);
+        let is_late = is_foreign && self.plan.sees_written();
+        if is_late {
+            let clock = self.nodes[node].clock(self.now);
+            let life = self.nodes[node].life.as_mut().unwrap();
+            life.written = life.written.max(upto);
+            life.replica.kept(clock, upto);
+        }
         let generation = self.nodes[node].generation;
-        let slowest = if self.plan.has(Bug::ShipUnsynced) {
-            150
-        } else {
-            12
+        let slowest = match is_late {
+            _ if self.plan.has(Bug::ShipUnsynced) => 150,
+            true => 80,
+            false => 12,
         };
         let millis = self.random.between(1, slowest);
         self.after(
@@ -459,6 +515,8 @@ impl World {
     }
 
     pub(crate) fn crash(&mut self, node: usize) {
+        // What was under way to the disk does not get there any more.
+        self.nodes[node].generation += 1;
         if let Some(life) = self.nodes[node].life.take() {
             let Life { writes, reads, .. } = life;
             for write in writes {
@@ -471,7 +529,13 @@ impl World {
     }
 
     pub(crate) fn finish(mut self) -> History {
-        let writer = self.writer().expect("somebody writes at rest");
+        let Some(writer) = self.writer() else {
+            panic!(
+                "nobody writes at rest: {:?}\n{}",
+                self.plan,
+                self.describe()
+            );
+        };
         let life = self.nodes[writer].life.as_ref().unwrap();
         let mut position = (life.replica.epoch(), life.applied);
         position.0 = life.replica.lineage().epoch_at(position.1);

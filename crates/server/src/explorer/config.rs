@@ -21,5 +21,5 @@ pub(super) fn body(state: &State) -> Vec<u8> {
 /// whoever runs one with it should be asked, and stumble over it.
 fn offered_key(state: &State) -> Option<&'static str> {
     let role = state.keys().role_of_text(WELL_KNOWN_KEY.as_bytes());
-    (state.is_loopback && role == Some(KeyRole::ReadWrite)).then_some(WELL_KNOWN_KEY)
+    (state.is_loopback() && role == Some(KeyRole::ReadWrite)).then_some(WELL_KNOWN_KEY)
 }

@@ -1,8 +1,9 @@
-//! `/_explorer/`: the pages of the explorer, which the server carries in itself.
+//! `/_explorer/`: the pages of the explorer, and of operators, which the server carries in itself.
 //!
 //! These are only files. The explorer is a client like any other: it signs its requests in the
-//! browser and asks what the protocol offers. Its links are relative, so that it also works behind
-//! a proxy that puts a path in front and on ports that are mapped.
+//! browser and asks what the protocol offers; so is the page of operators, which the listener for
+//! operators serves. Their links are relative, so that they also work behind a proxy that puts a path
+//! in front and on ports that are mapped.
 
 mod asset;
 mod config;
@@ -21,7 +22,8 @@ use crate::state::State;
 use asset::Asset;
 
 const FOLDER: &str = "/_explorer/";
-const INDEX: &str = "index.html";
+const EXPLORER: &str = "index.html";
+const REGIONS: &str = "regions.html";
 
 /// Nothing from anywhere else, and no script that is not one of the files. The sheets of the editor
 /// are constructed, which needs no exception; attributes do, because browsers write some when
@@ -35,17 +37,29 @@ const ASK_AGAIN: &str = "no-cache";
 
 /// The answer to a path of the explorer; none if the path is not one.
 pub(crate) fn answer(state: &State, parts: &Parts) -> Option<Response<Full<Bytes>>> {
+    if parts.uri.path().strip_prefix(FOLDER) == Some("config.json") {
+        let body = config::body(state).into();
+        return Some(with_body("application/json", ASK_AGAIN, body));
+    }
+    page(EXPLORER, parts)
+}
+
+/// The same for the page of operators.
+pub(crate) fn answer_operator(parts: &Parts) -> Option<Response<Full<Bytes>>> {
+    let only_reads = matches!(parts.method, Method::GET | Method::HEAD);
+    page(REGIONS, parts).filter(|_| only_reads)
+}
+
+/// The files of one page; the other one would not find here what it asks for.
+fn page(index: &'static str, parts: &Parts) -> Option<Response<Full<Bytes>>> {
     let path = parts.uri.path();
     match path.strip_prefix(FOLDER) {
-        Some("config.json") => Some(with_body(
-            "application/json",
-            ASK_AGAIN,
-            config::body(state).into(),
-        )),
-        Some(name) => Some(
-            asset::find(if name.is_empty() { INDEX } else { name })
-                .map_or_else(not_found, |asset| serve(asset, parts)),
-        ),
+        Some(name) => {
+            let name = if name.is_empty() { index } else { name };
+            let is_other = [EXPLORER, REGIONS].contains(&name) && name != index;
+            let found = asset::find(name).filter(|_| !is_other);
+            Some(found.map_or_else(not_found, |asset| serve(asset, parts)))
+        }
         // Relative, as a proxy may have taken a part of the path away.
         None if path == "/_explorer" => Some(redirect("_explorer/")),
         None if path == "/" && is_person(&parts.headers) => Some(redirect("_explorer/")),

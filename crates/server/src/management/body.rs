@@ -1,6 +1,6 @@
 //! What operators are told, as JSON.
 
-use orrery_account::{LinkReport, RegionReport, RegionState, Report};
+use orrery_account::{LinkReport, PartitionReport, RegionReport, RegionState, Report};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -8,9 +8,20 @@ use serde::Serialize;
 struct AccountBody<'r> {
     write_region: Option<&'r str>,
     multi_write: bool,
+    per_partition_failover: bool,
     epoch: &'r str,
     regions: Vec<RegionBody<'r>>,
     links: Vec<LinkBody<'r>>,
+    partitions: Vec<PartitionBody<'r>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PartitionBody<'r> {
+    partition: String,
+    owner: Option<&'r str>,
+    automatic: bool,
+    down: &'r [String],
 }
 
 #[derive(Serialize)]
@@ -19,6 +30,8 @@ struct RegionBody<'r> {
     name: &'r str,
     endpoint: Option<&'r str>,
     state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<&'r str>,
     kept: Option<u64>,
     applied: Option<u64>,
     committed: Option<u64>,
@@ -62,9 +75,15 @@ pub(super) fn report(report: &Report) -> Vec<u8> {
     let body = AccountBody {
         write_region: report.write_region.as_deref(),
         multi_write: report.multi_write,
+        per_partition_failover: report.per_partition_failover,
         epoch: &report.epoch,
         regions: report.regions.iter().map(region).collect(),
         links: report.links.iter().map(link).collect(),
+        partitions: report
+            .partitions
+            .iter()
+            .map(|one| partition(one, report))
+            .collect(),
     };
     serde_json::to_vec(&body).unwrap_or_default()
 }
@@ -78,7 +97,9 @@ fn state_name(state: RegionState) -> &'static str {
         RegionState::Write => "write",
         RegionState::Read => "read",
         RegionState::Joining => "joining",
+        RegionState::Leaving => "leaving",
         RegionState::Down => "down",
+        RegionState::Broken => "broken",
         RegionState::Removed => "removed",
     }
 }
@@ -88,6 +109,7 @@ fn region(region: &RegionReport) -> RegionBody<'_> {
         name: &region.name,
         endpoint: region.endpoint.as_deref(),
         state: state_name(region.state),
+        cause: region.cause.as_deref(),
         kept: region.kept,
         applied: region.applied,
         committed: region.committed,
@@ -113,6 +135,18 @@ fn link(link: &LinkReport) -> LinkBody<'_> {
     }
 }
 
+fn partition<'r>(partition: &'r PartitionReport, report: &'r Report) -> PartitionBody<'r> {
+    PartitionBody {
+        partition: partition.address.to_string(),
+        owner: partition
+            .owner
+            .as_deref()
+            .or(report.write_region.as_deref()),
+        automatic: partition.is_automatic,
+        down: &partition.down,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -127,11 +161,13 @@ mod tests {
         let whole = Report {
             write_region: Some("West US".to_owned()),
             multi_write: false,
+            per_partition_failover: true,
             epoch: "2@0".to_owned(),
             regions: vec![RegionReport {
                 name: "North Europe".to_owned(),
                 endpoint: Some("http://h/".to_owned()),
-                state: RegionState::Read,
+                state: RegionState::Broken,
+                cause: Some("no room".to_owned()),
                 kept: Some(9),
                 applied: Some(7),
                 committed: None,
@@ -150,18 +186,39 @@ mod tests {
                     millis: 15,
                 }),
             }],
+            partitions: vec![
+                PartitionReport {
+                    address: "dbs/d/colls/c/ranges/2".parse().unwrap(),
+                    owner: Some("North Europe".to_owned()),
+                    is_automatic: true,
+                    down: vec!["West US".to_owned()],
+                },
+                PartitionReport {
+                    address: "dbs/d/colls/c/ranges/3".parse().unwrap(),
+                    owner: None,
+                    is_automatic: false,
+                    down: Vec::new(),
+                },
+            ],
         };
         let found: Value = serde_json::from_slice(&report(&whole)).unwrap();
         let expected = json!({
-            "writeRegion": "West US", "multiWrite": false, "epoch": "2@0",
+            "writeRegion": "West US", "multiWrite": false, "perPartitionFailover": true, "epoch": "2@0",
             "regions": [{
-                "name": "North Europe", "endpoint": "http://h/", "state": "read", "kept": 9, "applied": 7,
+                "name": "North Europe", "endpoint": "http://h/", "state": "broken", "cause": "no room", "kept": 9, "applied": 7,
                 "committed": null, "lag": {"records": 2, "millis": 15}, "falseProgress": 1
             }],
             "links": [{
                 "from": "West US", "to": "North Europe", "delayMillis": 30, "paused": true, "cut": false,
                 "behind": {"records": 2, "bytes": 300, "millis": 15}
-            }]
+            }],
+            "partitions": [
+                {
+                    "partition": "dbs/d/colls/c/ranges/2", "owner": "North Europe", "automatic": true,
+                    "down": ["West US"]
+                },
+                {"partition": "dbs/d/colls/c/ranges/3", "owner": "West US", "automatic": false, "down": []}
+            ]
         });
         assert_eq!(found, expected);
     }

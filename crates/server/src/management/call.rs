@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use hyper::Method;
-use orrery_account::LinkOrder;
+use orrery_account::{LinkOrder, PartitionAddress};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -22,12 +22,16 @@ pub(super) enum Call {
     Add(NewRegion),
     Remove {
         region: String,
+        forced: bool,
     },
+    /// Without a partition the whole region.
     TakeDown {
         region: String,
+        partition: Option<PartitionAddress>,
     },
     BringUp {
         region: String,
+        partition: Option<PartitionAddress>,
     },
     /// What a region acknowledged that is not part of the history.
     FalseProgress {
@@ -50,6 +54,23 @@ pub(super) struct Failover {
     pub(super) accepts_loss: bool,
     #[serde(default)]
     pub(super) offline: Vec<String>,
+    /// Only its writes.
+    #[serde(default)]
+    pub(super) partition: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct DownBody {
+    partition: Option<String>,
+}
+
+/// The body of a removal, if it has one.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Removal {
+    #[serde(default)]
+    forced: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -101,20 +122,23 @@ impl Call {
             ["regions"] => only(Method::POST, read(body).map(Call::Add)),
             ["regions", region] => only(
                 Method::DELETE,
-                Ok(Call::Remove {
+                is_forced(body).map(|forced| Call::Remove {
                     region: (*region).to_owned(),
+                    forced,
                 }),
             ),
             ["regions", region, "down"] => only(
                 Method::POST,
-                Ok(Call::TakeDown {
+                partition(body).map(|partition| Call::TakeDown {
                     region: (*region).to_owned(),
+                    partition,
                 }),
             ),
             ["regions", region, "up"] => only(
                 Method::POST,
-                Ok(Call::BringUp {
+                partition(body).map(|partition| Call::BringUp {
                     region: (*region).to_owned(),
+                    partition,
                 }),
             ),
             ["regions", region, "false-progress"] => only(
@@ -127,6 +151,20 @@ impl Call {
             _ => Err(Refusal::unknown_path()),
         }
     }
+}
+
+/// The partition that is meant, if it is not the whole region.
+fn partition(body: &[u8]) -> Result<Option<PartitionAddress>, Refusal> {
+    let body = if body.is_empty() {
+        DownBody::default()
+    } else {
+        read(body)?
+    };
+    body.partition.as_deref().map(address).transpose()
+}
+
+pub(super) fn address(text: &str) -> Result<PartitionAddress, Refusal> {
+    text.parse().map_err(|error: String| Refusal::wrong(error))
 }
 
 fn link(from: &str, to: &str, body: &[u8]) -> Result<Call, Refusal> {
@@ -165,6 +203,13 @@ fn link(from: &str, to: &str, body: &[u8]) -> Result<Call, Refusal> {
         to: to.to_owned(),
         order,
     })
+}
+
+fn is_forced(body: &[u8]) -> Result<bool, Refusal> {
+    if body.is_empty() {
+        return Ok(false);
+    }
+    read(body).map(|removal: Removal| removal.forced)
 }
 
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
@@ -229,6 +274,7 @@ mod tests {
                     forced: false,
                     accepts_loss: false,
                     offline: vec![],
+                    partition: None,
                 }),
             ),
             (
@@ -239,6 +285,18 @@ mod tests {
                     forced: true,
                     accepts_loss: true,
                     offline: vec!["West US".to_owned()],
+                    partition: None,
+                }),
+            ),
+            (
+                "POST /account/failover",
+                r#"{"to":"North Europe","partition":"dbs/d/colls/c/ranges/2"}"#,
+                Call::Failover(Failover {
+                    to: region(),
+                    forced: false,
+                    accepts_loss: false,
+                    offline: vec![],
+                    partition: Some("dbs/d/colls/c/ranges/2".to_owned()),
                 }),
             ),
             (
@@ -260,17 +318,42 @@ mod tests {
             (
                 "DELETE /regions/North%20Europe",
                 "",
-                Call::Remove { region: region() },
+                Call::Remove {
+                    region: region(),
+                    forced: false,
+                },
+            ),
+            (
+                "DELETE /regions/North%20Europe",
+                r#"{"forced":true}"#,
+                Call::Remove {
+                    region: region(),
+                    forced: true,
+                },
             ),
             (
                 "POST /regions/North%20Europe/down",
                 "",
-                Call::TakeDown { region: region() },
+                Call::TakeDown {
+                    region: region(),
+                    partition: None,
+                },
+            ),
+            (
+                "POST /regions/North%20Europe/down",
+                r#"{"partition":"dbs/d/colls/c/ranges/2"}"#,
+                Call::TakeDown {
+                    region: region(),
+                    partition: "dbs/d/colls/c/ranges/2".parse().ok(),
+                },
             ),
             (
                 "POST /regions/North%20Europe/up",
                 "",
-                Call::BringUp { region: region() },
+                Call::BringUp {
+                    region: region(),
+                    partition: None,
+                },
             ),
             (
                 "POST /links/West%20US/*",

@@ -116,6 +116,7 @@ mod tests {
             forced: true,
             accepts_loss: false,
             offline: vec!["west us".to_owned()],
+            partition: None,
         };
         let expected = Order::Failover {
             to: "North Europe".to_owned(),

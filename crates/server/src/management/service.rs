@@ -10,9 +10,9 @@ use tokio::sync::oneshot;
 
 use super::call::{Call, NewRegion};
 use super::refusal::Refusal;
-use super::{Addition, Operators, body, key, names, orders};
+use super::{Addition, Operators, body, call, key, names, orders};
 use crate::accept::Answers;
-use crate::metrics;
+use crate::{explorer, metrics};
 
 const JSON: &str = "application/json";
 const LINES: &str = "application/x-ndjson";
@@ -33,6 +33,10 @@ impl Answers for Operators {
         let (parts, incoming) = request.into_parts();
         // The body is read in any case: a client that is still sending would not hear a refusal.
         let body = crate::body::read(incoming).await;
+        // Files without secrets, which ask for the key themselves.
+        if let Some(page) = explorer::answer_operator(&parts) {
+            return page;
+        }
         let answered = if key::is_sent(&parts.headers, &self.key) {
             match body {
                 Ok(body) => match Call::parse(&parts.method, parts.uri.path(), &body) {
@@ -72,20 +76,43 @@ impl Operators {
             Call::FalseProgress { region } => return self.false_progress(&region),
             Call::Add(region) => return self.add(region).await,
             Call::Failover(failover) => {
-                let order = orders::failover(&failover, &self.names())?;
+                let order = match &failover.partition {
+                    Some(partition) => {
+                        if failover.accepts_loss || !failover.offline.is_empty() {
+                            return Err(Refusal::wrong(
+                                "a failover of a partition takes \"to\", \"partition\" and \"forced\" only",
+                            ));
+                        }
+                        Order::MovePartition {
+                            to: self.resolve(&failover.to)?,
+                            partition: call::address(partition)?,
+                            forced: failover.forced,
+                        }
+                    }
+                    None => orders::failover(&failover, &self.names())?,
+                };
                 self.account.carry_out(order).await?;
             }
-            Call::Remove { region } => {
+            Call::Remove { region, forced } => {
                 let region = self.resolve(&region)?;
-                self.account.carry_out(Order::Remove { region }).await?;
+                let order = Order::Remove { region, forced };
+                self.account.carry_out(order).await?;
             }
-            Call::TakeDown { region } => {
+            Call::TakeDown { region, partition } => {
                 let region = self.resolve(&region)?;
-                self.account.carry_out(Order::TakeDown { region }).await?;
+                let order = match partition {
+                    Some(partition) => Order::TakeDownPartition { region, partition },
+                    None => Order::TakeDown { region },
+                };
+                self.account.carry_out(order).await?;
             }
-            Call::BringUp { region } => {
+            Call::BringUp { region, partition } => {
                 let region = self.resolve(&region)?;
-                self.account.carry_out(Order::BringUp { region }).await?;
+                let order = match partition {
+                    Some(partition) => Order::BringUpPartition { region, partition },
+                    None => Order::BringUp { region },
+                };
+                self.account.carry_out(order).await?;
             }
             Call::Link { from, to, order } => {
                 for order in orders::links(&from, &to, order, &self.names())? {

@@ -4,11 +4,13 @@ use orrery_account::{LinkReport, RegionReport, RegionState, Report};
 
 use super::page::Page;
 
-const STATES: [(RegionState, &str); 5] = [
+const STATES: [(RegionState, &str); 7] = [
     (RegionState::Write, "write"),
     (RegionState::Read, "read"),
     (RegionState::Joining, "joining"),
+    (RegionState::Leaving, "leaving"),
     (RegionState::Down, "down"),
+    (RegionState::Broken, "broken"),
     (RegionState::Removed, "removed"),
 ];
 
@@ -42,6 +44,28 @@ pub(super) fn write(page: &mut Page, report: &Report) {
             if let Some(number) = figure(region) {
                 page.line(&[("region", &region.name)], number);
             }
+        }
+    }
+    page.family(
+        "orrery_partition_write_region",
+        "gauge",
+        "1 for a partition whose writes another region takes than the write region.",
+    );
+    for partition in &report.partitions {
+        if let Some(owner) = &partition.owner {
+            let address = partition.address.to_string();
+            page.line(&[("partition", &address), ("region", owner)], 1);
+        }
+    }
+    page.family(
+        "orrery_partition_down",
+        "gauge",
+        "1 for a partition that is down in a region.",
+    );
+    for partition in &report.partitions {
+        for region in &partition.down {
+            let address = partition.address.to_string();
+            page.line(&[("partition", &address), ("region", region)], 1);
         }
     }
     for (name, help, figure) in LINK_FIGURES {
@@ -124,7 +148,7 @@ const LINK_FIGURES: [Figure<LinkReport>; 6] = [
 mod tests {
     use std::time::Duration;
 
-    use orrery_account::Behind;
+    use orrery_account::{Behind, PartitionReport};
 
     use super::*;
 
@@ -134,6 +158,7 @@ mod tests {
             name: name.to_owned(),
             endpoint: None,
             state,
+            cause: None,
             kept: Some(9),
             applied: Some(8),
             committed: Some(7),
@@ -156,17 +181,27 @@ mod tests {
         let text = text(&Report {
             write_region: Some("W".to_owned()),
             multi_write: false,
+            per_partition_failover: true,
             epoch: "2@0".to_owned(),
             regions: vec![
                 region("W", RegionState::Write, None),
                 region("N", RegionState::Read, Some((3, 1_500))),
+                region("B", RegionState::Broken, None),
             ],
             links: vec![link("W", "N", Some(behind)), link("N", "W", None)],
+            partitions: vec![PartitionReport {
+                address: "dbs/d/colls/c/ranges/2".parse().unwrap(),
+                owner: Some("N".to_owned()),
+                is_automatic: true,
+                down: vec!["W".to_owned()],
+            }],
         });
         for line in [
             r#"orrery_account_epoch{epoch="2@0"} 1"#,
             r#"orrery_region_state{region="W",state="write"} 1"#,
             r#"orrery_region_state{region="N",state="write"} 0"#,
+            r#"orrery_region_state{region="B",state="broken"} 1"#,
+            r#"orrery_region_state{region="N",state="broken"} 0"#,
             r#"orrery_region_applied_records{region="N"} 8"#,
             r#"orrery_region_lag_records{region="N"} 3"#,
             r#"orrery_region_lag_seconds{region="N"} 1.5"#,
@@ -176,6 +211,8 @@ mod tests {
             r#"orrery_link_delay_seconds{from="W",to="N"} 0.05"#,
             r#"orrery_link_paused{from="N",to="W"} 1"#,
             r#"orrery_link_cut{from="N",to="W"} 0"#,
+            r#"orrery_partition_write_region{partition="dbs/d/colls/c/ranges/2",region="N"} 1"#,
+            r#"orrery_partition_down{partition="dbs/d/colls/c/ranges/2",region="W"} 1"#,
         ] {
             assert!(text.lines().any(|other| other == line), "{line}\n{text}");
         }

@@ -29,6 +29,7 @@ pub(super) fn route(exchange: &Exchange<'_>) -> Result<Reply, Failure> {
         writable: &writable,
         readable: &readable,
         multi_write: locations.multi_write,
+        per_partition_failover: locations.per_partition_failover,
         consistency: exchange.engine().consistency,
         staleness: Staleness {
             versions: state.bound.versions,
@@ -48,6 +49,7 @@ fn alone(name: &str, endpoint: String) -> Locations {
         writable: vec![location.clone()],
         readable: vec![location],
         multi_write: false,
+        per_partition_failover: false,
     }
 }
 

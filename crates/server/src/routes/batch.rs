@@ -3,7 +3,7 @@
 
 use orrery_engine::Container;
 use orrery_keys::PartitionKey;
-use orrery_model::{Charge, Failure, GoneKind, Operation, RangeId, Stamp};
+use orrery_model::{Answer, Charge, Failure, GoneKind, Operation, RangeId, Stamp};
 use orrery_wire::{BatchEncoding, BatchOperation, BatchRequest, BatchResult, batch_status};
 
 use super::item::triggers;
@@ -118,6 +118,11 @@ async fn bulk(
         .engine()
         .bulk(container, operations, terms, stop_at_failure)
         .await;
+    let is_elsewhere = |answer: &Answer<_>| matches!(answer.result, Err(Failure::WriteForbidden));
+    if !answers.is_empty() && answers.iter().all(is_elsewhere) {
+        // Clients send one partition in one request, and look for its region when all of it is refused.
+        return Err(Failure::WriteForbidden);
+    }
     let charge = answers.iter().map(|answer| answer.charge).sum();
     let stamp = answers.iter().rev().find_map(|answer| answer.stamp);
     let result = |(place, drops_body): (Result<usize, Failure>, bool)| {

@@ -12,7 +12,7 @@ use orrery_wire::{
     FeedWriter, change_envelope, session_token, write_changed_item,
 };
 
-use super::item::check_session;
+use super::item::{await_session, check_session};
 use super::items::scope;
 use crate::exchange::{Exchange, Found};
 use crate::reply::Reply;
@@ -27,6 +27,7 @@ pub(super) async fn page(
     let terms = exchange.terms()?;
     let scope = scope(exchange, None)?;
     exchange.admit_read().await?;
+    await_session(exchange, container, || scope.clone()).await?;
     let session = exchange.session();
     let partitions = Engine::partitions_of(container, &scope)?;
     for partition in &partitions {

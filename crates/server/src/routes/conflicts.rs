@@ -8,7 +8,7 @@ use orrery_model::{ContainerAddress, Failure, limits};
 use orrery_wire::{ConflictDescription, FeedKind, FeedPost, conflict_body, feed_body};
 
 use super::feed;
-use super::item::check_session;
+use super::item::{await_session, check_session};
 use super::items::{plan, scope};
 use super::scripts::owner;
 use crate::exchange::{Exchange, Found};
@@ -106,6 +106,7 @@ async fn admit(exchange: &Exchange<'_>, found: &Found, scope: &Scope) -> Result<
     let container = &found.entry.container;
     let level = exchange.level()?;
     exchange.admit_read().await?;
+    await_session(exchange, container, || scope.clone()).await?;
     let session = exchange.session();
     for partition in Engine::partitions_of(container, scope)? {
         check_session(exchange, &session, level, container, partition.stamp())?;

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use hyper::Method;
-use orrery_engine::{Container, Triggers};
+use orrery_engine::{Container, Engine, Scope, Triggers};
 use orrery_keys::PartitionKey;
 use orrery_model::{
     Answer, ConsistencyLevel, Document, Etag, Failure, ItemAddress, Operation, OperationKind,
@@ -33,6 +33,8 @@ async fn answer(
         .ok_or(Failure::PartitionKeyMissing)?;
     if *exchange.method == Method::GET {
         exchange.admit_read().await?;
+        let container = &found.entry.container;
+        await_session(exchange, container, || Scope::Key(key.clone())).await?;
     }
     let id = match address {
         ItemAddress::Name { id, .. } => id.to_owned(),
@@ -169,6 +171,30 @@ pub(super) fn check_session(
         }
         ConsistencyLevel::ConsistentPrefix | ConsistencyLevel::Eventual => Ok(()),
     }
+}
+
+/// Waits a moment for what the client has seen, if that is under way to the partitions of a read.
+/// Whoever reads then looks whether it came.
+pub(super) async fn await_session(
+    exchange: &Exchange<'_>,
+    container: &Container,
+    scope: impl FnOnce() -> Scope,
+) -> Result<(), Failure> {
+    let region = &exchange.state.region;
+    if exchange.headers.session_token.is_none() || !region.hears_others() {
+        return Ok(());
+    }
+    let level = exchange.level()?;
+    let Ok(partitions) = Engine::partitions_of(container, &scope()) else {
+        // The read says what is wrong with it.
+        return Ok(());
+    };
+    let has_reached = |session: &Session| {
+        let mut stamps = partitions.iter().map(|partition| partition.stamp());
+        stamps.all(|stamp| check_session(exchange, session, level, container, stamp).is_ok())
+    };
+    region.wait_shortly(exchange.engine(), has_reached).await;
+    Ok(())
 }
 
 /// The triggers that the request names.

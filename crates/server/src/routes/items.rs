@@ -9,7 +9,7 @@ use orrery_model::{ContainerAddress, Document, Failure, OperationKind, limits};
 use orrery_wire::{FeedKind, FeedPost, feed_body, session_token};
 
 use super::feed::query_text;
-use super::item::{check_session, write};
+use super::item::{await_session, check_session, write};
 use super::{batch, changes, report};
 use crate::exchange::{Exchange, Found};
 use crate::reply::Reply;
@@ -123,6 +123,7 @@ async fn page(
     let terms = exchange.terms()?;
     let scope = scope(exchange, query.as_deref())?;
     exchange.admit_read().await?;
+    await_session(exchange, container, || scope.clone()).await?;
     let session = exchange.session();
     for partition in Engine::partitions_of(container, &scope)? {
         check_session(

@@ -101,7 +101,7 @@ fn body_of(exchange: &Exchange<'_>, permission: &Permission) -> Result<Vec<u8>, 
     };
     let token = exchange
         .state
-        .token_secret
+        .token_secret()
         .mint(&grant, exchange.state.activity_ids.nonce());
     Ok(permission_body(permission, &token))
 }

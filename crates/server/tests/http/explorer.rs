@@ -53,6 +53,12 @@ fn the_page_needs_no_key_and_reaches_nobody_else() {
 }
 
 #[test]
+fn the_page_of_operators_is_elsewhere() {
+    let world = start();
+    file(browser(&world).get("/_explorer/regions.html"), 404);
+}
+
+#[test]
 fn hashed_files_are_kept_for_good_and_come_compressed() {
     let world = start();
     let client = browser(&world);

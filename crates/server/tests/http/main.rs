@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it is surprised")]
 
+mod account_listener;
 mod addressing;
 mod authentication;
 mod batch;

@@ -59,6 +59,25 @@ fn nothing_is_told_without_the_key() {
 }
 
 #[test]
+fn the_page_of_operators_needs_no_key_and_tells_nothing() {
+    let world = start_regions(ConsistencyLevel::Session);
+    for (request, expected) in [
+        ("GET /_explorer/", 200),
+        ("GET /_explorer/regions.html", 200),
+        ("GET /_explorer/icon.svg", 200),
+        // The explorer would find no account here.
+        ("GET /_explorer/index.html", 404),
+        ("GET /_explorer/config.json", 404),
+        ("POST /_explorer/", 401),
+        ("GET /", 401),
+    ] {
+        let answer = send(&world, request, None, "");
+        assert_eq!(answer.status, expected, "{request}");
+        assert!(!answer.body.contains(WEST), "{request}");
+    }
+}
+
+#[test]
 fn orders_are_carried_out_and_answered_with_the_report() {
     let world = start_regions(ConsistencyLevel::Session);
     let ask = |request: &str, body: &str| send(&world, request, Some(KEY), body);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use orrery_account::{Account, AccountOptions, Bound, LinkOrder, Order, RegionOptions, Report};
 use orrery_model::{ConsistencyLevel, Secret};
-use orrery_server::{Addition, Management, ManagementOptions, Server};
+use orrery_server::{AccountServer, Addition, Management, ManagementOptions, Server};
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
@@ -24,6 +24,8 @@ pub(crate) struct RegionWorld {
     /// Regions that operators asked for; nobody adds them here.
     pub(crate) additions: mpsc::Receiver<Addition>,
     servers: Vec<(&'static str, SocketAddr)>,
+    /// Of the account as a whole.
+    whole: SocketAddr,
     clock: Arc<TestClock>,
     runtime: Option<Runtime>,
 }
@@ -58,10 +60,14 @@ fn start(level: ConsistencyLevel, policy: Option<&Value>) -> RegionWorld {
         },
         regions: vec![region(WEST), region(NORTH)],
         multi_write: policy.is_some(),
+        per_partition_failover: false,
         service_managed_failover: true,
+        kept_bytes_max: None,
     });
     drop(inside);
     let account = Arc::new(account.unwrap());
+    let listener = runtime.block_on(Server::reserve((Ipv4Addr::LOCALHOST, 0).into()));
+    let whole = AccountServer::on(listener.unwrap(), None).unwrap();
     let mut servers = Vec::new();
     for (region, name) in account.regions().into_iter().zip([WEST, NORTH]) {
         assert_eq!(region.name(), name);
@@ -73,8 +79,11 @@ fn start(level: ConsistencyLevel, policy: Option<&Value>) -> RegionWorld {
         let server = server.unwrap();
         region.set_endpoint(&format!("http://{}/", server.local_address()));
         servers.push((name, server.local_address()));
+        whole.handle().add(&server);
         runtime.spawn(server.run(std::future::pending()));
     }
+    let whole_address = whole.local_address();
+    runtime.spawn(whole.run(std::future::pending()));
     let (sender, additions) = mpsc::channel(1);
     let management = runtime.block_on(Management::bind(ManagementOptions {
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
@@ -91,6 +100,7 @@ fn start(level: ConsistencyLevel, policy: Option<&Value>) -> RegionWorld {
         operators,
         additions,
         servers,
+        whole: whole_address,
         clock,
         runtime: Some(runtime),
     };
@@ -117,6 +127,11 @@ impl RegionWorld {
 
     pub(crate) fn client(&self, region: &str) -> Client {
         Client::at(self.address(region), &self.clock)
+    }
+
+    /// Through the address of the account.
+    pub(crate) fn client_of_account(&self) -> Client {
+        Client::at(self.whole, &self.clock)
     }
 
     pub(crate) fn address(&self, region: &str) -> SocketAddr {

@@ -1,6 +1,9 @@
 //! What clients meet in an account of several regions.
 
+use std::time::{Duration, Instant};
+
 use orrery_account::{LinkOrder, Order};
+use orrery_engine::Role;
 use orrery_model::ConsistencyLevel;
 use serde_json::{Value, json};
 
@@ -183,6 +186,7 @@ fn a_region_that_left_is_no_account() {
     let world = session();
     world.order(Order::Remove {
         region: NORTH.to_owned(),
+        forced: false,
     });
     let client = world.client(NORTH);
     eventually(|| client.get("/").status == 403);
@@ -209,4 +213,66 @@ fn strong_reads_see_what_was_written_anywhere() {
         let seen = north.item("GET", "a", "p", "").expect(200).json();
         assert_eq!(seen["n"], n);
     }
+}
+
+#[test]
+fn a_region_that_returns_reads_nothing_before_it_has_heard_of_the_account() {
+    let world = session();
+    let client = world.client(WEST);
+    client.create_item("a", "p", &json!({}));
+    world.links(LinkOrder::Cut);
+    let region = || WEST.to_owned();
+    world.order(Order::TakeDown { region: region() });
+    // Until then it goes on as if it had not been down.
+    eventually(|| {
+        let regions = world.account.regions();
+        regions
+            .iter()
+            .all(|region| region.engine().role() == Role::Follower)
+    });
+    world.order(Order::BringUp { region: region() });
+    for path in [ITEM, "/dbs/d/colls/c", "/dbs"] {
+        let response = client.request("GET", path, &[KEY], "");
+        response.refused(503, 0, "ServiceUnavailable", "up to date");
+    }
+    // It tells where the others are, and that writes go there.
+    client.get("/").expect(200);
+    let refused = client.request("POST", ITEMS, &[KEY], r#"{"id":"b","pk":"p"}"#);
+    refused.refused(403, 3, "Forbidden", "writes are not allowed");
+    world.links(LinkOrder::Resume);
+    eventually(|| client.request("GET", ITEM, &[KEY], "").status == 200);
+}
+
+#[test]
+fn a_region_waits_a_moment_for_what_a_session_has_seen() {
+    let world = session();
+    let (west, north) = (world.client(WEST), world.client(NORTH));
+    west.create_item("a", "p", &json!({}));
+    let write = |n: u32| {
+        let body = json!({"id": "a", "pk": "p", "n": n}).to_string();
+        token(&west.item("PUT", "a", "p", &body).expect(200))
+    };
+    world.links(LinkOrder::Delay(Duration::from_millis(15)));
+    let query = json!({"query": "SELECT * FROM c", "parameters": []}).to_string();
+    for n in 0..10 {
+        // Each on its own is on its way when it is asked for.
+        let seen = write(n);
+        let found = read(&north, &seen).expect(200).json();
+        assert_eq!(found["n"], n);
+        let seen = write(n);
+        let headers = [QUERY, KEY, (TOKEN, seen.as_str())];
+        north.request("POST", ITEMS, &headers, &query).expect(200);
+    }
+    world.links(LinkOrder::Pause);
+    let seen = write(10);
+    let begun = Instant::now();
+    read(&north, &seen).refused(404, 1002, "NotFound", "The read session is not available");
+    let waited = begun.elapsed();
+    assert!(waited >= Duration::from_millis(45), "{waited:?}");
+    assert!(waited < Duration::from_secs(1), "{waited:?}");
+    // Nothing is under way to the write region.
+    let newer = format!("0:{}#1", version(&seen) + 1);
+    let begun = Instant::now();
+    read(&west, &newer).refused(404, 1002, "NotFound", "");
+    assert!(begun.elapsed() < Duration::from_millis(45));
 }

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use orrery_account::{Bound, Region};
 use orrery_engine::{
-    Clock, Durability, Engine, EngineOptions, ScriptOptions, ThroughputMode, ThroughputOptions,
+    Clock, Durability, Engine, EngineOptions, ScriptOptions, Seen, ThroughputMode,
+    ThroughputOptions,
 };
 use orrery_model::{AccountKeys, ConsistencyLevel, KeyRole, Secret};
 use orrery_server::{Server, ServerHandle, ServerOptions};
@@ -165,7 +166,7 @@ pub(crate) fn engine_options(
         directory: None,
         durability: Durability::None,
         cache_bytes: 16 * 1024 * 1024,
-        holds_back: false,
+        seen: Seen::Durable,
         multi_write: None,
         consistency,
         scripts: ScriptOptions::default(),

@@ -25,8 +25,9 @@ impl Operator {
         self.send(Method::GET, path, None).await
     }
 
-    pub async fn delete(&mut self, path: &[&str]) -> Result<Vec<u8>, Error> {
-        self.send(Method::DELETE, path, None).await
+    /// The body is JSON.
+    pub async fn delete(&mut self, path: &[&str], body: Option<String>) -> Result<Vec<u8>, Error> {
+        self.send(Method::DELETE, path, body).await
     }
 
     /// The body is JSON.

@@ -13,10 +13,13 @@ use super::range::Merge;
 use super::recent::Recent;
 use super::run::Run;
 use crate::Error;
+use crate::ahead::sync_newest;
 use crate::value_cache::{Moment, ValueCache};
 
 /// Bytes of keys in one table: the engine takes no batch while it syncs a new table.
 const TABLE_BYTES: usize = 8 * 1024 * 1024;
+/// Where the engine has them, named by their numbers.
+const TABLES: &str = "tables";
 /// With so many tables that the engine has not merged yet, nothing is written out.
 const UNMERGED_TABLES_MAX: usize = 128;
 /// How long nothing was written before what is in memory is written out, if it is worth a table.
@@ -70,6 +73,12 @@ enum Work {
 pub(crate) struct Row {
     number: RowNumber,
     run: Bytes,
+}
+
+impl Row {
+    pub(crate) fn bytes(&self) -> u64 {
+        self.run.len() as u64
+    }
 }
 
 impl Front {
@@ -276,6 +285,7 @@ impl Front {
                     table.write_tombstone(key)?;
                 }
             }
+            sync_newest(&self.tables.path().join(TABLES), "");
             table.finish()?;
         }
         let mut state = self.state();

@@ -15,6 +15,8 @@ pub struct AccountDescription<'r> {
     pub readable: &'r [Region<'r>],
     /// Whether every region takes writes.
     pub multi_write: bool,
+    /// Whether clients look for another region for the writes of a single partition.
+    pub per_partition_failover: bool,
     pub consistency: ConsistencyLevel,
     /// Told where the consistency is bounded staleness.
     pub staleness: Staleness,
@@ -57,7 +59,10 @@ impl AccountDescription<'_> {
             .literal("enableMultipleWriteLocations", self.multi_write)
             .literal("continuousBackupEnabled", false)
             .literal("enableNRegionSynchronousCommit", false)
-            .literal("enablePerPartitionFailoverBehavior", false)
+            .literal(
+                "enablePerPartitionFailoverBehavior",
+                self.per_partition_failover,
+            )
             .literal("disableCrossRegionalHedging", false)
             .raw("userReplicationPolicy", REPLICATION)
             .raw(
@@ -129,6 +134,7 @@ mod tests {
         writable: &[],
         readable: &[],
         multi_write: false,
+        per_partition_failover: false,
         consistency: ConsistencyLevel::Session,
         staleness: Staleness {
             versions: 100_000,

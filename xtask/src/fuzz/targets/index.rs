@@ -141,7 +141,7 @@ async fn fill() -> (Arc<Engine>, Arc<Container>) {
         directory: None,
         durability: Durability::None,
         cache_bytes: 4 << 20,
-        holds_back: false,
+        seen: orrery_engine::Seen::Durable,
         multi_write: None,
         consistency: LEVEL,
         scripts: orrery_engine::ScriptOptions::default(),

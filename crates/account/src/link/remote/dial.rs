@@ -41,6 +41,9 @@ impl Dialer {
         let mut pause = timing.pause_min;
         let mut is_reported = false;
         loop {
+            while !self.is_wanted() {
+                sleep(timing.pause_max).await;
+            }
             let broken = match self.connect().await {
                 Ok(stream) => {
                     tracing::info!(region = self.region, "connected to a region");
@@ -60,6 +63,12 @@ impl Dialer {
         }
     }
 
+    /// A region that is not in the account is dialled only while it dials this one: it wants to join, or must hear
+    /// that it left.
+    fn is_wanted(&self) -> bool {
+        self.local.links.may_be_member(&self.slug) || self.local.is_heard(&self.slug)
+    }
+
     pub(super) async fn connect(&self) -> Result<TlsStream<TcpStream>, Broken> {
         let limit = self.local.timing.greeting;
         let connecting = async {
@@ -70,11 +79,16 @@ impl Dialer {
                 ServerName::try_from(name.clone()).map_err(|_| Broken::NotCertified(name))?;
             let connector = &self.local.identity.connector;
             let mut stream = connector.connect(name, socket).await?;
-            greet::as_dialer(&mut stream, &self.local, &self.region).await?;
+            let is_placed = greet::as_dialer(&mut stream, &self.local, &self.region).await?;
+            self.local.met(&self.slug, is_placed);
             Ok(stream)
         };
         let connected = timeout(limit, connecting).await;
-        connected.unwrap_or(Err(Broken::TimedOut(limit)))
+        let connected = connected.unwrap_or(Err(Broken::TimedOut(limit)));
+        if connected.is_err() {
+            self.local.met(&self.slug, false);
+        }
+        connected
     }
 
     /// Sends until something is wrong.

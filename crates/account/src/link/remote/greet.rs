@@ -8,18 +8,19 @@ use super::framing::{read_greeting, write_greeting};
 use super::name::Slug;
 use crate::codec::Greeting;
 
-/// Says who dials and whom it means; the answer must say the same from the other side.
+/// Says who dials and whom it means; the answer must say the same from the other side. Gives whether the other one
+/// has a number in the account.
 pub(super) async fn as_dialer(
     stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
     local: &Local,
     region: &str,
-) -> Result<(), Broken> {
+) -> Result<bool, Broken> {
     write_greeting(stream, &greeting(local, region).encode()).await?;
     let theirs = read(stream).await?;
     check(local, &theirs)?;
     let is_meant = Slug::new(&theirs.from) == Slug::new(region);
     is_meant
-        .then_some(())
+        .then_some(theirs.is_placed)
         .ok_or(Broken::OtherRegion(theirs.from))
 }
 
@@ -40,6 +41,7 @@ fn greeting(local: &Local, to: &str) -> Greeting {
         account: local.account.clone(),
         from: local.region.clone(),
         to: to.to_owned(),
+        is_placed: local.links.me().is_some(),
     }
 }
 

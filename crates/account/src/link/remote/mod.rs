@@ -64,6 +64,8 @@ struct Local {
     /// The connection that is read for each region. A newer one replaces it: whoever dials again
     /// has given up the older, which may not have noticed.
     read: Mutex<BTreeMap<Slug, oneshot::Sender<()>>>,
+    /// Regions that were dialled, and whether one of them had a number in the account.
+    met: Mutex<BTreeMap<Slug, bool>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -118,6 +120,7 @@ impl Remote {
                 identity,
                 timing,
                 read: Mutex::default(),
+                met: Mutex::default(),
             }),
             listeners: Mutex::default(),
             dialers: Mutex::default(),
@@ -158,6 +161,16 @@ impl Remote {
         Ok(())
     }
 
+    /// Whether any of the regions that are dialled has a number in the account; none until each was tried once.
+    pub fn has_met_members(&self) -> Option<bool> {
+        let dialers = self.dialers.lock().unwrap_or_else(PoisonError::into_inner);
+        let met = self.local.met.lock();
+        let met = met.unwrap_or_else(PoisonError::into_inner);
+        let has_met = met.values().any(|is_placed| *is_placed);
+        let is_over = dialers.keys().all(|slug| met.contains_key(slug));
+        (has_met || is_over).then_some(has_met)
+    }
+
     /// Ends the connections to and from a region.
     pub fn disconnect(&self, region: &str) {
         let Some(slug) = Slug::new(region) else {
@@ -191,5 +204,16 @@ impl Drop for Remote {
 impl Local {
     fn reading(&self) -> std::sync::MutexGuard<'_, BTreeMap<Slug, oneshot::Sender<()>>> {
         self.read.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a region dials this one now.
+    fn is_heard(&self, slug: &Slug) -> bool {
+        let reading = self.reading();
+        reading.get(slug).is_some_and(|read| !read.is_closed())
+    }
+
+    fn met(&self, slug: &Slug, is_placed: bool) {
+        let mut met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
+        *met.entry(slug.clone()).or_default() |= is_placed;
     }
 }

@@ -265,6 +265,7 @@ async fn a_listener_refuses_foreign_certificates_and_wrong_names() {
     let greeting = |from: &str| crate::codec::Greeting {
         account: "account".to_owned(),
         from: from.to_owned(),
+        is_placed: false,
         to: "North Europe".to_owned(),
     };
     let mixed = PeerIdentity::load(mixed.path()).unwrap();
@@ -492,4 +493,54 @@ async fn a_newer_connection_replaces_the_older() {
         assert_eq!(b.remote.local.reading().len(), 1);
         drop(before.replace(a));
     }
+}
+
+#[tokio::test]
+async fn who_is_not_in_the_account_is_dialled_only_while_it_dials() {
+    let certificates = Certificates::new(&["West US", "North Europe"]);
+    let a = Node::new(A, "West US", certificates.of("west-us"));
+    let b = Node::new(B, "North Europe", certificates.of("north-europe"));
+    let (at_a, at_b) = (a.listen().await, b.listen().await);
+    let pause = Duration::from_millis(200);
+    a.links.name(B, "North Europe");
+    a.links.set_members(["West US"].into_iter());
+    a.remote.connect("North Europe", &at_b).unwrap();
+    let shape = a.links.shape(B).unwrap();
+    sleep(pause).await;
+    assert!(
+        !shape.report().is_connected,
+        "it left, and nobody hears of it"
+    );
+    b.remote.connect("West US", &at_a).unwrap();
+    connected(&shape).await;
+    b.remote.disconnect("West US");
+    until(|| !a.remote.local.is_heard(&Slug::new("North Europe").unwrap())).await;
+    // What is connected stays so while it can; it is not dialled again.
+    shape.cut();
+    shape.resume();
+    sleep(pause).await;
+    assert!(!shape.report().is_connected);
+    a.links.set_members(["West US", "North Europe"].into_iter());
+    connected(&shape).await;
+}
+
+#[tokio::test]
+async fn a_region_tells_whether_it_is_in_the_account() {
+    let certificates = Certificates::new(&["a", "b", "c"]);
+    let founder = Node::over(Links::joining(), "a", certificates.of("a"));
+    let waits = Node::over(Links::joining(), "b", certificates.of("b"));
+    assert_eq!(
+        founder.remote.has_met_members(),
+        Some(false),
+        "there is nobody"
+    );
+    founder.remote.connect("b", &waits.listen().await).unwrap();
+    until(|| founder.remote.has_met_members() == Some(false)).await;
+    let member = Node::new(B, "c", certificates.of("c"));
+    founder.remote.connect("c", &member.listen().await).unwrap();
+    until(|| founder.remote.has_met_members() == Some(true)).await;
+    // Who cannot be reached is not waited for.
+    let other = Node::over(Links::joining(), "a", certificates.of("a"));
+    other.remote.connect("b", "127.0.0.1:1").unwrap();
+    until(|| other.remote.has_met_members() == Some(false)).await;
 }

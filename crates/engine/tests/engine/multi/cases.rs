@@ -5,12 +5,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use orrery_engine::{
-    AccountOutcome, ConflictOperation, Cut, MergeError, NewContainer, NewScript, Piece, Position,
-    Scope, ScriptKind, StoreError, StreamPiece, check_directory,
+    AccountOutcome, ConflictOperation, MergeError, NewContainer, NewScript, Piece, Position, Scope,
+    ScriptKind, StoreError, StreamPiece, check_directory,
 };
-use orrery_model::{
-    ConsistencyLevel, ContainerDefinition, DatabaseAddress, Failure, Operation, RangeId,
-};
+use orrery_model::{ConsistencyLevel, ContainerDefinition, DatabaseAddress, Failure, Operation};
 use orrery_regions::{Progress, RegionId, Sequence, StreamId};
 
 use super::region::{AccountLog, Region};
@@ -20,7 +18,7 @@ use crate::support::{address, create, delete, eventually, json, pk, replace, ups
 const LEVEL: ConsistencyLevel = ConsistencyLevel::Session;
 
 /// Regions with a container `c`, of which the first is the hub.
-async fn regions(settings: &str, places: &[Option<&Path>]) -> Vec<Region> {
+pub(super) async fn regions(settings: &str, places: &[Option<&Path>]) -> Vec<Region> {
     let account: AccountLog = Arc::new(Mutex::new(Vec::new()));
     let members = members(u8::try_from(places.len()).unwrap());
     let opened = (0..).zip(places);
@@ -67,7 +65,7 @@ async fn register(hub: &Region, body: &str) {
     hub.engine.set_hub(false);
 }
 
-async fn follow(regions: &mut [Region]) {
+pub(super) async fn follow(regions: &mut [Region]) {
     for region in regions {
         region.follow_account(usize::MAX).await;
     }
@@ -105,7 +103,7 @@ fn conflicts(region: &Region) -> Vec<(ConflictOperation, String)> {
 }
 
 /// Brings everything everywhere.
-async fn exchange(regions: &mut [Region]) {
+pub(super) async fn exchange(regions: &mut [Region]) {
     loop {
         let mut is_done = true;
         for from in 0..regions.len() {
@@ -121,7 +119,7 @@ async fn exchange(regions: &mut [Region]) {
 }
 
 /// Gives what one region has of a stream to another, as far as it can take it.
-async fn give(regions: &mut [Region], from: usize, to: usize, stream: StreamId) -> bool {
+pub(super) async fn give(regions: &mut [Region], from: usize, to: usize, stream: StreamId) -> bool {
     let after = regions[to].engine.progress().of(stream);
     let reader = regions[from].reader();
     let StreamPiece::Records(records) = reader.records_after(stream, after, 1 << 20).unwrap()
@@ -272,8 +270,6 @@ async fn the_catalogue_is_the_hubs() {
     assert_eq!(refused.unwrap_err(), Failure::WriteForbidden);
     let hub = &regions[0].engine;
     hub.set_hub(true);
-    let split = hub.split_partition(address("c"), RangeId(0), Cut::KeyRange);
-    assert!(matches!(split.await, Err(Failure::BadRequest(_))));
     write(&regions[1], create(r#"{"id":"1","p":"a"}"#)).await;
     exchange(&mut regions).await;
     let body = json(r#"{"id":"c","partitionKey":{"paths":["/p"]},"defaultTtl":5}"#);

@@ -10,8 +10,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use orrery_engine::{
     AccountOutcome, AccountWriter, Clock, Durability, Engine, EngineOptions, Filling,
-    PartitionLimits, Role, ScriptOptions, StoreError, StreamPiece, StreamReader, ThroughputMode,
-    ThroughputOptions,
+    PartitionLimits, Role, ScriptOptions, Seen, StoreError, StreamPiece, StreamReader,
+    ThroughputMode, ThroughputOptions,
 };
 use orrery_model::{ConsistencyLevel, Failure};
 use orrery_regions::{
@@ -245,13 +245,7 @@ impl Region {
 
     /// Merges what is ready, some of it together. Gives whether there was anything.
     pub(crate) async fn merge_ready(&mut self, random: &mut Random) -> bool {
-        let mut records = Vec::new();
-        let count = 1 + random.below(4);
-        while (records.len() as u64) < count
-            && let Some(record) = self.mesh.take_ready()
-        {
-            records.push(record);
-        }
+        let records = self.mesh.take_ready(1 + random.below(2_000));
         if records.is_empty() {
             return false;
         }
@@ -294,7 +288,7 @@ pub(crate) fn open_as(id: Option<RegionId>, directory: &Path) -> Result<Arc<Engi
 
 fn options(id: RegionId, directory: Option<&Path>, clock: &Arc<TestClock>) -> EngineOptions {
     EngineOptions {
-        holds_back: false,
+        seen: Seen::Durable,
         multi_write: Some(id),
         throughput: ThroughputOptions {
             mode: ThroughputMode::default(),

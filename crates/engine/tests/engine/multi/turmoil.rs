@@ -1,5 +1,6 @@
 //! Regions that write, meet, restart and forget by chance, and what should come of it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -9,18 +10,20 @@ use orrery_engine::{
 };
 use orrery_model::{
     ConsistencyLevel, ContainerDefinition, DatabaseAddress, Failure, Operation, OperationStatus,
-    PatchAction, PatchOperation, Pointer,
+    PatchAction, PatchOperation, Pointer, RangeId,
 };
 use orrery_regions::{MeshMessage, Progress, RegionId, StreamId};
 
 use super::expected::{Effect, Expected, Place, Policy, Shown, claim, has_expired};
+use super::readers::Reader;
 use super::region::{AccountLog, Region};
 use crate::random::Random;
 use crate::support::{address, create, delete, json, patch, pk, replace, upsert};
+use orrery_keys::Epk;
 
 const LEVEL: ConsistencyLevel = ConsistencyLevel::Session;
-const HUB: usize = 0;
-const KEYS: [&str; 2] = ["a", "b"];
+pub(super) const HUB: usize = 0;
+pub(super) const KEYS: [&str; 2] = ["a", "b"];
 
 /// Writes an item as a script.
 const PROCEDURE: &str = "function (item) {
@@ -29,7 +32,7 @@ const PROCEDURE: &str = "function (item) {
     if (!c.upsertDocument(c.getSelfLink(), item, check)) throw new Error('not taken');
 }";
 
-const CONTAINERS: [(&str, Policy, bool); 5] = [
+pub(super) const CONTAINERS: [(&str, Policy, bool); 5] = [
     ("c0", Policy::Time, true),
     ("c1", Policy::Number, true),
     ("c2", Policy::Custom, true),
@@ -41,7 +44,11 @@ pub(crate) struct Turmoil {
     pub(crate) regions: Vec<Region>,
     pub(crate) expected: Vec<Expected>,
     links: Vec<(RegionId, RegionId, MeshMessage)>,
+    /// Of each region, those that read changes there as they come, one for each container.
+    pub(super) readers: Vec<Vec<Reader>>,
     pub(crate) random: Random,
+    /// How often partitions were split or merged.
+    pub(super) recuts: usize,
     count: u64,
 }
 
@@ -85,12 +92,17 @@ impl Turmoil {
             regions,
             expected: expected.into(),
             links: Vec::new(),
+            readers: places
+                .iter()
+                .map(|_| CONTAINERS.map(|_| Reader::default()).into())
+                .collect(),
             random: Random::new(seed),
+            recuts: 0,
             count: 0,
         }
     }
 
-    fn some(&mut self, count: usize) -> usize {
+    pub(super) fn some(&mut self, count: usize) -> usize {
         usize::try_from(self.random.below(count as u64)).unwrap()
     }
 
@@ -99,8 +111,11 @@ impl Turmoil {
         let at = self.some(self.regions.len());
         match self.random.below(100) {
             0..4 => self.run_script(at).await,
-            4..45 => self.write(at).await,
-            45..80 => self.exchange().await,
+            4..42 => self.write(at).await,
+            42..74 => self.exchange().await,
+            74..76 => self.recut().await,
+            76..78 => self.follow_some(at).await,
+            78..80 => self.read_on(at).await,
             80..84 => self.regions[at].advance(1),
             84..88 => self.work_as_hub().await,
             88..92 => self.delete_conflict(at).await,
@@ -278,6 +293,9 @@ impl Turmoil {
     /// Until every region has everything.
     pub(crate) async fn settle(&mut self) {
         self.links.clear();
+        for region in &mut self.regions {
+            region.follow_account(usize::MAX).await;
+        }
         for _ in 0..2_000 {
             self.exchange().await;
             for region in &mut self.regions {
@@ -296,7 +314,7 @@ impl Turmoil {
     }
 
     /// The hub removes what has expired, and what has lost a unique key.
-    async fn work_as_hub(&mut self) {
+    pub(super) async fn work_as_hub(&mut self) {
         let region = &mut self.regions[HUB];
         let own = StreamId::Region(region.id);
         let now = region.engine.now_seconds();
@@ -304,11 +322,16 @@ impl Turmoil {
         let mut before = region.engine.progress();
         region.engine.remove_expired().await.unwrap();
         let mut made = 0;
-        for expected in &mut self.expected {
+        for (expected, (id, ..)) in self.expected.iter_mut().zip(CONTAINERS) {
             let shown = expected.shown(&before).documents;
             let expired = shown.into_iter().filter(|(_, text)| has_expired(text, now));
-            let expired: Vec<_> = expired.map(|(place, _)| (place, Effect::Expiry)).collect();
-            if !expired.is_empty() {
+            let mut by_partition: BTreeMap<RangeId, Vec<(Place, Effect)>> = BTreeMap::new();
+            for (place, _) in expired {
+                let partition = partition_of(&find(region, id), &place.0);
+                let list = by_partition.entry(partition).or_default();
+                list.push((place, Effect::Expiry));
+            }
+            for expired in by_partition.into_values() {
                 let next = before.of(own).next();
                 expected.made(region.id, next, &before, expired);
                 before.advance(own, next);
@@ -461,7 +484,7 @@ pub(crate) fn find(region: &Region, id: &str) -> Arc<Container> {
     Arc::clone(&catalogue.container(address(id)).unwrap().1.container)
 }
 
-fn place_of(text: &str) -> Place {
+pub(super) fn place_of(text: &str) -> Place {
     let document = json(text);
     let text = |name: &str| document.get(name).as_str().unwrap().to_owned();
     (text("p"), text("id"))
@@ -490,10 +513,15 @@ fn set(path: &str, number: u64) -> PatchOperation {
 }
 
 /// Where a logical partition is among the others.
-fn hash(container: &Container, key: &str) -> String {
+pub(super) fn hash(container: &Container, key: &str) -> Epk {
     let key = pk(&format!(r#"["{key}"]"#));
     let definition = container.definition.partition_key.definition();
-    definition.epk(&key).to_string()
+    definition.epk(&key)
+}
+
+pub(super) fn partition_of(container: &Container, key: &str) -> RangeId {
+    let logical = container.logical_partition(&pk(&format!(r#"["{key}"]"#)));
+    container.partition_of(&logical).id
 }
 
 fn definition(id: &str, policy: Policy, has_keys: bool) -> String {

@@ -6,6 +6,8 @@ import com.azure.cosmos.CosmosClient;
 import com.azure.cosmos.CosmosClientBuilder;
 import com.azure.cosmos.CosmosContainer;
 import com.azure.cosmos.CosmosDiagnosticsContext;
+import com.azure.cosmos.models.CosmosContainerProperties;
+import com.azure.cosmos.models.ThroughputProperties;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
@@ -34,6 +36,8 @@ final class RegionAccount implements AutoCloseable {
     static final String WEST = "West US";
     static final String NORTH = "North Europe";
     static final String ASIA = "Southeast Asia";
+    /** Not a region, but the address of all of them. */
+    static final String WHOLE = "the account";
 
     private static final long WAIT_MILLIS_MAX = 20_000;
     private static final HttpClient HTTP = HttpClient.newHttpClient();
@@ -49,6 +53,7 @@ final class RegionAccount implements AutoCloseable {
         for (JsonNode region : ready.get("regions")) {
             endpoints.put(region.get("name").asText(), region.get("endpoint").asText());
         }
+        endpoints.put(WHOLE, ready.get("account").asText());
     }
 
     static RegionAccount start(List<String> names, String... options) {
@@ -79,6 +84,19 @@ final class RegionAccount implements AutoCloseable {
     /** Through a client that prefers these regions and knows the account by the endpoint of `at`. */
     CosmosContainer container(List<String> preferred, String at, UnaryOperator<CosmosClientBuilder> more) {
         return client(preferred, at, more).getDatabase("db").getContainer("c");
+    }
+
+    CosmosClient client(String... preferred) {
+        return client(List.of(preferred), null, builder -> builder);
+    }
+
+    /** A container beside `db/c`, there in all regions. */
+    void makeContainer(String id, int throughput) {
+        client().getDatabase("db")
+                .createContainer(
+                        new CosmosContainerProperties(id, "/pk"),
+                        ThroughputProperties.createManualThroughput(throughput));
+        awaitEven();
     }
 
     private CosmosClient client(List<String> preferred, String at, UnaryOperator<CosmosClientBuilder> more) {
@@ -123,6 +141,23 @@ final class RegionAccount implements AutoCloseable {
 
     void failover(String to, boolean forced) {
         order("POST", "/account/failover", Fixture.JSON.createObjectNode().put("to", to).put("forced", forced));
+    }
+
+    /** Of one partition. */
+    void failover(String to, String partition) {
+        order("POST", "/account/failover", about(partition).put("to", to));
+    }
+
+    void takeDown(String region, String partition) {
+        order("POST", "/regions/" + quoted(region) + "/down", about(partition));
+    }
+
+    void bringUp(String region, String partition) {
+        order("POST", "/regions/" + quoted(region) + "/up", about(partition));
+    }
+
+    private static ObjectNode about(String partition) {
+        return Fixture.JSON.createObjectNode().put("partition", partition);
     }
 
     void takeDown(String region) {

@@ -1,0 +1,140 @@
+//! How much may wait for other regions at the same time, and what becomes of the request after that.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use orrery_account::{LinkOrder, Order};
+use orrery_model::{ConsistencyLevel, Failure};
+
+use crate::support::{Kind, World, Writes, end, eventually};
+
+const STRONG: ConsistencyLevel = ConsistencyLevel::Strong;
+pub(crate) const WAITS: usize = 1_000;
+const CONFIRMATIONS: usize = 10_000;
+/// Much less than anybody waits.
+pub(crate) const AT_ONCE: Duration = Duration::from_millis(400);
+
+pub(crate) type Waiting<'a, T> = Vec<Pin<Box<dyn Future<Output = T> + Send + 'a>>>;
+
+/// Begins so many, all of which must wait.
+pub(crate) fn begin<'a, T, F>(count: usize, one: impl Fn() -> F) -> Waiting<'a, T>
+where
+    F: Future<Output = T> + Send + 'a,
+{
+    let mut context = Context::from_waker(Waker::noop());
+    let mut waiting: Waiting<'a, T> = Vec::new();
+    for _ in 0..count {
+        let mut one = Box::pin(one());
+        assert!(matches!(one.as_mut().poll(&mut context), Poll::Pending));
+        waiting.push(one);
+    }
+    waiting
+}
+
+pub(crate) fn unavailable(result: &Result<(), Failure>) -> &str {
+    match result {
+        Err(Failure::Unavailable(why)) => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn strong_reads_beyond_the_bound_are_refused_and_those_before_are_answered() {
+    let world = World::in_memory(STRONG, &["a", "b"]);
+    world.create_container("a").await;
+    world.write_patiently("a", "x", 1).await;
+    let delay = |millis| LinkOrder::Delay(Duration::from_millis(millis));
+    world.link("b", "a", delay(1_000)).await;
+    let region = world.region("b");
+    let waiting = begin(CONFIRMATIONS, || region.check_read(STRONG));
+    let refused = region.check_read(STRONG).await;
+    assert!(unavailable(&refused).contains("too many reads wait"));
+    assert!(region.check_read(ConsistencyLevel::Session).await.is_ok());
+    for read in waiting {
+        assert_eq!(read.await, Ok(()));
+    }
+    world.link("b", "a", delay(0)).await;
+    // Whoever goes away without an answer leaves room.
+    world.isolate("b").await;
+    drop(begin(CONFIRMATIONS, || region.check_read(STRONG)));
+    drop(begin(CONFIRMATIONS, || region.check_read(STRONG)));
+    world.connect("b").await;
+    let read = || world.read("b", "x", STRONG);
+    let begun = Instant::now();
+    while read().await != Ok(Some(1)) {
+        assert!(begun.elapsed() < Duration::from_secs(10));
+    }
+    drop(region);
+    end(world.account).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reads_beyond_the_bound_do_not_wait_for_their_session() {
+    // There they wait for longest.
+    let world = World::per_partition(None, &["a", "b"], Writes::PerPartition);
+    world.create_container("a").await;
+    let region = world.region("b");
+    let engine = region.engine();
+    assert!(engine.is_divided());
+    let (is_here, seen) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let holds = |_: &_| {
+        let is_here = is_here.load(Ordering::Relaxed);
+        seen.fetch_add(usize::from(is_here), Ordering::Relaxed);
+        is_here
+    };
+    let waiting = begin(WAITS, || region.wait_shortly(&engine, holds));
+    let begun = Instant::now();
+    region.wait_shortly(&engine, holds).await;
+    assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
+    is_here.store(true, Ordering::Relaxed);
+    for read in waiting {
+        read.await;
+    }
+    assert_eq!(seen.load(Ordering::Relaxed), WAITS);
+    drop((region, engine));
+    end(world.account).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn writes_beyond_the_bound_do_not_wait_for_what_their_author_has_seen() {
+    let world = World::multi(None, &["a", "b"]);
+    world.create_container("a").await;
+    let region = world.region("b");
+    let engine = region.engine();
+    let is_here = AtomicBool::new(false);
+    let holds = |_: &_| is_here.load(Ordering::Relaxed);
+    let waiting = begin(WAITS, || region.wait_until(&engine, holds));
+    let begun = Instant::now();
+    assert!(!region.wait_until(&engine, holds).await);
+    assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
+    is_here.store(true, Ordering::Relaxed);
+    assert!(region.wait_until(&engine, holds).await);
+    for write in waiting {
+        assert!(write.await);
+    }
+    drop((region, engine));
+    end(world.account).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn strong_writes_are_refused_when_those_before_have_waited_for_long() {
+    let world = World::in_memory(STRONG, &["a", "b"]);
+    world.create_container("a").await;
+    world.write_patiently("a", "x", 1).await;
+    let other = || "b".to_owned();
+    world.order(Order::TakeDown { region: other() }).await;
+    let waiting = world.begin("a", "x", Kind::Upsert, 2);
+    let region = world.region("a");
+    assert_eq!(region.check_write(), Ok(()));
+    eventually("writes are refused", || region.check_write().is_err()).await;
+    assert!(unavailable(&region.check_write()).contains("too few of them answer"));
+    world.order(Order::BringUp { region: other() }).await;
+    assert!(waiting.await.unwrap().is_ok());
+    eventually("writes go on", || region.check_write().is_ok()).await;
+    assert_eq!(world.peek("a", "x"), Some(2));
+    drop(region);
+    end(world.account).await;
+}

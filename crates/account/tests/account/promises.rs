@@ -1,0 +1,74 @@
+//! What a region must not promise to others.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use orrery_account::{Availability, RegionState};
+use orrery_model::ConsistencyLevel;
+
+use crate::faults::{end_broken, state};
+use crate::support::{World, eventually, find};
+
+/// Longer than the others take to promote another region.
+const PROMOTION: Duration = Duration::from_secs(6);
+
+/// From now on the log of a region can be written, and not be opened for the syncs that come later.
+pub(crate) fn spoil_late_syncs(directory: &Path) {
+    let log = find(directory, "log").unwrap();
+    for entry in fs::read_dir(&log).unwrap() {
+        let path = entry.unwrap().path();
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_region_whose_syncs_fail_is_seen_and_promises_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let world = World::open(
+        Some(directory.path()),
+        ConsistencyLevel::Session,
+        &["a", "b", "c"],
+    );
+    world.create_container("a").await;
+    for region in ["b", "c"] {
+        world.write_patiently("a", "x", 1).await;
+        world.sees(region, "x", 1).await;
+    }
+    let own = directory.path().join("b");
+    spoil_late_syncs(&own);
+    let promised = fs::read(own.join("region")).unwrap();
+    world.write("a", "x", 2).await.unwrap();
+    world.sees("b", "x", 2).await;
+    eventually("it is broken", || {
+        state(&world, "b").0 == RegionState::Broken
+    })
+    .await;
+    let cause = state(&world, "b").1.unwrap();
+    assert!(cause.contains("sync"), "{cause}");
+    assert_eq!(world.region("b").availability(), Availability::Serving);
+
+    // The vote of the broken region would be enough for the third one.
+    world.isolate("a").await;
+    let begun = Instant::now();
+    while begun.elapsed() < PROMOTION {
+        assert!(world.region("c").check_write().is_err(), "it was promoted");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(
+        fs::read(own.join("region")).unwrap() == promised,
+        "it was saved"
+    );
+    eventually("it says nothing more", || {
+        world.region("b").availability() == Availability::Down
+    })
+    .await;
+    assert!(world.region("b").is_broken() && !world.region("c").is_broken());
+    assert_eq!(state(&world, "b").0, RegionState::Broken);
+    world.connect("a").await;
+    world.write_patiently("a", "x", 3).await;
+    world.sees("c", "x", 3).await;
+    assert!(world.account.report().write_region.as_deref() == Some("a"));
+    end_broken(world).await;
+}

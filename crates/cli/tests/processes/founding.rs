@@ -1,0 +1,72 @@
+//! The first moments of an account in which others must have a change before it stands.
+
+use std::sync::PoisonError;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::ALONE;
+use crate::account::Account;
+use crate::client::{Client, Response};
+use crate::requests::START_PATIENCE;
+
+/// Kinds of accounts whose founder cannot write alone.
+const KINDS: [&[&str]; 3] = [
+    &["--consistency=Session", "--multi-write"],
+    &["--consistency=Session", "--per-partition-failover"],
+    &["--consistency=Strong"],
+];
+/// Longer than the server lets anybody wait.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// For a founder whose others do not come, on a busy machine.
+const ALONE_PATIENCE: Duration = Duration::from_secs(15);
+
+/// Asks the founder for a database.
+fn create(account: &Account) -> Response {
+    let mut client = Client::connect(account.address(0), PATIENCE).unwrap();
+    let created = client.send("POST", "/dbs", "dbs", "", &[], r#"{"id":"d"}"#);
+    created.unwrap()
+}
+
+#[test]
+fn whoever_is_told_that_the_founder_is_ready_can_write() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for flags in KINDS {
+        let directory = tempfile::tempdir().unwrap();
+        let account = Account::plan(directory.path(), flags);
+        // They wait for the founder.
+        let _others = [account.start(1), account.start(2)];
+        sleep(Duration::from_millis(500));
+        account.wait_for_ready(account.start(0));
+        let created = create(&account);
+        assert_eq!(created.status, 201, "{flags:?}: {}", created.body);
+    }
+}
+
+#[test]
+fn a_founder_without_the_others_says_what_is_missing_and_goes_on_with_them() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    // The second kind is the first one with owners.
+    for flags in [KINDS[0], KINDS[2]] {
+        let directory = tempfile::tempdir().unwrap();
+        let account = Account::plan(directory.path(), flags);
+        let begun = Instant::now();
+        account.wait_for_ready(account.start(0));
+        assert!(begun.elapsed() < ALONE_PATIENCE, "{flags:?}");
+        // "Write elsewhere" would send clients in a circle.
+        let refused = create(&account);
+        assert_eq!(refused.status, 503, "{flags:?}: {}", refused.body);
+        let why = "has not heard of enough of the other regions";
+        assert!(refused.body.contains(why), "{flags:?}: {}", refused.body);
+
+        let _others = [1, 2].map(|region| account.start(region));
+        let begun = Instant::now();
+        loop {
+            let answer = create(&account);
+            if answer.status == 201 {
+                break;
+            }
+            assert_eq!(answer.status, 503, "{flags:?}: {}", answer.body);
+            assert!(begun.elapsed() < START_PATIENCE, "{}", account.logs());
+        }
+    }
+}

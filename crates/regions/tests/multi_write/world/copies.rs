@@ -1,0 +1,79 @@
+//! Logs that are trimmed, and regions that are copied because they need what was in them.
+
+use std::collections::BTreeMap;
+
+use orrery_regions::{Progress, StreamId, StreamRecord};
+
+use super::World;
+use crate::history::Value;
+use crate::node::{Node, State};
+
+impl World {
+    pub(super) fn install(
+        &mut self,
+        node: usize,
+        snapshot: &Progress,
+        state: State,
+        counts: BTreeMap<Value, u32>,
+    ) {
+        let own = self.nodes[node].own();
+        let disk = &mut self.nodes[node].disk;
+        disk.state = state;
+        disk.counts = counts;
+        disk.log.retain(|record| record.stream == own);
+        let missing: Vec<StreamRecord> = disk
+            .log
+            .iter()
+            .filter(|record| record.sequence > snapshot.of(own))
+            .cloned()
+            .collect();
+        // The account stream is in a log of its own, and is not taken from the copy.
+        let account = disk.progress.of(StreamId::Account);
+        disk.progress.merge(snapshot);
+        disk.progress = disk
+            .progress
+            .iter()
+            .map(|(stream, sequence)| match stream {
+                StreamId::Account => (stream, account),
+                StreamId::Region(_) => (stream, sequence),
+            })
+            .collect();
+        for (stream, sequence) in snapshot.iter().filter(|(stream, _)| *stream != own) {
+            disk.bases.advance(stream, sequence);
+        }
+        for record in missing {
+            self.merge(node, &record);
+        }
+        self.nodes[node].mesh = None;
+        self.start(node);
+    }
+
+    /// Streams of others are trimmed at will, the own one only where everybody has it.
+    pub(super) fn trim(&mut self, node: usize) {
+        if !self.random.chance(60) {
+            return;
+        }
+        let far = self.random.chance(300);
+        let own = self.nodes[node].own();
+        let Node {
+            disk,
+            mesh: Some(mesh),
+            ..
+        } = &mut self.nodes[node]
+        else {
+            return;
+        };
+        let held = mesh.held();
+        for (stream, sequence) in disk.progress.clone().iter() {
+            let upto = if far && stream != own {
+                sequence
+            } else {
+                held.of(stream)
+            };
+            disk.log
+                .retain(|record| record.stream != stream || record.sequence > upto);
+            disk.bases.advance(stream, upto);
+            mesh.trimmed(stream, upto);
+        }
+    }
+}
