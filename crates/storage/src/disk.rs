@@ -5,7 +5,8 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use bytes::Bytes;
 use fjall::compaction::Leveled;
@@ -36,6 +37,8 @@ const WORKERS: usize = 1;
 /// comes to it; behind a long compaction these reports fill the worker's queue, and the worker then
 /// waits for itself. So memtables are rotated here, before the engine finds them full.
 const MEMTABLE_HEADROOM: u64 = 4;
+/// How often whoever waits for memtables to be written out looks for it.
+const FLUSH_LOOK: Duration = Duration::from_millis(1);
 /// What an entry of a memtable takes beside its key and value.
 const MEMTABLE_ENTRY_BYTES: u64 = 64;
 
@@ -171,7 +174,14 @@ impl Disk {
     pub(crate) fn flush(&self) -> Result<(), Error> {
         self.front.flush()?;
         for space in self.spaces.iter() {
-            space.rotate_memtable_and_wait()?;
+            space.rotate_memtable()?;
+        }
+        for space in self.spaces.iter() {
+            while space.sealed_memtable_count() > 0 {
+                // If writing them out has failed, nobody tries again; this is who says so.
+                self.database.persist(PersistMode::Buffer)?;
+                thread::sleep(FLUSH_LOOK);
+            }
         }
         self.persist()
     }

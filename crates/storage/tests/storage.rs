@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 use orrery_storage::{Batch, Options, Space, Storage};
@@ -111,6 +112,19 @@ fn data_survives_a_reopen() {
     }
     let storage = Storage::open(directory.path(), &NAMES, OPTIONS).unwrap();
     assert_eq!(keys(&storage, A, b"", None), ["a", "b"]);
+}
+
+/// Elsewhere a directory whose files are open cannot be taken away.
+#[cfg(unix)]
+#[test]
+fn writing_out_to_a_directory_that_is_gone_fails_and_does_not_wait() {
+    let directory = tempfile::tempdir().unwrap();
+    let storage = Storage::open(directory.path(), &NAMES, OPTIONS).unwrap();
+    put(&storage, A, "a", "1");
+    std::fs::remove_dir_all(directory.path()).unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || tell.send(storage.flush().is_err()));
+    assert_eq!(told.recv_timeout(Duration::from_secs(60)), Ok(true));
 }
 
 #[test]

@@ -162,11 +162,12 @@ impl Core {
         self.notes.drain(..).collect()
     }
 
-    /// Lets operators know why the region takes no more records, or that it does again.
+    /// Lets operators and the machine know why the region takes no more records, or that it does again.
     pub(crate) fn tell_broken(&mut self, cause: Option<&String>) {
         if self.broken.as_ref() != cause {
             self.broken = cause.cloned();
         }
+        self.replica.set_fit(cause.is_none());
     }
 
     /// What is known of records that are durable here. An epoch that ends takes with it what was not

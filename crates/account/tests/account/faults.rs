@@ -1,6 +1,7 @@
 //! Regions whose disks fail.
 
 use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use orrery_account::RegionState;
@@ -24,6 +25,26 @@ pub(crate) async fn end_broken(world: World) {
     assert!(account.close().is_err(), "a region is broken");
 }
 
+/// Takes the directory of a region's log away and writes until that is noticed. Gives the number that was
+/// acknowledged last.
+async fn break_log(directory: &Path, world: &World, region: &str) -> Option<u64> {
+    let log = find(&directory.join(region), "log").unwrap();
+    fs::rename(&log, log.with_extension("gone")).unwrap();
+    let begun = Instant::now();
+    let mut acknowledged = None;
+    for number in 0.. {
+        match world.write_large(region, "large", number, 1_900_000).await {
+            Ok(()) => acknowledged = Some(number),
+            Err(failure) => {
+                assert!(matches!(failure, Failure::Unavailable(_)), "{failure:?}");
+                break;
+            }
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20));
+    }
+    acknowledged
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_region_that_cannot_write_its_own_records_is_seen() {
     for is_multi in [false, true] {
@@ -37,16 +58,7 @@ async fn a_region_that_cannot_write_its_own_records_is_seen() {
         world.create_container("a").await;
         world.write_patiently("a", "x", 1).await;
         assert_eq!(state(&world, "a"), (RegionState::Write, None));
-        let log = find(&directory.join("a"), "log").unwrap();
-        fs::rename(&log, log.with_extension("gone")).unwrap();
-        let begun = Instant::now();
-        let failure = loop {
-            match world.write_large("a", "large", 0, 1_900_000).await {
-                Ok(()) => assert!(begun.elapsed() < Duration::from_secs(20)),
-                Err(failure) => break failure,
-            }
-        };
-        assert!(matches!(failure, Failure::Unavailable(_)), "{failure:?}");
+        break_log(&directory, &world, "a").await;
         eventually("it is broken", || {
             state(&world, "a").0 == RegionState::Broken
         })
@@ -62,4 +74,54 @@ async fn a_region_that_cannot_write_its_own_records_is_seen() {
         end_broken(world).await;
         fs::remove_dir_all(&directory).unwrap();
     }
+}
+
+/// Its disk failed, nothing else: the others get everything that it had acknowledged before one of them writes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_region_whose_disk_fails_is_replaced_and_nothing_is_lost() {
+    for level in [SESSION, ConsistencyLevel::Strong] {
+        let directory = tempfile::tempdir().unwrap().keep();
+        let world = World::open(Some(&directory), level, &["a", "b", "c"]);
+        world.create_container("a").await;
+        world.write_patiently("a", "x", 1).await;
+        let acknowledged = break_log(&directory, &world, "a").await;
+        let is_other = |name: &String| name != "a";
+        eventually("another region writes", || {
+            world.writer().as_ref().is_some_and(is_other)
+        })
+        .await;
+        let writer = world.writer().unwrap();
+        world.write_patiently(&writer, "x", 2).await;
+        let found = world.peek(&writer, "large");
+        assert!(found >= acknowledged, "{found:?} of {acknowledged:?}");
+        let refused = world.write("a", "x", 3).await;
+        assert!(
+            matches!(
+                refused,
+                Err(Failure::WriteForbidden | Failure::Unavailable(_))
+            ),
+            "{refused:?}"
+        );
+        end_broken(world).await;
+        fs::remove_dir_all(&directory).unwrap();
+    }
+}
+
+/// Where every region writes, it is the hub that must be replaced.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hub_whose_disk_fails_is_replaced() {
+    let directory = tempfile::tempdir().unwrap().keep();
+    let world = World::multi(Some(&directory), &["a", "b", "c"]);
+    world.create_container("a").await;
+    world.write_patiently("a", "x", 1).await;
+    break_log(&directory, &world, "a").await;
+    let makes_databases = |name: &&str| world.region(name).check_catalogue_write().is_ok();
+    eventually("another region is the hub", || {
+        ["b", "c"].iter().any(makes_databases)
+    })
+    .await;
+    world.write_patiently("b", "y", 1).await;
+    world.sees("c", "y", 1).await;
+    end_broken(world).await;
+    fs::remove_dir_all(&directory).unwrap();
 }

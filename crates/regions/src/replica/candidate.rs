@@ -8,6 +8,8 @@
 //! | forced | whom an operator named | strong, bounded: a majority, of two regions its own; else its own |
 //! | forced with loss | whom an operator named | its own |
 //!
+//! A write region that can keep nothing any more falls silent on purpose.
+//!
 //! Two regions cannot tell a dead write region from a cut link, so with two only an operator
 //! promotes. A voter refuses whoever has less than it has; among those with as much, the one of
 //! higher priority asks first. An operator who takes a region offline, or removes it while it
@@ -51,6 +53,8 @@ pub enum PromotionError {
     Writes,
     #[error("this region is putting its own history in order")]
     Mending,
+    #[error("this region cannot keep records")]
+    Unfit,
 }
 
 impl Replica {
@@ -66,6 +70,9 @@ impl Replica {
         }
         if self.mending.is_some() {
             return Err(PromotionError::Mending);
+        }
+        if self.is_unfit {
+            return Err(PromotionError::Unfit);
         }
         let members = self.ledger.members();
         let gone = force.offline.iter().filter(|region| **region != self.me);
@@ -98,14 +105,23 @@ impl Replica {
         let Some(rank) = members.rank(self.me) else {
             return;
         };
-        let can_promote = self.settings.promotes && members.full().count() >= 3;
         let delay = self.settings.rank_delay_ms * rank as u64;
         let since = self.heard.max(self.tried);
         let is_silent = now.since(since) >= self.settings.silence_ms + delay;
-        if can_promote && is_silent && self.mending.is_none() {
+        if self.has_successors() && is_silent && self.is_able() {
             let needed = members.majority();
             self.campaign(now, Cause::Silence, needed, EpochStart::default(), None);
         }
+    }
+
+    /// Whether members choose another write region by themselves.
+    pub(super) fn has_successors(&self) -> bool {
+        self.settings.promotes && self.ledger.members().full().count() >= 3
+    }
+
+    /// Whether what it has is in order, and more can be kept.
+    fn is_able(&self) -> bool {
+        self.mending.is_none() && !self.is_unfit
     }
 
     /// Members have promised an epoch in which nobody writes: a newer one brings them back.
@@ -124,7 +140,7 @@ impl Replica {
         let is_new = epoch > self.current && epoch >= self.saved.promised;
         let is_candidate = matches!(&self.role, Role::Candidate(c) if c.epoch >= epoch);
         let is_ours = epoch.write_region() == Some(self.me);
-        let is_able = self.mending.is_none() && self.ledger.members().is_full(self.me);
+        let is_able = self.is_able() && self.ledger.members().is_full(self.me);
         // A crash may have taken what it had when it was chosen; it asks for that first.
         let has_all = self.ledger.position() >= position && self.kept == self.ledger.last();
         if is_new && is_ours && !is_candidate && is_able && has_all {
@@ -225,7 +241,7 @@ impl Replica {
         // Whoever has left may be needed by those who do not know that this is settled. Who has heard of nothing may
         // have forgotten a promise.
         let is_entitled = self.ledger.last() > Sequence::ZERO && self.is_elector(from);
-        if !is_entitled || self.mending.is_some() {
+        if !is_entitled || !self.is_able() {
             Ballot::NotEntitled
         } else if is_again {
             Ballot::Granted

@@ -105,8 +105,8 @@ impl Replica {
         let is_due = |asked: &Millis| now.since(*asked) >= retry_ms;
         if let Some(rejoin) = self.mending {
             if rejoin.rewinds && self.snapshot_asked.as_ref().is_none_or(is_due) {
-                self.snapshot_asked = Some(now);
-                self.effects.push(Effect::FetchSnapshot { from: source });
+                self.turn = self.turn.wrapping_add(1);
+                self.fetch_snapshot(now, source);
             }
             return false;
         }
@@ -119,6 +119,7 @@ impl Replica {
         let ahead = self.ledger.last() > self.kept;
         let asks = !ahead && self.puller.ask(now, self.settings.retry_ms);
         if asks {
+            self.turn = self.turn.wrapping_add(1);
             let after = self.ledger.last();
             let pull = Pull {
                 place: self.place(),
@@ -132,24 +133,25 @@ impl Replica {
         asks
     }
 
-    /// The write region, or when it is silent some other member, in turn.
-    fn source(&mut self, now: Millis) -> Option<RegionId> {
+    /// The write region, or when it is silent or does not hear this region some member, in turn.
+    fn source(&self, now: Millis) -> Option<RegionId> {
         let writer = self
             .current
             .write_region()
             .filter(|region| *region != self.me)?;
-        if now.since(self.heard) < self.settings.unresponsive_ms {
+        let is_heard = now.since(self.heard) < self.settings.unresponsive_ms;
+        if is_heard && !self.puller.is_in_vain() {
             return Some(writer);
         }
         let members = self.ledger.members();
         let others: Vec<RegionId> = members.full().filter(|region| *region != self.me).collect();
-        self.relay = self.relay.wrapping_add(1);
-        let index = self.relay.checked_rem(others.len());
+        let index = self.turn.checked_rem(others.len());
         let relay = index.and_then(|index| others.get(index).copied());
         relay.or(Some(writer))
     }
 
-    pub(super) fn on_page(&mut self, now: Millis, page: Page) {
+    pub(super) fn on_page(&mut self, now: Millis, from: RegionId, page: Page) {
+        self.answered_by(from);
         if !self.follows(now, page.head.epoch) {
             return;
         }
@@ -200,19 +202,34 @@ impl Replica {
         }
     }
 
-    pub(super) fn on_trimmed(&mut self, now: Millis, refused: &Refused) {
-        if self.find_divergence(now, refused) {
-            let source = self.source(now);
-            self.snapshot_asked = Some(now);
-            let fetch = source.map(|from| Effect::FetchSnapshot { from });
-            self.effects.extend(fetch);
+    /// A question was answered, in one way or another.
+    fn answered_by(&mut self, from: RegionId) {
+        if self.current.write_region() == Some(from) {
+            self.puller.is_heard();
         }
+    }
+
+    pub(super) fn on_trimmed(&mut self, now: Millis, from: RegionId, refused: &Refused) {
+        if self.find_divergence(now, from, refused) {
+            self.fetch_snapshot(now, from);
+        }
+    }
+
+    fn fetch_snapshot(&mut self, now: Millis, from: RegionId) {
+        self.snapshot_asked = Some(now);
+        self.effects.push(Effect::FetchSnapshot { from });
     }
 
     /// Compares the own history with that of a region that is sure of its own. True if there is no
     /// difference but in length. Only the answer to the question under way counts: by an older one
     /// a region would look behind that has caught up since.
-    pub(super) fn find_divergence(&mut self, now: Millis, refused: &Refused) -> bool {
+    pub(super) fn find_divergence(
+        &mut self,
+        now: Millis,
+        from: RegionId,
+        refused: &Refused,
+    ) -> bool {
+        self.answered_by(from);
         let is_asked = self.puller.is_under_way(refused.asked);
         if !self.follows(now, refused.epoch) || !is_asked || self.mending.is_some() {
             return false;

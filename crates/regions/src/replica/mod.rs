@@ -64,14 +64,16 @@ pub struct Replica {
     /// When it last gave up to become the write region.
     tried: Millis,
     puller: Puller,
-    /// Whom to ask next when the write region does not answer.
-    relay: usize,
+    /// How many questions there were: when the write region does not answer, the others are asked in turn.
+    turn: usize,
     /// Known to be complete up to these records as of these times, once they are applied.
     freshness: VecDeque<(Sequence, Millis)>,
     fresh: Option<Millis>,
     /// The last record of the write region that was heard of.
     known_last: Sequence,
     mending: Option<Rejoin>,
+    /// Nothing can be kept here any more.
+    is_unfit: bool,
     /// When a snapshot was last asked for, while one is needed.
     snapshot_asked: Option<Millis>,
     /// Where to send the promise when another region takes over, and since when.
@@ -138,11 +140,12 @@ impl Replica {
             heard: now,
             tried: now,
             puller: Puller::default(),
-            relay: 0,
+            turn: 0,
             freshness: VecDeque::new(),
             fresh: None,
             known_last: ledger.last(),
             mending: None,
+            is_unfit: false,
             snapshot_asked: None,
             handed: None,
             reads: Reads::new(saved.incarnation),
@@ -188,10 +191,10 @@ impl Replica {
             Message::Beat(beat) => self.on_beat(now, from, beat),
             Message::Echo { round, place } => self.on_echo(now, from, round, place),
             Message::Pull(pull) => self.on_pull(now, from, pull),
-            Message::Page(page) => self.on_page(now, page),
-            Message::Trimmed(refused) => self.on_trimmed(now, &refused),
+            Message::Page(page) => self.on_page(now, from, page),
+            Message::Trimmed(refused) => self.on_trimmed(now, from, &refused),
             Message::Diverged(refused) => {
-                self.find_divergence(now, &refused);
+                self.find_divergence(now, from, &refused);
             }
             Message::Canvass(canvass) => self.on_canvass(now, from, canvass),
             Message::Vote {
@@ -234,6 +237,15 @@ impl Replica {
             self.advance_commit(now);
         } else if !self.pull(now) && self.kept > before {
             self.tell_kept();
+        }
+    }
+
+    /// Whether records can still be kept here. Who cannot is no candidate and does not vote, and where the others
+    /// can choose another write region, it lets them. What it has kept it gives to whoever asks.
+    pub fn set_fit(&mut self, is_fit: bool) {
+        self.is_unfit = !is_fit;
+        if self.is_unfit && (!self.is_write_region() || self.has_successors()) {
+            self.role = Role::Follower;
         }
     }
 

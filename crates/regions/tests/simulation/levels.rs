@@ -38,6 +38,7 @@ fn worlds_have_everything_happen() {
         }
     }
     for what in [
+        "a broken write region stepped down",
         "a hand over was asked for",
         "a log was cut",
         "a session was lost",

@@ -33,6 +33,8 @@ pub(crate) struct Node {
     pub(crate) disk: Disk,
     pub(crate) life: Option<Life>,
     pub(crate) paused_until: u64,
+    /// Its disk takes nothing any more.
+    pub(crate) is_broken: bool,
     /// Its clock is ahead of the world's by so much.
     pub(crate) skew: u64,
     /// Of the log; what was under way to the disk before a cut means nothing after it.
@@ -77,6 +79,7 @@ impl Node {
             disk: Disk::default(),
             life: None,
             paused_until: 0,
+            is_broken: false,
             skew,
             generation: 0,
         }
@@ -96,6 +99,7 @@ impl Node {
     /// than what is left, and the log begins anew.
     pub(crate) fn start(&mut self, now: u64, settings: Settings) -> bool {
         self.generation += 1;
+        self.is_broken = false;
         self.disk.saved.incarnation += 1;
         let synced = self.disk.synced;
         self.disk.log.retain(|record| record.sequence <= synced);
@@ -150,7 +154,7 @@ impl Node {
 
     /// The state and its position become durable together; then the log may be trimmed behind it.
     pub(crate) fn checkpoint(&mut self, trim: Trim) {
-        let Some(life) = &mut self.life else {
+        let Some(life) = self.life.as_mut().filter(|_| !self.is_broken) else {
             return;
         };
         self.disk.state = life.state.clone();

@@ -13,7 +13,7 @@ impl World {
         }
         let node = self.random.below(self.nodes.len());
         let other = self.random.below(self.nodes.len());
-        match self.random.below(12) {
+        match self.random.below(13) {
             0 | 1 => {
                 self.crash(node);
                 let millis = self.random.pick(&[20, 200, 900, 2_000]);
@@ -32,10 +32,31 @@ impl World {
                 }
             }
             5 => self.links[node][other].extra_ms = self.random.between(0, 300),
+            12 => self.break_disk(node),
             _ => self.heal_links(),
         }
         let millis = self.random.between(50, 600);
         self.after(millis, Event::Trouble);
+    }
+
+    /// From now on nothing becomes durable; the region notices a little later. A restart repairs it.
+    fn break_disk(&mut self, node: usize) {
+        if self.nodes[node].life.is_some() {
+            self.nodes[node].is_broken = true;
+            // What was under way to the disk does not get there any more.
+            self.nodes[node].generation += 1;
+        }
+    }
+
+    pub(crate) fn notice_break(&mut self, node: usize) {
+        let is_broken = self.nodes[node].is_broken;
+        if let Some(replica) = self.replica(node).filter(|_| is_broken) {
+            let was_writing = replica.is_write_region();
+            replica.set_fit(false);
+            if was_writing && !replica.is_write_region() {
+                self.happened("a broken write region stepped down");
+            }
+        }
     }
 
     pub(crate) fn heal_links(&mut self) {
@@ -50,6 +71,9 @@ impl World {
         self.loss_per_mille = 0;
         for node in 0..self.nodes.len() {
             self.nodes[node].paused_until = 0;
+            if self.nodes[node].is_broken {
+                self.crash(node);
+            }
             self.after(1, Event::Start(node));
         }
     }

@@ -200,6 +200,7 @@ impl World {
         match event {
             Event::Tick(node) => {
                 let clock = self.nodes[node].clock(self.now);
+                self.notice_break(node);
                 if let Some(life) = &mut self.nodes[node].life {
                     life.replica.tick(clock);
                 }
@@ -255,6 +256,7 @@ impl World {
     pub(crate) fn deliver(&mut self, from: usize, to: usize, wire: Wire) {
         let clock = self.nodes[to].clock(self.now);
         let sender = self.nodes[from].id;
+        let is_broken = self.nodes[to].is_broken;
         let Some(life) = &mut self.nodes[to].life else {
             return;
         };
@@ -266,7 +268,7 @@ impl World {
                 self.transmit(to, from, &snapshot);
             }
             Wire::Snapshot(head, state) => {
-                if life.replica.accepts(&head) {
+                if !is_broken && life.replica.accepts(&head) {
                     self.history
                         .happened
                         .entry("a snapshot was installed")
@@ -291,7 +293,9 @@ impl World {
                 break;
             }
             for effect in effects {
-                self.carry_out(node, effect);
+                if self.nodes[node].life.is_some() {
+                    self.carry_out(node, effect);
+                }
             }
         }
         self.answer_writes(node);
@@ -300,6 +304,11 @@ impl World {
     pub(crate) fn carry_out(&mut self, node: usize, effect: Effect) {
         let clock = self.nodes[node].clock(self.now);
         match effect {
+            Effect::Save(_) if self.nodes[node].is_broken => {
+                // Nothing may leave that relies on the promise.
+                self.crash(node);
+                self.after(900, Event::Start(node));
+            }
             Effect::Save(saved) => {
                 let node = &mut self.nodes[node];
                 // Whoever relies on the promise relies on what was written before it.
@@ -385,6 +394,9 @@ impl World {
     }
 
     pub(crate) fn append(&mut self, node: usize, records: Vec<StreamRecord>) {
+        if self.nodes[node].is_broken {
+            return;
+        }
         for record in &records {
             let position = (record.epoch, record.sequence);
             // A crash may have taken an earlier record of this place that nobody ever saw.

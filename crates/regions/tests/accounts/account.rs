@@ -1,0 +1,195 @@
+//! A few regions that talk at once, on a clock that a test moves.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use orrery_regions::{
+    Effect, Epoch, Force, Head, Level, Membership, Message, Millis, Page, ReadOutcome, RegionId,
+    Replica, Restart, Saved, Sequence, Settings, StreamRecord,
+};
+
+/// A region whose disk takes everything at once.
+pub(crate) struct Region {
+    pub(crate) replica: Replica,
+    pub(crate) log: Vec<StreamRecord>,
+    pub(crate) saved: Saved,
+    /// Strong reads that could be answered.
+    pub(crate) answered: Vec<u64>,
+}
+
+pub(crate) struct Account {
+    pub(crate) now: Millis,
+    pub(crate) regions: Vec<Region>,
+    pub(crate) cut: Vec<(usize, usize)>,
+    /// What the one says does not reach the other.
+    pub(crate) deaf: Vec<(usize, usize)>,
+}
+
+impl Account {
+    /// So many regions, of which the first so many are members and the first one writes.
+    pub(crate) fn new(regions: u8, members: u8) -> Account {
+        let settings = Settings::new(Level::Strong);
+        let now = Millis(1_000_000);
+        let members = Membership::new((0..members).map(|id| (RegionId(id), "region")));
+        let follower = |id| {
+            let restart = Restart {
+                saved: Saved::default(),
+                begins: Sequence::ZERO,
+                base: Head::default(),
+                log: &[],
+                applied: Sequence::ZERO,
+            };
+            Replica::new(RegionId(id), settings, now, restart)
+        };
+        let founder = Replica::found(RegionId(0), settings, now, members);
+        let replicas = std::iter::once(founder).chain((1..regions).map(follower));
+        let region = |replica| Region {
+            replica,
+            log: Vec::new(),
+            saved: Saved::default(),
+            answered: Vec::new(),
+        };
+        Account {
+            now,
+            regions: replicas.map(region).collect(),
+            cut: Vec::new(),
+            deaf: Vec::new(),
+        }
+    }
+
+    pub(crate) fn is_cut(&self, from: usize, to: usize) -> bool {
+        let is_either = self.cut.contains(&(from, to)) || self.cut.contains(&(to, from));
+        is_either || self.deaf.contains(&(from, to))
+    }
+
+    /// Lets time pass, and everything be said that can be said.
+    pub(crate) fn pass(&mut self, millis: u64) {
+        for _ in 0..millis / 50 {
+            self.now = self.now.plus(50);
+            for region in &mut self.regions {
+                region.replica.tick(self.now);
+            }
+            self.talk();
+        }
+    }
+
+    /// Lets a region say what it has to say, and hear the answers. What it says to those is lost.
+    pub(crate) fn talk_once(&mut self, region: usize) {
+        let mut mail = VecDeque::new();
+        self.settle(region, &mut mail);
+        let me = self.regions[region].replica.region();
+        for (_, to, message) in std::mem::take(&mut mail) {
+            self.regions[to].replica.receive(self.now, me, message);
+            self.settle(to, &mut mail);
+        }
+        let answers = mail.into_iter().filter(|(_, to, _)| *to == region);
+        for (from, _, message) in answers {
+            let from = self.regions[from].replica.region();
+            let replica = &mut self.regions[region].replica;
+            replica.receive(self.now, from, message);
+        }
+        self.settle(region, &mut VecDeque::new());
+    }
+
+    pub(crate) fn talk(&mut self) {
+        let mut mail: VecDeque<(usize, usize, Message)> = VecDeque::new();
+        loop {
+            for from in 0..self.regions.len() {
+                self.settle(from, &mut mail);
+            }
+            let Some((from, to, message)) = mail.pop_front() else {
+                return;
+            };
+            if !self.is_cut(from, to) {
+                let sender = self.regions[from].replica.region();
+                self.regions[to].replica.receive(self.now, sender, message);
+            }
+        }
+    }
+
+    pub(crate) fn settle(&mut self, from: usize, mail: &mut VecDeque<(usize, usize, Message)>) {
+        let region = &mut self.regions[from];
+        for effect in region.replica.take_effects() {
+            match effect {
+                Effect::Save(saved) => region.saved = saved,
+                Effect::Append(records) => {
+                    region.log.extend(records);
+                    let last = region.log.last().unwrap().sequence;
+                    region.replica.kept(self.now, last);
+                }
+                Effect::Send { to, message } => mail.push_back((from, usize::from(to.0), message)),
+                Effect::SendPage { to, head, .. } => {
+                    let after = region
+                        .log
+                        .iter()
+                        .filter(|record| record.sequence > head.after);
+                    let records = after.cloned().collect();
+                    let page = Message::Page(Page { head, records });
+                    mail.push_back((from, usize::from(to.0), page));
+                }
+                Effect::Read {
+                    read,
+                    outcome: ReadOutcome::Ready,
+                } => region.answered.push(read),
+                Effect::FetchSnapshot { .. } | Effect::Rejoin(_) | Effect::Read { .. } => {}
+            }
+        }
+        let limit = region.replica.apply_limit();
+        region.replica.applied(limit);
+    }
+
+    pub(crate) fn write(&mut self, region: usize) -> Sequence {
+        let replica = &mut self.regions[region].replica;
+        let record = replica.write(self.now, Bytes::from_static(b"x")).unwrap();
+        self.keep(region, record)
+    }
+
+    pub(crate) fn keep(&mut self, region: usize, record: StreamRecord) -> Sequence {
+        let region = &mut self.regions[region];
+        let sequence = record.sequence;
+        region.log.push(record);
+        region.replica.kept(self.now, sequence);
+        sequence
+    }
+
+    pub(crate) fn force(&mut self, region: usize, offline: &[u8]) {
+        let force = Force {
+            offline: offline.iter().map(|id| RegionId(*id)).collect(),
+            accepts_loss: false,
+        };
+        let now = self.now;
+        self.regions[region].replica.force(now, &force).unwrap();
+    }
+
+    pub(crate) fn writes(&self, region: usize) -> bool {
+        self.regions[region].replica.is_write_region()
+    }
+
+    pub(crate) fn acknowledges(&self, region: usize, written: Sequence) -> bool {
+        self.regions[region].replica.settled(self.now) >= written
+    }
+
+    /// Cuts a region off from all others.
+    pub(crate) fn cut_off(&mut self, region: usize) {
+        self.cut = (0..self.regions.len()).map(|to| (region, to)).collect();
+    }
+
+    pub(crate) fn restart(&mut self, region: usize, promised: Epoch) {
+        let Region { log, replica, .. } = &self.regions[region];
+        let restart = Restart {
+            saved: Saved {
+                promised,
+                incarnation: 2,
+            },
+            begins: Sequence::ZERO,
+            base: Head::default(),
+            log,
+            applied: log.last().map_or(Sequence::ZERO, |last| {
+                last.sequence.min(replica.head().sequence)
+            }),
+        };
+        let settings = Settings::new(Level::Strong);
+        let id = replica.region();
+        self.regions[region].replica = Replica::new(id, settings, self.now, restart);
+    }
+}
