@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { copied, notice } from "./support/browser.js";
 import { world, write } from "./support/world.js";
 
 const shop = world();
@@ -52,10 +53,13 @@ test("what the server refuses is said in the dialog", async () => {
 
 test("the tree is walked with the keyboard", async () => {
   await shop.on("/", {}, async (page) => {
+    const events = page.getByRole("treeitem", { name: "events" });
+    await events.waitFor();
     await page.getByRole("treeitem", { name: "archive" }).focus();
     await page.keyboard.press("ArrowLeft");
-    assert.equal(await page.getByRole("treeitem", { name: "events" }).count(), 0);
+    await events.waitFor({ state: "detached" });
     await page.keyboard.press("ArrowRight");
+    await events.waitFor();
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("ArrowRight");
     await page.getByRole("treeitem", { name: "Partitions" }).waitFor();
@@ -80,20 +84,18 @@ test("typing a part of a name leads there", async () => {
 
 test("connection strings and programs can be copied", async () => {
   await shop.on("/", {}, async (page) => {
-    const copied = async (button) => {
-      await page.getByRole("button", { name: button }).click();
-      await page.getByRole("button", { name: "Copied" }).waitFor();
-      return page.evaluate(() => navigator.clipboard.readText());
-    };
     const { endpoint, key } = shop.server;
-    assert.equal(await copied("Copy the connection string"), `AccountEndpoint=${endpoint};AccountKey=${key};`);
+    // It says so for a moment only, so somebody in the page has to look.
+    const isShown = () => document.querySelector('[aria-label="Copied"]') !== null;
+    const says = page.waitForFunction(isShown, undefined, { polling: 20 });
+    assert.equal(await copied(page, "Copy the connection string"), `AccountEndpoint=${endpoint};AccountKey=${key};`);
+    await says;
     for (const language of ["Python", "JavaScript", ".NET", "Java", "Go", "Rust"]) {
       await page.getByRole("tab", { name: language, exact: true }).click();
       const shown = await page.getByLabel(`${language} program`).textContent();
       assert.ok(shown.includes(endpoint) && !shown.includes(key), language);
     }
-    await page.waitForTimeout(1_600);
-    assert.ok((await copied("Copy the program")).includes(key));
+    assert.ok((await copied(page, "Copy the program")).includes(key));
   });
 });
 
@@ -101,8 +103,7 @@ test("users get permissions and tokens", async () => {
   await shop.on("/db/shop", {}, async (page) => {
     await page.getByText("reader").click();
     await page.getByRole("button", { name: "Allow" }).click();
-    await page.getByRole("button", { name: "Copy the token of read-books" }).click();
-    const token = await page.evaluate(() => navigator.clipboard.readText());
+    const token = await copied(page, "Copy the token of read-books");
     const answer = await fetch(`${shop.server.endpoint}dbs/shop/colls/books/docs`, {
       headers: { authorization: encodeURIComponent(token), "x-ms-date": new Date().toUTCString(), "x-ms-version": "2020-07-15" },
     });
@@ -119,21 +120,21 @@ test("throughput, time to live and indexing policy are changed", async () => {
     await card("Throughput").getByRole("combobox", { name: "Throughput" }).selectOption("autoscale");
     await card("Throughput").getByLabel("Highest RU/s").fill("2000");
     await card("Throughput").getByRole("button", { name: "Save" }).click();
-    await page.getByText("The throughput is changed.").waitFor();
+    await notice(page, "The throughput is changed.");
     const { Offers } = await shop.server.ask("GET", "offers");
     assert.ok(Offers.some(({ content }) => content.offerAutopilotSettings?.maxThroughput === 2000));
 
     await card("Time to live").getByRole("combobox", { name: "Items expire" }).selectOption("on");
     await card("Time to live").getByLabel("Seconds").fill("3600");
     await card("Time to live").getByRole("button", { name: "Save" }).click();
-    await page.getByText("The time to live is saved.").waitFor();
+    await notice(page, "The time to live is saved.");
 
     await write(page, "Indexing policy", '{"indexingMode":"consistent","includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/note"}]}');
     await page.getByText("A path ends with /? for a value or /* for all below it.").first().waitFor();
     assert.equal(await card("Indexing policy").getByRole("button", { name: "Save" }).isDisabled(), true);
     await write(page, "Indexing policy", '{"indexingMode":"consistent","includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/note/*"}]}');
     await card("Indexing policy").getByRole("button", { name: "Save" }).click();
-    await page.getByText("The indexing policy is saved.").waitFor();
+    await notice(page, "The indexing policy is saved.");
     await page.getByText("The index follows the policy.").waitFor();
     const container = await shop.server.ask("GET", "dbs/shop/colls/orders");
     assert.equal(container.defaultTtl, 3600);
@@ -155,7 +156,7 @@ test("a stored procedure is written, run and heard", async () => {
       });
     }`);
     await page.keyboard.press("Control+s");
-    await page.getByText("count is saved.").waitFor();
+    await notice(page, "count is saved.");
     await page.getByLabel("Partition key (/author)").fill("Lem");
     await page.getByLabel("Arguments, as a JSON array").fill('["tide"]');
     await page.getByRole("button", { name: "Run" }).click();

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { picture } from "./support/browser.js";
+import { count, picture, settled } from "./support/browser.js";
 import { world, write } from "./support/world.js";
 
 const shop = world();
@@ -29,6 +29,9 @@ test("requests of programs appear, with status, charge and client, and can be fi
     await grid.getByRole("row").nth(1).click();
     await page.getByText("Activity id").waitFor();
     await page.getByRole("button", { name: "Pause" }).click();
+    await page.getByText("paused", { exact: true }).waitFor();
+    // A look that is due may still be taken until then.
+    await settled(page);
     await shop.server.ask("GET", "dbs/shop/colls/books/docs/missing-2", { headers: { "x-ms-documentdb-partitionkey": '["Lem"]' } }).catch(() => {});
     await page.waitForTimeout(1_300);
     await page.getByText("1 request ·").waitFor();
@@ -65,9 +68,9 @@ test("the map shows the partitions, and which of them a query has read", async (
     await page.getByRole("tab", { name: "Partitions" }).click();
     const map = page.getByRole("img", { name: "7 physical partitions on the circle of hashed keys" });
     await map.waitFor();
-    assert.equal(await map.locator(".piece").count(), 7);
-    assert.equal(await map.locator(".reached").count(), 1);
-    assert.equal(await page.getByText("read", { exact: true }).count(), 1);
+    await count(map.locator(".piece"), 7);
+    await count(map.locator(".reached"), 1);
+    await count(page.getByText("read", { exact: true }), 1);
     await picture(page, "dark-partitions-read");
   });
 });
@@ -89,8 +92,8 @@ test("a split is seen as it happens, with the load of each partition", async () 
     const offer = Offers.find(({ offerResourceId }) => offerResourceId === _rid);
     offer.content.offerThroughput = 24_000;
     await shop.server.ask("PUT", `offers/${offer._rid}`, { body: offer, link: offer._rid.toLowerCase() });
-    await page.getByText(/Partition 0 was split into \d+ and \d+/).waitFor({ timeout: 20_000 });
-    await items.filter({ hasText: "200" }).waitFor({ timeout: 20_000 });
+    await page.getByText(/Partition 0 was split into \d+ and \d+/).waitFor();
+    await items.filter({ hasText: "200" }).waitFor();
     await picture(page, "dark-partitions-split");
   });
 });

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DESKTOP, PHONE, checkAccess, newPage, picture, signIn } from "./support/browser.js";
+import { DESKTOP, PHONE, checkAccess, newPage, picture, settled, signIn } from "./support/browser.js";
 import { world, write } from "./support/world.js";
 
 const QUERY = "SELECT c.author, COUNT(1) AS books, AVG(c.price) AS price FROM c WHERE c.year > 1990 AND c.language = 'de' GROUP BY c.author";
@@ -63,6 +63,7 @@ for (const look of LOOKS) {
         await act?.(page);
         // Editors and grids measure themselves in the next frame.
         await page.waitForTimeout(150);
+        await settled(page);
         await check(page, look, name);
       });
     }
@@ -85,7 +86,7 @@ test("the tree is behind a button on a phone", async () => {
     await page.getByRole("button", { name: "Databases", exact: true }).click();
     await books.click();
     await page.getByRole("grid", { name: "Items" }).waitFor();
-    assert.equal(await books.isVisible(), false);
+    await books.waitFor({ state: "hidden" });
   });
 });
 

@@ -14,6 +14,9 @@ export const PICTURES = `${process.env.CARGO_TARGET_DIR ?? `${ROOT}target`}/expl
 export const DESKTOP = { width: 1360, height: 860 };
 export const PHONE = { width: 390, height: 844 };
 
+/** Of every wait for something that is normally there at once. */
+const WAIT_MS_MAX = 60_000;
+
 export function chromiumPath() {
   const found = process.env.CHROMIUM ?? CANDIDATES.find(existsSync);
   assert.ok(found, "Chromium is missing: install the package chromium, or name it in CHROMIUM");
@@ -24,6 +27,7 @@ export async function launch() {
   mkdirSync(PICTURES, { recursive: true });
   return chromium.launch({
     executablePath: chromiumPath(),
+    timeout: WAIT_MS_MAX,
     args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
   });
 }
@@ -32,8 +36,9 @@ export async function launch() {
 export async function newPage(browser, server, { theme = "dark", size = DESKTOP } = {}) {
   const context = await browser.newContext({ viewport: size, colorScheme: theme, reducedMotion: "reduce" });
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await context.addInitScript(noteNotices);
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(WAIT_MS_MAX);
   const surprises = [];
   page.on("pageerror", (error) => surprises.push(`error: ${error.message}`));
   page.on("console", (message) => {
@@ -47,6 +52,51 @@ export async function newPage(browser, server, { theme = "dark", size = DESKTOP 
     if (!isOwn) surprises.push(`left for ${request.url()}`);
   });
   return Object.assign(page, { surprises });
+}
+
+/** Runs in the page: a notice goes after some seconds, and nobody may have looked until then. */
+function noteNotices() {
+  globalThis.noticed = [];
+  const note = (changes) => {
+    for (const { target, addedNodes } of changes) {
+      if (target.className === "notices") globalThis.noticed.push(...[...addedNodes].map((node) => node.textContent));
+    }
+  };
+  new MutationObserver(note).observe(document, { childList: true, subtree: true });
+}
+
+/** Until the page has shown a notice with this text, even if that is gone again. */
+export async function notice(page, text) {
+  await page.waitForFunction((text) => globalThis.noticed.some((shown) => shown.includes(text)), text);
+}
+
+/** What a button copies. */
+export async function copied(page, button) {
+  const read = () => page.evaluate(() => navigator.clipboard.readText());
+  await page.evaluate(() => navigator.clipboard.writeText("nothing copied yet"));
+  await page.getByRole("button", { name: button }).click();
+  return eventually(read, (text) => text !== "nothing copied yet");
+}
+
+/** Asks until the answer is right, and gives it. */
+export async function eventually(ask, isRight) {
+  for (const deadline = Date.now() + WAIT_MS_MAX; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
+    const answer = await ask();
+    if (isRight(answer)) return answer;
+    assert.ok(Date.now() < deadline, `it stays at ${JSON.stringify(answer)}`);
+  }
+}
+
+/** Until there are so many of something. */
+export async function count(locator, expected) {
+  await eventually(() => locator.count(), (found) => found === expected);
+}
+
+/** Until the page has drawn what it knows now, and done what it does after that. */
+export async function settled(page) {
+  await page.evaluate(() => new Promise((resolve) => {
+    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve)));
+  }));
 }
 
 /** Signs in with the key that the server offers. */

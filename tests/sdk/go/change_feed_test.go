@@ -44,7 +44,7 @@ func splitContainer(t *testing.T, database *azcosmos.DatabaseClient, throughput 
 	must(t, err)
 	_, err = same.ReplaceThroughput(t.Context(), azcosmos.NewManualThroughputProperties(throughput), nil)
 	must(t, err)
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		ranges := map[string]bool{}
 		for n := range 30 {
 			response, err := same.ReadItem(t.Context(), pk(fmt.Sprintf("p%d", n)), fmt.Sprintf("%d-0", n), nil)

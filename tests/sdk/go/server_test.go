@@ -18,7 +18,7 @@ type orrery struct {
 	process  *exec.Cmd
 }
 
-const readyTimeout = 30 * time.Second
+const readyTimeout = 60 * time.Second
 
 func startServer(storage ...string) (*orrery, error) {
 	binary := os.Getenv("ORRERY_BIN")

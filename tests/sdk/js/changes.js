@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ChangeFeedStartFrom, StatusCodes } from "@azure/cosmos";
 import { connect } from "./setup.js";
 
-const SPLIT_MS_MAX = 20_000;
+const SPLIT_MS_MAX = 60_000;
 
 /** Everything there is now, page by page, and the continuation after it. */
 export async function pages(container, options = {}) {

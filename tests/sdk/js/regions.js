@@ -11,7 +11,7 @@ export const ASIA = "Southeast Asia";
 /** Not a region, but the address of all of them. */
 export const WHOLE = "the account";
 
-const WAIT_MS_MAX = 20_000;
+const WAIT_MS_MAX = 60_000;
 
 /** A server in memory with these regions and the container `db/c`; the first takes the writes. */
 export async function startAccount(names, ...options) {
@@ -111,6 +111,35 @@ class Account {
       const { regions } = await this.report();
       const rows = regions.filter(counts);
       return new Set(rows.flatMap(({ kept, applied }) => [kept, applied])).size === 1;
+    });
+  }
+
+  /** Until nothing that one region wrote is missing in another, where several of them write. */
+  async waitNothingMissing() {
+    await waitUntil(async () => {
+      const { links } = await this.report();
+      return links.every(({ behind }) => !behind?.records);
+    });
+  }
+
+  /** Until every region knows which takes the writes: an order is done before the others have heard. */
+  async waitHeard(writeRegion) {
+    const names = (await this.report()).regions.map(({ name }) => name);
+    for (const client of names.map((at) => this.client([], { at }))) {
+      await waitUntil(async () => {
+        const { resource } = await client.getDatabaseAccount();
+        return resource.writableLocations.every(({ name }) => name === writeRegion);
+      });
+    }
+  }
+
+  /** Until a region itself answers a read of item 1 of the key `a` so: it hears last what became of it. */
+  async waitAnswer(at, status) {
+    const connectionPolicy = { enableEndpointDiscovery: false };
+    const item = this.watched([], { at, connectionPolicy }).container.item("1", "a");
+    await waitUntil(async () => {
+      const answer = await item.read().catch((error) => error);
+      return (answer.statusCode ?? answer.code) === status;
     });
   }
 

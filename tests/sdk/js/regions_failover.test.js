@@ -6,8 +6,8 @@ import { beginning, changes, from } from "./changes.js";
 import { ASIA, NORTH, WEST, startAccount, waitUntil } from "./regions.js";
 import { ids } from "./setup.js";
 
-// The SDK waits a second before each new attempt.
-const PAUSE_MS_MAX = 10_000;
+// The SDK waits a second before each new attempt; a client that lost its way would try for two minutes.
+const PAUSE_MS_MAX = 30_000;
 
 let account;
 
@@ -77,6 +77,7 @@ test("a client that was not there hears of the write region by itself", async ()
   const { container, trace } = account.watched([WEST, NORTH]);
   await container.items.create({ id: "1", pk: "a" });
   await account.failover(NORTH);
+  await account.waitHeard(NORTH);
   trace.take();
   await container.items.upsert({ id: "1", pk: "a" });
   assert.deepEqual(trace.take(), [`${WEST} 403/3`, `${NORTH} 200`]);
@@ -100,6 +101,7 @@ test("queries and the change feed go on in the other region", async () => {
   const seen = await changes(container, beginning("a"));
   assert.equal(seen.found.length, 25);
   await account.failover(NORTH);
+  await account.waitHeard(NORTH);
 
   const other = account.watched([NORTH]);
   await other.container.items.create({ id: "25", pk: "a" });
@@ -126,6 +128,7 @@ test("a region is added, used, and left when it is removed", async () => {
   assert.deepEqual(trace.take(), [`${WEST} 201`, `${WEST} 200`]);
 
   await account.add(ASIA);
+  await account.waitAnswer(ASIA, 200);
   const late = account.watched([ASIA, WEST]);
   const { resource } = await late.container.item("1", "a").read();
   assert.equal(resource.id, "1");
@@ -133,6 +136,7 @@ test("a region is added, used, and left when it is removed", async () => {
 
   await account.remove(ASIA);
   await waitUntil(async () => (await account.state(ASIA)).state === "removed");
+  await account.waitAnswer(ASIA, 403);
   assert.equal((await late.container.item("1", "a").read()).resource.id, "1");
   assert.deepEqual(late.trace.take(), [`${ASIA} 403/1008`, `${WEST} 200`]);
   const { resource: found } = await client.getDatabaseAccount();

@@ -37,7 +37,9 @@ class Writer {
     return this.trace.take();
   }
 
+  /** Where it is read first may not be where it was written. */
   async read() {
+    await account.waitNothingMissing();
     this.trace.take();
     const { resource } = await this.container.item(`${this.count}`, this.pk).read();
     assert.equal(resource.n, this.count);

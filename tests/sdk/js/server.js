@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 
-const READY_MS_MAX = 20_000;
+const READY_MS_MAX = 60_000;
 
 export async function startServer({ data, tls = "off", throughput = "off", more = [] } = {}) {
   const binary = process.env.ORRERY_BIN;

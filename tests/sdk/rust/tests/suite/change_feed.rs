@@ -42,7 +42,7 @@ async fn take(
 ) -> Vec<Value> {
     let mut seen = Vec::new();
     while seen.len() < count {
-        let page = tokio::time::timeout(Duration::from_secs(20), feed.next()).await;
+        let page = tokio::time::timeout(Duration::from_secs(60), feed.next()).await;
         seen.extend(page.expect("changes in time").expect("another page"));
     }
     seen

@@ -22,7 +22,7 @@ pub static SERVER: LazyLock<Server> = LazyLock::new(|| {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || keep(&sender));
     receiver
-        .recv_timeout(Duration::from_secs(30))
+        .recv_timeout(Duration::from_secs(60))
         .expect("the server becomes ready")
 });
 

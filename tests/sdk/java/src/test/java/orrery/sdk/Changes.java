@@ -12,7 +12,7 @@ import java.util.function.BooleanSupplier;
 
 /** Short words for the change feed, and for containers that split. */
 final class Changes {
-    private static final int WAIT_MILLIS_MAX = 30_000;
+    private static final int WAIT_MILLIS_MAX = 60_000;
 
     /** Pages up to where there is nothing new, and the continuation behind them. */
     record Feed(List<List<ObjectNode>> pages, String continuation) {

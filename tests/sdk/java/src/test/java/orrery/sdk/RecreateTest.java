@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** A container deleted, and created again, under a client that still remembers the old one. */
-@Timeout(60)
+@Timeout(180)
 class RecreateTest extends Fixture {
     @Test
     void readersAndWritersRecover() {

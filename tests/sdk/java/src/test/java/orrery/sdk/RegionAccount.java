@@ -16,6 +16,7 @@ import java.net.URLEncoder;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -39,7 +40,7 @@ final class RegionAccount implements AutoCloseable {
     /** Not a region, but the address of all of them. */
     static final String WHOLE = "the account";
 
-    private static final long WAIT_MILLIS_MAX = 20_000;
+    private static final long WAIT_MILLIS_MAX = 60_000;
     private static final HttpClient HTTP = HttpClient.newHttpClient();
 
     private final Process process;
@@ -209,6 +210,18 @@ final class RegionAccount implements AutoCloseable {
         });
     }
 
+    /** Until nothing that one region wrote is missing in another, where several of them write. */
+    void awaitNothingMissing() {
+        await(() -> StreamSupport.stream(report().get("links").spliterator(), false)
+                .allMatch(link -> link.path("behind").path("records").asLong() == 0));
+    }
+
+    /** Until a region itself knows whether it is a member, which it hears last; one that is not answers 403. */
+    void awaitMembership(String region, boolean isMember) {
+        HttpRequest request = HttpRequest.newBuilder(URI.create(endpoints.get(region))).build();
+        await(() -> (send(request).statusCode() != 403) == isMember);
+    }
+
     static void await(BooleanSupplier holds) {
         long deadline = System.currentTimeMillis() + WAIT_MILLIS_MAX;
         try {
@@ -228,10 +241,14 @@ final class RegionAccount implements AutoCloseable {
                 .header("authorization", "Bearer " + management.get("key").asText())
                 .method(verb, body == null ? BodyPublishers.noBody() : BodyPublishers.ofString(body.toString()))
                 .build();
+        HttpResponse<String> response = send(request);
+        assertTrue(response.statusCode() < 300, response.body());
+        return Fixture.json(response.body());
+    }
+
+    private static HttpResponse<String> send(HttpRequest request) {
         try {
-            var response = HTTP.send(request, BodyHandlers.ofString());
-            assertTrue(response.statusCode() < 300, response.body());
-            return Fixture.json(response.body());
+            return HTTP.send(request, BodyHandlers.ofString());
         } catch (IOException | InterruptedException e) {
             throw new AssertionError(e);
         }

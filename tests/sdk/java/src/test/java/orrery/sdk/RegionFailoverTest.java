@@ -21,8 +21,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 class RegionFailoverTest extends Fixture {
-    /** The client waits a second before each new attempt. */
-    private static final long PAUSE_MILLIS_MAX = 10_000;
+    /** The client waits a second before each new attempt; one that lost its way would try for two minutes. */
+    private static final long PAUSE_MILLIS_MAX = 30_000;
 
     private RegionAccount account;
 
@@ -162,12 +162,14 @@ class RegionFailoverTest extends Fixture {
         CosmosContainer container = account.container(WEST);
         create(container, item("1", "a"));
         account.add(ASIA);
+        account.awaitMembership(ASIA, true);
         CosmosContainer late = account.container(ASIA, WEST);
         var read = late.readItem("1", pk("a"), ObjectNode.class);
         assertEquals(Set.of(ASIA), regions(read.getDiagnostics().getDiagnosticsContext()));
 
         account.remove(ASIA);
         RegionAccount.await(() -> account.state(ASIA).get("state").asText().equals("removed"));
+        account.awaitMembership(ASIA, false);
         read = late.readItem("1", pk("a"), ObjectNode.class);
         assertTrue(regions(read.getDiagnostics().getDiagnosticsContext()).contains(WEST));
         create(late, item("2", "a"));

@@ -67,6 +67,7 @@ class RegionPartitionTest extends Fixture {
             account.failover(NORTH, moving.partition);
             assertEquals(Set.of(WEST, NORTH), moving.write());
             assertEquals(Set.of(NORTH), moving.write());
+            account.awaitNothingMissing();
             moving.read();
             assertEquals(Set.of(WEST), staying.write());
             account.failover(WEST, moving.partition);
@@ -76,12 +77,14 @@ class RegionPartitionTest extends Fixture {
             account.takeDown(WEST, moving.partition);
             assertEquals(Set.of(WEST, NORTH), moving.write());
             assertEquals(Set.of(NORTH), moving.write());
+            account.awaitNothingMissing();
             moving.read();
             assertEquals(Set.of(WEST), staying.write());
             account.bringUp(WEST, moving.partition);
             RegionAccount.await(() -> account.report().get("partitions").isEmpty());
             assertTrue(moving.write().contains(WEST));
             assertEquals(Set.of(WEST), moving.write());
+            account.awaitNothingMissing();
             moving.read();
             assertEquals(moving.count, queryIds(container, "SELECT * FROM c", in("a")).split(" ").length);
         }
