@@ -82,7 +82,8 @@ test("a partition is moved and moved back", async () => {
 test("a partition that fails is written elsewhere until it is back", async () => {
   const [failing, staying, partition] = await twoPartitions("down");
   await account.takeDown(WEST, partition);
-  // The next region lets the write wait until it takes it.
+  // Until then a write waits in the next region, but for three seconds only.
+  await waitUntil(async () => (await account.report()).partitions.some(({ owner }) => owner === NORTH));
   assert.deepEqual(await failing.write(), [`${WEST} 503`, `${NORTH} 201`]);
   assert.deepEqual(await failing.write(), [`${NORTH} 201`]);
   assert.match((await failing.read()).at(-1), / 200$/);

@@ -63,6 +63,8 @@ pub struct Replica {
     heard: Millis,
     /// When it last gave up to become the write region.
     tried: Millis,
+    /// When it last looked at the time.
+    ticked: Millis,
     puller: Puller,
     /// How many questions there were: when the write region does not answer, the others are asked in turn.
     turn: usize,
@@ -139,6 +141,7 @@ impl Replica {
             role: Role::Follower,
             heard: now,
             tried: now,
+            ticked: now,
             puller: Puller::default(),
             turn: 0,
             freshness: VecDeque::new(),
@@ -217,6 +220,11 @@ impl Replica {
 
     /// Time has passed. To be called at least every [`Settings::beat_ms`].
     pub fn tick(&mut self, now: Millis) {
+        if now.since(self.ticked) >= self.settings.unresponsive_ms / 2 {
+            // It stood still itself: that it has heard of nobody says nothing of the others.
+            self.heard = now;
+        }
+        self.ticked = now;
         match self.role {
             Role::Writer(_) => self.tick_writer(now),
             Role::Candidate(_) => self.tick_candidate(now),

@@ -1,4 +1,5 @@
-//! A link that works in one direction only.
+//! Regions that hear nothing of others that are there: over a link that works in one direction only, or because they
+//! stood still themselves.
 
 use crate::account::Account;
 
@@ -20,4 +21,19 @@ fn records_come_from_another_region_if_the_write_region_does_not_hear() {
     let written = account.write(0);
     account.pass(1_000);
     assert!(account.regions[1].replica.last() >= written);
+}
+
+/// A computer that was asleep, or too busy for seconds.
+#[test]
+fn who_stood_still_does_not_take_the_others_for_silent() {
+    let mut account = Account::new(3, 3);
+    account.pass(1_000);
+    let epoch = account.regions[0].replica.epoch();
+    account.now = account.now.plus(60_000);
+    account.pass(6_000);
+    assert!(account.writes(0));
+    assert_eq!(account.regions[0].replica.epoch(), epoch);
+    account.cut_off(0);
+    account.pass(6_000);
+    assert!(account.writes(1) || account.writes(2), "a loss is noticed");
 }

@@ -75,6 +75,8 @@ class RegionPartitionTest extends Fixture {
             assertEquals(Set.of(WEST), moving.write());
 
             account.takeDown(WEST, moving.partition);
+            // Until then a write waits in the next region, but for three seconds only.
+            RegionAccount.await(() -> account.report().get("partitions").findValuesAsText("owner").contains(NORTH));
             assertEquals(Set.of(WEST, NORTH), moving.write());
             assertEquals(Set.of(NORTH), moving.write());
             account.awaitNothingMissing();
