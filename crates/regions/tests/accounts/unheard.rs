@@ -30,6 +30,10 @@ fn who_stood_still_does_not_take_the_others_for_silent() {
     account.pass(1_000);
     let epoch = account.regions[0].replica.epoch();
     account.now = account.now.plus(60_000);
+    // The write region is the last to wake up.
+    account.cut_off(0);
+    account.pass(200);
+    account.cut.clear();
     account.pass(6_000);
     assert!(account.writes(0));
     assert_eq!(account.regions[0].replica.epoch(), epoch);
