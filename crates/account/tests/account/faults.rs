@@ -42,7 +42,7 @@ async fn a_region_that_cannot_write_its_own_records_is_seen() {
         let begun = Instant::now();
         let failure = loop {
             match world.write_large("a", "large", 0, 1_900_000).await {
-                Ok(()) => assert!(begun.elapsed() < Duration::from_secs(20)),
+                Ok(()) => assert!(begun.elapsed() < Duration::from_mins(1)),
                 Err(failure) => break failure,
             }
         };
