@@ -60,11 +60,13 @@ async fn regions_that_hear_nothing_stop_when_the_time_of_the_bound_is_over() {
     loop {
         number += 1;
         let refused = refused_after(&world, number).await;
-        // Before the cut a busy machine may have been silent already.
-        if refused > Duration::from_secs(4) {
+        // Nothing waits for b's stream: it has written nothing since.
+        let goes_on = world.region("b").check_write();
+        // On a busy machine regions may have been silent before the cut, or b may not have heard what a has.
+        if refused > Duration::from_secs(4) && goes_on.is_ok() {
             break;
         }
-        assert!(started.elapsed() < PATIENCE, "after {refused:?}");
+        assert!(started.elapsed() < 2 * PATIENCE, "{refused:?} {goes_on:?}");
         world.connect("b").await;
     }
     eventually("it is behind for too long", || {
@@ -72,7 +74,6 @@ async fn regions_that_hear_nothing_stop_when_the_time_of_the_bound_is_over() {
     })
     .await;
     assert!(is_throttled(&world.write("a", "a", number + 1).await));
-    // Nothing waits for b's stream: it has written nothing since.
     world.write("b", "b", 1).await.unwrap();
     world.connect("b").await;
     world.write_patiently("a", "a", number + 1).await;
