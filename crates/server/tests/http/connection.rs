@@ -158,6 +158,8 @@ impl Connection {
                 self.received.extend_from_slice(&buffer[..count]);
                 true
             }
+            // The process was stopped for a moment.
+            Err(error) if error.kind() == ErrorKind::Interrupted => self.fill(),
             Err(error) if [ErrorKind::WouldBlock, ErrorKind::TimedOut].contains(&error.kind()) => {
                 panic!("the server does not answer")
             }
