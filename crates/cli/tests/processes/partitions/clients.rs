@@ -377,7 +377,7 @@ fn keys(requests: &mut Requests) -> Vec<Key> {
         wait_until(&name, || {
             let answer = requests.send(0, "GET", (&path, "docs", &path[1..]), &headers, "");
             let token = answer.as_ref()?.header("x-ms-session-token")?;
-            range = Token::parse(token).unwrap().0.to_owned();
+            Token::parse(token).unwrap().0.clone_into(&mut range);
             Some(())
         });
         let same = found.iter().filter(|key| key.range == range);
