@@ -12,7 +12,7 @@ use crate::{Frame, Inbox, Shape};
 
 const A: RegionId = RegionId(0);
 const B: RegionId = RegionId(1);
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 /// Who is away is dialled again soon. Nobody counts as silent because the machine is busy.
 const QUICK: Timing = Timing {
