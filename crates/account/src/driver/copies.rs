@@ -304,13 +304,15 @@ fn fill_beside(
     Engine::fill(&options, position)
 }
 
-/// Closes an engine when the requests that use it have ended, and removes what it had.
-pub(super) async fn retire(engine: Arc<Engine>, directory: Option<PathBuf>) {
-    while Arc::strong_count(&engine) > 1 {
+/// Ends an engine when the requests that use it have ended, and removes what it had. Nobody opens it again, so it
+/// is not closed: that would write everything out, and never end where its files are gone already.
+pub(super) async fn retire(mut engine: Arc<Engine>, directory: Option<PathBuf>) {
+    loop {
+        match Arc::try_unwrap(engine) {
+            Ok(alone) => break drop(alone),
+            Err(held) => engine = held,
+        }
         tokio::time::sleep(RETIRE_LOOK).await;
-    }
-    if let Err(error) = Engine::close(engine) {
-        tracing::warn!(%error, "a state that was replaced is not closed in order");
     }
     if let Some(path) = &directory {
         clear(path);

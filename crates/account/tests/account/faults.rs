@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use orrery_account::RegionState;
 use orrery_model::{ConsistencyLevel, Failure};
 
-use crate::support::{World, eventually, find};
+use crate::support::{World, Writes, eventually, find};
 
 const SESSION: ConsistencyLevel = ConsistencyLevel::Session;
 
@@ -40,7 +40,7 @@ async fn break_log(directory: &Path, world: &World, region: &str) -> Option<u64>
                 break;
             }
         }
-        assert!(begun.elapsed() < Duration::from_secs(20));
+        assert!(begun.elapsed() < Duration::from_mins(1));
     }
     acknowledged
 }
@@ -81,7 +81,7 @@ async fn a_region_that_cannot_write_its_own_records_is_seen() {
 async fn a_write_region_whose_disk_fails_is_replaced_and_nothing_is_lost() {
     for level in [SESSION, ConsistencyLevel::Strong] {
         let directory = tempfile::tempdir().unwrap().keep();
-        let world = World::open(Some(&directory), level, &["a", "b", "c"]);
+        let world = World::managed(Some(&directory), level, &["a", "b", "c"]);
         world.create_container("a").await;
         world.write_patiently("a", "x", 1).await;
         let acknowledged = break_log(&directory, &world, "a").await;
@@ -111,7 +111,8 @@ async fn a_write_region_whose_disk_fails_is_replaced_and_nothing_is_lost() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hub_whose_disk_fails_is_replaced() {
     let directory = tempfile::tempdir().unwrap().keep();
-    let world = World::multi(Some(&directory), &["a", "b", "c"]);
+    let regions = ["a", "b", "c"];
+    let world = World::with_writes(Some(&directory), &regions, Writes::EveryManaged);
     world.create_container("a").await;
     world.write_patiently("a", "x", 1).await;
     break_log(&directory, &world, "a").await;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use orrery_account::{LinkOrder, Order};
 use orrery_model::{ConsistencyLevel, Failure};
 
-use crate::support::{Kind, World, end, eventually};
+use crate::support::{Kind, PATIENCE, World, Writes, end, eventually};
 
 const STRONG: ConsistencyLevel = ConsistencyLevel::Strong;
 const BOUNDED: ConsistencyLevel = ConsistencyLevel::BoundedStaleness;
@@ -18,7 +18,7 @@ async fn strong_reads_see_what_was_acknowledged_anywhere() {
     for number in 0..50 {
         world.write("a", "x", number).await.unwrap();
         for region in ["b", "c", "a"] {
-            let seen = world.read(region, "x", STRONG).await.unwrap();
+            let seen = world.read_patiently(region, "x", STRONG).await;
             assert_eq!(seen, Some(number), "{region}");
         }
     }
@@ -35,13 +35,20 @@ async fn a_strong_write_takes_one_round_trip() {
         world.link(from, to, LinkOrder::Delay(delay)).await;
     }
     world.write("a", "x", 1).await.unwrap();
-    for number in 2..6 {
+    // On a busy machine many take longer, but with two round trips none could be as quick.
+    let (started, mut quick) = (Instant::now(), 0);
+    for number in 2.. {
         let begun = Instant::now();
         world.write("a", "x", number).await.unwrap();
         let took = begun.elapsed();
-        assert!(took >= delay * 2 && took < delay * 3, "{took:?}");
-        let seen = world.read("b", "x", STRONG).await.unwrap();
+        assert!(took >= delay * 2, "{took:?}");
+        let seen = world.read_patiently("b", "x", STRONG).await;
         assert_eq!(seen, Some(number));
+        quick += u32::from(took < delay * 3);
+        if quick == 3 {
+            break;
+        }
+        assert!(started.elapsed() < PATIENCE, "{quick} of {number}");
     }
     end(world.account).await;
 }
@@ -55,16 +62,36 @@ async fn strong_writes_of_many_take_one_round_trip() {
     for (from, to) in [("a", "b"), ("b", "a")] {
         world.link(from, to, LinkOrder::Delay(delay)).await;
     }
-    // Each begins when others are half way.
+    let started = Instant::now();
+    loop {
+        let times = times_of_many(&world).await;
+        assert!(times[0] >= delay * 2, "{times:?}");
+        // If they waited for one another no round would be as quick, on whichever machine.
+        if times[times.len() / 2] < delay * 2 * 8 / 5 {
+            break;
+        }
+        assert!(started.elapsed() < PATIENCE, "{times:?}");
+    }
+    for number in 0..16 {
+        let seen = world
+            .read_patiently("b", &format!("w{number}"), STRONG)
+            .await;
+        assert_eq!(seen, Some(5));
+    }
+    end(Arc::into_inner(world).unwrap().account).await;
+}
+
+/// How long each of many writes takes, in order. Each begins when others are half way.
+async fn times_of_many(world: &Arc<World>) -> Vec<Duration> {
     let writers = (0..16_u32).map(|number| {
-        let world = Arc::clone(&world);
+        let world = Arc::clone(world);
         tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(7) * number).await;
             let id = format!("w{number}");
             let mut times = Vec::new();
             for number in 0..6 {
                 let begun = Instant::now();
-                world.write("a", &id, number).await.unwrap();
+                world.write_patiently("a", &id, number).await;
                 times.push(begun.elapsed());
             }
             times
@@ -75,16 +102,7 @@ async fn strong_writes_of_many_take_one_round_trip() {
         times.extend(writer.await.unwrap());
     }
     times.sort_unstable();
-    let median = times[times.len() / 2];
-    assert!(times[0] >= delay * 2, "{times:?}");
-    assert!(median < delay * 2 * 8 / 5, "{times:?}");
-    for number in 0..16 {
-        assert_eq!(
-            world.read("b", &format!("w{number}"), STRONG).await,
-            Ok(Some(5))
-        );
-    }
-    end(Arc::into_inner(world).unwrap().account).await;
+    times
 }
 
 /// What is decided while writes before it are under way sees them.
@@ -93,36 +111,33 @@ async fn strong_writes_under_way_are_seen_by_later_writes_and_by_no_reader() {
     let world = World::in_memory(STRONG, &["a", "b"]);
     world.create_container("a").await;
     world.write("a", "x", 0).await.unwrap();
-    let delay = Duration::from_millis(100);
-    for (from, to) in [("a", "b"), ("b", "a")] {
-        world.link(from, to, LinkOrder::Delay(delay)).await;
-    }
-    let begun = Instant::now();
-    let pause = || tokio::time::sleep(Duration::from_millis(15));
+    world.link("a", "b", LinkOrder::Pause).await;
+    let before = world.kept("a");
+    // Each is in a group of its own.
+    let is_kept = async |count| {
+        eventually("it is kept", || world.kept("a") >= before + count).await;
+    };
     let first = world.begin("a", "y", Kind::Create, 1);
-    pause().await;
+    is_kept(1).await;
     let second = world.begin("a", "y", Kind::Create, 2);
-    pause().await;
     let third = world.begin("a", "y", Kind::Replace, 3);
-    pause().await;
+    is_kept(2).await;
     let fourth = world.begin("a", "y", Kind::Delete, 0);
-    pause().await;
+    is_kept(3).await;
     let fifth = world.begin("a", "y", Kind::Replace, 5);
-    pause().await;
     let sixth = world.begin("a", "y", Kind::Create, 6);
-    assert!(begun.elapsed() < delay * 2, "they are all under way");
+    is_kept(4).await;
+    assert!(!first.is_finished(), "they are all under way");
     assert_eq!(world.peek("a", "y"), None);
+    world.link("a", "b", LinkOrder::Resume).await;
     let first = first.await.unwrap().unwrap();
-    assert!(begun.elapsed() >= delay * 2);
-    assert!(begun.elapsed() < delay * 3);
     assert!(matches!(second.await.unwrap(), Err(Failure::Conflict(_))));
     let third = third.await.unwrap().unwrap();
     fourth.await.unwrap().unwrap();
     assert_eq!(fifth.await.unwrap(), Err(Failure::NOT_FOUND));
     let sixth = sixth.await.unwrap().unwrap();
-    assert!(begun.elapsed() < delay * 4, "{:?}", begun.elapsed());
     assert!(first < third && third < sixth, "{first} {third} {sixth}");
-    assert_eq!(world.read("b", "y", STRONG).await, Ok(Some(6)));
+    assert_eq!(world.read_patiently("b", "y", STRONG).await, Some(6));
     end(world.account).await;
 }
 
@@ -144,6 +159,8 @@ async fn a_failover_in_the_middle_of_strong_writes_keeps_their_order() {
         writes.push((number, world.begin("a", "y", Kind::Upsert, number)));
         tokio::time::sleep(Duration::from_millis(2)).await;
         if number == 40 {
+            let (_, first) = &writes[0];
+            eventually("one is acknowledged", || first.is_finished()).await;
             world.isolate("a").await;
         }
     }
@@ -171,11 +188,11 @@ async fn a_failover_in_the_middle_of_strong_writes_keeps_their_order() {
     assert!(refused > 0, "some were under way");
     let acknowledged = acknowledged.unwrap();
     eventually("b writes", || world.region("b").check_write().is_ok()).await;
-    let seen = world.read("b", "y", STRONG).await.unwrap().unwrap();
+    let seen = world.read_patiently("b", "y", STRONG).await.unwrap();
     assert!((acknowledged..60).contains(&seen), "{acknowledged} {seen}");
-    assert_eq!(world.read("c", "y", STRONG).await, Ok(Some(seen)));
+    assert_eq!(world.read_patiently("c", "y", STRONG).await, Some(seen));
     world.write_patiently("b", "y", 100).await;
-    assert_eq!(world.read("c", "y", STRONG).await, Ok(Some(100)));
+    assert_eq!(world.read_patiently("c", "y", STRONG).await, Some(100));
     end(world.account).await;
 }
 
@@ -188,10 +205,11 @@ async fn strong_writes_under_way_at_a_restart_end_in_their_order() {
     world.write("a", "y", 0).await.unwrap();
     world.sees("b", "y", 0).await;
     world.link("a", "b", LinkOrder::Pause).await;
+    let before = world.kept("a");
     let mut writes = Vec::new();
     for number in 1..=5 {
         writes.push(world.begin("a", "y", Kind::Upsert, number));
-        tokio::time::sleep(Duration::from_millis(5)).await;
+        eventually("it is kept", || world.kept("a") >= before + number).await;
     }
     assert_eq!(world.peek("a", "y"), Some(0));
     for write in writes {
@@ -200,14 +218,14 @@ async fn strong_writes_under_way_at_a_restart_end_in_their_order() {
     let begun = Instant::now();
     let world = world.reopen().await;
     assert!(
-        begun.elapsed() < Duration::from_secs(5),
+        begun.elapsed() < PATIENCE,
         "nobody waits for others at the end"
     );
     // The log of the write region has them, so they become part of the history, all of them.
     world.sees("b", "y", 5).await;
     world.sees("a", "y", 5).await;
     world.write_patiently("a", "y", 6).await;
-    assert_eq!(world.read("b", "y", STRONG).await, Ok(Some(6)));
+    assert_eq!(world.read_patiently("b", "y", STRONG).await, Some(6));
     end(world.account).await;
 }
 
@@ -236,7 +254,7 @@ async fn with_two_regions_strong_writes_stop_until_the_lost_one_is_offline() {
     };
     world.order(order).await;
     world.write_patiently("a", "x", 3).await;
-    assert_eq!(world.read("a", "x", STRONG).await, Ok(Some(3)));
+    assert_eq!(world.read_patiently("a", "x", STRONG).await, Some(3));
     end(world.account).await;
 }
 
@@ -248,7 +266,7 @@ async fn with_three_regions_a_silent_one_is_not_waited_for() {
     world.sees("c", "x", 1).await;
     world.isolate("c").await;
     world.write_patiently("a", "x", 2).await;
-    assert_eq!(world.read("b", "x", STRONG).await, Ok(Some(2)));
+    assert_eq!(world.read_patiently("b", "x", STRONG).await, Some(2));
     let refused = world.read("c", "x", STRONG).await;
     assert!(refused.is_err(), "{refused:?}");
     assert_eq!(
@@ -262,9 +280,9 @@ async fn with_three_regions_a_silent_one_is_not_waited_for() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bounded_writes_stop_before_the_bound_breaks() {
-    let world = World::in_memory(BOUNDED, &["a", "b"]);
+    let world = World::bounded_by_versions(&["a", "b"], Writes::One);
     world.create_container("a").await;
-    world.write("a", "x", 0).await.unwrap();
+    world.write_patiently("a", "x", 0).await;
     world.sees("b", "x", 0).await;
     world.link("a", "b", LinkOrder::Pause).await;
     let mut number = 0;
@@ -291,23 +309,18 @@ async fn bounded_writes_stop_before_the_bound_breaks() {
 async fn bounded_reads_stop_when_the_region_hears_nothing() {
     let world = World::in_memory(BOUNDED, &["a", "b"]);
     world.create_container("a").await;
-    world.write("a", "x", 0).await.unwrap();
+    world.write_patiently("a", "x", 0).await;
     world.sees("b", "x", 0).await;
-    let begun = Instant::now();
-    while world.read("b", "x", BOUNDED).await.is_err() {
-        assert!(
-            begun.elapsed() < Duration::from_secs(3),
-            "it hears of the write region"
-        );
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    // It hears of the write region.
+    assert_eq!(world.read_patiently("b", "x", BOUNDED).await, Some(0));
     world.isolate("b").await;
     let begun = Instant::now();
-    while world.read("b", "x", BOUNDED).await.is_ok() {
-        assert!(
-            begun.elapsed() < Duration::from_secs(7),
-            "the bound is five seconds"
-        );
+    loop {
+        let asked = begun.elapsed();
+        if world.read("b", "x", BOUNDED).await.is_err() {
+            break;
+        }
+        assert!(asked < Duration::from_secs(7), "the bound is five seconds");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(

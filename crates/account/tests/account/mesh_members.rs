@@ -5,17 +5,21 @@ use std::time::Duration;
 
 use orrery_account::{Availability, ControlError, Order, RegionState};
 
-use crate::support::{World, end, eventually};
+use crate::support::{World, Writes, end, eventually};
 
 const ALL: [&str; 3] = ["a", "b", "c"];
 
 async fn start(directory: Option<&std::path::Path>, regions: &[&'static str]) -> World {
     let world = World::multi(directory, regions);
+    prepare(&world, regions).await;
+    world
+}
+
+async fn prepare(world: &World, regions: &[&str]) {
     world.create_container("a").await;
     for region in regions {
         world.writes(region).await;
     }
-    world
 }
 
 fn remove(region: &str, forced: bool) -> Order {
@@ -216,7 +220,8 @@ async fn a_region_that_is_down_leaves_only_by_force() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_hub_is_replaced_as_planned_by_votes_and_by_force() {
-    let world = start(None, &ALL).await;
+    let world = World::with_writes(None, &ALL, Writes::EveryManaged);
+    prepare(&world, &ALL).await;
     let creates = async |region: &str, name: &str| {
         let engine = world.region(region).engine();
         eventually("it is the hub", || engine.is_hub()).await;

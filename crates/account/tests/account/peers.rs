@@ -1,6 +1,7 @@
 //! Accounts whose regions are connected as those of different processes are.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use orrery_account::{
@@ -31,8 +32,7 @@ impl Machines {
         peer_certificates::write(&directory.path().join("certificates"), &names).unwrap();
         let mut addresses = Vec::new();
         for &region in regions {
-            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            addresses.push((region, listener.local_addr().unwrap().to_string()));
+            addresses.push((region, free_address().await));
         }
         Machines {
             directory,
@@ -81,7 +81,21 @@ impl Machines {
     }
 }
 
-/// An address that another test took for a moment is waited for.
+/// One that no other test is given. It is below the ports that systems hand out, so that nobody takes it while its
+/// process is away.
+async fn free_address() -> String {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let start = u16::try_from(std::process::id() % 10_000).unwrap();
+    loop {
+        let next = NEXT.fetch_add(1, Ordering::Relaxed);
+        let address = format!("127.0.0.1:{}", 15_000 + (start + next) % 15_000);
+        if TcpListener::bind(&address).await.is_ok() {
+            return address;
+        }
+    }
+}
+
+/// An address that a process of before has not let go of yet is waited for.
 async fn bind(address: &str) -> TcpListener {
     let bound = async {
         loop {
@@ -187,9 +201,15 @@ async fn a_partition_moves_between_processes() {
     let machines = Machines::new(&["a", "b"]).await;
     let start = async |name, other, joins| {
         let peers = machines.peers(name, &[other], joins).await;
-        World::try_among(machines.path(), name, peers, Writes::PerPartition, None)
-            .await
-            .unwrap()
+        World::try_among(
+            machines.path(),
+            name,
+            peers,
+            Writes::PerPartitionManaged,
+            None,
+        )
+        .await
+        .unwrap()
     };
     let (a, b) = tokio::join!(start("a", "b", false), start("b", "a", true));
     a.create_container("a").await;

@@ -5,10 +5,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use orrery_account::{Availability, RegionState};
-use orrery_model::ConsistencyLevel;
 
 use crate::faults::{end_broken, state};
-use crate::support::{World, eventually, find};
+use crate::support::{World, Writes, eventually, find};
 
 /// Longer than the others take to promote another region.
 const PROMOTION: Duration = Duration::from_secs(6);
@@ -26,11 +25,8 @@ pub(crate) fn spoil_late_syncs(directory: &Path) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_region_whose_syncs_fail_is_seen_and_promises_nothing() {
     let directory = tempfile::tempdir().unwrap();
-    let world = World::open(
-        Some(directory.path()),
-        ConsistencyLevel::Session,
-        &["a", "b", "c"],
-    );
+    let regions = ["a", "b", "c"];
+    let world = World::with_writes(Some(directory.path()), &regions, Writes::OneManaged);
     world.create_container("a").await;
     for region in ["b", "c"] {
         world.write_patiently("a", "x", 1).await;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use orrery_account::{LinkOrder, RegionState};
 use orrery_model::{ConsistencyLevel, Failure};
 
-use crate::support::{World, end, eventually};
+use crate::support::{PATIENCE, World, end, eventually};
 
 const SESSION: ConsistencyLevel = ConsistencyLevel::Session;
 
@@ -80,15 +80,20 @@ async fn a_delay_is_the_age_of_what_is_read() {
     let delay = Duration::from_millis(150);
     world.link("a", "b", LinkOrder::Delay(delay)).await;
     tokio::time::sleep(Duration::from_millis(400)).await;
-    let begun = Instant::now();
-    world.write("a", "x", 1).await.unwrap();
-    assert!(
-        begun.elapsed() < delay,
-        "a write does not wait for other regions"
-    );
-    world.sees("b", "x", 1).await;
-    let age = begun.elapsed();
-    assert!(age >= delay && age < delay * 4, "{age:?}");
+    let started = Instant::now();
+    for number in 1.. {
+        let begun = Instant::now();
+        world.write("a", "x", number).await.unwrap();
+        let took = begun.elapsed();
+        world.sees("b", "x", number).await;
+        let age = begun.elapsed();
+        assert!(age >= delay, "{age:?}");
+        // A write does not wait for other regions. Now and then the machine may.
+        if took < delay && age < delay * 4 {
+            break;
+        }
+        assert!(started.elapsed() < PATIENCE, "{took:?} {age:?}");
+    }
     end(world.account).await;
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -20,7 +21,10 @@ use orrery_model::{
 };
 use tokio::task::JoinHandle;
 
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+/// For what takes milliseconds, on a machine that may be busy with other things.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+/// Of staleness where it is bounded.
+const BOUND_SECONDS: u64 = 5;
 
 /// What to do with an item.
 #[derive(Clone, Copy)]
@@ -36,19 +40,40 @@ pub(crate) struct World {
     directory: Option<PathBuf>,
     level: ConsistencyLevel,
     names: Vec<&'static str>,
-    writes: Writes,
-    kept_bytes_max: Option<u64>,
+    plan: Plan,
 }
 
-/// Which regions take writes.
+#[derive(Clone, Copy)]
+struct Plan {
+    writes: Writes,
+    kept_bytes_max: Option<u64>,
+    bound_seconds: u64,
+}
+
+/// Which regions take writes. Where nobody is managed only operators change it: regions of a machine that stops for
+/// some seconds are silent to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Writes {
     One,
+    /// The others replace it when it is silent.
+    OneManaged,
     Every,
+    /// The hub is replaced when it is silent.
+    EveryManaged,
     /// One of each partition.
     PerPartition,
-    /// The same, and only operators change it.
-    PerPartitionByHand,
+    /// The same, and others take what is down or silent.
+    PerPartitionManaged,
+}
+
+impl From<Writes> for Plan {
+    fn from(writes: Writes) -> Plan {
+        Plan {
+            writes,
+            kept_bytes_max: None,
+            bound_seconds: BOUND_SECONDS,
+        }
+    }
 }
 
 impl World {
@@ -66,7 +91,7 @@ impl World {
         level: ConsistencyLevel,
         names: &[&'static str],
     ) -> World {
-        World::start(directory, level, names, Writes::Every, None)
+        World::start(directory, level, names, Writes::Every.into())
     }
 
     /// Every region writes, and keeps few records for those that are away.
@@ -75,23 +100,37 @@ impl World {
         names: &[&'static str],
         kept_bytes_max: u64,
     ) -> World {
-        let level = ConsistencyLevel::Session;
-        World::start(directory, level, names, Writes::Every, Some(kept_bytes_max))
+        let plan = Plan {
+            kept_bytes_max: Some(kept_bytes_max),
+            ..Plan::from(Writes::Every)
+        };
+        World::start(directory, ConsistencyLevel::Session, names, plan)
     }
 
     /// The same of an account in memory in which one region writes.
     pub(crate) fn forgetful_with_one_writer(names: &[&'static str], kept_bytes_max: u64) -> World {
-        let level = ConsistencyLevel::Session;
-        World::start(None, level, names, Writes::One, Some(kept_bytes_max))
+        let plan = Plan {
+            kept_bytes_max: Some(kept_bytes_max),
+            ..Plan::from(Writes::One)
+        };
+        World::start(None, ConsistencyLevel::Session, names, plan)
     }
 
-    /// Partitions fail over one by one.
-    pub(crate) fn per_partition(
+    /// Staleness is bounded by versions, and by a time that nobody reaches.
+    pub(crate) fn bounded_by_versions(names: &[&'static str], writes: Writes) -> World {
+        let plan = Plan {
+            bound_seconds: 3_600,
+            ..Plan::from(writes)
+        };
+        World::start(None, ConsistencyLevel::BoundedStaleness, names, plan)
+    }
+
+    pub(crate) fn with_writes(
         directory: Option<&Path>,
         names: &[&'static str],
         writes: Writes,
     ) -> World {
-        World::start(directory, ConsistencyLevel::Session, names, writes, None)
+        World::start(directory, ConsistencyLevel::Session, names, writes.into())
     }
 
     pub(crate) fn open(
@@ -99,28 +138,34 @@ impl World {
         level: ConsistencyLevel,
         names: &[&'static str],
     ) -> World {
-        World::start(directory, level, names, Writes::One, None)
+        World::start(directory, level, names, Writes::One.into())
+    }
+
+    /// The others replace the write region by themselves.
+    pub(crate) fn managed(
+        directory: Option<&Path>,
+        level: ConsistencyLevel,
+        names: &[&'static str],
+    ) -> World {
+        World::start(directory, level, names, Writes::OneManaged.into())
     }
 
     fn start(
         directory: Option<&Path>,
         level: ConsistencyLevel,
         names: &[&'static str],
-        writes: Writes,
-        kept_bytes_max: Option<u64>,
+        plan: Plan,
     ) -> World {
         let regions = names
             .iter()
             .map(|name| region_options(directory, name, level));
-        let mut options = account_options(level, regions.collect(), writes);
-        options.kept_bytes_max = kept_bytes_max;
+        let options = account_options(level, regions.collect(), plan);
         World {
             account: Account::start(options).unwrap(),
             directory: directory.map(Path::to_owned),
             level,
             names: names.to_vec(),
-            writes,
-            kept_bytes_max,
+            plan,
         }
     }
 
@@ -145,15 +190,17 @@ impl World {
     ) -> Result<World, StartError> {
         let level = ConsistencyLevel::Session;
         let region = region_options(Some(directory), name, level);
-        let mut options = account_options(level, vec![region], writes);
-        options.kept_bytes_max = kept_bytes_max;
+        let plan = Plan {
+            kept_bytes_max,
+            ..Plan::from(writes)
+        };
+        let options = account_options(level, vec![region], plan);
         Ok(World {
             account: Account::start_among(options, peers).await?,
             directory: Some(directory.to_owned()),
             level,
             names: vec![name],
-            writes,
-            kept_bytes_max,
+            plan,
         })
     }
 
@@ -242,7 +289,7 @@ impl World {
         written.await.result.map(drop)
     }
 
-    /// Begins a write and does not wait for it; it gives the LSN.
+    /// Begins a write and does not wait for it; it gives the LSN. The store has it before those that are begun later.
     pub(crate) fn begin(
         &self,
         region: &str,
@@ -252,7 +299,7 @@ impl World {
     ) -> JoinHandle<Result<u64, Failure>> {
         let region = self.region(region);
         let level = self.level;
-        tokio::spawn(async move {
+        let mut write = Box::pin(async move {
             let engine = region.engine();
             let container = container(&region).ok_or(Failure::OWNER_NOT_FOUND)?;
             drop(region);
@@ -269,7 +316,12 @@ impl World {
             let answer = written.await;
             let lsn = answer.stamp.map_or(0, |stamp| stamp.lsn.0);
             answer.result.map(|_| lsn)
-        })
+        });
+        let mut context = Context::from_waker(Waker::noop());
+        match write.as_mut().poll(&mut context) {
+            Poll::Ready(answer) => tokio::spawn(std::future::ready(answer)),
+            Poll::Pending => tokio::spawn(write),
+        }
     }
 
     /// Writes, again and again if need be.
@@ -303,6 +355,30 @@ impl World {
     ) -> Result<Option<u64>, Failure> {
         self.region(region).check_read(level).await?;
         Ok(self.peek(region, id))
+    }
+
+    /// The same, again and again if need be: a region that was silent for a moment may not answer at once.
+    pub(crate) async fn read_patiently(
+        &self,
+        region: &str,
+        id: &str,
+        level: ConsistencyLevel,
+    ) -> Option<u64> {
+        let begun = Instant::now();
+        loop {
+            match self.read(region, id, level).await {
+                Ok(seen) => return seen,
+                Err(failure) => assert!(begun.elapsed() < PATIENCE, "{region}: {failure}"),
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Records in the log of a region.
+    pub(crate) fn kept(&self, region: &str) -> u64 {
+        let regions = self.account.report().regions.into_iter();
+        let mut regions = regions.filter(|report| report.name == region);
+        regions.next().unwrap().kept.unwrap()
     }
 
     pub(crate) async fn sees(&self, region: &str, id: &str, number: u64) {
@@ -377,12 +453,10 @@ impl World {
             directory,
             level,
             names,
-            writes,
-            kept_bytes_max,
+            plan,
         } = self;
         end(account).await;
-        let directory = directory.as_deref();
-        World::start(directory, level, &names, writes, kept_bytes_max)
+        World::start(directory.as_deref(), level, &names, plan)
     }
 
     /// Waits until a region takes writes into the container.
@@ -484,19 +558,25 @@ pub(crate) async fn outrun(world: &World, regions: &[&str], name: &str, bytes: u
 fn account_options(
     level: ConsistencyLevel,
     regions: Vec<RegionOptions>,
-    writes: Writes,
+    plan: Plan,
 ) -> AccountOptions {
+    let (per_partition, managed) = match plan.writes {
+        Writes::One | Writes::Every => (false, false),
+        Writes::OneManaged | Writes::EveryManaged => (false, true),
+        Writes::PerPartition => (true, false),
+        Writes::PerPartitionManaged => (true, true),
+    };
     AccountOptions {
         level,
         bound: Bound {
             versions: 20,
-            seconds: 5,
+            seconds: plan.bound_seconds,
         },
         regions,
-        multi_write: writes == Writes::Every,
-        per_partition_failover: matches!(writes, Writes::PerPartition | Writes::PerPartitionByHand),
-        service_managed_failover: writes != Writes::PerPartitionByHand,
-        kept_bytes_max: None,
+        multi_write: matches!(plan.writes, Writes::Every | Writes::EveryManaged),
+        per_partition_failover: per_partition,
+        service_managed_failover: managed,
+        kept_bytes_max: plan.kept_bytes_max,
     }
 }
 

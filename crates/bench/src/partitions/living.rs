@@ -81,7 +81,7 @@ async fn keep_moving(
     let mut moves = Moves::default();
     let mut parts = operator.list().await?;
     let mut is_growing = true;
-    while !over.load(Ordering::Relaxed) {
+    while moves.splits == 0 || !over.load(Ordering::Relaxed) {
         is_growing = parts.len() < if is_growing { PARTS_MAX } else { 2 };
         let took;
         if is_growing {

@@ -96,7 +96,7 @@ async fn read(
             let mut reader = Writer::of(member, shape);
             let (begun, mut times, mut id) = (Instant::now(), Vec::new(), String::new());
             let is_over = |begun: Instant| until.is_some_and(|until| begun.elapsed() > until);
-            while !over.load(Ordering::Relaxed) && !is_over(begun) {
+            while times.is_empty() || !over.load(Ordering::Relaxed) && !is_over(begun) {
                 pace.turn().await;
                 keys.write_id(&mut id, random.below(keys.loaded()));
                 times.push(reader.read(&id).await?);

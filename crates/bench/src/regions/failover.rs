@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 use super::Bench;
 use super::account::{Account, NAMES};
@@ -115,8 +116,11 @@ impl<'a> Trial<'a> {
             at,
             number: self.writes,
         };
-        let writing = tokio::spawn(client.write(Arc::clone(&over)));
+        let (first, has_written) = oneshot::channel();
+        let writing = tokio::spawn(client.write(Arc::clone(&over), first));
         let mut took = Ok(Duration::ZERO);
+        // It fails if it writes nothing at all.
+        let _ = has_written.await;
         tokio::time::sleep(AROUND).await;
         for (path, body) in orders {
             took = self.account.operator.order(path, body).await;
@@ -139,8 +143,13 @@ struct Client {
 impl Client {
     /// Until another region has taken writes for a while, or it is over: how long nobody did, and the number
     /// of the next item.
-    async fn write(mut self, over: Arc<AtomicBool>) -> Result<(Duration, u64)> {
+    async fn write(
+        mut self,
+        over: Arc<AtomicBool>,
+        first: oneshot::Sender<()>,
+    ) -> Result<(Duration, u64)> {
         let (began_at, begun) = (self.at, Instant::now());
+        let mut first = Some(first);
         let mut last = None;
         let mut changed = None;
         while !over.load(Ordering::Relaxed) {
@@ -153,6 +162,7 @@ impl Client {
                 tokio::time::sleep(BETWEEN_TRIES).await;
             } else if self.at == began_at {
                 last = Some(now);
+                first.take().map(|first| first.send(()));
             } else {
                 let since = *changed.get_or_insert(now);
                 if now - since > AROUND {

@@ -144,7 +144,7 @@ async fn probe(
             let (begun, mut lags) = (Instant::now(), Vec::new());
             for number in 0.. {
                 pace.turn().await;
-                if begun.elapsed() > whole {
+                if begun.elapsed() > whole && !lags.is_empty() {
                     break;
                 }
                 let id = format!("probe{number}");

@@ -168,7 +168,7 @@ async fn steady(bench: &Bench<'_>, plan: &Drive, connections: u16, round: u16) -
         let mut writer = Writer::of(member, shape);
         let mut times = Vec::new();
         let begun = Instant::now();
-        while begun.elapsed() < duration {
+        while times.is_empty() || begun.elapsed() < duration {
             pace.turn().await;
             let id = format!("s{connections}-{round}-{number}-{}", times.len());
             times.push(writer.create(&id).await?);

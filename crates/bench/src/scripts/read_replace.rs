@@ -41,7 +41,7 @@ pub(super) async fn measure(bench: &Bench<'_>) -> Result<ReadReplaceReport> {
         let warmup = if round == 0 { warmup } else { Duration::ZERO };
         for (is_batch, times) in [true, false].into_iter().zip(&mut sides) {
             let begun = Instant::now();
-            while begun.elapsed() < warmup + bench.slice() {
+            while times.is_empty() || begun.elapsed() < warmup + bench.slice() {
                 let sent = Instant::now();
                 if is_batch {
                     client.batch(KEY, &batch).await?;

@@ -44,6 +44,8 @@ impl Server {
             ])
             .arg("--data")
             .arg(data)
+            // A procedure does not run out of time because the machine is busy.
+            .env("ORRERY_SCRIPT_TIME", "60000")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(stderr)

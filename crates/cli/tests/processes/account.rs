@@ -7,14 +7,16 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use crate::random::Random;
+use crate::requests::START_PATIENCE;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_orrery");
 pub(crate) const REGIONS: [&str; 3] = ["west", "north", "east"];
 const MANAGEMENT_KEY: &str = "operator";
-const ORDER_TIMEOUT: Duration = Duration::from_secs(8);
+const ORDER_TIMEOUT: Duration = Duration::from_secs(15);
 /// Below the ports that systems hand out, so that nobody takes one while its process is away.
 const PORTS: std::ops::Range<u64> = 15_000..30_000;
 
@@ -26,6 +28,7 @@ struct Process {
     arguments: Vec<String>,
     clients: SocketAddr,
     management: SocketAddr,
+    peers: SocketAddr,
     log: std::path::PathBuf,
     /// None before its first start.
     child: Mutex<Option<Child>>,
@@ -81,6 +84,7 @@ impl Account {
                 arguments,
                 clients: clients[own],
                 management: management[own],
+                peers: peers[own],
                 log,
                 child: Mutex::new(None),
             });
@@ -102,6 +106,15 @@ impl Account {
         let mut line = String::new();
         BufReader::new(output).read_line(&mut line).unwrap();
         assert!(line.contains("\"ready\":true"), "{line}\n{}", self.logs());
+    }
+
+    /// Waits until the others can reach the process of a region.
+    pub(crate) fn wait_for_listener(&self, region: usize) {
+        let begun = Instant::now();
+        while TcpStream::connect(self.processes[region].peers).is_err() {
+            assert!(begun.elapsed() < START_PATIENCE, "{}", self.logs());
+            sleep(Duration::from_millis(20));
+        }
     }
 
     /// Where clients reach a region.

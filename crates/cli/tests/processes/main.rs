@@ -25,7 +25,7 @@ mod requests;
 mod session;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
@@ -45,6 +45,14 @@ const SEED: u64 = 3;
 const SECONDS: u64 = 8;
 /// For all regions to have the same when everything is well again.
 const REST_PATIENCE: Duration = Duration::from_mins(1);
+/// More than so many answers make a history worth a look; a busy machine has time to give them.
+const STRONG_WRITES: usize = 20;
+const STRONG_READS: usize = 50;
+const SESSION_WRITES: usize = 20;
+const SESSION_ANSWERS: usize = 100;
+const BOUNDED_WRITES: usize = 20;
+const BOUNDED_READS: usize = 50;
+const MADE: usize = 50;
 /// Between two requests of a client.
 const BREATH: Duration = Duration::from_millis(3);
 
@@ -56,11 +64,12 @@ fn strong_accounts_are_linearisable() {
     run(&["--consistency=Strong"], |account, random, time| {
         let begun = Instant::now();
         let now = || u64::try_from(begun.elapsed().as_nanos()).unwrap() + 1;
-        let mut histories = under_fire(account, random, time, |number, random, is_over| {
+        let wanted = [STRONG_WRITES, STRONG_READS];
+        let mut histories = under_fire(account, random, time, &wanted, |number, random, fire| {
             let mut requests = Requests::new(account);
             let mut history: Vec<(usize, Event)> = Vec::new();
             let mut written = 0;
-            while !is_over.load(Ordering::Relaxed) {
+            while !fire.is_over() {
                 let item = pick(random, ITEMS);
                 let begun = now();
                 if random.below(3) == 0 {
@@ -68,6 +77,9 @@ fn strong_accounts_are_linearisable() {
                     let value = (number as u64 + 1) * 1_000_000 + written;
                     let outcome = requests.write(item, value, None);
                     let ended = (outcome == Outcome::Done).then(&now);
+                    if ended.is_some() {
+                        fire.count(0);
+                    }
                     if outcome != Outcome::Refused {
                         let is_write = true;
                         history.push((
@@ -82,6 +94,7 @@ fn strong_accounts_are_linearisable() {
                     }
                 } else if let Some(Item { value, .. }) = requests.read(pick(random, 3), item) {
                     let (is_write, ended) = (false, Some(now()));
+                    fire.count(1);
                     history.push((
                         item,
                         Event {
@@ -129,7 +142,7 @@ fn strong_accounts_are_linearisable() {
             count(false)
         );
         assert!(
-            count(true) > 20 && count(false) > 50,
+            count(true) > STRONG_WRITES && count(false) > STRONG_READS,
             "too little was answered"
         );
         for (item, events) in &items {
@@ -144,16 +157,19 @@ fn sessions_see_what_they_wrote() {
     // Without loss there is one order of versions, and every session goes on.
     let flags = ["--consistency=Session", "--service-managed-failover=off"];
     run(&flags, |account, random, time| {
-        let sessions = under_fire(account, random, time, |number, random, is_over| {
+        let wanted = [SESSION_WRITES, SESSION_ANSWERS];
+        let sessions = under_fire(account, random, time, &wanted, |number, random, fire| {
             let mut requests = Requests::new(account);
             let mut seen = Vec::new();
             let mut own: Option<Item> = None;
-            while !is_over.load(Ordering::Relaxed) {
+            while !fire.is_over() {
                 let is_writing = random.below(3) == 0 && number < ITEMS;
                 if let (true, Some(before)) = (is_writing, own.take()) {
                     let (item, value) = (number, before.value + 1);
                     if requests.write(item, value, Some(&before.etag)) == Outcome::Done {
                         let (how, token) = (How::Wrote, requests.session.clone());
+                        fire.count(0);
+                        fire.count(1);
                         seen.push(Seen {
                             item,
                             value,
@@ -171,6 +187,7 @@ fn sessions_see_what_they_wrote() {
                 if let Some(read) = requests.read(region, item) {
                     let (value, how) = (read.value, How::Read { region });
                     let token = requests.session.clone();
+                    fire.count(1);
                     seen.push(Seen {
                         item,
                         value,
@@ -190,7 +207,10 @@ fn sessions_see_what_they_wrote() {
         let writes = sessions.iter().flatten().filter(wrote).count();
         let answers = sessions.iter().map(Vec::len).sum::<usize>();
         println!("  {writes} writes and {} reads answered", answers - writes);
-        assert!(writes > 20 && answers > 100, "too little was answered");
+        assert!(
+            writes > SESSION_WRITES && answers > SESSION_ANSWERS,
+            "too little was answered"
+        );
         for session in sessions {
             // Whoever comes back when all is well finds everything too.
             let last = (0..ITEMS).map(|item| Seen {
@@ -220,7 +240,8 @@ fn staleness_is_bounded_and_writes_are_seen_in_order() {
     ];
     run(&flags, |account, random, time| {
         let begun = Instant::now();
-        let histories = under_fire(account, random, time, |number, random, is_over| {
+        let wanted = [BOUNDED_WRITES, BOUNDED_READS, BOUNDED_READS];
+        let histories = under_fire(account, random, time, &wanted, |number, random, fire| {
             let mut requests = Requests::new(account);
             let (mut known, mut reads, mut moments) = (Vec::new(), Vec::new(), Vec::new());
             let mut next = Known {
@@ -228,7 +249,7 @@ fn staleness_is_bounded_and_writes_are_seen_in_order() {
                 value: 1,
                 since: Duration::ZERO,
             };
-            while !is_over.load(Ordering::Relaxed) {
+            while !fire.is_over() {
                 let region = pick(random, 3);
                 let is_author = next.item < ITEMS;
                 if is_author && let Some(read) = requests.read(region, next.item) {
@@ -240,6 +261,7 @@ fn staleness_is_bounded_and_writes_are_seen_in_order() {
                     if is_there {
                         let since = begun.elapsed();
                         known.push(Known { since, ..next });
+                        fire.count(0);
                         let is_first = next.item.is_multiple_of(2);
                         next.item = number * 2 + usize::from(is_first);
                         next.value += u64::from(!is_first);
@@ -248,6 +270,7 @@ fn staleness_is_bounded_and_writes_are_seen_in_order() {
                     let item = pick(random, ITEMS);
                     let begun = begun.elapsed();
                     if let Some(Item { value, .. }) = requests.read(region, item) {
+                        fire.count(1);
                         reads.push(Read {
                             item,
                             value,
@@ -258,6 +281,7 @@ fn staleness_is_bounded_and_writes_are_seen_in_order() {
                 } else if let Some(all) = requests.all(region, "ConsistentPrefix") {
                     let items = (0..ITEMS).map(|item| all[&item.to_string()].value);
                     moments.push(items.collect::<Vec<u64>>());
+                    fire.count(2);
                 }
                 requests.session = None;
                 sleep(BREATH);
@@ -284,7 +308,9 @@ fn staleness_is_bounded_and_writes_are_seen_in_order() {
             moments.len()
         );
         assert!(
-            known.len() > 20 && reads.len() > 50 && moments.len() > 50,
+            known.len() > BOUNDED_WRITES
+                && reads.len() > BOUNDED_READS
+                && moments.len() > BOUNDED_READS,
             "too little was answered"
         );
         bound::check(&known, &reads, bound)?;
@@ -298,11 +324,11 @@ fn staleness_is_bounded_and_writes_are_seen_in_order() {
 fn regions_that_all_write_end_alike() {
     let flags = ["--consistency=Session", "--multi-write"];
     run(&flags, |account, random, time| {
-        let made = under_fire(account, random, time, |number, random, is_over| {
+        let made = under_fire(account, random, time, &[MADE], |number, random, fire| {
             let mut requests = Requests::new(account);
             let mut made = Vec::new();
             let mut count = 0;
-            while !is_over.load(Ordering::Relaxed) {
+            while !fire.is_over() {
                 count += 1;
                 let region = pick(random, 3);
                 let value = (number as u64 + 1) * 1_000_000 + count;
@@ -311,6 +337,7 @@ fn regions_that_all_write_end_alike() {
                 let id = format!("{number}-{count}");
                 if requests.create_in(region, &id) == Outcome::Done {
                     made.push(id);
+                    fire.count(0);
                 }
                 requests.session = None;
                 sleep(BREATH);
@@ -324,7 +351,7 @@ fn regions_that_all_write_end_alike() {
             made.len(),
             last.len()
         );
-        assert!(made.len() > 50, "too little was answered");
+        assert!(made.len() > MADE, "too little was answered");
         let lost: Vec<&String> = made.iter().filter(|id| !last.contains_key(*id)).collect();
         if lost.is_empty() {
             Ok(())
@@ -392,25 +419,54 @@ fn wait_for_endpoints(account: &Account) {
     }
 }
 
-/// Lets clients work while things go wrong, and a while longer; what each has recorded.
+/// What clients and the operator know of each other.
+#[derive(Default)]
+struct Fire {
+    is_over: AtomicBool,
+    /// Answers, by kind.
+    answers: [AtomicUsize; 3],
+}
+
+impl Fire {
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    fn count(&self, kind: usize) {
+        self.answers[kind].fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn has(&self, wanted: &[usize]) -> bool {
+        let mut answers = self.answers.iter().zip(wanted);
+        answers.all(|(answers, wanted)| answers.load(Ordering::Relaxed) > *wanted)
+    }
+}
+
+/// Lets clients work while things go wrong, and a while longer, until there are more answers of each kind
+/// than these; what each has recorded.
 fn under_fire<T: Send>(
     account: &Account,
     random: &mut Random,
     time: Duration,
-    client: impl Fn(usize, &mut Random, &AtomicBool) -> T + Sync,
+    wanted: &[usize],
+    client: impl Fn(usize, &mut Random, &Fire) -> T + Sync,
 ) -> Vec<T> {
-    let is_over = AtomicBool::new(false);
+    let fire = Fire::default();
     let seeds: Vec<u64> = (0..CLIENTS).map(|_| random.below(u64::MAX)).collect();
     thread::scope(|scope| {
-        let (client, is_over) = (&client, &is_over);
+        let (client, fire) = (&client, &fire);
         let clients = seeds.into_iter().enumerate().map(|(number, seed)| {
-            scope.spawn(move || client(number, &mut Random::new(seed), is_over))
+            scope.spawn(move || client(number, &mut Random::new(seed), fire))
         });
         let clients: Vec<_> = clients.collect();
         let deeds = operator::work(account, random, time);
         println!("  {deeds:?}");
         sleep(Duration::from_secs(1));
-        is_over.store(true, Ordering::Relaxed);
+        let begun = Instant::now();
+        while !fire.has(wanted) && begun.elapsed() < REST_PATIENCE {
+            sleep(Duration::from_millis(50));
+        }
+        fire.is_over.store(true, Ordering::Relaxed);
         clients
             .into_iter()
             .map(|client| client.join().unwrap())

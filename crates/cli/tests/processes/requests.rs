@@ -14,7 +14,7 @@ const DOCS: &str = "/dbs/d/colls/c/docs";
 const CONTAINER: &str = "dbs/d/colls/c";
 const KEY: (&str, &str) = ("x-ms-documentdb-partitionkey", r#"["p"]"#);
 const PATIENCE: Duration = Duration::from_secs(2);
-pub(crate) const START_PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const START_PATIENCE: Duration = Duration::from_mins(1);
 
 /// One client with a connection to each region, made again whenever it breaks.
 pub(crate) struct Requests {

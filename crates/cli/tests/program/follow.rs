@@ -17,7 +17,7 @@ use sha2::Sha256;
 use crate::process::{Server, orrery};
 use crate::shell::library;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 #[test]
 fn no_change_is_lost_in_a_split() {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+const ANSWER_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The line of `--ready-json`.
 #[derive(Debug, Deserialize)]

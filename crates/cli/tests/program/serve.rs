@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use crate::process::{Server, check, orrery};
 
@@ -138,17 +139,23 @@ fn a_signal_stops_cleanly_and_the_data_stays() {
 #[cfg(unix)]
 #[test]
 fn an_idle_connection_does_not_delay_the_end() {
-    let server = Server::start(orrery(["--memory"]));
-    let address = server
-        .ready
-        .endpoint
-        .trim_start_matches("http://")
-        .trim_end_matches('/');
-    let _idle = std::net::TcpStream::connect(address).unwrap();
-    server.get("/ready");
-    let begin = std::time::Instant::now();
-    assert_eq!(server.stop("-TERM").0, Some(0));
-    assert!(begin.elapsed().as_secs() < 5, "{:?}", begin.elapsed());
+    // What is under way is waited for, for ten seconds. A busy machine may be slow once, but not always.
+    let mut tries = 0;
+    loop {
+        let server = Server::start(orrery(["--memory"]));
+        let endpoint = server.ready.endpoint.trim_start_matches("http://");
+        let address = endpoint.trim_end_matches('/');
+        let _idle = std::net::TcpStream::connect(address).unwrap();
+        server.get("/ready");
+        let begun = Instant::now();
+        assert_eq!(server.stop("-TERM").0, Some(0));
+        let took = begun.elapsed();
+        if took < Duration::from_secs(5) {
+            break;
+        }
+        tries += 1;
+        assert!(tries < 4, "{took:?}");
+    }
 }
 
 #[test]
@@ -208,15 +215,14 @@ fn keys_change_while_the_server_runs() {
     assert!(accepts("YWFh") && !accepts("YmJi"));
     fs::write(&file, "primary = nonsense!\n").unwrap();
     fs::write(&file, "primary = \"YmJi\"\n").unwrap();
-    let tries = 100;
-    assert!(
-        (0..tries).any(|_| accepts("YmJi") || pause()),
-        "the new key was never taken over"
-    );
+    let begun = Instant::now();
+    while !accepts("YmJi") {
+        let waited = begun.elapsed();
+        assert!(
+            waited < Duration::from_mins(1),
+            "the new key was never taken over"
+        );
+        std::thread::sleep(Duration::from_millis(100));
+    }
     assert!(!accepts("YWFh"));
-}
-
-fn pause() -> bool {
-    std::thread::sleep(std::time::Duration::from_millis(100));
-    false
 }

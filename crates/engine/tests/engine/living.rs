@@ -13,7 +13,7 @@ use orrery_model::{Failure, RangeId};
 
 use crate::living::readers::{FeedReader, PagedReader, Reach};
 use crate::random::Random;
-use crate::support::{World, address, delete, upsert};
+use crate::support::{World, address, delete, eventually, upsert};
 
 const KEYS: u64 = 24;
 const IDS: u64 = 4;
@@ -201,13 +201,11 @@ impl Scene {
     /// What the partitions count is what they have, at the latest when they were counted.
     async fn counted(&self) {
         let container = self.container();
-        for _ in 0..200 {
+        eventually("all are counted", || {
             let mut counters = container.partitions.iter().map(|one| one.counters());
-            if counters.all(|counters| counters.standing == Standing::Exact) {
-                break;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
+            counters.all(|counters| counters.standing == Standing::Exact)
+        })
+        .await;
         let mut items = 0;
         for partition in &container.partitions {
             let counters = partition.counters();

@@ -1,13 +1,16 @@
 //! When partitions are split and merged, and what that leaves alone.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use orrery_engine::{Container, Cut, PartitionLimits, Scope, Standing};
 use orrery_json::Value;
 use orrery_model::{Failure, RangeId};
 
-use crate::support::{TestOptions, World, address, create, delete, json, text_property, upsert};
+use crate::support::{
+    TestOptions, World, address, before_any_sweep, create, delete, eventually, json, text_property,
+    upsert,
+};
 
 async fn small(bytes: u64, logical_bytes: u64) -> World {
     World::limited(TestOptions {
@@ -46,14 +49,18 @@ async fn counted(container: &Container) {
 
 #[tokio::test]
 async fn a_partition_that_is_too_big_is_split_in_the_middle_of_its_data() {
-    let world = small(60_000, u64::MAX).await;
-    let container = world.container("c", "").await;
-    for number in 0..120 {
-        let key = format!("k{}", number % 40);
-        let text = item(&key, number);
-        world.ok(&container, &header(&key), create(&text)).await;
-    }
-    world.engine.balance().await.unwrap();
+    let world = before_any_sweep(async || {
+        let world = small(60_000, u64::MAX).await;
+        let container = world.container("c", "").await;
+        for number in 0..120 {
+            let key = format!("k{}", number % 40);
+            let text = item(&key, number);
+            world.ok(&container, &header(&key), create(&text)).await;
+        }
+        world.engine.balance().await.unwrap();
+        world
+    })
+    .await;
     let container = world.find("c");
     assert_eq!(ids(&container), [1, 2]);
     assert_eq!(container.partitions[0].ancestors, [RangeId(0)]);
@@ -155,11 +162,7 @@ async fn more_throughput_than_the_partitions_can_have_splits_them() {
     world.engine.balance().await.unwrap();
     assert_eq!(world.find("c").partitions.len(), 1);
     set_throughput(&world, 25_000).await;
-    let begun = Instant::now();
-    while world.find("c").partitions.len() < 3 {
-        assert!(begun.elapsed() < Duration::from_secs(10));
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    eventually("it is split", || world.find("c").partitions.len() >= 3).await;
     // Only as many parents as needed are split.
     let container = world.find("c");
     let widths: Vec<_> = container

@@ -1,12 +1,14 @@
 //! Time to live: what is visible when, and what is removed.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use orrery_engine::{Container, Scope};
 use orrery_model::{ConflictKind, Failure};
 
-use crate::support::{World, create, delete, replace, text_property, upsert};
+use crate::support::{
+    PATIENCE, World, before_any_sweep, create, delete, replace, text_property, upsert,
+};
 
 const KEY: &str = r#"["a"]"#;
 
@@ -110,33 +112,39 @@ async fn any_write_starts_the_time_again() {
 
 #[tokio::test]
 async fn an_expired_item_makes_room_at_once_and_is_removed_later() {
-    let world = World::in_memory().await;
-    let container = world.container("c", r#","defaultTtl":10"#).await;
-    let first = world
-        .ok(&container, KEY, create(r#"{"id":"1","p":"a"}"#))
-        .await;
-    world
-        .ok(&container, KEY, create(r#"{"id":"2","p":"a"}"#))
-        .await;
-    world.advance(10);
-    let second = world
-        .ok(&container, KEY, create(r#"{"id":"1","p":"a"}"#))
-        .await;
-    assert_ne!(
-        text_property(&first, "_rid"),
-        text_property(&second, "_rid")
-    );
-    assert_eq!(
+    let (world, container, counts) = before_any_sweep(async || {
+        let world = World::in_memory().await;
+        let container = world.container("c", r#","defaultTtl":10"#).await;
+        let first = world
+            .ok(&container, KEY, create(r#"{"id":"1","p":"a"}"#))
+            .await;
         world
-            .refused(&container, KEY, create(r#"{"id":"1","p":"a"}"#))
-            .await,
-        Failure::Conflict(ConflictKind::Id)
-    );
-    assert_eq!(held(&container), 2);
-    let lsn = container.partitions[0].counters().lsn.0;
-    world.engine.remove_expired().await.unwrap();
-    assert_eq!(held(&container), 1);
-    assert_eq!(container.partitions[0].counters().lsn.0, lsn + 1);
+            .ok(&container, KEY, create(r#"{"id":"2","p":"a"}"#))
+            .await;
+        world.advance(10);
+        let second = world
+            .ok(&container, KEY, create(r#"{"id":"1","p":"a"}"#))
+            .await;
+        assert_ne!(
+            text_property(&first, "_rid"),
+            text_property(&second, "_rid")
+        );
+        assert_eq!(
+            world
+                .refused(&container, KEY, create(r#"{"id":"1","p":"a"}"#))
+                .await,
+            Failure::Conflict(ConflictKind::Id)
+        );
+        let counts = || (held(&container), container.partitions[0].counters().lsn.0);
+        let before = counts();
+        world.engine.remove_expired().await.unwrap();
+        let counts = (before, counts());
+        (world, container, counts)
+    })
+    .await;
+    let ((held_before, lsn), after) = counts;
+    assert_eq!(held_before, 2);
+    assert_eq!(after, (1, lsn + 1));
     assert!(visible(&world, &container, "1").await);
 
     world.advance(10);
@@ -173,14 +181,16 @@ async fn a_default_that_changes_holds_for_what_is_there() {
 
 /// Waits until so many items are held. Entries for expiry are made in the background.
 async fn until_held(world: &World, container: &Container, count: u64) {
-    for _ in 0..5_000 {
+    let begun = Instant::now();
+    loop {
         world.engine.remove_expired().await.unwrap();
-        if held(container) == count {
+        let held = held(container);
+        if held == count {
             return;
         }
+        assert!(begun.elapsed() < PATIENCE, "{held} instead of {count}");
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    panic!("{} items are held instead of {count}", held(container));
 }
 
 #[tokio::test]

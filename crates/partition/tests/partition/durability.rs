@@ -10,7 +10,7 @@ use crate::disk::FaultDisk;
 use crate::support::{World, item};
 
 const INTERVAL: Duration = Duration::from_millis(20);
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 #[test]
 fn an_interval_passes_under_load_as_well() {
@@ -20,15 +20,18 @@ fn an_interval_passes_under_load_as_well() {
     let durability = Durability::Interval(INTERVAL);
     let world = World::open(directory.path(), &shared, durability, "");
     let (begun, before) = (Instant::now(), disk.syncs());
-    let mut writes = 0;
-    while disk.syncs() < before + 3 {
+    let (mut writes, mut syncs) = (0, 0);
+    // Several, and fewer than there are writes.
+    while syncs < 3 || writes <= syncs {
         world.upsert(&item("1", "")).unwrap();
         writes += 1;
-        assert!(begun.elapsed() < PATIENCE, "never synced");
+        syncs = disk.syncs() - before;
+        let time = begun.elapsed();
+        assert!(time < PATIENCE, "{syncs} of {writes} were synced");
     }
-    assert!(writes > 3, "every write was synced");
-    // The first of three intervals may have begun with the container; the others came one after the other.
-    assert!(begun.elapsed() >= 2 * INTERVAL, "synced too often");
+    // The first of the intervals may have begun with the container; the others came one after the other.
+    let intervals = u32::try_from(syncs - 1).unwrap();
+    assert!(begun.elapsed() >= intervals * INTERVAL, "synced too often");
 
     let before = disk.syncs();
     world.upsert(&item("2", "")).unwrap();

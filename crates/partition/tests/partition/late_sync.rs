@@ -11,9 +11,9 @@ use orrery_partition::{Position, ReplicationError, Seen};
 use crate::disk::{FaultDisk, Random};
 use crate::following::{everything, leader, open, take};
 
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Much longer than a sync takes to come.
-const QUIET: Duration = Duration::from_millis(300);
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Much longer than a sync takes to come, on a busy machine too.
+const QUIET: Duration = Duration::from_secs(2);
 
 fn wait_until(mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();

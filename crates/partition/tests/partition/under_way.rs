@@ -109,11 +109,13 @@ fn open(directory: &Path) -> (World, Arc<Others>) {
     (world, others)
 }
 
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// Waits until the log has so many records that the state lacks.
 fn wait_for_open(world: &World, count: u64) {
     let begun = Instant::now();
     while world.store.kept().0 != world.store.committed().0 + count {
-        assert!(begun.elapsed() < Duration::from_secs(10));
+        assert!(begun.elapsed() < PATIENCE);
         std::thread::yield_now();
     }
 }
@@ -305,6 +307,7 @@ fn a_store_that_begins_to_follow_ends_what_is_under_way() {
 
 #[test]
 fn groups_beyond_the_bound_wait_for_those_before() {
+    /// At the bound, where nothing comes; before it a busy machine has its time.
     const QUIET: Duration = Duration::from_millis(500);
     for (padding, expected) in [(1, 1024..=1024), (1_000_000, 60..=68)] {
         let directory = tempfile::tempdir().unwrap();
@@ -320,7 +323,9 @@ fn groups_beyond_the_bound_wait_for_those_before() {
             );
             waiting.push(world.create(&text));
             let begun = Instant::now();
-            while world.store.kept().0 <= before + count && begun.elapsed() < QUIET {
+            let is_at_bound = expected.contains(&count);
+            let patience = if is_at_bound { QUIET } else { PATIENCE };
+            while world.store.kept().0 <= before + count && begun.elapsed() < patience {
                 std::thread::yield_now();
             }
             if world.store.kept().0 <= before + count {

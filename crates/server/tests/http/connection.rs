@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// Longer than any answer takes; a test that waits this long has found a hang.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 pub(crate) struct Connection {
     stream: TcpStream,
@@ -158,6 +158,8 @@ impl Connection {
                 self.received.extend_from_slice(&buffer[..count]);
                 true
             }
+            // The process was stopped for a moment.
+            Err(error) if error.kind() == ErrorKind::Interrupted => self.fill(),
             Err(error) if [ErrorKind::WouldBlock, ErrorKind::TimedOut].contains(&error.kind()) => {
                 panic!("the server does not answer")
             }

@@ -7,7 +7,7 @@ use orrery_engine::Role;
 use orrery_model::ConsistencyLevel;
 use serde_json::{Value, json};
 
-use crate::region_world::{NORTH, RegionWorld, WEST, eventually, start_regions};
+use crate::region_world::{NORTH, PATIENCE, RegionWorld, WEST, eventually, start_regions};
 use crate::support::{Client, ITEMS, PK, QUERY, Response};
 
 const TOKEN: &str = "x-ms-session-token";
@@ -224,21 +224,35 @@ fn a_region_that_returns_reads_nothing_before_it_has_heard_of_the_account() {
     let region = || WEST.to_owned();
     world.order(Order::TakeDown { region: region() });
     // Until then it goes on as if it had not been down.
-    eventually(|| {
+    let all_follow = || {
         let regions = world.account.regions();
         regions
             .iter()
             .all(|region| region.engine().role() == Role::Follower)
-    });
-    world.order(Order::BringUp { region: region() });
-    for path in [ITEM, "/dbs/d/colls/c", "/dbs"] {
-        let response = client.request("GET", path, &[KEY], "");
+    };
+    eventually(all_follow);
+    // After three seconds it goes on alone.
+    let started = Instant::now();
+    let (reads, document, write) = loop {
+        let begun = Instant::now();
+        world.order(Order::BringUp { region: region() });
+        let read = |path| client.request("GET", path, &[KEY], "");
+        let reads = [ITEM, "/dbs/d/colls/c", "/dbs"].map(read);
+        let document = client.get("/");
+        let write = client.request("POST", ITEMS, &[KEY], r#"{"id":"b","pk":"p"}"#);
+        if begun.elapsed() < Duration::from_millis(2_500) {
+            break (reads, document, write);
+        }
+        assert!(started.elapsed() < PATIENCE, "the machine is too slow");
+        world.order(Order::TakeDown { region: region() });
+        eventually(all_follow);
+    };
+    for response in reads {
         response.refused(503, 0, "ServiceUnavailable", "up to date");
     }
     // It tells where the others are, and that writes go there.
-    client.get("/").expect(200);
-    let refused = client.request("POST", ITEMS, &[KEY], r#"{"id":"b","pk":"p"}"#);
-    refused.refused(403, 3, "Forbidden", "writes are not allowed");
+    document.expect(200);
+    write.refused(403, 3, "Forbidden", "writes are not allowed");
     world.links(LinkOrder::Resume);
     eventually(|| client.request("GET", ITEM, &[KEY], "").status == 200);
 }
@@ -252,27 +266,59 @@ fn a_region_waits_a_moment_for_what_a_session_has_seen() {
         let body = json!({"id": "a", "pk": "p", "n": n}).to_string();
         token(&west.item("PUT", "a", "p", &body).expect(200))
     };
-    world.links(LinkOrder::Delay(Duration::from_millis(15)));
+    let delay = Duration::from_millis(15);
+    world.links(LinkOrder::Delay(delay));
     let query = json!({"query": "SELECT * FROM c", "parameters": []}).to_string();
-    for n in 0..10 {
-        // Each on its own is on its way when it is asked for.
-        let seen = write(n);
-        let found = read(&north, &seen).expect(200).json();
-        assert_eq!(found["n"], n);
-        let seen = write(n);
-        let headers = [QUERY, KEY, (TOKEN, seen.as_str())];
-        north.request("POST", ITEMS, &headers, &query).expect(200);
+    let ask = |is_query: bool, seen: &str| {
+        let headers = [QUERY, KEY, (TOKEN, seen)];
+        if is_query {
+            north.request("POST", ITEMS, &headers, &query)
+        } else {
+            read(&north, seen)
+        }
+    };
+    let started = Instant::now();
+    for is_query in [false, true] {
+        let mut waited = 0;
+        for n in 0.. {
+            let begun = Instant::now();
+            let seen = write(n);
+            // It is on its way when it is asked for; a busy machine may be late.
+            let is_early = begun.elapsed() < delay;
+            let answer = ask(is_query, &seen);
+            if answer.status == 200 {
+                waited += u32::from(is_early);
+                let found = answer.json();
+                let document = if is_query {
+                    &found["Documents"][0]
+                } else {
+                    &found
+                };
+                assert_eq!(document["n"], n);
+            } else {
+                answer.refused(404, 1002, "NotFound", "The read session is not available");
+            }
+            if waited == 5 {
+                break;
+            }
+            assert!(started.elapsed() < PATIENCE, "{waited} of {n} waited");
+        }
     }
     world.links(LinkOrder::Pause);
     let seen = write(10);
-    let begun = Instant::now();
-    read(&north, &seen).refused(404, 1002, "NotFound", "The read session is not available");
-    let waited = begun.elapsed();
-    assert!(waited >= Duration::from_millis(45), "{waited:?}");
-    assert!(waited < Duration::from_secs(1), "{waited:?}");
-    // Nothing is under way to the write region.
     let newer = format!("0:{}#1", version(&seen) + 1);
-    let begun = Instant::now();
-    read(&west, &newer).refused(404, 1002, "NotFound", "");
-    assert!(begun.elapsed() < Duration::from_millis(45));
+    loop {
+        let begun = Instant::now();
+        ask(false, &seen).refused(404, 1002, "NotFound", "The read session is not available");
+        let waited = begun.elapsed();
+        assert!(waited >= Duration::from_millis(45), "{waited:?}");
+        // Nothing is under way to the write region.
+        let begun = Instant::now();
+        read(&west, &newer).refused(404, 1002, "NotFound", "");
+        let at_once = begun.elapsed();
+        if waited < Duration::from_secs(1) && at_once < Duration::from_millis(45) {
+            break;
+        }
+        assert!(started.elapsed() < 2 * PATIENCE, "{waited:?} {at_once:?}");
+    }
 }

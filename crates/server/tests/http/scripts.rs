@@ -332,7 +332,6 @@ fn runs_that_do_not_end() {
     let world = start_with_scripts(ScriptOptions {
         wall_time: Duration::from_millis(60),
         accept_time: Duration::from_millis(40),
-        heap_bytes: 4 << 20,
         ..ScriptOptions::default()
     });
     let client = world.client();
@@ -344,11 +343,6 @@ fn runs_that_do_not_end() {
     client
         .item("GET", "1", "p", "")
         .refused(404, 0, "NotFound", "");
-    let hoard = "function () { var all = []; while (true) all.push(new Array(1000).fill(0)); }";
-    run(&client, hoard, "[]").refused(400, 0, "BadRequest", "");
-    let deep = "function () { (function f() { return 1 + f(); })(); }";
-    run(&client, deep, "[]").refused(400, 0, "BadRequest", "");
-
     client.post(SPROCS, &script("again", endless)).expect(201);
     let path = format!("{SPROCS}/again");
     let blocked = (0..20).find_map(|_| {
@@ -361,6 +355,20 @@ fn runs_that_do_not_end() {
         "Forbidden",
         "is blocked for execution because it has violated its allowed resource limit several times.",
     );
+}
+
+#[test]
+fn runs_that_take_too_much() {
+    let world = start_with_scripts(ScriptOptions {
+        wall_time: Duration::from_secs(30),
+        heap_bytes: 4 << 20,
+        ..ScriptOptions::default()
+    });
+    let client = world.client();
+    let hoard = "function () { var all = []; while (true) all.push(new Array(1000).fill(0)); }";
+    run(&client, hoard, "[]").refused(400, 0, "BadRequest", "");
+    let deep = "function () { (function f() { return 1 + f(); })(); }";
+    run(&client, deep, "[]").refused(400, 0, "BadRequest", "");
 }
 
 #[test]
@@ -392,6 +400,7 @@ fn functions_that_do_not_end() {
 fn steps_are_limited_as_well() {
     let world = start_with_scripts(ScriptOptions {
         steps_max: 100_000,
+        wall_time: Duration::from_secs(30),
         ..ScriptOptions::default()
     });
     let client = world.client();

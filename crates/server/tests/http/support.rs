@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use orrery_account::{Bound, Region};
 use orrery_engine::{
@@ -103,7 +104,12 @@ impl Default for Start {
     fn default() -> Start {
         Start {
             consistency: ConsistencyLevel::Session,
-            scripts: ScriptOptions::default(),
+            // Nobody runs out of time because the machine is busy.
+            scripts: ScriptOptions {
+                wall_time: Duration::from_secs(30),
+                accept_time: Duration::from_secs(20),
+                ..ScriptOptions::default()
+            },
             mode: ThroughputMode::Off,
             listen: Ipv4Addr::LOCALHOST,
         }

@@ -71,7 +71,7 @@ impl Eras {
         let begun = Instant::now();
         let is_there = |client: &AtomicUsize| client.load(Ordering::SeqCst) >= era;
         while !self.clients.iter().all(is_there) {
-            assert!(begun.elapsed() < 3 * PATIENCE, "a client does not go on");
+            assert!(begun.elapsed() < START_PATIENCE, "a client does not go on");
             sleep(Duration::from_millis(2));
         }
     }
@@ -345,7 +345,7 @@ pub(super) fn prepare(
     ] {
         let is_made = || {
             let answer = requests.send(0, "POST", (path, kind, link), headers, body);
-            answer.is_some_and(|answer| matches!(answer.status, 201 | 409))
+            answer.filter(|answer| matches!(answer.status, 201 | 409))
         };
         wait_until(path, is_made);
     }
@@ -354,7 +354,11 @@ pub(super) fn prepare(
     for era in 0..eras {
         for key in &keys {
             let id = shared(era, key);
-            wait_until(&id, || client.write(0, &id, key, None) == Taken::Done);
+            // One that was not answered in time may have been made.
+            wait_until(&id, || {
+                let is_made = client.write(0, &id, key, None) == Taken::Done;
+                (is_made || client.read(0, &id, key).is_some()).then_some(())
+            });
         }
     }
     let history = client.history;
@@ -369,10 +373,13 @@ fn keys(requests: &mut Requests) -> Vec<Key> {
         let header = format!(r#"["{name}"]"#);
         let headers = [("x-ms-documentdb-partitionkey", header.as_str())];
         let path = format!("{DOCS}/none");
-        let answer = requests.send(0, "GET", (&path, "docs", &path[1..]), &headers, "");
-        let answer = answer.unwrap();
-        let token = answer.header("x-ms-session-token").unwrap();
-        let range = Token::parse(token).unwrap().0.to_owned();
+        let mut range = String::new();
+        wait_until(&name, || {
+            let answer = requests.send(0, "GET", (&path, "docs", &path[1..]), &headers, "");
+            let token = answer.as_ref()?.header("x-ms-session-token")?;
+            Token::parse(token).unwrap().0.clone_into(&mut range);
+            Some(())
+        });
         let same = found.iter().filter(|key| key.range == range);
         if same.count() < KEYS {
             found.push(Key { name, range });
@@ -384,9 +391,9 @@ fn keys(requests: &mut Requests) -> Vec<Key> {
     panic!("the keys are in too few partitions: {found:?}");
 }
 
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+fn wait_until<T>(what: &str, mut is_so: impl FnMut() -> Option<T>) {
     let begun = Instant::now();
-    while !is_so() {
+    while is_so().is_none() {
         assert!(begun.elapsed() < START_PATIENCE, "{what}");
         sleep(Duration::from_millis(50));
     }

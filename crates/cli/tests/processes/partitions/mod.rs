@@ -30,7 +30,7 @@ const DEED_SECONDS: u64 = 5;
 /// Of a request in calm times. If one takes longer the machine is so busy that regions may count as silent.
 const CALM_PATIENCE: Duration = Duration::from_millis(1_900);
 /// For a key to have one owner when everything is well again.
-const OWNER_PATIENCE: Duration = Duration::from_secs(20);
+const OWNER_PATIENCE: Duration = Duration::from_mins(1);
 
 #[test]
 fn partitions_fail_over_and_nothing_is_dropped() {

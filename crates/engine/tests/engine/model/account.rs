@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use orrery_engine::{Container, Durability, Scope};
 use orrery_model::RangeId;
@@ -11,7 +11,7 @@ use orrery_model::RangeId;
 use crate::model::expected::{Expected, Item};
 use crate::model::operations::{self, Step};
 use crate::random::Random;
-use crate::support::{World, pk};
+use crate::support::{PATIENCE, World, pk};
 
 pub(crate) struct Account {
     world: World,
@@ -150,12 +150,11 @@ impl Account {
         }
         for expected in &self.containers {
             let container = self.world.find(expected.id);
-            let mut attempts = 0;
+            let begun = Instant::now();
             while held(&container) != counted(expected.items.values()) {
                 self.world.engine.remove_expired().await.unwrap();
-                attempts += 1;
                 assert!(
-                    attempts < 5000,
+                    begun.elapsed() < PATIENCE,
                     "{}: {:?} is not {:?}",
                     expected.id,
                     held(&container),

@@ -303,7 +303,7 @@ fn options(id: RegionId, directory: Option<&Path>, clock: &Arc<TestClock>) -> En
         consistency: ConsistencyLevel::Session,
         partitions: PartitionLimits::default(),
         scripts: ScriptOptions {
-            wall_time: Duration::from_secs(2),
+            wall_time: Duration::from_secs(20),
             ..ScriptOptions::default()
         },
         clock: Arc::clone(clock) as Arc<dyn Clock>,

@@ -17,7 +17,7 @@ use super::cases::{exchange, follow, give, regions};
 use super::readers::Reader;
 use super::region::Region;
 use super::turmoil::{find, hash, members};
-use crate::support::{address, create, eventually, json, pk};
+use crate::support::{address, before_any_sweep, create, eventually, json, pk};
 
 const LEVEL: ConsistencyLevel = ConsistencyLevel::Session;
 const KEYS: [&str; 2] = ["a", "b"];
@@ -238,6 +238,25 @@ async fn a_split_that_others_made_void_is_decided_again() {
 
 #[tokio::test]
 async fn a_hub_that_finds_no_majority_rests() {
+    let (regions, before, seen) = before_any_sweep(a_hub_without_a_majority).await;
+    assert_eq!(before, [0]);
+    let expected = [
+        (Err(Failure::Timeout), 1),
+        (Ok(()), 1),
+        (Err(Failure::Timeout), 2),
+    ];
+    assert_eq!(seen, expected);
+    let hub = &regions[0].engine;
+    hub.set_account_writer(None);
+    regions[0].advance(70);
+    hub.set_hub(true);
+    hub.balance().await.unwrap();
+    hub.set_hub(false);
+    assert_eq!(ids(&regions[0]), [1, 2]);
+}
+
+/// Its partitions before, and how it went, and how many tries there were, when it looked.
+async fn a_hub_without_a_majority() -> (Vec<Region>, Vec<u32>, Vec<(Result<(), Failure>, usize)>) {
     let regions = regions("", &[None]).await;
     let hub = &regions[0].engine;
     hub.set_hub(true);
@@ -253,26 +272,18 @@ async fn a_hub_that_finds_no_majority_rests() {
     hub.set_hub(false);
     // The sweep that this has woken finds nothing to do.
     tokio::time::sleep(Duration::from_millis(20)).await;
-    assert_eq!(ids(&regions[0]), [0]);
+    let before = ids(&regions[0]);
     let kept = Arc::new(Kept::default());
     hub.set_account_writer(Some(Arc::clone(&kept) as Arc<dyn AccountWriter>));
-    for (passed_seconds, outcome, tries) in [
-        (0, Err(Failure::Timeout), 1),
-        (50, Ok(()), 1),
-        (20, Err(Failure::Timeout), 2),
-    ] {
+    let mut seen = Vec::new();
+    for passed_seconds in [0, 50, 20] {
         regions[0].advance(passed_seconds);
         hub.set_hub(true);
-        assert_eq!(hub.balance().await, outcome, "{passed_seconds}");
+        let outcome = hub.balance().await;
         hub.set_hub(false);
-        assert_eq!(kept.0.lock().unwrap().len(), tries);
+        seen.push((outcome, kept.0.lock().unwrap().len()));
     }
-    hub.set_account_writer(None);
-    regions[0].advance(70);
-    hub.set_hub(true);
-    hub.balance().await.unwrap();
-    hub.set_hub(false);
-    assert_eq!(ids(&regions[0]), [1, 2]);
+    (regions, before, seen)
 }
 
 #[tokio::test]
