@@ -38,7 +38,7 @@ def seconds(call):
 
 
 def wait_quick(call, seconds_max, seconds_min=0):
-    """Until it takes no longer than this, since the machine may be busy at times. It is never quicker than the other."""
+    """Until it takes no longer than this: the machine may be busy at times. It never takes less than the least."""
 
     def is_quick():
         taken = seconds(call)
