@@ -4,7 +4,7 @@ import time
 
 from azure.cosmos import CosmosClient
 
-SPLIT_SECONDS_MAX = 20
+SPLIT_SECONDS_MAX = 60
 
 
 def pages(container, **options):

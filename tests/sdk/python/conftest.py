@@ -8,9 +8,16 @@ import uuid
 import pytest
 from azure.cosmos import CosmosClient, PartitionKey
 from azure.cosmos.aio import CosmosClient as AsyncCosmosClient
+from azure.cosmos.documents import ConnectionPolicy
 
 import mixed
 import orrery_server
+
+ASYNCHRONOUS_SECONDS_MAX = 240
+# A region that does not describe the account within three seconds is one that clients avoid from then on. On a machine
+# that is busy with other things that says nothing of the region, and tests look where requests go.
+ConnectionPolicy._ConnectionPolicy__defaultDBAReadTimeout = 60
+ConnectionPolicy._ConnectionPolicy__defaultDBAConnectionTimeout = 60
 
 _counter = itertools.count()
 
@@ -23,7 +30,8 @@ def unique(prefix):
 @pytest.fixture(scope="session")
 def server():
     try:
-        running = orrery_server.start()
+        # Runs of scripts end by themselves here, so their time is no matter of the machine.
+        running = orrery_server.start(options={"script_time": 60_000})
     except Exception as error:
         pytest.exit(f"no server to test: {error}", returncode=1)
     yield running
@@ -33,6 +41,9 @@ def server():
 @pytest.fixture(scope="session")
 def client(server):
     with CosmosClient(server.endpoint, server.key) as connected:
+        # After five minutes it would look at the account in the background, and the headers of that answer would be
+        # the last ones in the middle of some test.
+        connected.client_connection._global_endpoint_manager.refresh_time_interval_in_ms = 24 * 3600 * 1000
         yield connected
 
 
@@ -115,6 +126,6 @@ def asynchronous(test):
 
     @functools.wraps(test)
     def run(*args, **kwargs):
-        asyncio.run(asyncio.wait_for(test(*args, **kwargs), timeout=60))
+        asyncio.run(asyncio.wait_for(test(*args, **kwargs), timeout=ASYNCHRONOUS_SECONDS_MAX))
 
     return run

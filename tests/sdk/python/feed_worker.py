@@ -14,7 +14,7 @@ from azure.core import MatchConditions
 from azure.cosmos import CosmosClient
 from azure.cosmos.exceptions import CosmosAccessConditionFailedError
 
-LEASE_SECONDS = 1.5
+LEASE_SECONDS = 4
 
 
 def replace(leases, lease, **changes):

@@ -8,8 +8,9 @@ import subprocess
 import time
 from dataclasses import dataclass
 
-READY_SECONDS_MAX = 20
-STOP_SECONDS_MAX = 10
+# Both take milliseconds, unless the machine has more to do.
+READY_SECONDS_MAX = 60
+STOP_SECONDS_MAX = 60
 
 
 @dataclass

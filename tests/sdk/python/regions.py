@@ -14,7 +14,7 @@ import orrery_server
 # Not a region, but the address of all of them.
 WHOLE = "the account"
 WEST, NORTH, ASIA = "West US", "North Europe", "Southeast Asia"
-WAIT_SECONDS_MAX = 20
+WAIT_SECONDS_MAX = 60
 
 
 class Account:
@@ -72,6 +72,10 @@ class Account:
 
     def state(self, region):
         return next(row for row in self.report()["regions"] if row["name"] == region)
+
+    def link_of(self, sender, receiver):
+        ends = (sender, receiver)
+        return next(row for row in self.report()["links"] if (row["from"], row["to"]) == ends)
 
     def false_progress(self, region):
         """What a region had acknowledged that is not part of the history."""

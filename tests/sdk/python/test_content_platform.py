@@ -28,7 +28,7 @@ import content_platform as platform  # noqa: E402
 import operate  # noqa: E402
 from content_platform.connect import connect  # noqa: E402
 
-SECONDS_MAX = 20
+SECONDS_MAX = 60
 WEST, NORTH, ASIA = platform.THREE_ACCOUNTS.regions
 
 DESIGNS = {
@@ -387,7 +387,7 @@ async def test_the_pages_of_a_turn_are_asked_for_together():
                 present.append(name)
                 if len(present) == 2:
                     meeting.set()
-                await asyncio.wait_for(meeting.wait(), 5)
+                await asyncio.wait_for(meeting.wait(), SECONDS_MAX)
             yield rows(f"{name}{n}")
 
     turns = [turn async for turn in platform.union([pager("a", 1), pager("b", 3)])]

@@ -117,7 +117,7 @@ def test_two_servers_do_not_share_a_directory(tmp_path):
             + ["--data", str(tmp_path), "--ready-json"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=10,
+            timeout=60,
         )
         assert second.returncode != 0
         assert second.stdout == b""

@@ -41,8 +41,8 @@ def test_a_flood_of_writes_is_slowed_down_and_nothing_is_lost(limited):
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(write, range(250)))
     took = time.monotonic() - begun
-    # The first second's budget is there at once.
-    assert took > sum(charges) / RATE - 1.5
+    # The first second's budget is there at once, and that second may be about to end.
+    assert took > sum(charges) / RATE - 2.1
     found = {item["id"] for item in limited.query_items("SELECT c.id FROM c", enable_cross_partition_query=True)}
     assert found == {str(n) for n in range(250)}
 

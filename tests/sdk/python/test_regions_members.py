@@ -64,5 +64,8 @@ def test_a_region_can_come_back_after_it_was_removed(account, pk):
         container.create_item({"id": "1", "pk": pk})
     account.add(NORTH)
     trace = Trace(account)
-    with account.container(NORTH, WEST) as container:
-        assert reads_in(container, pk, trace) == NORTH
+    with account.client(NORTH, WEST) as client:
+        refresh_often(client)
+        container = client.get_database_client("db").get_container_client("c")
+        # The region itself hears a moment later that it is a member again.
+        wait_until(lambda: reads_in(container, pk, trace) == NORTH)

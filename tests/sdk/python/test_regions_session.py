@@ -1,5 +1,7 @@
 """Sessions over regions: what a client wrote it reads, wherever it asks; others may read what was."""
 
+import itertools
+
 import pytest
 
 from regions import ASIA, NORTH, WEST, Account, Trace, wait_until
@@ -10,7 +12,8 @@ ALL = "SELECT VALUE c.n FROM c"
 
 @pytest.fixture(scope="module")
 def account():
-    started = Account(WEST, NORTH, ASIA).prepare()
+    # Nothing is to change the write region: a machine that stands still for seconds looks like a lost one.
+    started = Account(WEST, NORTH, ASIA, service_managed_failover="off").prepare()
     yield started
     started.stop()
 
@@ -56,12 +59,21 @@ def test_a_client_reads_its_writes_in_a_region_that_is_behind(account, pk):
 
 
 def test_what_is_under_way_is_waited_for(account, pk):
+    """For a moment only, so a region that is busy may send the client on now and then."""
     trace = Trace(account)
-    with account.container(NORTH, WEST) as container, account.delayed(5):
-        for n in range(5):
+    numbers = itertools.count()
+    with account.container(NORTH, WEST) as container, account.delayed(20):
+
+        def is_waited_for():
+            n = next(numbers)
             container.upsert_item({"id": "1", "pk": pk, "n": n})
             assert container.read_item("1", pk, **trace.options())["n"] == n
-            assert trace.take() == [(NORTH, 200, 0)]
+            attempts = trace.take()
+            assert attempts in ([(NORTH, 200, 0)], [BEHIND, (WEST, 200, 0)])
+            return attempts == [(NORTH, 200, 0)]
+
+        for _ in range(5):
+            wait_until(is_waited_for)
 
 
 def test_a_token_takes_a_session_to_another_client(account, written, pk):

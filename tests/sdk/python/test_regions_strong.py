@@ -13,7 +13,6 @@ from regions import ASIA, NORTH, WEST, Account, Trace, wait_until
 
 DELAY_MS = 100
 ROUND_TRIP_SECONDS = 2 * DELAY_MS / 1000
-# The machine may be busy.
 SLACK_SECONDS = 2
 
 
@@ -22,7 +21,9 @@ def start():
     started = []
 
     def account(*names):
-        started.append(Account(*names, consistency="Strong"))
+        # A machine that stands still for seconds looks like a lost region; only operators are to say that one is.
+        options = {"consistency": "Strong", "service_managed_failover": "off"}
+        started.append(Account(*names, **options))
         return started[-1].prepare()
 
     yield account
@@ -34,6 +35,17 @@ def seconds(call):
     begun = time.monotonic()
     call()
     return time.monotonic() - begun
+
+
+def wait_quick(call, seconds_max, seconds_min=0):
+    """Until it takes no longer than this: the machine may be busy at times. It never takes less than the least."""
+
+    def is_quick():
+        taken = seconds(call)
+        assert taken >= seconds_min
+        return taken < seconds_max
+
+    wait_until(is_quick)
 
 
 def test_every_region_has_what_was_written(start, pk):
@@ -56,13 +68,12 @@ def test_writes_and_reads_far_away_take_a_round_trip(start, pk):
         writer.create_item({"id": "1", "pk": pk})
         north.read_item("1", pk)
         with account.delayed(DELAY_MS):
-            taken = seconds(lambda: writer.upsert_item({"id": "1", "pk": pk, "n": 1}))
-            assert ROUND_TRIP_SECONDS <= taken < ROUND_TRIP_SECONDS + SLACK_SECONDS
-            taken = seconds(lambda: north.read_item("1", pk))
-            assert ROUND_TRIP_SECONDS <= taken < ROUND_TRIP_SECONDS + SLACK_SECONDS
+            between = (ROUND_TRIP_SECONDS + SLACK_SECONDS, ROUND_TRIP_SECONDS)
+            wait_quick(lambda: writer.upsert_item({"id": "1", "pk": pk, "n": 1}), *between)
+            wait_quick(lambda: north.read_item("1", pk), *between)
             with account.container(NORTH, consistency_level="Eventual") as near:
                 near.read_item("1", pk)
-                assert seconds(lambda: near.read_item("1", pk)) < ROUND_TRIP_SECONDS
+                wait_quick(lambda: near.read_item("1", pk), ROUND_TRIP_SECONDS)
 
 
 def test_two_regions_cannot_do_without_one_until_it_is_taken_offline(start, pk):
@@ -84,7 +95,8 @@ def test_two_regions_cannot_do_without_one_until_it_is_taken_offline(start, pk):
         with account.container(consistency_level="Eventual") as weaker:
             assert weaker.read_item("1", pk)["n"] == 1
         wait_until(lambda: is_refused(other, pk))
-        assert waiting.is_alive()
+        # If this took long it was refused meanwhile, but not confirmed.
+        assert waiting.is_alive() or refusals
 
         account.failover(WEST, forced=True, offline=[NORTH])
         waiting.join()
