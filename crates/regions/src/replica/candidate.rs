@@ -321,6 +321,8 @@ impl Replica {
         };
         if candidate.is_sounding {
             candidate.is_sounding = false;
+            // Far away regions need as long again.
+            candidate.since = now;
             candidate.granted = [self.me].into();
             let epoch = candidate.epoch;
             self.promise(epoch);

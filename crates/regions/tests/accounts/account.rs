@@ -23,6 +23,10 @@ pub(crate) struct Account {
     pub(crate) cut: Vec<(usize, usize)>,
     /// What the one says does not reach the other.
     pub(crate) deaf: Vec<(usize, usize)>,
+    /// How long everything is under way.
+    pub(crate) delay_ms: u64,
+    /// What is, by when it arrives.
+    post: VecDeque<(Millis, usize, usize, Message)>,
 }
 
 impl Account {
@@ -54,6 +58,8 @@ impl Account {
             regions: replicas.map(region).collect(),
             cut: Vec::new(),
             deaf: Vec::new(),
+            delay_ms: 0,
+            post: VecDeque::new(),
         }
     }
 
@@ -92,12 +98,17 @@ impl Account {
     }
 
     pub(crate) fn talk(&mut self) {
-        let mut mail: VecDeque<(usize, usize, Message)> = VecDeque::new();
         loop {
+            let mut mail = VecDeque::new();
             for from in 0..self.regions.len() {
                 self.settle(from, &mut mail);
             }
-            let Some((from, to, message)) = mail.pop_front() else {
+            let arrival = self.now.plus(self.delay_ms);
+            let sent = mail.into_iter();
+            self.post
+                .extend(sent.map(|(from, to, message)| (arrival, from, to, message)));
+            let arrived = self.post.pop_front_if(|(arrival, ..)| *arrival <= self.now);
+            let Some((_, from, to, message)) = arrived else {
                 return;
             };
             if !self.is_cut(from, to) {

@@ -1,5 +1,5 @@
-//! Regions that hear nothing of others that are there: over a link that works in one direction only, or because they
-//! stood still themselves.
+//! Regions that hear nothing of others that are there, or late: over a link that works in one direction only, because
+//! they stood still themselves, or over long links.
 
 use crate::account::Account;
 
@@ -40,4 +40,18 @@ fn who_stood_still_does_not_take_the_others_for_silent() {
     account.cut_off(0);
     account.pass(6_000);
     assert!(account.writes(1) || account.writes(2), "a loss is noticed");
+}
+
+/// Sounding out and voting take a round trip each.
+#[test]
+fn regions_that_are_far_apart_replace_one_as_well() {
+    for delay_ms in [150, 400, 650] {
+        let mut account = Account::new(3, 3);
+        account.delay_ms = delay_ms;
+        account.pass(5_000);
+        assert!(account.writes(0));
+        account.cut_off(0);
+        account.pass(12_000);
+        assert!(account.writes(1) || account.writes(2), "{delay_ms} ms");
+    }
 }
