@@ -107,10 +107,11 @@ impl Account {
             let sent = mail.into_iter();
             self.post
                 .extend(sent.map(|(from, to, message)| (arrival, from, to, message)));
-            let arrived = self.post.pop_front_if(|(arrival, ..)| *arrival <= self.now);
-            let Some((_, from, to, message)) = arrived else {
+            let first = self.post.front();
+            if first.is_none_or(|(arrival, ..)| *arrival > self.now) {
                 return;
-            };
+            }
+            let (_, from, to, message) = self.post.pop_front().unwrap();
             if !self.is_cut(from, to) {
                 let sender = self.regions[from].replica.region();
                 self.regions[to].replica.receive(self.now, sender, message);
