@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use orrery_account::{Availability, RegionState};
+use orrery_account::{Availability, Order, RegionState};
 
 use crate::faults::{end_broken, state};
 use crate::support::{World, Writes, eventually, find};
@@ -52,19 +52,28 @@ async fn a_region_whose_syncs_fail_is_seen_and_promises_nothing() {
         assert!(world.region("c").check_write().is_err(), "it was promoted");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    assert!(
-        fs::read(own.join("region")).unwrap() == promised,
-        "it was saved"
-    );
+    assert_eq!(world.region("b").availability(), Availability::Serving);
+
+    // To follow somebody is to promise something as well.
+    let order = Order::Failover {
+        to: "c".to_owned(),
+        forced: true,
+        accepts_loss: false,
+        offline: Vec::new(),
+    };
+    world.order(order).await;
     eventually("it says nothing more", || {
         world.region("b").availability() == Availability::Down
     })
     .await;
+    assert!(
+        fs::read(own.join("region")).unwrap() == promised,
+        "it was saved"
+    );
     assert!(world.region("b").is_broken() && !world.region("c").is_broken());
     assert_eq!(state(&world, "b").0, RegionState::Broken);
     world.connect("a").await;
-    world.write_patiently("a", "x", 3).await;
-    world.sees("c", "x", 3).await;
-    assert!(world.account.report().write_region.as_deref() == Some("a"));
+    world.write_patiently("c", "x", 3).await;
+    world.sees("a", "x", 3).await;
     end_broken(world).await;
 }
