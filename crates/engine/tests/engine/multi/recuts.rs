@@ -35,6 +35,10 @@ impl Turmoil {
             // Where it divides what there is.
             _ => Cut::At(hash(&container, key)),
         };
+        if self.regions[HUB].is_on_disk() {
+            // A sweep may come while it is the hub; it finds nothing to do.
+            self.work_as_hub().await;
+        }
         let engine = Arc::clone(&self.regions[HUB].engine);
         let before = engine.progress();
         engine.set_hub(true);

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, LazyLock, Mutex, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -17,6 +17,7 @@ use orrery_model::{ConsistencyLevel, Failure};
 use orrery_regions::{
     Mesh, MeshEffect, MeshMessage, MeshSettings, Millis, Progress, RegionId, Sequence, StreamId,
 };
+use tokio::runtime::{Builder, Runtime};
 
 use crate::random::Random;
 use crate::support::{START_SECONDS, TestClock, eventually};
@@ -67,7 +68,7 @@ impl Region {
         let clock = TestClock(AtomicU64::new(START_SECONDS + u64::from(id)));
         let clock = Arc::new(clock);
         let options = options(RegionId(id), directory, &clock);
-        let engine = Engine::open(options).unwrap();
+        let engine = unswept(|| Engine::open(options));
         Region::over(engine, members, directory, account, clock)
     }
 
@@ -154,6 +155,10 @@ impl Region {
             filling.add(piece).unwrap();
         }
         Engine::over(filling.finish().unwrap(), made(), Role::Follower).unwrap()
+    }
+
+    pub(crate) fn is_on_disk(&self) -> bool {
+        self.directory.is_some()
     }
 
     /// Lets go of a region for good.
@@ -275,6 +280,15 @@ impl Region {
     pub(crate) fn reader(&mut self) -> &mut StreamReader {
         &mut self.reader
     }
+}
+
+/// A new engine whose sweeps nobody drives: while it is the hub, a test knows what it has done. One that comes up again
+/// has work left that must be driven.
+fn unswept(open: impl FnOnce() -> Result<Arc<Engine>, StoreError>) -> Arc<Engine> {
+    static NOBODY: LazyLock<Runtime> =
+        LazyLock::new(|| Builder::new_current_thread().enable_all().build().unwrap());
+    let _entered = NOBODY.enter();
+    open().unwrap()
 }
 
 /// Opens a directory as some region, or as none.
