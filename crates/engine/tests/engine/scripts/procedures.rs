@@ -1,11 +1,13 @@
 //! One run of a procedure: all its writes or none, over one moment of one logical partition.
 
+use std::time::Instant;
+
 use orrery_engine::{Executed, ProcedureRequest, ScriptKind, ThroughputMode};
 use orrery_keys::PartitionKey;
 use orrery_model::{Charge, ConsistencyLevel, Failure};
 
 use super::KEY;
-use crate::support::{TestOptions, World, create, pk, property, text_property};
+use crate::support::{PATIENCE, TestOptions, World, create, pk, property, text_property};
 
 /// Creates `1` and `2`, and goes on with what follows.
 fn after_two_creates(rest: &str) -> String {
@@ -248,17 +250,24 @@ async fn arguments_log_and_charge() {
         terms: ConsistencyLevel::Session.into(),
         wants_log: true,
     };
-    let answer = world
-        .engine
-        .execute(&container, &script, request.clone())
-        .await;
     let expected = Executed {
         body: Some(r#"[2,{"x":1}]"#.to_owned()),
         log: Some("a is 1".to_owned()),
     };
-    assert_eq!(answer.result.unwrap(), expected);
-    assert_eq!(answer.charge, Charge::MIN);
-    assert_eq!(answer.stamp.unwrap().lsn.0, 0);
+    let begun = Instant::now();
+    loop {
+        let answer = world
+            .engine
+            .execute(&container, &script, request.clone())
+            .await;
+        assert_eq!(answer.result.unwrap(), expected);
+        assert_eq!(answer.stamp.unwrap().lsn.0, 0);
+        // Time is paid for as well, and a busy machine may need some, but not always.
+        if answer.charge == Charge::MIN {
+            break;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{:?}", answer.charge);
+    }
     request.wants_log = false;
     let answer = world
         .engine
