@@ -336,10 +336,14 @@ impl Replica {
         }
     }
 
+    /// As of when what readers see here is complete. A new write region answers for its epoch when that has begun in
+    /// its state as well: with a disk that fails in this moment it never does.
     pub(super) fn fresh(&self, now: Millis) -> Option<Millis> {
         match &self.role {
-            Role::Writer(_) => self.confirmed(now),
-            Role::Follower | Role::Candidate(_) => self.fresh,
+            Role::Writer(_) if self.ledger.epoch_at(self.applied) == self.current => {
+                self.confirmed(now)
+            }
+            Role::Writer(_) | Role::Follower | Role::Candidate(_) => self.fresh,
         }
     }
 
