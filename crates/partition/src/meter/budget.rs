@@ -4,7 +4,8 @@
 //! used. Admission loads and compares; a charge, which is known only after the work, is one
 //! compare-and-swap. A second may therefore be overdrawn; what it took too much is taken from the
 //! seconds that follow, so that over some seconds the rate is kept. Seconds begin with the first
-//! use after a pause, not with the clock: a flood never gets two budgets in its first moments.
+//! use after a pause, not with the clock: a flood after a pause gets one budget in its first
+//! moments. One that begins late in a running second has the rest of that, and soon the next.
 //!
 //! With burst capacity, what a second leaves is saved in a bank, and a second that is overdrawn is
 //! paid from there first.
