@@ -7,15 +7,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What each crate may use of the others, from the bottom up. `crates/README.md` has this order.
-const EDGES: [(&str, &[&str]); 19] = [
+const EDGES: [(&str, &[&str]); 20] = [
     ("json", &[]),
     ("keys", &["json"]),
+    ("memory", &[]),
     ("model", &["json", "keys"]),
     ("sql", &["json"]),
     ("plan", &["sql", "keys", "json"]),
-    ("exec", &["sql", "json"]),
+    ("exec", &["memory", "sql", "json"]),
     ("index", &["exec", "model", "keys", "json"]),
-    ("script", &["json"]),
+    ("script", &["memory", "json"]),
     ("storage", &[]),
     ("log", &[]),
     ("regions", &[]),
@@ -35,6 +36,7 @@ const EDGES: [(&str, &[&str]); 19] = [
             "plan",
             "sql",
             "script",
+            "memory",
             "model",
             "keys",
             "json",
@@ -47,14 +49,16 @@ const EDGES: [(&str, &[&str]); 19] = [
     ("wire", &["model", "keys", "json"]),
     (
         "server",
-        &["account", "engine", "wire", "model", "keys", "json"],
+        &[
+            "account", "engine", "wire", "memory", "model", "keys", "json",
+        ],
     ),
     ("bench", &[]),
     ("shell", &["sql", "json"]),
     (
         "cli",
         &[
-            "server", "account", "engine", "model", "json", "bench", "shell",
+            "server", "account", "engine", "memory", "model", "json", "bench", "shell",
         ],
     ),
 ];

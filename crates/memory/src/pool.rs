@@ -1,0 +1,174 @@
+//! The pool that all loans come from.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use crate::{Exhausted, Share};
+
+/// Clones are handles to the same pool.
+#[derive(Debug, Clone)]
+pub struct MemoryPool(Arc<Counts>);
+
+#[derive(Debug)]
+struct Counts {
+    limit: usize,
+    used: AtomicUsize,
+    peak: AtomicUsize,
+    refusals: AtomicU64,
+}
+
+impl MemoryPool {
+    pub fn new(limit_bytes: usize) -> MemoryPool {
+        MemoryPool(Arc::new(Counts {
+            limit: limit_bytes,
+            used: AtomicUsize::new(0),
+            peak: AtomicUsize::new(0),
+            refusals: AtomicU64::new(0),
+        }))
+    }
+
+    /// A pool that refuses nothing, for programs that use the engine as a library.
+    pub fn unlimited() -> MemoryPool {
+        MemoryPool::new(usize::MAX / 4)
+    }
+
+    /// What a client that was not seen before borrows through.
+    pub fn share(&self) -> Share {
+        Share::new(self.clone())
+    }
+
+    pub fn limit(&self) -> usize {
+        self.0.limit
+    }
+
+    pub fn used(&self) -> usize {
+        self.0.used.load(Ordering::Relaxed)
+    }
+
+    /// The most bytes that were lent at one time.
+    pub fn peak(&self) -> usize {
+        self.0.peak.load(Ordering::Relaxed)
+    }
+
+    /// How many loans were refused.
+    pub fn refusals(&self) -> u64 {
+        self.0.refusals.load(Ordering::Relaxed)
+    }
+
+    /// Lends `wanted` bytes to a client that will then hold `held` bytes.
+    ///
+    /// Bytes are added first and taken back when they are too many, so that two loans at one moment
+    /// never pass the limit together; one of two loans that would just fit may then be refused.
+    pub(crate) fn lend(&self, wanted: usize, held: usize) -> Result<(), Exhausted> {
+        let limit = self.0.limit;
+        let before = self.0.used.fetch_add(wanted, Ordering::Relaxed);
+        let used = before.saturating_add(wanted);
+        if held <= limit.saturating_sub(used) {
+            // Most loans stay below the peak, which is then only read.
+            if used > self.0.peak.load(Ordering::Relaxed) {
+                self.0.peak.fetch_max(used, Ordering::Relaxed);
+            }
+            return Ok(());
+        }
+        self.0.used.fetch_sub(wanted, Ordering::Relaxed);
+        self.0.refusals.fetch_add(1, Ordering::Relaxed);
+        let free = limit.saturating_sub(before);
+        let held_before = held - wanted;
+        Err(if wanted > limit / 2 {
+            Exhausted::TooLarge { wanted, limit }
+        } else if held_before > free / 2 {
+            Exhausted::Share {
+                held: held_before,
+                free,
+            }
+        } else {
+            Exhausted::Pool { wanted, free }
+        })
+    }
+
+    pub(crate) fn take_back(&self, bytes: usize) {
+        self.0.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn greedy_clients_share_evenly_and_leave_room_for_the_next() {
+        for clients in 1..8 {
+            let pool = MemoryPool::new(1_000_000);
+            let shares: Vec<_> = (0..clients).map(|_| pool.share()).collect();
+            let mut loans: Vec<_> = shares.iter().map(Share::loan).collect();
+            let mut is_growing = true;
+            while is_growing {
+                is_growing = false;
+                for loan in &mut loans {
+                    is_growing |= loan.grow(1_000).is_ok();
+                }
+            }
+            let part = 1_000_000 / (clients + 1);
+            for loan in &loans {
+                assert!(loan.bytes().abs_diff(part) <= 1_000 * clients);
+            }
+            assert!(pool.share().borrow(part / 3).is_ok(), "{clients} clients");
+        }
+    }
+
+    #[test]
+    fn a_refusal_says_who_can_do_something_about_it() {
+        let pool = MemoryPool::new(1_000);
+        let (a, b) = (pool.share(), pool.share());
+        let refused = a.borrow(600).expect_err("more than half");
+        assert_eq!(
+            refused,
+            Exhausted::TooLarge {
+                wanted: 600,
+                limit: 1_000
+            }
+        );
+        let first = a.borrow(450).expect("less than half");
+        let refused = a.borrow(100).expect_err("more than what is free");
+        assert_eq!(
+            refused,
+            Exhausted::Share {
+                held: 450,
+                free: 550
+            }
+        );
+        let refused = b.borrow(400).expect_err("more than half of what is free");
+        assert_eq!(
+            refused,
+            Exhausted::Pool {
+                wanted: 400,
+                free: 550
+            }
+        );
+        drop(first);
+        assert!(b.borrow(400).is_ok());
+        assert_eq!((pool.used(), pool.peak(), pool.refusals()), (0, 450, 3));
+    }
+
+    #[test]
+    fn threads_that_borrow_and_give_back_leave_nothing_behind() {
+        let pool = MemoryPool::new(100_000);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                let pool = pool.clone();
+                scope.spawn(move || {
+                    let share = pool.share();
+                    for round in 0..10_000 {
+                        let mut loan = share.loan();
+                        let _ = loan.grow(round);
+                        let _ = loan.grow(7);
+                        loan.shrink(3);
+                        assert!(pool.used() <= pool.limit() + 4 * 10_000);
+                    }
+                });
+            }
+        });
+        assert_eq!(pool.used(), 0);
+        assert!(pool.peak() <= pool.limit());
+    }
+}

@@ -1,0 +1,69 @@
+//! What one client holds.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::{Exhausted, Loan, MemoryPool};
+
+/// Clones are handles to the same share: the requests of one client borrow through one share.
+#[derive(Debug, Clone)]
+pub struct Share(Arc<Holdings>);
+
+#[derive(Debug)]
+struct Holdings {
+    pool: MemoryPool,
+    held: AtomicUsize,
+}
+
+impl Share {
+    pub(crate) fn new(pool: MemoryPool) -> Share {
+        Share(Arc::new(Holdings {
+            pool,
+            held: AtomicUsize::new(0),
+        }))
+    }
+
+    /// Of a client that nothing is refused to: background work, and programs that use the engine as a library.
+    pub fn unlimited() -> Share {
+        MemoryPool::unlimited().share()
+    }
+
+    /// A loan of nothing, to grow later.
+    pub fn loan(&self) -> Loan {
+        Loan::new(self.clone())
+    }
+
+    pub fn borrow(&self, bytes: usize) -> Result<Loan, Exhausted> {
+        let mut loan = self.loan();
+        loan.grow(bytes)?;
+        Ok(loan)
+    }
+
+    /// How many bytes all loans of this client have.
+    pub fn held(&self) -> usize {
+        self.0.held.load(Ordering::Relaxed)
+    }
+
+    pub fn pool(&self) -> &MemoryPool {
+        &self.0.pool
+    }
+
+    /// Whether nobody else has a handle to this share.
+    pub fn is_forgotten(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
+    }
+
+    pub(crate) fn take(&self, bytes: usize) -> Result<(), Exhausted> {
+        let held = self.0.held.fetch_add(bytes, Ordering::Relaxed);
+        let lent = self.0.pool.lend(bytes, held.saturating_add(bytes));
+        if lent.is_err() {
+            self.0.held.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        lent
+    }
+
+    pub(crate) fn give_back(&self, bytes: usize) {
+        self.0.held.fetch_sub(bytes, Ordering::Relaxed);
+        self.0.pool.take_back(bytes);
+    }
+}
