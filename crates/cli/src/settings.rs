@@ -21,7 +21,7 @@ use crate::on_off::OnOff;
 use crate::regions::{self, RegionsSettings};
 use crate::size::Size;
 use crate::tls::Tls;
-use crate::{env_vars, environment, file, memory};
+use crate::{client_limits, env_vars, environment, file, memory};
 
 const DATA_DEFAULT: &str = "./orrery-data";
 const DURABILITY_DEFAULT: DurabilitySetting = DurabilitySetting(orrery_engine::Durability::Sync);
@@ -53,6 +53,7 @@ pub(crate) struct Settings {
     /// None for an account of one region that has no name.
     pub(crate) regions: Option<RegionsSettings>,
     pub(crate) limits: Limits,
+    pub(crate) hsts: bool,
     pub(crate) log: String,
     pub(crate) ready_json: bool,
 }
@@ -190,14 +191,6 @@ fn partitions(sources: &[Source]) -> PartitionLimits {
     }
 }
 
-fn limits(sources: &[Source]) -> Limits {
-    let memory = first(sources, |layer| layer.memory_for_requests.as_ref());
-    let memory = memory.unwrap_or_else(memory::requests_default);
-    Limits {
-        memory_bytes: usize::try_from(memory.0).unwrap_or(usize::MAX),
-    }
-}
-
 fn scripts(sources: &[Source]) -> ScriptSettings {
     let default = ScriptSettings::default();
     ScriptSettings {
@@ -230,7 +223,8 @@ fn resolve(sources: &[Source]) -> Result<Settings> {
         partitions: partitions(sources),
         scripts: scripts(sources),
         seed: first(sources, |layer| layer.seed.as_ref()),
-        limits: limits(sources),
+        limits: client_limits::resolve(sources),
+        hsts: first(sources, |layer| layer.hsts.as_ref()).unwrap_or(false),
         consistency: first(sources, |layer| layer.consistency.as_ref())
             .unwrap_or(ConsistencyLevel::Session),
         log: first(sources, |layer| layer.log.as_ref()).unwrap_or_else(|| LOG_DEFAULT.to_owned()),

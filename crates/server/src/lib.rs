@@ -6,6 +6,7 @@
 mod accept;
 mod account_listener;
 mod activity;
+mod answer_body;
 mod authorize;
 mod body;
 mod error;
@@ -13,6 +14,7 @@ mod exchange;
 mod explorer;
 mod gates;
 mod governor;
+mod hosts;
 mod listener;
 mod management;
 mod metrics;

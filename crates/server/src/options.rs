@@ -23,6 +23,8 @@ pub struct ServerOptions {
     pub keys: AccountKeys,
     /// Signs resource tokens.
     pub token_secret: Vec<u8>,
+    /// Whether answers tell browsers to come back with TLS only, for a year.
+    pub hsts: bool,
     /// Of the process: whatever listens in it has the same.
     pub governor: Governor,
 }

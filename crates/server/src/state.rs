@@ -29,6 +29,7 @@ pub(crate) struct State {
     pub(crate) owners: Owners,
     pub(crate) metrics: Metrics,
     pub(crate) request_log: RequestLog,
+    pub(crate) hsts: bool,
     pub(crate) governor: Governor,
     /// Whether only programs on this machine reach the server, so that its metrics need no key.
     is_loopback: AtomicBool,
@@ -51,6 +52,7 @@ impl State {
             owners: Owners::default(),
             metrics: Metrics::default(),
             request_log: RequestLog::new(Instant::now()),
+            hsts: options.hsts,
             governor: options.governor,
             is_loopback: AtomicBool::new(is_loopback),
             keys: RwLock::new(Arc::new(SigningKeys::new(&options.keys))),

@@ -200,6 +200,7 @@ pub(crate) fn options(listen: Ipv4Addr) -> ServerOptions {
             ],
         },
         token_secret: b"secret of tokens".to_vec(),
+        hsts: false,
         governor: Governor::new(Limits::default()),
     }
 }
