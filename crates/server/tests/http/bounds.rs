@@ -267,6 +267,44 @@ fn answers_that_nobody_reads_are_paid_for_and_given_up() {
 }
 
 #[test]
+fn the_reads_of_a_batch_have_four_megabytes_together() {
+    let world = start();
+    let client = world.client();
+    client.create_item("a", "p", &json!({"t": "x".repeat(1_500_000)}));
+    let operation = json!({"operationType": "Read", "id": "a", "partitionKey": r#"["p"]"#});
+    let body = Value::from(vec![operation; 100]).to_string();
+    let batch = |atomic: &str, go_on: &str| {
+        let headers = [
+            KEY,
+            ("x-ms-cosmos-is-batch-request", "True"),
+            ("x-ms-cosmos-batch-atomic", atomic),
+            ("x-ms-cosmos-batch-continue-on-error", go_on),
+        ];
+        let response = client.request("POST", ITEMS, &headers, &body);
+        let response = response.expect(207);
+        assert!(response.body.len() < 4_300_000, "{}", response.body.len());
+        let results: Value = response.json();
+        let results = results.as_array().unwrap().clone();
+        results.into_iter().map(|result| {
+            let substatus = result["subStatusCode"].as_u64().unwrap_or(0);
+            (result["statusCode"].as_u64().unwrap(), substatus)
+        })
+    };
+    for (number, status) in batch("False", "True").enumerate() {
+        let expected = if number < 2 { (200, 0) } else { (413, 3402) };
+        assert_eq!(status, expected, "{number}");
+    }
+    for (number, status) in batch("False", "False").enumerate() {
+        let expected = [(200, 0), (200, 0), (413, 3402)];
+        assert_eq!(status, *expected.get(number).unwrap_or(&(424, 0)));
+    }
+    for (number, status) in batch("True", "False").enumerate() {
+        let expected = if number == 2 { (413, 3402) } else { (424, 0) };
+        assert_eq!(status, expected, "{number}");
+    }
+}
+
+#[test]
 fn a_slow_reader_gets_its_answer() {
     let world = start_limited(hasty(), None);
     let client = world.client();
