@@ -48,6 +48,9 @@ secondary-read-only = \"...\"
 It is read again within a second of a change. A file with a mistake is reported in the log and leaves the
 keys as they were.
 
+Names of `--allowed-host` are a list in a file (`allowed-hosts = [\"db.example\"]`), and have commas between them in the
+environment.
+
 Regions in a file are texts or tables, in the environment texts with semicolons between them
 ([regions.md](regions.md) tells what they do):
 
@@ -123,6 +126,20 @@ fn the_stated_defaults_are_the_defaults() {
         ("script-response", settings.scripts.response.to_string()),
         ("script-log", settings.scripts.log.to_string()),
         ("ready-json", settings.ready_json.to_string()),
+        (
+            "header-time",
+            settings.limits.header_time.as_secs().to_string(),
+        ),
+        (
+            "stall-time",
+            settings.limits.stall_time.as_secs().to_string(),
+        ),
+        ("idle-time", settings.limits.idle_time.as_secs().to_string()),
+        (
+            "request-time",
+            settings.limits.request_time.as_secs().to_string(),
+        ),
+        ("hsts", settings.hsts.to_string()),
     ] {
         let stated = arguments_of_serve()
             .into_iter()
@@ -169,6 +186,7 @@ fn page() -> String {
         let key = match long {
             "config" => String::new(),
             "region" => "`regions`".to_owned(),
+            "allowed-host" => "`allowed-hosts`".to_owned(),
             _ => format!("`{long}`"),
         };
         let variable = variable_of(&argument);

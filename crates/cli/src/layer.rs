@@ -91,6 +91,47 @@ pub(crate) struct Layer {
     #[serde(deserialize_with = "parsed")]
     pub(crate) cache: Option<Size>,
 
+    /// Memory that requests and their answers may take together; one client has half of it at most [default: a quarter of the memory, 256MiB at least]
+    #[arg(long, value_name = "SIZE")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) memory_for_requests: Option<Size>,
+
+    /// Connections of clients at one time; when there are more, the one goes on which nobody has shown a credential for longest [default: what the limit of open files leaves, 10000 at most]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) connections: Option<NonZeroUsize>,
+
+    /// Seconds for a client to connect, with TLS, and to send the headers of its first request; also for the headers of each later one [default: 20]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) header_time: Option<NonZeroU32>,
+
+    /// Seconds after which a client is given up that sends its body, or reads its answer, with less than 1 KiB a second [default: 30]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) stall_time: Option<NonZeroU32>,
+
+    /// Seconds that a connection may be idle on which a client has shown a credential; others may be for the time of headers [default: 3600]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) idle_time: Option<NonZeroU32>,
+
+    /// Seconds that a request may take, its body included, before it is answered with 408 [default: 60]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) request_time: Option<NonZeroU32>,
+
+    /// A name by which a server on a loopback address may be called, beside localhost, names without a dot, and the one of --advertise; once for each
+    #[arg(long, value_name = "NAME")]
+    #[serde(rename = "allowed-hosts")]
+    pub(crate) allowed_host: Option<Vec<String>>,
+
+    /// Tell browsers to use nothing but TLS for this host for a year (HSTS) [default: false]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        hide_possible_values = true
+    )]
+    pub(crate) hsts: Option<bool>,
+
     /// Refuse what goes beyond the provisioned throughput (on), or let everything pass (off) [default: on]
     #[arg(long, value_name = "on|off")]
     #[serde(deserialize_with = "parsed")]

@@ -8,6 +8,7 @@ mod args;
 mod bench;
 mod certificate;
 mod check;
+mod client_limits;
 mod complaint;
 #[cfg(test)]
 mod documentation;
@@ -26,6 +27,7 @@ mod listen;
 mod logging;
 mod memory;
 mod on_off;
+mod open_files;
 mod private_file;
 mod region;
 mod regions;

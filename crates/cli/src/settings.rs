@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 use orrery_account::Bound;
 use orrery_engine::{PartitionLimits, ScriptOptions, ThroughputMode, ThroughputOptions};
 use orrery_model::ConsistencyLevel;
+use orrery_server::Limits;
 
 use crate::advertise::Advertise;
 use crate::args::ServeArguments;
@@ -20,7 +21,7 @@ use crate::on_off::OnOff;
 use crate::regions::{self, RegionsSettings};
 use crate::size::Size;
 use crate::tls::Tls;
-use crate::{env_vars, environment, file, memory};
+use crate::{client_limits, env_vars, environment, file, memory};
 
 const DATA_DEFAULT: &str = "./orrery-data";
 const DURABILITY_DEFAULT: DurabilitySetting = DurabilitySetting(orrery_engine::Durability::Sync);
@@ -51,6 +52,8 @@ pub(crate) struct Settings {
     pub(crate) bound: Bound,
     /// None for an account of one region that has no name.
     pub(crate) regions: Option<RegionsSettings>,
+    pub(crate) limits: Limits,
+    pub(crate) hsts: bool,
     pub(crate) log: String,
     pub(crate) ready_json: bool,
 }
@@ -220,6 +223,8 @@ fn resolve(sources: &[Source]) -> Result<Settings> {
         partitions: partitions(sources),
         scripts: scripts(sources),
         seed: first(sources, |layer| layer.seed.as_ref()),
+        limits: client_limits::resolve(sources),
+        hsts: first(sources, |layer| layer.hsts.as_ref()).unwrap_or(false),
         consistency: first(sources, |layer| layer.consistency.as_ref())
             .unwrap_or(ConsistencyLevel::Session),
         log: first(sources, |layer| layer.log.as_ref()).unwrap_or_else(|| LOG_DEFAULT.to_owned()),

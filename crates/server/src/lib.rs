@@ -6,12 +6,15 @@
 mod accept;
 mod account_listener;
 mod activity;
+mod answer_body;
 mod authorize;
 mod body;
 mod error;
 mod exchange;
 mod explorer;
 mod gates;
+mod governor;
+mod hosts;
 mod listener;
 mod management;
 mod metrics;
@@ -27,6 +30,7 @@ mod tls;
 
 pub use account_listener::{AccountServer, AccountServerHandle};
 pub use error::Error;
+pub use governor::{Governor, Limits};
 pub use listener::{Server, ServerHandle};
 pub use management::{Addition, Management, ManagementOptions};
 pub use options::{ServerOptions, TlsMaterial};

@@ -7,6 +7,8 @@ use std::sync::Weak;
 use orrery_account::{Account, Bound};
 use orrery_model::AccountKeys;
 
+use crate::Governor;
+
 pub struct ServerOptions {
     pub listen: SocketAddr,
     /// What the region is part of, if it is not alone.
@@ -21,6 +23,10 @@ pub struct ServerOptions {
     pub keys: AccountKeys,
     /// Signs resource tokens.
     pub token_secret: Vec<u8>,
+    /// Whether answers tell browsers to come back with TLS only, for a year.
+    pub hsts: bool,
+    /// Of the process: whatever listens in it has the same.
+    pub governor: Governor,
 }
 
 /// A certificate chain and its private key.

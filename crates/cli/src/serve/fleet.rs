@@ -90,7 +90,7 @@ impl Fleet {
         let listener = Server::reserve(self.address(given.map(|listen| listen.0)))
             .await
             .context("for the account as a whole")?;
-        let server = AccountServer::on(listener, self.front.tls().as_ref())?;
+        let server = AccountServer::on(listener, self.front.tls().as_ref(), self.front.governor())?;
         // Bound once.
         let _ = self.account_server.set(server.handle());
         Ok(Some(server))

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError, Weak};
 use anyhow::Result;
 use orrery_account::{Account, Bound};
 use orrery_model::Secret;
-use orrery_server::{Server, ServerHandle, ServerOptions, TlsMaterial};
+use orrery_server::{Governor, Limits, Server, ServerHandle, ServerOptions, TlsMaterial};
 
 use crate::advertise::Advertise;
 use crate::certificate::{self, Certificate};
@@ -19,6 +19,8 @@ use crate::{key_file, token_secret};
 pub(super) struct Front {
     certificate: Option<Certificate>,
     bound: Bound,
+    hsts: bool,
+    governor: Governor,
     /// The keys and the secret of now, and who must hear of others.
     signing: Mutex<Signing>,
 }
@@ -36,6 +38,8 @@ impl Front {
         Ok(Front {
             certificate,
             bound: settings.bound,
+            hsts: settings.hsts,
+            governor: Governor::new(limits(settings)),
             signing: Mutex::new(Signing {
                 keys,
                 token_secret: token_secret::load(directory)?,
@@ -47,6 +51,10 @@ impl Front {
     pub(super) fn tls(&self) -> Option<TlsMaterial> {
         let certificate = self.certificate.as_ref();
         certificate.map(|certificate| certificate.material.clone())
+    }
+
+    pub(super) fn governor(&self) -> Governor {
+        self.governor.clone()
     }
 
     /// Where clients find the certificate to trust.
@@ -70,6 +78,8 @@ impl Front {
             tls: self.tls(),
             keys: signing.keys.account_keys(),
             token_secret: signing.token_secret.clone(),
+            hsts: self.hsts,
+            governor: self.governor.clone(),
         }
     }
 
@@ -144,6 +154,13 @@ impl Front {
     fn signing(&self) -> std::sync::MutexGuard<'_, Signing> {
         self.signing.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A client that was told of a name may use it.
+fn limits(settings: &Settings) -> Limits {
+    let mut limits = settings.limits.clone();
+    limits.allowed_hosts.extend(names(settings));
+    limits
 }
 
 /// Every name and address that clients may be told of.

@@ -243,6 +243,7 @@ async fn manage(
         key: key.secret,
         account: Arc::clone(&fleet.account),
         additions,
+        governor: fleet.front.governor(),
     })
     .await?;
     let certificate = fleet.front.certificate();

@@ -10,6 +10,8 @@ mod addressing;
 mod authentication;
 mod batch;
 mod bodies;
+mod bounds;
+mod bounds_http2;
 mod bulk;
 mod changes;
 mod classification;
