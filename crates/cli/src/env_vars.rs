@@ -28,6 +28,8 @@ pub(crate) const KEY_FILE: &str = "ORRERY_KEY_FILE";
 pub(crate) const DURABILITY: &str = "ORRERY_DURABILITY";
 /// Memory for data read from disk, as `--cache`.
 pub(crate) const CACHE: &str = "ORRERY_CACHE";
+/// Memory for requests and answers, as `--memory-for-requests`.
+pub(crate) const MEMORY_FOR_REQUESTS: &str = "ORRERY_MEMORY_FOR_REQUESTS";
 /// Whether throughput is enforced, as `--throughput`.
 pub(crate) const THROUGHPUT: &str = "ORRERY_THROUGHPUT";
 /// `true` for an account without provisioned throughput, as `--serverless`.

@@ -29,6 +29,7 @@ pub(crate) fn layer(lookup: Lookup<'_>) -> Result<Layer> {
         key_file: path(lookup, env_vars::KEY_FILE),
         durability: parsed(lookup, env_vars::DURABILITY)?,
         cache: parsed(lookup, env_vars::CACHE)?,
+        memory_for_requests: parsed(lookup, env_vars::MEMORY_FOR_REQUESTS)?,
         throughput: parsed(lookup, env_vars::THROUGHPUT)?,
         serverless: parsed(lookup, env_vars::SERVERLESS)?,
         burst_capacity: parsed(lookup, env_vars::BURST_CAPACITY)?,

@@ -91,6 +91,11 @@ pub(crate) struct Layer {
     #[serde(deserialize_with = "parsed")]
     pub(crate) cache: Option<Size>,
 
+    /// Memory that requests and their answers may take together; one client has half of it at most [default: a quarter of the memory, 256MiB at least]
+    #[arg(long, value_name = "SIZE")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) memory_for_requests: Option<Size>,
+
     /// Refuse what goes beyond the provisioned throughput (on), or let everything pass (off) [default: on]
     #[arg(long, value_name = "on|off")]
     #[serde(deserialize_with = "parsed")]

@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 use orrery_account::Bound;
 use orrery_engine::{PartitionLimits, ScriptOptions, ThroughputMode, ThroughputOptions};
 use orrery_model::ConsistencyLevel;
+use orrery_server::Limits;
 
 use crate::advertise::Advertise;
 use crate::args::ServeArguments;
@@ -51,6 +52,7 @@ pub(crate) struct Settings {
     pub(crate) bound: Bound,
     /// None for an account of one region that has no name.
     pub(crate) regions: Option<RegionsSettings>,
+    pub(crate) limits: Limits,
     pub(crate) log: String,
     pub(crate) ready_json: bool,
 }
@@ -188,6 +190,14 @@ fn partitions(sources: &[Source]) -> PartitionLimits {
     }
 }
 
+fn limits(sources: &[Source]) -> Limits {
+    let memory = first(sources, |layer| layer.memory_for_requests.as_ref());
+    let memory = memory.unwrap_or_else(memory::requests_default);
+    Limits {
+        memory_bytes: usize::try_from(memory.0).unwrap_or(usize::MAX),
+    }
+}
+
 fn scripts(sources: &[Source]) -> ScriptSettings {
     let default = ScriptSettings::default();
     ScriptSettings {
@@ -220,6 +230,7 @@ fn resolve(sources: &[Source]) -> Result<Settings> {
         partitions: partitions(sources),
         scripts: scripts(sources),
         seed: first(sources, |layer| layer.seed.as_ref()),
+        limits: limits(sources),
         consistency: first(sources, |layer| layer.consistency.as_ref())
             .unwrap_or(ConsistencyLevel::Session),
         log: first(sources, |layer| layer.log.as_ref()).unwrap_or_else(|| LOG_DEFAULT.to_owned()),

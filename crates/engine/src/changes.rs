@@ -78,7 +78,9 @@ impl Engine {
         container: &Arc<Container>,
         request: &ChangesRequest,
     ) -> Answer<ChangesPage> {
-        let Terms { level, metering } = request.terms;
+        let Terms {
+            level, metering, ..
+        } = request.terms;
         self.metered_page(container, &request.scope, metering, |partitions| match self
             .read_changes(container, partitions, request)
         {

@@ -67,7 +67,9 @@ impl Engine {
         if_none_match: Option<&Precondition>,
         terms: impl Into<Terms>,
     ) -> Answer<OperationOutcome> {
-        let Terms { level, metering } = terms.into();
+        let Terms {
+            level, metering, ..
+        } = terms.into();
         if let Err(failure) = check_key(container, key) {
             return Answer::refused(failure);
         }
@@ -190,7 +192,7 @@ impl Engine {
         terms: impl Into<Terms>,
     ) -> Answer<OperationOutcome> {
         self.await_keys(container, std::iter::once(&key)).await;
-        let begun = self.begin_write(container, key, operation, terms.into());
+        let begun = self.begin_write(container, key, operation, &terms.into());
         match begun {
             Ok(outcome) => single(outcome.await.ok()),
             Err(refused) => refused,
@@ -203,7 +205,7 @@ impl Engine {
         container: &Arc<Container>,
         key: PartitionKey,
         operation: Operation,
-        terms: Terms,
+        terms: &Terms,
     ) -> Result<oneshot::Receiver<TransactionOutcome>, Answer<OperationOutcome>> {
         self.check_writer().map_err(Answer::refused)?;
         check_key(container, &key).map_err(Answer::refused)?;
@@ -240,7 +242,9 @@ impl Engine {
         operations: Vec<Result<Operation, Failure>>,
         terms: impl Into<Terms>,
     ) -> Answer<Results> {
-        let Terms { level, metering } = terms.into();
+        let Terms {
+            level, metering, ..
+        } = terms.into();
         if let Err(failure) = self.check_writer().and(check_key(container, &key)) {
             return Answer::refused(failure);
         }
@@ -348,7 +352,8 @@ impl Engine {
                 let answer = if failed {
                     Answer::refused(Failure::FailedDependency)
                 } else {
-                    self.write_item(container, key, operation, terms).await
+                    self.write_item(container, key, operation, terms.clone())
+                        .await
                 };
                 failed |= answer.result.is_err();
                 answers.push(answer);
@@ -359,7 +364,7 @@ impl Engine {
         self.await_keys(container, keys).await;
         let mut waiting = Vec::with_capacity(operations.len());
         for (key, operation) in operations {
-            waiting.push(self.begin_write(container, key, operation, terms));
+            waiting.push(self.begin_write(container, key, operation, &terms));
         }
         for answer in waiting {
             answers.push(match answer {

@@ -74,6 +74,12 @@ pub enum Failure {
     /// No thread is free for a script and enough of them wait.
     #[error("too many scripts are running")]
     TooManyScripts { retry_after_ms: u64 },
+    /// The client makes the server hold too much memory for it already.
+    #[error("{message}")]
+    TooMuchHeld {
+        message: String,
+        retry_after_ms: u64,
+    },
     /// The body of a script is not a function of JavaScript.
     #[error("{0}")]
     ScriptCompile(String),
@@ -128,7 +134,8 @@ impl Failure {
         match self {
             Failure::TooManyRequests { .. }
             | Failure::BucketExceeded { .. }
-            | Failure::BucketsChanging { .. } => Charge::ZERO,
+            | Failure::BucketsChanging { .. }
+            | Failure::TooMuchHeld { .. } => Charge::ZERO,
             _ => Charge::MIN,
         }
     }

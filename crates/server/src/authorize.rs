@@ -7,9 +7,10 @@ use orrery_wire::{
     verify_entra,
 };
 
+use crate::governor::Client;
 use crate::state::State;
 
-/// What the request does, if its sender may do it.
+/// What the request does and for whom, if its sender may do it.
 pub(crate) fn authorize(
     state: &State,
     method: &Method,
@@ -17,9 +18,9 @@ pub(crate) fn authorize(
     resource: Resource<'_>,
     headers: &RequestHeaders<'_>,
     now_seconds: u64,
-) -> Result<Action, Failure> {
+) -> Result<(Action, Client), Failure> {
     let action = Action::of(method, resource, headers);
-    match Credential::parse(headers.authorization)? {
+    let client = match Credential::parse(headers.authorization)? {
         Credential::Master(signature) => {
             let request = SignedRequest {
                 method,
@@ -29,10 +30,12 @@ pub(crate) fn authorize(
             };
             let role = state.keys().verify(&signature, request, now_seconds)?;
             check_role(role, action, resource)?;
+            Client::Key(role)
         }
         Credential::Entra(token) => {
             let role = verify_entra(&token, &state.keys(), now_seconds)?;
             check_role(role, action, resource)?;
+            state.governor.bearer(&token)
         }
         Credential::Resource(_) if resource.is_for_operators() => {
             return Err(Failure::Forbidden(
@@ -48,7 +51,8 @@ pub(crate) fn authorize(
                 action,
                 partition_key: key.as_ref(),
             })?;
+            state.governor.bearer(&token)
         }
-    }
-    Ok(action)
+    };
+    Ok((action, client))
 }

@@ -12,6 +12,7 @@ mod error;
 mod exchange;
 mod explorer;
 mod gates;
+mod governor;
 mod listener;
 mod management;
 mod metrics;
@@ -27,6 +28,7 @@ mod tls;
 
 pub use account_listener::{AccountServer, AccountServerHandle};
 pub use error::Error;
+pub use governor::{Governor, Limits};
 pub use listener::{Server, ServerHandle};
 pub use management::{Addition, Management, ManagementOptions};
 pub use options::{ServerOptions, TlsMaterial};

@@ -7,6 +7,8 @@ use std::sync::Weak;
 use orrery_account::{Account, Bound};
 use orrery_model::AccountKeys;
 
+use crate::Governor;
+
 pub struct ServerOptions {
     pub listen: SocketAddr,
     /// What the region is part of, if it is not alone.
@@ -21,6 +23,8 @@ pub struct ServerOptions {
     pub keys: AccountKeys,
     /// Signs resource tokens.
     pub token_secret: Vec<u8>,
+    /// Of the process: whatever listens in it has the same.
+    pub governor: Governor,
 }
 
 /// A certificate chain and its private key.

@@ -35,7 +35,12 @@ pub(crate) fn answer(state: &State, parts: &Parts) -> Option<Response<Full<Bytes
 /// The counts of the server, as Prometheus reads them.
 pub(crate) fn metrics(state: &State) -> Response<Full<Bytes>> {
     let report = state.account.upgrade().map(|account| account.report());
-    let text = metrics::text(&state.metrics, &state.region.engine(), report.as_ref());
+    let text = metrics::text(
+        &state.metrics,
+        &state.governor,
+        &state.region.engine(),
+        report.as_ref(),
+    );
     respond("text/plain; version=0.0.4", text.as_bytes())
 }
 

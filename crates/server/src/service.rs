@@ -14,6 +14,7 @@ use orrery_wire::{RequestHeaders, RequestPath, Resource, names};
 
 use crate::authorize::authorize;
 use crate::exchange::Exchange;
+use crate::governor::Client;
 use crate::metrics::Operation;
 use crate::reply::Reply;
 use crate::state::State;
@@ -93,9 +94,11 @@ async fn answer(
         let headers = RequestHeaders::parse(&parts.headers)?;
         let resource = path.resource()?;
         // A client in direct mode signs another path; it is told about gateway mode either way.
-        if resource != Resource::Addresses {
+        let client = if resource == Resource::Addresses {
+            Client::Stranger
+        } else {
             let now = engine.now_seconds();
-            let action = authorize(state, &parts.method, path, resource, &headers, now)?;
+            let (action, client) = authorize(state, &parts.method, path, resource, &headers, now)?;
             gates::check_action(
                 &state.region,
                 engine,
@@ -105,13 +108,14 @@ async fn answer(
                 &headers,
             )
             .await?;
-        }
-        Ok((headers, resource))
+            client
+        };
+        Ok((headers, resource, client))
     };
     let checked = checked.await;
     // The body is read in any case: a client that is still sending would not hear a refusal.
     let body = body::read(incoming).await;
-    let (headers, resource) = match checked {
+    let (headers, resource, client) = match checked {
         Ok(checked) => checked,
         Err(failure) => return (Operation::Refused, Err(failure)),
     };
@@ -129,6 +133,7 @@ async fn answer(
         activity_id,
         scheme,
         request: parts,
+        share: state.governor.share(client),
     };
     (operation, routes::dispatch(&exchange, resource).await)
 }

@@ -9,11 +9,11 @@ use orrery_account::{Account, Bound, Region};
 use orrery_model::AccountKeys;
 use orrery_wire::{HttpDate, SigningKeys, TokenSecret};
 
-use crate::ServerOptions;
 use crate::activity::ActivityIds;
 use crate::metrics::Metrics;
 use crate::owners::Owners;
 use crate::request_log::RequestLog;
+use crate::{Governor, ServerOptions};
 
 pub(crate) struct State {
     pub(crate) region: Arc<Region>,
@@ -29,6 +29,7 @@ pub(crate) struct State {
     pub(crate) owners: Owners,
     pub(crate) metrics: Metrics,
     pub(crate) request_log: RequestLog,
+    pub(crate) governor: Governor,
     /// Whether only programs on this machine reach the server, so that its metrics need no key.
     is_loopback: AtomicBool,
     keys: RwLock<Arc<SigningKeys>>,
@@ -50,6 +51,7 @@ impl State {
             owners: Owners::default(),
             metrics: Metrics::default(),
             request_log: RequestLog::new(Instant::now()),
+            governor: options.governor,
             is_loopback: AtomicBool::new(is_loopback),
             keys: RwLock::new(Arc::new(SigningKeys::new(&options.keys))),
             requests: AtomicU32::new(0),

@@ -162,6 +162,7 @@ impl<'f> ErrorStatus<'f> {
                 "TooManyRequests",
                 "Too many scripts are running at the same time. Please retry after sometime.",
             ),
+            Failure::TooMuchHeld { message, .. } => row(429, None, "TooManyRequests", message),
             Failure::ScriptCompile(message) => row(400, Some(65_535), "BadRequest", message),
             Failure::Script { message, number } => row(400, *number, "BadRequest", message),
             Failure::RetryWith => row(449, None, "RetryWith", RETRY_WITH),

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError, Weak};
 use anyhow::Result;
 use orrery_account::{Account, Bound};
 use orrery_model::Secret;
-use orrery_server::{Server, ServerHandle, ServerOptions, TlsMaterial};
+use orrery_server::{Governor, Server, ServerHandle, ServerOptions, TlsMaterial};
 
 use crate::advertise::Advertise;
 use crate::certificate::{self, Certificate};
@@ -19,6 +19,7 @@ use crate::{key_file, token_secret};
 pub(super) struct Front {
     certificate: Option<Certificate>,
     bound: Bound,
+    governor: Governor,
     /// The keys and the secret of now, and who must hear of others.
     signing: Mutex<Signing>,
 }
@@ -36,6 +37,7 @@ impl Front {
         Ok(Front {
             certificate,
             bound: settings.bound,
+            governor: Governor::new(settings.limits.clone()),
             signing: Mutex::new(Signing {
                 keys,
                 token_secret: token_secret::load(directory)?,
@@ -70,6 +72,7 @@ impl Front {
             tls: self.tls(),
             keys: signing.keys.account_keys(),
             token_secret: signing.token_secret.clone(),
+            governor: self.governor.clone(),
         }
     }
 

@@ -73,6 +73,7 @@ fn read(
     id: &str,
 ) -> Result<Reply, Failure> {
     let terms = exchange.terms()?;
+    let level = terms.level;
     let if_none_match = exchange.headers.if_none_match();
     let container = &found.entry.container;
     let session = exchange.session();
@@ -80,7 +81,7 @@ fn read(
         .engine()
         .read_item(container, key, id, if_none_match.as_ref(), terms);
     if let Some(stamp) = answer.stamp
-        && let Err(failure) = check_session(exchange, &session, terms.level, container, stamp)
+        && let Err(failure) = check_session(exchange, &session, level, container, stamp)
     {
         answer.result = Err(failure);
     }

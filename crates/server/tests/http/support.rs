@@ -13,7 +13,7 @@ use orrery_engine::{
     ThroughputOptions,
 };
 use orrery_model::{AccountKeys, ConsistencyLevel, KeyRole, Secret};
-use orrery_server::{Server, ServerHandle, ServerOptions};
+use orrery_server::{Governor, Limits, Server, ServerHandle, ServerOptions};
 use orrery_wire::HttpDate;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
@@ -200,6 +200,7 @@ pub(crate) fn options(listen: Ipv4Addr) -> ServerOptions {
             ],
         },
         token_secret: b"secret of tokens".to_vec(),
+        governor: Governor::new(Limits::default()),
     }
 }
 

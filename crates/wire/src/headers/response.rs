@@ -261,7 +261,8 @@ impl ResponseHeaders {
             Failure::TooManyRequests { retry_after_ms }
             | Failure::BucketExceeded { retry_after_ms }
             | Failure::BucketsChanging { retry_after_ms }
-            | Failure::TooManyScripts { retry_after_ms } => {
+            | Failure::TooManyScripts { retry_after_ms }
+            | Failure::TooMuchHeld { retry_after_ms, .. } => {
                 self.map
                     .insert(name!(RETRY_AFTER_MS), HeaderValue::from(*retry_after_ms));
             }

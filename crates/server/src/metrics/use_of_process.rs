@@ -1,0 +1,37 @@
+//! What clients use of the process.
+
+use super::page::Page;
+use crate::Governor;
+
+pub(super) fn write(page: &mut Page, governor: &Governor) {
+    let pool = governor.pool();
+    for (name, kind, help, number) in [
+        (
+            "orrery_request_memory_bytes",
+            "gauge",
+            "Memory that requests and answers hold.",
+            pool.used() as f64,
+        ),
+        (
+            "orrery_request_memory_peak_bytes",
+            "gauge",
+            "The most memory that requests and answers held at one time.",
+            pool.peak() as f64,
+        ),
+        (
+            "orrery_request_memory_limit_bytes",
+            "gauge",
+            "Memory that requests and answers may hold.",
+            pool.limit() as f64,
+        ),
+        (
+            "orrery_request_memory_refusals_total",
+            "counter",
+            "How often a request or an answer was refused memory.",
+            pool.refusals() as f64,
+        ),
+    ] {
+        page.family(name, kind, help);
+        page.line(&[], number);
+    }
+}
