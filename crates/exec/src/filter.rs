@@ -32,13 +32,13 @@ impl FilterQuery {
 
     /// Whether the document passes `WHERE`: the filter is exactly `true`.
     pub fn matches(&self, document: &Value) -> bool {
-        let context = Context::new(None, 0);
+        let context = Context::untimed();
         self.block.passes(&Frame::document(document, &context)) && !context.has_failed()
     }
 
     /// The row a matching document gives; `Undefined` when it gives none.
     pub fn project(&self, document: &Value) -> Value {
-        let context = Context::new(None, 0);
+        let context = Context::untimed();
         let frame = Frame::document(document, &context);
         self.block.selection.output(&frame)
     }

@@ -59,8 +59,12 @@ fn rounded(bytes: usize) -> usize {
 /// strings, and takes every array and object to be half empty.
 pub fn allocated_bytes_max(text: &[u8]) -> usize {
     let (mut commas, mut colons, mut arrays, mut objects, mut quotes) = (0, 0, 0, 0, 0);
+    let mut empty = 0;
+    let mut before = b' ';
     for byte in text {
         match byte {
+            b']' if before == b'[' => empty += 1,
+            b'}' if before == b'{' => empty += 1,
             b',' => commas += 1,
             b':' => colons += 1,
             b'[' => arrays += 1,
@@ -68,16 +72,20 @@ pub fn allocated_bytes_max(text: &[u8]) -> usize {
             b'"' => quotes += 1,
             _ => {}
         }
+        before = *byte;
     }
     // An array that has elements begins with room for four, an object for three properties.
-    let elements = 2 * (1 + commas + arrays + objects) + 4 * arrays;
-    let properties = 2 * colons + 4 * objects;
+    let (elements_min, properties_min) = (4 * arrays, 4 * objects);
+    let saved = empty * 4 * VALUE_BYTES;
+    let elements = 2 * (1 + commas + arrays + objects) + elements_min;
+    let properties = 2 * colons + properties_min;
     text.len()
         + quotes / 2 * ROUNDING
         + elements * VALUE_BYTES
         + properties * PROPERTY_BYTES
         + objects * TABLE_BYTES
         + (arrays + objects) * ROUNDING
+        - saved
 }
 
 #[cfg(test)]

@@ -17,6 +17,8 @@ use orrery_plan::{
 use orrery_sql::ast::{OrderBy, Query};
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::out_of_memory;
+
 mod access;
 mod cache;
 mod report;
@@ -167,6 +169,8 @@ pub(crate) fn stopped(error: &ExecError) -> Failure {
         ExecError::Cardinality | ExecError::LimitExceeded { .. } | ExecError::Function { .. } => {
             Failure::BadRequest(error.to_string())
         }
+        ExecError::TooMuchMemory { .. } => Failure::TooLarge(error.to_string()),
+        ExecError::Exhausted(exhausted) => out_of_memory(*exhausted),
         ExecError::Timeout => Failure::Timeout,
         ExecError::InvalidResume => Failure::InvalidContinuation,
     }
