@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use orrery_engine::{Container, FeedPage, FeedRequest, Metering, QueryText, Scope, Terms};
+use orrery_engine::{
+    Container, FeedPage, FeedRequest, Metering, QueryText, Scope, Terms, ThroughputMode,
+};
 use orrery_memory::{MemoryPool, Share};
 use orrery_model::{Answer, ConsistencyLevel, Failure};
 use tokio::task::JoinSet;
@@ -12,7 +14,7 @@ use tokio::time::timeout;
 
 use crate::index_equals_scan;
 use crate::random::Random;
-use crate::support::{World, create, eventually, upsert};
+use crate::support::{TestOptions, World, create, eventually, pk, upsert};
 
 const MEBIBYTE: usize = 1 << 20;
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -277,4 +279,66 @@ async fn with_little_memory_queries_give_the_same_rows_or_say_why_not() {
         }
     }
     assert!(same > 30 && refused > 30, "{same} same, {refused} refused");
+}
+
+fn item_with_names(id: &str, names: usize) -> String {
+    let names: Vec<String> = (0..names).map(|name| format!("\"{id}{name}\":1")).collect();
+    format!(r#"{{"id":"{id}","pk":"a",{}}}"#, names.join(","))
+}
+
+#[tokio::test]
+async fn an_item_with_very_many_paths_does_not_reach_the_thread_that_writes() {
+    let world = World::in_memory().await;
+    let definition = r#"{"id":"c","partitionKey":{"paths":["/pk"]}}"#;
+    let container = world.create(definition, 400).await;
+    let refused = world.refused(
+        &container,
+        r#"["a"]"#,
+        create(&item_with_names("x", 100_000)),
+    );
+    let Failure::TooLarge(message) = refused.await else {
+        panic!("too many names");
+    };
+    assert!(message.contains("different indexed paths"), "{message}");
+    let numbers: Vec<String> = (0..250_000).map(|number| number.to_string()).collect();
+    let text = format!(r#"{{"id":"n","pk":"a","n":[{}]}}"#, numbers.join(","));
+    let refused = world.refused(&container, r#"["a"]"#, create(&text)).await;
+    assert!(matches!(refused, Failure::TooLarge(_)), "{refused:?}");
+    world
+        .ok(&container, r#"["a"]"#, create(&item_with_names("y", 9_000)))
+        .await;
+
+    let definition = r#"{"id":"d","partitionKey":{"paths":["/pk"]},"indexingPolicy":{"includedPaths":[
+        {"path":"/a/?"}],"excludedPaths":[{"path":"/*"}]}}"#;
+    let container = world.create(definition, 400).await;
+    world
+        .ok(
+            &container,
+            r#"["a"]"#,
+            create(&item_with_names("x", 100_000)),
+        )
+        .await;
+}
+
+#[tokio::test]
+async fn expensive_writes_at_once_do_not_get_past_the_budget_together() {
+    let world = World::limited(TestOptions {
+        throughput: ThroughputMode::Provisioned,
+        ..TestOptions::default()
+    })
+    .await;
+    let definition = r#"{"id":"c","partitionKey":{"paths":["/pk"]}}"#;
+    let container = world.create(definition, 400).await;
+    let operations = (0..50).map(|number| {
+        let item = item_with_names(&format!("i{number}x"), 1_000);
+        (pk(r#"["a"]"#), create(&item))
+    });
+    let terms = ConsistencyLevel::Session;
+    let answers = world
+        .engine
+        .bulk(&container, operations.collect(), terms, false)
+        .await;
+    let carried_out = answers.iter().filter(|answer| answer.result.is_ok());
+    // Each costs 206 units, and the first ones use up those of the second.
+    assert_eq!(carried_out.count(), 2);
 }

@@ -149,3 +149,20 @@ fn constants_that_take_long_are_not_worked_out_while_compiling() {
     let program = program(&format!("SELECT * FROM c WHERE c.a = 1 AND {pattern}"));
     assert!(!program.narrowing().is_exact);
 }
+
+#[test]
+fn a_condition_that_takes_long_fails() {
+    let numbers: Vec<String> = (0..200).map(|number| number.to_string()).collect();
+    let document = json(&format!(r#"{{"arr":[{}]}}"#, numbers.join(",")));
+    let condition = |text: &str| {
+        orrery_exec::compile_condition(text)
+            .unwrap()
+            .holds(&document)
+    };
+    assert_eq!(condition("FROM c WHERE c.arr[1] = 1"), Ok(true));
+    let product = "FROM c WHERE EXISTS(SELECT 1 FROM a IN c.arr JOIN b IN c.arr JOIN d IN c.arr WHERE a = -1)";
+    assert!(matches!(
+        condition(product),
+        Err(ExecError::LimitExceeded { .. })
+    ));
+}
