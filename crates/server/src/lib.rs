@@ -6,7 +6,7 @@
 mod accept;
 mod account_listener;
 mod activity;
-mod authorize;
+mod authority;
 mod body;
 mod error;
 mod exchange;

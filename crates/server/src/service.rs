@@ -12,7 +12,7 @@ use orrery_engine::Engine;
 use orrery_model::Failure;
 use orrery_wire::{RequestHeaders, RequestPath, Resource, names};
 
-use crate::authorize::authorize;
+use crate::authority::{Authorized, authorize};
 use crate::exchange::Exchange;
 use crate::metrics::Operation;
 use crate::reply::Reply;
@@ -90,31 +90,34 @@ async fn answer(
     let path = present.and_then(|()| path.as_ref().map_err(Failure::clone));
     let checked = async {
         let path = path?;
-        let headers = RequestHeaders::parse(&parts.headers)?;
-        let resource = path.resource()?;
-        // A client in direct mode signs another path; it is told about gateway mode either way.
-        if resource != Resource::Addresses {
-            let now = engine.now_seconds();
-            let action = authorize(state, &parts.method, path, resource, &headers, now)?;
+        let mut headers = RequestHeaders::parse(&parts.headers)?;
+        let now = engine.now_seconds();
+        let authorized = authorize(state, engine, &parts.method, path, &mut headers, now)?;
+        if authorized.resource != Resource::Addresses {
             gates::check_action(
                 &state.region,
                 engine,
-                action,
+                authorized.action,
                 &parts.method,
-                resource,
+                authorized.resource,
                 &headers,
             )
             .await?;
         }
-        Ok((headers, resource))
+        Ok((headers, authorized))
     };
     let checked = checked.await;
     // The body is read in any case: a client that is still sending would not hear a refusal.
     let body = body::read(incoming).await;
-    let (headers, resource) = match checked {
+    let (headers, authorized) = match checked {
         Ok(checked) => checked,
         Err(failure) => return (Operation::Refused, Err(failure)),
     };
+    let Authorized {
+        resource,
+        authority,
+        ..
+    } = authorized;
     let operation = Operation::of(&parts.method, resource, &headers);
     let body = match body {
         Ok(body) => body,
@@ -125,6 +128,7 @@ async fn answer(
         engine: Arc::clone(engine),
         method: &parts.method,
         headers: &headers,
+        authority,
         body,
         activity_id,
         scheme,
@@ -141,9 +145,10 @@ fn authorize_metrics(state: &State, parts: &Parts) -> Result<(), Failure> {
         return Ok(());
     }
     let path = RequestPath::parse(parts.uri.path())?;
-    let headers = RequestHeaders::parse(&parts.headers)?;
-    let now = state.region.engine().now_seconds();
-    authorize(state, &parts.method, &path, path.resource()?, &headers, now)?;
+    let mut headers = RequestHeaders::parse(&parts.headers)?;
+    let engine = state.region.engine();
+    let now = engine.now_seconds();
+    authorize(state, &engine, &parts.method, &path, &mut headers, now)?;
     Ok(())
 }
 
