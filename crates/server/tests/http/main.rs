@@ -8,6 +8,7 @@
 mod account_listener;
 mod addressing;
 mod authentication;
+mod authority;
 mod batch;
 mod bodies;
 mod bulk;
