@@ -14,11 +14,12 @@ use crate::certificate::{self, Certificate};
 use crate::host_names::host_names;
 use crate::keys::KeySet;
 use crate::settings::{KeySource, Settings};
-use crate::{key_file, token_secret};
+use crate::{exposure, key_file, token_secret};
 
 pub(super) struct Front {
     certificate: Option<Certificate>,
     bound: Bound,
+    allow_well_known_key: bool,
     /// The keys and the secret of now, and who must hear of others.
     signing: Mutex<Signing>,
 }
@@ -27,6 +28,8 @@ struct Signing {
     keys: KeySet,
     token_secret: Vec<u8>,
     servers: Vec<ServerHandle>,
+    /// Where they listen, and the account as a whole.
+    addresses: Vec<SocketAddr>,
 }
 
 impl Front {
@@ -35,11 +38,13 @@ impl Front {
         let certificate = certificate::load(&settings.tls, directory, &names(settings))?;
         Ok(Front {
             certificate,
+            allow_well_known_key: settings.allow_well_known_key,
             bound: settings.bound,
             signing: Mutex::new(Signing {
                 keys,
                 token_secret: token_secret::load(directory)?,
                 servers: Vec::new(),
+                addresses: Vec::new(),
             }),
         })
     }
@@ -78,6 +83,16 @@ impl Front {
         self.signing().keys.public_primary()
     }
 
+    /// Refuses an address that the keys of now would open to everybody.
+    pub(super) fn check_exposure(&self, address: SocketAddr) -> Result<()> {
+        exposure::check(&self.signing().keys, address, self.allow_well_known_key)
+    }
+
+    /// From now on new keys must be fit for this address.
+    pub(super) fn listens_on(&self, address: SocketAddr) {
+        self.signing().addresses.push(address);
+    }
+
     /// From now on the server hears of new keys.
     pub(super) fn enlist(&self, server: &Server) {
         let mut signing = self.signing();
@@ -88,6 +103,7 @@ impl Front {
         signing.servers.push(handle);
         drop(signing);
         let address = server.local_address();
+        self.listens_on(address);
         if self.public_key().is_some() && !address.ip().is_loopback() {
             tracing::warn!(
                 %address,
@@ -131,7 +147,13 @@ impl Front {
             return;
         };
         let current = self.signing().keys.clone();
-        key_file::watch(path.clone(), current, |keys| {
+        let permitted = |keys: &KeySet| {
+            let addresses = self.signing().addresses.clone();
+            let mut addresses = addresses.into_iter();
+            addresses
+                .try_for_each(|address| exposure::check(keys, address, self.allow_well_known_key))
+        };
+        key_file::watch(path.clone(), current, permitted, |keys| {
             let mut signing = self.signing();
             signing.keys = keys.clone();
             for server in &signing.servers {
