@@ -3,6 +3,7 @@
 //! One `name = value` to a line, quoted or not, with `#` for comments: simple TOML, and what a
 //! shell script writes without thinking about quotes. Messages name the line and never its text.
 
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -29,7 +30,7 @@ pub(crate) fn make_if_missing(path: &Path) -> Result<()> {
     let mut text =
         "# The keys of an Orrery account. Whoever has one of them is let in.\n".to_owned();
     for name in names {
-        text.push_str(&format!("{name} = \"{}\"\n", fresh_key()?));
+        let _ = writeln!(text, "{name} = \"{}\"", fresh_key()?);
     }
     private_file::write(path, text.as_bytes()).context("cannot make the key file")?;
     tracing::warn!(path = %path.display(), "there was no key file; it was made with new keys, which clients need");

@@ -20,7 +20,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::accept::{self, Answers};
 use crate::service::handle;
 use crate::state::State;
-use crate::{Error, Server, TlsMaterial, tls};
+use crate::{Error, Server, TlsIdentity, tls};
 
 pub struct AccountServer {
     listener: TcpListener,
@@ -42,7 +42,7 @@ struct Regions(RwLock<Vec<Arc<State>>>);
 
 impl AccountServer {
     /// On an address that was reserved; `tls` is none for plain HTTP.
-    pub fn on(listener: TcpListener, tls: Option<&TlsMaterial>) -> Result<AccountServer, Error> {
+    pub fn on(listener: TcpListener, tls: Option<&TlsIdentity>) -> Result<AccountServer, Error> {
         let acceptor = tls.map(tls::acceptor).transpose()?;
         let address = listener.local_addr().map_err(|source| Error::Listen {
             address: SocketAddr::from(([0, 0, 0, 0], 0)),

@@ -7,6 +7,8 @@ use std::sync::Weak;
 use orrery_account::{Account, Bound};
 use orrery_model::AccountKeys;
 
+use crate::TlsIdentity;
+
 pub struct ServerOptions {
     pub listen: SocketAddr,
     /// What the region is part of, if it is not alone.
@@ -17,14 +19,14 @@ pub struct ServerOptions {
     /// Of bounded staleness, for the account document.
     pub bound: Bound,
     /// None serves plain HTTP.
-    pub tls: Option<TlsMaterial>,
+    pub tls: Option<TlsIdentity>,
     pub keys: AccountKeys,
     /// Signs resource tokens.
     pub token_secret: Vec<u8>,
 }
 
 /// A certificate chain and its private key.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct TlsMaterial {
     pub certificate_pem: String,
     pub key_pem: String,

@@ -2,12 +2,12 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use anyhow::Result;
 use orrery_account::{Account, Bound};
 use orrery_model::Secret;
-use orrery_server::{Server, ServerHandle, ServerOptions, TlsMaterial};
+use orrery_server::{Server, ServerHandle, ServerOptions, TlsIdentity};
 
 use crate::advertise::Advertise;
 use crate::certificate::{self, Certificate};
@@ -17,7 +17,7 @@ use crate::settings::{KeySource, Settings};
 use crate::{exposure, key_file, token_secret};
 
 pub(super) struct Front {
-    certificate: Option<Certificate>,
+    certificate: Option<Arc<Certificate>>,
     bound: Bound,
     allow_well_known_key: bool,
     /// The keys and the secret of now, and who must hear of others.
@@ -35,9 +35,9 @@ struct Signing {
 impl Front {
     pub(super) fn load(settings: &Settings, keys: KeySet) -> Result<Front> {
         let directory = settings.place.directory();
-        let certificate = certificate::load(&settings.tls, directory, &names(settings))?;
+        let certificate = certificate::load(&settings.tls, directory, names(settings))?;
         Ok(Front {
-            certificate,
+            certificate: certificate.map(Arc::new),
             allow_well_known_key: settings.allow_well_known_key,
             bound: settings.bound,
             signing: Mutex::new(Signing {
@@ -49,9 +49,9 @@ impl Front {
         })
     }
 
-    pub(super) fn tls(&self) -> Option<TlsMaterial> {
+    pub(super) fn tls(&self) -> Option<TlsIdentity> {
         let certificate = self.certificate.as_ref();
-        certificate.map(|certificate| certificate.material.clone())
+        certificate.map(|certificate| certificate.identity.clone())
     }
 
     /// Where clients find the certificate to trust.
@@ -161,6 +161,13 @@ impl Front {
             }
         })
         .await;
+    }
+
+    /// Renews the certificate in time; does nothing without one.
+    pub(super) async fn watch_certificate(&self) {
+        if let Some(certificate) = &self.certificate {
+            certificate::watch(Arc::clone(certificate)).await;
+        }
     }
 
     fn signing(&self) -> std::sync::MutexGuard<'_, Signing> {

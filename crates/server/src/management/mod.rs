@@ -21,12 +21,12 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tokio_rustls::TlsAcceptor;
 
-use crate::{Error, TlsMaterial, accept, tls};
+use crate::{Error, TlsIdentity, accept, tls};
 
 pub struct ManagementOptions {
     pub listen: SocketAddr,
     /// None serves plain HTTP.
-    pub tls: Option<TlsMaterial>,
+    pub tls: Option<TlsIdentity>,
     /// Whoever sends it may do everything.
     pub key: Secret,
     pub account: Arc<Account>,
