@@ -34,7 +34,7 @@ pub(super) fn advisories(workspace: &Workspace, console: &Console) -> Result<Out
         return Ok(Outcome::Missing("the database of advisories at github.com"));
     }
     let mut check = deny(workspace, console)?;
-    console.check(check.args(["check", "--disable-fetch", "advisories"]))
+    console.check(check.args(["check", "--hide-inclusion-graph", "advisories"]))
 }
 
 fn deny(workspace: &Workspace, console: &Console) -> Result<Command> {
