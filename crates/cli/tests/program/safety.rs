@@ -3,8 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::process::{Server, orrery};
@@ -12,10 +13,20 @@ use crate::process::{Server, orrery};
 /// Where others could reach the server, if it started.
 const EVERYWHERE: &str = "--listen=0.0.0.0:0";
 
-/// What a server says that does not start.
+/// What a program says that refuses to do what it is told. One that does it is ended.
 fn refused(mut command: Command) -> String {
-    let output = command.output().unwrap();
-    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
+    let mut process = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    let mut stdout = BufReader::new(process.stdout.take().unwrap());
+    stdout.read_line(&mut first).unwrap();
+    let _ = process.kill();
+    assert_eq!(first, "");
+    let output = process.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
     String::from_utf8(output.stderr).unwrap()
 }
 
