@@ -24,6 +24,8 @@ pub(crate) const READ_ONLY_KEY: &str = "ORRERY_READ_ONLY_KEY";
 pub(crate) const SECONDARY_READ_ONLY_KEY: &str = "ORRERY_SECONDARY_READ_ONLY_KEY";
 /// File with the keys, as `--key-file`.
 pub(crate) const KEY_FILE: &str = "ORRERY_KEY_FILE";
+/// `true` to serve the well-known key on any address, as `--allow-well-known-key`.
+pub(crate) const ALLOW_WELL_KNOWN_KEY: &str = "ORRERY_ALLOW_WELL_KNOWN_KEY";
 /// When writes are answered, as `--durability`.
 pub(crate) const DURABILITY: &str = "ORRERY_DURABILITY";
 /// Memory for data read from disk, as `--cache`.

@@ -27,6 +27,7 @@ pub(crate) fn layer(lookup: Lookup<'_>) -> Result<Layer> {
         read_only_key: parsed(lookup, env_vars::READ_ONLY_KEY)?,
         secondary_read_only_key: parsed(lookup, env_vars::SECONDARY_READ_ONLY_KEY)?,
         key_file: path(lookup, env_vars::KEY_FILE),
+        allow_well_known_key: parsed(lookup, env_vars::ALLOW_WELL_KNOWN_KEY)?,
         durability: parsed(lookup, env_vars::DURABILITY)?,
         cache: parsed(lookup, env_vars::CACHE)?,
         memory_for_requests: parsed(lookup, env_vars::MEMORY_FOR_REQUESTS)?,

@@ -186,8 +186,15 @@ impl Running {
         announce(&fleet.settings, &started);
         let watching = Arc::clone(&fleet);
         fleet.spawn(|ended| async move {
+            let front = &watching.front;
+            let watch = async {
+                tokio::join!(
+                    front.watch_keys(&watching.settings.keys),
+                    front.watch_certificate()
+                )
+            };
             tokio::select! {
-                () = watching.front.watch_keys(&watching.settings.keys) => {}
+                ((), ()) = watch => {}
                 () = ended => {}
             }
         });

@@ -6,6 +6,7 @@ mod follow;
 mod many_containers;
 mod process;
 mod regions;
+mod safety;
 mod serve;
 mod shell;
 #[cfg(unix)]
