@@ -14,7 +14,7 @@ use orrery_memory::Share;
 
 use super::clock::Clock;
 use super::connection::Connection;
-use super::rules::{Mark, Reason, judge};
+use super::rules::{Acquaintance, Mark, Reason, judge};
 use super::{Counts, Limits};
 
 /// What a connection may hold without asking: buffers, the state of HTTP and TLS, small headers.
@@ -150,7 +150,7 @@ fn dispensable(open: &BTreeMap<u64, Entry>) -> Option<u64> {
     let mut longest = None;
     for (number, entry) in open {
         let seen = entry.connection.seen();
-        if !seen.is_trusted {
+        if seen.client != Acquaintance::Trusted {
             return Some(*number);
         }
         let is_longer = longest.is_none_or(|(_, idle_ms)| seen.idle_ms > idle_ms);

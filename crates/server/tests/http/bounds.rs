@@ -202,9 +202,10 @@ fn a_body_that_nobody_may_send_is_not_kept() {
     let before = peak();
     let length = ("content-length", "2000000");
     let mut waiting: Vec<Connection> = Vec::new();
+    let body = vec![b'x'; 100_000];
     for _ in 0..40 {
         let mut connection = world.connect();
-        connection.send(&client.bytes("POST", ITEMS, &[KEY, length], &[b'x'; 100_000]));
+        connection.send(&client.bytes("POST", ITEMS, &[KEY, length], &body));
         waiting.push(connection);
     }
     for mut connection in waiting {
