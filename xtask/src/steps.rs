@@ -7,6 +7,7 @@
 mod crash;
 mod explorer;
 mod go;
+mod hostile;
 mod java;
 mod javascript;
 mod npm;
@@ -110,6 +111,12 @@ pub(crate) const STEPS: &[Step] = &[
         title: "crash test",
         kind: Kind::Server,
         run: crash::run,
+    },
+    Step {
+        name: "hostile",
+        title: "attacks",
+        kind: Kind::Server,
+        run: hostile::run,
     },
 ];
 

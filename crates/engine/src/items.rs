@@ -38,6 +38,27 @@ struct Fare {
     cost: fn(&TransactionOutcome) -> Charge,
 }
 
+impl Fare {
+    /// Charges what is expensive before it is decided, so that many such writes at once do not get
+    /// past the budget together.
+    fn pay_in_advance(
+        &mut self,
+        partition: &Partition,
+        operations: &[PreparedOperation],
+    ) -> Result<(), Failure> {
+        let price: Charge = operations.iter().filter_map(PreparedOperation::price).sum();
+        if price == Charge::ZERO {
+            return Ok(());
+        }
+        if let Err(failure) = admit(partition, self.claim, price) {
+            charge(partition, self.claim, Charge::ZERO, self.price, None);
+            return Err(failure);
+        }
+        self.price = self.price + price;
+        Ok(())
+    }
+}
+
 /// Where the operations of a request go.
 struct Target {
     container: Arc<Container>,
@@ -220,7 +241,7 @@ impl Engine {
         };
         self.check_key_access(container, &target.logical)
             .map_err(refused)?;
-        let fare = Fare {
+        let mut fare = Fare {
             claim: self.claim(terms.metering),
             price: Charge::WRITE_MIN,
             cost: single_cost,
@@ -232,7 +253,10 @@ impl Engine {
             charge(target.partition(), claim, refused.charge, price, None);
             refused
         })?;
-        Ok(self.submit(target, vec![prepared], terms.level, fare))
+        let prepared = vec![prepared];
+        fare.pay_in_advance(target.partition(), &prepared)
+            .map_err(refused)?;
+        Ok(self.submit(target, prepared, terms.level, fare))
     }
 
     /// Carries out the operations of a batch together or not at all.
@@ -260,7 +284,7 @@ impl Engine {
         if let Err(failure) = self.admit_key(container, &target.logical).await {
             return refused(failure);
         }
-        let fare = Fare {
+        let mut fare = Fare {
             claim: self.claim(metering),
             price: operations.iter().map(|_| Charge::WRITE_MIN).sum(),
             cost: batch_cost,
@@ -273,7 +297,10 @@ impl Engine {
                 .and_then(|operation| target.prepare(operation))
                 .unwrap_or_else(PreparedOperation::refused)
         });
-        let prepared = prepared.collect();
+        let prepared: Vec<_> = prepared.collect();
+        if let Err(failure) = fare.pay_in_advance(target.partition(), &prepared) {
+            return refused(failure);
+        }
         let Ok(outcome) = self.submit(target, prepared, level, fare).await else {
             return Answer::refused(stopping());
         };

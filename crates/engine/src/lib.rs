@@ -46,7 +46,9 @@ pub use orrery_partition::{
 };
 pub use orrery_script::ScriptOptions;
 pub use partitions::{Cut, PartitionLimits};
-pub use query::{CompiledQuery, QueryCacheCounts, QueryReport, QueryText, ResumeAt, query_plan};
+pub use query::{
+    CompiledQuery, QueryCacheCounts, QueryLaneCounts, QueryReport, QueryText, ResumeAt, query_plan,
+};
 pub use resources::query_resources;
 pub use scripts::{ContainerScripts, Executed, NewScript, ProcedureRequest, Triggers, Written};
 pub use throughput::{

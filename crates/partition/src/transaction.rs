@@ -405,8 +405,15 @@ impl Run<'_, '_> {
         indexing: IndexingDirective,
     ) -> Result<PreparedDocument, Stop> {
         let mut value = parse_stored(current)?;
-        if condition.is_some_and(|condition| !condition.holds(&value)) {
-            return Err(Failure::PatchConditionFalse.into());
+        if let Some(condition) = condition {
+            let holds = condition.holds(&value).map_err(|error| {
+                Failure::BadRequest(format!(
+                    "The condition of the patch cannot be evaluated: {error}"
+                ))
+            })?;
+            if !holds {
+                return Err(Failure::PatchConditionFalse.into());
+            }
         }
         let id = value.get("id").clone();
         crate::patch::apply_patch(&mut value, &patch.operations)?;

@@ -7,7 +7,7 @@ mod accept;
 mod account_listener;
 mod activity;
 mod answer_body;
-mod authorize;
+mod authority;
 mod body;
 mod error;
 mod exchange;

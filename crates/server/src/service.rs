@@ -11,11 +11,11 @@ use hyper::{Method, Response, StatusCode, Version};
 use orrery_engine::{Engine, out_of_memory};
 use orrery_memory::{Loan, Share};
 use orrery_model::Failure;
-use orrery_wire::{Action, RequestHeaders, RequestPath, Resource, names};
+use orrery_wire::{RequestHeaders, RequestPath, Resource, names};
 use tokio::time::timeout;
 
 use crate::accept::{Answer, Call};
-use crate::authorize::authorize;
+use crate::authority::{Authorized, authorize};
 use crate::exchange::Exchange;
 use crate::governor::{Client, Connection};
 use crate::metrics::Operation;
@@ -147,9 +147,7 @@ struct Answered {
 /// A request that somebody may send.
 struct Allowed<'r> {
     headers: RequestHeaders<'r>,
-    resource: Resource<'r>,
-    action: Option<Action>,
-    client: Client,
+    authorized: Authorized<'r>,
 }
 
 impl<'r> Asked<'r> {
@@ -168,8 +166,11 @@ impl<'r> Asked<'r> {
                 };
             }
         };
-        let share = self.state.governor.share(allowed.client);
-        let operation = Operation::of(&self.parts.method, allowed.resource, &allowed.headers);
+        let Authorized {
+            client, resource, ..
+        } = allowed.authorized;
+        let share = self.state.governor.share(client);
+        let operation = Operation::of(&self.parts.method, resource, &allowed.headers);
         let limit = self.state.governor.limits().request_time;
         let carried_out = timeout(limit, self.carry_out(allowed, &share, incoming)).await;
         Answered {
@@ -180,26 +181,16 @@ impl<'r> Asked<'r> {
     }
 
     fn check(&self, path: &'r RequestPath<'r>) -> Result<Allowed<'r>, Failure> {
-        let headers = RequestHeaders::parse(&self.parts.headers)?;
-        let resource = path.resource()?;
-        // A client in direct mode signs another path; it is told about gateway mode either way.
-        if resource == Resource::Addresses {
-            return Ok(Allowed {
-                headers,
-                resource,
-                action: None,
-                client: Client::Stranger,
-            });
-        }
+        let mut headers = RequestHeaders::parse(&self.parts.headers)?;
         let now = self.engine.now_seconds();
         let method = &self.parts.method;
-        let (action, client) = authorize(self.state, method, path, resource, &headers, now)?;
-        self.connection.trust();
+        let authorized = authorize(self.state, self.engine, method, path, &mut headers, now)?;
+        if authorized.resource != Resource::Addresses {
+            self.connection.trust();
+        }
         Ok(Allowed {
             headers,
-            resource,
-            action: Some(action),
-            client,
+            authorized,
         })
     }
 
@@ -219,11 +210,15 @@ impl<'r> Asked<'r> {
     ) -> Result<Reply, Failure> {
         let Allowed {
             headers,
-            resource,
-            action,
-            ..
+            authorized,
         } = allowed;
-        if let Some(action) = action {
+        let Authorized {
+            action,
+            resource,
+            authority,
+            ..
+        } = authorized;
+        if resource != Resource::Addresses {
             let region = &self.state.region;
             let method = &self.parts.method;
             let checked =
@@ -240,6 +235,7 @@ impl<'r> Asked<'r> {
             engine: Arc::clone(self.engine),
             method: &self.parts.method,
             headers: &headers,
+            authority,
             body: bytes,
             activity_id: self.activity_id,
             scheme: self.scheme,
@@ -260,9 +256,10 @@ fn authorize_metrics(state: &State, parts: &Parts) -> Result<(), Failure> {
         return Ok(());
     }
     let path = RequestPath::parse(parts.uri.path())?;
-    let headers = RequestHeaders::parse(&parts.headers)?;
-    let now = state.region.engine().now_seconds();
-    authorize(state, &parts.method, &path, path.resource()?, &headers, now)?;
+    let mut headers = RequestHeaders::parse(&parts.headers)?;
+    let engine = state.region.engine();
+    let now = engine.now_seconds();
+    authorize(state, &engine, &parts.method, &path, &mut headers, now)?;
     Ok(())
 }
 

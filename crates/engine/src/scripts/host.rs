@@ -23,7 +23,7 @@ use orrery_script::{
 
 use super::failure::host_error;
 use crate::engine::stopping;
-use crate::query::is_place_order;
+use crate::query::{Pace, is_place_order};
 use crate::{CompiledQuery, Engine, FeedRequest, QueryText, Scope, Terms};
 
 /// How long one page of a query may take that has to look at every document.
@@ -265,8 +265,10 @@ impl ScriptHost {
             }
             _ => transaction.view(),
         };
-        let rows = engine.rows(&container, &request, &view, PAGE_TIME_MAX)?;
-        self.pay(rows.charge(&request, 1));
+        let (pace, mut charge) = (Pace::alone(PAGE_TIME_MAX), Charge::ZERO);
+        let rows = engine.rows(&container, &request, &view, 1, &pace, &mut charge);
+        self.pay(charge);
+        let rows = rows?;
         self.known.add(&rows.items);
         Ok(FeedPage {
             items: rows.items.iter().map(|item| item.to_vec()).collect(),

@@ -219,6 +219,12 @@ impl Response {
         self
     }
 
+    #[track_caller]
+    pub(crate) fn expect_one_of(&self, statuses: &[u16]) {
+        let body = String::from_utf8_lossy(&self.body);
+        assert!(statuses.contains(&self.status), "{}: {body}", self.status);
+    }
+
     /// Checks a refusal: status, sub-status (0 for none), code, a piece of the message, and what
     /// all refusals have in common.
     #[track_caller]
