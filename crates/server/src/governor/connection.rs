@@ -127,7 +127,12 @@ impl Connection {
         }
     }
 
-    fn client(&self) -> Acquaintance {
+    /// Not a byte has come.
+    pub(super) fn is_silent(&self) -> bool {
+        self.client() == Acquaintance::New && self.head_since_ms.load(Ordering::Relaxed) == 0
+    }
+
+    pub(super) fn client(&self) -> Acquaintance {
         if self.is_trusted.load(Ordering::Relaxed) {
             Acquaintance::Trusted
         } else if self.was_used.load(Ordering::Relaxed) {

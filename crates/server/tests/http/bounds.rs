@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use orrery_model::ConsistencyLevel;
 use orrery_server::{Limits, self_signed};
 use serde_json::{Value, json};
 
@@ -168,6 +169,50 @@ fn silent_connections_make_room_for_clients() {
     let open = figure(&world, r#"orrery_connections{listener="clients"}"#);
     assert!(open <= 50.0, "{open}");
     assert!(closed(&world, "replaced") >= 100.0);
+}
+
+#[test]
+fn silent_connections_go_before_those_that_speak() {
+    let limits = Limits {
+        connections: 50,
+        ..Limits::default()
+    };
+    let world = start_limited(limits, None);
+    let client = world.client();
+    let request = client.bytes("GET", "/dbs/d", &[], b"");
+    let (first, rest) = request.split_at(20);
+    let mut slow = world.connect();
+    slow.send(first);
+    let mut silent = Vec::new();
+    for _ in 0..30 {
+        silent.push(world.connect());
+    }
+    // That the bytes were read shows in an answer to a later connection.
+    client.get("/dbs/d").expect(200);
+    for _ in 0..300 {
+        silent.push(world.connect());
+    }
+    slow.send(rest);
+    slow.receive("GET").expect(200);
+}
+
+#[test]
+fn operators_have_places_of_their_own() {
+    let world = crate::region_world::start_regions(ConsistencyLevel::Session);
+    let silent: Vec<_> = (0..100)
+        .map(|_| Connection::open(world.operators))
+        .collect();
+    let mut operator = Connection::open(world.operators);
+    operator.send(b"GET /account HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    assert_eq!(operator.receive("GET").status, 401);
+    let metrics = world.client("West US").get("/metrics").text();
+    for (listener, expected) in [("operators", 64.0), ("clients", 10.0)] {
+        let name = format!(r#"orrery_connections{{listener="{listener}"}} "#);
+        let open = metrics.lines().find_map(|line| line.strip_prefix(&name));
+        let open: f64 = open.unwrap().parse().unwrap();
+        assert!(open <= expected, "{listener}: {open}");
+    }
+    drop(silent);
 }
 
 #[test]
