@@ -40,7 +40,7 @@ const RESET_STREAMS_MAX: usize = 20;
 /// Streams that were ended for a mistake of the client.
 const WRONG_STREAMS_MAX: usize = 256;
 /// How often a silent peer is asked whether it is there, and how long it may take to answer.
-const PING_INTERVAL: Duration = Duration::from_secs(60);
+const PING_INTERVAL: Duration = Duration::from_mins(1);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A request as it came in.

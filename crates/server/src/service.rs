@@ -70,9 +70,17 @@ pub(crate) async fn handle(state: &State, call: Call, connection: &Connection) -
     let mut reply = result.unwrap_or_else(Reply::failed);
     let mut loan = share.loan();
     if let Err(refused) = loan.grow(ANSWER_BYTES + reply.body.len()) {
-        reply = Reply {
-            charge: reply.charge,
-            ..Reply::failed(out_of_memory(refused))
+        reply = if operation == Operation::WriteItem && reply.failure.is_none() {
+            // It is written, and saying otherwise would make the client write it again.
+            Reply {
+                body: Bytes::new(),
+                ..reply
+            }
+        } else {
+            Reply {
+                charge: reply.charge,
+                ..Reply::failed(out_of_memory(refused))
+            }
         };
         loan = refusal_loan(state, connection);
     }

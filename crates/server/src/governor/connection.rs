@@ -7,7 +7,7 @@ use orrery_memory::Loan;
 use tokio::task::AbortHandle;
 
 use super::clock::Clock;
-use super::rules::Seen;
+use super::rules::{Acquaintance, Seen};
 
 /// Times are those of the [`Clock`]; 0 is none.
 pub(crate) struct Connection {
@@ -127,6 +127,21 @@ impl Connection {
         }
     }
 
+    /// Not a byte has come.
+    pub(super) fn is_silent(&self) -> bool {
+        self.client() == Acquaintance::New && self.head_since_ms.load(Ordering::Relaxed) == 0
+    }
+
+    pub(super) fn client(&self) -> Acquaintance {
+        if self.is_trusted.load(Ordering::Relaxed) {
+            Acquaintance::Trusted
+        } else if self.was_used.load(Ordering::Relaxed) {
+            Acquaintance::Stranger
+        } else {
+            Acquaintance::New
+        }
+    }
+
     pub(super) fn seen(&self) -> Seen {
         let now = self.clock.now_ms();
         let since = |moment: &AtomicU64| {
@@ -142,8 +157,7 @@ impl Connection {
         let is_stalled = self.stalled_since_ms.load(Ordering::Relaxed) != 0;
         Seen {
             age_ms: now.saturating_sub(self.opened_ms),
-            was_used: self.was_used.load(Ordering::Relaxed),
-            is_trusted: self.is_trusted.load(Ordering::Relaxed),
+            client: self.client(),
             is_busy: self.requests.load(Ordering::Relaxed) > 0,
             head_ms: since(&self.head_since_ms).filter(|_| !is_multiplexed),
             idle_ms: since(&self.idle_since_ms).unwrap_or(0),

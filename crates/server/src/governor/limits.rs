@@ -36,7 +36,7 @@ impl Default for Limits {
             header_time: Duration::from_secs(20),
             stall_time: Duration::from_secs(30),
             idle_time: Duration::from_hours(1),
-            request_time: Duration::from_secs(60),
+            request_time: Duration::from_mins(1),
             allowed_hosts: Vec::new(),
         }
     }

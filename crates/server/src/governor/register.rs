@@ -1,11 +1,11 @@
 //! The connections that there are: who may come in, and who must go.
 //!
-//! When there is no place left, the connection goes that has been there longest without anybody
-//! showing a credential on it; then the one that has been idle longest of the others. So silent
+//! When there is no place left, one goes on which nobody has shown a credential: one that has not sent a
+//! byte, or else the oldest; then the one that has been idle longest of the others. So silent
 //! connections drive each other out, and a client with a credential finds a place whatever their
 //! number: it needs it for no longer than its first request takes to come.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use orrery_memory::Share;
 
 use super::clock::Clock;
 use super::connection::Connection;
-use super::rules::{Mark, Reason, judge};
+use super::rules::{Acquaintance, Mark, Reason, judge};
 use super::{Counts, Limits};
 
 /// What a connection may hold without asking: buffers, the state of HTTP and TLS, small headers.
@@ -22,6 +22,9 @@ const CONNECTION_BYTES: usize = 32 * 1024;
 
 /// An idle connection that was used so lately is not given up for another one.
 const IDLE_MS_MIN: u64 = 1_000;
+
+/// How many of the oldest strangers are looked through for one that has not sent a byte.
+const LOOKED_AT_MAX: usize = 256;
 
 const SWEEP_PERIOD_MAX: Duration = Duration::from_secs(1);
 const SWEEP_PERIOD_MIN: Duration = Duration::from_millis(5);
@@ -34,8 +37,15 @@ pub(crate) struct Register {
     memory: Share,
     counts: Counts,
     numbers: AtomicU64,
-    /// In the order in which they came.
-    open: Mutex<BTreeMap<u64, Entry>>,
+    open: Mutex<Open>,
+}
+
+#[derive(Default)]
+struct Open {
+    entries: BTreeMap<u64, Entry>,
+    /// Those on which nobody had shown a credential when they were looked at last, in the order in which
+    /// they came.
+    strangers: VecDeque<u64>,
 }
 
 struct Entry {
@@ -71,9 +81,9 @@ impl Register {
     pub(crate) fn admit(self: &Arc<Self>) -> Option<Admitted> {
         let mut open = self.open();
         let mut memory = self.memory.borrow(CONNECTION_BYTES);
-        if (open.len() >= self.connections_max || memory.is_err())
-            && let Some(number) = dispensable(&open)
-            && let Some(entry) = open.remove(&number)
+        if (open.entries.len() >= self.connections_max || memory.is_err())
+            && let Some(number) = open.dispensable()
+            && let Some(entry) = open.entries.remove(&number)
         {
             entry.connection.close();
             self.counts.closed(Reason::Replaced);
@@ -82,7 +92,10 @@ impl Register {
                 memory = self.memory.borrow(CONNECTION_BYTES);
             }
         }
-        let Some(memory) = memory.ok().filter(|_| open.len() < self.connections_max) else {
+        let Some(memory) = memory
+            .ok()
+            .filter(|_| open.entries.len() < self.connections_max)
+        else {
             self.counts.closed(Reason::Full);
             return None;
         };
@@ -93,7 +106,8 @@ impl Register {
             connection: Arc::clone(&connection),
             mark: Mark::default(),
         };
-        open.insert(number, entry);
+        open.entries.insert(number, entry);
+        open.strangers.push_back(number);
         Some(Admitted {
             register: Arc::clone(self),
             connection,
@@ -116,7 +130,9 @@ impl Register {
     }
 
     fn sweep(&self) {
-        self.open().retain(|_, entry| {
+        let mut open = self.open();
+        open.forget_friends();
+        open.entries.retain(|_, entry| {
             let seen = entry.connection.seen();
             let Some(reason) = judge(&seen, &mut entry.mark, &self.limits) else {
                 return true;
@@ -137,28 +153,52 @@ impl Register {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.open().len()
+        self.open().entries.len()
     }
 
-    fn open(&self) -> MutexGuard<'_, BTreeMap<u64, Entry>> {
+    fn open(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The connection that is missed least.
-fn dispensable(open: &BTreeMap<u64, Entry>) -> Option<u64> {
-    let mut longest = None;
-    for (number, entry) in open {
-        let seen = entry.connection.seen();
-        if !seen.is_trusted {
-            return Some(*number);
+impl Open {
+    /// The connection that is missed least.
+    fn dispensable(&mut self) -> Option<u64> {
+        while let Some(number) = self.strangers.front()
+            && !self.is_stranger(*number)
+        {
+            self.strangers.pop_front();
         }
-        let is_longer = longest.is_none_or(|(_, idle_ms)| seen.idle_ms > idle_ms);
-        if !seen.is_busy && seen.idle_ms >= IDLE_MS_MIN && is_longer {
-            longest = Some((*number, seen.idle_ms));
-        }
+        let mut oldest = self.strangers.iter().take(LOOKED_AT_MAX);
+        let silent = oldest.find(|number| {
+            let entry = self.entries.get(number);
+            entry.is_some_and(|entry| entry.connection.is_silent())
+        });
+        let found = silent.or(self.strangers.front());
+        found.copied().or_else(|| self.longest_idle())
     }
-    longest.map(|(number, _)| number)
+
+    fn longest_idle(&self) -> Option<u64> {
+        let seen = self.entries.iter().map(|(number, entry)| {
+            let seen = entry.connection.seen();
+            (*number, seen)
+        });
+        let idle = seen.filter(|(_, seen)| !seen.is_busy && seen.idle_ms >= IDLE_MS_MIN);
+        idle.max_by_key(|(_, seen)| seen.idle_ms)
+            .map(|(number, _)| number)
+    }
+
+    fn is_stranger(&self, number: u64) -> bool {
+        let entry = self.entries.get(&number);
+        entry.is_some_and(|entry| entry.connection.client() != Acquaintance::Trusted)
+    }
+
+    /// Forgets who has shown a credential or is gone.
+    fn forget_friends(&mut self) {
+        let mut strangers = std::mem::take(&mut self.strangers);
+        strangers.retain(|number| self.is_stranger(*number));
+        self.strangers = strangers;
+    }
 }
 
 impl Admitted {
@@ -178,6 +218,6 @@ impl Admitted {
 
 impl Drop for Admitted {
     fn drop(&mut self) {
-        self.register.open().remove(&self.connection.number);
+        self.register.open().entries.remove(&self.connection.number);
     }
 }

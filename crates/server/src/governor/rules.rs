@@ -43,13 +43,22 @@ impl Reason {
     }
 }
 
+/// What is known of who is at the other end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Acquaintance {
+    /// Has not asked for anything.
+    #[default]
+    New,
+    Stranger,
+    /// Has shown a credential.
+    Trusted,
+}
+
 /// A connection at one moment.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Seen {
     pub(super) age_ms: u64,
-    /// A request has come.
-    pub(super) was_used: bool,
-    pub(super) is_trusted: bool,
+    pub(super) client: Acquaintance,
     /// A request is being answered.
     pub(super) is_busy: bool,
     /// For how long the headers of the next request have been coming.
@@ -77,18 +86,16 @@ pub(super) fn judge(seen: &Seen, mark: &mut Mark, limits: &Limits) -> Option<Rea
     if seen.is_busy || seen.is_unread {
         return None;
     }
-    let head_ms = if seen.was_used {
-        seen.head_ms
-    } else {
-        Some(seen.age_ms)
+    let head_ms = match seen.client {
+        Acquaintance::New => Some(seen.age_ms),
+        Acquaintance::Stranger | Acquaintance::Trusted => seen.head_ms,
     };
     if head_ms.is_some_and(|time| time > header_ms) {
         return Some(Reason::Header);
     }
-    let idle_max = if seen.is_trusted {
-        millis(limits.idle_time)
-    } else {
-        header_ms
+    let idle_max = match seen.client {
+        Acquaintance::Trusted => millis(limits.idle_time),
+        Acquaintance::New | Acquaintance::Stranger => header_ms,
     };
     (seen.idle_ms > idle_max).then_some(Reason::Idle)
 }
@@ -133,12 +140,12 @@ mod tests {
     fn connections_without_a_request_end() {
         let fresh = Seen::default();
         let used = Seen {
-            was_used: true,
+            client: Acquaintance::Stranger,
             age_ms: 10_000_000,
             ..Seen::default()
         };
         let trusted = Seen {
-            is_trusted: true,
+            client: Acquaintance::Trusted,
             ..used
         };
         for (seen, age_ms, head_ms, idle_ms, expected) in [
@@ -175,7 +182,7 @@ mod tests {
             let is_closed = (0..200).any(|second| {
                 let seen = Seen {
                     age_ms: second * 1_000,
-                    was_used: true,
+                    client: Acquaintance::Stranger,
                     is_busy: true,
                     is_unread: second >= 5,
                     taken: second * rate,
@@ -193,7 +200,7 @@ mod tests {
         for second in 0..10_000 {
             let seen = Seen {
                 age_ms: second * 1_000,
-                was_used: true,
+                client: Acquaintance::Stranger,
                 is_busy: true,
                 is_unread: second % 30 != 0,
                 ..Seen::default()

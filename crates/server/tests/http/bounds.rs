@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
+use orrery_model::ConsistencyLevel;
 use orrery_server::{Limits, TlsIdentity, self_signed};
 use serde_json::{Value, json};
 
@@ -171,6 +172,50 @@ fn silent_connections_make_room_for_clients() {
 }
 
 #[test]
+fn silent_connections_go_before_those_that_speak() {
+    let limits = Limits {
+        connections: 50,
+        ..Limits::default()
+    };
+    let world = start_limited(limits, None);
+    let client = world.client();
+    let request = client.bytes("GET", "/dbs/d", &[], b"");
+    let (first, rest) = request.split_at(20);
+    let mut slow = world.connect();
+    slow.send(first);
+    let mut silent = Vec::new();
+    for _ in 0..30 {
+        silent.push(world.connect());
+    }
+    // That the bytes were read shows in an answer to a later connection.
+    client.get("/dbs/d").expect(200);
+    for _ in 0..300 {
+        silent.push(world.connect());
+    }
+    slow.send(rest);
+    slow.receive("GET").expect(200);
+}
+
+#[test]
+fn operators_have_places_of_their_own() {
+    let world = crate::region_world::start_regions(ConsistencyLevel::Session);
+    let silent: Vec<_> = (0..100)
+        .map(|_| Connection::open(world.operators))
+        .collect();
+    let mut operator = Connection::open(world.operators);
+    operator.send(b"GET /account HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    assert_eq!(operator.receive("GET").status, 401);
+    let metrics = world.client("West US").get("/metrics").text();
+    for (listener, expected) in [("operators", 64.0), ("clients", 10.0)] {
+        let name = format!(r#"orrery_connections{{listener="{listener}"}} "#);
+        let open = metrics.lines().find_map(|line| line.strip_prefix(&name));
+        let open: f64 = open.unwrap().parse().unwrap();
+        assert!(open <= expected, "{listener}: {open}");
+    }
+    drop(silent);
+}
+
+#[test]
 fn busy_connections_are_not_given_up_for_new_ones() {
     let limits = Limits {
         connections: 4,
@@ -202,9 +247,10 @@ fn a_body_that_nobody_may_send_is_not_kept() {
     let before = peak();
     let length = ("content-length", "2000000");
     let mut waiting: Vec<Connection> = Vec::new();
+    let body = vec![b'x'; 100_000];
     for _ in 0..40 {
         let mut connection = world.connect();
-        connection.send(&client.bytes("POST", ITEMS, &[KEY, length], &[b'x'; 100_000]));
+        connection.send(&client.bytes("POST", ITEMS, &[KEY, length], &body));
         waiting.push(connection);
     }
     for mut connection in waiting {

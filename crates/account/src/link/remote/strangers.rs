@@ -97,7 +97,7 @@ mod tests {
             strangers.add(stranger, task.abort_handle());
         }
         tokio::task::yield_now().await;
-        let ended: Vec<_> = tasks.iter().map(|task| task.is_finished()).collect();
-        assert_eq!(ended, [false, true, true, true, true, true, true]);
+        let ended = tasks.iter().filter(|task| task.is_finished()).count();
+        assert!(ended == 6 && !tasks[0].is_finished(), "{ended}");
     }
 }
