@@ -119,6 +119,23 @@ fn well_known_key() -> String {
     server.ready.key.clone().unwrap()
 }
 
+/// Their key is sent as it is.
+#[test]
+fn operators_are_warned_of_a_network_without_tls() {
+    let directory = tempfile::tempdir().unwrap();
+    let phrase = "operators send their key over the network in the clear";
+    for (management, is_warned) in [("0.0.0.0:0", true), ("127.0.0.1:0", false)] {
+        let log = directory
+            .path()
+            .join(if is_warned { "warned" } else { "quiet" });
+        let mut command = in_memory(&["--region=a", "--listen=0", "--management", management]);
+        command.stderr(fs::File::create(&log).unwrap());
+        let _server = Server::start_as_is(command);
+        let said = fs::read_to_string(&log).unwrap();
+        assert_eq!(said.contains(phrase), is_warned, "{said}");
+    }
+}
+
 fn wait_for(log: &Path, text: &str) {
     let begun = Instant::now();
     while !fs::read_to_string(log).unwrap().contains(text) {
