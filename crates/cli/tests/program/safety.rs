@@ -187,6 +187,7 @@ fn secrets_that_others_may_write_are_refused() {
             message.contains(name) && message.contains("chmod go-w"),
             "{message}"
         );
+        assert!(!message.contains("hint:"), "{message}");
         set(0o600);
     }
     drop(Server::start_as_is(start()));
