@@ -193,6 +193,30 @@ fn secrets_that_others_may_write_are_refused() {
     drop(Server::start_as_is(start()));
 }
 
+/// Whoever writes the private key of a region makes others take them for it.
+#[cfg(unix)]
+#[test]
+fn an_identity_that_others_may_write_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = tempfile::tempdir().unwrap();
+    let mut certify = orrery(["region", "certificates", "--region=a", "--out"]);
+    certify.arg(directory.path());
+    assert!(certify.output().unwrap().status.success());
+    let identity = directory.path().join("a");
+    let key = identity.join("key.pem");
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o602)).unwrap();
+    let mut command = orrery(["--region=a", "--peer=b=localhost:1", "--peer-listen=0"]);
+    command
+        .args(["--listen=0", "--peer-identity"])
+        .arg(&identity);
+    command.arg("--data").arg(directory.path().join("data"));
+    let message = refused(command);
+    assert!(
+        message.contains("key.pem") && message.contains("chmod go-w"),
+        "{message}"
+    );
+}
+
 /// Every key and secret of a run, and none of them in what the run says.
 #[cfg(unix)]
 #[test]
