@@ -35,13 +35,10 @@ fn check(found: &Metadata) -> io::Result<()> {
     if mode & 0o022 == 0 {
         return Ok(());
     }
-    Err(io::Error::new(
-        io::ErrorKind::PermissionDenied,
-        format!(
-            "others than its owner may write it (mode {mode:03o}), and whoever writes it chooses the secret; use \
-             `chmod go-w` after looking at what is in it"
-        ),
-    ))
+    Err(io::Error::other(format!(
+        "others than its owner may write it (mode {mode:03o}), and whoever writes it chooses the secret; use \
+         `chmod go-w` after looking at what is in it"
+    )))
 }
 
 #[cfg(unix)]

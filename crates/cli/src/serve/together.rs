@@ -254,6 +254,12 @@ async fn manage(
     })
     .await?;
     let certificate = fleet.front.certificate();
+    if certificate.is_none() && !management.local_address().ip().is_loopback() {
+        tracing::warn!(
+            address = %management.local_address(),
+            "operators send their key over the network in the clear; use TLS, or --management on a loopback address"
+        );
+    }
     let url = endpoint::of(certificate.is_some(), management.local_address());
     if let (Some(directory), KeyPlace::File(key_file)) = (directory, &key.place) {
         let absolute = |path: &std::path::Path| std::path::absolute(path);

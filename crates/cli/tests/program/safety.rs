@@ -119,6 +119,23 @@ fn well_known_key() -> String {
     server.ready.key.clone().unwrap()
 }
 
+/// Their key is sent as it is.
+#[test]
+fn operators_are_warned_of_a_network_without_tls() {
+    let directory = tempfile::tempdir().unwrap();
+    let phrase = "operators send their key over the network in the clear";
+    for (management, is_warned) in [("0.0.0.0:0", true), ("127.0.0.1:0", false)] {
+        let log = directory
+            .path()
+            .join(if is_warned { "warned" } else { "quiet" });
+        let mut command = in_memory(&["--region=a", "--listen=0", "--management", management]);
+        command.stderr(fs::File::create(&log).unwrap());
+        let _server = Server::start_as_is(command);
+        let said = fs::read_to_string(&log).unwrap();
+        assert_eq!(said.contains(phrase), is_warned, "{said}");
+    }
+}
+
 fn wait_for(log: &Path, text: &str) {
     let begun = Instant::now();
     while !fs::read_to_string(log).unwrap().contains(text) {
@@ -170,9 +187,34 @@ fn secrets_that_others_may_write_are_refused() {
             message.contains(name) && message.contains("chmod go-w"),
             "{message}"
         );
+        assert!(!message.contains("hint:"), "{message}");
         set(0o600);
     }
     drop(Server::start_as_is(start()));
+}
+
+/// Whoever writes the private key of a region makes others take them for it.
+#[cfg(unix)]
+#[test]
+fn an_identity_that_others_may_write_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = tempfile::tempdir().unwrap();
+    let mut certify = orrery(["region", "certificates", "--region=a", "--out"]);
+    certify.arg(directory.path());
+    assert!(certify.output().unwrap().status.success());
+    let identity = directory.path().join("a");
+    let key = identity.join("key.pem");
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o602)).unwrap();
+    let mut command = orrery(["--region=a", "--peer=b=localhost:1", "--peer-listen=0"]);
+    command
+        .args(["--listen=0", "--peer-identity"])
+        .arg(&identity);
+    command.arg("--data").arg(directory.path().join("data"));
+    let message = refused(command);
+    assert!(
+        message.contains("key.pem") && message.contains("chmod go-w"),
+        "{message}"
+    );
 }
 
 /// Every key and secret of a run, and none of them in what the run says.
