@@ -252,6 +252,7 @@ impl Engine {
                 definition: &planned.definition,
                 pace,
                 work: Work::default(),
+                entries_met: 0,
                 is_timed: request.wants_report,
             })
         };
