@@ -19,6 +19,7 @@ use std::env;
 use std::fs;
 use std::time::{Duration, Instant};
 
+use common::child::resident_bytes;
 use common::{MemoryHost, json, procedure, run, runtime};
 use orrery_json::parse_bounded;
 use orrery_script::{
@@ -37,7 +38,7 @@ const TRIES_MAX: usize = 50;
 const SLACK: Duration = Duration::from_secs(10);
 
 /// More than the threads that may be lost hold together, and the test itself.
-const RESIDENT_BYTES_MAX: u64 = 1 << 30;
+const RESIDENT_BYTES_MAX: usize = 1 << 30;
 
 /// A digest of everything that a script can reach by names, three steps far.
 const LOOK: &str = "function () {
@@ -285,12 +286,4 @@ fn job(source: &str, random: &mut Random) -> Job {
         logging: random.chance(2),
         ..Job::procedure(source, Vec::new())
     }
-}
-
-/// Memory of this process, where the system tells.
-fn resident_bytes() -> Option<u64> {
-    let text = fs::read_to_string("/proc/self/status").ok()?;
-    let line = text.lines().find(|line| line.starts_with("VmRSS:"))?;
-    let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kilobytes * 1024)
 }
