@@ -22,9 +22,6 @@ use crate::{bytecode, convert, links, plain, texts};
 /// What a link is called in errors.
 const LINK: &str = "The link";
 
-/// Longest JSON that the engine makes without a question whether to go on.
-const SHORT_LENGTH_MAX: usize = 64 << 10;
-
 /// The `native` object of the prelude: what every script needs.
 pub(crate) fn core_natives<'js>(
     ctx: &Ctx<'js>,
@@ -54,21 +51,11 @@ pub(crate) fn core_natives<'js>(
         "check",
         Function::new(ctx.clone(), move |ctx: Ctx<'js>| bridge.check(&ctx))?,
     )?;
-    let bridge = Rc::clone(shared);
     natives.set(
-        "isShort",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, value: JsValue<'js>| {
-            let mut crossing = Crossing::new(&bridge);
-            plain::measure(&ctx, &value, SHORT_LENGTH_MAX, &mut crossing) == Ok(Measure::Fits)
+        "ownLength",
+        Function::new(ctx.clone(), |ctx: Ctx<'js>, value: JsValue<'js>| {
+            plain::own_length(&ctx, &value)
         })?,
-    )?;
-    natives.set(
-        "isArray",
-        Function::new(ctx.clone(), |value: JsValue<'js>| plain::is_array(&value))?,
-    )?;
-    natives.set(
-        "isProxy",
-        Function::new(ctx.clone(), |value: JsValue<'js>| plain::is_proxy(&value))?,
     )?;
     let bridge = Rc::clone(shared);
     natives.set(
@@ -120,13 +107,13 @@ fn run_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'js>
     )
 }
 
-/// Whether the JSON of a value may be short enough to be worth making.
+/// Whether the JSON of a value is short enough to be worth making, as far as that is known.
 fn fits<'js>(
     ctx: &Ctx<'js>,
     bridge: &Bridge,
     value: &JsValue<'js>,
     length_max: f64,
-) -> Result<bool> {
+) -> Result<Option<bool>> {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -134,8 +121,9 @@ fn fits<'js>(
     )]
     let length_max = length_max as usize;
     match plain::measure(ctx, value, length_max, &mut Crossing::new(bridge)) {
-        Ok(Measure::Fits | Measure::NotPlain) => Ok(true),
-        Err(Refusal::TooLarge) => Ok(false),
+        Ok(Measure::Fits) => Ok(Some(true)),
+        Ok(Measure::NotPlain) => Ok(None),
+        Err(Refusal::TooLarge) => Ok(Some(false)),
         Err(refusal) => Err(bridge.refused(ctx, refusal, "The value")),
     }
 }

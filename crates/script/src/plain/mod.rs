@@ -19,7 +19,7 @@ mod shapes;
 pub(crate) use build::build;
 pub(crate) use measure::{Measure, measure};
 pub(crate) use read::read;
-pub(crate) use shapes::{is_array, is_proxy};
+pub(crate) use shapes::own_length;
 
 use rquickjs::qjs;
 

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::{ptr, slice};
 
-use rquickjs::{Value as JsValue, qjs};
+use rquickjs::{Ctx, Value as JsValue, qjs};
 
 use super::{RawCtx, Unread};
 
@@ -209,13 +209,52 @@ pub(super) unsafe fn string_length(ctx: RawCtx, text: qjs::JSValue) -> usize {
     }
 }
 
-/// Whether a value is an array itself, whose length is its own data.
-pub(crate) fn is_array(value: &JsValue<'_>) -> bool {
-    // SAFETY: both look at the class of the value only.
-    unsafe { qjs::JS_IsArray(value.as_raw()) && !qjs::JS_IsProxy(value.as_raw()) }
-}
-
-pub(crate) fn is_proxy(value: &JsValue<'_>) -> bool {
-    // SAFETY: this looks at the class of the value only.
-    unsafe { qjs::JS_IsProxy(value.as_raw()) }
+/// The length of an array or of an object that is like one, as everybody will find it; -1 where code says
+/// what it is, and -2 for what has none of its own.
+pub(crate) fn own_length(ctx: &Ctx<'_>, value: &JsValue<'_>) -> f64 {
+    const COMPUTED: f64 = -1.0;
+    const NOT_THERE: f64 = -2.0;
+    if value.is_null() || value.is_undefined() {
+        return 0.0;
+    }
+    let raw_ctx = ctx.as_raw().as_ptr();
+    let raw = value.as_raw();
+    // SAFETY: the context is live and the value belongs to it. Of a proxy nothing is asked. The lengths of
+    // arrays, typed arrays and strings are their own; of other objects the own property is looked at,
+    // and what its descriptor holds is freed. Nothing runs.
+    unsafe {
+        if value.is_string() || qjs::JS_IsArray(raw) && !qjs::JS_IsProxy(raw) {
+            let mut length = 0;
+            qjs::JS_GetLength(raw_ctx, raw, &raw mut length);
+            return length as f64;
+        }
+        if !value.is_object() {
+            return NOT_THERE;
+        }
+        if qjs::JS_IsProxy(raw) {
+            return COMPUTED;
+        }
+        let name = qjs::JS_NewAtomLen(raw_ctx, c"length".as_ptr(), 6);
+        let mut found = qjs::JSPropertyDescriptor {
+            flags: 0,
+            value: qjs::JS_UNDEFINED,
+            getter: qjs::JS_UNDEFINED,
+            setter: qjs::JS_UNDEFINED,
+        };
+        let status = qjs::JS_GetOwnProperty(raw_ctx, &raw mut found, raw, name);
+        qjs::JS_FreeAtom(raw_ctx, name);
+        let length = match qjs::JS_VALUE_GET_NORM_TAG(found.value) {
+            _ if status < 0 => COMPUTED,
+            _ if status == 0 => NOT_THERE,
+            qjs::JS_TAG_INT => f64::from(qjs::JS_VALUE_GET_INT(found.value)),
+            qjs::JS_TAG_FLOAT64 => qjs::JS_VALUE_GET_FLOAT64(found.value),
+            _ => COMPUTED,
+        };
+        if status > 0 {
+            qjs::JS_FreeValue(raw_ctx, found.value);
+            qjs::JS_FreeValue(raw_ctx, found.getter);
+            qjs::JS_FreeValue(raw_ctx, found.setter);
+        }
+        length
+    }
 }

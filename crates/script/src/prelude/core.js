@@ -4,7 +4,7 @@
 // The prelude must work whatever a script does to the globals.
 const { Array, ArrayBuffer, Object, RangeError, String, TypeError } = globalThis;
 const { stringify } = JSON;
-const { construct, apply, getOwnPropertyDescriptor, getPrototypeOf } = globalThis.Reflect;
+const { construct, apply, getPrototypeOf } = globalThis.Reflect;
 
 const ErrorCodes = Object.freeze({
     BadRequest: 400,
@@ -52,6 +52,8 @@ function fail(number, message) {
 const NATIVE_LENGTH_MAX = 1e7;
 const NATIVE_SEARCH_MAX = 1e10;
 const NATIVE_LENGTH_LONG = 1e5;
+const SHORT_LENGTH_MAX = 65536;
+const NOT_THERE = -2;
 
 function guard(prototype, names, check) {
     for (const name of names) {
@@ -70,19 +72,15 @@ function guard(prototype, names, check) {
 
 // The length that a native will find: a getter or a proxy could tell it another one.
 function lengthOf(value) {
-    if (value === null || value === undefined) {
-        return 0;
+    const length = native.ownLength(value);
+    if (length >= 0) {
+        return length;
     }
-    if (native.isArray(value) || typeof value === 'string' || ArrayBuffer.isView(value)) {
+    if (ArrayBuffer.isView(value)) {
         return value.length;
     }
-    value = Object(value);
-    if (native.isProxy(value)) {
-        throw new RangeError('a proxy has no length of its own: make an array of it first');
-    }
-    const length = getOwnPropertyDescriptor(value, 'length');
-    if (length === undefined ? value.length === undefined : typeof length.value === 'number') {
-        return length?.value ?? 0;
+    if (length === NOT_THERE && !('length' in Object(value))) {
+        return 0;
     }
     throw new RangeError('the object has no length of its own: make an array of it first');
 }
@@ -111,7 +109,7 @@ guard(Array.prototype, ['concat'], (self, args) => {
             if (value[Symbol.isConcatSpreadable] !== undefined) {
                 throw new TypeError("'concat' does not ask objects whether they are to be spread");
             }
-            length += native.isArray(value) ? value.length : 1;
+            length += Array.isArray(value) ? lengthOf(value) : 1;
         }
     }
     checkLength(length);
@@ -141,19 +139,16 @@ guard(Array.prototype, ['includes', 'indexOf', 'lastIndexOf'], (self, args) => {
 });
 
 guard(getPrototypeOf(Uint8Array.prototype), [
-    'copyWithin', 'fill', 'includes', 'indexOf', 'lastIndexOf', 'reverse', 'set', 'sort', 'toSorted',
-], (self, args) => {
+    'includes', 'indexOf', 'lastIndexOf', 'sort', 'toSorted',
+], (self) => {
     if (ArrayBuffer.isView(self) && self.length > NATIVE_LENGTH_LONG) {
         native.check();
-    }
-    if (args[0] !== null && typeof args[0] === 'object') {
-        checkLength(lengthOf(args[0]));
     }
 });
 
 // Arrays in arrays may be long and empty, and be named many times.
 function flatten(from, into, depth) {
-    const length = lengthOf(from);
+    const length = +from.length || 0;
     for (let index = 0; index < length; index += 1) {
         if (index in from) {
             const element = from[index];
@@ -184,7 +179,7 @@ const flattenings = {
             throw new TypeError('not a function');
         }
         const into = [];
-        const length = lengthOf(from);
+        const length = +from.length || 0;
         for (let index = 0; index < length; index += 1) {
             if (index in from) {
                 const element = apply(callback, self, [from[index], index, from]);
@@ -245,8 +240,8 @@ for (const name of ['difference', 'intersection', 'isDisjointFrom', 'isSubsetOf'
 
 // The engine makes JSON without asking whether to go on, unless a function sees each value.
 define(JSON, 'stringify', { stringify(value, replacer, space) {
-    const isSeen = typeof replacer === 'function' || native.isArray(replacer)
-        || native.isShort(value);
+    const isSeen = typeof replacer === 'function' || Array.isArray(replacer)
+        || native.fits(value, SHORT_LENGTH_MAX) === true;
     return stringify(value, isSeen ? replacer : (name, value) => value, space);
 } }.stringify);
 
@@ -280,7 +275,7 @@ function textOf(value) {
 
 // The JSON text of a value, which is not made when it would be too long.
 function jsonOf(what, value) {
-    if (!native.fits(value, native.jsonLengthMax)) {
+    if (native.fits(value, native.jsonLengthMax) === false) {
         fail(ErrorCodes.RequestEntityTooLarge,
             `${what} has more characters of JSON than the limit of ${native.jsonLengthMax}.`);
     }
@@ -293,7 +288,7 @@ function failLog() {
 }
 
 function logTextOf(value) {
-    return native.fits(value, native.logLengthMax) ? textOf(value) : failLog();
+    return native.fits(value, native.logLengthMax) === false ? failLog() : textOf(value);
 }
 
 function logText(args) {

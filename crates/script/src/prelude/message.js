@@ -12,7 +12,7 @@ function appended(old, value) {
 
 function checkSize(name, value, sizeMax) {
     // A little too long is told how much; the text of what is far too long is not made.
-    const fits = native.fits(value, 2 * sizeMax);
+    const fits = native.fits(value, 2 * sizeMax) !== false;
     const length = fits ? stringify(value)?.length ?? 0 : 'too many';
     if (!fits || length > sizeMax) {
         fail(ErrorCodes.RequestEntityTooLarge,
@@ -74,6 +74,6 @@ class Message {
         if (!property?.changed) {
             return undefined;
         }
-        return native.fits(property.value, property.sizeMax) && stringify(property.value);
+        return native.fits(property.value, property.sizeMax) !== false && stringify(property.value);
     }
 }
