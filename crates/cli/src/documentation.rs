@@ -135,6 +135,7 @@ fn the_stated_defaults_are_the_defaults() {
         ("script-steps", settings.scripts.steps.to_string()),
         ("script-heap", settings.scripts.heap.to_string()),
         ("script-stack", settings.scripts.stack.to_string()),
+        ("script-value", settings.scripts.value.to_string()),
         ("script-response", settings.scripts.response.to_string()),
         ("script-log", settings.scripts.log.to_string()),
         ("ready-json", settings.ready_json.to_string()),

@@ -68,6 +68,8 @@ pub(crate) const SCRIPT_STEPS: &str = "ORRERY_SCRIPT_STEPS";
 pub(crate) const SCRIPT_HEAP: &str = "ORRERY_SCRIPT_HEAP";
 /// Stack of a script, as `--script-stack`.
 pub(crate) const SCRIPT_STACK: &str = "ORRERY_SCRIPT_STACK";
+/// Memory of one value of a script, as `--script-value`.
+pub(crate) const SCRIPT_VALUE: &str = "ORRERY_SCRIPT_VALUE";
 /// Answer of a script, as `--script-response`.
 pub(crate) const SCRIPT_RESPONSE: &str = "ORRERY_SCRIPT_RESPONSE";
 /// Log of a script, as `--script-log`.

@@ -53,6 +53,7 @@ pub(crate) fn layer(lookup: Lookup<'_>) -> Result<Layer> {
         script_heap: parsed(lookup, env_vars::SCRIPT_HEAP)?,
         script_stack: parsed(lookup, env_vars::SCRIPT_STACK)?,
         script_response: parsed(lookup, env_vars::SCRIPT_RESPONSE)?,
+        script_value: parsed(lookup, env_vars::SCRIPT_VALUE)?,
         script_log: parsed(lookup, env_vars::SCRIPT_LOG)?,
         seed: path(lookup, env_vars::SEED),
         consistency: parsed(lookup, env_vars::CONSISTENCY)?,

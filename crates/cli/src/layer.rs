@@ -206,6 +206,11 @@ pub(crate) struct Layer {
     #[serde(deserialize_with = "parsed")]
     pub(crate) script_stack: Option<Size>,
 
+    /// Memory outside of its heap that one value may take on its way between a script and the database [default: 32MiB]
+    #[arg(long, value_name = "SIZE")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) script_value: Option<Size>,
+
     /// Longest body that a script may answer with [default: 4MiB]
     #[arg(long, value_name = "SIZE")]
     #[serde(deserialize_with = "parsed")]

@@ -68,6 +68,7 @@ pub(crate) struct ScriptSettings {
     pub(crate) steps: u64,
     pub(crate) heap: Size,
     pub(crate) stack: Size,
+    pub(crate) value: Size,
     pub(crate) response: Size,
     pub(crate) log: Size,
 }
@@ -80,6 +81,7 @@ impl Default for ScriptSettings {
             steps: 10_000_000_000,
             heap: Size::mebibytes(64),
             stack: Size::mebibytes(1),
+            value: Size::mebibytes(32),
             response: Size::mebibytes(4),
             log: Size(8 << 10),
         }
@@ -97,6 +99,7 @@ impl ScriptSettings {
             steps_max: self.steps,
             heap_bytes: bytes(self.heap),
             stack_bytes: bytes(self.stack),
+            value_bytes: bytes(self.value),
             response_length_max: bytes(self.response),
             log_bytes: bytes(self.log),
             ..ScriptOptions::default()
@@ -222,6 +225,7 @@ fn scripts(sources: &[Source]) -> ScriptSettings {
             .map_or(default.steps, NonZeroU64::get),
         heap: first(sources, |layer| layer.script_heap.as_ref()).unwrap_or(default.heap),
         stack: first(sources, |layer| layer.script_stack.as_ref()).unwrap_or(default.stack),
+        value: first(sources, |layer| layer.script_value.as_ref()).unwrap_or(default.value),
         response: first(sources, |layer| layer.script_response.as_ref())
             .unwrap_or(default.response),
         log: first(sources, |layer| layer.script_log.as_ref()).unwrap_or(default.log),

@@ -233,7 +233,7 @@ impl Engine {
         let mut plan = planned.plan;
         let functions = match query.bound.program.functions_used() {
             [] => None,
-            names => Some(self.open_functions(container, names)?),
+            names => Some(self.open_functions(container, names, &request.terms.share)?),
         };
         let feeder = |resume| {
             let page = match &functions {
