@@ -521,6 +521,7 @@ pub(crate) fn open_log(
     let options = LogOptions {
         segment_bytes: SEGMENT_BYTES,
         durability: options.durability,
+        known: Position::ZERO,
     };
     let (log, _) = Log::open_after(Arc::clone(disk), &directory.log(), options, after)?;
     Ok(log)
