@@ -28,6 +28,10 @@ pub(crate) const KEY_FILE: &str = "ORRERY_KEY_FILE";
 pub(crate) const DURABILITY: &str = "ORRERY_DURABILITY";
 /// Memory for data read from disk, as `--cache`.
 pub(crate) const CACHE: &str = "ORRERY_CACHE";
+/// Room on the disk that is kept free, as `--disk-reserve`.
+pub(crate) const DISK_RESERVE: &str = "ORRERY_DISK_RESERVE";
+/// How fast stored data is read to find damage, as `--scrub`.
+pub(crate) const SCRUB: &str = "ORRERY_SCRUB";
 /// Whether throughput is enforced, as `--throughput`.
 pub(crate) const THROUGHPUT: &str = "ORRERY_THROUGHPUT";
 /// `true` for an account without provisioned throughput, as `--serverless`.

@@ -29,6 +29,8 @@ pub(crate) fn layer(lookup: Lookup<'_>) -> Result<Layer> {
         key_file: path(lookup, env_vars::KEY_FILE),
         durability: parsed(lookup, env_vars::DURABILITY)?,
         cache: parsed(lookup, env_vars::CACHE)?,
+        disk_reserve: parsed(lookup, env_vars::DISK_RESERVE)?,
+        scrub: parsed(lookup, env_vars::SCRUB)?,
         throughput: parsed(lookup, env_vars::THROUGHPUT)?,
         serverless: parsed(lookup, env_vars::SERVERLESS)?,
         burst_capacity: parsed(lookup, env_vars::BURST_CAPACITY)?,

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use orrery_model::Failure;
 use orrery_partition::{
     Authority, CommittedRecord, Container, Error, Filling, Position, Reached, ReplicationError,
-    SnapshotStream, Store, Subscription, Witness,
+    ScrubReport, SnapshotStream, Store, StoreStatus, Subscription, Witness,
 };
 use tokio::sync::oneshot;
 
@@ -143,6 +143,21 @@ impl Engine {
     /// Why the store takes no more records, if a disk has failed it. Reads go on.
     pub fn problem(&self) -> Option<&str> {
         self.store.problem()
+    }
+
+    /// Whether the store takes writes, and if not, why.
+    pub fn store_status(&self) -> StoreStatus {
+        self.store.status()
+    }
+
+    /// Bytes that the disk of the store has free, and those of them that are kept free; none in memory.
+    pub fn disk_space(&self) -> Option<(u64, u64)> {
+        self.store.disk_space()
+    }
+
+    /// What the scrub of the store has read and found.
+    pub fn scrub(&self) -> ScrubReport {
+        self.store.scrub()
     }
 
     /// Makes everything durable that was taken before, where that may come later; see [`Seen`].

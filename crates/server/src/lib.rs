@@ -12,6 +12,7 @@ mod error;
 mod exchange;
 mod explorer;
 mod gates;
+mod health;
 mod listener;
 mod management;
 mod metrics;

@@ -6,9 +6,9 @@ use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
 
-use crate::explorer;
 use crate::metrics;
 use crate::state::State;
+use crate::{explorer, health};
 
 /// The answer to a public path; none if the path is not one.
 pub(crate) fn answer(state: &State, parts: &Parts) -> Option<Response<Full<Bytes>>> {
@@ -16,7 +16,8 @@ pub(crate) fn answer(state: &State, parts: &Parts) -> Option<Response<Full<Bytes
         return None;
     }
     match parts.uri.path() {
-        "/ready" | "/health" => Some(respond("application/json", br#"{"status":"ok"}"#)),
+        "/ready" => Some(health::ready(state, parts.uri.query())),
+        "/health" => Some(health::health(state)),
         "/_explorer/emulator.pem" => Some(match &state.certificate_pem {
             Some(pem) => respond("application/x-pem-file", pem.as_bytes()),
             None => {
@@ -39,7 +40,7 @@ pub(crate) fn metrics(state: &State) -> Response<Full<Bytes>> {
     respond("text/plain; version=0.0.4", text.as_bytes())
 }
 
-fn respond(content_type: &'static str, body: &[u8]) -> Response<Full<Bytes>> {
+pub(crate) fn respond(content_type: &'static str, body: &[u8]) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::copy_from_slice(body)));
     response
         .headers_mut()

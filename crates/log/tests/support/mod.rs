@@ -57,6 +57,7 @@ struct State {
     /// Calls of the disk so far, and the one that fails.
     calls: usize,
     fault: Option<(usize, Fault)>,
+    has_no_files: bool,
 }
 
 /// How one call of the disk fails.
@@ -131,6 +132,11 @@ impl FaultDisk {
     pub(crate) fn has_failed(&self) -> bool {
         let state = self.lock();
         state.fault.is_some_and(|(number, _)| state.calls >= number)
+    }
+
+    /// The process can open no file, or it can again.
+    pub(crate) fn refuse_files(&self, has_no_files: bool) {
+        self.lock().has_no_files = has_no_files;
     }
 
     pub(crate) fn repair(&self) {
@@ -213,6 +219,16 @@ impl State {
         self.fault
             .filter(|(number, _)| *number == self.calls)
             .map(|(_, fault)| fault)
+    }
+
+    /// [`State::called`] of a call that needs a file of the process.
+    fn opened(&mut self) -> io::Result<()> {
+        self.called()?;
+        if self.has_no_files {
+            Err(Fault::NoFiles.error())
+        } else {
+            Ok(())
+        }
     }
 
     fn called(&mut self) -> io::Result<()> {
@@ -338,7 +354,7 @@ impl Disk for FaultDisk {
 
     fn open_read(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
         let mut state = self.lock();
-        state.called()?;
+        state.opened()?;
         let inode = state.names.get(path).copied();
         drop(state);
         Ok(self.handle(inode.ok_or(io::ErrorKind::NotFound)?))
@@ -350,7 +366,7 @@ impl Disk for FaultDisk {
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
         let mut state = self.lock();
-        state.called()?;
+        state.opened()?;
         if state.names.contains_key(path) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }

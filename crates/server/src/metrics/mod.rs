@@ -7,6 +7,7 @@
 mod operation;
 mod page;
 mod regions;
+mod store;
 mod text;
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -4,7 +4,7 @@ use orrery_account::Report;
 use orrery_engine::Engine;
 
 use super::page::Page;
-use super::{LATENCIES_US, Metrics, Operation, STATUSES, get, regions};
+use super::{LATENCIES_US, Metrics, Operation, STATUSES, get, regions, store};
 
 /// Physical partitions that are listed one by one; the count of all is given beside them.
 const PARTITIONS_MAX: usize = 1_000;
@@ -15,6 +15,7 @@ pub(crate) fn text(metrics: &Metrics, engine: &Engine, report: Option<&Report>) 
     requests(&mut page, metrics);
     latencies(&mut page, metrics);
     partitions(&mut page, engine);
+    store::write(&mut page, engine);
     if let Some(report) = report {
         regions::write(&mut page, report);
     }
