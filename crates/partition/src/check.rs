@@ -93,6 +93,7 @@ pub fn check(path: &Path) -> Result<CheckReport, Error> {
         kept: DOCUMENTS,
         runs: INDEX,
         runs_bytes: INDEX_BYTES_IN_MEMORY,
+        is_established: directory.is_established(),
     };
     let storage = Storage::open(&directory.state(), &NAMES, options)?;
     let mut check = Check::new(storage.snapshot())?;

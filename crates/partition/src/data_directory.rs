@@ -57,6 +57,11 @@ impl DataDirectory {
         self.path.join("log.durable")
     }
 
+    /// Whether the store was once whole: its log is made after all of its state.
+    pub(crate) fn is_established(&self) -> bool {
+        self.mark_of_log().exists() || self.log().exists()
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

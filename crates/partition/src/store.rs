@@ -597,6 +597,7 @@ pub(crate) fn open_storage(
         kept: DOCUMENTS,
         runs: INDEX,
         runs_bytes: INDEX_BYTES_IN_MEMORY,
+        is_established: directory.is_established(),
     };
     Ok(Storage::open(&directory.state(), &NAMES, options)?)
 }

@@ -72,6 +72,7 @@ pub(crate) fn storage(directory: &Path) -> Storage {
         kept: DOCUMENTS,
         runs: INDEX,
         runs_bytes: 1 << 20,
+        is_established: true,
     };
     Storage::open(&directory.join("state"), &NAMES, options).unwrap()
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where it is surprised")]
 
 mod check;
+mod damage;
 #[path = "../../../log/tests/support/mod.rs"]
 mod disk;
 mod durability;

@@ -142,6 +142,16 @@ impl World {
         text.map(|text| String::from_utf8(text).unwrap())
     }
 
+    /// [`World::read`] of a store that may be damaged.
+    pub(crate) fn try_read(&self, id: &str) -> Result<Option<String>, Failure> {
+        let logical = self.container.logical_partition(&key());
+        let item = self
+            .store
+            .read(&self.container, &logical, id, NOW_SECONDS)?;
+        let text = item.map(|item| item.text().to_vec());
+        Ok(text.map(|text| String::from_utf8(text).unwrap()))
+    }
+
     pub(crate) fn lsn(&self) -> u64 {
         self.container.partitions[0].counters().lsn.0
     }
