@@ -3,6 +3,7 @@
 mod explain;
 mod fan_out;
 mod follow;
+mod integrity;
 mod many_containers;
 mod process;
 mod regions;
