@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use bytes::Bytes;
 use orrery_model::Failure;
@@ -148,6 +149,11 @@ impl Engine {
     /// Whether the store takes writes, and if not, why.
     pub fn store_status(&self) -> StoreStatus {
         self.store.status()
+    }
+
+    /// Why the store has refused writes for so long, if it has. It may take them again.
+    pub fn refusal_of(&self, patience: Duration) -> Option<String> {
+        self.store.refusal_of(patience)
     }
 
     /// Bytes that the disk of the store has free, and those of them that are kept free; none in memory.

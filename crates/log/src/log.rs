@@ -43,6 +43,8 @@ pub struct Log {
     written: u64,
     durable: u64,
     hash: u128,
+    /// Bytes that there was no room for last.
+    refused: Option<usize>,
     failure: Option<Error>,
 }
 
@@ -138,6 +140,7 @@ impl Log {
             written: tail.last,
             durable: tail.last,
             hash: tail.hash,
+            refused: None,
             failure: None,
         };
         let recovery = Recovery {
@@ -238,6 +241,21 @@ impl Log {
     /// sync. For a caller that must know it before it says which records it is going to append; see
     /// [`frame_bytes`](crate::frame_bytes).
     pub fn make_room(&mut self, bytes: usize) -> Result<(), Error> {
+        let made = self.get_room(bytes);
+        if made.is_err() {
+            self.refused = Some(bytes);
+        }
+        made
+    }
+
+    /// Whether what was refused last would be taken now.
+    pub fn try_again(&mut self) -> Result<(), Error> {
+        self.refused.map_or(Ok(()), |bytes| self.make_room(bytes))?;
+        self.refused = None;
+        Ok(())
+    }
+
+    fn get_room(&mut self, bytes: usize) -> Result<(), Error> {
         let added = bytes as u64;
         let is_empty = self.current.offset == SEGMENT_HEADER_BYTES as u64;
         if !is_empty && self.current.offset + added > self.options.segment_bytes {

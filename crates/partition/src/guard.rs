@@ -65,6 +65,7 @@ impl Guard {
         let mut looks = 0;
         while end.recv_timeout(MEASURE_INTERVAL) == Err(RecvTimeoutError::Timeout) {
             self.look_at_disk();
+            self.health.look();
             looks += 1;
             if looks % LOOKS_PER_MARK == 0 {
                 self.raise_mark();

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use orrery_log::Position;
 
@@ -36,6 +37,8 @@ pub(crate) struct Health {
     durable: AtomicU64,
     /// Why the log could not take the last write.
     not_written: Mutex<Option<String>>,
+    /// Since when writes are refused, as whoever measures the disk has seen it.
+    refusing_since: Mutex<Option<Instant>>,
     scrub: Mutex<ScrubReport>,
 }
 
@@ -116,6 +119,29 @@ impl Health {
         cause.map_or(StoreStatus::Writable, StoreStatus::Refusing)
     }
 
+    /// Looks whether writes are refused, and remembers since when.
+    pub(crate) fn look(&self) {
+        let is_refusing = self.status() != StoreStatus::Writable;
+        let mut since = self
+            .refusing_since
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *since = is_refusing.then(|| since.unwrap_or_else(Instant::now));
+    }
+
+    /// Why writes have been refused for so long; none if they are taken, or have not been refused that long.
+    pub(crate) fn refusal_of(&self, patience: Duration) -> Option<String> {
+        let since = *self
+            .refusing_since
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        since.filter(|since| since.elapsed() >= patience)?;
+        match self.status() {
+            StoreStatus::Refusing(cause) => Some(cause),
+            StoreStatus::Writable | StoreStatus::Failed(_) => None,
+        }
+    }
+
     pub(crate) fn scrub(&self) -> ScrubReport {
         self.scrub
             .lock()
@@ -155,5 +181,15 @@ mod tests {
             health.status(),
             StoreStatus::Refusing("no files".to_owned())
         );
+        assert_eq!(health.refusal_of(Duration::ZERO), None);
+        health.look();
+        assert_eq!(
+            health.refusal_of(Duration::ZERO).as_deref(),
+            Some("no files")
+        );
+        assert_eq!(health.refusal_of(Duration::from_secs(3600)), None);
+        health.set_not_written(None);
+        health.look();
+        assert_eq!(health.refusal_of(Duration::ZERO), None);
     }
 }

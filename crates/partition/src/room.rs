@@ -5,10 +5,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use orrery_log::frame_bytes;
+use orrery_log::{Log, frame_bytes};
 
 use crate::Error;
 use crate::committer::Committer;
+use crate::health::Room;
 
 /// Notes that an authority may put before records.
 const NOTES_BYTES: usize = 64 << 10;
@@ -35,6 +36,14 @@ impl Committer {
     pub(crate) fn wait_for_room(&mut self, payloads: &[Bytes]) -> Result<(), Error> {
         let begun = Instant::now();
         loop {
+            let is_full = self.health.room() == Room::None;
+            if is_full && begun.elapsed() < PATIENCE {
+                thread::sleep(PAUSE);
+                continue;
+            }
+            if is_full {
+                return Err(Error::ReadOnly(self.health.no_room()));
+            }
             match self.make_room_for(payloads) {
                 Err(Error::Log(orrery_log::Error::NotWritten { .. }))
                     if begun.elapsed() < PATIENCE =>
@@ -48,8 +57,18 @@ impl Committer {
 
     /// Looks whether the log takes writes again, for those who ask before they write.
     pub(crate) fn try_log(&mut self) {
-        // It says itself how that went.
-        let _ = self.make_room_for(&[]);
+        let tried = self.log.as_mut().map_or(Ok(()), Log::try_again);
+        match tried {
+            Ok(()) if self.is_refusing => {
+                self.is_refusing = false;
+                self.health.set_not_written(None);
+                tracing::warn!("the log takes writes again");
+            }
+            Err(error) if !matches!(error, orrery_log::Error::NotWritten { .. }) => {
+                self.break_down(&error.into());
+            }
+            Ok(()) | Err(_) => {}
+        }
     }
 
     /// Takes note of whether the log could take what it was given.
@@ -63,11 +82,8 @@ impl Committer {
                 }
                 self.health.set_not_written(Some(cause));
             }
-            Ok(_) if self.is_refusing => {
-                self.is_refusing = false;
-                self.health.set_not_written(None);
-                tracing::warn!("the log takes writes again");
-            }
+            // A smaller one than was refused may have fitted into the segment.
+            Ok(_) if self.is_refusing => self.try_log(),
             Ok(_) | Err(_) => {}
         }
         result

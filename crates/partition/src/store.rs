@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use bytes::Bytes;
 use orrery_log::{Disk, Log, LogOptions, Position, SystemDisk};
@@ -491,6 +492,11 @@ impl Store {
             Some(problem) => StoreStatus::Failed(problem.to_owned()),
             None => self.health.status(),
         }
+    }
+
+    /// Why it has refused writes for so long, if it has. It may take them again.
+    pub fn refusal_of(&self, patience: Duration) -> Option<String> {
+        self.health.refusal_of(patience)
     }
 
     /// What the scrub has read and found.

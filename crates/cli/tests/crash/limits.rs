@@ -18,7 +18,7 @@ const ITEM_BYTES: usize = 400_000;
 
 /// Blocks of 512 bytes, from what a start needs to what nobody needs.
 fn file_sizes(count: usize) -> impl Iterator<Item = usize> {
-    let (least, most) = (20_000, 140_000);
+    let (least, most) = (4_000, 72_000);
     (0..count).map(move |number| least + (most - least) * number / count.max(1))
 }
 
@@ -87,6 +87,10 @@ fn check_limit(limit: &str, root: &Path) -> bool {
         }
         Err(said) => assert!(said.to_lowercase().contains("error"), "{limit}: {said}"),
     }
+    println!(
+        "{limit}: {} of {ITEMS} items were acknowledged",
+        acknowledged.len()
+    );
     let mut server = Server::start(&data);
     let mut client = server.client();
     for number in &acknowledged {
@@ -118,8 +122,7 @@ fn nothing_acknowledged_is_lost_when_files_run_out() {
     let count = std::env::var(LIMITS).map_or(LIMITS_DEFAULT, |count| count.parse().unwrap());
     for number in 0..count {
         let root = tempfile::tempdir().unwrap();
-        // A start takes some forty.
-        let files = 30 + number * 60 / count;
+        let files = 14 + number * 30 / count;
         check_limit(&format!("ulimit -n {files}"), root.path());
     }
 }
