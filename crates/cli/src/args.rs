@@ -77,6 +77,10 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
+    /// Start although the log has lost records that were durable, and say which; for this start alone
+    #[arg(long)]
+    pub(crate) accept_loss: bool,
+
     #[command(flatten)]
     pub(crate) layer: Layer,
 }

@@ -59,6 +59,7 @@ fn server_program(options: &Options) -> Result<ServerProgram> {
     };
     let workload = options.workload;
     let nothing_given = ServeArguments {
+        accept_loss: false,
         config: None,
         layer: Layer::default(),
     };

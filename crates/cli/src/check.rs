@@ -11,6 +11,10 @@ use orrery_engine::{CheckReport, check_directory};
 use crate::complaint::complain;
 use crate::regions;
 
+const ADVICE: &str = "\
+What to do: keep a copy of the directory as it is, and bring a backup of the whole directory back. If other regions \
+have the data, the directory may be removed and is filled from them. A write that was never acknowledged is no loss: \
+the next start cuts it off.";
 const PROBLEMS: u8 = 1;
 const NOT_OPENED: u8 = 2;
 
@@ -47,14 +51,29 @@ fn describe(directory: &Path, report: &CheckReport) -> String {
             "  documents    {} ({} bytes)",
             report.documents, report.document_bytes
         ),
-        format!("  log records  {}", report.log_records),
+        format!(
+            "  log records  {} in {} segments, the last is {}",
+            report.log_records, report.log_segments, report.log_last
+        ),
+        format!(
+            "  positions    the state has record {}, record {} is marked as durable",
+            report.applied, report.marked
+        ),
     ];
+    if !report.rows.is_empty() {
+        let rows = report.rows.iter();
+        let rows: Vec<String> = rows.map(|(map, rows)| format!("{map} {rows}")).collect();
+        lines.push(format!("  rows read    {}", rows.join(", ")));
+    }
     match report.problems.len() {
         0 => lines.push("No problems found.".to_owned()),
         1 => lines.push("1 problem found:".to_owned()),
         count => lines.push(format!("{count} problems found:")),
     }
     lines.extend(report.problems.iter().map(|problem| format!("  {problem}")));
+    if !report.problems.is_empty() {
+        lines.push(ADVICE.to_owned());
+    }
     lines.join("\n") + "\n"
 }
 
@@ -78,7 +97,7 @@ mod tests {
         report.problems.push("document x: wrong".to_owned());
         let text = describe(Path::new("d"), &report);
         assert!(
-            text.ends_with("1 problem found:\n  document x: wrong\n"),
+            text.contains("1 problem found:\n  document x: wrong\nWhat to do: "),
             "{text}"
         );
     }

@@ -104,6 +104,7 @@ fn the_page_is_current() {
 #[test]
 fn the_stated_defaults_are_the_defaults() {
     let arguments = ServeArguments {
+        accept_loss: false,
         config: None,
         layer: crate::layer::Layer::default(),
     };
@@ -129,6 +130,10 @@ fn the_stated_defaults_are_the_defaults() {
         (
             "logical-partition-size",
             Size(settings.partitions.logical_bytes).to_string(),
+        ),
+        (
+            "scrub",
+            Size(settings.upkeep.scrub_bytes_per_second).to_string(),
         ),
         ("script-threads", settings.scripts.threads.to_string()),
         ("script-time", settings.scripts.time_ms.to_string()),
@@ -169,6 +174,9 @@ fn the_stated_defaults_are_the_defaults() {
 fn every_flag_has_its_variable() {
     let declared = include_str!("env_vars.rs");
     for argument in arguments_of_serve() {
+        if argument.get_long() == Some(ONLY_A_FLAG) {
+            continue;
+        }
         let variable = variable_of(&argument);
         assert!(
             declared.contains(&format!("\"{variable}\"")),
@@ -177,11 +185,16 @@ fn every_flag_has_its_variable() {
     }
 }
 
+/// What must be said anew at every start.
+const ONLY_A_FLAG: &str = "accept-loss";
+
 fn page() -> String {
     let mut page = INTRODUCTION.to_owned();
     for argument in arguments_of_serve() {
         let long = argument.get_long().unwrap();
-        let value = argument.get_value_names().unwrap()[0].replace('|', "\\|");
+        let names = argument.get_value_names().unwrap_or_default();
+        let value = names.first().map_or("", |name| name.as_str());
+        let value = value.replace('|', "\\|");
         let is_switch = argument
             .get_num_args()
             .is_some_and(|count| count.min_values() == 0);
@@ -196,6 +209,10 @@ fn page() -> String {
             Some(value) => format!("`{value}`"),
             None => String::new(),
         };
+        if long == ONLY_A_FLAG {
+            writeln!(page, "| `--{long}` | | | `false` | {meaning} |").unwrap();
+            continue;
+        }
         let key = match long {
             "config" => String::new(),
             "region" => "`regions`".to_owned(),

@@ -46,6 +46,10 @@ pub(crate) const REQUEST_TIME: &str = "ORRERY_REQUEST_TIME";
 pub(crate) const ALLOWED_HOST: &str = "ORRERY_ALLOWED_HOST";
 /// `true` for HSTS, as `--hsts`.
 pub(crate) const HSTS: &str = "ORRERY_HSTS";
+/// Room on the disk that is kept free, as `--disk-reserve`.
+pub(crate) const DISK_RESERVE: &str = "ORRERY_DISK_RESERVE";
+/// How fast stored data is read to find damage, as `--scrub`.
+pub(crate) const SCRUB: &str = "ORRERY_SCRUB";
 /// Whether throughput is enforced, as `--throughput`.
 pub(crate) const THROUGHPUT: &str = "ORRERY_THROUGHPUT";
 /// `true` for an account without provisioned throughput, as `--serverless`.

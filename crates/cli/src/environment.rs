@@ -41,6 +41,8 @@ pub(crate) fn layer(lookup: Lookup<'_>) -> Result<Layer> {
             names.map(str::to_owned).collect()
         }),
         hsts: parsed(lookup, env_vars::HSTS)?,
+        disk_reserve: parsed(lookup, env_vars::DISK_RESERVE)?,
+        scrub: parsed(lookup, env_vars::SCRUB)?,
         throughput: parsed(lookup, env_vars::THROUGHPUT)?,
         serverless: parsed(lookup, env_vars::SERVERLESS)?,
         burst_capacity: parsed(lookup, env_vars::BURST_CAPACITY)?,

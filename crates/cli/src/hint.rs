@@ -7,13 +7,35 @@ use orrery_engine::StoreError;
 pub(crate) fn hint(error: &anyhow::Error) -> Option<&'static str> {
     error.chain().find_map(|cause| {
         if let Some(store) = cause.downcast_ref::<StoreError>() {
-            return of_store(store);
+            return match store {
+                // What the system refused is no damage.
+                StoreError::Storage(_) | StoreError::Log(_) => match io_of(store) {
+                    Some(io) => of_io(io.kind()),
+                    None => Some(DAMAGED),
+                },
+                other => of_store(other),
+            };
         }
         cause
             .downcast_ref::<std::io::Error>()
             .and_then(|error| of_io(error.kind()))
     })
 }
+
+/// What the system said, if it said something.
+fn io_of(error: &StoreError) -> Option<&std::io::Error> {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(io) = error.downcast_ref::<std::io::Error>() {
+            return Some(io);
+        }
+        cause = error.source();
+    }
+    None
+}
+
+const DAMAGED: &str = "`orrery check DIR` lists what is damaged. Keep a copy of the directory, and bring a backup back; \
+                       if other regions have the data, the directory may be removed and is filled from them";
 
 fn of_store(error: &StoreError) -> Option<&'static str> {
     match error {
@@ -27,9 +49,10 @@ fn of_store(error: &StoreError) -> Option<&'static str> {
             "start it with the --region and --multi-write or --per-partition-failover that it was made with, or use \
              another directory",
         ),
-        StoreError::Damaged(_) => Some("`orrery check DIR` lists what is damaged"),
+        StoreError::Damaged(_) => Some(DAMAGED),
         // These say it themselves, or have a cause that decides.
         StoreError::Io { .. }
+        | StoreError::LogBehind { .. }
         | StoreError::Storage(_)
         | StoreError::Log(_)
         | StoreError::ReadOnly(_) => None,

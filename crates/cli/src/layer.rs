@@ -142,6 +142,15 @@ pub(crate) struct Layer {
         hide_possible_values = true
     )]
     pub(crate) hsts: Option<bool>,
+    /// Bytes of the disk to keep free: with less, writes are refused until there is room again [default: 256MiB, or a tenth of the disk if that is less]
+    #[arg(long, value_name = "SIZE")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) disk_reserve: Option<Size>,
+
+    /// Bytes a second in which stored data is read again and again to find damage; 0 reads none [default: 1MiB]
+    #[arg(long, value_name = "SIZE")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) scrub: Option<Size>,
 
     /// Refuse what goes beyond the provisioned throughput (on), or let everything pass (off) [default: on]
     #[arg(long, value_name = "on|off")]

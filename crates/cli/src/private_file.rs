@@ -21,10 +21,38 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
         let mut file = options.open(&new)?;
         file.write_all(bytes)?;
         file.sync_all()?;
-        fs::rename(&new, path)
+        fs::rename(&new, path)?;
+        sync_directory_of(path)
     };
     write().with_context(|| format!("cannot write {}", path.display()))
 }
+
+/// Makes the name of a file durable: without it the machine may come back without the file, or with the one
+/// before it.
+#[cfg(unix)]
+fn sync_directory_of(path: &Path) -> std::io::Result<()> {
+    let directory = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    fs::File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// Elsewhere a directory cannot be opened as a file; NTFS journals its names by itself.
+#[cfg(not(unix))]
+fn sync_directory_of(_path: &Path) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// From here on nobody but the owner gets rights on files that this process makes. The embedded engine says
+/// nothing of the rights of its own.
+#[cfg(unix)]
+pub(crate) fn keep_files_private() {
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+}
+
+/// Elsewhere a file has the rights of the directory it is in.
+#[cfg(not(unix))]
+pub(crate) fn keep_files_private() {}
 
 #[cfg(test)]
 mod tests {

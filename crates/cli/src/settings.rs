@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use orrery_account::Bound;
-use orrery_engine::{PartitionLimits, ScriptOptions, ThroughputMode, ThroughputOptions};
+use orrery_engine::{
+    OnPanic, PartitionLimits, ScriptOptions, ThroughputMode, ThroughputOptions, Upkeep,
+};
 use orrery_model::ConsistencyLevel;
 use orrery_server::Limits;
 
@@ -34,6 +36,8 @@ const BOUND_OF_REGIONS: Bound = Bound {
     versions: 100_000,
     seconds: 300,
 };
+/// A gigabyte takes a quarter of an hour.
+const SCRUB_DEFAULT: Size = Size::mebibytes(1);
 const LOG_DEFAULT: &str = "info";
 
 #[derive(Debug, PartialEq)]
@@ -46,6 +50,7 @@ pub(crate) struct Settings {
     pub(crate) allow_well_known_key: bool,
     pub(crate) durability: DurabilitySetting,
     pub(crate) cache: Size,
+    pub(crate) upkeep: Upkeep,
     pub(crate) throughput: ThroughputOptions,
     pub(crate) partitions: PartitionLimits,
     pub(crate) scripts: ScriptSettings,
@@ -138,7 +143,7 @@ impl Settings {
             .map(|path| file::layer(&path))
             .transpose()?
             .unwrap_or_default();
-        resolve(&[
+        let mut settings = resolve(&[
             Source {
                 name: "on the command line",
                 layer: arguments.layer,
@@ -151,7 +156,9 @@ impl Settings {
                 name: "in the configuration file",
                 layer: file,
             },
-        ])
+        ])?;
+        settings.upkeep.accept_loss = arguments.accept_loss;
+        Ok(settings)
     }
 }
 
@@ -202,6 +209,18 @@ fn throughput(sources: &[Source]) -> ThroughputOptions {
     }
 }
 
+/// What the store does about its disk. Whoever runs the program starts it again when it has ended.
+fn upkeep(sources: &[Source]) -> Upkeep {
+    Upkeep {
+        accept_loss: false,
+        on_panic: OnPanic::EndProcess,
+        disk_reserve_bytes: first(sources, |layer| layer.disk_reserve.as_ref()).map(|size| size.0),
+        scrub_bytes_per_second: first(sources, |layer| layer.scrub.as_ref())
+            .unwrap_or(SCRUB_DEFAULT)
+            .0,
+    }
+}
+
 fn partitions(sources: &[Source]) -> PartitionLimits {
     let default = PartitionLimits::default();
     PartitionLimits {
@@ -245,6 +264,7 @@ fn resolve(sources: &[Source]) -> Result<Settings> {
             .unwrap_or(false),
         durability: first(sources, |layer| layer.durability.as_ref()).unwrap_or(DURABILITY_DEFAULT),
         cache: first(sources, |layer| layer.cache.as_ref()).unwrap_or_else(memory::cache_default),
+        upkeep: upkeep(sources),
         throughput: throughput(sources),
         partitions: partitions(sources),
         scripts: scripts(sources),

@@ -46,6 +46,7 @@ impl Measured {
         let engine = Engine::open(EngineOptions {
             seen: Seen::Durable,
             multi_write: region,
+            upkeep: orrery_engine::Upkeep::default(),
             directory: Some(directory.to_owned()),
             durability: Durability::None,
             cache_bytes: 64 << 20,

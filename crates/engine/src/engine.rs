@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use orrery_keys::ContainerRid;
 use orrery_model::{ConsistencyLevel, Failure};
-use orrery_partition::{Container, Durability, Error, Seen, Store, StoreOptions};
+use orrery_partition::{Container, Durability, Error, Seen, Store, StoreOptions, Upkeep};
 use orrery_regions::RegionId;
 use orrery_script::{LostThreads, Runtime, ScriptError, ScriptOptions};
 use tokio::sync::{Mutex, Notify, Semaphore, oneshot};
@@ -43,6 +43,8 @@ pub struct EngineOptions {
     pub throughput: ThroughputOptions,
     /// Set if this is that region of an account in which every region writes.
     pub multi_write: Option<RegionId>,
+    /// What the store does about its disk.
+    pub upkeep: Upkeep,
 }
 
 pub struct Engine {
@@ -87,6 +89,7 @@ impl EngineOptions {
             cache_bytes: self.cache_bytes,
             seen: self.seen,
             multi_write: self.multi_write,
+            upkeep: self.upkeep,
         }
     }
 }

@@ -8,12 +8,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use bytes::Bytes;
 use orrery_model::Failure;
 use orrery_partition::{
     Authority, CommittedRecord, Container, Error, Filling, Position, Reached, ReplicationError,
-    SnapshotStream, Store, Subscription, Witness,
+    ScrubReport, SnapshotStream, Store, StoreStatus, Subscription, Witness,
 };
 use tokio::sync::oneshot;
 
@@ -143,6 +144,26 @@ impl Engine {
     /// Why the store takes no more records, if a disk has failed it. Reads go on.
     pub fn problem(&self) -> Option<&str> {
         self.store.problem()
+    }
+
+    /// Whether the store takes writes, and if not, why.
+    pub fn store_status(&self) -> StoreStatus {
+        self.store.status()
+    }
+
+    /// Why the store has refused writes for so long, if it has. It may take them again.
+    pub fn refusal_of(&self, patience: Duration) -> Option<String> {
+        self.store.refusal_of(patience)
+    }
+
+    /// Bytes that the disk of the store has free, and those of them that are kept free; none in memory.
+    pub fn disk_space(&self) -> Option<(u64, u64)> {
+        self.store.disk_space()
+    }
+
+    /// What the scrub of the store has read and found.
+    pub fn scrub(&self) -> ScrubReport {
+        self.store.scrub()
     }
 
     /// Makes everything durable that was taken before, where that may come later; see [`Seen`].

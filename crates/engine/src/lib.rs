@@ -41,8 +41,9 @@ pub use orrery_model::{Script, ScriptKind, TriggerOperation, TriggerSettings, Tr
 pub use orrery_partition::{
     AccessTable, AccountOutcome, ChangeKind, ChangeMode, CheckReport, CommittedRecord, Container,
     Counters, Durability, Error as StoreError, Filling, HotKey, ItemChange, KeyAccess, KeyRange,
-    MergeError, MeterReport, Partition, Piece, Position, ReplicationError, Seen, SnapshotPiece,
-    SnapshotStream, Standing, StreamPiece, StreamReader, Subscription, check as check_directory,
+    MergeError, MeterReport, OnPanic, Partition, Piece, Position, ReplicationError, ScrubReport,
+    Seen, SnapshotPiece, SnapshotStream, Standing, StoreStatus, StreamPiece, StreamReader,
+    Subscription, Upkeep, check as check_directory,
 };
 pub use orrery_script::{LostThreads, ScriptOptions};
 pub use partitions::{Cut, PartitionLimits};

@@ -258,6 +258,7 @@ impl World {
     async fn open() -> World {
         let engine = Engine::open(EngineOptions {
             multi_write: None,
+            upkeep: orrery_engine::Upkeep::default(),
             throughput: orrery_engine::ThroughputOptions::default(),
             directory: None,
             durability: Durability::None,

@@ -9,7 +9,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use orrery_log::{Durability, Error, Log, LogOptions};
+use orrery_log::{Durability, Error, Log, LogOptions, Position};
 
 const RECORDS: usize = 16;
 const RECORD_BYTES: usize = 1200;
@@ -54,6 +54,7 @@ fn options(durability: Durability) -> LogOptions {
     LogOptions {
         segment_bytes: 16 << 20,
         durability,
+        known: Position::ZERO,
     }
 }
 

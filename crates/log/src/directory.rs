@@ -85,18 +85,23 @@ impl Directory {
     }
 
     /// Turns a spare, or a new file, into the segment of `header`; durable on return. Gives the
-    /// file and its size.
+    /// file and its size. Can be called again after it has failed.
     pub(crate) fn provision(
         &mut self,
         header: &SegmentHeader,
         segment_bytes: u64,
     ) -> Result<(Box<dyn DiskFile>, u64), Error> {
-        let (spare, opened) = if let Some(spare) = self.spares.pop() {
+        let segment = self.segment_path(header.sequence);
+        let found = self.spares.last().cloned();
+        let (spare, opened) = if let Some(spare) = found {
             let opened = self.disk.open_write(&spare);
             (spare, opened)
         } else {
             let spare = spare_path(&self.path, header.sequence);
             let opened = self.disk.create(&spare);
+            if opened.is_ok() {
+                self.spares.push(spare.clone());
+            }
             (spare, opened)
         };
         let mut file = opened.map_err(Error::io("open", &spare))?;
@@ -112,10 +117,10 @@ impl Directory {
             .map_err(Error::io("write", &spare))?;
         file.sync().map_err(Error::io("sync", &spare))?;
 
-        let segment = self.segment_path(header.sequence);
         self.disk
             .rename(&spare, &segment)
             .map_err(Error::io("rename", &spare))?;
+        self.spares.pop();
         self.sync()?;
         Ok((file, size.max(beginning.len() as u64)))
     }

@@ -41,11 +41,10 @@ impl Disk for SystemDisk {
         if dir.is_dir() {
             return Ok(());
         }
-        fs::create_dir_all(dir)?;
-        match dir.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => self.sync_dir(parent),
-            _ => self.sync_dir(Path::new(".")),
-        }
+        let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty());
+        parent.map_or(Ok(()), |parent| self.create_dir(parent))?;
+        private_dir().create(dir)?;
+        self.sync_dir(parent.unwrap_or(Path::new(".")))
     }
 
     fn list(&self, dir: &Path) -> io::Result<Vec<PathBuf>> {
@@ -69,13 +68,7 @@ impl Disk for SystemDisk {
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
-        Ok(Box::new(
-            OpenOptions::new()
-                .read(true)
-                .write(true)
-                .create_new(true)
-                .open(path)?,
-        ))
+        Ok(Box::new(private_file().create_new(true).open(path)?))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -96,6 +89,28 @@ impl Disk for SystemDisk {
     fn sync_dir(&self, _dir: &Path) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Nobody but the owner gets rights on what is made, whatever the process gives to others by default.
+#[cfg(unix)]
+fn private_dir() -> fs::DirBuilder {
+    let mut builder = fs::DirBuilder::new();
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+}
+
+/// Elsewhere what is made has the rights of the directory it is in.
+#[cfg(not(unix))]
+fn private_dir() -> fs::DirBuilder {
+    fs::DirBuilder::new()
+}
+
+fn private_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
 }
 
 impl DiskFile for File {

@@ -8,13 +8,20 @@ use crate::Position;
 
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
-    /// The disk refused. If this came from a commit, a sync or a trim, the log is poisoned.
+    /// The disk refused. If this came from a commit or a sync, the log is poisoned.
     #[error("cannot {action} {}", path.display())]
     Io {
         action: &'static str,
         path: PathBuf,
         #[source]
         source: Arc<io::Error>,
+    },
+    /// The disk refused something that comes before the write of a commit, or a trim: a file could not be
+    /// opened or made or did not get room. Nothing was written, and the log goes on when it can.
+    #[error("nothing was written to the log")]
+    NotWritten {
+        #[source]
+        source: Box<Error>,
     },
     /// An earlier write or sync failed, so what the disk holds is unknown until the log is opened
     /// again. A failed sync is never retried: the system may have dropped the pages it covered.
@@ -78,6 +85,11 @@ impl Error {
             position,
             source: Arc::from(source.into()),
         }
+    }
+
+    /// Whether a sync failed, after which nothing is known of what the disk has.
+    pub(crate) fn is_of_sync(&self) -> bool {
+        matches!(self, Error::Io { action: "sync", .. })
     }
 
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {

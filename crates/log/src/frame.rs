@@ -57,7 +57,7 @@ impl FrameHeader {
 
     /// From the first byte of the frame to the first byte of the next.
     pub(crate) fn frame_bytes(&self) -> usize {
-        (FRAME_HEADER_BYTES + self.length).next_multiple_of(FRAME_ALIGNMENT)
+        frame_bytes(self.length)
     }
 }
 
@@ -69,6 +69,11 @@ pub(crate) fn is_intact(frame: &[u8], header: &FrameHeader, segment_key: u64) ->
 pub(crate) fn may_begin_at(bytes: &[u8], offset: usize) -> bool {
     bytes.get(offset + MARKER_OFFSET..offset + MARKER_OFFSET + 4)
         == Some(MARKER.to_le_bytes().as_slice())
+}
+
+/// Bytes that a record takes in the log.
+pub fn frame_bytes(payload_bytes: usize) -> usize {
+    (FRAME_HEADER_BYTES + payload_bytes).next_multiple_of(FRAME_ALIGNMENT)
 }
 
 /// Adds a frame to `buffer` with what is known at the time of the append; [`seal`] does the rest

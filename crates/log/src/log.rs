@@ -7,6 +7,10 @@
 //! New segments are filled with zeros a step ahead of the tail rather than at once, which spreads
 //! the cost of the first round through the files and lets an empty directory open at once. Recycled
 //! segments are already full size.
+//!
+//! Whatever a commit needs of the disk beside its write and its sync, that is the next segment and room in
+//! the file, it gets before it writes. A disk that is full or a process that has no file left therefore
+//! refuses a commit while the log is as it was ([`Error::NotWritten`]), and takes the next one when it can.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -39,6 +43,8 @@ pub struct Log {
     written: u64,
     durable: u64,
     hash: u128,
+    /// Bytes that there was no room for last.
+    refused: Option<usize>,
     failure: Option<Error>,
 }
 
@@ -85,12 +91,12 @@ impl Log {
     ) -> Result<(Log, Recovery), Error> {
         options.segment_bytes = options.segment_bytes.max(SEGMENT_BYTES_MIN);
         let mut directory = Directory::new(disk, dir);
-        directory.create()?;
         let Recovered {
             mut segments,
             file,
             torn_tail,
-        } = recover(&mut directory)?;
+        } = recover(&mut directory, after, options.known)?;
+        directory.create()?;
         let (current, tail) = if let (Some(last), Some(file)) = (segments.pop(), file) {
             let (header, offset, size) = (last.header, last.tail.offset, last.size);
             let key = header.key();
@@ -134,6 +140,7 @@ impl Log {
             written: tail.last,
             durable: tail.last,
             hash: tail.hash,
+            refused: None,
             failure: None,
         };
         let recovery = Recovery {
@@ -206,8 +213,8 @@ impl Log {
     /// Writes everything appended since the last commit with one write and, under
     /// [`Durability::Sync`], one sync. Gives the position of the last committed record.
     ///
-    /// After an error nothing is known about the records of this commit until the log is opened
-    /// again; those committed before it are safe.
+    /// After [`Error::NotWritten`] none of the records of this commit is in the log. After any other
+    /// error nothing is known about them until the log is opened again. Those committed before are safe.
     pub fn commit(&mut self) -> Result<Position, Error> {
         self.write()?;
         if self.options.durability == Durability::Sync {
@@ -219,12 +226,43 @@ impl Log {
     /// [`Log::commit`] without a sync: what was written is durable with the next one, or when somebody
     /// has synced [`Log::tail`] and says so.
     pub fn write(&mut self) -> Result<Position, Error> {
-        self.guarded(|log| {
-            if !log.pending.is_empty() {
-                log.write_pending()?;
+        if !self.pending.is_empty() {
+            if let Err(error) = self.make_room(self.pending.len()) {
+                self.appended = self.written;
+                self.pending.clear();
+                return Err(error);
             }
-            Ok(log.last())
-        })
+            self.guarded(Log::write_pending)?;
+        }
+        self.guarded(|log| Ok(log.last()))
+    }
+
+    /// Sees to it that a commit of frames of so many bytes needs nothing of the disk but a write and a
+    /// sync. For a caller that must know it before it says which records it is going to append; see
+    /// [`frame_bytes`](crate::frame_bytes).
+    pub fn make_room(&mut self, bytes: usize) -> Result<(), Error> {
+        let made = self.get_room(bytes);
+        if made.is_err() {
+            self.refused = Some(bytes);
+        }
+        made
+    }
+
+    /// Whether what was refused last would be taken now.
+    pub fn try_again(&mut self) -> Result<(), Error> {
+        self.refused.map_or(Ok(()), |bytes| self.make_room(bytes))?;
+        self.refused = None;
+        Ok(())
+    }
+
+    fn get_room(&mut self, bytes: usize) -> Result<(), Error> {
+        let added = bytes as u64;
+        let is_empty = self.current.offset == SEGMENT_HEADER_BYTES as u64;
+        if !is_empty && self.current.offset + added > self.options.segment_bytes {
+            self.guarded(Log::sync_written)?;
+            self.unguarded(Log::roll)?;
+        }
+        self.unguarded(|log| log.allocate(log.current.offset + added))
     }
 
     /// The file that has the last committed record.
@@ -260,7 +298,8 @@ impl Log {
             let Some(segment) = self.sealed.front() else {
                 break;
             };
-            self.directory.retire(segment.header.sequence)?;
+            let sequence = segment.header.sequence;
+            self.unguarded(|log| log.directory.retire(sequence))?;
             self.sealed.pop_front();
             // One at a time: two changes in the wrong order would leave a hole in the log.
             self.guarded(|log| log.directory.sync())?;
@@ -326,15 +365,25 @@ impl Log {
         })
     }
 
+    /// Runs something that changes nothing that a reader of the log relies on, and that can be done again
+    /// if it fails. Only a failed sync is the end there too: it may be that another one would lie.
+    fn unguarded<T>(&mut self, run: impl FnOnce(&mut Log) -> Result<T, Error>) -> Result<T, Error> {
+        self.guarded(|_| Ok(()))?;
+        run(self).map_err(|error| {
+            if error.is_of_sync() {
+                self.failure = Some(error.clone());
+                return error;
+            }
+            Error::NotWritten {
+                source: Box::new(error),
+            }
+        })
+    }
+
     fn write_pending(&mut self) -> Result<(), Error> {
         let added = self.pending.len() as u64;
-        let is_empty = self.current.offset == SEGMENT_HEADER_BYTES as u64;
-        if !is_empty && self.current.offset + added > self.options.segment_bytes {
-            self.roll()?;
-        }
         let key = self.current.key;
         let hash = frame::seal(&mut self.pending, key, self.durable, self.hash);
-        self.allocate(self.current.offset + added)?;
 
         let end = self.current.offset + added;
         let terminator = (TERMINATOR_BYTES as u64).min(self.current.size.saturating_sub(end));
@@ -355,15 +404,14 @@ impl Log {
         Ok(())
     }
 
-    /// Fills the segment with zeros beyond `end`, up to its full size.
+    /// Fills the segment with zeros beyond `end`, ahead of it up to its full size.
     fn allocate(&mut self, end: u64) -> Result<(), Error> {
-        let needed = end + TERMINATOR_BYTES as u64;
-        if needed <= self.current.size || self.current.size >= self.options.segment_bytes {
+        let full = self.options.segment_bytes.max(end);
+        let needed = (end + TERMINATOR_BYTES as u64).min(full);
+        if needed <= self.current.size {
             return Ok(());
         }
-        let target = needed
-            .next_multiple_of(ALLOCATION_STEP_BYTES)
-            .min(self.options.segment_bytes);
+        let target = needed.next_multiple_of(ALLOCATION_STEP_BYTES).min(full);
         let step = usize::try_from(ALLOCATION_STEP_BYTES.min(target)).unwrap_or(0);
         let zeros = vec![0; step];
         while self.current.size < target {
@@ -379,9 +427,8 @@ impl Log {
         Ok(())
     }
 
-    /// Seals the current segment and begins the next.
+    /// Seals the current segment, which is synced, and begins the next.
     fn roll(&mut self) -> Result<(), Error> {
-        self.sync_written()?;
         let header = SegmentHeader {
             sequence: self.current.header.sequence + 1,
             first: self.written + 1,

@@ -2,12 +2,17 @@
 
 use std::time::Duration;
 
+use crate::Position;
+
 #[derive(Clone, Debug)]
 pub struct LogOptions {
     /// Size at which a segment is sealed. A single commit larger than this still goes into one
     /// segment, which grows to hold it.
     pub segment_bytes: u64,
     pub durability: Durability,
+    /// A record that the owner knows to have been durable. A log that ends before it has lost something:
+    /// it is not opened, and nothing of it is changed.
+    pub known: Position,
 }
 
 impl Default for LogOptions {
@@ -15,6 +20,7 @@ impl Default for LogOptions {
         LogOptions {
             segment_bytes: 64 << 20,
             durability: Durability::Sync,
+            known: Position::ZERO,
         }
     }
 }

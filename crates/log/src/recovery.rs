@@ -37,7 +37,12 @@ pub(crate) struct Recovered {
     pub(crate) torn_tail: Option<TornTail>,
 }
 
-pub(crate) fn recover(directory: &mut Directory) -> Result<Recovered, Error> {
+/// A new log begins after `after`; one that ends before `known` is left as it is.
+pub(crate) fn recover(
+    directory: &mut Directory,
+    after: Position,
+    known: Position,
+) -> Result<Recovered, Error> {
     let survey = survey(directory)?;
     if let Some(problem) = survey.damage.into_iter().next() {
         let (segment, offset, what) = (problem.segment, problem.offset, problem.what);
@@ -45,6 +50,14 @@ pub(crate) fn recover(directory: &mut Directory) -> Result<Recovered, Error> {
             segment,
             offset,
             what,
+        });
+    }
+    let end = survey.segments.last();
+    let end = end.map_or(after, |segment| Position(segment.tail.last));
+    if end < known {
+        return Err(Error::Ahead {
+            after: known,
+            last: end,
         });
     }
     let Some(last) = survey.segments.last() else {

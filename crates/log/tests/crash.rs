@@ -58,6 +58,7 @@ fn run(seed: u64) {
     let options = LogOptions {
         segment_bytes,
         durability,
+        known: Position::ZERO,
     };
     for _ in 0..LIVES {
         let life_changes = random.below(120);
@@ -102,7 +103,7 @@ fn live(disk: &FaultDisk, options: &LogOptions, model: &mut Model, random: &mut 
         model.durable = model.durable.max(log.durable().0 as usize);
         match step {
             Ok(()) => {}
-            Err(Error::Io { .. } | Error::Poisoned { .. }) => return,
+            Err(Error::Io { .. } | Error::NotWritten { .. } | Error::Poisoned { .. }) => return,
             Err(error) => panic!("{error:?}"),
         }
     }

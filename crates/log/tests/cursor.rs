@@ -14,6 +14,7 @@ fn open(dir: &Path) -> Log {
     let options = LogOptions {
         segment_bytes: SEGMENT_BYTES,
         durability: Durability::None,
+        known: Position::ZERO,
     };
     Log::open(dir, options).unwrap().0
 }
@@ -114,6 +115,7 @@ fn a_log_can_begin_anywhere() {
         let options = LogOptions {
             segment_bytes: SEGMENT_BYTES,
             durability: Durability::Sync,
+            known: Position::ZERO,
         };
         Log::open_after(Arc::new(SystemDisk), dir.path(), options, Position(after)).unwrap()
     };

@@ -1,5 +1,5 @@
-//! The offline check of a data directory: the chain of the log, every document, and that whatever
-//! was derived from the documents agrees with them.
+//! The offline check of a data directory: the chain of the log, that log and state belong together, every
+//! row of every map, and that whatever was derived from the documents agrees with them.
 //!
 //! Each map is read once, in the order of its keys, with single reads into the others. What is held
 //! in memory grows with the number of containers, not with what is in them. Records that the log
@@ -11,35 +11,70 @@ use std::path::Path;
 
 use bytes::Bytes;
 use orrery_index::{IndexHash, PathStatistics};
+use orrery_log::Position;
+use orrery_model::{Lsn, RangeId};
 use orrery_storage::{Options, Snapshot, Space, Storage};
 
-use crate::counters::container_of_counters;
 use crate::data_directory::DataDirectory;
 use crate::document_key::{container_of, prefix_end};
 use crate::index_state::IndexState;
 use crate::indexing::IndexedVersion;
 use crate::multi::{Row as VersionsRow, decode_claims};
 use crate::spaces::{
-    CATALOGUE, CLAIMS, DOCUMENTS, EXPIRY, FEED, INDEX, INDEX_BYTES_IN_MEMORY, META, NAMES,
+    CATALOGUE, CLAIMS, DOCUMENTS, EXPIRY, FEED, HISTORY, INDEX, INDEX_BYTES_IN_MEMORY, META, NAMES,
     REMOVAL_MARK, STATISTICS, UNIQUE, VERSIONS,
 };
 use crate::statistics::{
     ENTRY_PREFIX_BYTES, PagesRead, Row, Slots, entry_prefix, is_only_counted, slot_key,
 };
 use crate::stored::{DIGEST_BYTES, StoredItem};
-use crate::{Counters, Error, expiry, feed_entry, unique};
+use crate::{Error, expiry, feed_entry, unique};
 
 /// Entries are looked up one by one in any order, each through the large index of its table.
 const CACHE_BYTES: u64 = 256 * 1024 * 1024;
 /// A report longer than this helps nobody.
 const PROBLEMS_MAX: usize = 1_000;
 
+type RowCheck = fn(&mut Check, &Bytes, &Bytes) -> Verdict;
+
+/// What a row of each map is called, and what is asked of it, in the order in which one relies on another.
+const MAPS: [(Space, &str, RowCheck); 11] = [
+    (CATALOGUE, "catalogue entry", Check::catalogue_entry),
+    (DOCUMENTS, "document", Check::document),
+    (UNIQUE, "unique key entry", Check::unique_entry),
+    (VERSIONS, "row of versions", Check::versions_row),
+    (CLAIMS, "row of claims", Check::claims_row),
+    (EXPIRY, "expiry entry", Check::expiry_entry),
+    (FEED, "feed entry", Check::feed_entry),
+    (HISTORY, "history entry", Check::history_entry),
+    (META, "meta entry", Check::meta_entry),
+    (INDEX, "index entry", Check::index_entry),
+    (STATISTICS, "statistics entry", Check::statistics_entry),
+];
+
+/// Some rows of a map that were checked by themselves.
+#[derive(Debug, Default)]
+pub(crate) struct Part {
+    pub(crate) bytes: usize,
+    pub(crate) rows: usize,
+    pub(crate) problems: Vec<String>,
+    /// Where the next part begins; none at the end of the map.
+    pub(crate) next: Option<Vec<u8>>,
+}
+
 /// What [`check`] found.
 #[derive(Debug, Default)]
 pub struct CheckReport {
     pub documents: u64,
     pub document_bytes: u64,
+    /// Rows that were read of each map of the state.
+    pub rows: Vec<(&'static str, u64)>,
+    pub log_segments: usize,
     pub log_records: u64,
+    /// The last record of the log, the last that the state has, and the last that is marked as durable.
+    pub log_last: Position,
+    pub applied: Position,
+    pub marked: Position,
     /// Each a sentence; empty when everything is as it should be.
     pub problems: Vec<String>,
 }
@@ -58,43 +93,38 @@ pub fn check(path: &Path) -> Result<CheckReport, Error> {
         kept: DOCUMENTS,
         runs: INDEX,
         runs_bytes: INDEX_BYTES_IN_MEMORY,
+        is_established: directory.is_established(),
     };
     let storage = Storage::open(&directory.state(), &NAMES, options)?;
     let mut check = Check::new(storage.snapshot())?;
-    check.report.log_records = log.records;
-    for problem in log.problems {
-        let (segment, offset) = (problem.segment.display(), problem.offset);
-        check.problem(format!("{segment} at byte {offset}: {}", problem.what));
+    check.log(&directory, &log);
+    for (space, name, verdict) in MAPS {
+        check.every(space, name, verdict);
     }
-    check.every(DOCUMENTS, "document", Check::document);
-    check.every(UNIQUE, "unique key entry", Check::unique_entry);
-    check.every(VERSIONS, "row of versions", Check::versions_row);
-    check.every(CLAIMS, "row of claims", Check::claims_row);
-    check.every(EXPIRY, "expiry entry", Check::expiry_entry);
-    check.every(FEED, "feed entry", Check::feed_entry);
-    check.every(META, "meta entry", Check::meta_entry);
-    check.every(INDEX, "index entry", Check::index_entry);
-    check.every(STATISTICS, "statistics entry", Check::statistics_entry);
     check.totals();
     Ok(check.finish())
 }
 
-struct Check {
-    snapshot: Snapshot,
+pub(crate) struct Check {
+    pub(crate) snapshot: Snapshot,
     /// Deleted containers whose removal is under way: nothing is promised of what is left of them.
-    leaving: BTreeSet<u32>,
+    pub(crate) leaving: BTreeSet<u32>,
     /// By container: what its documents are, and what its counters say.
     found: BTreeMap<u32, Totals>,
-    counted: BTreeMap<u32, Totals>,
+    pub(crate) counted: BTreeMap<u32, Totals>,
     indexes: BTreeMap<u32, IndexState>,
     /// By container and index: documents that are counted there without an entry.
     only_counted: BTreeMap<Bytes, u64>,
-    report: CheckReport,
+    /// Containers that the catalogue names.
+    pub(crate) named: BTreeSet<u32>,
+    /// By partition: the newest change in its feed and its history.
+    pub(crate) newest: BTreeMap<(u32, RangeId), Lsn>,
+    pub(crate) report: CheckReport,
     unlisted: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Totals {
+pub(crate) struct Totals {
     items: u64,
     bytes: u64,
     /// Index entries: those that documents should have, or those that are there.
@@ -104,7 +134,7 @@ struct Totals {
 }
 
 impl Totals {
-    fn add(&mut self, items: u64, bytes: u64) {
+    pub(crate) fn add(&mut self, items: u64, bytes: u64) {
         // Damaged counters may say anything.
         self.items = self.items.wrapping_add(items);
         self.bytes = self.bytes.wrapping_add(bytes);
@@ -124,9 +154,9 @@ fn index_states(snapshot: &Snapshot) -> Result<BTreeMap<u32, IndexState>, Error>
 }
 
 /// What is wrong with an entry.
-struct Problem(String);
+pub(crate) struct Problem(pub(crate) String);
 
-type Verdict = Result<(), Problem>;
+pub(crate) type Verdict = Result<(), Problem>;
 
 impl From<&str> for Problem {
     fn from(what: &str) -> Problem {
@@ -141,7 +171,7 @@ impl<E: Into<Error>> From<E> for Problem {
 }
 
 impl Check {
-    fn new(snapshot: Snapshot) -> Result<Check, Error> {
+    pub(crate) fn new(snapshot: Snapshot) -> Result<Check, Error> {
         let marks = snapshot.range(CATALOGUE, &[REMOVAL_MARK], Some(&[REMOVAL_MARK + 1]));
         let leaving = marks.filter_map(|entry| match entry {
             Ok((key, _)) => container_of(&key[1..]).map(Ok),
@@ -154,12 +184,14 @@ impl Check {
             found: BTreeMap::new(),
             counted: BTreeMap::new(),
             only_counted: BTreeMap::new(),
+            named: BTreeSet::new(),
+            newest: BTreeMap::new(),
             report: CheckReport::default(),
             unlisted: 0,
         })
     }
 
-    fn problem(&mut self, problem: String) {
+    pub(crate) fn problem(&mut self, problem: String) {
         if self.report.problems.len() < PROBLEMS_MAX {
             self.report.problems.push(problem);
         } else {
@@ -177,25 +209,56 @@ impl Check {
         self.report
     }
 
-    fn every(
-        &mut self,
-        space: Space,
-        name: &str,
-        verdict: fn(&mut Check, &Bytes, &Bytes) -> Verdict,
-    ) {
+    /// Checks rows of one map from a key on, about so many bytes of them. What needs all rows of a map to be
+    /// known, such as what is counted, is not asked.
+    pub(crate) fn part(mut self, space: Space, from: &[u8], bytes_max: usize) -> Part {
+        let (_, name, verdict) = MAPS[MAPS.iter().position(|map| map.0 == space).unwrap_or(0)];
+        // Its rows count those of another map.
+        let verdict = (space != STATISTICS).then_some(verdict);
+        let mut part = Part::default();
+        for entry in self.snapshot.range(space, from, None) {
+            let (key, value) = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    let cause = Error::from(error).chain();
+                    part.problems
+                        .push(format!("no {name} can be read from here on: {cause}"));
+                    return part;
+                }
+            };
+            if part.bytes >= bytes_max {
+                part.next = Some(key.to_vec());
+                break;
+            }
+            part.rows += 1;
+            part.bytes += key.len() + value.len();
+            if let Some(Err(Problem(what))) =
+                verdict.map(|verdict| verdict(&mut self, &key, &value))
+            {
+                part.problems
+                    .push(format!("{name} {}: {what}", key.escape_ascii()));
+            }
+        }
+        part
+    }
+
+    fn every(&mut self, space: Space, name: &str, verdict: RowCheck) {
+        let mut rows = 0;
         for entry in self.snapshot.range(space, &[], None) {
+            rows += 1;
             let (key, value) = match entry {
                 Ok(entry) => entry,
                 Err(error) => {
                     let cause = Error::from(error).chain();
                     self.problem(format!("no {name} can be read from here on: {cause}"));
-                    return;
+                    break;
                 }
             };
             if let Err(Problem(what)) = verdict(self, &key, &value) {
                 self.problem(format!("{name} {}: {what}", key.escape_ascii()));
             }
         }
+        self.report.rows.push((NAMES[usize::from(space.0)], rows));
     }
 
     fn document(&mut self, key: &Bytes, value: &Bytes) -> Verdict {
@@ -385,6 +448,7 @@ impl Check {
             return Err("it is too short".into());
         };
         self.counted.entry(container).or_default().feed += 1;
+        self.note_change(key);
         let document = [&container.to_be_bytes()[..], &place].concat();
         self.derived(&document, |item| {
             let (range, lsn, ordinal) = item.moment();
@@ -407,17 +471,8 @@ impl Check {
         }
     }
 
-    fn meta_entry(&mut self, key: &Bytes, value: &Bytes) -> Verdict {
-        if let Some(container) = container_of_counters(key) {
-            let counters = Counters::decode(value)?;
-            // Estimates of the parts of a split add up to what was counted before it.
-            let counted = self.counted.entry(container).or_default();
-            counted.add(counters.items, counters.bytes);
-        }
-        Ok(())
-    }
-
     fn totals(&mut self) {
+        self.positions_of_partitions();
         let containers: BTreeSet<u32> = self
             .found
             .keys()

@@ -7,6 +7,7 @@ use orrery_model::{Failure, OperationOutcome, Stamp};
 
 use crate::committed::CommittedRecord;
 use crate::expiry::Due;
+use crate::health::Room;
 use crate::multi::RegionCommand;
 use crate::record::Change;
 use crate::{
@@ -99,6 +100,8 @@ pub(crate) enum Command {
     Synced(Position),
     /// The state, or the log, could not be saved.
     NotSaved(Error),
+    /// Looks whether a log that refused a write would take it now.
+    TryLog,
     Stop(Reply<Result<(), Error>>),
 }
 
@@ -138,8 +141,22 @@ impl Command {
             | Command::Sync(_)
             | Command::Synced(_)
             | Command::NotSaved(_)
+            | Command::TryLog
             | Command::Stop(_) => false,
         }
+    }
+
+    /// Whether it is still carried out with so little room on the disk. What removes something makes room,
+    /// and what the catalogue gets is small.
+    pub(crate) fn fits(&self, room: Room) -> bool {
+        let is_removal = match self {
+            Command::Items(transaction, _) => !transaction.may_grow(),
+            Command::Catalogue(..) | Command::Expire { .. } | Command::Correct { .. } => true,
+            Command::Purge { .. } | Command::Forget { .. } => true,
+            Command::Reindex { .. } => false,
+            other => return !other.makes_records() || room == Room::Enough,
+        };
+        room == Room::Enough || is_removal && room == Room::ForRemovals
     }
 
     /// What groups that are under way mean to it.
@@ -151,7 +168,8 @@ impl Command {
             | Command::Saved(_)
             | Command::Sync(_)
             | Command::Synced(_)
-            | Command::NotSaved(_) => Beside::Nothing,
+            | Command::NotSaved(_)
+            | Command::TryLog => Beside::Nothing,
             // Whoever asks for it may be the one that has to hear what others keep.
             Command::Follow(..) | Command::Stop(_) => Beside::EndsThem,
             Command::Script(..)
@@ -229,6 +247,7 @@ pub(crate) fn refuse_with(command: Command, failure: &Failure) {
         | Command::Sync(_)
         | Command::Synced(_)
         | Command::NotSaved(_)
+        | Command::TryLog
         | Command::Stop(_) => {}
     }
 }
@@ -237,6 +256,14 @@ pub(crate) fn unavailable(cause: &str) -> Failure {
     Failure::Unavailable(format!(
         "Service is currently unavailable for writes because the storage below it failed ({cause}). Reads \
          continue. The usual reason is a disk that is full or failing; correct it and start the server again."
+    ))
+}
+
+/// What a client hears whose write was not begun.
+pub(crate) fn not_begun(cause: &str) -> Failure {
+    Failure::Unavailable(format!(
+        "Service is currently unavailable for writes: {cause}. Nothing of this one was written. Reads continue. Try \
+         again in a moment."
     ))
 }
 

@@ -23,11 +23,14 @@ use orrery_log::{Durability, Log, Position};
 use orrery_model::Failure;
 use orrery_storage::Storage;
 
-use crate::command::{Beside, Command, Reply, held_back, refuse, refuse_with, unavailable};
+use crate::command::{
+    Beside, Command, Reply, held_back, not_begun, refuse, refuse_with, unavailable,
+};
 use crate::committed::{Committed, CommittedRecord, Needs};
 use crate::counters::counters_key;
 use crate::crowd::Crowd;
 use crate::group::Group;
+use crate::health::Health;
 use crate::index_state::IndexStates;
 use crate::known::Batches;
 use crate::late_sync::LateSyncs;
@@ -59,7 +62,12 @@ enum Stop {
 
 impl From<Error> for Stop {
     fn from(error: Error) -> Stop {
-        Stop::Broken(error)
+        match error {
+            Error::Log(orrery_log::Error::NotWritten { .. }) => {
+                Stop::Refused(not_begun(&error.chain()))
+            }
+            error => Stop::Broken(error),
+        }
     }
 }
 
@@ -78,6 +86,7 @@ pub(crate) struct Committer {
     pub(crate) batches: Arc<Batches>,
     /// None keeps everything in memory.
     pub(crate) log: Option<Log>,
+    pub(crate) health: Arc<Health>,
     pub(crate) durability: Durability,
     /// Set if records of other regions are seen before they are durable.
     pub(crate) late_syncs: Option<LateSyncs>,
@@ -106,6 +115,8 @@ pub(crate) struct Committer {
     pub(crate) multi: Option<Arc<Multi>>,
     /// How far the forgetting of versions has come.
     pub(crate) pruned: Option<Bytes>,
+    /// Whether the log refused the last write before it had anything of it.
+    pub(crate) is_refusing: bool,
     pub(crate) broken: Option<String>,
 }
 
@@ -170,6 +181,9 @@ impl Committer {
     fn sync(&mut self) -> Result<(), Error> {
         self.unsynced_since = None;
         let synced = self.log.as_mut().map_or(Ok(()), Log::sync);
+        if let Some(log) = &self.log {
+            self.health.set_durable(log.durable());
+        }
         synced.map_err(|error| {
             let error = error.into();
             self.break_down(&error);
@@ -208,6 +222,8 @@ impl Committer {
                 refuse_with(command, &Failure::WriteForbidden);
             } else if !self.pending.is_empty() && command.makes_records() {
                 refuse_with(command, &held_back());
+            } else if !command.fits(self.health.room()) {
+                refuse_with(command, &not_begun(&self.health.no_room()));
             } else {
                 match command {
                     Command::Items(transaction, reply) => group.items(*transaction, reply),
@@ -323,6 +339,7 @@ impl Committer {
                     Command::NotSaved(error) => {
                         self.break_down(&error);
                     }
+                    Command::TryLog => self.try_log(),
                     Command::Stop(reply) => stop = Some(reply),
                 }
             }
@@ -501,6 +518,8 @@ impl Committer {
             return Err(Stop::Refused(held_back()));
         }
         let mut payloads: Vec<Bytes> = records.iter().map(Record::payload).collect();
+        // Whoever has given records their places cannot take them back.
+        self.make_room_for(&payloads)?;
         let notes = authority.number(self.last(), &payloads);
         let notes = notes.map_err(Stop::Refused)?;
         if let Some(newest) = notes.last() {
@@ -530,8 +549,10 @@ impl Committer {
         for encode in encoders {
             log.append_with(encode);
         }
-        let position = log.commit()?;
-        if log.durable() < position {
+        let committed = log.commit();
+        self.health.set_durable(log.durable());
+        let position = self.told(committed)?;
+        if self.health.durable() < position {
             self.unsynced_since.get_or_insert_with(Instant::now);
         }
         Ok(position)
@@ -579,8 +600,16 @@ impl Committer {
             .chain(needs.iter().filter_map(|needs| needs.pinned))
             .min();
         let upto = needed.map_or(saved, |needed| needed.min(saved));
-        if let Err(error) = log.trim(upto) {
-            self.break_down(&error.into());
+        match log.trim(upto) {
+            Ok(()) => {}
+            // The next checkpoint trims again.
+            Err(error @ orrery_log::Error::NotWritten { .. }) => {
+                let cause = Error::from(error).chain();
+                tracing::warn!(%cause, "a segment of the log could not be taken back yet");
+            }
+            Err(error) => {
+                self.break_down(&error.into());
+            }
         }
     }
 
@@ -634,7 +663,9 @@ impl Committer {
 
     fn close(self) -> Result<(), Error> {
         if let Some(log) = self.log {
+            let last = log.last();
             log.close()?;
+            self.health.set_durable(last);
         }
         Ok(self.storage.flush()?)
     }
@@ -657,6 +688,7 @@ mod tests {
             storage: Arc::new(Storage::in_memory(&NAMES)),
             batches: Arc::default(),
             log: None,
+            health: Arc::default(),
             durability: Durability::None,
             late_syncs: None,
             unsynced_since: None,
@@ -673,6 +705,7 @@ mod tests {
             pending: VecDeque::new(),
             multi: None,
             pruned: None,
+            is_refusing: false,
             broken: None,
         };
         let (commands, waiting) = channel();

@@ -23,6 +23,7 @@ impl DataDirectory {
         SystemDisk
             .create_dir(path)
             .map_err(Error::io("create the data directory", path))?;
+        keep_private(path);
         let lock = lock(path)?;
         let mark = DataDirectory::mark(path);
         match fs::read_to_string(&mark) {
@@ -51,6 +52,20 @@ impl DataDirectory {
         self.path.join("log")
     }
 
+    /// The file that says how far the log was durable.
+    pub(crate) fn mark_of_log(&self) -> PathBuf {
+        self.path.join("log.durable")
+    }
+
+    /// Whether the store was once whole: its log is made after all of its state.
+    pub(crate) fn is_established(&self) -> bool {
+        self.mark_of_log().exists() || self.log().exists()
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Puts the log out of the way, under a name that says so.
     pub(crate) fn set_log_aside(&self) -> Result<PathBuf, Error> {
         let free = (1..).map(|number| self.path.join(format!("log.aside.{number}")));
@@ -59,9 +74,34 @@ impl DataDirectory {
             .find(|path| !path.exists())
             .expect("some number is free");
         fs::rename(self.log(), &aside).map_err(Error::io("rename", &self.log()))?;
+        SystemDisk
+            .sync_dir(&self.path)
+            .map_err(Error::io("sync", &self.path))?;
         Ok(aside)
     }
 }
+
+/// Takes the rights of others on a directory away. Whatever is in it is out of their reach then, also the
+/// files that the engine makes.
+#[cfg(unix)]
+fn keep_private(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let tighten = || -> io::Result<()> {
+        let mode = fs::metadata(path)?.permissions().mode();
+        if mode & 0o077 != 0 {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
+            tracing::info!(path = %path.display(), "others had rights on the data directory; they have none any more");
+        }
+        Ok(())
+    };
+    if let Err(error) = tighten() {
+        tracing::warn!(%error, path = %path.display(), "other users have rights on the data directory, and they cannot be taken away");
+    }
+}
+
+/// Elsewhere a directory has the rights of the one it is in.
+#[cfg(not(unix))]
+fn keep_private(_path: &Path) {}
 
 fn lock(path: &Path) -> Result<File, Error> {
     let name = path.join("LOCK");

@@ -31,6 +31,19 @@ pub enum Error {
     Storage(#[from] orrery_storage::Error),
     #[error(transparent)]
     Log(#[from] orrery_log::Error),
+    /// The log ends before records that were durable.
+    #[error(
+        "the log of the data directory {} has lost records: it ends at {last}, and {needed} was durable. Bring the \
+         whole directory back from a backup, or the files of its `log` from where they are. If other regions have the \
+         data, the directory may be removed and is filled from them. To go on without what is lost, start with \
+         --accept-loss, which says what that is",
+        directory.display()
+    )]
+    LogBehind {
+        directory: PathBuf,
+        last: orrery_log::Position,
+        needed: orrery_log::Position,
+    },
     /// Stored bytes do not decode, or do not continue what was there. Never served.
     #[error("the stored data is damaged: {0}")]
     Damaged(String),

@@ -21,7 +21,7 @@ use crate::store::{open_log, open_storage};
 use crate::{Counters, Error, SnapshotPiece, Store, StoreOptions};
 
 /// In the meta space, while not everything is there.
-const FILLING_KEY: &[u8] = b"filling";
+pub(crate) const FILLING_KEY: &[u8] = b"filling";
 
 /// Whether a store was left while it was being filled.
 pub(crate) fn is_unfinished(storage: &Storage) -> Result<bool, Error> {
@@ -94,7 +94,10 @@ impl Filling {
         } = self;
         let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
         let log = match &directory {
-            Some(directory) => Some((open_log(directory, &options, &disk, position)?, disk)),
+            Some(directory) => Some((
+                open_log(directory, &options, &disk, position, Position::ZERO)?,
+                disk,
+            )),
             None => None,
         };
         let mut batch = Batch::default();

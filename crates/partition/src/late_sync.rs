@@ -76,6 +76,7 @@ impl LateSyncs {
 impl Committer {
     /// [`Committer::append`] for records that another region keeps, which are perhaps durable later.
     pub(crate) fn append_foreign(&mut self, payloads: &[Bytes]) -> Result<Position, Error> {
+        self.wait_for_room(payloads)?;
         let (Some(log), Some(late_syncs)) = (&mut self.log, &mut self.late_syncs) else {
             return self.append_payloads(payloads);
         };
@@ -83,6 +84,7 @@ impl Committer {
             log.append(payload);
         }
         let position = log.write()?;
+        self.health.set_durable(log.durable());
         late_syncs.ask(log);
         Ok(position)
     }
@@ -90,6 +92,7 @@ impl Committer {
     pub(crate) fn synced_late(&mut self, upto: Position) {
         if let (Some(log), Some(late_syncs)) = (&mut self.log, &mut self.late_syncs) {
             late_syncs.done(log, upto);
+            self.health.set_durable(log.durable());
         }
     }
 }

@@ -81,7 +81,8 @@ impl Committer {
             last = position;
         }
         if !payloads.is_empty() {
-            self.append_payloads(&payloads)
+            self.wait_for_room(&payloads)
+                .and_then(|()| self.append_payloads(&payloads))
                 .map_err(|error| self.stopped(&error))?;
             self.hold_back(payloads);
         }

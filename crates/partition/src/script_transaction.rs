@@ -260,6 +260,7 @@ mod tests {
                 cache_bytes: 0,
                 seen: Seen::Durable,
                 multi_write: None,
+                upkeep: crate::Upkeep::default(),
             };
             let store = Store::open(&options).unwrap();
             let definition = br#"{"id":"c","partitionKey":{"paths":["/p"]}}"#;

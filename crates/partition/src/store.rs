@@ -1,10 +1,13 @@
 //! The state, its log and the threads that keep them: what the engine holds.
 
+use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use bytes::Bytes;
 use orrery_log::{Disk, Log, LogOptions, Position, SystemDisk};
@@ -14,21 +17,25 @@ use orrery_storage::{Options, Storage};
 
 pub use orrery_log::Durability;
 
-use crate::command::{Command, Reply, TransactionOutcome};
+use crate::command::{Command, Reply, TransactionOutcome, refuse};
 use crate::committed::{Committed, CommittedRecord};
 use crate::committer::{Committer, internal};
 use crate::data_directory::DataDirectory;
 use crate::expiry::{self, Due};
 use crate::filling::is_unfinished;
+use crate::guard::Guard;
+use crate::health::Health;
 use crate::index_state::{IndexState, IndexStates, state_key};
 use crate::known::Batches;
 use crate::late_sync::{LateSyncs, Seen, sync_late};
 use crate::multi::{Multi, check_region};
 use crate::pending::pending_of;
+use crate::positions::{Known, open_log_with};
 use crate::record::Change;
 use crate::reindex::progress;
 use crate::replay::{applied, replay};
 use crate::scan::ScanRange;
+use crate::scrub::Scrub;
 use crate::spaces::{DOCUMENTS, INDEX, INDEX_BYTES_IN_MEMORY, META, NAMES};
 use crate::statistics::Tallies;
 use crate::stored::StoredItem;
@@ -37,7 +44,7 @@ use crate::watches::Watches;
 use crate::{
     CatalogueState, ChangeReader, Container, Correction, Error, IndexFollows, ItemTransaction,
     LogicalPartition, Partition, Reshape, Sample, ScriptCommit, ScriptPlace, ScriptTransaction,
-    Uncounted, UncountedCrowd, View,
+    ScrubReport, StoreStatus, Uncounted, UncountedCrowd, Upkeep, View,
 };
 
 /// Segments of the log; two of them are what a restart reads at most in ordinary running.
@@ -53,6 +60,8 @@ pub struct StoreOptions {
     pub seen: Seen,
     /// Set if the store is this region of an account in which every region writes.
     pub multi_write: Option<RegionId>,
+    /// What it does about its disk.
+    pub upkeep: Upkeep,
 }
 
 pub struct Store {
@@ -66,6 +75,9 @@ pub struct Store {
     /// Where its log can be read, if it has one.
     pub(crate) log_place: Option<(Arc<dyn Disk>, PathBuf)>,
     commands: Arc<Sender<Command>>,
+    health: Arc<Health>,
+    /// Guard and scrub end when these are let go.
+    _lives: [Sender<()>; 2],
     _threads: Threads,
     /// Held for as long as the store lives: nobody else may open the directory.
     _directory: Option<DataDirectory>,
@@ -98,25 +110,14 @@ impl Store {
         if is_unfinished(&storage)? {
             return Err(Error::Unfinished(path.to_owned()));
         }
-        let open_log = |after| open_log(&directory, options, disk, after);
-        let log = open_log(Position::ZERO)?;
+        let known = Known::of(&directory, &**disk, applied(&storage)?)?;
+        let log = open_log_with(&directory, options, disk, known)?;
         if options.seen == Seen::Told {
             let pending = pending_of(&log, applied(&storage)?)?;
             let log = Some((log, Arc::clone(disk)));
             return Store::start(storage, log, Some(directory), pending, options);
         }
-        let log = match replay(&storage, &log) {
-            Err(Error::Log(orrery_log::Error::Ahead { after, last })) => {
-                // Without a sync for every commit the engine may have saved more than the log.
-                let aside = directory.set_log_aside()?;
-                tracing::warn!(
-                    state = %after, log = %last, aside = %aside.display(),
-                    "the stored state is newer than the log; going on from the state with a new log"
-                );
-                open_log(after)?
-            }
-            result => result.map(|()| log)?,
-        };
+        replay(&storage, &log)?;
         let log = Some((log, Arc::clone(disk)));
         Store::start(storage, log, Some(directory), VecDeque::new(), options)
     }
@@ -141,6 +142,7 @@ impl Store {
         let committed = Committed::new(kept, applied, log.is_some());
         let committed = Arc::new(committed);
         let log_place = disk
+            .clone()
             .zip(directory.as_ref())
             .map(|(disk, directory)| (disk, directory.log()));
         let (commands, waiting) = channel();
@@ -151,12 +153,26 @@ impl Store {
             .map(|(disk, _)| late_syncs(disk, Arc::downgrade(&commands)));
         let (late_syncs, late_thread) = late_syncs.unzip();
         let (checkpoints, asked) = channel();
+        let health = Arc::new(Health::default());
+        health.set_durable(log.as_ref().map_or(kept, Log::durable));
+        let guard = match (&disk, &directory) {
+            (Some(disk), Some(directory)) => Some(Guard::open(
+                directory.path().to_owned(),
+                &directory.mark_of_log(),
+                disk,
+                &health,
+                options.upkeep,
+                Arc::downgrade(&commands),
+            )?),
+            _ => None,
+        };
         let watches = Arc::new(Watches::default());
         let batches = Arc::new(Batches::default());
         let committer = Committer {
             storage: Arc::clone(&storage),
             batches: Arc::clone(&batches),
             log,
+            health: Arc::clone(&health),
             durability: options.durability,
             late_syncs,
             unsynced_since: None,
@@ -173,14 +189,49 @@ impl Store {
             pending,
             multi: multi.clone(),
             pruned: None,
+            is_refusing: false,
             broken: None,
         };
-        let commit = spawn("orrery-commit", move || committer.run(&waiting));
+        let on_panic = options.upkeep.on_panic;
+        let panicked = Arc::clone(&committed);
+        let commit = spawn("orrery-commit", move || {
+            let ran = catch_unwind(AssertUnwindSafe(|| committer.run(&waiting)));
+            if let Err(panic) = ran {
+                let cause = panic_text("commit", &*panic);
+                panicked.fail(&cause);
+                on_panic.act(&cause);
+                refuse_all(&waiting, &cause);
+            }
+        });
         let state = Arc::clone(&storage);
         let saved = Arc::downgrade(&commands);
         let checkpoint = spawn("orrery-checkpoint", move || {
-            checkpoint(&state, &asked, &saved);
+            let ran = catch_unwind(AssertUnwindSafe(|| checkpoint(&state, &asked, &saved)));
+            if let Err(panic) = ran {
+                let cause = panic_text("checkpoint", &*panic);
+                on_panic.act(&cause);
+                let failed = Command::NotSaved(Error::ReadOnly(cause));
+                // A store that is closing saves its state itself.
+                let _ = saved.upgrade().map(|saved| saved.send(failed));
+            }
         });
+        let place = log_place
+            .clone()
+            .filter(|_| options.upkeep.scrub_bytes_per_second > 0);
+        let (scrubbed, scrub_end) = channel();
+        let scrub = place.map(|(disk, log)| {
+            let scrub = Scrub {
+                storage: Arc::clone(&storage),
+                health: Arc::clone(&health),
+                committed: Arc::clone(&committed),
+                disk,
+                log,
+                bytes_per_second: options.upkeep.scrub_bytes_per_second,
+            };
+            spawn("orrery-scrub", move || scrub.run(&scrub_end))
+        });
+        let (guarded, end) = channel();
+        let guard = guard.map(|guard| spawn("orrery-guard", move || guard.run(&end)));
         Ok(Store {
             storage,
             batches,
@@ -189,10 +240,14 @@ impl Store {
             multi,
             log_place,
             commands,
+            health,
+            _lives: [guarded, scrubbed],
             _threads: Threads(
                 [commit, checkpoint]
                     .into_iter()
                     .chain(late_thread)
+                    .chain(guard)
+                    .chain(scrub)
                     .collect(),
             ),
             _directory: directory,
@@ -431,6 +486,30 @@ impl Store {
         })
     }
 
+    /// Whether it takes writes, and if not, why.
+    pub fn status(&self) -> StoreStatus {
+        match self.committed.problem() {
+            Some(problem) => StoreStatus::Failed(problem.to_owned()),
+            None => self.health.status(),
+        }
+    }
+
+    /// Why it has refused writes for so long, if it has. It may take them again.
+    pub fn refusal_of(&self, patience: Duration) -> Option<String> {
+        self.health.refusal_of(patience)
+    }
+
+    /// What the scrub has read and found.
+    pub fn scrub(&self) -> ScrubReport {
+        self.health.scrub()
+    }
+
+    /// Bytes that its disk had free when it was measured last, and those of them that are kept free; none
+    /// in memory.
+    pub fn disk_space(&self) -> Option<(u64, u64)> {
+        self.log_place.is_some().then(|| self.health.disk())
+    }
+
     pub fn disk_bytes(&self) -> Result<u64, Error> {
         Ok(self.storage.disk_bytes()?)
     }
@@ -463,6 +542,23 @@ impl Drop for Threads {
             // A thread that panicked has said so; it holds nothing any more.
             let _ = thread.join();
         }
+    }
+}
+
+/// What the owner is told of a thread that has panicked.
+fn panic_text(thread: &str, panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!(
+        "the {thread} thread of the store panicked: {}",
+        text.unwrap_or("no message")
+    )
+}
+
+/// Answers whoever still comes when there is no committer any more.
+fn refuse_all(commands: &Receiver<Command>, cause: &str) {
+    while let Ok(command) = commands.recv() {
+        refuse(command, cause);
     }
 }
 
@@ -507,20 +603,24 @@ pub(crate) fn open_storage(
         kept: DOCUMENTS,
         runs: INDEX,
         runs_bytes: INDEX_BYTES_IN_MEMORY,
+        is_established: directory.is_established(),
     };
     Ok(Storage::open(&directory.state(), &NAMES, options)?)
 }
 
-/// Opens the log of a data directory; one that is made begins after `after`.
+/// Opens the log of a data directory; one that is made begins after `after`, and one that ends before
+/// `known` is refused.
 pub(crate) fn open_log(
     directory: &DataDirectory,
     options: &StoreOptions,
     disk: &Arc<dyn Disk>,
     after: Position,
+    known: Position,
 ) -> Result<Log, Error> {
     let options = LogOptions {
         segment_bytes: SEGMENT_BYTES,
         durability: options.durability,
+        known,
     };
     let (log, _) = Log::open_after(Arc::clone(disk), &directory.log(), options, after)?;
     Ok(log)

@@ -14,6 +14,7 @@ mod exchange;
 mod explorer;
 mod gates;
 mod governor;
+mod health;
 mod hosts;
 mod listener;
 mod management;

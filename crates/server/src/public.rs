@@ -5,9 +5,9 @@ use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
 
-use crate::explorer;
 use crate::metrics;
 use crate::state::State;
+use crate::{explorer, health};
 
 /// The answer to a public path; none if the path is not one.
 pub(crate) fn answer(state: &State, parts: &Parts) -> Option<Response<Bytes>> {
@@ -15,7 +15,8 @@ pub(crate) fn answer(state: &State, parts: &Parts) -> Option<Response<Bytes>> {
         return None;
     }
     match parts.uri.path() {
-        "/ready" | "/health" => Some(respond("application/json", br#"{"status":"ok"}"#)),
+        "/ready" => Some(health::ready(state, parts.uri.query())),
+        "/health" => Some(health::health(state)),
         "/_explorer/emulator.pem" => Some(match &state.tls {
             Some(identity) => {
                 let pem = identity.certificate_pem();
@@ -46,7 +47,7 @@ pub(crate) fn metrics(state: &State) -> Response<Bytes> {
     respond("text/plain; version=0.0.4", text.as_bytes())
 }
 
-fn respond(content_type: &'static str, body: &[u8]) -> Response<Bytes> {
+pub(crate) fn respond(content_type: &'static str, body: &[u8]) -> Response<Bytes> {
     let mut response = Response::new(Bytes::copy_from_slice(body));
     response
         .headers_mut()

@@ -2,6 +2,8 @@
 //!
 //! Its journal is never synced by us on the write path; the commit log in front of it is.
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,6 +18,7 @@ use fjall::{
     Readable,
 };
 
+use crate::established::{check_files, check_maps};
 use crate::journal::JournalSyncs;
 use crate::runs::{Front, Merge, Row, Run, RunsRange, View};
 use crate::value_cache::ValueCache;
@@ -61,16 +64,25 @@ pub(crate) struct Disk {
 impl Disk {
     pub(crate) fn open(directory: &Path, names: &[&str], options: Options) -> Result<Disk, Error> {
         let values_bytes = options.cache_bytes / 8 * VALUES_EIGHTHS;
+        if options.is_established {
+            check_files(directory)?;
+        }
         let database = Database::builder(directory)
             .cache_size(options.cache_bytes - values_bytes)
             .max_journaling_size(JOURNAL_BYTES_MAX)
             .journal_compression(CompressionType::None)
-            .worker_threads(WORKERS)
-            .open()
+            .worker_threads(WORKERS);
+        // Of damaged files the engine asserts what it should ask.
+        let opened = catch_unwind(AssertUnwindSafe(|| database.open()));
+        let database = opened
+            .map_err(|panic| Error::Panicked(text_of(&*panic)))?
             .map_err(|error| match error {
                 fjall::Error::InvalidVersion(_) => Error::Version,
                 other => Error::Engine(other),
             })?;
+        if options.is_established {
+            check_maps(&database, names)?;
+        }
         let spaces = names
             .iter()
             .zip(0..)
@@ -199,6 +211,12 @@ impl Disk {
     pub(crate) fn disk_bytes(&self) -> Result<u64, Error> {
         Ok(self.database.disk_space()?)
     }
+}
+
+fn text_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    text.unwrap_or_default()
 }
 
 impl Drop for Disk {
@@ -354,6 +372,7 @@ mod tests {
             kept: Space(0),
             runs: Space(1),
             runs_bytes: 1 << 20,
+            is_established: false,
         };
         let disk = Disk::open(directory.path(), &["documents", "runs"], options).unwrap();
         let value = Bytes::from(vec![7; 1 << 20]);

@@ -13,6 +13,10 @@ pub enum Error {
     Damaged,
     #[error("index entries could not be written to the index")]
     WritingOut(#[source] Arc<Error>),
+    #[error("{0} is missing from the state")]
+    Missing(String),
+    #[error("the storage engine could not make sense of its files: {0}")]
+    Panicked(String),
     #[error("no thread could be started")]
     Thread(#[source] std::io::Error),
 }

@@ -9,6 +9,7 @@ mod ahead;
 mod batch;
 mod disk;
 mod error;
+mod established;
 mod journal;
 mod memory;
 mod runs;

@@ -18,6 +18,7 @@ fn open(directory: &Path, runs_bytes: usize) -> Storage {
         kept: VALUES,
         runs: RUNS,
         runs_bytes,
+        is_established: false,
     };
     Storage::open(directory, &NAMES, options).unwrap()
 }

@@ -18,6 +18,7 @@ const OPTIONS: Options = Options {
     kept: A,
     runs: C,
     runs_bytes: 4096,
+    is_established: false,
 };
 
 fn on_both(check: impl Fn(&Storage)) {

@@ -32,6 +32,7 @@ impl AccountLog {
         let options = LogOptions {
             segment_bytes: SEGMENT_BYTES,
             durability: Durability::Sync,
+            known: Position::ZERO,
         };
         let (log, _) = Log::open(&directory.join(DIRECTORY), options)?;
         log.replay(Position::ZERO, &mut |position, entry| {

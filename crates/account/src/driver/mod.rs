@@ -62,6 +62,8 @@ use crate::{Frame, Region};
 /// Longer than the round trip of the slowest link that anybody tries out.
 pub(crate) const RETRY_MS: u64 = 1_000;
 const TICK: Duration = Duration::from_millis(20);
+/// A store that refuses writes for longer than this leaves them to another region, where there is one.
+pub(super) const REFUSAL_PATIENCE: Duration = Duration::from_secs(3);
 /// Bytes of records that the log keeps for regions that are away.
 const KEPT_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 /// The same of an account in memory.
@@ -639,13 +641,14 @@ impl Driver {
     fn publish(&mut self) {
         let is_returning = self.is_returning();
         self.region.set_returning(is_returning);
+        let refusal = self.engine.refusal_of(REFUSAL_PATIENCE);
         if self.broken.is_none()
             && let Some(cause) = self.engine.problem().map(str::to_owned)
         {
             self.break_down(&cause);
         }
         let mut core = self.shared.lock();
-        core.tell_broken(self.broken.as_ref());
+        core.tell_broken(self.broken.as_ref().or(refusal.as_ref()));
         self.region.publish(&core.replica);
         let trim = core.replica.trim_limit();
         drop(core);

@@ -30,7 +30,7 @@ use super::pages::Pages;
 use super::partitions::Partitions;
 use super::saved::Place;
 use super::staleness::Staleness;
-use super::{RETRY_MS, TICK, kept_bytes_max};
+use super::{REFUSAL_PATIENCE, RETRY_MS, TICK, kept_bytes_max};
 use crate::link::{Inbox, Links};
 use crate::partitions::Board;
 use crate::{Frame, Region};
@@ -416,6 +416,7 @@ impl MultiDriver {
     }
 
     fn publish(&mut self) {
+        let refusal = self.engine.refusal_of(REFUSAL_PATIENCE);
         if self.broken.is_none()
             && let Some(cause) = self.engine.problem().map(str::to_owned)
         {
@@ -429,7 +430,7 @@ impl MultiDriver {
             self.region.set_reach(staleness.reach(progress, own, &lags));
         }
         let mut core = self.shared.lock();
-        core.tell_broken(self.broken.as_ref());
+        core.tell_broken(self.broken.as_ref().or(refusal.as_ref()));
         self.region.publish(&core.replica);
         // It decides over the newest catalogue only.
         let is_current = core.replica.applied_last() == self.log.last();

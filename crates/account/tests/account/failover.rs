@@ -349,6 +349,8 @@ async fn a_region_whose_log_was_lost_goes_on_behind_its_state() {
     let log = find(&directory.path().join("b"), "log").unwrap();
     std::fs::remove_dir_all(&log).unwrap();
     std::fs::create_dir(&log).unwrap();
+    // What the power took was not marked as durable.
+    std::fs::remove_file(log.with_extension("durable")).unwrap();
 
     let world = World::open(Some(directory.path()), SESSION, &["a", "b"]);
     world.write_patiently("a", "y", 2).await;

@@ -594,6 +594,7 @@ fn region_options(directory: Option<&Path>, name: &str, level: ConsistencyLevel)
             cache_bytes: 4 << 20,
             seen: Seen::Durable,
             multi_write: None,
+            upkeep: orrery_engine::Upkeep::default(),
             consistency: level,
             partitions: PartitionLimits::default(),
             scripts: ScriptOptions::default(),

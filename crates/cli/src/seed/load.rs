@@ -137,6 +137,7 @@ mod tests {
     fn engine() -> Arc<Engine> {
         Engine::open(EngineOptions {
             multi_write: None,
+            upkeep: orrery_engine::Upkeep::default(),
             throughput: orrery_engine::ThroughputOptions::default(),
             directory: None,
             durability: Durability::None,

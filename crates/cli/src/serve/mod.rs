@@ -22,7 +22,7 @@ use tokio::runtime::Runtime;
 use crate::args::ServeArguments;
 use crate::settings::{KeySource, Settings};
 use crate::started::Started;
-use crate::{exposure, key_file, logging, secret_file, shutdown};
+use crate::{exposure, key_file, logging, private_file, secret_file, shutdown};
 
 /// For tasks that were cut off to notice it.
 const RUNTIME_END_TIMEOUT: Duration = Duration::from_secs(2);
@@ -46,6 +46,7 @@ pub(crate) fn serve(runtime: Runtime, arguments: ServeArguments) -> Result<()> {
         exposure::check(&keys, address, settings.allow_well_known_key)?;
     }
     let stop = shutdown::listen()?;
+    private_file::keep_files_private();
     match &settings.regions {
         None => alone::serve(runtime, settings, keys, stop)?,
         Some(_) => together::serve(runtime, settings, keys, stop)?,
@@ -65,6 +66,7 @@ fn engine_options(
         cache_bytes,
         seen: Seen::Durable,
         multi_write: None,
+        upkeep: settings.upkeep,
         consistency: settings.consistency,
         scripts: settings.scripts.options(),
         partitions: settings.partitions,

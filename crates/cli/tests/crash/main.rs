@@ -9,6 +9,8 @@
 
 mod client;
 mod http_date;
+#[cfg(unix)]
+mod limits;
 mod random;
 mod server;
 mod worker;

@@ -23,6 +23,21 @@ pub(crate) struct Server {
 impl Server {
     /// Starts a server on a free port and waits until it is ready.
     pub(crate) fn start(data: &Path) -> Server {
+        Server::try_start(Command::new(PROGRAM), data).unwrap_or_else(|said| panic!("{said}"))
+    }
+
+    /// A server that may do only what a limit of the shell allows, such as `ulimit -f 100`; or what it said
+    /// instead of getting ready.
+    #[cfg(unix)]
+    pub(crate) fn start_within(limit: &str, data: &Path) -> Result<Server, String> {
+        let mut shell = Command::new("sh");
+        // A file that is too large is an error then and no signal.
+        let script = format!("trap '' XFSZ; {limit}; exec \"$0\" \"$@\"");
+        shell.args(["-c", &script, PROGRAM]);
+        Server::try_start(shell, data)
+    }
+
+    fn try_start(mut command: Command, data: &Path) -> Result<Server, String> {
         let begun = Instant::now();
         let log = data.with_extension("log");
         let stderr = File::options()
@@ -30,7 +45,7 @@ impl Server {
             .append(true)
             .open(&log)
             .unwrap();
-        let mut child = Command::new(PROGRAM)
+        let mut child = command
             .args([
                 "serve",
                 "--listen",
@@ -55,21 +70,28 @@ impl Server {
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();
         let Ok(ready) = serde_json::from_str::<serde_json::Value>(&line) else {
+            child.wait().unwrap();
             let said = std::fs::read_to_string(&log).unwrap();
-            panic!("the server did not get ready: {line}\n{said}");
+            return Err(format!("the server did not get ready: {line}\n{said}"));
         };
         let endpoint = ready["endpoint"].as_str().unwrap();
         let address = endpoint.trim_start_matches("http://").trim_end_matches('/');
-        Server {
+        Ok(Server {
             address: address.parse().unwrap(),
             time_to_ready: begun.elapsed(),
             child,
             _stdout: stdout,
-        }
+        })
     }
 
     pub(crate) fn client(&self) -> Client {
         Client::connect(self.address, ANSWER_TIMEOUT).unwrap()
+    }
+
+    /// Whether it still runs.
+    #[cfg(unix)]
+    pub(crate) fn runs(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
     }
 
     /// SIGKILL, or what the system has in its place: nothing in the process gets to run any more.

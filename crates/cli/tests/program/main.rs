@@ -12,6 +12,7 @@ mod greedy;
 #[cfg(target_os = "linux")]
 #[path = "../crash/http_date.rs"]
 mod http_date;
+mod integrity;
 mod many_containers;
 mod process;
 mod regions;

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use orrery_engine::{Container, Durability, Engine, StoreError, check_directory};
+use orrery_engine::{Container, Durability, Engine, StoreError, StoreStatus, check_directory};
 use orrery_model::Failure;
 use tempfile::TempDir;
 
-use crate::support::{World, create, delete, upsert};
+use crate::support::{World, create, upsert};
 
 /// Where the frames of a segment begin.
 const SEGMENT_HEADER_BYTES: u64 = 4096;
@@ -71,6 +71,8 @@ async fn unsaved(directory: &Path, saved: bool) -> TempDir {
     } else {
         copy_directory(directory, copy.path());
         fs::remove_dir_all(copy.path().join("state")).unwrap();
+        // It may already say that the last record was durable, and then no end of the log is a torn one.
+        fs::remove_file(copy.path().join("log.durable")).unwrap();
         world.close().await;
     }
     copy
@@ -212,11 +214,25 @@ async fn a_torn_last_record_takes_nothing_else_with_it() {
 }
 
 #[tokio::test]
-async fn a_state_that_is_newer_than_the_log_is_kept() {
+async fn a_state_that_is_newer_than_the_log_is_kept_where_not_every_write_is_synced() {
     let directory = tempfile::tempdir().unwrap();
     let copy = unsaved(directory.path(), true).await;
     let (segment, end) = log_tail(copy.path());
     overwrite(&segment, end - 20, &[0; 20]);
+    let message = refusal(copy.path()).await;
+    assert!(
+        message.contains("has lost records") && message.contains("--accept-loss"),
+        "{message}"
+    );
+    assert_ne!(
+        check_directory(copy.path()).unwrap().problems,
+        Vec::<String>::new()
+    );
+
+    // What was not synced is not marked as durable.
+    fs::remove_file(copy.path().join("log.durable")).unwrap();
+    let opened = World::open(Some(copy.path()), Durability::None).await;
+    opened.unwrap().close().await;
     let world = World::at(copy.path()).await;
     assert_eq!(count(&world, 0, 10), 10);
     assert!(copy.path().join("log.aside.1").is_dir());
@@ -264,7 +280,7 @@ async fn a_directory_of_another_format_is_left_alone() {
 }
 
 #[tokio::test]
-async fn after_a_failed_commit_writes_are_refused_and_reads_go_on() {
+async fn writes_are_refused_while_the_log_cannot_go_on_and_reads_are_not() {
     let directory = tempfile::tempdir().unwrap();
     let world = World::open(Some(directory.path()), Durability::None)
         .await
@@ -298,10 +314,10 @@ async fn after_a_failed_commit_writes_are_refused_and_reads_go_on() {
     let lsn = container.partitions[0].counters().lsn.0;
     assert_eq!(lsn, 3 + acknowledged);
 
-    let refused = world.refused(&container, r#"["a"]"#, delete("1")).await;
-    assert!(matches!(refused, Failure::Unavailable(_)), "{refused}");
-    let refused = world.engine.create_database("e", None).await.unwrap_err();
-    assert!(matches!(refused, Failure::Unavailable(_)), "{refused}");
+    assert!(matches!(
+        world.engine.store_status(),
+        StoreStatus::Refusing(_)
+    ));
     assert_eq!(count(&world, 0, 3), 3);
     assert_eq!(
         world
@@ -312,7 +328,12 @@ async fn after_a_failed_commit_writes_are_refused_and_reads_go_on() {
         lsn
     );
 
+    // Nothing but the cause has to go.
     fs::remove_dir(&next).unwrap();
+    let written = world.write(&container, r#"["a"]"#, upsert(&text)).await;
+    written.result.unwrap();
+    assert_eq!(world.engine.store_status(), StoreStatus::Writable);
+    let lsn = lsn + 1;
     let world = world.abandon().await;
     assert_eq!(count(&world, 0, 3), 3);
     let container = world.find("c");

@@ -379,6 +379,7 @@ fn engine_options(
 ) -> EngineOptions {
     EngineOptions {
         multi_write: None,
+        upkeep: orrery_engine::Upkeep::default(),
         throughput: ThroughputOptions {
             mode: options.throughput,
             burst_capacity: false,

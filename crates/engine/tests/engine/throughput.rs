@@ -47,6 +47,7 @@ impl Account {
         let clock = Arc::new(ManualClock(AtomicU64::new(0)));
         let engine = Engine::open(EngineOptions {
             multi_write: None,
+            upkeep: orrery_engine::Upkeep::default(),
             partitions: orrery_engine::PartitionLimits::default(),
             directory: directory.map(Path::to_owned),
             durability: Durability::None,

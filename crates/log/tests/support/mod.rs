@@ -54,6 +54,33 @@ struct State {
     capacity: Option<usize>,
     failing_syncs: bool,
     syncs: usize,
+    /// Calls of the disk so far, and the one that fails.
+    calls: usize,
+    fault: Option<(usize, Fault)>,
+    has_no_files: bool,
+}
+
+/// How one call of the disk fails.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Fault {
+    /// The device reports an error; of a write nothing is there.
+    Device,
+    /// There is no room; of a write half is there.
+    Full,
+    /// The process has no file left to open.
+    NoFiles,
+    /// Half of a write is there when the device reports an error.
+    Half,
+}
+
+impl Fault {
+    fn error(self) -> io::Error {
+        match self {
+            Fault::Device | Fault::Half => io::Error::other("the device reports an error"),
+            Fault::Full => io::ErrorKind::StorageFull.into(),
+            Fault::NoFiles => io::Error::other("too many open files"),
+        }
+    }
 }
 
 #[derive(Clone, Default)]
@@ -92,6 +119,28 @@ impl FaultDisk {
     /// Syncs fail, and the system forgets that the pages were dirty.
     pub(crate) fn fail_syncs(&self, failing: bool) {
         self.lock().failing_syncs = failing;
+    }
+
+    /// The call with this number, counted from 1 and from now on, fails, and no other.
+    pub(crate) fn fail_call(&self, number: usize, fault: Fault) {
+        let mut state = self.lock();
+        state.calls = 0;
+        state.fault = Some((number, fault));
+    }
+
+    /// Whether the call that was to fail has been made.
+    pub(crate) fn has_failed(&self) -> bool {
+        let state = self.lock();
+        state.fault.is_some_and(|(number, _)| state.calls >= number)
+    }
+
+    /// The process can open no file, or it can again.
+    pub(crate) fn refuse_files(&self, has_no_files: bool) {
+        self.lock().has_no_files = has_no_files;
+    }
+
+    pub(crate) fn repair(&self) {
+        self.lock().fault = None;
     }
 
     pub(crate) fn syncs(&self) -> usize {
@@ -164,6 +213,28 @@ impl FaultDisk {
 }
 
 impl State {
+    /// Counts a call; gives how it fails, if it does.
+    fn call(&mut self) -> Option<Fault> {
+        self.calls += 1;
+        self.fault
+            .filter(|(number, _)| *number == self.calls)
+            .map(|(_, fault)| fault)
+    }
+
+    /// [`State::called`] of a call that needs a file of the process.
+    fn opened(&mut self) -> io::Result<()> {
+        self.called()?;
+        if self.has_no_files {
+            Err(Fault::NoFiles.error())
+        } else {
+            Ok(())
+        }
+    }
+
+    fn called(&mut self) -> io::Result<()> {
+        self.call().map_or(Ok(()), |fault| Err(fault.error()))
+    }
+
     fn used(&self) -> usize {
         self.names
             .values()
@@ -269,10 +340,11 @@ impl Inode {
 
 impl Disk for FaultDisk {
     fn create_dir(&self, _dir: &Path) -> io::Result<()> {
-        Ok(())
+        self.lock().called()
     }
 
     fn list(&self, dir: &Path) -> io::Result<Vec<PathBuf>> {
+        self.lock().called()?;
         Ok(self
             .paths()
             .into_iter()
@@ -281,7 +353,10 @@ impl Disk for FaultDisk {
     }
 
     fn open_read(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
-        let inode = self.lock().names.get(path).copied();
+        let mut state = self.lock();
+        state.opened()?;
+        let inode = state.names.get(path).copied();
+        drop(state);
         Ok(self.handle(inode.ok_or(io::ErrorKind::NotFound)?))
     }
 
@@ -291,6 +366,7 @@ impl Disk for FaultDisk {
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
         let mut state = self.lock();
+        state.opened()?;
         if state.names.contains_key(path) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
@@ -303,16 +379,20 @@ impl Disk for FaultDisk {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let mut state = self.lock();
+        state.called()?;
         assert!(state.names.contains_key(from) && !state.names.contains_key(to));
         state.change_name(NameChange::Rename(from.to_owned(), to.to_owned()))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        self.lock().change_name(NameChange::Remove(path.to_owned()))
+        let mut state = self.lock();
+        state.called()?;
+        state.change_name(NameChange::Remove(path.to_owned()))
     }
 
     fn sync_dir(&self, _dir: &Path) -> io::Result<()> {
         let mut state = self.lock();
+        state.called()?;
         state.spend()?;
         state.durable_names = state.names.clone();
         state.name_changes.clear();
@@ -327,11 +407,14 @@ struct FaultFile {
 
 impl DiskFile for FaultFile {
     fn size(&mut self) -> io::Result<u64> {
-        Ok(self.disk.lock().inodes[self.inode].current.len() as u64)
+        let mut state = self.disk.lock();
+        state.called()?;
+        Ok(state.inodes[self.inode].current.len() as u64)
     }
 
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let state = self.disk.lock();
+        let mut state = self.disk.lock();
+        state.called()?;
         let current = &state.inodes[self.inode].current;
         let start = current.len().min(usize::try_from(offset).unwrap());
         let count = buffer.len().min(current.len() - start);
@@ -342,6 +425,12 @@ impl DiskFile for FaultFile {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let mut state = self.disk.lock();
         let offset = usize::try_from(offset).unwrap();
+        let fault = state.call();
+        let bytes = match fault {
+            None => bytes,
+            Some(Fault::Device | Fault::NoFiles) => &[],
+            Some(Fault::Full | Fault::Half) => &bytes[..bytes.len() / 2],
+        };
         let spent = state.spend();
         let (used, capacity) = (state.used(), state.capacity.unwrap_or(usize::MAX));
         let inode = &mut state.inodes[self.inode];
@@ -359,6 +448,9 @@ impl DiskFile for FaultFile {
             bytes: bytes.to_vec(),
         });
         spent?;
+        if let Some(fault) = fault {
+            return Err(fault.error());
+        }
         if refused > 0 {
             Err(io::ErrorKind::StorageFull.into())
         } else {
@@ -368,6 +460,7 @@ impl DiskFile for FaultFile {
 
     fn truncate(&mut self, size: u64) -> io::Result<()> {
         let mut state = self.disk.lock();
+        state.called()?;
         state.spend()?;
         let inode = &mut state.inodes[self.inode];
         let size = usize::try_from(size).unwrap();
@@ -378,9 +471,10 @@ impl DiskFile for FaultFile {
 
     fn sync(&mut self) -> io::Result<()> {
         let mut state = self.disk.lock();
+        let fault = state.call();
         state.spend()?;
         state.syncs += 1;
-        let failing = state.failing_syncs;
+        let failing = state.failing_syncs || fault.is_some();
         let inode = &mut state.inodes[self.inode];
         let writes = std::mem::take(&mut inode.writes);
         if failing {

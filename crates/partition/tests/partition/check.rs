@@ -31,6 +31,7 @@ const CATALOGUE: Space = Space(3);
 const META: Space = Space(4);
 const INDEX: Space = Space(5);
 const FEED: Space = Space(7);
+const HISTORY: Space = Space(8);
 const STATISTICS: Space = Space(6);
 
 const SETTINGS: &str = r#","defaultTtl":100,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}"#;
@@ -48,8 +49,15 @@ fn fill(world: &World, items: u32) {
     }
 }
 
+/// A closed store of so many items.
+pub(crate) fn filled(directory: &Path, items: u32) {
+    let world = open(directory);
+    fill(&world, items);
+    world.store.close().unwrap();
+}
+
 /// The entries of a space whose keys begin with `prefix`.
-fn entries(storage: &Storage, space: Space, prefix: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
+pub(crate) fn entries(storage: &Storage, space: Space, prefix: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
     let range = storage.snapshot().range(space, prefix, None);
     range
         .map(|entry| entry.unwrap())
@@ -58,12 +66,13 @@ fn entries(storage: &Storage, space: Space, prefix: &[u8]) -> Vec<(Vec<u8>, Vec<
         .collect()
 }
 
-fn storage(directory: &Path) -> Storage {
+pub(crate) fn storage(directory: &Path) -> Storage {
     let options = Options {
         cache_bytes: 1 << 20,
         kept: DOCUMENTS,
         runs: INDEX,
         runs_bytes: 1 << 20,
+        is_established: true,
     };
     Storage::open(&directory.join("state"), &NAMES, options).unwrap()
 }
@@ -128,7 +137,10 @@ fn a_missing_entry_is_found() {
     );
     assert_problems(
         &problems(delete_first(META, b"p")),
-        &["its counters say 0 items of 0 bytes, but it has 3 of"],
+        &[
+            "partition 0 has changes and no counters",
+            "its counters say 0 items of 0 bytes, but it has 3 of",
+        ],
     );
     assert_problems(
         &problems(delete_first(INDEX, b"")),
@@ -138,6 +150,53 @@ fn a_missing_entry_is_found() {
             "it has 11 index entries and should have 12",
         ],
     );
+}
+
+#[test]
+fn the_catalogue_and_the_history_are_read() {
+    let put = |space: Space, key: &'static [u8], value: &'static [u8]| {
+        move |_: &Storage, batch: &mut Batch| batch.put(space, key, value)
+    };
+    assert_problems(
+        &problems(put(CATALOGUE, b"d\0\0\0\x01", b"{\"id\":")),
+        &["its value is not JSON"],
+    );
+    assert_problems(
+        &problems(put(CATALOGUE, b"?", b"{}")),
+        &["there is no such kind of entry"],
+    );
+    assert_problems(
+        &problems(put(CATALOGUE, b"c\0\0\0\x09", b"{}")),
+        &["container 7 has data and no entry in the catalogue"],
+    );
+    let key = b"\0\0\0\x07\0\0\0\0\0\0\0\0\0\0\0\x01\0\0";
+    assert_problems(
+        &problems(put(HISTORY, key, b"\x01\x09")),
+        &["does not decode"],
+    );
+    let newer = b"\0\0\0\x07\0\0\0\0\0\0\0\0\0\0\x01\0\0\0";
+    let event = b"\x01\x01\0\0\0\0\0\0\0\0\0\0\0\0\x02\0\0\0{}\0\0\0\0";
+    assert_problems(
+        &problems(put(HISTORY, newer, event)),
+        &["its partition has a newer change than it counts"],
+    );
+}
+
+#[test]
+fn what_was_read_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let world = open(directory.path());
+    fill(&world, 3);
+    world.store.close().unwrap();
+    let report = check(directory.path()).unwrap();
+    let rows = |map: &str| report.rows.iter().find(|(name, _)| *name == map).unwrap().1;
+    assert_eq!(
+        (rows("documents"), rows("feed"), rows("history")),
+        (3, 3, 0)
+    );
+    assert_eq!(report.rows.len(), NAMES.len());
+    assert!(report.applied == report.log_last && report.marked == report.log_last);
+    assert_eq!(report.log_records, report.log_last.0);
 }
 
 #[test]

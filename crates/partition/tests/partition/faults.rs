@@ -3,14 +3,13 @@
 use std::fs;
 use std::sync::Arc;
 
-use orrery_log::Disk;
-use orrery_model::Failure;
-use orrery_partition::Durability;
+use orrery_log::{Disk, SystemDisk};
+use orrery_model::{Failure, OperationKind};
+use orrery_partition::{Durability, StoreStatus};
 
 use crate::disk::{FaultDisk, Random};
-use crate::support::{World, item};
+use crate::support::{World, item, options, wait_until};
 
-const SEGMENT_BYTES: usize = 16 << 20;
 /// So many writes are taken before the disk begins to fail.
 const BEFORE: usize = 3;
 
@@ -104,14 +103,115 @@ fn the_disk_is_gone() {
     check(10, gone, &["cannot write", "the machine has stopped"]);
 }
 
-#[test]
-fn the_disk_is_full_when_a_segment_grows() {
-    let full = |disk: &FaultDisk| disk.set_capacity(Some(disk.used() + 10));
-    check(1_000_000, full, &["cannot extend", "no storage space"]);
+/// Writes items of `item_bytes` until one is refused, twice, before anything of it was written; and goes on
+/// when `mend` has taken the cause away.
+fn check_healing(
+    item_bytes: usize,
+    fail: impl FnOnce(&FaultDisk),
+    mend: impl FnOnce(&FaultDisk),
+    expected: &[&str],
+) {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = FaultDisk::default();
+    let world = open(directory.path(), &disk);
+    let padding = format!(r#","x":"{}""#, "x".repeat(item_bytes));
+    let write = |number: usize| world.upsert(&item(&number.to_string(), &padding));
+    for number in 0..BEFORE {
+        write(number).unwrap();
+    }
+    fail(&disk);
+    let mut acknowledged = BEFORE;
+    for _ in 0..2 {
+        let failure = loop {
+            match write(acknowledged) {
+                Ok(_) => acknowledged += 1,
+                Err(failure) => break failure,
+            }
+            assert!(acknowledged < 30, "the disk does not fail");
+        };
+        let text = cause(&failure);
+        for part in expected
+            .iter()
+            .chain(&["Reads continue", "Nothing of this one was written"])
+        {
+            assert!(text.contains(part), "{text}");
+        }
+        let StoreStatus::Refusing(why) = world.store.status() else {
+            panic!("{:?}", world.store.status());
+        };
+        assert!(text.contains(&why), "{why}");
+    }
+    assert_eq!(world.read(&acknowledged.to_string()), None);
+    assert_eq!(world.lsn(), acknowledged as u64);
+
+    mend(&disk);
+    // Nobody has to write for the store to find out.
+    wait_until(|| world.store.status() == StoreStatus::Writable);
+    for number in acknowledged..acknowledged + 3 {
+        write(number).unwrap();
+    }
+    assert_eq!(world.lsn(), acknowledged as u64 + 3);
+    world.store.close().unwrap();
+    let world = open(directory.path(), &disk.crash(&mut Random(1)));
+    for number in 0..acknowledged + 3 {
+        assert!(
+            world.read(&number.to_string()).unwrap().contains(&padding),
+            "{number}"
+        );
+    }
+    world.store.close().unwrap();
 }
 
 #[test]
-fn the_disk_is_full_when_the_next_segment_is_made() {
-    let full = |disk: &FaultDisk| disk.set_capacity(Some(SEGMENT_BYTES + 10));
-    check(1_850_000, full, &["spare", "no storage space"]);
+fn the_disk_is_full_when_a_segment_grows_until_it_has_room() {
+    let full = |disk: &FaultDisk| disk.set_capacity(Some(disk.used() + 10));
+    let mend = |disk: &FaultDisk| disk.set_capacity(None);
+    check_healing(
+        1_000_000,
+        full,
+        mend,
+        &["cannot extend", "no storage space"],
+    );
+}
+
+#[test]
+fn the_process_has_no_file_for_the_next_segment_until_it_has() {
+    let full = |disk: &FaultDisk| disk.refuse_files(true);
+    let mend = |disk: &FaultDisk| disk.refuse_files(false);
+    check_healing(
+        1_850_000,
+        full,
+        mend,
+        &["cannot open", "too many open files"],
+    );
+}
+
+#[test]
+fn the_reserve_of_the_disk_is_left_to_removals() {
+    let directory = tempfile::tempdir().unwrap();
+    let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
+    let world = World::open(directory.path(), &disk, Durability::Sync, "");
+    for id in ["1", "2"] {
+        world.upsert(&item(id, "")).unwrap();
+    }
+    let (free, _) = world.store.disk_space().unwrap();
+    world.store.close().unwrap();
+    for (id, reserve, takes_removals) in [
+        ("1", free * 2, true),
+        ("2", free.saturating_mul(1_000), false),
+    ] {
+        let mut options = options(directory.path());
+        options.upkeep.disk_reserve_bytes = Some(reserve);
+        let world = World::open_with(&options, &disk, "");
+        assert!(matches!(world.store.status(), StoreStatus::Refusing(_)));
+        let failure = world.upsert(&item("3", "")).unwrap_err();
+        assert!(cause(&failure).contains("the disk of the data directory is full"));
+        let removed = world
+            .begin(OperationKind::Delete { id: id.to_owned() })
+            .recv()
+            .unwrap();
+        assert_eq!(removed.is_ok(), takes_removals, "{removed:?}");
+        assert_eq!(world.read(id).is_some(), !takes_removals);
+        world.store.close().unwrap();
+    }
 }

@@ -28,6 +28,7 @@ pub(crate) fn open(directory: &Path, disk: &Arc<dyn Disk>, seen: Seen) -> Store 
         cache_bytes: 4 << 20,
         seen,
         multi_write: None,
+        upkeep: orrery_partition::Upkeep::default(),
     };
     let store = Store::open_on(&options, disk).unwrap();
     store.submit_follow(true, Box::new(|()| ()));

@@ -3,25 +3,17 @@
 use std::fs;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use orrery_log::{Disk, SystemDisk};
 use orrery_partition::{Position, ReplicationError, Seen};
 
 use crate::disk::{FaultDisk, Random};
 use crate::following::{everything, leader, open, take};
+use crate::support::wait_until;
 
-const PATIENCE: Duration = Duration::from_secs(30);
 /// Much longer than a sync takes to come, on a busy machine too.
 const QUIET: Duration = Duration::from_secs(2);
-
-fn wait_until(mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "it never came");
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
 
 #[test]
 fn they_are_durable_a_moment_later() {
@@ -68,6 +60,8 @@ fn what_the_log_has_lost_is_asked_for_again() {
         store.close().unwrap();
         fs::remove_dir_all(following.path().join(lost)).unwrap();
         if lost == "log" {
+            // As if the power had failed before anything was durable, and so before the mark said so.
+            fs::remove_file(following.path().join("log.durable")).unwrap();
             fs::create_dir(following.path().join(lost)).unwrap();
         }
         let store = open(following.path(), &disk, Seen::Written);

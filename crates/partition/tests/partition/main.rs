@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where it is surprised")]
 
 mod check;
+mod damage;
 #[path = "../../../log/tests/support/mod.rs"]
 mod disk;
 mod durability;
@@ -10,6 +11,9 @@ mod faults;
 mod following;
 mod index;
 mod late_sync;
+mod lost_log;
+mod panics;
+mod scrub;
 mod support;
 mod trimming;
 mod under_way;

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use orrery_json::parse;
@@ -13,7 +14,7 @@ use orrery_model::{
 };
 use orrery_partition::{
     Container, Durability, IndexFollows, ItemTransaction, Partition, Place, Seen, Store,
-    StoreOptions, TransactionOutcome, policy_change, prepare,
+    StoreOptions, TransactionOutcome, Upkeep, policy_change, prepare,
 };
 
 pub(crate) const NUMBER: u32 = 7;
@@ -23,6 +24,17 @@ const NOW_SECONDS: u64 = 1_800_000_000;
 pub(crate) struct World {
     pub(crate) store: Store,
     container: Arc<Container>,
+}
+
+pub(crate) fn options(directory: &Path) -> StoreOptions {
+    StoreOptions {
+        directory: Some(directory.to_owned()),
+        durability: Durability::Sync,
+        cache_bytes: 4 << 20,
+        seen: Seen::Durable,
+        multi_write: None,
+        upkeep: Upkeep::default(),
+    }
 }
 
 impl World {
@@ -45,13 +57,15 @@ impl World {
         seen: Seen,
     ) -> World {
         let options = StoreOptions {
-            directory: Some(directory.to_owned()),
             durability,
-            cache_bytes: 4 << 20,
             seen,
-            multi_write: None,
+            ..options(directory)
         };
-        let store = Store::open_on(&options, disk).unwrap();
+        World::open_with(&options, disk, settings)
+    }
+
+    pub(crate) fn open_with(options: &StoreOptions, disk: &Arc<dyn Disk>, settings: &str) -> World {
+        let store = Store::open_on(options, disk).unwrap();
         let body = format!(r#"{{"id":"c","partitionKey":{{"paths":["/p"]}}{settings}}}"#);
         let counters = store
             .catalogue_state()
@@ -128,6 +142,16 @@ impl World {
         text.map(|text| String::from_utf8(text).unwrap())
     }
 
+    /// [`World::read`] of a store that may be damaged.
+    pub(crate) fn try_read(&self, id: &str) -> Result<Option<String>, Failure> {
+        let logical = self.container.logical_partition(&key());
+        let item = self
+            .store
+            .read(&self.container, &logical, id, NOW_SECONDS)?;
+        let text = item.map(|item| item.text().to_vec());
+        Ok(text.map(|text| String::from_utf8(text).unwrap()))
+    }
+
     pub(crate) fn lsn(&self) -> u64 {
         self.container.partitions[0].counters().lsn.0
     }
@@ -166,4 +190,12 @@ fn key() -> PartitionKey {
 /// An item of the one logical partition; `properties` begin with a comma.
 pub(crate) fn item(id: &str, properties: &str) -> String {
     format!(r#"{{"id":"{id}","p":"a"{properties}}}"#)
+}
+
+pub(crate) fn wait_until(mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it never came");
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }

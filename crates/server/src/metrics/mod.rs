@@ -7,6 +7,7 @@
 mod operation;
 mod page;
 mod regions;
+mod store;
 mod text;
 mod use_of_process;
 

@@ -4,7 +4,7 @@ use orrery_account::Report;
 use orrery_engine::Engine;
 
 use super::page::Page;
-use super::{LATENCIES_US, Metrics, Operation, STATUSES, get, regions, use_of_process};
+use super::{LATENCIES_US, Metrics, Operation, STATUSES, get, regions, store, use_of_process};
 use crate::Governor;
 
 /// Physical partitions that are listed one by one; the count of all is given beside them.
@@ -24,6 +24,7 @@ pub(crate) fn text(
     queries(&mut page, engine);
     scripts(&mut page, engine);
     partitions(&mut page, engine);
+    store::write(&mut page, engine);
     if let Some(report) = report {
         regions::write(&mut page, report);
     }

@@ -197,6 +197,7 @@ pub(crate) fn engine_options(
         cache_bytes: 16 * 1024 * 1024,
         seen: Seen::Durable,
         multi_write: None,
+        upkeep: orrery_engine::Upkeep::default(),
         consistency,
         scripts: ScriptOptions::default(),
         partitions: orrery_engine::PartitionLimits::default(),

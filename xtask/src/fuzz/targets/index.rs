@@ -143,6 +143,7 @@ async fn fill() -> (Arc<Engine>, Arc<Container>) {
         cache_bytes: 4 << 20,
         seen: orrery_engine::Seen::Durable,
         multi_write: None,
+        upkeep: orrery_engine::Upkeep::default(),
         consistency: LEVEL,
         scripts: orrery_engine::ScriptOptions::default(),
         clock: Arc::new(SystemClock),

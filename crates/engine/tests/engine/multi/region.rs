@@ -304,6 +304,7 @@ fn options(id: RegionId, directory: Option<&Path>, clock: &Arc<TestClock>) -> En
     EngineOptions {
         seen: Seen::Durable,
         multi_write: Some(id),
+        upkeep: orrery_engine::Upkeep::default(),
         throughput: ThroughputOptions {
             mode: ThroughputMode::default(),
             burst_capacity: false,

@@ -1,0 +1,68 @@
+//! The part of the [check](crate::check) that asks whether the log is whole, and whether it and the state
+//! belong together.
+
+use orrery_log::{Mark, Marked, Position, SystemDisk, VerifyReport};
+
+use crate::Error;
+use crate::check::Check;
+use crate::counters::APPLIED_KEY;
+use crate::data_directory::DataDirectory;
+use crate::replay::position_of;
+use crate::spaces::META;
+
+impl Check {
+    pub(crate) fn log(&mut self, directory: &DataDirectory, log: &VerifyReport) {
+        for problem in &log.problems {
+            let (segment, offset) = (problem.segment.display(), problem.offset);
+            self.problem(format!("{segment} at byte {offset}: {}", problem.what));
+        }
+        self.report.log_segments = log.segments;
+        self.report.log_records = log.records;
+        self.report.log_last = log.last;
+        let path = directory.mark_of_log();
+        match Mark::read(&SystemDisk, &path) {
+            Ok(Marked::Durable(marked)) => self.report.marked = marked,
+            Ok(Marked::Nothing) => {}
+            Ok(Marked::Damaged) => self.problem(format!(
+                "{} is damaged: how far the log was durable is not known. The next start writes it anew",
+                path.display()
+            )),
+            Err(error) => self.problem(Error::from(error).chain()),
+        }
+        let applied = self.snapshot.get(META, APPLIED_KEY).map_err(Error::from);
+        match applied.and_then(position_of) {
+            Ok(applied) => self.report.applied = applied,
+            Err(error) => self.problem(format!(
+                "how far the state is cannot be read: {}",
+                error.chain()
+            )),
+        }
+        self.positions(log);
+    }
+
+    fn positions(&mut self, log: &VerifyReport) {
+        let (applied, marked, last) = (self.report.applied, self.report.marked, log.last);
+        // A log that was begun after a state ends there before its first record.
+        let last = if log.segments == 0 {
+            Position::ZERO
+        } else {
+            last
+        };
+        if marked > last {
+            self.problem(format!(
+                "the log ends at record {last}, but record {marked} was durable in it: its end is lost"
+            ));
+        } else if applied > last {
+            self.problem(format!(
+                "the log ends at record {last}, but the state has record {applied}: the end of the log is lost, unless \
+                 the store ran with a durability other than sync when the power failed"
+            ));
+        }
+        if applied.0 + 1 < log.first.0 {
+            self.problem(format!(
+                "the log begins at record {}, but the state ends at record {applied}: what is between them is lost",
+                log.first
+            ));
+        }
+    }
+}

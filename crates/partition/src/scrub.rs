@@ -1,0 +1,169 @@
+//! Reads what a running store has on its disk, slowly and again and again, so that damage is known before
+//! somebody asks for what is damaged.
+//!
+//! A pass reads the log and every row of the state, and with that the checksums of all blocks; of each row
+//! it asks what the offline [check](crate::check) asks of it. It reads so many bytes a second and no more,
+//! and waits while many write, for a while. What it finds is told in the log of the server and counted.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use orrery_log::{Cursor, Disk, Position};
+use orrery_storage::{Space, Storage};
+
+use crate::Error;
+use crate::check::Check;
+use crate::committed::Committed;
+use crate::health::Health;
+use crate::spaces::NAMES;
+
+/// How often some of it is read.
+const STEP: Duration = Duration::from_millis(250);
+const STEPS_PER_SECOND: u64 = 4;
+/// Between two passes.
+const REST: Duration = Duration::from_secs(3600);
+/// With more records than these in one step the store is busy.
+const BUSY_RECORDS: u64 = 250;
+/// A store that is always busy is scrubbed all the same, at a part of the rate.
+const BUSY_STEPS_MAX: u32 = 8;
+/// Findings that are kept to be shown; more are counted.
+const FINDINGS_MAX: usize = 20;
+
+/// How far the scrub is and what it has found since the store was opened.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ScrubReport {
+    /// Times that everything was read.
+    pub passes: u64,
+    pub bytes: u64,
+    pub rows: u64,
+    pub records: u64,
+    pub findings: u64,
+    /// The first of them, each a sentence.
+    pub first_findings: Vec<String>,
+}
+
+pub(crate) struct Scrub {
+    pub(crate) storage: Arc<Storage>,
+    pub(crate) health: Arc<Health>,
+    pub(crate) committed: Arc<Committed>,
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) log: PathBuf,
+    pub(crate) bytes_per_second: u64,
+}
+
+/// The store is closing.
+struct Ended;
+
+impl Scrub {
+    /// Until the other end is let go.
+    pub(crate) fn run(&self, end: &Receiver<()>) {
+        loop {
+            if self.pass(end).is_err() {
+                return;
+            }
+            self.health.change_scrub(|report| report.passes += 1);
+            if end.recv_timeout(REST) != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
+        }
+    }
+
+    fn pass(&self, end: &Receiver<()>) -> Result<(), Ended> {
+        self.read_log(end)?;
+        for (space, _) in (0..).map(Space).zip(NAMES) {
+            self.read_space(space, end)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until some more may be read; gives how many bytes.
+    fn allowance(&self, end: &Receiver<()>) -> Result<usize, Ended> {
+        for _ in 0..BUSY_STEPS_MAX {
+            let before = self.committed.applied().0;
+            if end.recv_timeout(STEP) != Err(RecvTimeoutError::Timeout) {
+                return Err(Ended);
+            }
+            if self.committed.applied().0 - before < BUSY_RECORDS {
+                break;
+            }
+        }
+        let bytes = self.bytes_per_second / STEPS_PER_SECOND;
+        Ok(usize::try_from(bytes).unwrap_or(usize::MAX).max(1))
+    }
+
+    fn read_log(&self, end: &Receiver<()>) -> Result<(), Ended> {
+        let mut cursor = Cursor::new(Arc::clone(&self.disk), &self.log);
+        let upto = self.health.durable();
+        let mut after = Position::ZERO;
+        while after < upto {
+            let bytes_max = self.allowance(end)?;
+            match cursor.read(after, upto, bytes_max) {
+                Ok(records) => {
+                    let bytes: usize = records.iter().map(|(_, payload)| payload.len()).sum();
+                    after = records.last().map_or(upto, |(last, _)| *last);
+                    self.count(bytes, 0, records.len());
+                }
+                // What is needed no more may go at any time.
+                Err(orrery_log::Error::Trimmed { first, .. }) if first.0 > after.0 + 1 => {
+                    after = Position(first.0 - 1);
+                }
+                Err(
+                    error @ (orrery_log::Error::Corrupt { .. } | orrery_log::Error::Trimmed { .. }),
+                ) => {
+                    self.found(&format!("log: {}", Error::from(error).chain()));
+                    return Ok(());
+                }
+                Err(error) => {
+                    // A file that cannot be opened is no damage; the next pass tries again.
+                    let cause = Error::from(error).chain();
+                    tracing::warn!(%cause, "the scrub could not read the log");
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn read_space(&self, space: Space, end: &Receiver<()>) -> Result<(), Ended> {
+        let mut from = Some(Vec::new());
+        while let Some(begin) = from {
+            let bytes_max = self.allowance(end)?;
+            let part = match Check::new(self.storage.snapshot()) {
+                Ok(check) => check.part(space, &begin, bytes_max),
+                Err(error) => {
+                    self.found(&format!("catalogue: {}", error.chain()));
+                    return Ok(());
+                }
+            };
+            self.count(part.bytes, part.rows, 0);
+            for problem in &part.problems {
+                self.found(problem);
+            }
+            from = part.next;
+        }
+        Ok(())
+    }
+
+    fn count(&self, bytes: usize, rows: usize, records: usize) {
+        self.health.change_scrub(|report| {
+            report.bytes += bytes as u64;
+            report.rows += rows as u64;
+            report.records += records as u64;
+        });
+    }
+
+    fn found(&self, problem: &str) {
+        tracing::error!(
+            problem,
+            "the stored data is damaged; stop the server, keep a copy of the directory and run `orrery check`"
+        );
+        self.health.change_scrub(|report| {
+            report.findings += 1;
+            if report.first_findings.len() < FINDINGS_MAX {
+                report.first_findings.push(problem.to_owned());
+            }
+        });
+    }
+}
