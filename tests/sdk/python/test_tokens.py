@@ -96,7 +96,11 @@ def test_headers_of_ranges_do_not_widen_a_key(keyed, two, start, end):
         "x-ms-end-epk": end,
         "x-ms-read-key-type": "EffectivePartitionKeyRange",
     }
-    rows = keyed.query_items("SELECT * FROM c", partition_key=two[0], initial_headers=headers)
+
+    def override(request):
+        request.http_request.headers.update(headers)
+
+    rows = keyed.query_items("SELECT * FROM c", partition_key=two[0], raw_request_hook=override)
     assert texts(rows) == ["mine", "mine"]
 
 
