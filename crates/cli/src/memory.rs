@@ -9,9 +9,23 @@ const CACHE_PART: u64 = 8;
 const CACHE_MIN: Size = Size::mebibytes(128);
 const CACHE_MAX: Size = Size::mebibytes(4096);
 
+/// Which part of the memory requests may take by default.
+const REQUESTS_PART: u64 = 4;
+const REQUESTS_MIN: Size = Size::mebibytes(256);
+
 /// What is kept of the data in memory, unless somebody says otherwise.
 pub(crate) fn cache_default() -> Size {
     cache_of(memory_bytes())
+}
+
+/// What requests and their answers may take together, unless somebody says otherwise.
+pub(crate) fn requests_default() -> Size {
+    requests_of(memory_bytes())
+}
+
+fn requests_of(memory_bytes: u64) -> Size {
+    let part = Size::mebibytes((memory_bytes / REQUESTS_PART) >> 20);
+    Size(part.0.max(REQUESTS_MIN.0))
 }
 
 fn cache_of(memory_bytes: u64) -> Size {
@@ -32,16 +46,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_eighth_within_bounds() {
+    fn an_eighth_and_a_quarter_within_bounds() {
         const GIB: u64 = 1 << 30;
-        for (memory, cache_mebibytes) in [
-            (0, 128),
-            (GIB / 2, 128),
-            (2 * GIB, 256),
-            (16 * GIB + 12_345, 2048),
-            (512 * GIB, 4096),
+        for (memory, cache_mebibytes, requests_mebibytes) in [
+            (0, 128, 256),
+            (GIB / 2, 128, 256),
+            (2 * GIB, 256, 512),
+            (16 * GIB + 12_345, 2048, 4096),
+            (512 * GIB, 4096, 128 * 1024),
         ] {
             assert_eq!(cache_of(memory), Size::mebibytes(cache_mebibytes));
+            assert_eq!(requests_of(memory), Size::mebibytes(requests_mebibytes));
         }
         assert!(
             memory_bytes() >= GIB / 4,

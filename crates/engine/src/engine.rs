@@ -18,7 +18,7 @@ use crate::current::Current;
 use crate::entries::{self, Change};
 use crate::multi::{AccountWriter, HubState, Proposed};
 use crate::partitions::{Looks, PartitionLimits};
-use crate::query::QueryCache;
+use crate::query::{QueryCache, QueryLaneCounts, QueryLanes};
 use crate::scripts::{Offenders, Reservations, Turns};
 use crate::throughput::ThroughputState;
 use crate::{Clock, Role, ThroughputOptions, background};
@@ -53,6 +53,8 @@ pub struct Engine {
     /// Changes of the catalogue are made one after another; data does not wait for them.
     pub(crate) changing: Mutex<()>,
     pub(crate) queries: QueryCache,
+    /// Where pages of queries and feeds work.
+    pub(crate) lanes: Arc<QueryLanes>,
     pub(crate) turns: Turns,
     pub(crate) offenders: Offenders,
     pub(crate) reservations: Reservations,
@@ -110,6 +112,7 @@ impl Engine {
             is_following: AtomicBool::new(is_following),
             changing: Mutex::new(()),
             queries: QueryCache::new(),
+            lanes: Arc::new(QueryLanes::new()),
             turns: Turns::default(),
             offenders: Offenders::default(),
             reservations: Reservations::default(),
@@ -130,6 +133,11 @@ impl Engine {
         engine.assign_all(&engine.catalogue());
         background::start(&engine, pending);
         Ok(engine)
+    }
+
+    /// How many pages wait for their turn.
+    pub fn query_lanes(&self) -> QueryLaneCounts {
+        self.lanes.counts()
     }
 
     /// Everything that exists, as of now.

@@ -1,19 +1,22 @@
 //! Pages of items: the read feed and queries, over any part of a container.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use orrery_exec::PageLimits;
 use orrery_index::AccessPlan;
 use orrery_keys::{EpkRange, PartitionKey};
+use orrery_memory::Loan;
 use orrery_model::{Answer, Charge, Failure, GoneKind, QueryWork, RangeId, Stamp, limits};
 use orrery_partition::{Container, Partition, ScanRange, View, Visit};
 use tokio::task::spawn_blocking;
 
 use crate::engine::stopping;
-use crate::query::{Feeder, Work, read_resume, row_text, stopped, write_resume};
-use crate::{CompiledQuery, Engine, QueryReport, Terms, continuation};
+use crate::query::{
+    Asker, Feeder, Leaving, Pace, Work, read_resume, row_text, stopped, write_resume,
+};
+use crate::{CompiledQuery, Engine, QueryReport, Terms, continuation, out_of_memory};
 
 /// How long one page may take that has to look at every document of its scope.
 const WHOLE_SCOPE_TIME_MAX: Duration = Duration::from_mins(1);
@@ -53,6 +56,8 @@ pub struct FeedPage {
     pub stamps: Vec<Stamp>,
     /// How the page of a query was made, if that was asked.
     pub report: Option<QueryReport>,
+    /// For the items, and for an answer that is made of them.
+    pub loan: Loan,
 }
 
 impl Engine {
@@ -64,6 +69,19 @@ impl Engine {
         request: FeedRequest,
     ) -> Answer<FeedPage> {
         let (engine, container) = (Arc::clone(self), Arc::clone(container));
+        let share = &request.terms.share;
+        let bytes = request
+            .query
+            .as_ref()
+            .map_or(0, |query| query.parameter_bytes);
+        let held = match share.borrow(bytes) {
+            Ok(held) => held,
+            Err(exhausted) => return Answer::refused(out_of_memory(exhausted)),
+        };
+        let asker = Asker {
+            container: container.rid.id(),
+            client: share.id(),
+        };
         let turn = match &request.query {
             Some(query) if !query.bound.program.functions_used().is_empty() => {
                 let pages = Arc::clone(&self.function_pages);
@@ -71,10 +89,18 @@ impl Engine {
             }
             _ => None,
         };
+        let place = match self.lanes.begin(asker).await {
+            Ok(place) => place,
+            Err(failure) => return Answer::refused(failure),
+        };
+        let leaving = Leaving::default();
+        let is_left = leaving.flag();
         // Scans may take seconds: they must not keep other requests from their thread.
         let page = spawn_blocking(move || {
-            let _turn = turn;
-            engine.page(&container, &request)
+            let (_turn, _held) = (turn, held);
+            let lanes = &engine.lanes;
+            let pace = Pace::new(lanes, asker, place, &is_left, WHOLE_SCOPE_TIME_MAX);
+            engine.page(&container, &request, &pace)
         })
         .await;
         page.unwrap_or_else(|_| Answer::refused(stopping()))
@@ -95,16 +121,26 @@ impl Engine {
             .collect())
     }
 
-    fn page(&self, container: &Arc<Container>, request: &FeedRequest) -> Answer<FeedPage> {
+    fn page(
+        &self,
+        container: &Arc<Container>,
+        request: &FeedRequest,
+        pace: &Pace<'_>,
+    ) -> Answer<FeedPage> {
         let (scope, metering) = (&request.scope, request.terms.metering);
         self.metered_page(container, scope, metering, |partitions| {
-            match self.read_page(container, partitions, request) {
-                Ok((page, charge)) => Answer {
+            let mut charge = Charge::ZERO;
+            match self.read_page(container, partitions, request, pace, &mut charge) {
+                Ok(page) => Answer {
                     stamp: page.stamps.first().copied(),
                     result: Ok(page),
                     charge,
                 },
-                Err(failure) => Answer::refused(failure),
+                // What was done is paid for, also when nothing came of it.
+                Err(failure) => Answer {
+                    charge: charge.max(failure.charge()),
+                    ..Answer::refused(failure)
+                },
             }
         })
     }
@@ -114,51 +150,76 @@ impl Engine {
         container: &Arc<Container>,
         partitions: &[Arc<Partition>],
         request: &FeedRequest,
-    ) -> Result<(FeedPage, Charge), Failure> {
+        pace: &Pace<'_>,
+        charge: &mut Charge,
+    ) -> Result<FeedPage, Failure> {
         let (range, _) = scan_range(container, &request.scope)?;
         let stamps = partitions
             .iter()
             .map(|partition| partition.stamp())
             .collect();
         let view = self.store.view(container, &range, self.now_seconds());
-        let rows = self.rows(container, request, &view, WHOLE_SCOPE_TIME_MAX)?;
-        let charge = rows.charge(request, partitions.len());
-        let page = FeedPage {
+        let rows = self.rows(container, request, &view, partitions.len(), pace, charge)?;
+        let bytes: usize = rows.items.iter().map(Bytes::len).sum();
+        let loan = request.terms.share.borrow(2 * bytes);
+        Ok(FeedPage {
             items: rows.items,
             continuation: rows.continuation,
             stamps,
             report: rows.report,
-        };
-        Ok((page, charge))
+            loan: loan.map_err(out_of_memory)?,
+        })
     }
 
-    /// The rows of a page over a view of its scope.
+    /// The rows of a page over a view of its scope. The charge is that of what was done, also when
+    /// it fails.
     pub(crate) fn rows(
         &self,
         container: &Container,
         request: &FeedRequest,
         view: &View,
-        whole_scope_time_max: Duration,
+        partitions: usize,
+        pace: &Pace<'_>,
+        charge: &mut Charge,
     ) -> Result<Rows, Failure> {
-        match &request.query {
-            None => items_page(container, request, view),
-            Some(query) => self.query_page(container, request, view, query, whole_scope_time_max),
-        }
+        let factor = request.terms.level.read_factor();
+        let Some(query) = &request.query else {
+            let (rows, item_bytes) = items_page(container, request, view)?;
+            *charge = Charge::feed_page(item_bytes.into_iter(), factor);
+            return Ok(rows);
+        };
+        let mut work = QueryWork::none(request.continuation.is_none(), factor);
+        let page = QueryPage {
+            container,
+            request,
+            view,
+            query,
+            pace,
+        };
+        let rows = self.query_page(&page, &mut work);
+        *charge = match &rows {
+            Ok(_) => charge_of_pages(work, partitions),
+            // A query that fails at once costs what any refusal does.
+            Err(_) => Charge::query_page(QueryWork {
+                is_first_page: false,
+                ..work
+            }),
+        };
+        rows
     }
 
-    fn query_page(
-        &self,
-        container: &Container,
-        request: &FeedRequest,
-        view: &View,
-        query: &CompiledQuery,
-        whole_scope_time_max: Duration,
-    ) -> Result<Rows, Failure> {
-        let begun = Instant::now();
+    fn query_page(&self, page: &QueryPage<'_>, spent: &mut QueryWork) -> Result<Rows, Failure> {
+        let QueryPage {
+            container,
+            request,
+            view,
+            query,
+            pace,
+        } = *page;
         let owner = query.owner(container);
         let resume = read_resume(owner, request.continuation.as_deref())?;
         let (tag, resume) = resume.map_or((None, None), |(tag, resume)| (Some(tag), Some(resume)));
-        let is_late = || begun.elapsed() >= whole_scope_time_max;
+        let is_late = || pace.is_over();
         let page_limits = PageLimits {
             items_max: request.items_max,
             bytes_max: limits::RESPONSE_PAGE_BYTES_MAX,
@@ -184,119 +245,110 @@ impl Engine {
             };
             Ok(Feeder {
                 program: &query.bound.program,
-                page: page.map_err(|error| stopped(&error))?,
+                page: page
+                    .map_err(|error| stopped(&error))?
+                    .borrowing(&request.terms.share),
                 view,
                 definition: &planned.definition,
-                begun,
+                pace,
                 work: Work::default(),
                 is_timed: request.wants_report,
             })
         };
         let mut run = feeder(resume.clone())?;
-        if query.bound.program.reads_documents() && run.feed(&plan)?.is_err() {
-            plan = AccessPlan::scan();
-            run = feeder(resume)?;
-            // Documents stand for themselves.
-            let _ = run.feed(&plan)?;
+        let told = |failure: Failure| pace.refusal().unwrap_or(failure);
+        if query.bound.program.reads_documents() {
+            let fed = run.feed(&plan);
+            run.tell(spent);
+            if fed.map_err(told)?.is_err() {
+                plan = AccessPlan::scan();
+                run = feeder(resume)?;
+                // Documents stand for themselves.
+                let fed = run.feed(&plan);
+                run.tell(spent);
+                let _ = fed.map_err(told)?;
+            }
         }
-        let (finished, work) = run.finish()?;
+        let (finished, work) = run.finish().map_err(told)?;
         let report = request.wants_report.then(|| QueryReport {
-            total_time: begun.elapsed() + query.compile_time,
+            total_time: pace.elapsed() + query.compile_time,
             compile_time: query.compile_time,
             plan_time: planned.took,
             usage: planned.usage.clone(),
             ..QueryReport::new(&plan, &work, &finished.work)
         });
         let is_sorted_here = query.bound.profile.is_sorted() && !plan.access.is_ordered();
+        spent.bytes_output = usize::try_from(finished.work.row_bytes).unwrap_or(usize::MAX);
+        spent.steps = finished.work.steps;
+        spent.function_calls = finished.work.calls;
+        spent.rows_sorted = if is_sorted_here { work.documents } else { 0 };
         Ok(Rows {
-            work: QueryWork {
-                bytes_loaded: to_usize(finished.work.document_bytes),
-                bytes_output: to_usize(finished.work.row_bytes),
-                seeks: work.seeks,
-                entries_walked: work.entries,
-                entries_instead: work.entries_instead,
-                rows_sorted: if is_sorted_here { work.documents } else { 0 },
-                function_calls: finished.work.calls,
-                ..QueryWork::none(
-                    request.continuation.is_none(),
-                    request.terms.level.read_factor(),
-                )
-            },
             items: finished.rows.into_iter().map(row_text).collect(),
             continuation: finished
                 .resume
                 .map(|resume| write_resume(owner, plan.tag, &resume)),
-            item_bytes: Vec::new(),
             report,
         })
     }
 }
 
-fn items_page(container: &Container, request: &FeedRequest, view: &View) -> Result<Rows, Failure> {
+/// A page of the read feed, with the sizes of its items.
+fn items_page(
+    container: &Container,
+    request: &FeedRequest,
+    view: &View,
+) -> Result<(Rows, Vec<usize>), Failure> {
     let owner = u64::from(container.rid.id());
     let start = request.continuation.as_deref();
     let start = start
         .map(|token| continuation::read(owner, token))
         .transpose()?;
-    let mut rows = Rows::new(request);
+    let (mut items, mut item_bytes, mut bytes_output) = (Vec::new(), Vec::new(), 0);
     let next = view.documents(start.as_deref(), &mut |scanned| {
         let bytes = scanned.item.text_bytes();
-        let full = rows.work.bytes_output + bytes > limits::RESPONSE_PAGE_BYTES_MAX;
-        if rows.items.len() >= request.items_max || (full && !rows.items.is_empty()) {
+        let full = bytes_output + bytes > limits::RESPONSE_PAGE_BYTES_MAX;
+        if items.len() >= request.items_max || (full && !items.is_empty()) {
             return Visit::Full;
         }
-        rows.work.bytes_output += bytes;
-        rows.item_bytes.push(bytes);
-        rows.items.push(scanned.item.text());
+        bytes_output += bytes;
+        item_bytes.push(bytes);
+        items.push(scanned.item.text());
         Visit::Taken
     })?;
-    rows.continuation = next.map(|place| continuation::write(owner, &place));
-    Ok(rows)
+    let rows = Rows {
+        items,
+        continuation: next.map(|place| continuation::write(owner, &place)),
+        report: None,
+    };
+    Ok((rows, item_bytes))
 }
 
-/// What a page gives, and what it cost.
+/// What a page of a query is made of.
+#[derive(Clone, Copy)]
+struct QueryPage<'a> {
+    container: &'a Container,
+    request: &'a FeedRequest,
+    view: &'a View,
+    query: &'a CompiledQuery,
+    pace: &'a Pace<'a>,
+}
+
+/// What a page gives.
 pub(crate) struct Rows {
     pub(crate) items: Vec<Bytes>,
     pub(crate) continuation: Option<String>,
-    /// Of a read feed: the sizes of its items.
-    item_bytes: Vec<usize>,
-    work: QueryWork,
     report: Option<QueryReport>,
 }
 
-impl Rows {
-    fn new(request: &FeedRequest) -> Rows {
-        let factor = request.terms.level.read_factor();
-        Rows {
-            items: Vec::new(),
-            continuation: None,
-            item_bytes: Vec::new(),
-            work: QueryWork::none(request.continuation.is_none(), factor),
-            report: None,
-        }
-    }
-
-    pub(crate) fn charge(&self, request: &FeedRequest, partitions: usize) -> Charge {
-        let QueryWork {
-            is_first_page,
-            factor,
-            ..
-        } = self.work;
-        if request.query.is_none() {
-            return Charge::feed_page(self.item_bytes.iter().copied(), factor);
-        }
-        let further = if is_first_page {
-            partitions.saturating_sub(1)
-        } else {
-            0
-        };
-        let start = Charge::query_page(QueryWork::none(true, factor));
-        (0..further).fold(Charge::query_page(self.work), |sum, _| sum + start)
-    }
-}
-
-fn to_usize(count: u64) -> usize {
-    usize::try_from(count).unwrap_or(usize::MAX)
+/// The first page pays for its beginning in every partition that it reaches.
+fn charge_of_pages(work: QueryWork, partitions: usize) -> Charge {
+    let further = if work.is_first_page {
+        partitions.saturating_sub(1)
+    } else {
+        0
+    };
+    let start = Charge::query_page(QueryWork::none(true, work.factor));
+    (0..further).fold(Charge::query_page(work), |sum, _| sum + start)
 }
 
 /// The run of stored keys of a scope, and the effective partition keys it covers.

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use orrery_keys::{ItemRid, PartitionKey};
 use orrery_model::{
     Answer, Charge, ConsistencyLevel, Failure, Operation, OperationKind, OperationOutcome,
-    OperationStatus, Precondition, ReadWork, Stamp,
+    OperationStatus, Precondition, ReadWork, Stamp, limits,
 };
 use orrery_partition::{
     Claim, Container, ItemTransaction, LogicalPartition, Partition, Place, PreparedOperation,
@@ -21,6 +22,9 @@ use crate::{Engine, Terms};
 /// Items that one step of a delete by partition key removes.
 const DELETE_ITEMS: usize = 1_000;
 
+/// Reads of a bulk request that are under way at once: each may give an item of 2 MB.
+const READS_AT_ONCE: usize = 16;
+
 /// The results of a batch, one for each operation.
 pub(crate) type Results = Vec<Result<OperationOutcome, Failure>>;
 
@@ -32,6 +36,27 @@ struct Fare {
     price: Charge,
     /// What it really cost.
     cost: fn(&TransactionOutcome) -> Charge,
+}
+
+impl Fare {
+    /// Charges what is expensive before it is decided, so that many such writes at once do not get
+    /// past the budget together.
+    fn pay_in_advance(
+        &mut self,
+        partition: &Partition,
+        operations: &[PreparedOperation],
+    ) -> Result<(), Failure> {
+        let price: Charge = operations.iter().filter_map(PreparedOperation::price).sum();
+        if price == Charge::ZERO {
+            return Ok(());
+        }
+        if let Err(failure) = admit(partition, self.claim, price) {
+            charge(partition, self.claim, Charge::ZERO, self.price, None);
+            return Err(failure);
+        }
+        self.price = self.price + price;
+        Ok(())
+    }
 }
 
 /// Where the operations of a request go.
@@ -67,7 +92,9 @@ impl Engine {
         if_none_match: Option<&Precondition>,
         terms: impl Into<Terms>,
     ) -> Answer<OperationOutcome> {
-        let Terms { level, metering } = terms.into();
+        let Terms {
+            level, metering, ..
+        } = terms.into();
         if let Err(failure) = check_key(container, key) {
             return Answer::refused(failure);
         }
@@ -190,7 +217,7 @@ impl Engine {
         terms: impl Into<Terms>,
     ) -> Answer<OperationOutcome> {
         self.await_keys(container, std::iter::once(&key)).await;
-        let begun = self.begin_write(container, key, operation, terms.into());
+        let begun = self.begin_write(container, key, operation, &terms.into());
         match begun {
             Ok(outcome) => single(outcome.await.ok()),
             Err(refused) => refused,
@@ -203,7 +230,7 @@ impl Engine {
         container: &Arc<Container>,
         key: PartitionKey,
         operation: Operation,
-        terms: Terms,
+        terms: &Terms,
     ) -> Result<oneshot::Receiver<TransactionOutcome>, Answer<OperationOutcome>> {
         self.check_writer().map_err(Answer::refused)?;
         check_key(container, &key).map_err(Answer::refused)?;
@@ -214,7 +241,7 @@ impl Engine {
         };
         self.check_key_access(container, &target.logical)
             .map_err(refused)?;
-        let fare = Fare {
+        let mut fare = Fare {
             claim: self.claim(terms.metering),
             price: Charge::WRITE_MIN,
             cost: single_cost,
@@ -226,7 +253,10 @@ impl Engine {
             charge(target.partition(), claim, refused.charge, price, None);
             refused
         })?;
-        Ok(self.submit(target, vec![prepared], terms.level, fare))
+        let prepared = vec![prepared];
+        fare.pay_in_advance(target.partition(), &prepared)
+            .map_err(refused)?;
+        Ok(self.submit(target, prepared, terms.level, fare))
     }
 
     /// Carries out the operations of a batch together or not at all.
@@ -240,7 +270,9 @@ impl Engine {
         operations: Vec<Result<Operation, Failure>>,
         terms: impl Into<Terms>,
     ) -> Answer<Results> {
-        let Terms { level, metering } = terms.into();
+        let Terms {
+            level, metering, ..
+        } = terms.into();
         if let Err(failure) = self.check_writer().and(check_key(container, &key)) {
             return Answer::refused(failure);
         }
@@ -252,7 +284,7 @@ impl Engine {
         if let Err(failure) = self.admit_key(container, &target.logical).await {
             return refused(failure);
         }
-        let fare = Fare {
+        let mut fare = Fare {
             claim: self.claim(metering),
             price: operations.iter().map(|_| Charge::WRITE_MIN).sum(),
             cost: batch_cost,
@@ -265,7 +297,10 @@ impl Engine {
                 .and_then(|operation| target.prepare(operation))
                 .unwrap_or_else(PreparedOperation::refused)
         });
-        let prepared = prepared.collect();
+        let prepared: Vec<_> = prepared.collect();
+        if let Err(failure) = fare.pay_in_advance(target.partition(), &prepared) {
+            return refused(failure);
+        }
         let Ok(outcome) = self.submit(target, prepared, level, fare).await else {
             return Answer::refused(stopping());
         };
@@ -342,14 +377,20 @@ impl Engine {
     ) -> Vec<Answer<OperationOutcome>> {
         let terms = terms.into();
         let mut answers = Vec::with_capacity(operations.len());
+        let mut room = Room::default();
         if stop_at_failure {
             let mut failed = false;
             for (key, operation) in operations {
+                let is_read = is_read(&operation);
                 let answer = if failed {
                     Answer::refused(Failure::FailedDependency)
+                } else if is_read && room.is_full() {
+                    Answer::refused(Failure::AnswerTooLarge)
                 } else {
-                    self.write_item(container, key, operation, terms).await
+                    self.write_item(container, key, operation, terms.clone())
+                        .await
                 };
+                let answer = room.fit(is_read, answer);
                 failed |= answer.result.is_err();
                 answers.push(answer);
             }
@@ -358,15 +399,22 @@ impl Engine {
         let keys = operations.iter().map(|(key, _)| key);
         self.await_keys(container, keys).await;
         let mut waiting = Vec::with_capacity(operations.len());
+        let mut reads = 0;
         for (key, operation) in operations {
-            waiting.push(self.begin_write(container, key, operation, terms));
+            let is_read = is_read(&operation);
+            if is_read && reads == READS_AT_ONCE {
+                settle(&mut waiting, &mut room, &mut answers).await;
+                reads = 0;
+            }
+            let begun = if is_read && room.is_full() {
+                Err(Answer::refused(Failure::AnswerTooLarge))
+            } else {
+                self.begin_write(container, key, operation, &terms)
+            };
+            reads += usize::from(is_read);
+            waiting.push((is_read, begun));
         }
-        for answer in waiting {
-            answers.push(match answer {
-                Ok(answer) => single(answer.await.ok()),
-                Err(refused) => refused,
-            });
-        }
+        settle(&mut waiting, &mut room, &mut answers).await;
         answers
     }
 
@@ -445,6 +493,68 @@ impl Engine {
             let paid = step.min(tenth_of_a_second(partition));
             charge(partition, claim, paid, Charge::ZERO, Some(&key));
         }
+    }
+}
+
+/// An operation that was begun, or what became of it already, and whether it reads.
+type Begun = (
+    bool,
+    Result<oneshot::Receiver<TransactionOutcome>, Answer<OperationOutcome>>,
+);
+
+/// Waits for operations, in their order.
+async fn settle(
+    waiting: &mut Vec<Begun>,
+    room: &mut Room,
+    answers: &mut Vec<Answer<OperationOutcome>>,
+) {
+    for (is_read, begun) in waiting.drain(..) {
+        let answer = match begun {
+            Ok(answer) => single(answer.await.ok()),
+            Err(refused) => refused,
+        };
+        answers.push(room.fit(is_read, answer));
+    }
+}
+
+fn is_read(operation: &Operation) -> bool {
+    matches!(operation.kind, OperationKind::Read { .. })
+}
+
+/// What is left of the answer to one request with many operations.
+#[derive(Default)]
+struct Room {
+    bytes_read: usize,
+    bytes_written: usize,
+}
+
+impl Room {
+    fn is_full(&self) -> bool {
+        self.bytes_read > limits::RESPONSE_PAGE_BYTES_MAX
+    }
+
+    /// Refuses a read that does not fit; a write that does not is answered without its item.
+    fn fit(
+        &mut self,
+        is_read: bool,
+        mut answer: Answer<OperationOutcome>,
+    ) -> Answer<OperationOutcome> {
+        let Ok(outcome) = &mut answer.result else {
+            return answer;
+        };
+        let bytes = outcome.body.as_ref().map_or(0, Bytes::len);
+        if is_read {
+            self.bytes_read += bytes;
+            if self.is_full() {
+                answer.result = Err(Failure::AnswerTooLarge);
+            }
+        } else {
+            self.bytes_written += bytes;
+            if self.bytes_written > limits::RESPONSE_PAGE_BYTES_MAX {
+                outcome.body = None;
+            }
+        }
+        answer
     }
 }
 

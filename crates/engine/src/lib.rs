@@ -13,6 +13,7 @@ mod current;
 mod databases;
 mod engine;
 mod entries;
+mod exhausted;
 mod feed;
 mod following;
 mod items;
@@ -31,6 +32,7 @@ pub use changes::{ChangesPage, ChangesRequest, ChangesStart};
 pub use clock::{Clock, SystemClock};
 pub use containers::NewContainer;
 pub use engine::{Engine, EngineOptions};
+pub use exhausted::out_of_memory;
 pub use feed::{FeedPage, FeedRequest, Scope};
 pub use following::Role;
 pub use multi::{AccountWriter, Conflict, ConflictOperation, ConflictsPage};
@@ -44,7 +46,9 @@ pub use orrery_partition::{
 };
 pub use orrery_script::ScriptOptions;
 pub use partitions::{Cut, PartitionLimits};
-pub use query::{CompiledQuery, QueryCacheCounts, QueryReport, QueryText, ResumeAt, query_plan};
+pub use query::{
+    CompiledQuery, QueryCacheCounts, QueryLaneCounts, QueryReport, QueryText, ResumeAt, query_plan,
+};
 pub use resources::query_resources;
 pub use scripts::{ContainerScripts, Executed, NewScript, ProcedureRequest, Triggers, Written};
 pub use throughput::{

@@ -1,5 +1,7 @@
 //! Queries over resources of the catalogue: there are few, and they are in memory.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use orrery_exec::{Document, Flow, PageLimits};
 use orrery_index::AccessTag;
@@ -7,7 +9,7 @@ use orrery_json::parse;
 use orrery_model::{Failure, limits};
 
 use crate::CompiledQuery;
-use crate::query::{read_resume, row_text, stopped, write_resume};
+use crate::query::{Pace, read_resume, row_text, stopped, write_resume};
 
 /// One page of a query over named bodies, in the order of their names. Gives the rows and the
 /// token of the next page.
@@ -21,10 +23,12 @@ pub fn query_resources(
     let owner = query.bound.fingerprint;
     let resume = read_resume(owner, token)?.map(|(_, resume)| resume);
     let bytes_max = limits::RESPONSE_PAGE_BYTES_MAX;
+    let pace = Pace::alone(Duration::from_secs(limits::EXECUTION_SECONDS_MAX));
+    let is_late = || pace.is_over();
     let page_limits = PageLimits {
         items_max,
         bytes_max,
-        deadline: None,
+        deadline: Some(&is_late),
         now_ticks,
     };
     let page = query.bound.program.page(resume, page_limits);

@@ -6,15 +6,19 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use orrery_json::{Value, compare};
+use orrery_json::{VALUE_BYTES, Value, compare};
 use orrery_sql::ast::BinaryOp;
 
+use crate::ExecError;
 use crate::distinct_hash::DistinctHash;
 use crate::frame::Frame;
+use crate::ledger::Held;
 use crate::scalar::{Scalar, arithmetic};
-use crate::size::size_of;
+use crate::text_bytes::text_bytes;
 
 const CELL_BYTES: usize = 128;
+/// What a hash takes in a set that may be half empty.
+pub(crate) const HASH_BYTES: usize = 2 * (size_of::<DistinctHash>() + 1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AggregateKind {
@@ -81,11 +85,17 @@ impl Aggregate {
         }
     }
 
-    /// Adds a row, or several alike, and gives the cells by which the accumulator has grown.
-    pub(crate) fn add(&self, accumulator: &mut Accumulator, frame: &Frame<'_>) -> usize {
+    /// Adds a row, or several alike, and gives the cells by which the accumulator has grown. What
+    /// it keeps is counted before.
+    pub(crate) fn add(
+        &self,
+        accumulator: &mut Accumulator,
+        frame: &Frame<'_>,
+        held: &mut Held,
+    ) -> Result<usize, ExecError> {
         let value = self.argument.evaluate(frame);
         if value.is_undefined() {
-            return 0;
+            return Ok(0);
         }
         let times = frame.context().times();
         let rows = i64::try_from(times).unwrap_or(i64::MAX);
@@ -100,21 +110,23 @@ impl Aggregate {
                 add_number(sum, &value, times);
                 *count += rows;
             }
-            Accumulator::Extreme(extreme, wanted) => choose(extreme, &value, *wanted),
+            Accumulator::Extreme(extreme, wanted) => choose(extreme, &value, *wanted, held)?,
             Accumulator::List(values) => {
-                let cells = cells_of(&value);
+                let times = usize::try_from(times).unwrap_or(usize::MAX);
+                held.add(grown_bytes(&value).saturating_mul(times))?;
                 values.extend((0..times).map(|_| Value::clone(&value)));
-                return cells * usize::try_from(times).unwrap_or(usize::MAX);
+                return Ok(cells_of(&value).saturating_mul(times));
             }
             Accumulator::Set(seen, values) => {
                 if seen.insert(DistinctHash::of(&value)) {
                     let cells = cells_of(&value);
+                    held.add(grown_bytes(&value) + HASH_BYTES)?;
                     values.push(value.into_owned());
-                    return cells;
+                    return Ok(cells);
                 }
             }
         }
-        0
+        Ok(0)
     }
 }
 
@@ -136,7 +148,12 @@ impl Accumulator {
 
 /// A long value counts as several cells, so that a limit of cells is one of memory.
 pub(crate) fn cells_of(value: &Value) -> usize {
-    1 + size_of(value) / CELL_BYTES
+    1 + text_bytes(value) / CELL_BYTES
+}
+
+/// Of a list that grows by a value: when it is full it grows to twice its length.
+fn grown_bytes(value: &Value) -> usize {
+    value.allocated_bytes() + VALUE_BYTES
 }
 
 /// One after the other, because doubles do not multiply to what they add up to.
@@ -149,13 +166,23 @@ fn add_number(sum: &mut Option<Value>, value: &Value, times: u64) {
     }
 }
 
-fn choose(extreme: &mut Option<Value>, value: &Value, wanted: Ordering) {
+fn choose(
+    extreme: &mut Option<Value>,
+    value: &Value,
+    wanted: Ordering,
+    held: &mut Held,
+) -> Result<(), ExecError> {
     let Some(best) = extreme else {
-        return;
+        return Ok(());
     };
     match value {
         Value::Array(_) | Value::Object(_) => *extreme = None,
-        value if best.is_undefined() || compare(value, best) == wanted => *best = value.clone(),
+        value if best.is_undefined() || compare(value, best) == wanted => {
+            held.add(value.allocated_bytes())?;
+            held.remove(best.allocated_bytes());
+            *best = value.clone();
+        }
         _ => {}
     }
+    Ok(())
 }

@@ -11,6 +11,7 @@ use orrery_sql::Query;
 use orrery_sql::ast::{Expr, OrderBy, Projection};
 
 use crate::CompileError;
+use crate::aggregate::HASH_BYTES;
 use crate::distinct_hash::DistinctHash;
 use crate::frame::Frame;
 use crate::grouping::{GroupScope, has_aggregate};
@@ -103,12 +104,21 @@ impl Block {
         visit: &mut dyn FnMut(Value) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let mut seen = HashSet::new();
+        let mut held = outer.context().hold();
         let mut emit = |row: Value| {
             if !outer.context().step() {
                 return Break(());
             }
-            if row.is_undefined() || self.distinct && !seen.insert(DistinctHash::of(&row)) {
+            if row.is_undefined() {
                 return Continue(());
+            }
+            if self.distinct {
+                if !seen.insert(DistinctHash::of(&row)) {
+                    return Continue(());
+                }
+                if !held.add_bytes(HASH_BYTES) {
+                    return Break(());
+                }
             }
             visit(row)
         };
@@ -124,13 +134,16 @@ impl Block {
         outer: &Frame<'_>,
         emit: &mut dyn FnMut(Value) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let mut groups = Groups::all(grouping);
-        self.each_frame(outer, &mut |frame| match groups.add(grouping, frame) {
-            Ok(()) => Continue(()),
-            Err(error) => {
-                outer.context().fail(error);
-                Break(())
-            }
+        let stopped = |error| {
+            outer.context().fail(error);
+            Break(())
+        };
+        let mut groups = match Groups::all(grouping, outer.context()) {
+            Ok(groups) => groups,
+            Err(error) => return stopped(error),
+        };
+        self.each_frame(outer, &mut |frame| {
+            groups.add(grouping, frame).map_or_else(stopped, Continue)
         })?;
         groups
             .finish()

@@ -3,7 +3,7 @@
 use orrery_json::Value;
 use orrery_sql::parse_filter;
 
-use crate::{CompileError, FilterQuery};
+use crate::{CompileError, ExecError, FilterQuery};
 
 /// A predicate over the document that is about to be patched.
 #[derive(Debug, Clone)]
@@ -20,7 +20,8 @@ pub fn compile_condition(text: &str) -> Result<Condition, CompileError> {
 }
 
 impl Condition {
-    pub fn holds(&self, document: &Value) -> bool {
-        self.query.matches(document)
+    /// Fails for a condition that takes long, because whoever asks keeps others waiting.
+    pub fn holds(&self, document: &Value) -> Result<bool, ExecError> {
+        self.query.decide(document)
     }
 }

@@ -4,12 +4,15 @@
 //! limit) is noted here once, the expression goes on as undefined, and whoever drives the rows
 //! asks before it uses them.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::rc::Rc;
 
 use orrery_json::Value;
+use orrery_memory::Share;
 
-use crate::size::size_of;
+use crate::ledger::{Held, Ledger};
 use crate::{ExecError, FunctionError, Functions};
 
 /// Steps between two looks at the clock of the caller.
@@ -18,12 +21,19 @@ const STEPS_PER_LOOK: u64 = 1024;
 /// The same for calls of user-defined functions, each of which may take long.
 const CALLS_PER_LOOK: u64 = 16;
 
-/// Bytes of values that an evaluation may hold at one time, so that `CONCAT(a, a)` repeated does
-/// not take all memory. It is several times the largest document.
-const HELD_BYTES_MAX: usize = 64 << 20;
+/// Bytes of text that a function works on in about the time of one row of a loop.
+pub(crate) const BYTES_PER_STEP: usize = 256;
+
+/// Memory that one page may hold at one time, whatever its client may hold. A document of the
+/// largest size takes more than half of it in the worst case.
+pub const PAGE_MEMORY_BYTES_MAX: usize = 512 << 20;
 
 /// Rows that the sources and subqueries of one document may make.
-pub(crate) const DOCUMENT_STEPS_MAX: u64 = 10_000_000;
+pub(crate) const DOCUMENT_ROWS_MAX: u64 = 10_000_000;
+
+/// Steps of an evaluation that nobody times: of a condition, or of a constant while compiling.
+const UNTIMED_STEPS_MAX: u64 = 1_000_000;
+const UNTIMED_BYTES_MAX: usize = 32 << 20;
 
 pub(crate) struct Context<'a> {
     /// Whether the time of the request is over.
@@ -39,14 +49,31 @@ pub(crate) struct Context<'a> {
     /// How many documents alike the present one stands for.
     times: Cell<u64>,
     steps: Cell<u64>,
-    document_steps_max: Cell<u64>,
-    held_bytes: Cell<usize>,
+    steps_max: u64,
+    next_look: Cell<u64>,
+    document_rows: Cell<u64>,
+    ledger: Rc<Ledger>,
     failed: Cell<bool>,
     failure: RefCell<Option<ExecError>>,
 }
 
 impl<'a> Context<'a> {
     pub(crate) fn new(deadline: Option<&'a dyn Fn() -> bool>, now_ticks: i64) -> Context<'a> {
+        Context::with_limits(deadline, now_ticks, u64::MAX, PAGE_MEMORY_BYTES_MAX)
+    }
+
+    /// Of an evaluation that ends by itself after a moment: it has no clock, and where it runs
+    /// others wait for it.
+    pub(crate) fn untimed() -> Context<'a> {
+        Context::with_limits(None, 0, UNTIMED_STEPS_MAX, UNTIMED_BYTES_MAX)
+    }
+
+    fn with_limits(
+        deadline: Option<&'a dyn Fn() -> bool>,
+        now_ticks: i64,
+        steps_max: u64,
+        bytes_max: usize,
+    ) -> Context<'a> {
         Context {
             deadline,
             now_ticks,
@@ -56,8 +83,10 @@ impl<'a> Context<'a> {
             calls: Cell::new(0),
             times: Cell::new(1),
             steps: Cell::new(0),
-            document_steps_max: Cell::new(DOCUMENT_STEPS_MAX),
-            held_bytes: Cell::new(0),
+            steps_max,
+            next_look: Cell::new(STEPS_PER_LOOK.min(steps_max)),
+            document_rows: Cell::new(0),
+            ledger: Rc::new(Ledger::new(bytes_max)),
             failed: Cell::new(false),
             failure: RefCell::new(None),
         }
@@ -79,6 +108,10 @@ impl<'a> Context<'a> {
         }
     }
 
+    pub(crate) fn borrow_through(&self, share: &Share) {
+        self.ledger.borrow_through(share);
+    }
+
     pub(crate) fn parameter(&self, slot: usize) -> &'a Value {
         self.parameters.get(slot).unwrap_or(&Value::Undefined)
     }
@@ -98,7 +131,7 @@ impl<'a> Context<'a> {
         }
         let calls = self.calls.get() + 1;
         self.calls.set(calls);
-        if calls.is_multiple_of(CALLS_PER_LOOK) && self.deadline.is_some_and(|is_over| is_over()) {
+        if calls.is_multiple_of(CALLS_PER_LOOK) && self.is_late() {
             self.fail(ExecError::Timeout);
             return Value::Undefined;
         }
@@ -123,31 +156,66 @@ impl<'a> Context<'a> {
 
     /// One row of some loop; false when the evaluation has to end.
     pub(crate) fn step(&self) -> bool {
-        let steps = self.steps.get() + 1;
-        self.steps.set(steps);
-        if steps.is_multiple_of(STEPS_PER_LOOK) && self.deadline.is_some_and(|is_over| is_over()) {
-            self.fail(ExecError::Timeout);
-        }
-        if steps > self.document_steps_max.get() {
+        let rows = self.document_rows.get() + 1;
+        self.document_rows.set(rows);
+        if rows > DOCUMENT_ROWS_MAX {
             self.fail(ExecError::LimitExceeded {
                 what: "rows made of one document",
-                limit: DOCUMENT_STEPS_MAX,
+                limit: DOCUMENT_ROWS_MAX,
             });
+        }
+        self.work(1)
+    }
+
+    /// Work that takes as long as so many rows of a loop; false when the evaluation has to end.
+    pub(crate) fn work(&self, steps: u64) -> bool {
+        let steps = self.steps.get().saturating_add(steps);
+        self.steps.set(steps);
+        if steps >= self.next_look.get() {
+            self.look(steps);
         }
         !self.failed.get()
     }
 
-    /// An account of values that are about to be kept in memory, empty so far.
-    pub(crate) fn hold(&self) -> Held<'_> {
-        Held {
-            context: self,
-            bytes: 0,
+    /// Work on so many bytes of text.
+    pub(crate) fn work_on_text(&self, bytes: usize) -> bool {
+        let steps = bytes / BYTES_PER_STEP;
+        steps == 0 || self.work(steps as u64)
+    }
+
+    fn look(&self, steps: u64) {
+        let next = steps.saturating_add(STEPS_PER_LOOK).min(self.steps_max);
+        self.next_look.set(next);
+        if steps >= self.steps_max {
+            self.next_look.set(u64::MAX);
+            self.fail(ExecError::LimitExceeded {
+                what: "steps",
+                limit: self.steps_max,
+            });
+        } else if self.is_late() {
+            self.fail(ExecError::Timeout);
         }
     }
 
+    fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|is_over| is_over())
+    }
+
+    /// An account of values that are about to be kept in memory, empty so far.
+    pub(crate) fn hold(&self) -> Holding<'_> {
+        Holding {
+            context: self,
+            held: Held::nothing(&self.ledger),
+        }
+    }
+
+    /// An account that may outlive the evaluation of an expression.
+    pub(crate) fn keep(&self) -> Held {
+        Held::nothing(&self.ledger)
+    }
+
     pub(crate) fn begin_document(&self) {
-        self.document_steps_max
-            .set(self.steps.get() + DOCUMENT_STEPS_MAX);
+        self.document_rows.set(0);
     }
 
     /// The first failure is the one that counts.
@@ -168,6 +236,12 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// For whoever can do without what has failed.
+    pub(crate) fn forgive(&self) {
+        self.failed.set(false);
+        *self.failure.borrow_mut() = None;
+    }
+
     pub(crate) fn now_ticks(&self) -> i64 {
         self.now_ticks
     }
@@ -181,34 +255,34 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Bytes that are given back when it goes.
+/// Bytes that an expression holds while it is evaluated.
 #[derive(Debug)]
-pub(crate) struct Held<'a> {
+pub(crate) struct Holding<'a> {
     context: &'a Context<'a>,
-    bytes: usize,
+    held: Held,
 }
 
-impl Held<'_> {
+impl Holding<'_> {
     /// Counts a value; false when there is too much, and the evaluation has failed.
     pub(crate) fn add(&mut self, value: &Value) -> bool {
-        let bytes = size_of(value);
-        self.bytes += bytes;
-        let held = self.context.held_bytes.get() + bytes;
-        self.context.held_bytes.set(held);
-        if held > HELD_BYTES_MAX {
-            self.context.fail(ExecError::LimitExceeded {
-                what: "bytes of values at one time",
-                limit: HELD_BYTES_MAX as u64,
-            });
+        self.add_bytes(value.allocated_bytes())
+    }
+
+    /// Counts a value that was made and is not borrowed from a document.
+    pub(crate) fn add_made(&mut self, value: &Cow<'_, Value>) -> bool {
+        match value {
+            Cow::Owned(value @ (Value::String(_) | Value::Array(_) | Value::Object(_))) => {
+                self.add(value)
+            }
+            _ => !self.context.has_failed(),
+        }
+    }
+
+    pub(crate) fn add_bytes(&mut self, bytes: usize) -> bool {
+        if let Err(error) = self.held.add(bytes) {
+            self.context.fail(error);
         }
         !self.context.has_failed()
-    }
-}
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        let held = &self.context.held_bytes;
-        held.set(held.get().saturating_sub(self.bytes));
     }
 }
 

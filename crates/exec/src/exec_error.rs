@@ -1,5 +1,7 @@
 //! Why a query that compiles cannot be finished.
 
+use orrery_memory::Exhausted;
+
 /// A query that ended while it ran.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExecError {
@@ -7,6 +9,15 @@ pub enum ExecError {
     Cardinality,
     #[error("the query needs more than {limit} {what}")]
     LimitExceeded { what: &'static str, limit: u64 },
+    /// No query may hold as much, whoever asks.
+    #[error(
+        "The query needs more than {limit} bytes of memory for its values. Let it make smaller arrays \
+         and objects, or look at fewer items at once."
+    )]
+    TooMuchMemory { limit: usize },
+    /// The memory that is lent to clients has no more for this one.
+    #[error(transparent)]
+    Exhausted(Exhausted),
     /// A user-defined function failed; the message is its own.
     #[error("The user-defined function '{name}' failed. {message}")]
     Function { name: String, message: String },
@@ -14,4 +25,14 @@ pub enum ExecError {
     Timeout,
     #[error("the continuation is not one of this query")]
     InvalidResume,
+}
+
+impl ExecError {
+    /// Whether a page with fewer rows might not have failed so.
+    pub(crate) fn is_of_memory(&self) -> bool {
+        matches!(
+            self,
+            ExecError::TooMuchMemory { .. } | ExecError::Exhausted(_)
+        )
+    }
 }

@@ -4,12 +4,12 @@ use orrery_json::Value;
 use orrery_sql::Query;
 use orrery_sql::ast::{Collection, Source};
 
-use crate::CompileError;
 use crate::block::Block;
 use crate::context::Context;
 use crate::frame::Frame;
 use crate::projection::Selection;
 use crate::scope::{Container, Scope};
+use crate::{CompileError, ExecError};
 
 /// A filter and a projection, ready to run.
 #[derive(Debug, Clone)]
@@ -32,13 +32,19 @@ impl FilterQuery {
 
     /// Whether the document passes `WHERE`: the filter is exactly `true`.
     pub fn matches(&self, document: &Value) -> bool {
-        let context = Context::new(None, 0);
-        self.block.passes(&Frame::document(document, &context)) && !context.has_failed()
+        self.decide(document).unwrap_or_default()
+    }
+
+    /// As [`FilterQuery::matches`], or why the filter could not be evaluated.
+    pub(crate) fn decide(&self, document: &Value) -> Result<bool, ExecError> {
+        let context = Context::untimed();
+        let passes = self.block.passes(&Frame::document(document, &context));
+        context.check().map(|()| passes)
     }
 
     /// The row a matching document gives; `Undefined` when it gives none.
     pub fn project(&self, document: &Value) -> Value {
-        let context = Context::new(None, 0);
+        let context = Context::untimed();
         let frame = Frame::document(document, &context);
         self.block.selection.output(&frame)
     }

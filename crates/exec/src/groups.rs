@@ -11,8 +11,10 @@ use orrery_json::Value;
 
 use crate::ExecError;
 use crate::aggregate::{Accumulator, Aggregate, cells_of};
+use crate::context::Context;
 use crate::distinct_hash::DistinctHash;
 use crate::frame::Frame;
+use crate::ledger::Held;
 use crate::scalar::Scalar;
 
 /// Keys, results and collected values that one query may hold.
@@ -38,11 +40,15 @@ struct Group {
     keys: Vec<Value>,
     accumulators: Vec<Accumulator>,
     cells: usize,
+    held: Held,
 }
 
+/// What a group takes beside its keys and its accumulators.
+const GROUP_BYTES: usize = 2 * (size_of::<Group>() + size_of::<DistinctHash>());
+
 impl Groups {
-    pub(crate) fn all(grouping: &Grouping) -> Groups {
-        Groups::page(grouping, None, usize::MAX)
+    pub(crate) fn all(grouping: &Grouping, context: &Context<'_>) -> Result<Groups, ExecError> {
+        Groups::page(grouping, None, usize::MAX, context)
     }
 
     /// Without keys there is one group even when there are no rows.
@@ -50,7 +56,8 @@ impl Groups {
         grouping: &Grouping,
         after: Option<DistinctHash>,
         kept_max: usize,
-    ) -> Groups {
+        context: &Context<'_>,
+    ) -> Result<Groups, ExecError> {
         let mut groups = Groups {
             kept: BTreeMap::new(),
             cells: 0,
@@ -60,9 +67,10 @@ impl Groups {
         };
         let only = DistinctHash::of_cells::<Value>(&[]);
         if grouping.keys.is_empty() && after.is_none_or(|after| only > after) {
-            groups.kept.insert(only, Group::start(grouping, Vec::new()));
+            let group = Group::start(grouping, Vec::new(), context.keep())?;
+            groups.kept.insert(only, group);
         }
-        groups
+        Ok(groups)
     }
 
     /// Whether there are groups that were not kept.
@@ -88,14 +96,12 @@ impl Groups {
                 return Ok(());
             }
             let keys = keys.into_iter().map(std::borrow::Cow::into_owned).collect();
-            let group = Group::start(grouping, keys);
+            let group = Group::start(grouping, keys, frame.context().keep())?;
             self.cells += group.cells;
             self.kept.insert(hash, group);
         }
         if let Some(group) = self.kept.get_mut(&hash) {
-            let before = group.cells;
-            group.add(grouping, frame);
-            self.cells += group.cells - before;
+            self.cells += group.add(grouping, frame)?;
         }
         self.check_cells()
     }
@@ -103,9 +109,7 @@ impl Groups {
     /// Without keys there is one group, or none on the pages behind it.
     fn add_to_all(&mut self, grouping: &Grouping, frame: &Frame<'_>) -> Result<(), ExecError> {
         for group in self.kept.values_mut() {
-            let before = group.cells;
-            group.add(grouping, frame);
-            self.cells += group.cells - before;
+            self.cells += group.add(grouping, frame)?;
         }
         self.check_cells()
     }
@@ -145,18 +149,25 @@ impl Groups {
 }
 
 impl Group {
-    fn start(grouping: &Grouping, keys: Vec<Value>) -> Group {
+    fn start(grouping: &Grouping, keys: Vec<Value>, mut held: Held) -> Result<Group, ExecError> {
+        let keys_bytes: usize = keys.iter().map(Value::allocated_bytes).sum();
+        let accumulators = grouping.aggregates.len() * size_of::<Accumulator>();
+        held.add(GROUP_BYTES + keys_bytes + accumulators)?;
         let accumulators: Vec<_> = grouping.aggregates.iter().map(Aggregate::start).collect();
-        Group {
+        Ok(Group {
             cells: keys.iter().map(cells_of).sum::<usize>() + accumulators.len(),
             keys,
             accumulators,
-        }
+            held,
+        })
     }
 
-    fn add(&mut self, grouping: &Grouping, frame: &Frame<'_>) {
+    /// Gives the cells by which it has grown.
+    fn add(&mut self, grouping: &Grouping, frame: &Frame<'_>) -> Result<usize, ExecError> {
+        let before = self.cells;
         for (aggregate, accumulator) in grouping.aggregates.iter().zip(&mut self.accumulators) {
-            self.cells += aggregate.add(accumulator, frame);
+            self.cells += aggregate.add(accumulator, frame, &mut self.held)?;
         }
+        Ok(self.cells - before)
     }
 }

@@ -22,6 +22,7 @@ mod frame;
 mod functions;
 mod grouping;
 mod groups;
+mod ledger;
 mod narrow;
 mod order;
 mod order_bound;
@@ -38,11 +39,12 @@ mod resume_filter;
 mod scalar;
 mod scope;
 mod shape;
-mod size;
+
 mod sort_key;
 mod source;
 mod stage;
 mod template;
+mod text_bytes;
 mod user_functions;
 mod walk;
 mod window;
@@ -51,13 +53,14 @@ pub use compile_options::CompileOptions;
 pub use computed::ComputedProperties;
 pub use condition::{Condition, compile_condition};
 pub use constant::ConstantQuery;
+pub use context::PAGE_MEMORY_BYTES_MAX;
 pub use distinct_hash::DistinctHash;
 pub use error::CompileError;
 pub use exec_error::ExecError;
 pub use filter::FilterQuery;
 pub use functions::{evaluate_function, function_arity};
 pub use order_bound::{OrderBound, OrderKeyHint};
-pub use page::{Document, Finished, Flow, Page, PageLimits, Row, Work};
+pub use page::{Document, Finished, Flow, HeldMemory, Page, PageLimits, Row, Work};
 pub use predicate::{
     DocumentPath, Narrowing, PathStep, Predicate, SpatialRelation, ValueRange, ValueType,
 };

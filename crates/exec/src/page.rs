@@ -8,9 +8,11 @@ use std::ops::ControlFlow::{Break, Continue};
 
 use bytes::Bytes;
 use orrery_json::Value;
+use orrery_memory::Share;
 
 use crate::context::Context;
 use crate::frame::Frame;
+use crate::ledger::Held;
 use crate::program::Program;
 use crate::stage::{Input, Stage};
 use crate::window::Output;
@@ -62,7 +64,7 @@ pub struct Work {
     pub document_bytes: u64,
     pub rows: u64,
     pub row_bytes: u64,
-    /// Rows of joins and subqueries.
+    /// Rows of joins and subqueries, and as many as functions could have made in the time they took.
     pub steps: u64,
     /// Calls of user-defined functions.
     pub calls: u64,
@@ -74,6 +76,18 @@ pub struct Finished {
     /// None when the result is complete.
     pub resume: Option<Resume>,
     pub work: Work,
+    /// What the rows take of the memory of the client, which is given back with it.
+    pub held: HeldMemory,
+}
+
+/// Memory in the account of the client until this goes.
+#[derive(Debug)]
+pub struct HeldMemory(Held);
+
+impl HeldMemory {
+    pub fn add(&mut self, bytes: usize) -> Result<(), ExecError> {
+        self.0.add(bytes)
+    }
 }
 
 pub struct Page<'a> {
@@ -101,10 +115,38 @@ impl<'a> Page<'a> {
         Ok(Page {
             program,
             limits,
-            context,
-            stage: Stage::new(program, resume, limits)?,
+            stage: Stage::new(program, resume, limits, &context)?,
             work: Work::default(),
+            context,
         })
+    }
+
+    /// Whatever the page holds in memory is borrowed from the share of a client from here on.
+    #[must_use]
+    pub fn borrowing(self, share: &Share) -> Page<'a> {
+        self.context.borrow_through(share);
+        self
+    }
+
+    /// What the page has cost so far.
+    pub fn work(&self) -> Work {
+        Work {
+            steps: self.context.steps(),
+            calls: self.context.calls(),
+            ..self.work
+        }
+    }
+
+    /// Counts memory that is used for the page elsewhere, such as by the document of the scan.
+    pub fn hold(&self, bytes: usize) -> Result<HeldMemory, ExecError> {
+        let mut held = self.context.keep();
+        held.add(bytes)?;
+        Ok(HeldMemory(held))
+    }
+
+    /// Ends a page that has rows where memory was refused; the next one begins at `place`.
+    pub fn ends_early(&mut self, error: &ExecError, place: &[u8]) -> bool {
+        error.is_of_memory() && self.stage.end_early(place, 0)
     }
 
     /// Where the scan may begin: documents before this place have given all their rows.
@@ -162,19 +204,19 @@ impl<'a> Page<'a> {
                 place: &[],
             })?;
         }
-        let mut output = Output::default();
+        let mut output = Output::new(self.context.keep());
+        let mut work = self.work();
         let resume = self.stage.finish(&self.context, &mut output)?;
         self.context.check()?;
+        work.rows = output.rows.len() as u64;
+        work.row_bytes = output.bytes as u64;
+        work.steps = self.context.steps();
+        work.calls = self.context.calls();
         Ok(Finished {
             resume,
-            work: Work {
-                rows: output.rows.len() as u64,
-                row_bytes: output.bytes as u64,
-                steps: self.context.steps(),
-                calls: self.context.calls(),
-                ..self.work
-            },
+            work,
             rows: output.rows,
+            held: HeldMemory(output.held),
         })
     }
 
@@ -183,6 +225,8 @@ impl<'a> Page<'a> {
         context.begin_document();
         let stage = &mut self.stage;
         let mut row = 0;
+        // Whether the row of the last number was begun and not given.
+        let mut has_begun_row = false;
         let frame = Frame::document(document.value, context);
         let flow = self.program.block().each_frame(&frame, &mut |frame| {
             let input = Input {
@@ -191,19 +235,31 @@ impl<'a> Page<'a> {
                 row,
             };
             row += 1;
+            has_begun_row = true;
             if !context.step() {
                 return Break(());
             }
             match stage.add(input) {
                 Ok(_) if context.has_failed() => Break(()),
-                Ok(flow) => flow,
+                Ok(flow) => {
+                    has_begun_row = false;
+                    flow
+                }
                 Err(error) => {
                     context.fail(error);
                     Break(())
                 }
             }
         });
-        context.check()?;
+        if let Err(error) = context.check() {
+            // With the memory of its rows given back, the rest may find room on the next page.
+            let before = row.saturating_sub(u64::from(has_begun_row));
+            if error.is_of_memory() && stage.end_early(document.place, before) {
+                context.forgive();
+                return Ok(Flow::Full);
+            }
+            return Err(error);
+        }
         Ok(match flow {
             Continue(()) => Flow::More,
             Break(()) => Flow::Full,

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::page::Row;
+use crate::window::Made;
 
 /// Rows that a page may hold only to pass over them.
 const PASSED_ROWS_MAX: usize = 50_000;
@@ -14,7 +14,7 @@ const PASSED_BYTES_MAX: usize = 64 << 20;
 
 #[derive(Debug)]
 pub(crate) struct Prefix<K> {
-    rows: BTreeMap<K, (Row, usize)>,
+    rows: BTreeMap<K, Made>,
     bytes: usize,
     rows_max: usize,
     bytes_max: usize,
@@ -87,24 +87,24 @@ impl<K: Ord + Clone> Prefix<K> {
         self.rows.contains_key(key)
     }
 
-    pub(crate) fn insert(&mut self, key: K, row: Row, bytes: usize) {
-        self.bytes += bytes;
-        if let Some((_, replaced)) = self.rows.insert(key, (row, bytes)) {
-            self.bytes -= replaced;
+    pub(crate) fn insert(&mut self, key: K, made: Made) {
+        self.bytes += made.bytes;
+        if let Some(replaced) = self.rows.insert(key, made) {
+            self.bytes -= replaced.bytes;
         }
         while self.is_too_long() {
-            let Some((key, (_, bytes))) = self.rows.pop_last() else {
+            let Some((key, made)) = self.rows.pop_last() else {
                 return;
             };
-            self.bytes -= bytes;
+            self.bytes -= made.bytes;
             self.horizon = Some(key);
             self.truncated = true;
         }
     }
 
     pub(crate) fn remove(&mut self, key: &K) {
-        if let Some((_, bytes)) = self.rows.remove(key) {
-            self.bytes -= bytes;
+        if let Some(made) = self.rows.remove(key) {
+            self.bytes -= made.bytes;
         }
     }
 
@@ -120,16 +120,14 @@ impl<K: Ord + Clone> Prefix<K> {
         self.truncated
     }
 
-    pub(crate) fn into_rows(self) -> impl Iterator<Item = (K, Row, usize)> {
-        self.rows
-            .into_iter()
-            .map(|(key, (row, bytes))| (key, row, bytes))
+    pub(crate) fn into_rows(self) -> impl Iterator<Item = (K, Made)> {
+        self.rows.into_iter()
     }
 
     /// Too many rows, or bytes enough without the last row.
     fn is_too_long(&self) -> bool {
         let last = self.rows.last_key_value();
-        let last_bytes = last.map_or(0, |(_, (_, bytes))| *bytes);
+        let last_bytes = last.map_or(0, |(_, made)| made.bytes);
         self.rows.len() > self.rows_max
             || self.rows.len() > 1 && self.bytes - last_bytes > self.bytes_max
     }

@@ -53,6 +53,12 @@ impl SortKey {
         SortKey { keys, tie }
     }
 
+    pub(crate) fn allocated_bytes(&self) -> usize {
+        let keys = self.keys.iter();
+        let keys = keys.map(|key| size_of::<OrderKey>() + key.value.allocated_bytes());
+        2 * size_of::<SortKey>() + keys.sum::<usize>()
+    }
+
     pub(crate) fn compare_tie(&self, other: Tie) -> Ordering {
         match (self.tie, other) {
             (

@@ -171,12 +171,15 @@ pub(crate) fn each(
             }
             each(rest, frame, visit)
         }
-        Source::Elements(array) => array
-            .evaluate(frame)
-            .as_array()
-            .unwrap_or_default()
-            .iter()
-            .try_for_each(go_on),
+        Source::Elements(array) => {
+            let array = array.evaluate(frame);
+            let mut held = context.hold();
+            if !held.add_made(&array) {
+                return Break(());
+            }
+            let elements = array.as_array().unwrap_or_default();
+            elements.iter().try_for_each(go_on)
+        }
         Source::Rows(block) => block.each_row(frame, &mut |row| {
             let mut held = context.hold();
             if !held.add(&row) {

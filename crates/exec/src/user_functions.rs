@@ -108,6 +108,10 @@ pub(crate) fn call(function: usize, arguments: &[Scalar], frame: &Frame<'_>) -> 
     let context = frame.context();
     if let [argument] = arguments {
         let argument = argument.evaluate(frame);
+        let mut held = context.hold();
+        if !held.add_made(&argument) {
+            return Value::Undefined;
+        }
         return context.call(function, std::slice::from_ref(argument.as_ref()));
     }
     let mut held = context.hold();

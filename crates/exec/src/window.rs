@@ -5,6 +5,7 @@ use orrery_sql::Query;
 use orrery_sql::ast::Count;
 
 use crate::CompileError;
+use crate::ledger::Held;
 use crate::page::{PageLimits, Row};
 use crate::parameters;
 
@@ -86,23 +87,41 @@ fn count(
         .ok_or(CompileError::Count { clause, code })
 }
 
+/// A row with the length of its text, and with what it takes of memory.
+#[derive(Debug)]
+pub(crate) struct Made {
+    pub(crate) row: Row,
+    pub(crate) bytes: usize,
+    pub(crate) held: Held,
+}
+
 /// Rows of a page while they are collected.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Output {
     pub(crate) rows: Vec<Row>,
     pub(crate) bytes: usize,
+    pub(crate) held: Held,
 }
 
 impl Output {
+    pub(crate) fn new(held: Held) -> Output {
+        Output {
+            rows: Vec::new(),
+            bytes: 0,
+            held,
+        }
+    }
+
     /// A page has at least one row, however long it is.
     pub(crate) fn has_room(&self, bytes: usize, limits: &PageLimits<'_>) -> bool {
         self.rows.is_empty()
             || self.rows.len() < limits.items_max && self.bytes + bytes <= limits.bytes_max
     }
 
-    pub(crate) fn push(&mut self, row: Row, bytes: usize) {
-        self.rows.push(row);
-        self.bytes += bytes;
+    pub(crate) fn push(&mut self, made: Made) {
+        self.rows.push(made.row);
+        self.bytes += made.bytes;
+        self.held.absorb(made.held);
     }
 }
 
@@ -117,21 +136,21 @@ pub(crate) struct Used<K> {
 
 /// Fills a page from rows in their order.
 pub(crate) fn fill<K>(
-    rows: impl Iterator<Item = (K, Row, usize)>,
+    rows: impl Iterator<Item = (K, Made)>,
     window: &mut Window,
     limits: &PageLimits<'_>,
     output: &mut Output,
 ) -> Used<K> {
     let mut keys = Vec::new();
-    for (key, row, bytes) in rows {
+    for (key, made) in rows {
         if window.is_over() {
             break;
         }
         if !window.skips() {
-            if !output.has_room(bytes, limits) {
+            if !output.has_room(made.bytes, limits) {
                 return Used { keys, is_cut: true };
             }
-            output.push(row, bytes);
+            output.push(made);
             window.takes();
         }
         keys.push(key);

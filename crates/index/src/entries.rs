@@ -37,6 +37,11 @@ impl Entries {
         self.slots.is_empty()
     }
 
+    /// How many indexes have entries of the document.
+    pub fn count_indexes(&self) -> usize {
+        self.slots.chunk_by(|a, b| a.index == b.index).count()
+    }
+
     /// The index and the whole key of each entry, ascending.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (IndexHash, Bytes)> {
         self.slots.iter().map(|slot| (slot.index, self.key(slot)))

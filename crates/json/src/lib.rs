@@ -3,6 +3,7 @@
 //! The one JSON reader and the one JSON writer of Orrery. This crate knows nothing of documents,
 //! partition keys or the protocol: it does no I/O and holds no clock.
 
+mod allocated;
 mod binary;
 mod fields;
 mod number;
@@ -14,6 +15,7 @@ mod print;
 mod scan;
 mod value;
 
+pub use allocated::{VALUE_BYTES, allocated_bytes_max};
 pub use binary::{BINARY_MARK, parse_binary};
 pub use fields::{FieldStep, Fields};
 pub use number::Number;

@@ -44,6 +44,11 @@ impl Share {
         self.0.held.load(Ordering::Relaxed)
     }
 
+    /// The same for all handles to this share, and for no other share at the same time.
+    pub fn id(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
     pub fn pool(&self) -> &MemoryPool {
         &self.0.pool
     }

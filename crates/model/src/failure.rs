@@ -55,6 +55,9 @@ pub enum Failure {
     PatchConditionFalse,
     #[error("{0}")]
     TooLarge(String),
+    /// What the operations of one request read is more than one answer may carry.
+    #[error("the answer is too large")]
+    AnswerTooLarge,
     /// Partitions are still being split for the throughput that was set before.
     #[error("another change of throughput is under way")]
     OfferReplacePending,
@@ -74,6 +77,12 @@ pub enum Failure {
     /// No thread is free for a script and enough of them wait.
     #[error("too many scripts are running")]
     TooManyScripts { retry_after_ms: u64 },
+    /// The client makes the server hold too much memory for it already.
+    #[error("{message}")]
+    TooMuchHeld {
+        message: String,
+        retry_after_ms: u64,
+    },
     /// The body of a script is not a function of JavaScript.
     #[error("{0}")]
     ScriptCompile(String),
@@ -128,7 +137,8 @@ impl Failure {
         match self {
             Failure::TooManyRequests { .. }
             | Failure::BucketExceeded { .. }
-            | Failure::BucketsChanging { .. } => Charge::ZERO,
+            | Failure::BucketsChanging { .. }
+            | Failure::TooMuchHeld { .. } => Charge::ZERO,
             _ => Charge::MIN,
         }
     }

@@ -4,6 +4,10 @@ pub const ITEM_BYTES_MAX: usize = 2 * 1024 * 1024;
 pub const REQUEST_BYTES_MAX: usize = 2 * 1024 * 1024;
 pub const RESPONSE_PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub const ITEM_ID_BYTES_MAX: usize = 1023;
+/// Different paths of an item that an index has, and all their entries: everybody's writes wait while
+/// those of one item are written. The service has no such limits.
+pub const ITEM_INDEXED_PATHS_MAX: usize = 10_000;
+pub const ITEM_INDEX_ENTRIES_MAX: usize = 200_000;
 pub const RESOURCE_ID_CHARS_MAX: usize = 255;
 pub const NESTING_LEVELS_MAX: usize = 128;
 pub const BATCH_OPERATIONS_MAX: usize = 100;

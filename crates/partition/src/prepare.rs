@@ -7,8 +7,8 @@ use orrery_exec::{CompileError, Condition, compile_condition};
 use orrery_json::{Number, Value};
 use orrery_keys::PartitionKey;
 use orrery_model::{
-    ConflictPolicy, Document, Failure, IndexingDirective, Operation, OperationKind, Patch,
-    Precondition, limits,
+    Charge, ConflictPolicy, Document, Failure, IndexingDirective, Operation, OperationKind, Patch,
+    Precondition, WriteWork, limits,
 };
 
 use crate::indexing::IndexedVersion;
@@ -86,6 +86,26 @@ pub struct Place<'a> {
     pub key: &'a PartitionKey,
     pub logical: &'a LogicalPartition,
     pub now_seconds: u64,
+}
+
+/// Index terms from which on a write is so expensive that it pays in advance.
+const TERMS_PAID_LATER_MAX: usize = 500;
+
+impl PreparedOperation {
+    /// What the operation will cost at least, where that is much and known before it is decided.
+    pub fn price(&self) -> Option<Charge> {
+        let PreparedKind::Create(document) = &self.kind else {
+            return None;
+        };
+        let terms_changed = document.charged_terms();
+        (terms_changed > TERMS_PAID_LATER_MAX).then(|| {
+            Charge::write(WriteWork {
+                bytes_added: Some(document.open_text.len()),
+                terms_changed,
+                ..WriteWork::default()
+            })
+        })
+    }
 }
 
 /// Checks an operation against the container and the partition key of its request.
@@ -168,6 +188,7 @@ pub(crate) fn prepare_document(
     } else {
         IndexedVersion::unindexed(container.index(), &document_key)
     };
+    check_entries(&version)?;
     Ok(PreparedDocument {
         id: document.id().to_owned(),
         open_text,
@@ -177,6 +198,30 @@ pub(crate) fn prepare_document(
         indexed,
         number: conflict_number(&definition.conflict, document.value()),
     })
+}
+
+/// Writing the entries of an item takes the thread that writes for everybody.
+fn check_entries(version: &IndexedVersion) -> Result<(), Failure> {
+    let entries = version.entries.len();
+    if entries <= limits::ITEM_INDEXED_PATHS_MAX {
+        return Ok(());
+    }
+    let paths = version.entries.count_indexes();
+    let (what, count, limit) = if paths > limits::ITEM_INDEXED_PATHS_MAX {
+        (
+            "different indexed paths",
+            paths,
+            limits::ITEM_INDEXED_PATHS_MAX,
+        )
+    } else if entries > limits::ITEM_INDEX_ENTRIES_MAX {
+        ("index entries", entries, limits::ITEM_INDEX_ENTRIES_MAX)
+    } else {
+        return Ok(());
+    };
+    Err(Failure::TooLarge(format!(
+        "The item has {count} {what}, and an item may have {limit}. Exclude the properties that queries do not \
+         filter by from the indexing policy, or write them as an array of names and values."
+    )))
 }
 
 fn conflict_number(policy: &ConflictPolicy, document: &Value) -> Option<f64> {

@@ -122,7 +122,9 @@ pub(crate) fn decide(
         stamp,
     };
     let mut results = Vec::with_capacity(count);
+    let mut bytes_read = 0;
     for (index, operation) in operations.into_iter().enumerate() {
+        let is_read = matches!(operation.kind, PreparedKind::Read { .. });
         let outcome = match run.operation(operation) {
             Ok(outcome) if outcome.status == OperationStatus::NotModified && count > 1 => {
                 run.overlay.roll_back(savepoint);
@@ -130,7 +132,16 @@ pub(crate) fn decide(
                 decision.results[index] = Ok(outcome);
                 return Ok(decision);
             }
-            Ok(outcome) => outcome,
+            Ok(outcome) => {
+                let body = outcome.body.as_ref().filter(|_| is_read);
+                bytes_read += body.map_or(0, Bytes::len);
+                if bytes_read > limits::RESPONSE_PAGE_BYTES_MAX {
+                    run.overlay.roll_back(savepoint);
+                    let failure = Failure::AnswerTooLarge;
+                    return Ok(refused(count, index, failure, before));
+                }
+                outcome
+            }
             Err(Stop::Refused(failure)) => {
                 run.overlay.roll_back(savepoint);
                 return Ok(refused(count, index, failure, before));
@@ -394,8 +405,15 @@ impl Run<'_, '_> {
         indexing: IndexingDirective,
     ) -> Result<PreparedDocument, Stop> {
         let mut value = parse_stored(current)?;
-        if condition.is_some_and(|condition| !condition.holds(&value)) {
-            return Err(Failure::PatchConditionFalse.into());
+        if let Some(condition) = condition {
+            let holds = condition.holds(&value).map_err(|error| {
+                Failure::BadRequest(format!(
+                    "The condition of the patch cannot be evaluated: {error}"
+                ))
+            })?;
+            if !holds {
+                return Err(Failure::PatchConditionFalse.into());
+            }
         }
         let id = value.get("id").clone();
         crate::patch::apply_patch(&mut value, &patch.operations)?;

@@ -8,6 +8,7 @@ use hyper::header::HOST;
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority as UriAuthority;
 use orrery_engine::{Catalogue, ContainerEntry, DatabaseEntry, Engine, Metering, Terms};
+use orrery_memory::Share;
 use orrery_model::{ConsistencyLevel, ContainerAddress, Failure, Script, ScriptKind, Session};
 use orrery_wire::{Owner, OwnerHeaders, ReadStrategy, RequestHeaders, has_reached};
 
@@ -27,6 +28,8 @@ pub(crate) struct Exchange<'r> {
     pub(crate) activity_id: &'r str,
     pub(crate) scheme: &'static str,
     pub(crate) request: &'r Parts,
+    /// What the client borrows memory through.
+    pub(crate) share: Share,
 }
 
 /// A container that a request resolved, with its place in the tree.
@@ -79,6 +82,7 @@ impl Exchange<'_> {
                 priority: self.headers.priority.unwrap_or_default(),
                 bucket: self.headers.throughput_bucket,
             },
+            share: self.share.clone(),
         })
     }
 

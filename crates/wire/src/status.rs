@@ -131,6 +131,13 @@ impl<'f> ErrorStatus<'f> {
                 row(412, Some(1110), "PreconditionFailed", PRECONDITION_FAILED)
             }
             Failure::TooLarge(message) => row(413, None, "RequestEntityTooLarge", message),
+            Failure::AnswerTooLarge => row(
+                413,
+                Some(3402),
+                "RequestEntityTooLarge",
+                "The size of the response exceeded the maximum allowed size: the operations of one request may read \
+                 4 MB together. Send those that are left in another request.",
+            ),
             Failure::FailedDependency => row(
                 424,
                 None,
@@ -162,6 +169,7 @@ impl<'f> ErrorStatus<'f> {
                 "TooManyRequests",
                 "Too many scripts are running at the same time. Please retry after sometime.",
             ),
+            Failure::TooMuchHeld { message, .. } => row(429, None, "TooManyRequests", message),
             Failure::ScriptCompile(message) => row(400, Some(65_535), "BadRequest", message),
             Failure::Script { message, number } => row(400, *number, "BadRequest", message),
             Failure::RetryWith => row(449, None, "RetryWith", RETRY_WITH),
@@ -379,6 +387,13 @@ mod tests {
                 None,
                 "RequestEntityTooLarge",
                 "text",
+            ),
+            (
+                Failure::AnswerTooLarge,
+                413,
+                Some(3402),
+                "RequestEntityTooLarge",
+                "may read 4 MB together",
             ),
             (
                 Failure::FailedDependency,

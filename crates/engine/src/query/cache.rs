@@ -15,7 +15,7 @@ use quick_cache::sync::Cache;
 use quick_cache::{Equivalent, Weighter};
 
 use super::shape::Shape;
-use super::{CompiledQuery, QueryText};
+use super::{CompiledQuery, QueryText, parameters};
 use crate::Engine;
 
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -119,6 +119,7 @@ impl Engine {
         container: &Container,
     ) -> Result<Arc<CompiledQuery>, Failure> {
         let begun = Instant::now();
+        let parameter_bytes = parameters::bytes(query)?;
         let cache = &self.queries;
         let functions = self.function_names(&query.text, container);
         let key = KeyRef {
@@ -144,6 +145,7 @@ impl Engine {
         Ok(Arc::new(CompiledQuery {
             bound,
             compile_time: begun.elapsed(),
+            parameter_bytes,
         }))
     }
 

@@ -17,8 +17,13 @@ use orrery_plan::{
 use orrery_sql::ast::{OrderBy, Query};
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::out_of_memory;
+
 mod access;
 mod cache;
+mod lane;
+mod pace;
+mod parameters;
 mod report;
 mod run;
 mod shape;
@@ -26,6 +31,9 @@ mod shape;
 pub(crate) use access::{Profile, is_place_order, read_resume, write_resume};
 pub(crate) use cache::QueryCache;
 pub use cache::QueryCacheCounts;
+pub(crate) use lane::Asker;
+pub use pace::QueryLaneCounts;
+pub(crate) use pace::{Leaving, Pace, QueryLanes};
 pub use report::QueryReport;
 pub(crate) use run::{Feeder, Work};
 use shape::Shape;
@@ -54,6 +62,8 @@ pub struct CompiledQuery {
     pub(crate) bound: Arc<Bound>,
     /// What it took to get it, which is little when its text was asked before.
     pub(crate) compile_time: Duration,
+    /// What its parameters take of memory, with every use of them.
+    pub(crate) parameter_bytes: usize,
 }
 
 /// What a query with values is made of; the same for whoever asks the same.
@@ -74,16 +84,19 @@ impl CompiledQuery {
         definition: &ContainerDefinition,
     ) -> Result<CompiledQuery, Failure> {
         let begun = Instant::now();
+        let parameter_bytes = parameters::bytes(query)?;
         let (_, bound) = Shape::over_items(query, definition, Vec::new())?;
         Ok(CompiledQuery {
             bound,
             compile_time: begun.elapsed(),
+            parameter_bytes,
         })
     }
 
     /// Compiles a query over resources that have no partition key.
     pub fn over_resources(query: &QueryText) -> Result<CompiledQuery, Failure> {
         let begun = Instant::now();
+        let parameter_bytes = parameters::bytes(query)?;
         let syntax = parse(&query.text)?;
         check(&syntax, &BuiltIn).map_err(refuse)?;
         let program = Program::compile(&syntax, &query.parameters);
@@ -98,6 +111,7 @@ impl CompiledQuery {
                 fingerprint: fingerprint(&syntax, &query.text),
             }),
             compile_time: begun.elapsed(),
+            parameter_bytes,
         })
     }
 
@@ -129,6 +143,7 @@ pub fn query_plan(
     definition: &ContainerDefinition,
     features: Option<&str>,
 ) -> Result<Value, Failure> {
+    parameters::bytes(query)?;
     let syntax = parse(&query.text)?;
     let vectors = vectors(definition);
     let features = features.map(Features::parse);
@@ -167,6 +182,8 @@ pub(crate) fn stopped(error: &ExecError) -> Failure {
         ExecError::Cardinality | ExecError::LimitExceeded { .. } | ExecError::Function { .. } => {
             Failure::BadRequest(error.to_string())
         }
+        ExecError::TooMuchMemory { .. } => Failure::TooLarge(error.to_string()),
+        ExecError::Exhausted(exhausted) => out_of_memory(*exhausted),
         ExecError::Timeout => Failure::Timeout,
         ExecError::InvalidResume => Failure::InvalidContinuation,
     }

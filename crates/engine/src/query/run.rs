@@ -4,19 +4,25 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use orrery_exec::{Document, Finished, Flow, OrderBound, Page, PathStep, Program};
+use orrery_exec::{
+    Document, ExecError, Finished, Flow, HeldMemory, OrderBound, Page, PathStep, Program,
+};
 use orrery_index::{
     Access, AccessPlan, EntryScan, IndexDefinition, Places, STRING_BYTES_CUT_MIN, Take, decode,
     encode, skip,
 };
-use orrery_json::{Object, Value, parse, parse_fields};
-use orrery_model::{Failure, SortOrder, limits};
+use orrery_json::{Object, Value, allocated_bytes_max, parse, parse_fields};
+use orrery_model::{Failure, QueryWork, SortOrder, limits};
 use orrery_partition::{EntryFlow, EntryPosition, Scanned, StoredItem, View, Visit};
 
-use super::stopped;
+use super::{Pace, stopped};
 
 /// Documents between two looks at the clock.
 const DOCUMENTS_PER_LOOK: u64 = 64;
+/// A document of this size takes little even in the worst case.
+const SMALL_DOCUMENT_BYTES: usize = 4 * 1024;
+/// What a place takes beside its bytes, in a set.
+const PLACE_BYTES: usize = 96;
 /// Places of documents met already, of a walk that may lead to one several times.
 const ONCE_PLACES_MAX: usize = 1_000_000;
 
@@ -37,7 +43,7 @@ pub(crate) struct Feeder<'a, 'p> {
     pub(crate) page: Page<'p>,
     pub(crate) view: &'a View,
     pub(crate) definition: &'a IndexDefinition,
-    pub(crate) begun: Instant,
+    pub(crate) pace: &'a Pace<'a>,
     pub(crate) work: Work,
     /// Whether to measure where the time goes.
     pub(crate) is_timed: bool,
@@ -143,6 +149,7 @@ impl Feeder<'_, '_> {
         let view = self.view;
         self.work.seeks += scan.runs.len();
         let mut met: HashSet<Bytes> = HashSet::new();
+        let mut held = self.page.hold(0).map_err(|error| stopped(&error))?;
         let start = self.page.start_place().map(<[u8]>::to_vec);
         let order = EntryOrder::of(self.definition, scan);
         let hint = order
@@ -161,6 +168,10 @@ impl Feeder<'_, '_> {
             }
             if once && !met.insert(Bytes::copy_from_slice(entry.place)) {
                 return Ok(EntryFlow::Next);
+            }
+            if once {
+                let bytes = entry.place.len() + PLACE_BYTES;
+                held.add(bytes).map_err(|error| stopped(&error))?;
             }
             if met.len() > ONCE_PLACES_MAX {
                 return Err(Failure::bad_request(
@@ -257,12 +268,18 @@ impl Feeder<'_, '_> {
         self.work.documents += 1;
         if is_stream
             && self.work.documents.is_multiple_of(DOCUMENTS_PER_LOOK)
-            && self.begun.elapsed() >= Duration::from_secs(limits::EXECUTION_SECONDS_MAX)
+            && (self.pace.is_over()
+                || self.pace.elapsed() >= Duration::from_secs(limits::EXECUTION_SECONDS_MAX))
         {
             self.page.interrupt(position);
             return Ok(Flow::Full);
         }
         let text = item.text();
+        let _held = match self.hold(&text) {
+            Ok(held) => held,
+            Err(error) if self.page.ends_early(&error, position) => return Ok(Flow::Full),
+            Err(error) => return Err(stopped(&error)),
+        };
         let parsed = match self.program.fields() {
             Some(fields) => parse_fields(&text, fields),
             None => parse(&text),
@@ -277,6 +294,26 @@ impl Feeder<'_, '_> {
             place: position,
         };
         self.page.push(document).map_err(|error| stopped(&error))
+    }
+
+    /// A large document takes many times its text when it is read.
+    fn hold(&self, text: &[u8]) -> Result<Option<HeldMemory>, ExecError> {
+        if text.len() <= SMALL_DOCUMENT_BYTES {
+            return Ok(None);
+        }
+        self.page.hold(allocated_bytes_max(text)).map(Some)
+    }
+
+    /// Adds what was done to find the rows, and to make them, to what the page is charged for.
+    pub(crate) fn tell(&self, work: &mut QueryWork) {
+        let made = self.page.work();
+        work.documents = made.documents;
+        work.bytes_loaded = to_usize(made.document_bytes);
+        work.steps = made.steps;
+        work.function_calls = made.calls;
+        work.seeks = self.work.seeks;
+        work.entries_walked = self.work.entries;
+        work.entries_instead = self.work.entries_instead;
     }
 
     fn look(&self) -> Option<Instant> {
@@ -328,6 +365,10 @@ impl Alike {
         let flow = page.push_alike(document, times);
         flow.map_err(|error| stopped(&error))
     }
+}
+
+fn to_usize(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 fn since(look: Option<Instant>) -> Duration {

@@ -12,8 +12,8 @@ use orrery_exec::evaluate_function;
 use orrery_json::{Value, parse};
 use orrery_keys::ItemRid;
 use orrery_model::{
-    CONTAINER_KILOBYTES_STATED, Charge, ConsistencyLevel, Document, Failure, IndexingDirective,
-    Operation, OperationKind, OperationOutcome, OperationStatus, Precondition, limits,
+    CONTAINER_KILOBYTES_STATED, Charge, Document, Failure, IndexingDirective, Operation,
+    OperationKind, OperationOutcome, OperationStatus, Precondition, limits,
 };
 use orrery_partition::{ScriptCommit, ScriptPlace, ScriptTransaction, Visit};
 use orrery_script::{
@@ -23,7 +23,7 @@ use orrery_script::{
 
 use super::failure::host_error;
 use crate::engine::stopping;
-use crate::query::is_place_order;
+use crate::query::{Pace, is_place_order};
 use crate::{CompiledQuery, Engine, FeedRequest, QueryText, Scope, Terms};
 
 /// How long one page of a query may take that has to look at every document.
@@ -40,7 +40,8 @@ pub(crate) struct ScriptHost {
     client: Weak<()>,
     place: ScriptPlace,
     alt_link: String,
-    level: ConsistencyLevel,
+    /// Of the pages that the run reads: it is charged for them at its end.
+    terms: Terms,
     /// Begun by the first operation, so that a run that waits for its thread reads what is new.
     transaction: Option<ScriptTransaction>,
     charge: Charge,
@@ -72,7 +73,7 @@ impl ScriptHost {
         client: &Arc<()>,
         place: ScriptPlace,
         alt_link: String,
-        level: ConsistencyLevel,
+        terms: Terms,
         charge_max: Option<Charge>,
     ) -> ScriptHost {
         ScriptHost {
@@ -80,7 +81,7 @@ impl ScriptHost {
             client: Arc::downgrade(client),
             place,
             alt_link,
-            level,
+            terms,
             transaction: None,
             charge: Charge::ZERO,
             operations: 0,
@@ -105,7 +106,7 @@ impl ScriptHost {
             client: Weak::clone(&self.client),
             place: self.place.clone(),
             alt_link: String::new(),
-            level: self.level,
+            terms: self.terms.clone(),
             transaction: None,
             charge: Charge::ZERO,
             operations: 0,
@@ -250,7 +251,7 @@ impl ScriptHost {
             query,
             items_max: page.items_max.unwrap_or(limits::PAGE_ITEMS_DEFAULT),
             continuation: page.continuation.clone().filter(|token| !token.is_empty()),
-            terms: Terms::unmetered(self.level),
+            terms: self.terms.clone(),
             wants_report: false,
             without_index: false,
             enable_scan: page.enable_scan,
@@ -264,8 +265,10 @@ impl ScriptHost {
             }
             _ => transaction.view(),
         };
-        let rows = engine.rows(&container, &request, &view, PAGE_TIME_MAX)?;
-        self.pay(rows.charge(&request, 1));
+        let (pace, mut charge) = (Pace::alone(PAGE_TIME_MAX), Charge::ZERO);
+        let rows = engine.rows(&container, &request, &view, 1, &pace, &mut charge);
+        self.pay(charge);
+        let rows = rows?;
         self.known.add(&rows.items);
         Ok(FeedPage {
             items: rows.items.iter().map(|item| item.to_vec()).collect(),

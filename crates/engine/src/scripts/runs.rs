@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use orrery_keys::PartitionKey;
-use orrery_model::{Answer, Charge, ConsistencyLevel, Failure, Stamp};
+use orrery_model::{Answer, Charge, Failure, Stamp};
 use orrery_partition::{Claim, Container, ScriptPlace};
 use tokio::sync::oneshot;
 
@@ -12,7 +12,7 @@ use super::host::ScriptHost;
 use super::turns::Turn;
 use crate::engine::stopping;
 use crate::throughput::{admit, charge};
-use crate::{Engine, Terms};
+use crate::{Engine, Metering, Terms};
 
 /// Runs before a client is asked to try again itself.
 const RUNS_MAX: usize = 10;
@@ -22,7 +22,8 @@ pub(super) struct Runs<'a> {
     engine: &'a Arc<Engine>,
     container: &'a Arc<Container>,
     key: PartitionKey,
-    level: ConsistencyLevel,
+    /// Of what the runs ask for; that is paid for at the end.
+    terms: Terms,
     /// Admitted by it; what the last run cost is charged to it.
     claim: Option<Claim>,
     /// Set aside at the admission.
@@ -66,7 +67,10 @@ impl<'a> Runs<'a> {
             engine,
             container,
             key,
-            level: terms.level,
+            terms: Terms {
+                metering: Metering::Unmetered,
+                ..terms
+            },
             claim,
             price,
             alt_link,
@@ -88,11 +92,12 @@ impl<'a> Runs<'a> {
             container: Arc::clone(self.container),
             key: self.key.clone(),
             now_seconds: self.engine.now_seconds(),
-            read_factor: self.level.read_factor(),
+            read_factor: self.terms.level.read_factor(),
         };
         let alt_link = self.alt_link.clone();
         let (client, charge_max) = (&self.client, self.charge_max);
-        let host = ScriptHost::new(self.engine, client, place, alt_link, self.level, charge_max);
+        let terms = self.terms.clone();
+        let host = ScriptHost::new(self.engine, client, place, alt_link, terms, charge_max);
         Some(host)
     }
 

@@ -1,12 +1,15 @@
 //! On which terms a request is served.
 
+use orrery_memory::Share;
 use orrery_model::{ConsistencyLevel, PriorityLevel};
 
 /// What a request says of itself beside what it asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Terms {
     pub level: ConsistencyLevel,
     pub metering: Metering,
+    /// What the client borrows memory through.
+    pub share: Share,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +29,7 @@ impl Terms {
         Terms {
             level,
             metering: Metering::Unmetered,
+            share: Share::unlimited(),
         }
     }
 }
@@ -39,6 +43,7 @@ impl From<ConsistencyLevel> for Terms {
                 priority: PriorityLevel::default(),
                 bucket: None,
             },
+            share: Share::unlimited(),
         }
     }
 }

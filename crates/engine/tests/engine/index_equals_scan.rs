@@ -61,7 +61,7 @@ fn value(random: &mut Random) -> String {
     }
 }
 
-fn document(random: &mut Random, number: u64) -> String {
+pub(crate) fn document(random: &mut Random, number: u64) -> String {
     let mut text = format!(r#"{{"id":"{number}","pk":"{}""#, random.below(3));
     for name in ["a", "b", "s"] {
         if random.below(8) > 0 {
@@ -181,7 +181,7 @@ fn condition(random: &mut Random, depth: u32) -> String {
     }
 }
 
-fn query(random: &mut Random) -> String {
+pub(crate) fn query(random: &mut Random) -> String {
     let filter = match random.below(5) {
         0 => String::new(),
         _ => format!(" WHERE {}", condition(random, 2)),

@@ -7,6 +7,7 @@
 mod divided;
 mod feed;
 mod following;
+mod greedy;
 mod index_equals_scan;
 mod living;
 mod model;

@@ -10,6 +10,7 @@ use orrery_engine::{
     ThroughputMode, ThroughputOptions,
 };
 use orrery_json::Value;
+use orrery_memory::Share;
 use orrery_model::{
     Answer, Charge, ConsistencyLevel, ContainerAddress, ContainerDefinition, DatabaseAddress,
     DistributionChange, Failure, OperationOutcome, PriorityLevel, Throughput,
@@ -423,6 +424,7 @@ async fn low_priority_waits_first() {
             priority,
             bucket: None,
         },
+        share: Share::unlimited(),
     };
     let read = |priority| {
         let key = pk(r#"["a"]"#);
@@ -516,12 +518,13 @@ async fn shares_and_buckets_hold_after_a_restart() {
             priority: PriorityLevel::High,
             bucket: Some(3),
         },
+        share: Share::unlimited(),
     };
     let mut reads = 0;
     let refused = loop {
         let answer = account
             .engine
-            .read_item(container, &key, "none", None, terms);
+            .read_item(container, &key, "none", None, terms.clone());
         match answer.result {
             Err(Failure::BucketExceeded { retry_after_ms }) => break retry_after_ms,
             _ => reads += 1,

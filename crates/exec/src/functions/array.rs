@@ -1,6 +1,6 @@
 //! Arrays, and objects as arrays.
 
-use orrery_json::{NameHasher, Object, Value, equal};
+use orrery_json::{NameHasher, Object, VALUE_BYTES, Value, equal};
 
 use super::{Argument, Arity, Function, count};
 
@@ -11,18 +11,38 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("_TRY_ARRAY_CONTAINS", Arity::Exactly(2), contains),
     Function::seeing_undefined("ARRAY_CONTAINS_ANY", Arity::AtLeast(2), contains_any),
     Function::seeing_undefined("ARRAY_CONTAINS_ALL", Arity::AtLeast(2), contains_all),
-    Function::new("ARRAY_CONCAT", Arity::AtLeast(2), concat),
+    Function::new("ARRAY_CONCAT", Arity::AtLeast(2), concat).making(copies),
     Function::new("ARRAY_LENGTH", Arity::Exactly(1), |arguments| {
         count(arguments.first()?.as_array()?.len())
     }),
-    Function::new("ARRAY_SLICE", Arity::Between(2, 3), slice),
-    Function::new("OBJECTTOARRAY", Arity::Between(1, 3), object_to_array),
-    Function::new("OBJECT_TO_ARRAY", Arity::Between(1, 3), object_to_array),
+    Function::new("ARRAY_SLICE", Arity::Between(2, 3), slice).making(copies),
+    Function::new("OBJECTTOARRAY", Arity::Between(1, 3), object_to_array).making(pairs),
+    Function::new("OBJECT_TO_ARRAY", Arity::Between(1, 3), object_to_array).making(pairs),
 ];
+
+/// An object of two properties, without what is in it.
+const PAIR_BYTES: usize = 8 * VALUE_BYTES;
 
 /// The longest array that is made of others. An item has fewer elements, but queries inside
 /// queries could double an array again and again.
 const CONCAT_ELEMENTS_MAX: usize = 2 * 1024 * 1024;
+
+/// Of a result that copies what is in the arguments.
+pub(super) fn copies(arguments: &[Argument<'_>]) -> usize {
+    let values = arguments.iter();
+    values.map(|value| value.allocated_bytes()).sum()
+}
+
+/// A pair for each property, with the names of its two parts.
+fn pairs(arguments: &[Argument<'_>]) -> usize {
+    let [object, names @ ..] = arguments else {
+        return 0;
+    };
+    let count = object.as_object().map_or(0, Object::len);
+    let names = names.iter().filter_map(|name| name.as_str());
+    let pair_bytes = PAIR_BYTES + names.map(str::len).sum::<usize>();
+    object.allocated_bytes() + count.saturating_mul(pair_bytes)
+}
 
 fn contains(arguments: &[Argument<'_>]) -> Option<Value> {
     let elements = arguments.first()?.as_array()?;

@@ -1,26 +1,39 @@
 //! Values to text, and JSON text to a value of the type that was asked for.
 
-use orrery_json::{Value, parse};
+use orrery_json::{Value, allocated_bytes_max, parse};
+
+use crate::text_bytes::text_bytes;
 
 use super::{Argument, Arity, Evaluate, Function};
 
 pub(super) const FUNCTIONS: &[Function] = &[
-    unary("TOSTRING", to_string),
-    unary("TO_STRING", to_string),
-    unary("STRINGTOARRAY", string_to_array),
-    unary("STRING_TO_ARRAY", string_to_array),
-    unary("STRINGTOBOOLEAN", string_to_boolean),
-    unary("STRING_TO_BOOLEAN", string_to_boolean),
-    unary("STRINGTONULL", string_to_null),
-    unary("STRING_TO_NULL", string_to_null),
-    unary("STRINGTONUMBER", string_to_number),
-    unary("STRING_TO_NUMBER", string_to_number),
-    unary("STRINGTOOBJECT", string_to_object),
-    unary("STRING_TO_OBJECT", string_to_object),
+    unary("TOSTRING", to_string).making(text),
+    unary("TO_STRING", to_string).making(text),
+    unary("STRINGTOARRAY", string_to_array).making(parts),
+    unary("STRING_TO_ARRAY", string_to_array).making(parts),
+    unary("STRINGTOBOOLEAN", string_to_boolean).making(parts),
+    unary("STRING_TO_BOOLEAN", string_to_boolean).making(parts),
+    unary("STRINGTONULL", string_to_null).making(parts),
+    unary("STRING_TO_NULL", string_to_null).making(parts),
+    unary("STRINGTONUMBER", string_to_number).making(parts),
+    unary("STRING_TO_NUMBER", string_to_number).making(parts),
+    unary("STRINGTOOBJECT", string_to_object).making(parts),
+    unary("STRING_TO_OBJECT", string_to_object).making(parts),
 ];
 
 const fn unary(name: &'static str, evaluate: Evaluate) -> Function {
     Function::new(name, Arity::Exactly(1), evaluate)
+}
+
+/// A character may need six to be written.
+fn text(arguments: &[Argument<'_>]) -> usize {
+    let values = arguments.iter();
+    values.map(|value| 6 * text_bytes(value)).sum()
+}
+
+fn parts(arguments: &[Argument<'_>]) -> usize {
+    let texts = arguments.iter().filter_map(|text| text.as_str());
+    texts.map(|text| allocated_bytes_max(text.as_bytes())).sum()
 }
 
 fn to_string(arguments: &[Argument<'_>]) -> Option<Value> {

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use orrery_json::Value;
 
+use crate::context::Context;
+
 use super::{Arity, FAMILIES, Function, pending};
 
 /// How many arguments a function takes: at least, and at most if there is a bound.
@@ -21,14 +23,16 @@ pub fn function_arity(name: &str) -> Option<(usize, Option<usize>)> {
     }
 }
 
-/// The value of a call with constant arguments; none if it depends on the moment, or is not
-/// implemented.
+/// The value of a call with constant arguments; none if it depends on the moment, takes long or is
+/// not implemented.
 pub fn evaluate_function(name: &str, arguments: &[Value]) -> Option<Value> {
     let function = named(name)?;
     if function.takes_now || !function.arity.accepts(arguments.len()) {
         return None;
     }
-    Some(function.call(arguments.iter().map(Cow::Borrowed)))
+    let context = Context::untimed();
+    let value = function.call_in(&context, arguments.iter().map(Cow::Borrowed));
+    (!context.has_failed()).then_some(value)
 }
 
 fn named(name: &str) -> Option<&'static Function> {

@@ -28,6 +28,7 @@ use orrery_sql::ast::Call;
 
 use crate::CompileError;
 use crate::aggregate::AggregateKind;
+use crate::context::Context;
 pub use lookup::{evaluate_function, function_arity};
 
 /// The tables, in no particular order; no name occurs twice.
@@ -59,8 +60,18 @@ pub(crate) struct Function {
     on_undefined: OnUndefined,
     /// Whether the moment of the query stands before the written arguments.
     takes_now: bool,
+    /// Of a function whose result may be larger than its arguments: a bound of what it takes.
+    made_bytes: Option<MadeBytes>,
+    /// Of a function that takes longer than reading its arguments.
+    steps: Option<Steps>,
     evaluate: Evaluate,
 }
+
+/// Bytes that a call with these arguments takes of memory at most, before there is a result.
+type MadeBytes = fn(&[Argument<'_>]) -> usize;
+
+/// How many rows of a loop would take about as long as a call with these arguments.
+type Steps = fn(&[Argument<'_>]) -> u64;
 
 pub(crate) type Argument<'a> = Cow<'a, Value>;
 
@@ -90,6 +101,8 @@ impl Function {
             arity,
             on_undefined: OnUndefined::Propagate,
             takes_now: false,
+            made_bytes: None,
+            steps: None,
             evaluate,
         }
     }
@@ -109,6 +122,20 @@ impl Function {
         }
     }
 
+    const fn making(self, made_bytes: MadeBytes) -> Function {
+        Function {
+            made_bytes: Some(made_bytes),
+            ..self
+        }
+    }
+
+    const fn taking(self, steps: Steps) -> Function {
+        Function {
+            steps: Some(steps),
+            ..self
+        }
+    }
+
     /// In the case of its table.
     pub(crate) fn name(&self) -> &'static str {
         self.name
@@ -120,8 +147,11 @@ impl Function {
     }
 
     /// The value of the call, with its arguments evaluated one by one as long as that matters.
-    /// A function that `find_with_clock` found is called with `call_at`.
-    pub(crate) fn call<'a>(&self, arguments: impl Iterator<Item = Argument<'a>>) -> Value {
+    fn call_with<'a>(
+        &self,
+        context: &Context<'_>,
+        arguments: impl Iterator<Item = Argument<'a>>,
+    ) -> Value {
         let mut values = Vec::with_capacity(arguments.size_hint().0);
         for value in arguments {
             if value.is_undefined() && self.on_undefined == OnUndefined::Propagate {
@@ -129,21 +159,30 @@ impl Function {
             }
             values.push(value);
         }
+        let mut held = context.hold();
+        let made_bytes = self.made_bytes.map_or(0, |bytes| bytes(&values));
+        let sizes = values.iter().map(|value| size_to_work_on(value));
+        let has_time = match self.steps {
+            Some(steps) => context.work(steps(&values)),
+            None => context.work_on_text(sizes.sum()),
+        };
+        if !has_time || !held.add_bytes(made_bytes) {
+            return Value::Undefined;
+        }
         (self.evaluate)(&values).unwrap_or_default()
     }
 
-    /// The value of the call in a query of which `now_ticks` is the moment: 100 nanoseconds each,
-    /// since 1970.
-    pub(crate) fn call_at<'a>(
+    /// The value of the call in an evaluation, unless that has to end.
+    pub(crate) fn call_in<'a>(
         &self,
-        now_ticks: i64,
+        context: &Context<'_>,
         arguments: impl Iterator<Item = Argument<'a>>,
     ) -> Value {
         if !self.takes_now {
-            return self.call(arguments);
+            return self.call_with(context, arguments);
         }
-        let now = Cow::Owned(Value::from(now_ticks));
-        self.call(iter::once(now).chain(arguments))
+        let now = Cow::Owned(Value::from(context.now_ticks()));
+        self.call_with(context, iter::once(now).chain(arguments))
     }
 }
 
@@ -209,6 +248,19 @@ fn named(call: &Call) -> Result<&'static Function, CompileError> {
     }
 }
 
+/// About how many bytes a function looks at, without looking into the elements of an array.
+fn size_to_work_on(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(elements) => elements.len() * ELEMENT_BYTES,
+        Value::Object(properties) => properties.len() * ELEMENT_BYTES,
+        _ => 0,
+    }
+}
+
+/// An element takes as long to look at as so many bytes of text.
+const ELEMENT_BYTES: usize = 32;
+
 /// A count as a value.
 fn count(count: usize) -> Option<Value> {
     i64::try_from(count).ok().map(Value::from)
@@ -249,14 +301,17 @@ mod tests {
         };
         let now = named_ticks(now);
         let function = find_with_clock(call).unwrap();
-        function.call_at(now, call.arguments.iter().map(constant))
+        let context = Context::new(None, now);
+        function.call_in(&context, call.arguments.iter().map(constant))
     }
 
     fn named_ticks(text: &str) -> i64 {
         let arguments = [Cow::Owned(Value::from(text))];
         let function = FAMILIES.iter().flat_map(|family| family.iter());
         let mut function = function.filter(|function| function.name == "DATETIMETOTICKS");
-        let ticks = function.next().unwrap().call(arguments.into_iter());
+        let context = Context::untimed();
+        let ticks = function.next().unwrap();
+        let ticks = ticks.call_in(&context, arguments.into_iter());
         ticks.as_number().unwrap().as_i64().unwrap()
     }
 

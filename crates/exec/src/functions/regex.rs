@@ -1,5 +1,6 @@
 //! Regular expressions, in time linear in the text. A pattern that cannot be compiled, or is too
-//! large when compiled, gives undefined; so do the look-around and back-references of other
+//! large when compiled, gives undefined, and so does a large one with a long text, because a search
+//! cannot be stopped and takes as long as their product; so do the look-around and back-references of other
 //! engines, which have no linear form.
 
 use std::cell::RefCell;
@@ -7,29 +8,49 @@ use std::cell::RefCell;
 use orrery_json::Value;
 use regex::{Regex, RegexBuilder};
 
+use super::string::strings_bytes;
 use super::{Argument, Arity, Evaluate, Function};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("REGEXMATCH", Arity::Between(2, 3), |arguments| {
         let (text, regex) = subject(arguments)?;
         Some(Value::Bool(regex.is_match(text)))
-    }),
+    })
+    .taking(steps),
     extract("REGEXEXTRACT", |arguments| {
         let (text, regex) = subject(arguments)?;
         let found = regex.captures(text)?.get(group(arguments)?)?;
         Some(Value::from(found.as_str()))
     }),
-    extract("REGEXEXTRACTALL", extract_all),
+    extract("REGEXEXTRACTALL", extract_all).making(matches),
 ];
 
 /// The memory of one compiled pattern, and of the states it makes while it searches.
 const COMPILED_BYTES_MAX: usize = 2 * 1024 * 1024;
 
+/// Sizes that a compiled pattern is tried with: the first one that is enough says how large it is.
+const SIZES: [usize; 3] = [16 * 1024, 128 * 1024, COMPILED_BYTES_MAX];
+
+/// Of the size of a pattern and the length of a text: the longest text that functions make may be
+/// searched for a pattern of the smallest size, and 32 KB for the largest.
+const PRODUCT_MAX: usize = 1 << 36;
+
+/// Rows of a loop that take as long as to compile a pattern of some size.
+const STEPS: u64 = 8;
+const BYTES_PER_STEP: usize = 64;
+
 /// How many patterns a thread remembers: those of the queries it works on.
 const REMEMBERED_MAX: usize = 8;
 
 const fn extract(name: &'static str, evaluate: Evaluate) -> Function {
-    Function::new(name, Arity::Between(2, 4), evaluate)
+    Function::new(name, Arity::Between(2, 4), evaluate).taking(steps)
+}
+
+/// There may be a match before every character and one at the end.
+fn matches(arguments: &[Argument<'_>]) -> usize {
+    let text = arguments.first().and_then(|text| text.as_str());
+    let bytes = text.unwrap_or_default().len();
+    strings_bytes(bytes + 1, bytes)
 }
 
 fn extract_all(arguments: &[Argument<'_>]) -> Option<Value> {
@@ -55,7 +76,14 @@ fn subject<'a>(arguments: &'a [Argument<'_>]) -> Option<(&'a str, Regex)> {
         Some(modifiers) => parse_modifiers(modifiers.as_str()?)?,
         None => Modifiers::default(),
     };
-    Some((text, compiled(pattern, modifiers)?))
+    let (regex, size) = compiled(pattern, modifiers)?;
+    (text.len().saturating_mul(size) <= PRODUCT_MAX).then_some((text, regex))
+}
+
+/// A pattern that is not known yet is compiled.
+fn steps(arguments: &[Argument<'_>]) -> u64 {
+    let lengths = arguments.iter().filter_map(|text| text.as_str());
+    STEPS + (lengths.map(str::len).sum::<usize>() / BYTES_PER_STEP) as u64
 }
 
 /// Zero is the whole match.
@@ -84,7 +112,7 @@ struct Remembered {
     pattern: String,
     modifiers: Modifiers,
     /// None for a pattern that cannot be compiled, so that it is not tried for every row.
-    regex: Option<Regex>,
+    regex: Option<(Regex, usize)>,
 }
 
 thread_local! {
@@ -92,7 +120,7 @@ thread_local! {
     static REMEMBERED: RefCell<Vec<Remembered>> = const { RefCell::new(Vec::new()) };
 }
 
-fn compiled(pattern: &str, modifiers: Modifiers) -> Option<Regex> {
+fn compiled(pattern: &str, modifiers: Modifiers) -> Option<(Regex, usize)> {
     REMEMBERED.with_borrow_mut(|remembered| {
         let known = remembered
             .iter()
@@ -115,7 +143,13 @@ fn compiled(pattern: &str, modifiers: Modifiers) -> Option<Regex> {
     })
 }
 
-fn compile(pattern: &str, modifiers: Modifiers) -> Option<Regex> {
+/// The pattern, and how large it is.
+fn compile(pattern: &str, modifiers: Modifiers) -> Option<(Regex, usize)> {
+    let mut sizes = SIZES.into_iter();
+    sizes.find_map(|size| Some((compile_within(size, pattern, modifiers)?, size)))
+}
+
+fn compile_within(size: usize, pattern: &str, modifiers: Modifiers) -> Option<Regex> {
     let [
         multi_line,
         dot_matches_new_line,
@@ -127,7 +161,7 @@ fn compile(pattern: &str, modifiers: Modifiers) -> Option<Regex> {
         .dot_matches_new_line(dot_matches_new_line)
         .case_insensitive(ignore_case)
         .ignore_whitespace(ignore_white_space)
-        .size_limit(COMPILED_BYTES_MAX)
+        .size_limit(size)
         .dfa_size_limit(COMPILED_BYTES_MAX)
         .build()
         .ok()

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use orrery_json::Value;
 
+use super::array::copies;
 use super::canonical::canonical;
 use super::{Argument, Arity, Evaluate, Function};
 
@@ -19,7 +20,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
 ];
 
 const fn binary(name: &'static str, evaluate: Evaluate) -> Function {
-    Function::new(name, Arity::Exactly(2), evaluate)
+    // The forms that are compared, and the result.
+    Function::new(name, Arity::Exactly(2), evaluate).making(|arguments| 2 * copies(arguments))
 }
 
 fn arrays<'a>(arguments: &'a [Argument<'_>]) -> Option<(&'a [Value], &'a [Value])> {

@@ -1,6 +1,6 @@
 //! Making strings of strings. Lengths and places count UTF-16 units, as the order of strings does.
 
-use orrery_json::Value;
+use orrery_json::{VALUE_BYTES, Value};
 
 use super::{Argument, Arity, Evaluate, Function, count};
 
@@ -24,8 +24,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
     trim("RTRIM", |arguments| trimmed(arguments, false, true)),
     Function::new("STRINGJOIN", Arity::Exactly(2), join),
     Function::new("STRING_JOIN", Arity::Exactly(2), join),
-    Function::new("STRINGSPLIT", Arity::Exactly(2), split),
-    Function::new("STRING_SPLIT", Arity::Exactly(2), split),
+    Function::new("STRINGSPLIT", Arity::Exactly(2), split).making(parts),
+    Function::new("STRING_SPLIT", Arity::Exactly(2), split).making(parts),
 ];
 
 /// The longest text that a function multiplies out of its arguments: no row can be larger.
@@ -144,6 +144,27 @@ fn join(arguments: &[Argument<'_>]) -> Option<Value> {
         .collect::<Option<Vec<_>>>()?;
     let bytes = parts.len().saturating_mul(separator.len());
     (bytes <= PRODUCT_BYTES_MAX).then(|| Value::String(parts.join(separator)))
+}
+
+/// Of the parts between separators.
+fn parts(arguments: &[Argument<'_>]) -> usize {
+    let texts = arguments.first().and_then(|text| text.as_str());
+    let (Some(text), Some(separator)) = (texts, arguments.get(1).and_then(|text| text.as_str()))
+    else {
+        return 0;
+    };
+    if separator.is_empty() {
+        return text.len();
+    }
+    strings_bytes(1 + text.matches(separator).count(), text.len())
+}
+
+/// Of a list of so many texts that are made one after the other.
+pub(super) fn strings_bytes(count: usize, text_bytes: usize) -> usize {
+    let string_bytes = 2 * VALUE_BYTES + 16;
+    count
+        .saturating_mul(string_bytes)
+        .saturating_add(text_bytes)
 }
 
 fn split(arguments: &[Argument<'_>]) -> Option<Value> {

@@ -1,4 +1,4 @@
-//! Expressions that have the same value for every document.
+//! Expressions that have the same value for every document. One that takes long is none of them.
 
 use orrery_json::Value;
 
@@ -16,7 +16,7 @@ pub(super) fn value(scalar: &Scalar, parameters: &[Value]) -> Option<Value> {
     if !is_constant(scalar) {
         return None;
     }
-    let context = Context::new(None, 0).with_parameters(parameters);
+    let context = Context::untimed().with_parameters(parameters);
     let value = scalar
         .evaluate(&Frame::document(&Value::Undefined, &context))
         .into_owned();

@@ -1,5 +1,8 @@
 //! `LIKE`: `%` is any run, `_` one character, `[a-f]` a set, `[^a-f]` what is not in it.
 
+/// Characters that are looked at before somebody asks for the time.
+const LOOKS_AT_ONCE: usize = 16 * 1024;
+
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
     parts: Vec<Part>,
@@ -67,33 +70,47 @@ impl Pattern {
         }
     }
 
+    /// At least as many bytes as the parts of a pattern take.
+    pub(crate) fn bytes_max(text: &str) -> usize {
+        2 * text.len() * size_of::<Part>()
+    }
+
     /// On a mismatch only the last run is lengthened, so the cost is at most the product of the
-    /// two lengths.
-    pub(crate) fn matches(&self, text: &str) -> bool {
+    /// two lengths. `work` is told how many characters were looked at and says whether there is
+    /// time for more; without, there is no answer.
+    pub(crate) fn matches(&self, text: &str, work: &mut dyn FnMut(usize) -> bool) -> Option<bool> {
+        let mut looks = 0;
         let mut part = 0;
         let mut rest = text.chars();
         let mut retry = None;
         loop {
+            looks += 1;
+            if looks == LOOKS_AT_ONCE {
+                looks = 0;
+                if !work(LOOKS_AT_ONCE) {
+                    return None;
+                }
+            }
             if let Some(Part::Run) = self.parts.get(part) {
                 part += 1;
                 retry = Some((part, rest.clone()));
                 continue;
             }
             let matched = match (self.parts.get(part), rest.next()) {
-                (None, None) => return true,
+                (None, None) => return Some(true),
                 (Some(part), Some(c)) => part.matches(c),
                 (None, Some(_)) => false,
-                (Some(_), None) => return false,
+                (Some(_), None) => return Some(false),
             };
             if matched {
                 part += 1;
                 continue;
             }
             let Some((after_run, mut from)) = retry else {
-                return false;
+                return Some(false);
             };
             if from.next().is_none() {
-                return false;
+                return Some(false);
             }
             part = after_run;
             rest = from.clone();
@@ -169,8 +186,8 @@ mod tests {
             ("a-", "a[x-]", None, true),
         ] {
             assert_eq!(
-                Pattern::new(pattern, escape).matches(text),
-                expected,
+                Pattern::new(pattern, escape).matches(text, &mut |_| true),
+                Some(expected),
                 "{text} LIKE {pattern}"
             );
         }

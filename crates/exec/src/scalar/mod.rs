@@ -96,6 +96,12 @@ impl Step {
     }
 }
 
+/// Values that are compared in about the time of one row of a loop.
+const VALUES_PER_STEP: u64 = 8;
+
+/// What a property takes beside its name and its value.
+const PROPERTY_BYTES: usize = 64;
+
 const UNDEFINED: Cow<'static, Value> = Cow::Owned(Value::Undefined);
 
 impl Scalar {
@@ -111,6 +117,10 @@ impl Scalar {
             Scalar::Part(object, step) => part(object.evaluate(frame), |value| step.of(value)),
             Scalar::Index(object, index) => {
                 let index = index.evaluate(frame);
+                let mut held = frame.context().hold();
+                if !held.add_made(&index) {
+                    return UNDEFINED;
+                }
                 part(object.evaluate(frame), |value| element(value, &index))
             }
             Scalar::Unary(UnaryOp::Not, _)
@@ -128,11 +138,15 @@ impl Scalar {
                 if left.is_undefined() {
                     return UNDEFINED;
                 }
-                let value = binary(*op, &left, &right.evaluate(frame));
-                if *op == BinaryOp::Concat && !frame.context().hold().add(&value) {
+                let mut held = frame.context().hold();
+                if !held.add_made(&left) {
                     return UNDEFINED;
                 }
-                Cow::Owned(value)
+                let right = right.evaluate(frame);
+                if *op == BinaryOp::Concat {
+                    return Cow::Owned(concat(&left, &right, frame));
+                }
+                Cow::Owned(binary(*op, &left, &right))
             }
             Scalar::Coalesce(left, right) => match left.evaluate(frame) {
                 value if value.is_undefined() => right.evaluate(frame),
@@ -173,9 +187,11 @@ impl Scalar {
                 negated,
             } => {
                 let needle = needle.evaluate(frame);
-                if needle.is_undefined() {
+                let mut held = frame.context().hold();
+                if needle.is_undefined() || !held.add_made(&needle) {
                     return None;
                 }
+                frame.context().work(list.len() as u64 / VALUES_PER_STEP);
                 let found = list
                     .iter()
                     .any(|value| equal(&value.evaluate(frame), &needle));
@@ -188,6 +204,10 @@ impl Scalar {
                 negated,
             } => {
                 let value = value.evaluate(frame);
+                let mut held = frame.context().hold();
+                if !held.add_made(&value) {
+                    return None;
+                }
                 let from =
                     comparison::order(BinaryOp::GreaterOrEqual, &value, &low.evaluate(frame));
                 let to = comparison::order(BinaryOp::LessOrEqual, &value, &high.evaluate(frame));
@@ -204,7 +224,7 @@ impl Scalar {
                 negated,
             } => {
                 let value = value.evaluate(frame);
-                value.as_str().map(|text| pattern.matches(text) != *negated)
+                like(pattern, &value, frame).map(|matches| matches != *negated)
             }
             Scalar::Like {
                 value,
@@ -213,9 +233,17 @@ impl Scalar {
                 negated,
             } => {
                 let value = value.evaluate(frame);
+                let mut held = frame.context().hold();
+                if !held.add_made(&value) {
+                    return None;
+                }
                 let pattern = pattern.evaluate(frame);
-                let pattern = Pattern::new(pattern.as_str()?, *escape);
-                value.as_str().map(|text| pattern.matches(text) != *negated)
+                let text = pattern.as_str()?;
+                if !held.add_bytes(Pattern::bytes_max(text)) {
+                    return None;
+                }
+                let pattern = Pattern::new(text, *escape);
+                like(&pattern, &value, frame).map(|matches| matches != *negated)
             }
             _ => self.evaluate(frame).as_bool(),
         }
@@ -245,10 +273,8 @@ fn binary(op: BinaryOp, left: &Value, right: &Value) -> Value {
         BinaryOp::Less | BinaryOp::LessOrEqual | BinaryOp::Greater | BinaryOp::GreaterOrEqual => {
             truth_value(comparison::order(op, left, right)).into_owned()
         }
-        BinaryOp::Concat => match (left, right) {
-            (Value::String(left), Value::String(right)) => Value::String(format!("{left}{right}")),
-            _ => Value::Undefined,
-        },
+        // Whose result is counted before it is made.
+        BinaryOp::Concat => Value::Undefined,
         BinaryOp::Add
         | BinaryOp::Subtract
         | BinaryOp::Multiply
@@ -261,6 +287,24 @@ fn binary(op: BinaryOp, left: &Value, right: &Value) -> Value {
         | BinaryOp::ShiftRight
         | BinaryOp::ShiftRightUnsigned => bits::binary(op, left, right),
     }
+}
+
+fn concat(left: &Value, right: &Value, frame: &Frame<'_>) -> Value {
+    let (Value::String(left), Value::String(right)) = (left, right) else {
+        return Value::Undefined;
+    };
+    let bytes = left.len() + right.len();
+    let context = frame.context();
+    if !context.hold().add_bytes(bytes) || !context.work_on_text(bytes) {
+        return Value::Undefined;
+    }
+    Value::String([left.as_str(), right].concat())
+}
+
+/// None if the value is no text, or if there is no time to look through it.
+fn like(pattern: &Pattern, value: &Value, frame: &Frame<'_>) -> Option<bool> {
+    let context = frame.context();
+    pattern.matches(value.as_str()?, &mut |chars| context.work_on_text(chars))
 }
 
 fn truth_value(truth: Option<bool>) -> Cow<'static, Value> {
@@ -311,7 +355,7 @@ pub(crate) fn object(properties: &[(String, Scalar)], frame: &Frame<'_>) -> Valu
     for (name, value) in properties {
         let value = value.evaluate(frame);
         if !value.is_undefined() {
-            if !held.add(&value) {
+            if !held.add(&value) || !held.add_bytes(PROPERTY_BYTES + name.len()) {
                 return Value::Undefined;
             }
             object.insert(name.clone(), value.into_owned());
@@ -320,24 +364,25 @@ pub(crate) fn object(properties: &[(String, Scalar)], frame: &Frame<'_>) -> Valu
     Value::Object(object)
 }
 
-/// Strings are counted before they are joined to longer ones.
+/// Arguments that were made for the call are held until it has ended.
 fn call(function: &Function, arguments: &[Scalar], frame: &Frame<'_>) -> Value {
-    let mut held = frame.context().hold();
+    let context = frame.context();
+    let mut held = context.hold();
     let values = arguments.iter().map(|argument| {
         let value = argument.evaluate(frame);
-        if value.as_str().is_none() || held.add(&value) {
+        if held.add_made(&value) {
             value
         } else {
             UNDEFINED
         }
     });
-    function.call_at(frame.context().now_ticks(), values)
+    function.call_in(context, values)
 }
 
 fn bind(value: &Scalar, body: &Scalar, frame: &Frame<'_>) -> Value {
     let mut held = frame.context().hold();
     let value = value.evaluate(frame);
-    if matches!(value, Cow::Owned(_)) && !held.add(&value) {
+    if !held.add_made(&value) {
         return Value::Undefined;
     }
     body.evaluate(&frame.with(&value)).into_owned()

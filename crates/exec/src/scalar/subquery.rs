@@ -4,7 +4,7 @@
 
 use std::ops::ControlFlow::{Break, Continue};
 
-use orrery_json::Value;
+use orrery_json::{VALUE_BYTES, Value};
 use orrery_sql::ast::SubqueryKind;
 
 use crate::ExecError;
@@ -48,7 +48,8 @@ fn array(block: &Block, frame: &Frame<'_>) -> Value {
     let mut held = frame.context().hold();
     let mut rows = Vec::new();
     let _ = block.each_row(frame, &mut |row| {
-        if !held.add(&row) {
+        // A list that is full grows to twice its length.
+        if !held.add(&row) || !held.add_bytes(VALUE_BYTES) {
             return Break(());
         }
         rows.push(row);

@@ -33,17 +33,23 @@ impl<'a> Distinct<'a> {
         })
     }
 
-    pub(super) fn add(&mut self, frame: &Frame<'_>, document: Option<Document<'_>>) {
-        let Some(made) = make(&self.setup.program.block().selection, frame, document) else {
-            return;
+    pub(super) fn add(
+        &mut self,
+        frame: &Frame<'_>,
+        document: Option<Document<'_>>,
+    ) -> Result<(), ExecError> {
+        let selection = &self.setup.program.block().selection;
+        let Some(made) = make(selection, frame, document)? else {
+            return Ok(());
         };
         let hash = hash_of(&made, frame);
         if self.after.is_some_and(|after| hash <= after) || self.prefix.contains(&hash) {
-            return;
+            return Ok(());
         }
         if self.prefix.admits(&hash) {
-            self.prefix.insert(hash, made.row, made.bytes);
+            self.prefix.insert(hash, made);
         }
+        Ok(())
     }
 
     pub(super) fn finish(self, output: &mut Output) -> Option<Resume> {

@@ -9,10 +9,12 @@ use std::collections::HashSet;
 use orrery_json::Value;
 
 use super::{Distinct, Setup, Sorted, hash_position, make};
+use crate::aggregate::HASH_BYTES;
 use crate::context::Context;
 use crate::distinct_hash::DistinctHash;
 use crate::frame::Frame;
 use crate::groups::{GROUP_CELLS_MAX, Grouping, Groups};
+use crate::ledger::Held;
 use crate::resume::Position;
 use crate::sort_key::Tie;
 use crate::window::{Output, fill};
@@ -27,7 +29,7 @@ pub(crate) struct Grouped<'a> {
     groups: Option<(&'a Grouping, Groups)>,
     then: Then<'a>,
     /// The rows counted so far, where each counts once.
-    counted: Option<HashSet<DistinctHash>>,
+    counted: Option<(HashSet<DistinctHash>, Held)>,
 }
 
 #[derive(Debug)]
@@ -41,6 +43,7 @@ impl<'a> Grouped<'a> {
     pub(super) fn new(
         setup: Setup<'a>,
         position: Option<Position>,
+        context: &Context<'_>,
     ) -> Result<Grouped<'a>, ExecError> {
         let program = setup.program;
         let block = program.block();
@@ -61,23 +64,28 @@ impl<'a> Grouped<'a> {
                 .min(setup.limits.items_max.max(GROUPS_MAX)),
             Then::Sort(_) | Then::Distinct(_) => usize::MAX,
         };
-        let groups = block
-            .grouping
-            .as_ref()
-            .map(|grouping| (grouping, Groups::page(grouping, after, groups_max)));
+        let groups = match &block.grouping {
+            Some(grouping) => {
+                let groups = Groups::page(grouping, after, groups_max, context)?;
+                Some((grouping, groups))
+            }
+            None => None,
+        };
+        let counted = program.counts_distinct_rows();
         Ok(Grouped {
             setup,
             groups,
             then,
-            counted: program.counts_distinct_rows().then(HashSet::new),
+            counted: counted.then(|| (HashSet::new(), context.keep())),
         })
     }
 
     pub(super) fn add(&mut self, frame: &Frame<'_>) -> Result<(), ExecError> {
-        if let Some(counted) = &mut self.counted {
+        if let Some((counted, held)) = &mut self.counted {
             if !counted.insert(DistinctHash::of(frame.value_at(1))) {
                 return Ok(());
             }
+            held.add(HASH_BYTES)?;
             if counted.len() > GROUP_CELLS_MAX {
                 return Err(ExecError::LimitExceeded {
                     what: "distinct rows in an aggregate",
@@ -101,7 +109,7 @@ impl<'a> Grouped<'a> {
         };
         let nothing = Frame::document(&Value::Undefined, context);
         match self.then {
-            Then::Give => Ok(give(self.setup, groups, &nothing, output)),
+            Then::Give => give(self.setup, groups, &nothing, output),
             Then::Sort(mut sorted) => {
                 for (hash, cells) in groups.finish() {
                     sorted.add(&nothing.with_cells(&cells), Tie::Hash(hash), None)?;
@@ -110,7 +118,7 @@ impl<'a> Grouped<'a> {
             }
             Then::Distinct(mut distinct) => {
                 for (_, cells) in groups.finish() {
-                    distinct.add(&nothing.with_cells(&cells), None);
+                    distinct.add(&nothing.with_cells(&cells), None)?;
                 }
                 Ok(distinct.finish(output))
             }
@@ -123,24 +131,35 @@ fn give(
     groups: Groups,
     nothing: &Frame<'_>,
     output: &mut Output,
-) -> Option<Resume> {
+) -> Result<Option<Resume>, ExecError> {
     let mut window = setup.window;
     let is_truncated = groups.is_truncated();
     let selection = &setup.program.block().selection;
     let mut last_seen = None;
-    let rows = groups.finish().filter_map(|(hash, cells)| {
+    let mut failed = None;
+    let rows = groups.finish().map_while(|(hash, cells)| {
         last_seen = Some(hash);
-        let made = make(selection, &nothing.with_cells(&cells), None)?;
-        Some((hash, made.row, made.bytes))
+        let made = make(selection, &nothing.with_cells(&cells), None);
+        match made {
+            Ok(made) => Some(made.map(|made| (hash, made))),
+            Err(error) => {
+                failed = Some(error);
+                None
+            }
+        }
     });
+    let rows = rows.flatten();
     let used = fill(rows, &mut window, &setup.limits, output);
+    if let Some(error) = failed {
+        return Err(error);
+    }
     let last = if used.is_cut {
         used.keys.last().copied()
     } else {
         last_seen.filter(|_| is_truncated)
     };
-    last.filter(|_| !window.is_over()).map(|hash| Resume {
+    Ok(last.filter(|_| !window.is_over()).map(|hash| Resume {
         window,
         position: Position::Hash(hash),
-    })
+    }))
 }

@@ -15,9 +15,9 @@ use crate::program::Program;
 use crate::projection::Selection;
 use crate::resume::Position;
 use crate::shape::Shape;
-use crate::size::size_of;
 use crate::sort_key::Tie;
-use crate::window::{Output, Window};
+use crate::text_bytes::text_bytes;
+use crate::window::{Made, Output, Window};
 use crate::{ExecError, OrderBound, OrderKeyHint, Resume};
 
 use distinct::Distinct;
@@ -47,6 +47,7 @@ impl<'a> Stage<'a> {
         program: &'a Program,
         resume: Option<Resume>,
         limits: PageLimits<'a>,
+        context: &Context<'_>,
     ) -> Result<Stage<'a>, ExecError> {
         let (window, position) = match resume {
             Some(resume) => (resume.window, Some(resume.position)),
@@ -58,10 +59,10 @@ impl<'a> Stage<'a> {
             window,
         };
         Ok(match program.shape() {
-            Shape::Stream => Stage::Stream(Stream::new(setup, position)?),
+            Shape::Stream => Stage::Stream(Stream::new(setup, position, context)?),
             Shape::Sorted => Stage::Sorted(Sorted::new(setup, position)?),
             Shape::Distinct => Stage::Distinct(Distinct::new(setup, position.as_ref())?),
-            Shape::Grouped => Stage::Grouped(Grouped::new(setup, position)?),
+            Shape::Grouped => Stage::Grouped(Grouped::new(setup, position, context)?),
         })
     }
 
@@ -103,11 +104,22 @@ impl<'a> Stage<'a> {
         }
     }
 
+    /// Ends the page before a row of a document, if it has rows and the next page can begin there.
+    pub(crate) fn end_early(&mut self, place: &[u8], row: u64) -> bool {
+        match self {
+            Stage::Stream(stream) if stream.has_rows() => {
+                stream.interrupt_at(place, row);
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Breaks when the page is full.
     pub(crate) fn add(&mut self, input: Input<'_>) -> Result<ControlFlow<()>, ExecError> {
         match self {
             Stage::Stream(stream) => {
-                return Ok(if stream.add(input) {
+                return Ok(if stream.add(input)? {
                     Continue(())
                 } else {
                     Break(())
@@ -120,7 +132,7 @@ impl<'a> Stage<'a> {
                 };
                 sorted.add(input.frame, tie, Some(input.document))?;
             }
-            Stage::Distinct(distinct) => distinct.add(input.frame, Some(input.document)),
+            Stage::Distinct(distinct) => distinct.add(input.frame, Some(input.document))?,
             Stage::Grouped(grouped) => grouped.add(input.frame)?,
         }
         Ok(Continue(()))
@@ -177,26 +189,36 @@ fn hash_position(position: Option<&Position>) -> Result<Option<DistinctHash>, Ex
     }
 }
 
-/// A row with the length of its text.
-#[derive(Debug)]
-struct Made {
-    row: Row,
-    bytes: usize,
-}
+/// What a row takes beside its value or its text, in a list or a map.
+const ROW_BYTES: usize = 2 * size_of::<Made>();
 
 /// The row of a frame, if it has one.
-fn make(selection: &Selection, frame: &Frame<'_>, document: Option<Document<'_>>) -> Option<Made> {
+fn make(
+    selection: &Selection,
+    frame: &Frame<'_>,
+    document: Option<Document<'_>>,
+) -> Result<Option<Made>, ExecError> {
+    let mut held = frame.context().keep();
     if let (Selection::Document, Some(document)) = (selection, document) {
-        return Some(Made {
+        held.add(ROW_BYTES + document.text.len())?;
+        return Ok(Some(Made {
             row: Row::Text(document.text.clone()),
             bytes: document.text.len() + 1,
-        });
+            held,
+        }));
     }
     let value = selection.output(frame);
-    (!value.is_undefined()).then(|| Made {
-        bytes: size_of(&value) + 1,
+    // A part of it may be missing.
+    frame.context().check()?;
+    if value.is_undefined() {
+        return Ok(None);
+    }
+    held.add(ROW_BYTES + value.allocated_bytes())?;
+    Ok(Some(Made {
+        bytes: text_bytes(&value) + 1,
         row: Row::Value(value),
-    })
+        held,
+    }))
 }
 
 fn hash_of(made: &Made, frame: &Frame<'_>) -> DistinctHash {

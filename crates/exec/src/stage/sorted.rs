@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use super::{Made, Setup, hash_of, make};
+use super::{Setup, hash_of, make};
 use crate::distinct_hash::DistinctHash;
 use crate::frame::Frame;
 use crate::page::Document;
@@ -18,7 +18,7 @@ use crate::prefix::Prefix;
 use crate::resume::Position;
 use crate::scalar::Scalar;
 use crate::sort_key::{OrderColumn, SortKey, Tie};
-use crate::window::{Output, fill};
+use crate::window::{Made, Output, fill};
 use crate::{ExecError, OrderBound, OrderKeyHint, Resume};
 
 const DISTINCT_ROWS_MAX: usize = 50_000;
@@ -96,13 +96,14 @@ impl<'a> Sorted<'a> {
             // The row is made only if it may be in the page.
             if self.is_ahead(&key)
                 && self.prefix.admits(&key)
-                && let Some(made) = made()
+                && let Some(mut made) = made()?
             {
-                self.prefix.insert(key, made.row, made.bytes);
+                made.held.add(key.allocated_bytes())?;
+                self.prefix.insert(key, made);
             }
             return Ok(());
         }
-        let Some(made) = made() else {
+        let Some(made) = made()? else {
             return Ok(());
         };
         let hash = hash_of(&made, frame);
@@ -113,15 +114,17 @@ impl<'a> Sorted<'a> {
         &mut self,
         key: SortKey,
         hash: DistinctHash,
-        made: Made,
+        mut made: Made,
     ) -> Result<(), ExecError> {
+        // A row whose copies stand apart has its key in two places.
+        made.held.add(2 * key.allocated_bytes())?;
         let Copies::Apart(firsts) = &mut self.copies else {
             let key = SortKey {
                 tie: Tie::Hash(hash),
                 ..key
             };
             if self.is_ahead(&key) && !self.prefix.contains(&key) && self.prefix.admits(&key) {
-                self.prefix.insert(key, made.row, made.bytes);
+                self.prefix.insert(key, made);
             }
             return Ok(());
         };
@@ -135,7 +138,7 @@ impl<'a> Sorted<'a> {
                 first.insert(key.clone());
             }
         }
-        self.prefix.insert(key, made.row, made.bytes);
+        self.prefix.insert(key, made);
         if self.prefix.len() > DISTINCT_ROWS_MAX || self.prefix.bytes() > DISTINCT_BYTES_MAX {
             return Err(ExecError::LimitExceeded {
                 what: "distinct rows ordered by properties that are not in the rows",
@@ -222,7 +225,7 @@ impl<'a> Sorted<'a> {
         let is_truncated = self.prefix.is_truncated();
         let position = self.position;
         let mut done = position.as_ref().map_or(0, |position| position.done);
-        let rows = self.prefix.into_rows().filter(|(key, _, _)| {
+        let rows = self.prefix.into_rows().filter(|(key, _)| {
             match position.as_ref().map(|position| position.side(key)) {
                 Some(Side::Before) => false,
                 Some(Side::Unknown) if done > 0 => {

@@ -4,6 +4,7 @@
 //! passes over the rows it has given. A document that has gone in between has no such rows.
 
 use super::{Input, Setup, make};
+use crate::context::Context;
 use crate::resume::Position;
 use crate::window::Output;
 use crate::{ExecError, Resume};
@@ -20,6 +21,7 @@ impl<'a> Stream<'a> {
     pub(super) fn new(
         setup: Setup<'a>,
         position: Option<Position>,
+        context: &Context<'_>,
     ) -> Result<Stream<'a>, ExecError> {
         let start = match position {
             None => None,
@@ -29,7 +31,7 @@ impl<'a> Stream<'a> {
         Ok(Stream {
             setup,
             start,
-            output: Output::default(),
+            output: Output::new(context.keep()),
             end: None,
         })
     }
@@ -46,35 +48,44 @@ impl<'a> Stream<'a> {
     }
 
     pub(super) fn interrupt(&mut self, place: &[u8]) {
-        self.end.get_or_insert_with(|| (place.to_vec(), 0));
+        self.interrupt_at(place, 0);
+    }
+
+    /// Ends the page before a row of a document.
+    pub(super) fn interrupt_at(&mut self, place: &[u8], row: u64) {
+        self.end.get_or_insert_with(|| (place.to_vec(), row));
+    }
+
+    pub(super) fn has_rows(&self) -> bool {
+        !self.output.rows.is_empty()
     }
 
     /// False when the page is full.
-    pub(super) fn add(&mut self, input: Input<'_>) -> bool {
+    pub(super) fn add(&mut self, input: Input<'_>) -> Result<bool, ExecError> {
         if self.setup.window.is_over() {
-            return false;
+            return Ok(false);
         }
         let place = input.document.place;
         if let Some((start, row)) = &self.start
             && start == place
             && input.row < *row
         {
-            return true;
+            return Ok(true);
         }
         let selection = &self.setup.program.block().selection;
-        let Some(made) = make(selection, input.frame, Some(input.document)) else {
-            return true;
+        let Some(made) = make(selection, input.frame, Some(input.document))? else {
+            return Ok(true);
         };
         if self.setup.window.skips() {
-            return true;
+            return Ok(true);
         }
         if !self.output.has_room(made.bytes, &self.setup.limits) {
             self.end = Some((place.to_vec(), input.row));
-            return false;
+            return Ok(false);
         }
-        self.output.push(made.row, made.bytes);
+        self.output.push(made);
         self.setup.window.takes();
-        !self.setup.window.is_over()
+        Ok(!self.setup.window.is_over())
     }
 
     pub(super) fn finish(self, output: &mut Output) -> Option<Resume> {

@@ -50,7 +50,7 @@ fn values_that_double_end() {
     let program = program(&format!("SELECT VALUE {body} FROM c"));
     let refused = numbers(10).pages(&program, 1, 1);
     assert!(
-        matches!(refused, Err(ExecError::LimitExceeded { .. })),
+        matches!(refused, Err(ExecError::TooMuchMemory { .. })),
         "{refused:?}"
     );
 }

@@ -7,6 +7,7 @@ mod differential;
 mod distinct;
 mod group_by;
 mod limits;
+mod memory;
 mod narrowing;
 mod narrowing_random;
 mod order_by;

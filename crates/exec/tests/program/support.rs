@@ -6,6 +6,7 @@ use orrery_exec::{
     PageLimits, Program, Resume, Row,
 };
 use orrery_json::{Value, parse_bounded};
+use orrery_memory::Share;
 
 pub(crate) fn json(text: &str) -> Value {
     parse_bounded(text.as_bytes(), 128).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -42,8 +43,20 @@ impl Scope {
         resume: Option<Resume>,
         limits: PageLimits<'_>,
     ) -> Result<Finished, ExecError> {
+        self.page_of(program, resume, limits, &Share::unlimited())
+    }
+
+    /// As [`Scope::page`], of a client.
+    pub(crate) fn page_of(
+        &self,
+        program: &Program,
+        resume: Option<Resume>,
+        limits: PageLimits<'_>,
+        share: &Share,
+    ) -> Result<Finished, ExecError> {
         let functions = Fake(program.functions_used());
-        let mut page = program.page_with_functions(resume, limits, &functions)?;
+        let page = program.page_with_functions(resume, limits, &functions)?;
+        let mut page = page.borrowing(share);
         let start = page.start_place().map(<[u8]>::to_vec).unwrap_or_default();
         for (index, (value, text)) in self.documents.iter().enumerate() {
             let place = (index as u64).to_be_bytes();

@@ -9,6 +9,7 @@ use orrery_wire::{
 };
 
 use super::{Authority, Bearer};
+use crate::governor::Client;
 use crate::state::State;
 
 /// A request whose sender may make it.
@@ -17,6 +18,8 @@ pub(crate) struct Authorized<'r> {
     /// Under a token named by resource id, so that it stays the resource that was granted.
     pub(crate) resource: Resource<'r>,
     pub(crate) authority: Authority<'r>,
+    /// Who pays for the memory.
+    pub(crate) client: Client,
 }
 
 /// Takes from the headers what they select.
@@ -31,16 +34,17 @@ pub(crate) fn authorize<'r>(
     let resource = path.resource()?;
     let action = Action::of(method, resource, headers);
     let selection = headers.take_selection();
-    let authorized = |resource, bearer| Authorized {
+    let authorized = |resource, bearer, client| Authorized {
         action,
         resource,
         authority: Authority { bearer, selection },
+        client,
     };
     // A client in direct mode signs another path; it is told about gateway mode either way.
     if resource == Resource::Addresses {
-        return Ok(authorized(resource, Bearer::Anybody));
+        return Ok(authorized(resource, Bearer::Anybody, Client::Stranger));
     }
-    let signer = match Credential::parse(headers.authorization)? {
+    let (signer, client) = match Credential::parse(headers.authorization)? {
         Credential::Master(signature) => {
             let request = SignedRequest {
                 method,
@@ -48,9 +52,14 @@ pub(crate) fn authorize<'r>(
                 x_ms_date: headers.x_ms_date,
                 date: headers.date,
             };
-            state.keys().verify(&signature, request, now_seconds)?
+            let signer = state.keys().verify(&signature, request, now_seconds)?;
+            let client = Client::Key(signer.role);
+            (signer, client)
         }
-        Credential::Entra(token) => verify_entra(&token, &state.keys(), now_seconds)?,
+        Credential::Entra(token) => {
+            let signer = verify_entra(&token, &state.keys(), now_seconds)?;
+            (signer, state.governor.bearer(&token))
+        }
         Credential::Resource(_) if resource.is_for_operators() => {
             return Err(Failure::Forbidden(
                 "The request cannot be authorized by a resource token. Sign it with a key of the account."
@@ -62,11 +71,12 @@ pub(crate) fn authorize<'r>(
             let grant = secret.verify(&token, &state.keys(), now_seconds)?;
             grant.check_deed(Deed::of(method, resource, headers))?;
             let resource = granted(resource, &grant, &engine.catalogue())?;
-            return Ok(authorized(resource, Bearer::Token(Box::new(grant))));
+            let client = state.governor.bearer(&token);
+            return Ok(authorized(resource, Bearer::Token(Box::new(grant)), client));
         }
     };
     check_role(signer.role, action, resource)?;
-    Ok(authorized(resource, Bearer::Account(signer)))
+    Ok(authorized(resource, Bearer::Account(signer), client))
 }
 
 /// The same resource by its resource id, if the grant covers it. A name that leads nowhere is refused like

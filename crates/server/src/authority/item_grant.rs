@@ -3,7 +3,7 @@
 //! The path names an item by an id, under which there may be another item by now. So what is read is shown
 //! only if it has the granted resource id, and a write holds for the version in which that was seen.
 
-use orrery_engine::{Terms, Triggers, Written};
+use orrery_engine::{Metering, Terms, Triggers, Written};
 use orrery_keys::ItemRid;
 use orrery_model::{
     Answer, Failure, Operation, OperationKind, OperationOutcome, OperationStatus, Precondition,
@@ -85,9 +85,12 @@ pub(super) async fn write(
         ));
     }
     let asked = operation.if_match.clone();
-    let unmetered = Terms::unmetered(terms.level);
+    let unmetered = Terms {
+        metering: Metering::Unmetered,
+        ..terms.clone()
+    };
     for _ in 0..ATTEMPTS_MAX {
-        let found = read(reach, items, &key, &id, None, unmetered);
+        let found = read(reach, items, &key, &id, None, unmetered.clone());
         let etag = match found.result {
             Ok(outcome) => outcome.etag,
             Err(failure) => return Answer::refused(failure),
@@ -101,7 +104,7 @@ pub(super) async fn write(
             ..operation.clone()
         };
         let answer = reach
-            .write_any_item(key.clone(), operation, triggers, terms)
+            .write_any_item(key.clone(), operation, triggers, terms.clone())
             .await;
         if !matches!(answer.result, Err(Failure::PreconditionFailed)) {
             return answer;

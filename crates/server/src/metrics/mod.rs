@@ -8,6 +8,7 @@ mod operation;
 mod page;
 mod regions;
 mod text;
+mod use_of_process;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -4,16 +4,23 @@ use orrery_account::Report;
 use orrery_engine::Engine;
 
 use super::page::Page;
-use super::{LATENCIES_US, Metrics, Operation, STATUSES, get, regions};
+use super::{LATENCIES_US, Metrics, Operation, STATUSES, get, regions, use_of_process};
+use crate::Governor;
 
 /// Physical partitions that are listed one by one; the count of all is given beside them.
 const PARTITIONS_MAX: usize = 1_000;
 
 /// Without a report there are no other regions.
-pub(crate) fn text(metrics: &Metrics, engine: &Engine, report: Option<&Report>) -> String {
+pub(crate) fn text(
+    metrics: &Metrics,
+    governor: &Governor,
+    engine: &Engine,
+    report: Option<&Report>,
+) -> String {
     let mut page = Page::default();
     requests(&mut page, metrics);
     latencies(&mut page, metrics);
+    use_of_process::write(&mut page, governor);
     partitions(&mut page, engine);
     if let Some(report) = report {
         regions::write(&mut page, report);

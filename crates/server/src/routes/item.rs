@@ -60,13 +60,14 @@ async fn answer(
 
 fn read(exchange: &Exchange<'_>, found: &Found, key: &Key, id: &str) -> Result<Reply, Failure> {
     let terms = exchange.terms()?;
+    let level = terms.level;
     let if_none_match = exchange.headers.if_none_match();
     let container = &found.entry.container;
     let session = exchange.session();
     let reach = found.reach(exchange);
     let mut answer = reach.read_item(key, id, if_none_match.as_ref(), terms);
     if let Some(stamp) = answer.stamp
-        && let Err(failure) = check_session(exchange, &session, terms.level, container, stamp)
+        && let Err(failure) = check_session(exchange, &session, level, container, stamp)
     {
         answer.result = Err(failure);
     }

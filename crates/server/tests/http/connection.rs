@@ -116,6 +116,12 @@ impl Connection {
         Some(response)
     }
 
+    /// What has come and was not looked at.
+    pub(crate) fn ends_with(&mut self) -> String {
+        while self.fill() {}
+        String::from_utf8_lossy(&self.received).into_owned()
+    }
+
     /// Whether the server has closed the connection, without sending more.
     pub(crate) fn is_closed(&mut self) -> bool {
         !self.fill() && self.received.is_empty()

@@ -11,6 +11,8 @@ mod authentication;
 mod authority;
 mod batch;
 mod bodies;
+mod bounds;
+mod bounds_http2;
 mod bulk;
 mod changes;
 mod classification;

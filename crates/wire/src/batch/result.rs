@@ -43,7 +43,8 @@ impl BatchResult {
                 Failure::TooManyRequests { retry_after_ms }
                 | Failure::BucketExceeded { retry_after_ms }
                 | Failure::BucketsChanging { retry_after_ms }
-                | Failure::TooManyScripts { retry_after_ms } => Some(*retry_after_ms),
+                | Failure::TooManyScripts { retry_after_ms }
+                | Failure::TooMuchHeld { retry_after_ms, .. } => Some(*retry_after_ms),
                 _ => None,
             },
         }

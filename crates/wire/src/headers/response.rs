@@ -38,10 +38,6 @@ static CONSTANT: LazyLock<HeaderMap> = LazyLock::new(|| {
         (names::SCHEMA_VERSION, HeaderValue::from_static("1.19")),
         (names::VERSION, HeaderValue::from_static("2020-07-15")),
         (names::NUMBER_OF_READ_REGIONS, HeaderValue::from_static("0")),
-        (
-            names::STRICT_TRANSPORT_SECURITY,
-            HeaderValue::from_static("max-age=31536000"),
-        ),
         (names::SERVER, SERVER),
     ] {
         map.insert(name, value);
@@ -261,7 +257,8 @@ impl ResponseHeaders {
             Failure::TooManyRequests { retry_after_ms }
             | Failure::BucketExceeded { retry_after_ms }
             | Failure::BucketsChanging { retry_after_ms }
-            | Failure::TooManyScripts { retry_after_ms } => {
+            | Failure::TooManyScripts { retry_after_ms }
+            | Failure::TooMuchHeld { retry_after_ms, .. } => {
                 self.map
                     .insert(name!(RETRY_AFTER_MS), HeaderValue::from(*retry_after_ms));
             }

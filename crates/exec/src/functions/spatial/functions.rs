@@ -34,8 +34,27 @@ const fn unary(name: &'static str, evaluate: Evaluate) -> Function {
 }
 
 const fn binary(name: &'static str, evaluate: Evaluate) -> Function {
-    Function::new(name, Arity::Exactly(2), evaluate)
+    Function::new(name, Arity::Exactly(2), evaluate).taking(pairs_of_points)
 }
+
+/// Every edge of one shape may be compared with every edge of the other.
+fn pairs_of_points(arguments: &[Argument<'_>]) -> u64 {
+    let points = arguments
+        .iter()
+        .map(|shape| points(shape.get("coordinates")));
+    points.product::<u64>() / PAIRS_PER_STEP
+}
+
+fn points(coordinates: &Value) -> u64 {
+    match coordinates.as_array().unwrap_or_default() {
+        [] => 0,
+        [Value::Number(_), ..] => 1,
+        parts => parts.iter().map(points).sum(),
+    }
+}
+
+/// Pairs of edges that are compared in about the time of one row of a loop.
+const PAIRS_PER_STEP: u64 = 8;
 
 fn shapes(arguments: &[Argument<'_>]) -> Option<(Shape, Shape)> {
     Some((shape(arguments.first()?)?, shape(arguments.get(1)?)?))

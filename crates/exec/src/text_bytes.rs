@@ -4,7 +4,7 @@ use orrery_json::{Number, Value};
 
 const FLOAT_TEXT_BYTES: usize = 17;
 
-pub(crate) fn size_of(value: &Value) -> usize {
+pub(crate) fn text_bytes(value: &Value) -> usize {
     match value {
         Value::Undefined => 0,
         Value::Null | Value::Bool(true) => 4,
@@ -21,13 +21,13 @@ pub(crate) fn size_of(value: &Value) -> usize {
         Value::Array(elements) => {
             2 + elements
                 .iter()
-                .map(|element| size_of(element) + 1)
+                .map(|element| text_bytes(element) + 1)
                 .sum::<usize>()
         }
         Value::Object(properties) => {
             2 + properties
                 .iter()
-                .map(|(name, value)| name.len() + 4 + size_of(value))
+                .map(|(name, value)| name.len() + 4 + text_bytes(value))
                 .sum::<usize>()
         }
     }

@@ -1,0 +1,56 @@
+//! What the parameters of a query may take of memory.
+//!
+//! A value of two megabytes of text may be written once and used in ten thousand places of the query,
+//! and wherever it is compared with a path a copy of it is made for the index.
+
+use orrery_model::Failure;
+
+use super::QueryText;
+
+/// A value of the largest request takes less than this in the worst case, once.
+const BYTES_MAX: usize = 256 << 20;
+
+/// The most that the parameters can take with every use of them; refuses what is too much.
+pub(super) fn bytes(query: &QueryText) -> Result<usize, Failure> {
+    let values = query.parameters.iter();
+    let values = values.map(|(_, value)| value.allocated_bytes());
+    let (all, largest) = values.fold((0, 0), |(all, largest): (usize, usize), bytes| {
+        (all + bytes, largest.max(bytes))
+    });
+    let uses = query.text.bytes().filter(|byte| *byte == b'@').count();
+    let copies = largest.saturating_mul(uses);
+    if uses > 1 && copies > BYTES_MAX {
+        return Err(Failure::BadRequest(format!(
+            "The query uses its parameters in {uses} places, and the largest of them takes {largest} bytes of \
+             memory: more than {BYTES_MAX} bytes altogether. Use large parameters in fewer places."
+        )));
+    }
+    Ok(all + copies)
+}
+
+#[cfg(test)]
+mod tests {
+    use orrery_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn large_values_may_be_used_in_few_places() {
+        let query = |uses: usize, bytes: usize| QueryText {
+            text: format!(
+                "SELECT * FROM c WHERE {} false",
+                "c.a = @p OR ".repeat(uses)
+            ),
+            parameters: vec![("@p".to_owned(), Value::from("x".repeat(bytes).as_str()))],
+            resume: None,
+        };
+        assert!(bytes(&query(10_000, 100)).is_ok());
+        assert!(bytes(&query(100, 2 << 20)).is_ok());
+        assert!(bytes(&query(1, 300 << 20)).is_ok());
+        let refused = bytes(&query(10_000, 2 << 20));
+        assert!(
+            matches!(refused, Err(Failure::BadRequest(_))),
+            "{refused:?}"
+        );
+    }
+}
