@@ -256,7 +256,12 @@ impl Page<'_> {
             Scope::Key(key) if container.definition.key().check_complete(key).is_ok() => {
                 ScanRange::of_logical_partition(&container.logical_partition(key))
             }
-            _ => ScanRange::of_epk_range(container, part),
+            Scope::Key(key) | Scope::FirstLevels(key, _) => {
+                ScanRange::of_first_levels(container, part, key)
+            }
+            Scope::Container | Scope::Range(..) | Scope::Epk(_) => {
+                ScanRange::of_epk_range(container, part)
+            }
         };
         reader.changes(request.mode, partition, &scope, after, &mut visit)
     }

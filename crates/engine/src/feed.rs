@@ -27,6 +27,8 @@ pub enum Scope {
     Container,
     /// A logical partition, or by fewer components all that begin with them.
     Key(PartitionKey),
+    /// The keys that begin with these components, in a part of the key space.
+    FirstLevels(PartitionKey, EpkRange),
     /// One physical partition, or a part of it.
     Range(RangeId, Option<EpkRange>),
     Epk(EpkRange),
@@ -372,7 +374,11 @@ pub(crate) fn scan_range(
                 let logical = container.logical_partition(key);
                 return Ok((ScanRange::of_logical_partition(&logical), epk));
             }
-            Ok(by_epk(epk))
+            Ok((ScanRange::of_first_levels(container, &epk, key), epk))
+        }
+        Scope::FirstLevels(key, part) => {
+            let range = ScanRange::of_first_levels(container, part, key);
+            Ok((range, part.clone()))
         }
         Scope::Range(id, part) => {
             let partition = container

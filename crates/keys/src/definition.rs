@@ -243,6 +243,13 @@ impl KeyDefinition {
         }
     }
 
+    /// What every [`storage_prefix`](Self::storage_prefix) of a key that begins with `key` has, and from which byte on:
+    /// keys with other first levels may have the same hashes. None where keys have one level.
+    pub fn first_levels(&self, key: &PartitionKey) -> Option<(usize, Vec<u8>)> {
+        (self.kind == KeyKind::MultiHash)
+            .then(|| storage_prefix::first_levels(self.paths.len(), key.components()))
+    }
+
     /// Appends bytes that stand for the logical partition of a complete key: injective, ending
     /// themselves, and in the order of effective partition keys.
     ///
@@ -456,7 +463,46 @@ mod tests {
         PartitionKey::new(key.components().iter().map(see).collect())
     }
 
+    /// The second has the hash of the first.
+    #[test]
+    fn keys_with_one_hash_differ_in_their_first_levels() {
+        let definition = definitions()
+            .into_iter()
+            .find(|definition| definition.kind == KeyKind::MultiHash)
+            .unwrap();
+        let key = |text: &str| PartitionKey::new(vec![Component::String(text.to_owned())]);
+        let (one, other) = (key("a"), key("tenant-hds0xim0`$eHM`|&wj#+Wy}"));
+        assert_eq!(definition.epk(&one), definition.epk(&other));
+        assert_ne!(
+            definition.first_levels(&one),
+            definition.first_levels(&other)
+        );
+    }
+
     proptest! {
+        #[test]
+        fn first_levels_tell_which_keys_begin_with_them(a in any_key(), b in any_key()) {
+            for definition in definitions() {
+                let levels = definition.paths.len();
+                let cut = |key: &PartitionKey, at: usize| {
+                    PartitionKey::new(key.components().iter().take(at).cloned().collect())
+                };
+                for first in 0..levels {
+                    let Some((at, bytes)) = definition.first_levels(&cut(&a, first)) else {
+                        continue;
+                    };
+                    for key in [cut(&a, levels), cut(&b, levels)] {
+                        if definition.check_complete(&key).is_err() {
+                            continue;
+                        }
+                        let begins = key.components().starts_with(cut(&a, first).components());
+                        let found = prefix(&definition, &key)[at..].starts_with(&bytes);
+                        prop_assert_eq!(found, begins);
+                    }
+                }
+            }
+        }
+
         #[test]
         fn storage_prefixes_are_injective_and_ordered(a in any_key(), b in any_key()) {
             for definition in definitions() {

@@ -14,6 +14,7 @@ use crate::Component;
 use crate::hash_v1;
 use crate::hash_v2::{self, HASH_BYTES};
 
+const COUNT_BYTES: usize = 1;
 /// The hash at the start of a version 1 key, as a number with its mark.
 const HASH_V1_BYTES_MAX: usize = 10;
 
@@ -53,6 +54,16 @@ pub(crate) fn write_multi_hash(levels: usize, components: &[Component], out: &mu
         let place = start + level * HASH_BYTES;
         out[place..place + HASH_BYTES].copy_from_slice(&hash);
     }
+}
+
+/// The bytes of the first components in what [`write_multi_hash`] writes for keys that begin with them, and
+/// where they are.
+pub(crate) fn first_levels(levels: usize, components: &[Component]) -> (usize, Vec<u8>) {
+    let mut bytes = Vec::with_capacity(components_bytes(components));
+    for component in components {
+        hash_v2::write_input(component, &mut bytes);
+    }
+    (levels * HASH_BYTES + COUNT_BYTES, bytes)
 }
 
 /// Makes space for everything, fills the place of the hashes with zeros, and tells where it is.

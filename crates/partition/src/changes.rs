@@ -300,7 +300,8 @@ impl ChangeReader {
     fn key_in(&self, scope: &ScanRange, place: &[u8]) -> Option<Bytes> {
         let key: Bytes = [&self.number().to_be_bytes()[..], place].concat().into();
         let (from, to) = scope.bounds();
-        (&key[..] >= from && to.is_none_or(|to| &key[..] < to)).then_some(key)
+        let is_inside = &key[..] >= from && to.is_none_or(|to| &key[..] < to);
+        (is_inside && scope.has(place)).then_some(key)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use bytes::Bytes;
-use orrery_keys::EpkRange;
+use orrery_keys::{EpkRange, PartitionKey};
 use orrery_storage::Snapshot;
 
 use crate::document_key::{CONTAINER_BYTES, prefix_end};
@@ -19,6 +19,16 @@ pub struct ScanRange {
     to: Option<Vec<u8>>,
     /// Whether it is one logical partition, so that an id behind `from` is a place.
     is_logical: bool,
+    first_levels: Option<FirstLevels>,
+}
+
+/// The first levels of a hierarchical partition key as they stand in a document key, behind the hashes, which
+/// keys with other levels may have as well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct FirstLevels {
+    /// In the place of a document.
+    at: usize,
+    bytes: Vec<u8>,
 }
 
 impl ScanRange {
@@ -29,6 +39,20 @@ impl ScanRange {
             from: place(range.min.significant_bytes()),
             to: Some(place(range.max.significant_bytes())),
             is_logical: false,
+            first_levels: None,
+        }
+    }
+
+    /// Of these only the ones whose partition key begins with `key`.
+    pub fn of_first_levels(
+        container: &Container,
+        range: &EpkRange,
+        key: &PartitionKey,
+    ) -> ScanRange {
+        let first_levels = container.definition.key().first_levels(key);
+        ScanRange {
+            first_levels: first_levels.map(|(at, bytes)| FirstLevels { at, bytes }),
+            ..ScanRange::of_epk_range(container, range)
         }
     }
 
@@ -51,6 +75,7 @@ impl ScanRange {
             from: key.to_vec(),
             to: Some([key, &[0]].concat()),
             is_logical: false,
+            first_levels: None,
         }
     }
 
@@ -63,6 +88,7 @@ impl ScanRange {
             from: prefix.to_vec(),
             to: prefix_end(prefix),
             is_logical: false,
+            first_levels: None,
         }
     }
 
@@ -83,7 +109,16 @@ impl ScanRange {
             from,
             to: self.to.clone(),
             is_logical: false,
+            first_levels: self.first_levels.clone(),
         }
+    }
+
+    /// Whether a place between the bounds belongs to this.
+    pub(crate) fn has(&self, place: &[u8]) -> bool {
+        self.first_levels.as_ref().is_none_or(|first| {
+            let key = place.get(first.at..);
+            key.is_some_and(|key| key.starts_with(&first.bytes))
+        })
     }
 
     pub(crate) fn is_within(&self, other: &ScanRange) -> bool {
@@ -92,7 +127,8 @@ impl ScanRange {
             (None, Some(_)) => false,
             (Some(to), Some(other)) => to <= other,
         };
-        self.from >= other.from && ends_within
+        let is_whole = other.first_levels.is_none() || other.first_levels == self.first_levels;
+        self.from >= other.from && ends_within && is_whole
     }
 
     pub(crate) fn is_logical(&self) -> bool {
@@ -142,7 +178,7 @@ impl Documents<'_> {
         if self.pending.is_empty() {
             for entry in stored {
                 let (key, value) = entry?;
-                if let Some(place) = self.show(&key, value, visit)? {
+                if let Some(place) = self.show(range, &key, value, visit)? {
                     return Ok(Some(place));
                 }
             }
@@ -157,7 +193,7 @@ impl Documents<'_> {
             let (key, value) = entry?;
             while let Some((first, first_value)) = pending.next_if(|(first, _)| **first < key) {
                 if let Some(value) = first_value
-                    && let Some(place) = self.show(first, value.clone(), visit)?
+                    && let Some(place) = self.show(range, first, value.clone(), visit)?
                 {
                     return Ok(Some(place));
                 }
@@ -167,14 +203,14 @@ impl Documents<'_> {
                 None => Some(value),
             };
             if let Some(value) = value
-                && let Some(place) = self.show(&key, value, visit)?
+                && let Some(place) = self.show(range, &key, value, visit)?
             {
                 return Ok(Some(place));
             }
         }
         for (key, value) in pending {
             if let Some(value) = value
-                && let Some(place) = self.show(key, value.clone(), visit)?
+                && let Some(place) = self.show(range, key, value.clone(), visit)?
             {
                 return Ok(Some(place));
             }
@@ -185,10 +221,14 @@ impl Documents<'_> {
     /// Shows one document if it is visible; gives its place if the page is full without it.
     fn show(
         &self,
+        range: &ScanRange,
         key: &Bytes,
         value: Bytes,
         visit: &mut dyn FnMut(Scanned<'_>) -> Visit,
     ) -> Result<Option<Bytes>, Error> {
+        if !range.has(&key[CONTAINER_BYTES..]) {
+            return Ok(None);
+        }
         let item = StoredItem::decode(value)?;
         let place = key.slice(CONTAINER_BYTES..);
         let scanned = Scanned {

@@ -76,6 +76,16 @@ def mixed_container(database):
 
 
 @pytest.fixture
+def user(database):
+    made = database.create_user({"id": unique("user")})
+    yield made
+    try:
+        database.delete_user(made.id)
+    except Exception:
+        pass
+
+
+@pytest.fixture
 def pk():
     """A partition key value of this test's own."""
     return unique("pk")

@@ -1,31 +1,10 @@
 """Users, permissions and what a client may do with a resource token."""
 
 import pytest
-from azure.cosmos import CosmosClient
 
 from conftest import unique
 from expect import failure, sending
-
-
-@pytest.fixture
-def user(database):
-    made = database.create_user({"id": unique("user")})
-    yield made
-    try:
-        database.delete_user(made.id)
-    except Exception:
-        pass
-
-
-def allow(user, mode, resource, **more):
-    body = {"id": unique("may"), "permissionMode": mode, "resource": resource, **more}
-    return user.create_permission(body)
-
-
-def connect(server, permission, *resources):
-    """A client that knows nothing but the permission's token."""
-    token = permission.properties["_token"]
-    return CosmosClient(server.endpoint, {resource: token for resource in resources})
+from tokens import allow, connect
 
 
 def test_user_life_cycle(database):
@@ -148,7 +127,6 @@ def test_document_token(server, database, container, user, pk):
     link = f"{container.container_link}/docs/mine"
     permission = allow(user, "read", link)
     with connect(server, permission, link, container.container_link) as limited:
-        # The container itself is not readable with such a token, so the item is asked for by link.
         read = limited.client_connection.ReadItem(link, {"partitionKey": pk})
         assert read["id"] == "mine"
         with failure(403):

@@ -54,7 +54,7 @@ impl Engine {
         let answer = read(&partitions);
         let key = match scope {
             Scope::Key(key) => Some(key),
-            Scope::Container | Scope::Range(..) | Scope::Epk(_) => None,
+            Scope::Container | Scope::FirstLevels(..) | Scope::Range(..) | Scope::Epk(_) => None,
         };
         charge_all(&partitions, claim, answer.charge, key);
         answer

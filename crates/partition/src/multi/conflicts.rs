@@ -57,6 +57,9 @@ pub(super) fn conflicts(
     let mut found = Vec::new();
     for entry in snapshot.range(VERSIONS, from, to) {
         let (key, row) = entry?;
+        if !scope.has(&key[CONTAINER_BYTES..]) {
+            continue;
+        }
         if let Some(conflict) = conflict(snapshot, key, row)? {
             found.push(conflict);
             if found.len() >= limit {

@@ -192,6 +192,9 @@ impl Walk<'_, '_> {
         if to.is_some_and(|to| place >= to) {
             return Ok(Step::Jump(value_end));
         }
+        if !self.view.scope.has(place) {
+            return Ok(Step::Go);
+        }
         let entry = Entry {
             value: &position[..position.len() - place.len()],
             place,

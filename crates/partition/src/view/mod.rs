@@ -103,8 +103,11 @@ impl View {
         [partition, id.as_bytes()].concat().into()
     }
 
-    /// The visible document at a place.
+    /// The visible document at a place between the bounds of the scope.
     pub fn document(&self, place: &[u8]) -> Result<Option<StoredItem>, Failure> {
+        if !self.scope.has(place) {
+            return Ok(None);
+        }
         let read = || -> Result<Option<StoredItem>, Error> {
             let key = [&self.container.rid.id().to_be_bytes()[..], place].concat();
             let bytes = match self.pending.get(&key[..]) {
@@ -198,7 +201,7 @@ impl View {
 
     fn is_in_scope(&self, place: &[u8]) -> bool {
         let (from, to) = self.places();
-        place >= from && to.is_none_or(|to| place < to)
+        place >= from && to.is_none_or(|to| place < to) && self.scope.has(place)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Keys and scopes that an authority covers. The rest of the server gets them from here.
 
-use orrery_engine::{CompiledQuery, Scope};
-use orrery_keys::{KeyDefinition, PartitionKey};
-use orrery_model::Failure;
+use orrery_engine::{CompiledQuery, Container, Scope};
+use orrery_keys::PartitionKey;
+use orrery_model::{Failure, GoneKind};
 use orrery_wire::{Grant, Selection, refused};
 
 const CROSS_PARTITION_DISABLED: &str = "Cross partition query is required but disabled. Please set \
@@ -39,7 +39,7 @@ pub(super) fn covered_key(grant: Option<&Grant>, key: PartitionKey) -> Result<Ke
 pub(super) fn covered_area(
     grant: Option<&Grant>,
     selection: &Selection<'_>,
-    definition: &KeyDefinition,
+    container: &Container,
     query: Option<&CompiledQuery>,
     enable_cross_partition: bool,
 ) -> Result<Area, Failure> {
@@ -48,7 +48,7 @@ pub(super) fn covered_area(
     }
     let granted = grant.and_then(|grant| Some((grant, grant.partition_key.as_ref()?)));
     let scope = match granted {
-        Some((grant, key)) => scope_within(grant, key, selection, definition, query)?,
+        Some((grant, key)) => scope_within(grant, key, selection, container, query)?,
         None => selected_scope(selection, query, enable_cross_partition)?,
     };
     Ok(Area(scope))
@@ -83,9 +83,10 @@ fn scope_within(
     grant: &Grant,
     granted: &PartitionKey,
     selection: &Selection<'_>,
-    definition: &KeyDefinition,
+    container: &Container,
     query: Option<&CompiledQuery>,
 ) -> Result<Scope, Failure> {
+    let definition = container.definition.key();
     let (range, epk) = (selection.range()?, selection.epk_range()?);
     let named = match selection.partition_key()? {
         None if range.is_none() && epk.is_none() => {
@@ -115,8 +116,12 @@ fn scope_within(
         // Other keys may have the same hash: the key itself is what was granted.
         return Ok(Scope::Key(key));
     }
-    Ok(match range {
-        Some(range) => Scope::Range(range, Some(both)),
-        None => Scope::Epk(both),
-    })
+    if let Some(range) = range {
+        let partition = container.partition(range);
+        let is_inside = partition.is_some_and(|partition| both.is_subset(&partition.range));
+        if !is_inside {
+            return Err(Failure::Gone(GoneKind::PartitionKeyRange));
+        }
+    }
+    Ok(Scope::FirstLevels(key, both))
 }

@@ -99,11 +99,10 @@ impl<'x> Reach<'x> {
         query: Option<&CompiledQuery>,
         enable_cross_partition: bool,
     ) -> Result<Area, Failure> {
-        let definition = self.container.definition.key();
         covered_area(
             self.grant(),
             self.selection(),
-            definition,
+            self.container,
             query,
             enable_cross_partition,
         )

@@ -55,9 +55,9 @@ impl Shares {
         }
     }
 
-    /// A client known by its token.
+    /// A client known by its token, which may be sent with the semicolon at its end or without.
     pub(super) fn bearer(&self, token: &str) -> Client {
-        Client::Token(self.hasher.hash_one(token))
+        Client::Token(self.hasher.hash_one(token.trim_end_matches(';')))
     }
 
     fn of_token(&self, hash: u64) -> Share {
@@ -90,6 +90,13 @@ mod tests {
         assert_eq!(shares.of(other).held(), 0);
         assert_eq!(shares.of(Client::Key(KeyRole::ReadWrite)).held(), 0);
         drop(held);
+    }
+
+    #[test]
+    fn a_token_is_one_client_however_it_is_written() {
+        let shares = Shares::new(&MemoryPool::new(1_000));
+        assert_eq!(shares.bearer("sig;grant;"), shares.bearer("sig;grant"));
+        assert_ne!(shares.bearer("sig;grant;"), shares.bearer("sig;other;"));
     }
 
     #[test]

@@ -690,6 +690,81 @@ fn a_grant_of_the_first_levels_covers_the_keys_below_them() {
         .refused(403, 0, "Forbidden", "");
 }
 
+/// Has the hash of `a`: such names are quickly found, because the hash is no secret and can be inverted.
+const HASH_OF_A: &str = "tenant-hds0xim0`$eHM`|&wj#+Wy}";
+
+#[test]
+fn a_first_level_with_the_hash_of_another_is_not_that_one() {
+    let world = start();
+    let client = world.client();
+    client.create_container(&json!({
+        "id": "h", "partitionKey": {"paths": ["/t", "/u"], "kind": "MultiHash", "version": 2},
+        "changeFeedPolicy": {"retentionDuration": 600}
+    }));
+    let items = "/dbs/d/colls/h/docs";
+    let full = ("a-im", "Full-Fidelity Feed");
+    let begin = client
+        .request("GET", items, &[full, ("if-none-match", "*")], "")
+        .expect(304);
+    let begin = begin.header("etag").unwrap().to_owned();
+    for number in 0..20 {
+        for (tenant, text) in [("a", SECRET), (HASH_OF_A, "mine")] {
+            let id = format!("{text}-{number}");
+            let user = (number % 4).to_string();
+            let body = json!({"id": id, "t": tenant, "u": user, "text": text, "n": number});
+            let key = json!([tenant, user]).to_string();
+            client
+                .request("POST", items, &[(PK, &key)], &body.to_string())
+                .expect(201);
+        }
+    }
+    let body = json!({
+        "permissionMode": "Read", "resource": "dbs/d/colls/h", "resourcePartitionKey": [HASH_OF_A]
+    });
+    let bearer = permit(&world, "h", &body, &[]);
+    let key = json!([HASH_OF_A]).to_string();
+    let all = [("x-ms-start-epk", ""), ("x-ms-end-epk", "FF"), EPKS];
+    for selection in [
+        &[(PK, key.as_str())][..],
+        &[&[(PK, key.as_str())][..], &all].concat(),
+    ] {
+        let asked = |method: &str, own: &[(&str, &str)], body: &str| {
+            let headers = [selection, own].concat();
+            let response = bearer.request(method, items, &headers, body).expect(200);
+            assert!(
+                !shows(&response, SECRET),
+                "{headers:?} {body}: {}",
+                response.text()
+            );
+            response.json()["_count"].as_u64().unwrap()
+        };
+        assert_eq!(asked("GET", &[], ""), 20);
+        assert_eq!(asked("GET", &[CHANGES], ""), 20);
+        assert_eq!(asked("GET", &[full, ("if-none-match", &begin)], ""), 20);
+        for (query, count) in [
+            ("SELECT * FROM c", 20),
+            ("SELECT * FROM c WHERE c.n >= 0 ORDER BY c.n", 20),
+            ("SELECT * FROM c WHERE c.n = 3", 1),
+            ("SELECT * FROM c WHERE c.n IN (3, 4) AND c.text > ''", 2),
+            ("SELECT VALUE c.text FROM c WHERE c.text > ''", 20),
+            ("SELECT DISTINCT VALUE c.text FROM c", 1),
+            ("SELECT c.text, COUNT(1) AS many FROM c GROUP BY c.text", 1),
+            ("SELECT VALUE MAX(c.text) FROM c", 1),
+            ("SELECT VALUE MIN(c.text) FROM c", 1),
+        ] {
+            let body = json!({"query": query}).to_string();
+            assert_eq!(asked("POST", &[QUERY], &body), count, "{query}");
+        }
+        let body = r#"{"query":"SELECT VALUE COUNT(1) FROM c"}"#;
+        let headers = [selection, &[QUERY]].concat();
+        let counted = bearer
+            .request("POST", items, &headers, body)
+            .expect(200)
+            .json();
+        assert_eq!(counted["Documents"], json!([20]));
+    }
+}
+
 #[test]
 fn who_sees_one_key_is_told_nothing_of_the_others() {
     let world = world();

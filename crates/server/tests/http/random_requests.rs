@@ -123,7 +123,7 @@ impl Rumours {
             return self.sensible(random, home);
         }
         let path = self.path(random);
-        let mut headers = self.kind(random);
+        let mut headers = Rumours::kind(random);
         headers.extend(self.selection(random, home));
         headers.extend(self.more(random));
         RandomRequest {
@@ -213,7 +213,7 @@ impl Rumours {
     }
 
     /// What makes a `POST` a query, a batch and so on, and a `GET` a change feed.
-    fn kind(&self, random: &mut Random) -> Vec<(&'static str, String)> {
+    fn kind(random: &mut Random) -> Vec<(&'static str, String)> {
         let mut headers = Vec::new();
         for name in [
             "x-ms-documentdb-isquery",
