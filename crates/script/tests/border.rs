@@ -9,11 +9,16 @@
 
 mod common;
 
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use common::child::{resident_bytes, survives};
+#[cfg(target_os = "linux")]
+use common::json;
 use common::{MemoryHost, procedure, run, runtime};
+#[cfg(target_os = "linux")]
+use orrery_json::Value;
 use orrery_memory::MemoryPool;
 use orrery_script::{FunctionSession, Job, Runtime, ScriptError, ScriptOptions};
 
@@ -189,5 +194,88 @@ fn results_of_functions() {
             drop(session);
             assert_eq!(pool.used(), 0, "{huge}");
         }
+    });
+}
+
+/// Many runs at a time take no more than the pool has, whatever the limits of their heaps add up to, and those
+/// for which nothing is left are told so.
+#[test]
+fn heaps_are_borrowed() {
+    let runtime = runtime(ScriptOptions {
+        threads: 4,
+        wall_time: Duration::from_secs(30),
+        ..small()
+    });
+    let pool = MemoryPool::new(48 << 20);
+    let (sender, ends) = mpsc::channel();
+    let hoard = "function () { for (var h = [];;) h.push(new Array(1000).fill(0)); }";
+    let huge = "function () { for (var h = [];;) h.push('x'.repeat(1e6) + h.length); }";
+    for number in 0..100 {
+        let job = Job {
+            share: pool.share(),
+            ..Job::procedure([hoard, huge][number % 2], Vec::new())
+        };
+        let sender = sender.clone();
+        runtime.submit(job, MemoryHost::default(), move |_, result| {
+            sender.send(result).unwrap();
+        });
+    }
+    let mut refused = 0;
+    for _ in 0..100 {
+        let end = ends
+            .recv_timeout(Duration::from_mins(1))
+            .unwrap()
+            .unwrap_err();
+        refused += i32::from(matches!(end, ScriptError::Memory(_)));
+        assert!([400, 413, 429, 503].contains(&end.status()), "{end:?}");
+    }
+    assert!(refused > 0);
+    assert!(pool.peak() <= pool.limit());
+    let begun = Instant::now();
+    while pool.used() > 0 {
+        assert!(
+            begun.elapsed() < Duration::from_mins(1),
+            "{} bytes",
+            pool.used()
+        );
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert!(procedure(&runtime, "() => 1").is_ok());
+}
+
+/// An engine that is left while it reads a page of documents takes none of the texts along.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_engine_that_is_left_takes_no_page_along() {
+    survives("an_engine_that_is_left_takes_no_page_along", || {
+        let runtime = runtime(ScriptOptions {
+            heap_bytes: 8 << 20,
+            wall_time: Duration::from_secs(30),
+            ..small()
+        });
+        // Pages of arrays, which take thirty times as much in an engine as their text.
+        let rows: Vec<Value> = (0..4)
+            .map(|id| {
+                json(&format!(
+                    "{{\"id\":\"{id}\",\"t\":[{}0]}}",
+                    "[],".repeat(100_000)
+                ))
+            })
+            .collect();
+        let host = MemoryHost::with(&Value::Array(rows));
+        let mut before = 0;
+        for round in 0..60 {
+            if round == 20 {
+                before = resident_bytes().unwrap();
+            }
+            let source = "function () { __.readDocuments(__.getSelfLink()); }";
+            let job = Job::procedure(source, Vec::new());
+            assert_eq!(
+                run(&runtime, job, host.clone()).1,
+                Err(ScriptError::OutOfMemory)
+            );
+        }
+        let grown = resident_bytes().unwrap().saturating_sub(before) / 40;
+        assert!(grown < 64 << 10, "{grown} bytes for each");
     });
 }

@@ -1,10 +1,5 @@
 //! Functions of the language that the prelude replaces or guards do what the language says, and end.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "these are tests, but not all test functions"
-)]
-
 mod common;
 
 use std::time::Duration;

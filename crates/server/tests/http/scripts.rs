@@ -371,6 +371,50 @@ fn runs_that_take_too_much() {
     run(&client, deep, "[]").refused(400, 0, "BadRequest", "");
 }
 
+/// A value of two to the power of sixty elements in a heap of a few bytes.
+const DOUBLED: &str = "var x = 1; for (var i = 0; i < 60; i++) x = [x, x];";
+
+/// Each answer names the limit, the process goes on, and so does everybody else.
+#[test]
+fn values_that_are_larger_than_they_look() {
+    let world = start();
+    let client = world.client();
+    client.create_item("1", "p", &json!({}));
+    for (statement, text) in [
+        (
+            "__.createDocument(__.getSelfLink(), { id: '2', pk: 'p', x });",
+            "The document takes more than 33554432 bytes of memory, which one value may take.",
+        ),
+        (
+            "__.queryDocuments(__.getSelfLink(), { query: 'SELECT * FROM c', parameters: [{ name: '@p', value: x }] });",
+            "The query has more characters of JSON than the limit of 4194304.",
+        ),
+        (
+            "__.response.setBody(x);",
+            "The value of 'Body' has too many characters, which is more than the limit of 4194304.",
+        ),
+    ] {
+        let body = format!("function () {{ {DOUBLED} {statement} }}");
+        let answer = run(&client, &body, "[]");
+        answer.refused(400, 413, "BadRequest", text);
+        client.item("GET", "1", "p", "").expect(200);
+    }
+    let thrown = run(
+        &client,
+        &format!("function () {{ {DOUBLED} throw x; }}"),
+        "[]",
+    );
+    assert_eq!(thrown.status, 400);
+    let function = script("huge", &format!("function () {{ {DOUBLED} return x; }}"));
+    client.post(UDFS, &function).expect(201);
+    let text = "The value of the function takes more than 33554432 bytes of memory";
+    client
+        .query(ITEMS, "SELECT VALUE udf.huge() FROM c")
+        .refused(400, 0, "BadRequest", text);
+    run(&client, "function () { __.response.setBody(1); }", "[]").expect(200);
+    client.item("GET", "2", "p", "").expect(404);
+}
+
 #[test]
 fn functions_that_do_not_end() {
     let world = start_with_scripts(ScriptOptions {
