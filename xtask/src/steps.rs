@@ -5,6 +5,7 @@
 //! work, so two of them run at once.
 
 mod crash;
+mod deny;
 mod explorer;
 mod go;
 mod hostile;
@@ -57,6 +58,18 @@ pub(crate) const STEPS: &[Step] = &[
         title: "lints",
         kind: Kind::Own,
         run: rust::lint,
+    },
+    Step {
+        name: "deny",
+        title: "licences and sources",
+        kind: Kind::Own,
+        run: deny::rules,
+    },
+    Step {
+        name: "advisories",
+        title: "known holes",
+        kind: Kind::Own,
+        run: deny::advisories,
     },
     Step {
         name: "rust",

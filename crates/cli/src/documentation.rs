@@ -33,8 +33,20 @@ working directory.
 
 `--data` and `--memory` exclude each other, and so do the keys and `--key-file`: the strongest source that
 names either of a pair decides. A certificate of Orrery's own making is kept in the data directory as
-`certificate.pem` and `certificate-key.pem`; delete both to have new ones made, for instance after the name
-of the machine or the address of a region changed.
+`certificate.pem` and `certificate-key.pem`. It serves TLS and signs no other certificates, is valid for less
+than 825 days, and is made anew 30 days before it ends, also while the server runs, and when the names of
+the machine or the addresses of its regions are others; the log says so, and clients must trust the new one.
+The files of `--tls CERT,KEY` are read again within a minute of a change.
+
+With the well-known key of the emulator the server listens on loopback addresses only. For others it needs
+keys of its own: `--key-file FILE` is made with new ones when it does not exist. In a container that only
+its host reaches, `ORRERY_ALLOW_WELL_KNOWN_KEY=true` says that the well-known key is meant. Keys have 32 bytes
+or more (`openssl rand -base64 64` makes one). A flag with a key shows in the list of processes: use the file or
+the environment.
+
+Files with secrets (keys, the key of operators, private keys of certificates, a configuration file with keys
+in it) are refused on Unix if others than their owner may write them, and everybody who may read them is a
+warning in the log. On Windows the access lists are yours to set.
 
 A key file has one key to a line:
 
@@ -123,6 +135,7 @@ fn the_stated_defaults_are_the_defaults() {
         ("script-steps", settings.scripts.steps.to_string()),
         ("script-heap", settings.scripts.heap.to_string()),
         ("script-stack", settings.scripts.stack.to_string()),
+        ("script-value", settings.scripts.value.to_string()),
         ("script-response", settings.scripts.response.to_string()),
         ("script-log", settings.scripts.log.to_string()),
         ("ready-json", settings.ready_json.to_string()),

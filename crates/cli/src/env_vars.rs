@@ -24,6 +24,8 @@ pub(crate) const READ_ONLY_KEY: &str = "ORRERY_READ_ONLY_KEY";
 pub(crate) const SECONDARY_READ_ONLY_KEY: &str = "ORRERY_SECONDARY_READ_ONLY_KEY";
 /// File with the keys, as `--key-file`.
 pub(crate) const KEY_FILE: &str = "ORRERY_KEY_FILE";
+/// `true` to serve the well-known key on any address, as `--allow-well-known-key`.
+pub(crate) const ALLOW_WELL_KNOWN_KEY: &str = "ORRERY_ALLOW_WELL_KNOWN_KEY";
 /// When writes are answered, as `--durability`.
 pub(crate) const DURABILITY: &str = "ORRERY_DURABILITY";
 /// Memory for data read from disk, as `--cache`.
@@ -66,6 +68,8 @@ pub(crate) const SCRIPT_STEPS: &str = "ORRERY_SCRIPT_STEPS";
 pub(crate) const SCRIPT_HEAP: &str = "ORRERY_SCRIPT_HEAP";
 /// Stack of a script, as `--script-stack`.
 pub(crate) const SCRIPT_STACK: &str = "ORRERY_SCRIPT_STACK";
+/// Memory of one value of a script, as `--script-value`.
+pub(crate) const SCRIPT_VALUE: &str = "ORRERY_SCRIPT_VALUE";
 /// Answer of a script, as `--script-response`.
 pub(crate) const SCRIPT_RESPONSE: &str = "ORRERY_SCRIPT_RESPONSE";
 /// Log of a script, as `--script-log`.

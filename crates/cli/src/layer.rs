@@ -72,13 +72,24 @@ pub(crate) struct Layer {
     #[arg(long, value_name = "KEY")]
     pub(crate) secondary_read_only_key: Option<KeyText>,
 
-    /// File with the keys, read again whenever it changes
+    /// File with the keys, made with new ones when missing (not with --peer), read again whenever it changes
     #[arg(
         long,
         value_name = "FILE",
         conflicts_with_all = ["key", "secondary_key", "read_only_key", "secondary_read_only_key"]
     )]
     pub(crate) key_file: Option<PathBuf>,
+
+    /// Serve the well-known key also on addresses that other machines reach, as in a container that only its host reaches [default: false]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        hide_possible_values = true
+    )]
+    pub(crate) allow_well_known_key: Option<bool>,
 
     /// When writes reach the disk: before they are answered (sync), every MS milliseconds
     /// (interval:MS), or when the system likes (none) [default: sync]
@@ -194,6 +205,11 @@ pub(crate) struct Layer {
     #[arg(long, value_name = "SIZE")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) script_stack: Option<Size>,
+
+    /// Memory outside of its heap that one value may take on its way between a script and the database [default: 32MiB]
+    #[arg(long, value_name = "SIZE")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) script_value: Option<Size>,
 
     /// Longest body that a script may answer with [default: 4MiB]
     #[arg(long, value_name = "SIZE")]
@@ -312,6 +328,19 @@ pub(crate) struct Layer {
         hide_possible_values = true
     )]
     pub(crate) ready_json: Option<bool>,
+}
+
+impl Layer {
+    /// Whether it has keys itself, and not the name of a file with them.
+    pub(crate) fn names_keys(&self) -> bool {
+        let keys = [
+            &self.key,
+            &self.secondary_key,
+            &self.read_only_key,
+            &self.secondary_read_only_key,
+        ];
+        keys.into_iter().any(Option::is_some)
+    }
 }
 
 fn parsed<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>

@@ -1,5 +1,6 @@
 //! What the server is going to do, once every source has been heard.
 
+use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -42,6 +43,7 @@ pub(crate) struct Settings {
     pub(crate) tls: Tls,
     pub(crate) place: Place,
     pub(crate) keys: KeySource,
+    pub(crate) allow_well_known_key: bool,
     pub(crate) durability: DurabilitySetting,
     pub(crate) cache: Size,
     pub(crate) throughput: ThroughputOptions,
@@ -66,6 +68,7 @@ pub(crate) struct ScriptSettings {
     pub(crate) steps: u64,
     pub(crate) heap: Size,
     pub(crate) stack: Size,
+    pub(crate) value: Size,
     pub(crate) response: Size,
     pub(crate) log: Size,
 }
@@ -78,6 +81,7 @@ impl Default for ScriptSettings {
             steps: 10_000_000_000,
             heap: Size::mebibytes(64),
             stack: Size::mebibytes(1),
+            value: Size::mebibytes(32),
             response: Size::mebibytes(4),
             log: Size(8 << 10),
         }
@@ -95,6 +99,7 @@ impl ScriptSettings {
             steps_max: self.steps,
             heap_bytes: bytes(self.heap),
             stack_bytes: bytes(self.stack),
+            value_bytes: bytes(self.value),
             response_length_max: bytes(self.response),
             log_bytes: bytes(self.log),
             ..ScriptOptions::default()
@@ -150,6 +155,24 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// Where clients are heard.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
+        let regions = self.regions.iter();
+        let of_regions = regions.flat_map(|regions| {
+            let own = regions.regions.iter().filter_map(|region| region.listen);
+            own.chain(regions.account_listen)
+        });
+        of_regions.chain([self.listen]).map(|listen| listen.0)
+    }
+
+    /// Whether other processes have regions of the account.
+    pub(crate) fn has_peers(&self) -> bool {
+        let regions = self.regions.as_ref();
+        regions.is_some_and(|regions| regions.peers.is_some())
+    }
+}
+
 /// A layer, and what to call it in a message.
 pub(crate) struct Source {
     name: &'static str,
@@ -202,6 +225,7 @@ fn scripts(sources: &[Source]) -> ScriptSettings {
             .map_or(default.steps, NonZeroU64::get),
         heap: first(sources, |layer| layer.script_heap.as_ref()).unwrap_or(default.heap),
         stack: first(sources, |layer| layer.script_stack.as_ref()).unwrap_or(default.stack),
+        value: first(sources, |layer| layer.script_value.as_ref()).unwrap_or(default.value),
         response: first(sources, |layer| layer.script_response.as_ref())
             .unwrap_or(default.response),
         log: first(sources, |layer| layer.script_log.as_ref()).unwrap_or(default.log),
@@ -217,6 +241,8 @@ fn resolve(sources: &[Source]) -> Result<Settings> {
         tls: first(sources, |layer| layer.tls.as_ref()).unwrap_or(Tls::Auto),
         place: place(sources)?,
         keys: keys(sources)?,
+        allow_well_known_key: first(sources, |layer| layer.allow_well_known_key.as_ref())
+            .unwrap_or(false),
         durability: first(sources, |layer| layer.durability.as_ref()).unwrap_or(DURABILITY_DEFAULT),
         cache: first(sources, |layer| layer.cache.as_ref()).unwrap_or_else(memory::cache_default),
         throughput: throughput(sources),
@@ -281,7 +307,7 @@ fn place(sources: &[Source]) -> Result<Place> {
 /// given one by one are then looked up one by one.
 fn keys(sources: &[Source]) -> Result<KeySource> {
     for Source { name, layer } in sources {
-        match (&layer.key_file, names_keys(layer)) {
+        match (&layer.key_file, layer.names_keys()) {
             (Some(_), true) => bail!("both keys and a key file are given {name}"),
             (Some(file), false) => return Ok(KeySource::File(file.clone())),
             (None, true) => break,
@@ -302,22 +328,14 @@ fn keys(sources: &[Source]) -> Result<KeySource> {
     KeySet::parse(&texts).map(KeySource::Given)
 }
 
-fn names_keys(layer: &Layer) -> bool {
-    let keys = [
-        &layer.key,
-        &layer.secondary_key,
-        &layer.read_only_key,
-        &layer.secondary_read_only_key,
-    ];
-    keys.into_iter().any(Option::is_some)
-}
-
 #[cfg(test)]
 mod tests {
     use clap::Parser;
 
     use super::*;
     use crate::args::Arguments;
+
+    const KEY: &str = "YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE=";
 
     /// Flags, variables and the text of a file, as a user would write them.
     fn load(flags: &[&str], variables: &[(&str, &str)], file: &str) -> Result<Settings> {
@@ -373,7 +391,8 @@ mod tests {
             "--advertise=https://a",
             "--tls=off",
             "--data=d",
-            "--key=YQ==",
+            &format!("--key={KEY}"),
+            "--allow-well-known-key",
             "--durability=none",
             "--cache=1",
             "--memory-for-requests=1MB",
@@ -394,7 +413,8 @@ mod tests {
             ("ORRERY_ADVERTISE", "https://a"),
             ("ORRERY_TLS", "off"),
             ("ORRERY_DATA", "d"),
-            ("ORRERY_KEY", "YQ=="),
+            ("ORRERY_KEY", KEY),
+            ("ORRERY_ALLOW_WELL_KNOWN_KEY", "true"),
             ("ORRERY_DURABILITY", "none"),
             ("ORRERY_CACHE", "1"),
             ("ORRERY_MEMORY_FOR_REQUESTS", "1MB"),
@@ -480,20 +500,20 @@ mod tests {
     fn keys_or_a_key_file() {
         let file = KeySource::File("k".into());
         assert_eq!(
-            load(&[], &[("ORRERY_KEY_FILE", "k")], "key = 'YQ=='")
+            load(&[], &[("ORRERY_KEY_FILE", "k")], &format!("key = '{KEY}'"))
                 .unwrap()
                 .keys,
             file
         );
         let both = load(
-            &["--key=YQ=="],
-            &[("ORRERY_SECONDARY_KEY", "Yg==")],
+            &[&format!("--key={KEY}")],
+            &[("ORRERY_SECONDARY_KEY", KEY)],
             "key-file = 'k'",
         );
         let KeySource::Given(keys) = both.unwrap().keys else {
             panic!("not the given keys")
         };
         assert_eq!(keys.account_keys().keys.len(), 2);
-        assert!(load(&[], &[], "key = 'YQ=='\nkey-file = 'k'").is_err());
+        assert!(load(&[], &[], &format!("key = '{KEY}'\nkey-file = 'k'")).is_err());
     }
 }

@@ -233,7 +233,7 @@ impl Engine {
         let mut plan = planned.plan;
         let functions = match query.bound.program.functions_used() {
             [] => None,
-            names => Some(self.open_functions(container, names)?),
+            names => Some(self.open_functions(container, names, &request.terms.share)?),
         };
         let feeder = |resume| {
             let page = match &functions {
@@ -252,6 +252,7 @@ impl Engine {
                 definition: &planned.definition,
                 pace,
                 work: Work::default(),
+                entries_met: 0,
                 is_timed: request.wants_report,
             })
         };

@@ -82,11 +82,14 @@ impl Groups {
         if grouping.keys.is_empty() {
             return self.add_to_all(grouping, frame);
         }
-        let keys: Vec<_> = grouping
-            .keys
-            .iter()
-            .map(|key| key.evaluate(frame))
-            .collect();
+        let mut held = frame.context().hold();
+        let mut keys = Vec::with_capacity(grouping.keys.len());
+        for key in &grouping.keys {
+            let key = key.evaluate(frame);
+            held.add_made(&key);
+            frame.context().check()?;
+            keys.push(key);
+        }
         let hash = DistinctHash::of_cells(&keys);
         if self.after.is_some_and(|after| hash <= after) {
             return Ok(());

@@ -5,6 +5,7 @@
 //! programs are compiled for each set of values.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 
 use orrery_json::Value;
 use orrery_sql::ast::Identifier;
@@ -21,14 +22,15 @@ pub(crate) enum Parameters<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Slots {
     names: RefCell<Vec<Identifier>>,
+    slots: RefCell<HashMap<String, usize>>,
     decides_reads: Cell<bool>,
 }
 
 impl Slots {
     pub(crate) fn of(&self, name: &Identifier) -> usize {
         let mut names = self.names.borrow_mut();
-        let known = names.iter().position(|known| known.name == name.name);
-        known.unwrap_or_else(|| {
+        let mut slots = self.slots.borrow_mut();
+        *slots.entry(name.name.clone()).or_insert_with(|| {
             names.push(name.clone());
             names.len() - 1
         })
@@ -58,4 +60,40 @@ pub(crate) fn find<'a>(
             name: name.name.clone(),
             span: name.span,
         })
+}
+
+/// Supplied values that are asked for by many names.
+pub(crate) enum Supplied<'a> {
+    Few(&'a [(String, Value)]),
+    Many(HashMap<&'a str, &'a Value>),
+}
+
+/// In a list this short, comparing names is cheaper than hashing them.
+const FEW: usize = 16;
+
+impl<'a> Supplied<'a> {
+    pub(crate) fn of(parameters: &'a [(String, Value)]) -> Supplied<'a> {
+        if parameters.len() <= FEW {
+            return Supplied::Few(parameters);
+        }
+        // Of one name the first value counts.
+        let by_name = parameters.iter().rev();
+        Supplied::Many(
+            by_name
+                .map(|(name, value)| (name.as_str(), value))
+                .collect(),
+        )
+    }
+
+    pub(crate) fn find(&self, name: &Identifier) -> Result<&'a Value, CompileError> {
+        match self {
+            Supplied::Few(parameters) => find(parameters, name),
+            Supplied::Many(by_name) => by_name.get(name.name.as_str()).copied().ok_or_else(|| {
+                CompileError::MissingParameter {
+                    name: name.name.clone(),
+                    span: name.span,
+                }
+            }),
+        }
+    }
 }

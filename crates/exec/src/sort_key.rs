@@ -9,6 +9,7 @@ use std::cmp::Ordering;
 use orrery_json::{Number, Value, compare};
 use orrery_sql::ast::Direction;
 
+use crate::ExecError;
 use crate::distinct_hash::DistinctHash;
 use crate::frame::Frame;
 use crate::scalar::Scalar;
@@ -45,12 +46,21 @@ pub(crate) enum Tie {
 }
 
 impl SortKey {
-    pub(crate) fn of(columns: &[OrderColumn], frame: &Frame<'_>, tie: Tie) -> SortKey {
-        let keys = columns
-            .iter()
-            .map(|column| OrderKey::of(&column.scalar.evaluate(frame), column.direction))
-            .collect();
-        SortKey { keys, tie }
+    pub(crate) fn of(
+        columns: &[OrderColumn],
+        frame: &Frame<'_>,
+        tie: Tie,
+    ) -> Result<SortKey, ExecError> {
+        let mut held = frame.context().keep();
+        let mut keys = Vec::with_capacity(columns.len());
+        for column in columns {
+            let value = column.scalar.evaluate(frame);
+            if let Value::String(text) = value.as_ref() {
+                held.add(text.len())?;
+            }
+            keys.push(OrderKey::of(&value, column.direction));
+        }
+        Ok(SortKey { keys, tie })
     }
 
     pub(crate) fn allocated_bytes(&self) -> usize {

@@ -10,7 +10,7 @@ use orrery_json::Value;
 use orrery_sql::Query;
 use orrery_sql::ast::Identifier;
 
-use crate::parameters::{self, Parameters, Slots};
+use crate::parameters::{Parameters, Slots, Supplied};
 use crate::program::Body;
 use crate::window::Window;
 use crate::{CompileError, CompileOptions, ComputedProperties, Program};
@@ -62,9 +62,10 @@ impl Template {
             return Program::compile_with_options(&self.query, parameters, self.options());
         };
         let window = Window::compile(&self.query, parameters)?;
+        let supplied = Supplied::of(parameters);
         let values = shared.names.iter();
         let values = values
-            .map(|name| parameters::find(parameters, name).cloned())
+            .map(|name| supplied.find(name).cloned())
             .collect::<Result<_, _>>()?;
         Ok(Program::new(Arc::clone(&shared.body), values, window))
     }

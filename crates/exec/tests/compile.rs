@@ -188,7 +188,7 @@ fn conditions() {
     ] {
         assert_eq!(
             compile_condition(text).unwrap().holds(&document()),
-            expected,
+            Ok(expected),
             "{text}"
         );
     }

@@ -20,7 +20,7 @@ use crate::governor::{Client, Connection, Governor};
 use crate::hosts::Hosts;
 use crate::service::handle;
 use crate::state::State;
-use crate::{Error, Server, TlsMaterial, tls};
+use crate::{Error, Server, TlsIdentity, tls};
 
 pub struct AccountServer {
     listener: TcpListener,
@@ -46,7 +46,7 @@ impl AccountServer {
     /// On an address that was reserved; `tls` is none for plain HTTP.
     pub fn on(
         listener: TcpListener,
-        tls: Option<&TlsMaterial>,
+        tls: Option<&TlsIdentity>,
         governor: Governor,
     ) -> Result<AccountServer, Error> {
         let acceptor = tls.map(tls::acceptor).transpose()?;

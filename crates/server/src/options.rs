@@ -7,7 +7,7 @@ use std::sync::Weak;
 use orrery_account::{Account, Bound};
 use orrery_model::AccountKeys;
 
-use crate::Governor;
+use crate::{Governor, TlsIdentity};
 
 pub struct ServerOptions {
     pub listen: SocketAddr,
@@ -19,7 +19,7 @@ pub struct ServerOptions {
     /// Of bounded staleness, for the account document.
     pub bound: Bound,
     /// None serves plain HTTP.
-    pub tls: Option<TlsMaterial>,
+    pub tls: Option<TlsIdentity>,
     pub keys: AccountKeys,
     /// Signs resource tokens.
     pub token_secret: Vec<u8>,
@@ -30,7 +30,7 @@ pub struct ServerOptions {
 }
 
 /// A certificate chain and its private key.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct TlsMaterial {
     pub certificate_pem: String,
     pub key_pem: String,

@@ -16,8 +16,11 @@ pub(crate) fn answer(state: &State, parts: &Parts) -> Option<Response<Bytes>> {
     }
     match parts.uri.path() {
         "/ready" | "/health" => Some(respond("application/json", br#"{"status":"ok"}"#)),
-        "/_explorer/emulator.pem" => Some(match &state.certificate_pem {
-            Some(pem) => respond("application/x-pem-file", pem.as_bytes()),
+        "/_explorer/emulator.pem" => Some(match &state.tls {
+            Some(identity) => {
+                let pem = identity.certificate_pem();
+                respond("application/x-pem-file", pem.as_bytes())
+            }
             None => {
                 let mut response = respond(
                     "text/plain",

@@ -13,7 +13,7 @@ use crate::activity::ActivityIds;
 use crate::metrics::Metrics;
 use crate::owners::Owners;
 use crate::request_log::RequestLog;
-use crate::{Governor, ServerOptions};
+use crate::{Governor, ServerOptions, TlsIdentity};
 
 pub(crate) struct State {
     pub(crate) region: Arc<Region>,
@@ -22,7 +22,7 @@ pub(crate) struct State {
     token_secret: RwLock<Arc<TokenSecret>>,
     pub(crate) advertise: Option<String>,
     pub(crate) bound: Bound,
-    pub(crate) certificate_pem: Option<String>,
+    pub(crate) tls: Option<TlsIdentity>,
     /// When the server became what it is, as its answers say it.
     pub(crate) started: HeaderValue,
     pub(crate) activity_ids: ActivityIds,
@@ -47,7 +47,7 @@ impl State {
             token_secret: RwLock::new(Arc::new(TokenSecret::new(&options.token_secret))),
             advertise: options.advertise,
             bound: options.bound,
-            certificate_pem: options.tls.map(|material| material.certificate_pem),
+            tls: options.tls,
             activity_ids: ActivityIds::new(),
             owners: Owners::default(),
             metrics: Metrics::default(),

@@ -15,6 +15,7 @@ mod http_date;
 mod many_containers;
 mod process;
 mod regions;
+mod safety;
 mod serve;
 mod shell;
 #[cfg(unix)]

@@ -198,7 +198,7 @@ impl<'a> Pace<'a> {
             At::Long { since, .. } => since.elapsed() >= SLICE && lanes.long.waiting() > 0,
             At::Refused(_) => return true,
         };
-        must_wait && self.wait(lanes, self.time_max - elapsed)
+        must_wait && self.wait(lanes, self.time_max.saturating_sub(elapsed))
     }
 
     /// Why the page had to end, if it was not for its time.

@@ -7,6 +7,9 @@ use orrery_model::Failure;
 
 use super::QueryText;
 
+/// Names of parameters are looked for one by one in some places: 16,000 values of an IN list may each be
+/// a parameter, and not many more.
+const COMPARISONS_MAX: usize = 300_000_000;
 /// A value of the largest request takes less than this in the worst case, once.
 const BYTES_MAX: usize = 256 << 20;
 
@@ -23,6 +26,12 @@ pub(super) fn bytes(query: &QueryText) -> Result<usize, Failure> {
         return Err(Failure::BadRequest(format!(
             "The query uses its parameters in {uses} places, and the largest of them takes {largest} bytes of \
              memory: more than {BYTES_MAX} bytes altogether. Use large parameters in fewer places."
+        )));
+    }
+    if uses.saturating_mul(query.parameters.len()) > COMPARISONS_MAX {
+        return Err(Failure::BadRequest(format!(
+            "The query uses parameters in {uses} places and has {} of them. Use an array as one parameter.",
+            query.parameters.len()
         )));
     }
     Ok(all + copies)

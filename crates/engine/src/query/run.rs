@@ -19,6 +19,8 @@ use super::{Pace, stopped};
 
 /// Documents between two looks at the clock.
 const DOCUMENTS_PER_LOOK: u64 = 64;
+/// The same for entries of an index.
+const ENTRIES_PER_LOOK: u64 = 256;
 /// A document of this size takes little even in the worst case.
 const SMALL_DOCUMENT_BYTES: usize = 4 * 1024;
 /// What a place takes beside its bytes, in a set.
@@ -45,6 +47,7 @@ pub(crate) struct Feeder<'a, 'p> {
     pub(crate) definition: &'a IndexDefinition,
     pub(crate) pace: &'a Pace<'a>,
     pub(crate) work: Work,
+    pub(crate) entries_met: u64,
     /// Whether to measure where the time goes.
     pub(crate) is_timed: bool,
 }
@@ -114,11 +117,16 @@ impl Feeder<'_, '_> {
         let mut at = Bytes::copy_from_slice(self.page.start_place().unwrap_or_default());
         loop {
             let look = self.look();
-            let found = walk.seek(&at)?;
+            let pace = self.pace;
+            let found = walk.seek(&at, &|| pace.is_over())?;
             self.work.index_time += since(look);
             self.work.entries = walk.entries;
             let Some(place) = found else {
-                return Ok(());
+                return if walk.is_stopped {
+                    Err(Failure::Timeout)
+                } else {
+                    Ok(())
+                };
             };
             if self.push_at(&place, &place)? == Flow::Full {
                 return Ok(());
@@ -166,6 +174,9 @@ impl Feeder<'_, '_> {
             if bound.is_some_and(|bound| self.page.is_past(&bound)) {
                 return Ok(EntryFlow::Stop);
             }
+            if self.must_end(entry.position)? {
+                return Ok(EntryFlow::Stop);
+            }
             if once && !met.insert(Bytes::copy_from_slice(entry.place)) {
                 return Ok(EntryFlow::Next);
             }
@@ -204,6 +215,9 @@ impl Feeder<'_, '_> {
             } else {
                 EntryFlow::Next
             };
+            if self.must_end(entry.position)? {
+                return Ok(EntryFlow::Stop);
+            }
             if !last.is_empty() && last == entry.value {
                 alike.times += 1;
                 return Ok(next);
@@ -260,6 +274,20 @@ impl Feeder<'_, '_> {
             Some(item) => self.push(position, &item),
             None => Ok(Flow::More),
         }
+    }
+
+    /// Looks at the clock now and then, also where entries lead to no documents. A page of a stream
+    /// ends there, any other fails.
+    fn must_end(&mut self, position: &[u8]) -> Result<bool, Failure> {
+        self.entries_met += 1;
+        if !self.entries_met.is_multiple_of(ENTRIES_PER_LOOK) || !self.pace.is_over() {
+            return Ok(false);
+        }
+        if self.program.needs_whole_scope() {
+            return Err(Failure::Timeout);
+        }
+        self.page.interrupt(position);
+        Ok(true)
     }
 
     fn push(&mut self, position: &[u8], item: &StoredItem) -> Result<Flow, Failure> {

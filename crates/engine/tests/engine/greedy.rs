@@ -342,3 +342,24 @@ async fn expensive_writes_at_once_do_not_get_past_the_budget_together() {
     // Each costs 206 units, and the first ones use up those of the second.
     assert_eq!(carried_out.count(), 2);
 }
+
+#[tokio::test]
+async fn texts_that_compare_all_with_all_are_bounded() {
+    let world = World::in_memory().await;
+    let container = container_with_numbers(&world, 10).await;
+    let share = Share::unlimited();
+    let numbers = |count: usize| {
+        let numbers: Vec<String> = (0..count).map(|number| number.to_string()).collect();
+        numbers.join(",")
+    };
+    let all = |count| {
+        let numbers = numbers(count);
+        format!("SELECT VALUE c.id FROM c WHERE ARRAY_CONTAINS_ALL(c.arr, {numbers})")
+    };
+    for (count, found) in [(10, 1), (11, 0), (15_000, 0)] {
+        let answer = ask(&world, &container, &all(count), &share, None, 10).await;
+        assert_eq!(answer.result.unwrap().items.len(), found);
+    }
+    let answer = ask(&world, &container, &all(17_000), &share, None, 10).await;
+    assert!(matches!(answer.result, Err(Failure::BadRequest(_))));
+}

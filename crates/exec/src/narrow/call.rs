@@ -15,6 +15,9 @@ const PRIMITIVES: [ValueType; 4] = [
     ValueType::String,
 ];
 
+/// Needles that an array must all have and that are looked for in an index: each is compared with each.
+const NEEDLES_MAX: usize = 200;
+
 pub(super) fn holds(
     function: &Function,
     arguments: &[Scalar],
@@ -139,13 +142,13 @@ fn contains_several(arguments: &[Scalar], wanted: bool, frames: &Frames<'_>, all
         .map(|scalar| frames.constant(scalar))
         .collect();
     match needles {
-        Some(needles) if wanted && all => {
+        Some(needles) if wanted && all && needles.len() <= NEEDLES_MAX => {
             let each = needles
                 .iter()
                 .map(|needle| atom::has_any(place.clone(), [needle]));
             combine::all(each.collect())
         }
-        Some(needles) if wanted => atom::has_any(place, &needles),
+        Some(needles) if wanted && !all => atom::has_any(place, &needles),
         _ => atom::value(place, Ranges::of_type(ValueType::Array)),
     }
 }

@@ -84,7 +84,7 @@ impl<'a> Sorted<'a> {
         if self.passes_by(frame) {
             return Ok(());
         }
-        let key = SortKey::of(program.order(), frame, tie);
+        let key = SortKey::of(program.order(), frame, tie)?;
         if program
             .resume_filter()
             .is_some_and(|filter| !filter.admits(&key))

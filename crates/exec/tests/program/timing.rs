@@ -46,6 +46,10 @@ fn time_of_a_scan() {
         "SELECT VALUE COUNT(1) FROM c WHERE c.n > 5",
         "SELECT VALUE SUM(c.price) FROM c",
         "SELECT c.pk, COUNT(1) AS k FROM c GROUP BY c.pk",
+        "SELECT DISTINCT c.name FROM c",
+        "SELECT VALUE COUNT(1) FROM c WHERE CONTAINS(UPPER(CONCAT(c.name, c.pk)), 'X')",
+        "SELECT VALUE COUNT(1) FROM c JOIN t IN c.tags WHERE t LIKE '%e%'",
+        "SELECT VALUE COUNT(1) FROM c WHERE ARRAY_LENGTH(ARRAY(SELECT t, c.n FROM t IN c.tags)) = 3",
     ] {
         let program = program(text);
         let fields = program.fields().expect("parts");

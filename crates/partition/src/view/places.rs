@@ -13,6 +13,8 @@ use crate::Error;
 use crate::committer::internal;
 use crate::spaces::INDEX;
 
+/// Rounds of leaps between two looks at the clock.
+const ROUNDS_PER_LOOK: u32 = 256;
 /// Entries that are passed one by one before a run is sought anew.
 const STEPS_BEFORE_SEEK: usize = 16;
 
@@ -21,6 +23,15 @@ pub struct PlaceWalk<'a> {
     set: Set<'a>,
     /// Entries read so far.
     pub entries: u64,
+    /// Whether the walk ended because its time was over.
+    pub is_stopped: bool,
+}
+
+/// What members of a set are told while they look for each other.
+struct Looking<'w> {
+    entries: &'w mut u64,
+    is_over: &'w dyn Fn() -> bool,
+    is_stopped: &'w mut bool,
 }
 
 enum Set<'a> {
@@ -58,14 +69,28 @@ impl View {
     ) -> Result<PlaceWalk<'a>, Failure> {
         let mut entries = 0;
         let set = Set::new(self, definition, places, &mut entries)?;
-        Ok(PlaceWalk { set, entries })
+        Ok(PlaceWalk {
+            set,
+            entries,
+            is_stopped: false,
+        })
     }
 }
 
 impl PlaceWalk<'_> {
-    /// The first place that is not before `at`, which never goes back.
-    pub fn seek(&mut self, at: &[u8]) -> Result<Option<Bytes>, Failure> {
-        let found = self.set.seek(at, &mut self.entries);
+    /// The first place that is not before `at`, which never goes back. Sets that share no place
+    /// may be walked to their ends, so `is_over` is asked now and then whether to stop.
+    pub fn seek(
+        &mut self,
+        at: &[u8],
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Option<Bytes>, Failure> {
+        let mut looking = Looking {
+            entries: &mut self.entries,
+            is_over,
+            is_stopped: &mut self.is_stopped,
+        };
+        let found = self.set.seek(at, &mut looking);
         found.map_err(|error| internal(&error))
     }
 }
@@ -100,15 +125,15 @@ impl<'a> Set<'a> {
         })
     }
 
-    fn seek(&mut self, at: &[u8], entries: &mut u64) -> Result<Option<Bytes>, Error> {
+    fn seek(&mut self, at: &[u8], looking: &mut Looking<'_>) -> Result<Option<Bytes>, Error> {
         match self {
-            Set::Run(run) => run.seek(at, entries),
+            Set::Run(run) => run.seek(at, looking.entries),
             Set::Any(members) => {
                 let mut first: Option<Bytes> = None;
                 for member in members {
                     let is_behind = member.at.as_ref().is_some_and(|place| place[..] < *at);
                     if !member.is_begun || is_behind {
-                        member.at = member.set.seek(at, entries)?;
+                        member.at = member.set.seek(at, looking)?;
                         member.is_begun = true;
                     }
                     first = match (first, &member.at) {
@@ -120,10 +145,10 @@ impl<'a> Set<'a> {
             }
             Set::All(sets) => {
                 let mut target = Bytes::copy_from_slice(at);
-                loop {
+                for round in 1_u32.. {
                     let before = target.clone();
                     for set in sets.iter_mut() {
-                        let Some(place) = set.seek(&target, entries)? else {
+                        let Some(place) = set.seek(&target, looking)? else {
                             return Ok(None);
                         };
                         target = place;
@@ -131,7 +156,14 @@ impl<'a> Set<'a> {
                     if target == before {
                         return Ok(Some(target));
                     }
+                    if round.is_multiple_of(ROUNDS_PER_LOOK) && (looking.is_over)() {
+                        *looking.is_stopped = true;
+                    }
+                    if *looking.is_stopped {
+                        return Ok(None);
+                    }
                 }
+                Ok(None)
             }
             Set::Gathered { places, next } => {
                 let ahead = places[*next..].partition_point(|place| place[..] < *at);

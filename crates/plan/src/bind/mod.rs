@@ -147,7 +147,12 @@ impl Binder<'_> {
     fn expr(&mut self, expr: &Expr, place: Place) {
         match expr {
             Expr::Identifier(name) => return self.resolve(name),
-            Expr::Call(call) => return self.call(call, place),
+            Expr::Call(call) => {
+                if call.arguments.len() > IN_ITEMS_MAX {
+                    self.too_many("arguments of a function", IN_ITEMS_MAX);
+                }
+                return self.call(call, place);
+            }
             Expr::Subquery { query, .. } => return self.query(query, Level::Subquery),
             Expr::Let { name, value, body } => {
                 self.expr(value, place);

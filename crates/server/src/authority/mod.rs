@@ -4,7 +4,7 @@
 //! effective partition keys). Whoever wants items gets a [`Reach`] from it, whose methods are the only callers
 //! of the engine's functions for items; keys ([`Key`]) and scopes ([`Area`]) are made there and nowhere else.
 //! So a route cannot forget what a token covers: without an authority it has no key and no scope.
-//! `xtask/tests/routes.rs` holds the routes to that.
+//! `xtask/tests/tidy.rs` holds the rest of the server to that.
 
 mod area;
 mod authorize;

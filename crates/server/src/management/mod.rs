@@ -22,12 +22,12 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_rustls::TlsAcceptor;
 
 use crate::hosts::Hosts;
-use crate::{Error, Governor, TlsMaterial, accept, tls};
+use crate::{Error, Governor, TlsIdentity, accept, tls};
 
 pub struct ManagementOptions {
     pub listen: SocketAddr,
     /// None serves plain HTTP.
-    pub tls: Option<TlsMaterial>,
+    pub tls: Option<TlsIdentity>,
     /// Whoever sends it may do everything.
     pub key: Secret,
     pub account: Arc<Account>,

@@ -21,11 +21,29 @@ pub(crate) fn text(
     requests(&mut page, metrics);
     latencies(&mut page, metrics);
     use_of_process::write(&mut page, governor);
+    queries(&mut page, engine);
+    scripts(&mut page, engine);
     partitions(&mut page, engine);
     if let Some(report) = report {
         regions::write(&mut page, report);
     }
     page.text
+}
+
+fn scripts(page: &mut Page, engine: &Engine) {
+    let lost = engine.lost_script_threads();
+    page.family(
+        "orrery_script_threads_lost",
+        "gauge",
+        "Threads whose script was given up and that are not back yet.",
+    );
+    page.line(&[], lost.now as f64);
+    page.family(
+        "orrery_script_threads_lost_total",
+        "counter",
+        "Threads whose script was given up since the start.",
+    );
+    page.line(&[], lost.ever as f64);
 }
 
 fn requests(page: &mut Page, metrics: &Metrics) {
@@ -91,6 +109,23 @@ fn latencies(page: &mut Page, metrics: &Metrics) {
         page.part("_sum", &[("operation", operation.name())], seconds);
         page.part("_count", &[("operation", operation.name())], all);
     }
+}
+
+fn queries(page: &mut Page, engine: &Engine) {
+    let lanes = engine.query_lanes();
+    page.family(
+        "orrery_queries_waiting",
+        "gauge",
+        "Pages of queries and feeds that wait for their turn: to begin, or to go on after long work.",
+    );
+    page.line(&[("lane", "short")], lanes.waiting_short);
+    page.line(&[("lane", "long")], lanes.waiting_long);
+    page.family(
+        "orrery_queries_refused_total",
+        "counter",
+        "Pages of queries and feeds that were refused because too many wait.",
+    );
+    page.line(&[], lanes.refused);
 }
 
 fn partitions(page: &mut Page, engine: &Engine) {

@@ -1,10 +1,10 @@
 //! What clients may use of a server: connections, time, memory. A client that takes more is refused or hung
 //! up on, and the others are served meanwhile.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use orrery_model::ConsistencyLevel;
-use orrery_server::{Limits, self_signed};
+use orrery_server::{Limits, TlsIdentity, self_signed};
 use serde_json::{Value, json};
 
 use crate::support::{Connection, ITEMS, PK, World, start, start_limited};
@@ -92,8 +92,8 @@ fn headers_that_come_byte_by_byte_are_not_waited_for() {
 
 #[test]
 fn a_handshake_that_is_not_finished_is_given_up() {
-    let tls = self_signed(&["localhost".to_owned()]).unwrap();
-    let world = start_limited(hasty(), Some(tls));
+    let tls = self_signed(&["localhost".to_owned()], SystemTime::now()).unwrap();
+    let world = start_limited(hasty(), Some(TlsIdentity::new(tls).unwrap()));
     for sent in [&b""[..], b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"] {
         let mut connection = world.connect();
         connection.send(sent);

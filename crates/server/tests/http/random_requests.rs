@@ -365,6 +365,14 @@ impl Rumours {
     }
 
     fn batch(&self, random: &mut Random) -> Vec<u8> {
+        if random.percent(10) {
+            let mut rows = hybrid_rows();
+            if random.percent(50) {
+                let at = random.below(rows.len());
+                rows[at] = rows[at].wrapping_add(1);
+            }
+            return rows;
+        }
         let operation = |random: &mut Random| {
             let kind = random.of(&["Create", "Upsert", "Replace", "Read", "Delete", "Patch"]);
             let mut operation = json!({"operationType": kind});
@@ -411,6 +419,14 @@ impl Rumours {
             .to_string()
             .into_bytes()
     }
+}
+
+/// A batch that creates an item, as .NET sends it.
+fn hybrid_rows() -> Vec<u8> {
+    let hex = "81f0d8ff7f010a00000081f1d8ff7f220000001b7cd88b817054e17f43000000000200000013\
+               7b226964223a2261222c22706b223a2270227d";
+    let byte = |at| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).unwrap();
+    (0..hex.len() / 2).map(byte).collect()
 }
 
 const PATCH: &str =

@@ -13,7 +13,7 @@ use orrery_engine::{
     ThroughputOptions,
 };
 use orrery_model::{AccountKeys, ConsistencyLevel, KeyRole, Secret};
-use orrery_server::{Governor, Limits, Server, ServerHandle, ServerOptions, TlsMaterial};
+use orrery_server::{Governor, Limits, Server, ServerHandle, ServerOptions, TlsIdentity};
 use orrery_wire::HttpDate;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
@@ -94,7 +94,7 @@ pub(crate) fn start_open() -> World {
 }
 
 /// A server whose clients have other limits; `tls` is for one that speaks nothing else.
-pub(crate) fn start_limited(limits: Limits, tls: Option<TlsMaterial>) -> World {
+pub(crate) fn start_limited(limits: Limits, tls: Option<TlsIdentity>) -> World {
     start_server(Start {
         limits,
         tls,
@@ -111,7 +111,7 @@ pub(crate) fn start_limited(limits: Limits, tls: Option<TlsMaterial>) -> World {
 struct Start {
     consistency: ConsistencyLevel,
     limits: Limits,
-    tls: Option<TlsMaterial>,
+    tls: Option<TlsIdentity>,
     scripts: ScriptOptions,
     mode: ThroughputMode,
     listen: Ipv4Addr,
