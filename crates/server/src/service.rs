@@ -30,6 +30,10 @@ const ACTIVITY_ID_BYTES_MAX: usize = 128;
 /// What a request holds until its answer is taken, beside the body of that: its headers, its task.
 const ANSWER_BYTES: usize = 4 * 1024;
 
+/// Headers that need no loan of their own, and what each takes beside its text.
+const HEAD_BYTES_FREE: usize = 8 * 1024;
+const HEADER_BYTES: usize = 96;
+
 pub(crate) async fn handle(state: &State, call: Call, connection: &Connection) -> Answer {
     let begun = Instant::now();
     let Call {
@@ -158,10 +162,13 @@ impl<'r> Asked<'r> {
         let allowed = match path.and_then(|path| self.check(path)) {
             Ok(allowed) => allowed,
             Err(failure) => {
-                self.refuse(incoming).await;
+                let mut loan = self.state.governor.share(Client::Stranger).into_loan();
+                if self.pay_head(&mut loan).is_ok() {
+                    self.refuse(incoming).await;
+                }
                 return Answered {
                     operation: Operation::Refused,
-                    loan: self.state.governor.share(Client::Stranger).into_loan(),
+                    loan,
                     result: Err(failure),
                 };
             }
@@ -178,6 +185,17 @@ impl<'r> Asked<'r> {
             loan,
             result: carried_out.unwrap_or(Err(Failure::Timeout)),
         }
+    }
+
+    /// Borrows for headers that are larger than most.
+    fn pay_head(&self, loan: &mut Loan) -> Result<(), Failure> {
+        let headers = self.parts.headers.iter();
+        let bytes = headers.map(|(name, value)| name.as_str().len() + value.len() + HEADER_BYTES);
+        let bytes: usize = bytes.sum();
+        if bytes <= HEAD_BYTES_FREE {
+            return Ok(());
+        }
+        loan.grow(bytes).map_err(out_of_memory)
     }
 
     fn check(&self, path: &'r RequestPath<'r>) -> Result<Allowed<'r>, Failure> {
@@ -208,6 +226,10 @@ impl<'r> Asked<'r> {
         loan: &mut Loan,
         incoming: Incoming,
     ) -> Result<Reply, Failure> {
+        if let Err(failure) = self.pay_head(loan) {
+            self.refuse(incoming).await;
+            return Err(failure);
+        }
         let Allowed {
             headers,
             authorized,
