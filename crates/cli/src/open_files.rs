@@ -1,21 +1,40 @@
 //! How many files the process may have open; a connection is one.
 
-/// The limit, after it was raised as far as the system lets it; none where there is none.
+#[cfg(unix)]
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// What systems grant that name no limit: macOS has one of its own for a process.
+#[cfg(unix)]
+const OPEN_MAX: u64 = 10_240;
+
+/// Lets the process open as many files as the system has for it.
+#[cfg(unix)]
+pub(crate) fn raise() {
+    let limit = getrlimit(Resource::Nofile);
+    for wanted in [limit.maximum, Some(OPEN_MAX)] {
+        let is_more = match (wanted, limit.current) {
+            (Some(wanted), Some(current)) => wanted > current,
+            (None, current) => current.is_some(),
+            (Some(_), None) => false,
+        };
+        let raised = Rlimit {
+            current: wanted,
+            maximum: limit.maximum,
+        };
+        if !is_more || setrlimit(Resource::Nofile, raised).is_ok() {
+            return;
+        }
+    }
+}
+
+/// None where there is no limit.
 #[cfg(unix)]
 pub(crate) fn limit() -> Option<u64> {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-
-    let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: limit.maximum,
-        maximum: limit.maximum,
-    };
-    if limit.current != limit.maximum && setrlimit(Resource::Nofile, raised).is_err() {
-        // Some systems have a limit of their own below the one that they name.
-        return limit.current;
-    }
-    limit.maximum
+    getrlimit(Resource::Nofile).current
 }
+
+#[cfg(not(unix))]
+pub(crate) fn raise() {}
 
 #[cfg(not(unix))]
 pub(crate) fn limit() -> Option<u64> {

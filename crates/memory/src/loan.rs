@@ -38,6 +38,11 @@ impl Loan {
         }
     }
 
+    /// Whose loan it is.
+    pub fn share(&self) -> &Share {
+        &self.share
+    }
+
     pub fn bytes(&self) -> usize {
         self.bytes
     }

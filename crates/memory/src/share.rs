@@ -33,6 +33,11 @@ impl Share {
         Loan::new(self.clone())
     }
 
+    /// The same from the last handle that somebody has.
+    pub fn into_loan(self) -> Loan {
+        Loan::new(self)
+    }
+
     pub fn borrow(&self, bytes: usize) -> Result<Loan, Exhausted> {
         let mut loan = self.loan();
         loan.grow(bytes)?;

@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use orrery_engine::out_of_memory;
-use orrery_memory::{Loan, Share};
+use orrery_memory::Loan;
 use orrery_model::{Failure, limits};
 use tokio::time::{Instant, timeout_at};
 
@@ -19,26 +19,22 @@ const DRAIN_TIME: Duration = Duration::from_secs(3);
 /// Memory that a value of JSON takes when it is read, beside its text.
 const VALUE_BYTES: usize = 64;
 
-/// A body, and the memory that it and what is read from it take.
-pub(crate) struct Read {
-    pub(crate) bytes: Bytes,
-    pub(crate) loan: Loan,
-}
-
-/// Reads a body that somebody may send. A client that falls below the least rate for `stall_time`
-/// has stalled.
+/// Reads a body that somebody may send; the loan grows by the memory that it and what is read from it
+/// take. A client that falls below the least rate for `stall_time` has stalled.
 pub(crate) async fn read(
     mut body: Incoming,
-    share: &Share,
+    loan: &mut Loan,
     stall_time: Duration,
-) -> Result<Read, Failure> {
-    let mut loan = share.loan();
-    match collect(&mut body, &mut loan, stall_time).await {
-        Ok(bytes) => Ok(Read { bytes, loan }),
+) -> Result<Bytes, Failure> {
+    if body.is_end_stream() {
+        return Ok(Bytes::new());
+    }
+    match collect(&mut body, loan, stall_time).await {
+        Ok(bytes) => Ok(bytes),
         // Nobody would hear it.
         Err(Failure::Timeout) => Err(Failure::Timeout),
         Err(failure) => {
-            drop(loan);
+            loan.shrink(usize::MAX);
             drain(body).await;
             Err(failure)
         }
@@ -50,9 +46,6 @@ async fn collect(
     loan: &mut Loan,
     stall_time: Duration,
 ) -> Result<Bytes, Failure> {
-    if body.is_end_stream() {
-        return Ok(Bytes::new());
-    }
     let announced = body.size_hint().exact();
     let announced = announced.map(|length| usize::try_from(length).unwrap_or(usize::MAX));
     if announced.is_some_and(|length| length > limits::REQUEST_BYTES_MAX) {
@@ -81,7 +74,6 @@ async fn collect(
         }
         // Most bodies come in one piece, which is then not copied.
         if first.is_empty() && rest.is_empty() {
-            loan.grow(data.len()).map_err(out_of_memory)?;
             first = data;
             continue;
         }
@@ -98,8 +90,10 @@ async fn collect(
     } else {
         rest.freeze()
     };
+    // The first piece is a part of the connection's memory until here.
     let values = values_in(&bytes);
-    loan.grow(values * VALUE_BYTES).map_err(out_of_memory)?;
+    loan.grow(bytes.len() + values * VALUE_BYTES)
+        .map_err(out_of_memory)?;
     Ok(bytes)
 }
 

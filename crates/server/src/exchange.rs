@@ -29,7 +29,7 @@ pub(crate) struct Exchange<'r> {
     pub(crate) scheme: &'static str,
     pub(crate) request: &'r Parts,
     /// What the client borrows memory through.
-    pub(crate) share: Share,
+    pub(crate) share: &'r Share,
 }
 
 /// A container that a request resolved, with its place in the tree.

@@ -9,7 +9,7 @@ use hyper::header::EXPECT;
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode, Version};
 use orrery_engine::{Engine, out_of_memory};
-use orrery_memory::{Loan, Share};
+use orrery_memory::Loan;
 use orrery_model::Failure;
 use orrery_wire::{RequestHeaders, RequestPath, Resource, names};
 use tokio::time::timeout;
@@ -29,6 +29,10 @@ const ACTIVITY_ID_BYTES_MAX: usize = 128;
 
 /// What a request holds until its answer is taken, beside the body of that: its headers, its task.
 const ANSWER_BYTES: usize = 4 * 1024;
+
+/// Headers that need no loan of their own, and what each takes beside its text.
+const HEAD_BYTES_FREE: usize = 8 * 1024;
+const HEADER_BYTES: usize = 96;
 
 pub(crate) async fn handle(state: &State, call: Call, connection: &Connection) -> Answer {
     let begun = Instant::now();
@@ -64,12 +68,12 @@ pub(crate) async fn handle(state: &State, call: Call, connection: &Connection) -
     };
     let Answered {
         operation,
-        share,
+        mut loan,
         result,
     } = asked.answer(present, incoming).await;
     let mut reply = result.unwrap_or_else(Reply::failed);
-    let mut loan = share.loan();
-    if let Err(refused) = loan.grow(ANSWER_BYTES + reply.body.len()) {
+    // What the request held is the answer's now.
+    if let Err(refused) = loan.resize(ANSWER_BYTES + reply.body.len()) {
         reply = if operation == Operation::WriteItem && reply.failure.is_none() {
             // It is written, and saying otherwise would make the client write it again.
             Reply {
@@ -140,7 +144,7 @@ struct Asked<'r> {
 struct Answered {
     operation: Operation,
     /// Of the client, as far as it is known.
-    share: Share,
+    loan: Loan,
     result: Result<Reply, Failure>,
 }
 
@@ -158,10 +162,13 @@ impl<'r> Asked<'r> {
         let allowed = match path.and_then(|path| self.check(path)) {
             Ok(allowed) => allowed,
             Err(failure) => {
-                self.refuse(incoming).await;
+                let mut loan = self.state.governor.share(Client::Stranger).into_loan();
+                if self.pay_head(&mut loan).is_ok() {
+                    self.refuse(incoming).await;
+                }
                 return Answered {
                     operation: Operation::Refused,
-                    share: self.state.governor.share(Client::Stranger),
+                    loan,
                     result: Err(failure),
                 };
             }
@@ -169,15 +176,26 @@ impl<'r> Asked<'r> {
         let Authorized {
             client, resource, ..
         } = allowed.authorized;
-        let share = self.state.governor.share(client);
+        let mut loan = self.state.governor.share(client).into_loan();
         let operation = Operation::of(&self.parts.method, resource, &allowed.headers);
         let limit = self.state.governor.limits().request_time;
-        let carried_out = timeout(limit, self.carry_out(allowed, &share, incoming)).await;
+        let carried_out = timeout(limit, self.carry_out(allowed, &mut loan, incoming)).await;
         Answered {
             operation,
-            share,
+            loan,
             result: carried_out.unwrap_or(Err(Failure::Timeout)),
         }
+    }
+
+    /// Borrows for headers that are larger than most.
+    fn pay_head(&self, loan: &mut Loan) -> Result<(), Failure> {
+        let headers = self.parts.headers.iter();
+        let bytes = headers.map(|(name, value)| name.as_str().len() + value.len() + HEADER_BYTES);
+        let bytes: usize = bytes.sum();
+        if bytes <= HEAD_BYTES_FREE {
+            return Ok(());
+        }
+        loan.grow(bytes).map_err(out_of_memory)
     }
 
     fn check(&self, path: &'r RequestPath<'r>) -> Result<Allowed<'r>, Failure> {
@@ -205,9 +223,13 @@ impl<'r> Asked<'r> {
     async fn carry_out(
         &self,
         allowed: Allowed<'_>,
-        share: &Share,
+        loan: &mut Loan,
         incoming: Incoming,
     ) -> Result<Reply, Failure> {
+        if let Err(failure) = self.pay_head(loan) {
+            self.refuse(incoming).await;
+            return Err(failure);
+        }
         let Allowed {
             headers,
             authorized,
@@ -229,22 +251,20 @@ impl<'r> Asked<'r> {
             }
         }
         let stall_time = self.state.governor.limits().stall_time;
-        let body::Read { bytes, loan } = body::read(incoming, share, stall_time).await?;
+        let body = body::read(incoming, loan, stall_time).await?;
         let exchange = Exchange {
             state: self.state,
             engine: Arc::clone(self.engine),
             method: &self.parts.method,
             headers: &headers,
             authority,
-            body: bytes,
+            body,
             activity_id: self.activity_id,
             scheme: self.scheme,
             request: self.parts,
-            share: share.clone(),
+            share: loan.share(),
         };
-        let reply = routes::dispatch(&exchange, resource).await;
-        drop((exchange, loan));
-        reply
+        routes::dispatch(&exchange, resource).await
     }
 }
 

@@ -22,12 +22,14 @@ use tokio::runtime::Runtime;
 use crate::args::ServeArguments;
 use crate::settings::{KeySource, Settings};
 use crate::started::Started;
-use crate::{exposure, key_file, logging, private_file, secret_file, shutdown};
+use crate::{exposure, key_file, logging, open_files, private_file, secret_file, shutdown};
 
 /// For tasks that were cut off to notice it.
 const RUNTIME_END_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(crate) fn serve(runtime: Runtime, arguments: ServeArguments) -> Result<()> {
+    // Before the settings, because a default is made from it.
+    open_files::raise();
     let settings = Settings::load(arguments, &|name| std::env::var_os(name))?;
     logging::install(&settings.log)?;
     let keys = match &settings.keys {

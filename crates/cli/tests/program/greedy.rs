@@ -151,6 +151,23 @@ fn read(client: &mut Client) {
 }
 
 #[test]
+fn the_process_may_open_as_many_files_as_the_system_has_for_it() {
+    let program = orrery([]);
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -Sn 64 && exec \"$0\" \"$@\""]);
+    command
+        .arg(program.get_program())
+        .args(["serve", "--memory"]);
+    let server = Server::start(command);
+    let limits = fs::read_to_string(format!("/proc/{}/limits", server.ready.pid)).unwrap();
+    let files = limits
+        .lines()
+        .find(|line| line.starts_with("Max open files"));
+    let mut words = files.unwrap().split_whitespace().skip(3);
+    assert_eq!(words.next(), words.next());
+}
+
+#[test]
 fn silent_connections_leave_files_to_the_store() {
     let directory = tempfile::tempdir().unwrap();
     let program = orrery([]);

@@ -11,6 +11,7 @@ mod follow;
 mod greedy;
 #[cfg(target_os = "linux")]
 #[path = "../crash/http_date.rs"]
+#[expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 mod http_date;
 mod integrity;
 mod many_containers;

@@ -131,8 +131,8 @@ mod tests {
         connections: 0,
         header_time: Duration::from_secs(20),
         stall_time: Duration::from_secs(30),
-        idle_time: Duration::from_secs(3_600),
-        request_time: Duration::from_secs(60),
+        idle_time: Duration::from_hours(1),
+        request_time: Duration::from_mins(1),
         allowed_hosts: Vec::new(),
     };
 

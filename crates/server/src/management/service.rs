@@ -49,8 +49,9 @@ impl Operators {
         let answered = if key::is_sent(&parts.headers, &self.key) {
             connection.trust();
             let stall_time = self.governor.limits().stall_time;
-            match crate::body::read(incoming, share, stall_time).await {
-                Ok(body) => match Call::parse(&parts.method, parts.uri.path(), &body.bytes) {
+            let mut loan = share.loan();
+            match crate::body::read(incoming, &mut loan, stall_time).await {
+                Ok(body) => match Call::parse(&parts.method, parts.uri.path(), &body) {
                     Ok(call) => self.carry_out(call).await,
                     Err(refusal) => Err(refusal),
                 },

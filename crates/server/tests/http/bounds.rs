@@ -205,6 +205,8 @@ fn operators_have_places_of_their_own() {
     let mut operator = Connection::open(world.operators);
     operator.send(b"GET /account HTTP/1.1\r\nhost: localhost\r\n\r\n");
     assert_eq!(operator.receive("GET").status, 401);
+    operator.send(b"GET /account HTTP/1.1\r\nhost: rebound.example\r\n\r\n");
+    assert_eq!(operator.receive("GET").status, 403);
     let metrics = world.client("West US").get("/metrics").text();
     for (listener, expected) in [("operators", 64.0), ("clients", 10.0)] {
         let name = format!(r#"orrery_connections{{listener="{listener}"}} "#);
@@ -260,6 +262,29 @@ fn a_body_that_nobody_may_send_is_not_kept() {
     }
     // Connections and answers take their part.
     assert!(peak() - before < 40.0 * 50_000.0, "{}", peak());
+}
+
+#[test]
+fn large_headers_are_paid_for() {
+    let limits = Limits {
+        memory_bytes: 4 * 1024 * 1024,
+        ..Limits::default()
+    };
+    let world = start_limited(limits, None);
+    let client = world.client();
+    let (length, filler) = (("content-length", "10"), "x".repeat(110_000));
+    let bytes = client.bytes("POST", ITEMS, &[KEY, length, ("x-ms-filler", &filler)], b"");
+    let mut waiting: Vec<_> = (0..30).map(|_| world.connect()).collect();
+    for connection in &mut waiting {
+        connection.send(&bytes);
+    }
+    // All of them wait for their bodies, but for those that found no memory.
+    let mut refused = waiting.iter().cycle().take(10_000);
+    assert!(refused.any(|connection| connection.hears_within(Duration::from_millis(10))));
+    drop(waiting);
+    eventually("all memory is given back", || {
+        figure(&world, "orrery_request_memory_bytes") < 200_000.0
+    });
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod batch;
 mod bodies;
 mod bounds;
 mod bounds_http2;
+mod bounds_tls;
 mod bulk;
 mod changes;
 mod classification;

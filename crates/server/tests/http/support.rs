@@ -98,6 +98,12 @@ pub(crate) fn start_limited(limits: Limits, tls: Option<TlsIdentity>) -> World {
     start_server(Start {
         limits,
         tls,
+        // A script that is not ended by a limit of its own.
+        scripts: ScriptOptions {
+            wall_time: Duration::from_mins(10),
+            accept_time: Duration::from_mins(8),
+            ..ScriptOptions::default()
+        },
         ..Start::default()
     })
 }
