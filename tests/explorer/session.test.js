@@ -7,7 +7,7 @@ import { eventually, newPage, signIn } from "./support/browser.js";
 import { startServer } from "./support/server.js";
 import { world } from "./support/world.js";
 
-const OWN_KEY = Buffer.from("a key that nobody else knows").toString("base64");
+const OWN_KEY = Buffer.from("a key that nobody else in the world knows").toString("base64");
 
 const empty = world({ filled: false });
 

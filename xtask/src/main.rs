@@ -5,6 +5,7 @@
 mod console;
 mod counts;
 mod fuzz;
+mod hostile;
 mod outcome;
 mod steps;
 mod summary;
@@ -29,6 +30,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
     match arguments.split_first() {
         Some((command, names)) if command == "test" => test(names),
         Some((command, options)) if command == "fuzz" => fuzz::run(options),
+        Some((command, options)) if command == "hostile" => hostile::run(options),
         Some((command, _)) if command != "help" && command != "--help" => {
             bail!("unknown command `{command}`; try `cargo xtask help`")
         }
@@ -59,4 +61,7 @@ fn help() {
         println!("    {:<8} {}", step.name, step.title);
     }
     println!("\ncargo xtask fuzz [--minutes N] [--seed S]    give mangled input to every parser");
+    println!(
+        "cargo xtask hostile [--minutes N]           attack the server, and say what that did"
+    );
 }

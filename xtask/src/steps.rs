@@ -5,8 +5,10 @@
 //! work, so two of them run at once.
 
 mod crash;
+mod deny;
 mod explorer;
 mod go;
+mod hostile;
 mod java;
 mod javascript;
 mod npm;
@@ -56,6 +58,18 @@ pub(crate) const STEPS: &[Step] = &[
         title: "lints",
         kind: Kind::Own,
         run: rust::lint,
+    },
+    Step {
+        name: "deny",
+        title: "licences and sources",
+        kind: Kind::Own,
+        run: deny::rules,
+    },
+    Step {
+        name: "advisories",
+        title: "known holes",
+        kind: Kind::Own,
+        run: deny::advisories,
     },
     Step {
         name: "rust",
@@ -110,6 +124,12 @@ pub(crate) const STEPS: &[Step] = &[
         title: "crash test",
         kind: Kind::Server,
         run: crash::run,
+    },
+    Step {
+        name: "hostile",
+        title: "attacks",
+        kind: Kind::Server,
+        run: hostile::run,
     },
 ];
 

@@ -73,7 +73,7 @@ fn verdict(outcome: &Outcome) -> (&'static str, &'static str) {
 fn detail(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Ran(counts) => format!("{} passed, {} failed", counts.passed, counts.failed),
-        Outcome::Missing(tool) => format!("{tool} is not installed"),
+        Outcome::Missing(tool) => format!("{tool} is not installed or cannot be reached"),
         Outcome::Skipped(reason) | Outcome::Broken(reason) => reason.clone(),
     }
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What each crate may use of the others, from the bottom up. `crates/README.md` has this order.
-const EDGES: [(&str, &[&str]); 20] = [
+const EDGES: [(&str, &[&str]); 21] = [
     ("json", &[]),
     ("keys", &["json"]),
     ("memory", &[]),
@@ -54,6 +54,7 @@ const EDGES: [(&str, &[&str]); 20] = [
         ],
     ),
     ("bench", &[]),
+    ("hostile", &["bench"]),
     ("shell", &["sql", "json"]),
     (
         "cli",
@@ -118,6 +119,31 @@ const FORBIDDEN: [(&str, &str); 9] = [
     ),
     (concat!("proxy.", "golang.org"), "leave the proxy to Go"),
     (concat!("index.", "crates.io"), "leave the index to Cargo"),
+];
+
+/// Where the server decides what a request may touch.
+const AUTHORITY: &str = "crates/server/src/authority/";
+
+/// What selects items, which the rest of the server only has as an `Area` or a `Key`.
+const SELECTING: [&str; 4] = ["Scope", "PartitionKey", "Selection", "take_selection"];
+
+/// The engine's functions that touch items, which `Reach` calls.
+const ITEM_FUNCTIONS: [&str; 15] = [
+    "bulk",
+    "changes",
+    "conflict",
+    "conflicts",
+    "delete_conflict",
+    "delete_partition_key",
+    "execute",
+    "feed",
+    "item_id",
+    "partitions_of",
+    "read_item",
+    "transact",
+    "write_item",
+    "write_item_with_triggers",
+    "script",
 ];
 
 const UNDONE: [&str; 3] = [
@@ -209,6 +235,39 @@ fn files_hold_one_idea() {
         }
         if lines <= FILE_LINES_MAX && listed {
             problems.push(format!("{place} is short again: take it out of LONG_FILES"));
+        }
+    }
+    report(&problems);
+}
+
+/// A route that had a key or a scope from elsewhere could forget what a resource token covers.
+#[test]
+fn items_are_reached_through_an_authority() {
+    let mut problems = Vec::new();
+    for file in files("crates/server/src")
+        .iter()
+        .filter(|file| is_rust(file) && !relative(file).starts_with(AUTHORITY))
+    {
+        let (place, text) = (relative(file), read(file));
+        let words = |word: &&&str| {
+            let mut words = text.split(|next: char| !next.is_alphanumeric() && next != '_');
+            words.any(|other| other == **word)
+        };
+        for word in SELECTING.iter().filter(words) {
+            problems.push(format!(
+                "{place}: `{word}`: take an `Area` or a `Key` from `Reach`, which asks what the request may touch"
+            ));
+        }
+        let packed: String = text.split_whitespace().collect();
+        let called = |name: &&&str| {
+            let callers = ["engine().", "engine.", "Engine::"];
+            let mut calls = callers.iter().map(|engine| format!("{engine}{name}("));
+            calls.any(|call| packed.contains(&call))
+        };
+        for name in ITEM_FUNCTIONS.iter().filter(called) {
+            problems.push(format!(
+                "{place}: calls `{name}` of the engine: call it through `Reach` ({AUTHORITY}reach.rs)"
+            ));
         }
     }
     report(&problems);

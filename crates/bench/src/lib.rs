@@ -28,6 +28,7 @@ mod keyspace;
 mod load;
 mod machine;
 mod markdown;
+mod master_key;
 mod median;
 mod operation;
 mod options;

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
+use crate::master_key::MasterKey;
+
 /// The well-known key of the emulator, which a development server accepts.
 const EMULATOR_KEY: &str =
     "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==";
@@ -25,7 +27,7 @@ pub struct Options {
 
     /// Master key of the account
     #[arg(long, default_value = EMULATOR_KEY, hide_default_value = true)]
-    pub key: String,
+    pub key: MasterKey,
 
     /// What to run
     #[arg(long, value_enum, default_value_t = Workload::Read)]

@@ -94,7 +94,7 @@ fn server_program(options: &Options) -> Result<ServerProgram> {
             command.env_remove(name);
         }
         command
-            .env(env_vars::KEY, &key)
+            .env(env_vars::KEY, &*key)
             .env(env_vars::THROUGHPUT, &throughput)
             .args(["serve", "--listen=127.0.0.1:0", "--tls=off"])
             .args(["--ready-json", "--log=warn"])

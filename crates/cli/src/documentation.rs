@@ -33,8 +33,20 @@ working directory.
 
 `--data` and `--memory` exclude each other, and so do the keys and `--key-file`: the strongest source that
 names either of a pair decides. A certificate of Orrery's own making is kept in the data directory as
-`certificate.pem` and `certificate-key.pem`; delete both to have new ones made, for instance after the name
-of the machine or the address of a region changed.
+`certificate.pem` and `certificate-key.pem`. It serves TLS and signs no other certificates, is valid for less
+than 825 days, and is made anew 30 days before it ends, also while the server runs, and when the names of
+the machine or the addresses of its regions are others; the log says so, and clients must trust the new one.
+The files of `--tls CERT,KEY` are read again within a minute of a change.
+
+With the well-known key of the emulator the server listens on loopback addresses only. For others it needs
+keys of its own: `--key-file FILE` is made with new ones when it does not exist. In a container that only
+its host reaches, `ORRERY_ALLOW_WELL_KNOWN_KEY=true` says that the well-known key is meant. Keys have 32 bytes
+or more (`openssl rand -base64 64` makes one). A flag with a key shows in the list of processes: use the file or
+the environment.
+
+Files with secrets (keys, the key of operators, private keys of certificates, a configuration file with keys
+in it) are refused on Unix if others than their owner may write them, and everybody who may read them is a
+warning in the log. On Windows the access lists are yours to set.
 
 A key file has one key to a line:
 
@@ -47,6 +59,9 @@ secondary-read-only = \"...\"
 
 It is read again within a second of a change. A file with a mistake is reported in the log and leaves the
 keys as they were.
+
+Names of `--allowed-host` are a list in a file (`allowed-hosts = [\"db.example\"]`), and have commas between them in the
+environment.
 
 Regions in a file are texts or tables, in the environment texts with semicolons between them
 ([regions.md](regions.md) tells what they do):
@@ -120,9 +135,24 @@ fn the_stated_defaults_are_the_defaults() {
         ("script-steps", settings.scripts.steps.to_string()),
         ("script-heap", settings.scripts.heap.to_string()),
         ("script-stack", settings.scripts.stack.to_string()),
+        ("script-value", settings.scripts.value.to_string()),
         ("script-response", settings.scripts.response.to_string()),
         ("script-log", settings.scripts.log.to_string()),
         ("ready-json", settings.ready_json.to_string()),
+        (
+            "header-time",
+            settings.limits.header_time.as_secs().to_string(),
+        ),
+        (
+            "stall-time",
+            settings.limits.stall_time.as_secs().to_string(),
+        ),
+        ("idle-time", settings.limits.idle_time.as_secs().to_string()),
+        (
+            "request-time",
+            settings.limits.request_time.as_secs().to_string(),
+        ),
+        ("hsts", settings.hsts.to_string()),
     ] {
         let stated = arguments_of_serve()
             .into_iter()
@@ -169,6 +199,7 @@ fn page() -> String {
         let key = match long {
             "config" => String::new(),
             "region" => "`regions`".to_owned(),
+            "allowed-host" => "`allowed-hosts`".to_owned(),
             _ => format!("`{long}`"),
         };
         let variable = variable_of(&argument);

@@ -24,12 +24,28 @@ pub(crate) const READ_ONLY_KEY: &str = "ORRERY_READ_ONLY_KEY";
 pub(crate) const SECONDARY_READ_ONLY_KEY: &str = "ORRERY_SECONDARY_READ_ONLY_KEY";
 /// File with the keys, as `--key-file`.
 pub(crate) const KEY_FILE: &str = "ORRERY_KEY_FILE";
+/// `true` to serve the well-known key on any address, as `--allow-well-known-key`.
+pub(crate) const ALLOW_WELL_KNOWN_KEY: &str = "ORRERY_ALLOW_WELL_KNOWN_KEY";
 /// When writes are answered, as `--durability`.
 pub(crate) const DURABILITY: &str = "ORRERY_DURABILITY";
 /// Memory for data read from disk, as `--cache`.
 pub(crate) const CACHE: &str = "ORRERY_CACHE";
 /// Memory for requests and answers, as `--memory-for-requests`.
 pub(crate) const MEMORY_FOR_REQUESTS: &str = "ORRERY_MEMORY_FOR_REQUESTS";
+/// Connections of clients, as `--connections`.
+pub(crate) const CONNECTIONS: &str = "ORRERY_CONNECTIONS";
+/// Time for headers, as `--header-time`.
+pub(crate) const HEADER_TIME: &str = "ORRERY_HEADER_TIME";
+/// Time for bodies and answers to move on, as `--stall-time`.
+pub(crate) const STALL_TIME: &str = "ORRERY_STALL_TIME";
+/// Time of idle connections, as `--idle-time`.
+pub(crate) const IDLE_TIME: &str = "ORRERY_IDLE_TIME";
+/// Time of a request, as `--request-time`.
+pub(crate) const REQUEST_TIME: &str = "ORRERY_REQUEST_TIME";
+/// Names of a server on a loopback address as `--allowed-host`, with commas between them.
+pub(crate) const ALLOWED_HOST: &str = "ORRERY_ALLOWED_HOST";
+/// `true` for HSTS, as `--hsts`.
+pub(crate) const HSTS: &str = "ORRERY_HSTS";
 /// Whether throughput is enforced, as `--throughput`.
 pub(crate) const THROUGHPUT: &str = "ORRERY_THROUGHPUT";
 /// `true` for an account without provisioned throughput, as `--serverless`.
@@ -52,6 +68,8 @@ pub(crate) const SCRIPT_STEPS: &str = "ORRERY_SCRIPT_STEPS";
 pub(crate) const SCRIPT_HEAP: &str = "ORRERY_SCRIPT_HEAP";
 /// Stack of a script, as `--script-stack`.
 pub(crate) const SCRIPT_STACK: &str = "ORRERY_SCRIPT_STACK";
+/// Memory of one value of a script, as `--script-value`.
+pub(crate) const SCRIPT_VALUE: &str = "ORRERY_SCRIPT_VALUE";
 /// Answer of a script, as `--script-response`.
 pub(crate) const SCRIPT_RESPONSE: &str = "ORRERY_SCRIPT_RESPONSE";
 /// Log of a script, as `--script-log`.

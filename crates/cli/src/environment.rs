@@ -27,9 +27,20 @@ pub(crate) fn layer(lookup: Lookup<'_>) -> Result<Layer> {
         read_only_key: parsed(lookup, env_vars::READ_ONLY_KEY)?,
         secondary_read_only_key: parsed(lookup, env_vars::SECONDARY_READ_ONLY_KEY)?,
         key_file: path(lookup, env_vars::KEY_FILE),
+        allow_well_known_key: parsed(lookup, env_vars::ALLOW_WELL_KNOWN_KEY)?,
         durability: parsed(lookup, env_vars::DURABILITY)?,
         cache: parsed(lookup, env_vars::CACHE)?,
         memory_for_requests: parsed(lookup, env_vars::MEMORY_FOR_REQUESTS)?,
+        connections: parsed(lookup, env_vars::CONNECTIONS)?,
+        header_time: parsed(lookup, env_vars::HEADER_TIME)?,
+        stall_time: parsed(lookup, env_vars::STALL_TIME)?,
+        idle_time: parsed(lookup, env_vars::IDLE_TIME)?,
+        request_time: parsed(lookup, env_vars::REQUEST_TIME)?,
+        allowed_host: parsed::<String>(lookup, env_vars::ALLOWED_HOST)?.map(|names| {
+            let names = names.split(',').map(str::trim);
+            names.map(str::to_owned).collect()
+        }),
+        hsts: parsed(lookup, env_vars::HSTS)?,
         throughput: parsed(lookup, env_vars::THROUGHPUT)?,
         serverless: parsed(lookup, env_vars::SERVERLESS)?,
         burst_capacity: parsed(lookup, env_vars::BURST_CAPACITY)?,
@@ -42,6 +53,7 @@ pub(crate) fn layer(lookup: Lookup<'_>) -> Result<Layer> {
         script_heap: parsed(lookup, env_vars::SCRIPT_HEAP)?,
         script_stack: parsed(lookup, env_vars::SCRIPT_STACK)?,
         script_response: parsed(lookup, env_vars::SCRIPT_RESPONSE)?,
+        script_value: parsed(lookup, env_vars::SCRIPT_VALUE)?,
         script_log: parsed(lookup, env_vars::SCRIPT_LOG)?,
         seed: path(lookup, env_vars::SEED),
         consistency: parsed(lookup, env_vars::CONSISTENCY)?,

@@ -6,11 +6,18 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow};
 
 use crate::layer::Layer;
+use crate::secret_file;
 
 pub(crate) fn layer(path: &Path) -> Result<Layer> {
     let text = fs::read_to_string(path)
         .with_context(|| format!("cannot read the configuration file {}", path.display()))?;
-    parse(&text).with_context(|| format!("in the configuration file {}", path.display()))
+    let named = || format!("in the configuration file {}", path.display());
+    let layer = parse(&text).with_context(named)?;
+    if layer.names_keys() {
+        secret_file::read(path).with_context(named)?;
+        secret_file::warn_of_readers(path);
+    }
+    Ok(layer)
 }
 
 /// The parser's own message would quote the line, which may hold a key.
@@ -53,5 +60,18 @@ mod tests {
         }
         let error = format!("{:#}", parse("key = \"c2VjcmV0\" x").unwrap_err());
         assert!(!error.contains("c2VjcmV0"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn keys_come_from_no_file_that_others_may_write() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("orrery.toml");
+        for (text, is_taken) in [("key = \"YQ==\"", false), ("memory = true", true)] {
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o646)).unwrap();
+            assert_eq!(super::layer(&path).is_ok(), is_taken, "{text}");
+        }
     }
 }

@@ -1,9 +1,9 @@
-//! The file that holds the keys, and taking them over while the server runs.
+//! The file that holds the keys: making it, and taking the keys over while the server runs.
 //!
 //! One `name = value` to a line, quoted or not, with `#` for comments: simple TOML, and what a
 //! shell script writes without thinking about quotes. Messages name the line and never its text.
 
-use std::fs;
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,18 +11,45 @@ use anyhow::{Context, Result, bail};
 use tokio::task::spawn_blocking;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::keys::{KeySet, KeyText, KeyTexts};
+use crate::keys::{KeySet, KeyText, KeyTexts, fresh_key};
+use crate::{private_file, secret_file};
 
 const POLL_PERIOD: Duration = Duration::from_secs(1);
 
+/// Makes the file with four new keys if there is none.
+pub(crate) fn make_if_missing(path: &Path) -> Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    let names = [
+        "primary",
+        "secondary",
+        "primary-read-only",
+        "secondary-read-only",
+    ];
+    let mut text =
+        "# The keys of an Orrery account. Whoever has one of them is let in.\n".to_owned();
+    for name in names {
+        let _ = writeln!(text, "{name} = \"{}\"", fresh_key()?);
+    }
+    private_file::write(path, text.as_bytes()).context("cannot make the key file")?;
+    tracing::warn!(path = %path.display(), "there was no key file; it was made with new keys, which clients need");
+    Ok(())
+}
+
 pub(crate) fn read(path: &Path) -> Result<KeySet> {
-    let text = fs::read_to_string(path)
+    let text = secret_file::read(path)
         .with_context(|| format!("cannot read the key file {}", path.display()))?;
     parse(&text).with_context(|| format!("in the key file {}", path.display()))
 }
 
-/// Calls `changed` with every new set of keys that the file holds, forever.
-pub(crate) async fn watch(path: PathBuf, current: KeySet, changed: impl Fn(&KeySet)) {
+/// Calls `changed` with every new set of keys that the file holds and that is `permitted`, forever.
+pub(crate) async fn watch(
+    path: PathBuf,
+    current: KeySet,
+    permitted: impl Fn(&KeySet) -> Result<()>,
+    changed: impl Fn(&KeySet),
+) {
     let mut watched = Watched {
         current,
         reported: None,
@@ -35,6 +62,7 @@ pub(crate) async fn watch(path: PathBuf, current: KeySet, changed: impl Fn(&KeyS
         let Ok(keys) = spawn_blocking(move || read(&file)).await else {
             return;
         };
+        let keys = keys.and_then(|keys| permitted(&keys).map(|()| keys));
         if let Some(keys) = watched.next(keys) {
             changed(keys);
             tracing::info!(path = %path.display(), "took over new account keys");
@@ -125,12 +153,25 @@ fn unquoted(value: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
+    /// Puts keys that are long enough where the text has `{a}`, `{b}` and `{c}`.
+    fn with_keys(text: &str) -> String {
+        let mut text = text.to_owned();
+        for (name, byte) in [("{a}", "YWFh"), ("{b}", "YmJi"), ("{c}", "Y2Nj")] {
+            text = text.replace(name, &byte.repeat(11));
+        }
+        text
+    }
+
+    fn parse(text: &str) -> Result<KeySet> {
+        super::parse(&with_keys(text))
+    }
+
     #[test]
     fn lines_quoted_or_not() {
         let quoted = parse(
-            "# keys\n\nprimary = \"YWE=\"  # mine\nsecondary='Yg=='\nprimary-read-only = \"Yw==\"\n",
+            "# keys\n\nprimary = \"{a}\"  # mine\nsecondary='{b}'\nprimary-read-only = \"{c}\"\n",
         );
-        let plain = parse("primary=YWE=\nsecondary = Yg== # other\nprimary-read-only = Yw==");
+        let plain = parse("primary={a}\nsecondary = {b} # other\nprimary-read-only = {c}");
         assert_eq!(quoted.unwrap(), plain.unwrap());
     }
 
@@ -138,13 +179,14 @@ mod tests {
     fn mistakes_name_the_line() {
         for (text, phrase) in [
             ("", "no primary key"),
-            ("secondary = \"YQ==\"", "no primary key"),
+            ("secondary = \"{a}\"", "no primary key"),
             ("primary", "line 1"),
-            ("primary = \"YQ==", "line 1"),
-            ("\nprimary = \"YQ==\" x", "line 2"),
-            ("primary = YQ==\nthird = YQ==", "line 2 names no key"),
-            ("primary = YQ==\nprimary = YQ==", "line 2"),
+            ("primary = \"{a}", "line 1"),
+            ("\nprimary = \"{a}\" x", "line 2"),
+            ("primary = {a}\nthird = {a}", "line 2 names no key"),
+            ("primary = {a}\nprimary = {a}", "line 2"),
             ("primary = \"not base64\"", "primary key is not base64"),
+            ("primary = YQ==", "primary key has 1 bytes"),
         ] {
             let error = format!("{:#}", parse(text).unwrap_err());
             assert!(error.contains(phrase), "{text:?}: {error}");
@@ -155,20 +197,45 @@ mod tests {
     fn a_change_is_taken_over_and_a_mistake_is_not() {
         let keys = |text: &str| parse(text).unwrap();
         let mut watched = Watched {
-            current: keys("primary = YQ=="),
+            current: keys("primary = {a}"),
             reported: None,
         };
         for (text, taken) in [
-            ("primary = 'YQ=='", false),
+            ("primary = '{a}'", false),
             ("nonsense", false),
-            ("primary = Yg==", true),
-            ("primary = Yg==", false),
-            ("primary = Yg==\nsecondary = YQ==", true),
+            ("primary = {b}", true),
+            ("primary = {b}", false),
+            ("primary = {b}\nsecondary = {a}", true),
             ("", false),
-            ("primary = Yg==\nsecondary = YQ==", false),
+            ("primary = {b}\nsecondary = {a}", false),
         ] {
             let next = watched.next(parse(text)).cloned();
             assert_eq!(next, taken.then(|| keys(text)), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_missing_file_is_made_once_and_for_nobody_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("keys.toml");
+        make_if_missing(&path).unwrap();
+        let made = read(&path).unwrap();
+        assert!(!made.has_well_known());
+        assert_eq!(made.account_keys().keys.len(), 4);
+        make_if_missing(&path).unwrap();
+        assert_eq!(read(&path).unwrap(), made);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = path.metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+            let open = std::fs::Permissions::from_mode(0o662);
+            std::fs::set_permissions(&path, open).unwrap();
+            let error = format!("{:#}", read(&path).unwrap_err());
+            assert!(
+                error.contains("keys.toml") && error.contains("others"),
+                "{error}"
+            );
         }
     }
 }

@@ -7,13 +7,18 @@ use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use orrery_model::{AccountKeys, KeyRole, Secret};
 use serde::Deserialize;
 
 pub(crate) use orrery_model::WELL_KNOWN_KEY as EMULATOR_KEY;
+
+/// As long as what signs with it: a shorter one is easier to guess than a signature.
+const KEY_BYTES_MIN: usize = 32;
+/// Of the keys that are made here, as the service makes them.
+const KEY_BYTES: usize = 64;
 
 /// A key as it was given, not checked yet: the parser of arguments would repeat a wrong value.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
@@ -62,11 +67,12 @@ impl KeySet {
     /// Without a primary key it is the well-known one.
     pub(crate) fn parse(texts: &KeyTexts) -> Result<KeySet> {
         let optional = |name, text: &Option<KeyText>| {
-            text.as_ref().map(|text| decode(name, &text.0)).transpose()
+            let decoded = text.as_ref().map(|text| decode_long(name, &text.0));
+            decoded.transpose()
         };
         let primary = texts.primary.as_ref().map_or(EMULATOR_KEY, |text| &text.0);
         Ok(KeySet {
-            primary: decode("primary key", primary)?,
+            primary: decode_long("primary key", primary)?,
             secondary: optional("secondary key", &texts.secondary)?,
             primary_read_only: optional("primary read-only key", &texts.primary_read_only)?,
             secondary_read_only: optional("secondary read-only key", &texts.secondary_read_only)?,
@@ -90,13 +96,43 @@ impl KeySet {
 
     /// The primary key, if it is no secret.
     pub(crate) fn public_primary(&self) -> Option<&'static str> {
-        (STANDARD.encode(self.primary.expose()) == EMULATOR_KEY).then_some(EMULATOR_KEY)
+        is_well_known(&self.primary).then_some(EMULATOR_KEY)
     }
+
+    /// Whether one of the keys is no secret.
+    pub(crate) fn has_well_known(&self) -> bool {
+        let keys = self.account_keys().keys;
+        keys.iter().any(|(key, _)| is_well_known(key))
+    }
+}
+
+fn is_well_known(key: &Secret) -> bool {
+    STANDARD.encode(key.expose()) == EMULATOR_KEY
+}
+
+/// A key that nobody knows yet, in base64.
+pub(crate) fn fresh_key() -> Result<String> {
+    let mut bytes = [0; KEY_BYTES];
+    getrandom::fill(&mut bytes).map_err(|error| anyhow!("no entropy: {error}"))?;
+    Ok(STANDARD.encode(bytes))
 }
 
 /// The key that a client signs with; without one it is the well-known one.
 pub(crate) fn client_key(text: Option<&KeyText>) -> Result<Secret> {
     decode("key", text.map_or(EMULATOR_KEY, |text| &text.0))
+}
+
+/// A key of the server. What clients sign with is up to the server that they talk to.
+fn decode_long(name: &str, text: &str) -> Result<Secret> {
+    let key = decode(name, text)?;
+    let length = key.expose().len();
+    if length < KEY_BYTES_MIN {
+        bail!(
+            "the {name} has {length} bytes, and keys of less than {KEY_BYTES_MIN} can be guessed; make one with \
+             `openssl rand -base64 64`"
+        );
+    }
+    Ok(key)
 }
 
 fn decode(name: &str, text: &str) -> Result<Secret> {
@@ -115,13 +151,18 @@ mod tests {
         KeyText(key.to_owned())
     }
 
+    /// A key of 32 bytes that are all the same.
+    fn key_of(byte: u8) -> KeyText {
+        KeyText(STANDARD.encode([byte; KEY_BYTES_MIN]))
+    }
+
     #[test]
     fn the_well_known_key_is_the_default_and_public() {
         let default = KeySet::parse(&KeyTexts::default()).unwrap();
         assert_eq!(default.public_primary(), Some(EMULATOR_KEY));
         assert_eq!(default.account_keys().keys.len(), 1);
         let own = KeyTexts {
-            primary: Some(text("YQ==")),
+            primary: Some(key_of(b'a')),
             ..KeyTexts::default()
         };
         assert_eq!(KeySet::parse(&own).unwrap().public_primary(), None);
@@ -130,10 +171,10 @@ mod tests {
     #[test]
     fn keys_have_roles_and_the_primary_is_first() {
         let texts = KeyTexts {
-            primary: Some(text("YQ==")),
-            secondary: Some(text("Yg==")),
+            primary: Some(key_of(b'a')),
+            secondary: Some(key_of(b'b')),
             primary_read_only: None,
-            secondary_read_only: Some(text("Yw==")),
+            secondary_read_only: Some(key_of(b'c')),
         };
         let keys = KeySet::parse(&texts).unwrap().account_keys().keys;
         let keys: Vec<_> = keys
@@ -146,6 +187,29 @@ mod tests {
             (b'c', KeyRole::ReadOnly),
         ];
         assert_eq!(keys, expected);
+    }
+
+    #[test]
+    fn short_keys_are_refused_with_a_way_to_make_one() {
+        for length in [1, KEY_BYTES_MIN - 1, KEY_BYTES_MIN, KEY_BYTES] {
+            let key = text(&STANDARD.encode(vec![7; length]));
+            let texts = KeyTexts {
+                secondary_read_only: Some(key.clone()),
+                ..KeyTexts::default()
+            };
+            let parsed = KeySet::parse(&texts);
+            assert_eq!(parsed.is_ok(), length >= KEY_BYTES_MIN, "{length}");
+            if let Err(error) = parsed {
+                let error = error.to_string();
+                assert!(
+                    error.contains("secondary read-only key") && error.contains("openssl rand"),
+                    "{error}"
+                );
+            }
+            // The key of another server is as long as that server likes.
+            client_key(Some(&key)).unwrap();
+        }
+        assert_ne!(fresh_key().unwrap(), fresh_key().unwrap());
     }
 
     #[test]

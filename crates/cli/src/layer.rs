@@ -72,13 +72,24 @@ pub(crate) struct Layer {
     #[arg(long, value_name = "KEY")]
     pub(crate) secondary_read_only_key: Option<KeyText>,
 
-    /// File with the keys, read again whenever it changes
+    /// File with the keys, made with new ones when missing (not with --peer), read again whenever it changes
     #[arg(
         long,
         value_name = "FILE",
         conflicts_with_all = ["key", "secondary_key", "read_only_key", "secondary_read_only_key"]
     )]
     pub(crate) key_file: Option<PathBuf>,
+
+    /// Serve the well-known key also on addresses that other machines reach, as in a container that only its host reaches [default: false]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        hide_possible_values = true
+    )]
+    pub(crate) allow_well_known_key: Option<bool>,
 
     /// When writes reach the disk: before they are answered (sync), every MS milliseconds
     /// (interval:MS), or when the system likes (none) [default: sync]
@@ -95,6 +106,42 @@ pub(crate) struct Layer {
     #[arg(long, value_name = "SIZE")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) memory_for_requests: Option<Size>,
+
+    /// Connections of clients at one time; when there are more, the one goes on which nobody has shown a credential for longest [default: what the limit of open files leaves, 10000 at most]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) connections: Option<NonZeroUsize>,
+
+    /// Seconds for a client to connect, with TLS, and to send the headers of its first request; also for the headers of each later one [default: 20]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) header_time: Option<NonZeroU32>,
+
+    /// Seconds after which a client is given up that sends its body, or reads its answer, with less than 1 KiB a second [default: 30]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) stall_time: Option<NonZeroU32>,
+
+    /// Seconds that a connection may be idle on which a client has shown a credential; others may be for the time of headers [default: 3600]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) idle_time: Option<NonZeroU32>,
+
+    /// Seconds that a request may take, its body included, before it is answered with 408 [default: 60]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) request_time: Option<NonZeroU32>,
+
+    /// A name by which a server on a loopback address may be called, beside localhost, names without a dot, and the one of --advertise; once for each
+    #[arg(long, value_name = "NAME")]
+    #[serde(rename = "allowed-hosts")]
+    pub(crate) allowed_host: Option<Vec<String>>,
+
+    /// Tell browsers to use nothing but TLS for this host for a year (HSTS) [default: false]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        hide_possible_values = true
+    )]
+    pub(crate) hsts: Option<bool>,
 
     /// Refuse what goes beyond the provisioned throughput (on), or let everything pass (off) [default: on]
     #[arg(long, value_name = "on|off")]
@@ -158,6 +205,11 @@ pub(crate) struct Layer {
     #[arg(long, value_name = "SIZE")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) script_stack: Option<Size>,
+
+    /// Memory outside of its heap that one value may take on its way between a script and the database [default: 32MiB]
+    #[arg(long, value_name = "SIZE")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) script_value: Option<Size>,
 
     /// Longest body that a script may answer with [default: 4MiB]
     #[arg(long, value_name = "SIZE")]
@@ -276,6 +328,19 @@ pub(crate) struct Layer {
         hide_possible_values = true
     )]
     pub(crate) ready_json: Option<bool>,
+}
+
+impl Layer {
+    /// Whether it has keys itself, and not the name of a file with them.
+    pub(crate) fn names_keys(&self) -> bool {
+        let keys = [
+            &self.key,
+            &self.secondary_key,
+            &self.read_only_key,
+            &self.secondary_read_only_key,
+        ];
+        keys.into_iter().any(Option::is_some)
+    }
 }
 
 fn parsed<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>

@@ -1,5 +1,6 @@
 //! What the server is going to do, once every source has been heard.
 
+use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -21,7 +22,7 @@ use crate::on_off::OnOff;
 use crate::regions::{self, RegionsSettings};
 use crate::size::Size;
 use crate::tls::Tls;
-use crate::{env_vars, environment, file, memory};
+use crate::{client_limits, env_vars, environment, file, memory};
 
 const DATA_DEFAULT: &str = "./orrery-data";
 const DURABILITY_DEFAULT: DurabilitySetting = DurabilitySetting(orrery_engine::Durability::Sync);
@@ -42,6 +43,7 @@ pub(crate) struct Settings {
     pub(crate) tls: Tls,
     pub(crate) place: Place,
     pub(crate) keys: KeySource,
+    pub(crate) allow_well_known_key: bool,
     pub(crate) durability: DurabilitySetting,
     pub(crate) cache: Size,
     pub(crate) throughput: ThroughputOptions,
@@ -53,6 +55,7 @@ pub(crate) struct Settings {
     /// None for an account of one region that has no name.
     pub(crate) regions: Option<RegionsSettings>,
     pub(crate) limits: Limits,
+    pub(crate) hsts: bool,
     pub(crate) log: String,
     pub(crate) ready_json: bool,
 }
@@ -65,6 +68,7 @@ pub(crate) struct ScriptSettings {
     pub(crate) steps: u64,
     pub(crate) heap: Size,
     pub(crate) stack: Size,
+    pub(crate) value: Size,
     pub(crate) response: Size,
     pub(crate) log: Size,
 }
@@ -77,6 +81,7 @@ impl Default for ScriptSettings {
             steps: 10_000_000_000,
             heap: Size::mebibytes(64),
             stack: Size::mebibytes(1),
+            value: Size::mebibytes(32),
             response: Size::mebibytes(4),
             log: Size(8 << 10),
         }
@@ -94,6 +99,7 @@ impl ScriptSettings {
             steps_max: self.steps,
             heap_bytes: bytes(self.heap),
             stack_bytes: bytes(self.stack),
+            value_bytes: bytes(self.value),
             response_length_max: bytes(self.response),
             log_bytes: bytes(self.log),
             ..ScriptOptions::default()
@@ -149,6 +155,24 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// Where clients are heard.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
+        let regions = self.regions.iter();
+        let of_regions = regions.flat_map(|regions| {
+            let own = regions.regions.iter().filter_map(|region| region.listen);
+            own.chain(regions.account_listen)
+        });
+        of_regions.chain([self.listen]).map(|listen| listen.0)
+    }
+
+    /// Whether other processes have regions of the account.
+    pub(crate) fn has_peers(&self) -> bool {
+        let regions = self.regions.as_ref();
+        regions.is_some_and(|regions| regions.peers.is_some())
+    }
+}
+
 /// A layer, and what to call it in a message.
 pub(crate) struct Source {
     name: &'static str,
@@ -190,14 +214,6 @@ fn partitions(sources: &[Source]) -> PartitionLimits {
     }
 }
 
-fn limits(sources: &[Source]) -> Limits {
-    let memory = first(sources, |layer| layer.memory_for_requests.as_ref());
-    let memory = memory.unwrap_or_else(memory::requests_default);
-    Limits {
-        memory_bytes: usize::try_from(memory.0).unwrap_or(usize::MAX),
-    }
-}
-
 fn scripts(sources: &[Source]) -> ScriptSettings {
     let default = ScriptSettings::default();
     ScriptSettings {
@@ -209,6 +225,7 @@ fn scripts(sources: &[Source]) -> ScriptSettings {
             .map_or(default.steps, NonZeroU64::get),
         heap: first(sources, |layer| layer.script_heap.as_ref()).unwrap_or(default.heap),
         stack: first(sources, |layer| layer.script_stack.as_ref()).unwrap_or(default.stack),
+        value: first(sources, |layer| layer.script_value.as_ref()).unwrap_or(default.value),
         response: first(sources, |layer| layer.script_response.as_ref())
             .unwrap_or(default.response),
         log: first(sources, |layer| layer.script_log.as_ref()).unwrap_or(default.log),
@@ -224,13 +241,16 @@ fn resolve(sources: &[Source]) -> Result<Settings> {
         tls: first(sources, |layer| layer.tls.as_ref()).unwrap_or(Tls::Auto),
         place: place(sources)?,
         keys: keys(sources)?,
+        allow_well_known_key: first(sources, |layer| layer.allow_well_known_key.as_ref())
+            .unwrap_or(false),
         durability: first(sources, |layer| layer.durability.as_ref()).unwrap_or(DURABILITY_DEFAULT),
         cache: first(sources, |layer| layer.cache.as_ref()).unwrap_or_else(memory::cache_default),
         throughput: throughput(sources),
         partitions: partitions(sources),
         scripts: scripts(sources),
         seed: first(sources, |layer| layer.seed.as_ref()),
-        limits: limits(sources),
+        limits: client_limits::resolve(sources),
+        hsts: first(sources, |layer| layer.hsts.as_ref()).unwrap_or(false),
         consistency: first(sources, |layer| layer.consistency.as_ref())
             .unwrap_or(ConsistencyLevel::Session),
         log: first(sources, |layer| layer.log.as_ref()).unwrap_or_else(|| LOG_DEFAULT.to_owned()),
@@ -287,7 +307,7 @@ fn place(sources: &[Source]) -> Result<Place> {
 /// given one by one are then looked up one by one.
 fn keys(sources: &[Source]) -> Result<KeySource> {
     for Source { name, layer } in sources {
-        match (&layer.key_file, names_keys(layer)) {
+        match (&layer.key_file, layer.names_keys()) {
             (Some(_), true) => bail!("both keys and a key file are given {name}"),
             (Some(file), false) => return Ok(KeySource::File(file.clone())),
             (None, true) => break,
@@ -308,22 +328,14 @@ fn keys(sources: &[Source]) -> Result<KeySource> {
     KeySet::parse(&texts).map(KeySource::Given)
 }
 
-fn names_keys(layer: &Layer) -> bool {
-    let keys = [
-        &layer.key,
-        &layer.secondary_key,
-        &layer.read_only_key,
-        &layer.secondary_read_only_key,
-    ];
-    keys.into_iter().any(Option::is_some)
-}
-
 #[cfg(test)]
 mod tests {
     use clap::Parser;
 
     use super::*;
     use crate::args::Arguments;
+
+    const KEY: &str = "YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE=";
 
     /// Flags, variables and the text of a file, as a user would write them.
     fn load(flags: &[&str], variables: &[(&str, &str)], file: &str) -> Result<Settings> {
@@ -379,9 +391,12 @@ mod tests {
             "--advertise=https://a",
             "--tls=off",
             "--data=d",
-            "--key=YQ==",
+            &format!("--key={KEY}"),
+            "--allow-well-known-key",
             "--durability=none",
             "--cache=1",
+            "--memory-for-requests=1MB",
+            "--hsts",
             "--throughput=on",
             "--serverless",
             "--burst-capacity",
@@ -398,9 +413,12 @@ mod tests {
             ("ORRERY_ADVERTISE", "https://a"),
             ("ORRERY_TLS", "off"),
             ("ORRERY_DATA", "d"),
-            ("ORRERY_KEY", "YQ=="),
+            ("ORRERY_KEY", KEY),
+            ("ORRERY_ALLOW_WELL_KNOWN_KEY", "true"),
             ("ORRERY_DURABILITY", "none"),
             ("ORRERY_CACHE", "1"),
+            ("ORRERY_MEMORY_FOR_REQUESTS", "1MB"),
+            ("ORRERY_HSTS", "true"),
             ("ORRERY_THROUGHPUT", "on"),
             ("ORRERY_SERVERLESS", "true"),
             ("ORRERY_BURST_CAPACITY", "true"),
@@ -482,20 +500,20 @@ mod tests {
     fn keys_or_a_key_file() {
         let file = KeySource::File("k".into());
         assert_eq!(
-            load(&[], &[("ORRERY_KEY_FILE", "k")], "key = 'YQ=='")
+            load(&[], &[("ORRERY_KEY_FILE", "k")], &format!("key = '{KEY}'"))
                 .unwrap()
                 .keys,
             file
         );
         let both = load(
-            &["--key=YQ=="],
-            &[("ORRERY_SECONDARY_KEY", "Yg==")],
+            &[&format!("--key={KEY}")],
+            &[("ORRERY_SECONDARY_KEY", KEY)],
             "key-file = 'k'",
         );
         let KeySource::Given(keys) = both.unwrap().keys else {
             panic!("not the given keys")
         };
         assert_eq!(keys.account_keys().keys.len(), 2);
-        assert!(load(&[], &[], "key = 'YQ=='\nkey-file = 'k'").is_err());
+        assert!(load(&[], &[], &format!("key = '{KEY}'\nkey-file = 'k'")).is_err());
     }
 }

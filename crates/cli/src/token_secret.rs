@@ -1,13 +1,12 @@
 //! The secret that signs resource tokens, kept beside the data so that tokens outlive a restart.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::private_file;
+use crate::{private_file, secret_file};
 
 const FILE_NAME: &str = "token-secret";
 const SECRET_BYTES: usize = 32;
@@ -17,7 +16,7 @@ pub(crate) fn load(directory: Option<&Path>) -> Result<Vec<u8>> {
     let Some(path) = directory.map(|directory| directory.join(FILE_NAME)) else {
         return fresh();
     };
-    match fs::read_to_string(&path) {
+    match secret_file::read(&path) {
         Ok(text) => STANDARD
             .decode(text.trim())
             .ok()
@@ -67,7 +66,7 @@ mod tests {
         assert_ne!(load(None).unwrap(), first);
         store(Some(directory.path()), &[7; SECRET_BYTES]).unwrap();
         assert_eq!(load(Some(directory.path())).unwrap(), [7; SECRET_BYTES]);
-        fs::write(directory.path().join(FILE_NAME), "short").unwrap();
+        private_file::write(&directory.path().join(FILE_NAME), b"short").unwrap();
         assert!(load(Some(directory.path())).is_err());
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use orrery_keys::{Epk, EpkRange};
+use orrery_memory::{Exhausted, Loan};
 use orrery_model::{Answer, Charge, Failure, Lsn, Stamp, limits};
 use orrery_partition::{
     ChangeMode, ChangeReader, Container, ItemChange, Partition, ScanRange, Visit,
@@ -14,7 +15,7 @@ use tokio::task::spawn_blocking;
 
 use crate::engine::stopping;
 use crate::feed::scan_range;
-use crate::{Engine, Scope, Terms};
+use crate::{Engine, Scope, Terms, out_of_memory};
 
 #[derive(Debug, Clone)]
 pub struct ChangesRequest {
@@ -43,6 +44,8 @@ pub struct ChangesPage {
     pub position: String,
     /// Every physical partition the page may have come from.
     pub stamps: Vec<Stamp>,
+    /// For the changes.
+    pub loan: Loan,
 }
 
 impl Engine {
@@ -118,6 +121,8 @@ impl Engine {
             changes: Vec::new(),
             bytes: 0,
             is_full: false,
+            loan: request.terms.share.loan(),
+            refused: None,
         };
         let mut reached = Vec::with_capacity(partitions.len());
         let mut stamps = Vec::with_capacity(partitions.len());
@@ -132,6 +137,9 @@ impl Engine {
                 } else {
                     page.read(&reader, container, partition, &part, start)?
                 };
+                if let Some(refused) = page.refused {
+                    return Err(out_of_memory(refused));
+                }
                 reached.push((part, lsn));
             }
             stamps.push(Stamp {
@@ -143,6 +151,7 @@ impl Engine {
             changes: page.changes,
             position: in_order(self.order().as_deref(), write_positions(reached)),
             stamps,
+            loan: page.loan,
         })
     }
 }
@@ -195,6 +204,9 @@ struct Page<'r> {
     changes: Vec<ItemChange>,
     bytes: usize,
     is_full: bool,
+    loan: Loan,
+    /// There is no memory for changes that belong to this page.
+    refused: Option<Exhausted>,
 }
 
 impl Page<'_> {
@@ -219,6 +231,14 @@ impl Page<'_> {
                 || (self.bytes + bytes > limits::RESPONSE_PAGE_BYTES_MAX && self.bytes > 0);
             if is_full && last != Some(change.lsn) {
                 self.is_full = true;
+                return Visit::Full;
+            }
+            let held = [&change.current, &change.previous].into_iter().flatten();
+            if let Err(refused) = self.loan.grow(held.map(Bytes::len).sum()) {
+                // A page without memory for more is full, unless it would end among changes that were made together.
+                let may_end = !self.changes.is_empty() && last != Some(change.lsn);
+                self.is_full = true;
+                self.refused = (!may_end).then_some(refused);
                 return Visit::Full;
             }
             last = Some(change.lsn);

@@ -10,7 +10,7 @@ use orrery_keys::ContainerRid;
 use orrery_model::{ConsistencyLevel, Failure};
 use orrery_partition::{Container, Durability, Error, Seen, Store, StoreOptions};
 use orrery_regions::RegionId;
-use orrery_script::{Runtime, ScriptError, ScriptOptions};
+use orrery_script::{LostThreads, Runtime, ScriptError, ScriptOptions};
 use tokio::sync::{Mutex, Notify, Semaphore, oneshot};
 
 use crate::catalogue::Catalogue;
@@ -179,6 +179,14 @@ impl Engine {
         runtime
             .as_ref()
             .map_err(|error| Failure::Internal(error.to_string()))
+    }
+
+    /// Threads of scripts that did not end when they had to.
+    pub fn lost_script_threads(&self) -> LostThreads {
+        match self.script_runtime.get() {
+            Some(Ok(runtime)) => runtime.lost_threads(),
+            Some(Err(_)) | None => LostThreads::default(),
+        }
     }
 
     /// Changes the catalogue: `change` edits a copy and lists what to write; when that is durable,

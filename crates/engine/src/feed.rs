@@ -7,6 +7,7 @@ use bytes::Bytes;
 use orrery_exec::PageLimits;
 use orrery_index::AccessPlan;
 use orrery_keys::{EpkRange, PartitionKey};
+use orrery_memory::Loan;
 use orrery_model::{Answer, Charge, Failure, GoneKind, QueryWork, RangeId, Stamp, limits};
 use orrery_partition::{Container, Partition, ScanRange, View, Visit};
 use tokio::task::spawn_blocking;
@@ -55,6 +56,8 @@ pub struct FeedPage {
     pub stamps: Vec<Stamp>,
     /// How the page of a query was made, if that was asked.
     pub report: Option<QueryReport>,
+    /// For the items, and for an answer that is made of them.
+    pub loan: Loan,
 }
 
 impl Engine {
@@ -157,11 +160,14 @@ impl Engine {
             .collect();
         let view = self.store.view(container, &range, self.now_seconds());
         let rows = self.rows(container, request, &view, partitions.len(), pace, charge)?;
+        let bytes: usize = rows.items.iter().map(Bytes::len).sum();
+        let loan = request.terms.share.borrow(2 * bytes);
         Ok(FeedPage {
             items: rows.items,
             continuation: rows.continuation,
             stamps,
             report: rows.report,
+            loan: loan.map_err(out_of_memory)?,
         })
     }
 
@@ -227,7 +233,7 @@ impl Engine {
         let mut plan = planned.plan;
         let functions = match query.bound.program.functions_used() {
             [] => None,
-            names => Some(self.open_functions(container, names)?),
+            names => Some(self.open_functions(container, names, &request.terms.share)?),
         };
         let feeder = |resume| {
             let page = match &functions {

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use orrery_keys::{ItemRid, PartitionKey};
 use orrery_model::{
     Answer, Charge, ConsistencyLevel, Failure, Operation, OperationKind, OperationOutcome,
-    OperationStatus, Precondition, ReadWork, Stamp,
+    OperationStatus, Precondition, ReadWork, Stamp, limits,
 };
 use orrery_partition::{
     Claim, Container, ItemTransaction, LogicalPartition, Partition, Place, PreparedOperation,
@@ -20,6 +21,9 @@ use crate::{Engine, Terms};
 
 /// Items that one step of a delete by partition key removes.
 const DELETE_ITEMS: usize = 1_000;
+
+/// Reads of a bulk request that are under way at once: each may give an item of 2 MB.
+const READS_AT_ONCE: usize = 16;
 
 /// The results of a batch, one for each operation.
 pub(crate) type Results = Vec<Result<OperationOutcome, Failure>>;
@@ -373,15 +377,20 @@ impl Engine {
     ) -> Vec<Answer<OperationOutcome>> {
         let terms = terms.into();
         let mut answers = Vec::with_capacity(operations.len());
+        let mut room = Room::default();
         if stop_at_failure {
             let mut failed = false;
             for (key, operation) in operations {
+                let is_read = is_read(&operation);
                 let answer = if failed {
                     Answer::refused(Failure::FailedDependency)
+                } else if is_read && room.is_full() {
+                    Answer::refused(Failure::AnswerTooLarge)
                 } else {
                     self.write_item(container, key, operation, terms.clone())
                         .await
                 };
+                let answer = room.fit(is_read, answer);
                 failed |= answer.result.is_err();
                 answers.push(answer);
             }
@@ -390,15 +399,22 @@ impl Engine {
         let keys = operations.iter().map(|(key, _)| key);
         self.await_keys(container, keys).await;
         let mut waiting = Vec::with_capacity(operations.len());
+        let mut reads = 0;
         for (key, operation) in operations {
-            waiting.push(self.begin_write(container, key, operation, &terms));
+            let is_read = is_read(&operation);
+            if is_read && reads == READS_AT_ONCE {
+                settle(&mut waiting, &mut room, &mut answers).await;
+                reads = 0;
+            }
+            let begun = if is_read && room.is_full() {
+                Err(Answer::refused(Failure::AnswerTooLarge))
+            } else {
+                self.begin_write(container, key, operation, &terms)
+            };
+            reads += usize::from(is_read);
+            waiting.push((is_read, begun));
         }
-        for answer in waiting {
-            answers.push(match answer {
-                Ok(answer) => single(answer.await.ok()),
-                Err(refused) => refused,
-            });
-        }
+        settle(&mut waiting, &mut room, &mut answers).await;
         answers
     }
 
@@ -477,6 +493,68 @@ impl Engine {
             let paid = step.min(tenth_of_a_second(partition));
             charge(partition, claim, paid, Charge::ZERO, Some(&key));
         }
+    }
+}
+
+/// An operation that was begun, or what became of it already, and whether it reads.
+type Begun = (
+    bool,
+    Result<oneshot::Receiver<TransactionOutcome>, Answer<OperationOutcome>>,
+);
+
+/// Waits for operations, in their order.
+async fn settle(
+    waiting: &mut Vec<Begun>,
+    room: &mut Room,
+    answers: &mut Vec<Answer<OperationOutcome>>,
+) {
+    for (is_read, begun) in waiting.drain(..) {
+        let answer = match begun {
+            Ok(answer) => single(answer.await.ok()),
+            Err(refused) => refused,
+        };
+        answers.push(room.fit(is_read, answer));
+    }
+}
+
+fn is_read(operation: &Operation) -> bool {
+    matches!(operation.kind, OperationKind::Read { .. })
+}
+
+/// What is left of the answer to one request with many operations.
+#[derive(Default)]
+struct Room {
+    bytes_read: usize,
+    bytes_written: usize,
+}
+
+impl Room {
+    fn is_full(&self) -> bool {
+        self.bytes_read > limits::RESPONSE_PAGE_BYTES_MAX
+    }
+
+    /// Refuses a read that does not fit; a write that does not is answered without its item.
+    fn fit(
+        &mut self,
+        is_read: bool,
+        mut answer: Answer<OperationOutcome>,
+    ) -> Answer<OperationOutcome> {
+        let Ok(outcome) = &mut answer.result else {
+            return answer;
+        };
+        let bytes = outcome.body.as_ref().map_or(0, Bytes::len);
+        if is_read {
+            self.bytes_read += bytes;
+            if self.is_full() {
+                answer.result = Err(Failure::AnswerTooLarge);
+            }
+        } else {
+            self.bytes_written += bytes;
+            if self.bytes_written > limits::RESPONSE_PAGE_BYTES_MAX {
+                outcome.body = None;
+            }
+        }
+        answer
     }
 }
 

@@ -44,7 +44,7 @@ pub use orrery_partition::{
     MergeError, MeterReport, Partition, Piece, Position, ReplicationError, Seen, SnapshotPiece,
     SnapshotStream, Standing, StreamPiece, StreamReader, Subscription, check as check_directory,
 };
-pub use orrery_script::ScriptOptions;
+pub use orrery_script::{LostThreads, ScriptOptions};
 pub use partitions::{Cut, PartitionLimits};
 pub use query::{
     CompiledQuery, QueryCacheCounts, QueryLaneCounts, QueryReport, QueryText, ResumeAt, query_plan,

@@ -55,6 +55,9 @@ pub enum Failure {
     PatchConditionFalse,
     #[error("{0}")]
     TooLarge(String),
+    /// What the operations of one request read is more than one answer may carry.
+    #[error("the answer is too large")]
+    AnswerTooLarge,
     /// Partitions are still being split for the throughput that was set before.
     #[error("another change of throughput is under way")]
     OfferReplacePending,

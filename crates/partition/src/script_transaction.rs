@@ -117,6 +117,11 @@ impl ScriptTransaction {
         !self.changes.list.is_empty()
     }
 
+    /// Bytes of the documents written so far, and of their keys.
+    pub fn written_bytes(&self) -> usize {
+        self.changes.bytes
+    }
+
     /// Whether somebody changed the logical partition meanwhile, so that nothing can be committed.
     pub fn is_overtaken(&self) -> bool {
         self.watch.is_marked()

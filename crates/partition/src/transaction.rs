@@ -122,7 +122,9 @@ pub(crate) fn decide(
         stamp,
     };
     let mut results = Vec::with_capacity(count);
+    let mut bytes_read = 0;
     for (index, operation) in operations.into_iter().enumerate() {
+        let is_read = matches!(operation.kind, PreparedKind::Read { .. });
         let outcome = match run.operation(operation) {
             Ok(outcome) if outcome.status == OperationStatus::NotModified && count > 1 => {
                 run.overlay.roll_back(savepoint);
@@ -130,7 +132,16 @@ pub(crate) fn decide(
                 decision.results[index] = Ok(outcome);
                 return Ok(decision);
             }
-            Ok(outcome) => outcome,
+            Ok(outcome) => {
+                let body = outcome.body.as_ref().filter(|_| is_read);
+                bytes_read += body.map_or(0, Bytes::len);
+                if bytes_read > limits::RESPONSE_PAGE_BYTES_MAX {
+                    run.overlay.roll_back(savepoint);
+                    let failure = Failure::AnswerTooLarge;
+                    return Ok(refused(count, index, failure, before));
+                }
+                outcome
+            }
             Err(Stop::Refused(failure)) => {
                 run.overlay.roll_back(savepoint);
                 return Ok(refused(count, index, failure, before));

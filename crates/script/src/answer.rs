@@ -3,6 +3,7 @@
 use rquickjs::{Ctx, Object, Result, Value as JsValue};
 
 use crate::bridge::Bridge;
+use crate::texts;
 use crate::{CollectionSize, FeedPage, HostError, JsonText, ReadDocument};
 
 pub(crate) type Outcome<T> = std::result::Result<T, HostError>;
@@ -12,11 +13,12 @@ pub(crate) type Written<T> = Outcome<(T, Option<CollectionSize>)>;
 
 /// Nothing for a write that was not accepted.
 pub(crate) fn document<'js>(
+    bridge: &Bridge,
     ctx: &Ctx<'js>,
     written: Option<Written<JsonText>>,
 ) -> Result<Option<Object<'js>>> {
     let answer = written.map(|written| match written {
-        Ok((text, size)) => sized(ctx, ctx.json_parse(text)?, size),
+        Ok((text, size)) => sized(ctx, texts::parsed(ctx, bridge, text)?, size),
         Err(error) => refused(ctx, &error),
     });
     answer.transpose()
@@ -39,7 +41,7 @@ pub(crate) fn read<'js>(
     outcome: Outcome<ReadDocument>,
 ) -> Result<Object<'js>> {
     let (resource, not_modified) = match outcome {
-        Ok(ReadDocument::Found(text)) => (ctx.json_parse(text)?, false),
+        Ok(ReadDocument::Found(text)) => (texts::parsed(ctx, bridge, text)?, false),
         Ok(ReadDocument::NotModified) => (JsValue::new_undefined(ctx.clone()), true),
         Err(error) => return refused(ctx, &error),
     };
@@ -58,17 +60,8 @@ pub(crate) fn page<'js>(
         Ok(page) => page,
         Err(error) => return refused(ctx, &error),
     };
-    let bytes: usize = page.items.iter().map(|item| item.len() + 1).sum();
-    let mut text = Vec::with_capacity(bytes + 2);
-    text.push(b'[');
-    for (index, item) in page.items.iter().enumerate() {
-        if index > 0 {
-            text.push(b',');
-        }
-        text.extend_from_slice(item);
-    }
-    text.push(b']');
-    let success = success(bridge, ctx, ctx.json_parse(text)?)?;
+    let rows = texts::parsed_array(ctx, bridge, page.items)?;
+    let success = success(bridge, ctx, rows)?;
     if let Some(continuation) = page.continuation {
         let options: Object<'js> = success.get("options")?;
         options.set("continuation", continuation)?;

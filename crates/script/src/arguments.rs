@@ -1,13 +1,16 @@
 //! What the prelude asks for, as the host takes it.
 
 use orrery_json::Value;
-use rquickjs::{Ctx, Error, FromJs, Object, Result, Value as JsValue};
+use rquickjs::{Ctx, Error, Object, Result, String as JsString, Value as JsValue};
 
 use crate::answer::Outcome;
+use crate::bridge::Bridge;
+use crate::convert;
+use crate::crossing::Held;
+use crate::texts::{self, CONTINUATION_LENGTH_MAX, JSON_LENGTH_MAX, NAME_LENGTH_MAX};
 use crate::{HostError, IndexAction, PageRequest, Query, SpatialFunction, WriteOptions};
-use crate::{convert, plain};
 
-pub(crate) fn page_request(page: &Object<'_>) -> Result<PageRequest> {
+pub(crate) fn page_request(bridge: &Bridge, page: &Object<'_>) -> Result<PageRequest> {
     let size: f64 = page.get("pageSize")?;
     #[expect(
         clippy::cast_possible_truncation,
@@ -17,13 +20,19 @@ pub(crate) fn page_request(page: &Object<'_>) -> Result<PageRequest> {
     let items_max = (size >= 1.0).then_some(size as usize);
     Ok(PageRequest {
         items_max,
-        continuation: page.get("continuation")?,
+        continuation: page
+            .get::<_, Option<JsString<'_>>>("continuation")?
+            .map(|text| {
+                let what = "The continuation";
+                texts::bounded(bridge, &text, what, CONTINUATION_LENGTH_MAX)
+            })
+            .transpose()?,
         enable_scan: page.get::<_, Option<bool>>("enableScan")?.unwrap_or(false),
     })
 }
 
 /// Without options there is no object either.
-pub(crate) fn write_options(options: Option<Object<'_>>) -> Result<WriteOptions> {
+pub(crate) fn write_options(bridge: &Bridge, options: Option<Object<'_>>) -> Result<WriteOptions> {
     let Some(options) = options else {
         return Ok(WriteOptions::default());
     };
@@ -34,45 +43,71 @@ pub(crate) fn write_options(options: Option<Object<'_>>) -> Result<WriteOptions>
             "exclude" => IndexAction::Exclude,
             _ => IndexAction::Default,
         },
-        etag: options.get("etag")?,
+        etag: options
+            .get::<_, Option<JsString<'_>>>("etag")?
+            .map(|text| name(bridge, &text, "The etag"))
+            .transpose()?,
     })
 }
 
-/// The body of a document: text is read when the host is asked, and may then be refused.
+/// A link, an id or an etag.
+pub(crate) fn name(bridge: &Bridge, text: &JsString<'_>, what: &str) -> Result<String> {
+    texts::bounded(bridge, text, what, NAME_LENGTH_MAX)
+}
+
+/// The body of a document: text is read when the host is asked, and may then be refused. Its bytes are in
+/// the account of the run.
 pub(crate) enum Body {
-    Plain(Value),
-    Text(String),
+    Plain(Value, Held),
+    Text(String, Held),
 }
 
 impl Body {
-    pub(crate) fn new<'js>(ctx: &Ctx<'js>, given: &JsValue<'js>) -> Result<Body> {
+    pub(crate) fn new<'js>(ctx: &Ctx<'js>, bridge: &Bridge, given: &JsValue<'js>) -> Result<Body> {
+        const WHAT: &str = "The document";
         if given.is_object() {
-            if let Some(value) = plain::read(ctx, given) {
-                return Ok(Body::Plain(value));
+            if let Some((value, held)) = convert::plain(ctx, bridge, given, WHAT)? {
+                return Ok(Body::Plain(value, held));
             }
             let text = ctx.json_stringify(given.clone())?;
             let text = text.ok_or_else(|| Error::new_from_js("undefined", "string"))?;
-            return text.to_string().map(Body::Text);
+            return Body::of_text(ctx, bridge, &text, WHAT);
         }
-        String::from_js(ctx, given.clone()).map(Body::Text)
+        match given.as_string() {
+            Some(text) => Body::of_text(ctx, bridge, text, WHAT),
+            None => Err(Error::new_from_js(given.type_name(), "string")),
+        }
     }
 
-    pub(crate) fn value(self) -> Outcome<Value> {
+    /// What a JSON text stands for.
+    pub(crate) fn of_text<'js>(
+        ctx: &Ctx<'js>,
+        bridge: &Bridge,
+        text: &JsString<'js>,
+        what: &str,
+    ) -> Result<Body> {
+        let text = texts::bounded(bridge, text, what, JSON_LENGTH_MAX)?;
+        let held = bridge.hold(ctx, what, convert::parsed_bytes(&text))?;
+        Ok(Body::Text(text, held))
+    }
+
+    /// Gives the value to `work`.
+    pub(crate) fn pass<T>(self, work: impl FnOnce(Value) -> Outcome<T>) -> Outcome<T> {
         match self {
-            Body::Plain(value) => Ok(value),
-            Body::Text(text) => body(&text),
+            Body::Plain(value, _held) => work(value),
+            Body::Text(text, _held) => work(body(&text)?),
         }
     }
 }
 
-pub(crate) fn body(text: &str) -> Outcome<Value> {
+fn body(text: &str) -> Outcome<Value> {
     convert::parse_script_json(text).map_err(|message| {
         HostError::new(400, format!("The document is not valid JSON: {message}."))
     })
 }
 
-pub(crate) fn query(spec: &str) -> Outcome<Query> {
-    let spec = body(spec)?;
+/// The query of a specification that the prelude made.
+pub(crate) fn query(spec: &Value) -> Outcome<Query> {
     let mut parameters = Vec::new();
     for parameter in spec.get("parameters").as_array().unwrap_or_default() {
         let Some(name) = parameter.get("name").as_str() else {

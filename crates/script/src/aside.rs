@@ -115,7 +115,7 @@ mod tests {
         let mut aside = Aside::new(64 << 10);
         let limit = 1 << 20;
         for _ in 0..100 {
-            let heap = Heap::new(limit);
+            let heap = Heap::new(limit, crate::Clock::Steps);
             // SAFETY: there is no engine, and nothing is locked.
             let came = unsafe { aside.run(&heap, || 7) };
             assert_eq!(came.unwrap(), Some(7));

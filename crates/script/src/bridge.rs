@@ -3,11 +3,13 @@
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Weak;
+use std::time::Duration;
 
 use rquickjs::{Ctx, Error, Exception, Result, Value as JsValue};
 
 use crate::answer::{Outcome, Written};
 use crate::budget::Budget;
+use crate::crossing::{Held, Refusal};
 use crate::heap::Heap;
 use crate::slot::Run;
 use crate::thrown;
@@ -27,6 +29,9 @@ pub(crate) struct Bridge {
     pub(crate) aborted: RefCell<Option<Thrown>>,
     pub(crate) host_panicked: Cell<bool>,
     log_bytes_max: usize,
+    value_bytes_max: usize,
+    /// How long the engine may want blocks.
+    time_max: Duration,
 }
 
 impl Bridge {
@@ -41,12 +46,24 @@ impl Bridge {
             aborted: RefCell::default(),
             host_panicked: Cell::default(),
             log_bytes_max: options.log_bytes,
+            value_bytes_max: options.value_bytes,
+            time_max: options.wall_time + options.abandon_time,
         }
+    }
+
+    pub(crate) fn heap(&self) -> &Heap {
+        &self.heap
+    }
+
+    /// What one value may take outside of the heap.
+    pub(crate) fn value_bytes_max(&self) -> usize {
+        self.value_bytes_max
     }
 
     /// Gives a new run its time and its memory.
     pub(crate) fn restart(&self) {
         self.budget.restart();
+        self.heap.set_deadline(self.time_max);
         self.memory_is_out.set(false);
     }
 
@@ -54,6 +71,9 @@ impl Bridge {
     pub(crate) fn interrupt(&self) -> bool {
         if self.heap.is_over() {
             self.memory_is_out.set(true);
+        }
+        if self.heap.is_given_up() {
+            self.budget.halt();
         }
         self.budget.interrupt() || self.memory_is_out.get()
     }
@@ -65,6 +85,9 @@ impl Bridge {
         }
         if let Some(reason) = self.aborted.borrow().as_ref() {
             return Some(ScriptError::Aborted(reason.clone()));
+        }
+        if let Some(refusal) = self.heap.account().refusal() {
+            return Some(ScriptError::Memory(refusal));
         }
         if self.memory_is_out.get() {
             return Some(ScriptError::OutOfMemory);
@@ -131,12 +154,66 @@ impl Bridge {
         })
     }
 
+    /// Counts bytes that are copied as a whole, until what this gives is dropped.
+    pub(crate) fn hold(&self, ctx: &Ctx<'_>, what: &str, bytes: usize) -> Result<Held> {
+        let mut held = Held::new(&self.heap);
+        if bytes > self.value_bytes_max {
+            return Err(self.refused(ctx, Refusal::TooLarge, what));
+        }
+        if !held.grow(bytes) {
+            return Err(self.refused(ctx, Refusal::Over, what));
+        }
+        Ok(held)
+    }
+
+    /// What the script gets for a value that is not copied.
+    pub(crate) fn refused(&self, ctx: &Ctx<'_>, refusal: Refusal, what: &str) -> Error {
+        match refusal {
+            Refusal::Over => self.stop(ctx),
+            Refusal::TooLarge => {
+                let max = self.value_bytes_max;
+                let message = format!(
+                    "{what} takes more than {max} bytes of memory, which one value may take."
+                );
+                too_large(ctx, &message)
+            }
+        }
+    }
+
     fn stop(&self, ctx: &Ctx<'_>) -> Error {
         self.budget.halt();
         Exception::throw_internal(ctx, "the run is over")
     }
 
+    /// Fails when the run must not go on: for functions that may take long between two questions of the
+    /// engine.
+    pub(crate) fn check(&self, ctx: &Ctx<'_>) -> Result<()> {
+        if self.interrupt() {
+            return Err(self.stop(ctx));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn log_bytes_max(&self) -> usize {
+        self.log_bytes_max
+    }
+
     pub(crate) fn accepted(&self, ctx: &Ctx<'_>) -> Result<bool> {
         Ok(self.budget.accepts() && self.host(ctx, |host| host.accepts())?)
+    }
+}
+
+/// An error with the number that scripts know for what is too large.
+pub(crate) fn too_large(ctx: &Ctx<'_>, message: &str) -> Error {
+    const REQUEST_ENTITY_TOO_LARGE: i32 = 413;
+    let thrown = Exception::from_message(ctx.clone(), message).and_then(|error| {
+        error
+            .as_object()
+            .set("number", REQUEST_ENTITY_TOO_LARGE)
+            .map(|()| error)
+    });
+    match thrown {
+        Ok(error) => error.throw(),
+        Err(error) => error,
     }
 }

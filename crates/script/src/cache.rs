@@ -107,15 +107,17 @@ fn cost(source: &str, code: &Bytecode) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use orrery_memory::Share;
+
     use super::*;
-    use crate::{ScriptError, compile};
+    use crate::{Clock, ScriptError, compile};
 
     fn use_script(cache: &Cache, options: &ScriptOptions, name: &str) -> bool {
         let source: Arc<str> = format!("function {name}() {{}}").into();
         let mut compiled = false;
         let result: Result<_, ScriptError> = cache.get(&source, || {
             compiled = true;
-            compile::function(options, &source)
+            compile::function(options, &Clock::Steps, &Share::unlimited(), &source)
         });
         assert!(result.is_ok());
         compiled

@@ -7,10 +7,12 @@
 
 use std::ffi::{CStr, CString};
 
+use orrery_memory::Share;
 use rquickjs::context::intrinsic;
 use rquickjs::{Context, Ctx};
 
 use crate::aside::Aside;
+use crate::budget::Clock;
 use crate::bytecode::{self, Bytecode, Source};
 use crate::heap::Heap;
 use crate::thrown;
@@ -64,10 +66,10 @@ const QUERIES: &str = concat!(
     "})"
 );
 
-pub(crate) fn prelude(options: &ScriptOptions) -> Result<Prelude, ScriptError> {
+pub(crate) fn prelude(options: &ScriptOptions, clock: &Clock) -> Result<Prelude, ScriptError> {
     let [core, context, queries] = [CORE, CONTEXT, QUERIES].map(c_text);
     let (core, context, queries) = (core?, context?, queries?);
-    with_compiler(options, |ctx| {
+    with_compiler(options, clock, &Share::unlimited(), |ctx| {
         let compile = |text: &CString| {
             bytecode::compile(ctx, text, PRELUDE_FILE_C, Source::Stripped)
                 .map_err(|error| syntax_error(ctx, &error))
@@ -84,7 +86,12 @@ pub(crate) fn prelude(options: &ScriptOptions) -> Result<Prelude, ScriptError> {
 ///
 /// Nothing stops the engine while it compiles, so it is the body that has a limit here, and the wall of
 /// its heap is for bodies that find a way to be larger than they look.
-pub(crate) fn function(options: &ScriptOptions, body: &str) -> Result<Bytecode, ScriptError> {
+pub(crate) fn function(
+    options: &ScriptOptions,
+    clock: &Clock,
+    share: &Share,
+    body: &str,
+) -> Result<Bytecode, ScriptError> {
     let bytes_max = options.heap_bytes / MEMORY_PER_SOURCE_BYTE;
     if body.len() > bytes_max {
         return Err(ScriptError::Compile {
@@ -100,7 +107,7 @@ pub(crate) fn function(options: &ScriptOptions, body: &str) -> Result<Bytecode, 
     let declarations = first_declared(body)
         .map(|name| c_text(&format!("{body}\n;{name}")))
         .transpose()?;
-    with_compiler(options, |ctx| {
+    with_compiler(options, clock, share, |ctx| {
         let compile = |text: &CString| {
             bytecode::compile(ctx, text, SCRIPT_FILE_C, Source::Kept)
                 .map_err(|error| syntax_error(ctx, &error))
@@ -121,9 +128,14 @@ fn c_text(text: &str) -> Result<CString, ScriptError> {
 
 fn with_compiler<T>(
     options: &ScriptOptions,
+    clock: &Clock,
+    share: &Share,
     work: impl FnOnce(&Ctx<'_>) -> Result<T, ScriptError>,
 ) -> Result<T, ScriptError> {
-    let heap = Heap::new(options.heap_bytes.saturating_mul(MEMORY_PER_HEAP_BYTE));
+    let bytes_max = options.heap_bytes.saturating_mul(MEMORY_PER_HEAP_BYTE);
+    let heap = Heap::new(bytes_max, clock.clone());
+    heap.account().open(share).map_err(ScriptError::Memory)?;
+    heap.set_deadline(options.wall_time + options.abandon_time);
     let compile = || {
         let engine = heap.engine().map_err(engine_error)?;
         engine.set_max_stack_size(options.stack_bytes);
@@ -139,11 +151,14 @@ fn with_compiler<T>(
     // SAFETY: the engine is made and dropped in `compile`, and nothing is locked.
     let compiled =
         unsafe { Aside::new(options.stack_bytes + RESERVE_STACK_BYTES).run(&heap, compile) };
-    match compiled {
+    let compiled = match compiled {
         Ok(Some(result)) => result,
-        Ok(None) => Err(ScriptError::OutOfMemory),
+        Ok(None) => Err(heap.why_left()),
         Err(error) => Err(ScriptError::Engine(error.to_string())),
-    }
+    };
+    // An engine that was left has handles to the heap, which is not dropped then.
+    heap.close_account();
+    compiled
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
@@ -207,6 +222,10 @@ fn skip_blank(mut text: &str) -> &str {
 mod tests {
     use super::*;
 
+    fn compile(options: &ScriptOptions, body: &str) -> Result<Bytecode, ScriptError> {
+        function(options, &Clock::Steps, &Share::unlimited(), body)
+    }
+
     #[test]
     fn bodies() {
         let options = ScriptOptions::default();
@@ -225,7 +244,7 @@ mod tests {
             ("function f() {\n  var = 1;\n}", Some(2)),
             ("", Some(2)),
         ] {
-            match (function(&options, body), line) {
+            match (compile(&options, body), line) {
                 (Ok(_), None) => {}
                 (Err(ScriptError::Compile { line: found, .. }), Some(_)) => {
                     assert_eq!(found, line, "{body}");
@@ -246,11 +265,11 @@ mod tests {
         // Half of these need more than a run may have.
         for functions in [1, 1_000, 5_000, bytes_max / 6 - 2] {
             assert!(
-                function(&options, &body_of(functions)).is_ok(),
+                compile(&options, &body_of(functions)).is_ok(),
                 "{functions}"
             );
         }
-        let failure = function(&options, &body_of(bytes_max / 6)).err();
+        let failure = compile(&options, &body_of(bytes_max / 6)).err();
         assert!(matches!(failure, Some(ScriptError::Compile { message, .. })
             if message.contains("may have 65536 at most")));
     }

@@ -8,7 +8,14 @@ use std::borrow::Cow;
 use orrery_json::{Number, Value, parse};
 use rquickjs::{Ctx, Error, Exception, Result, String as JsString, Value as JsValue};
 
+use crate::bridge::Bridge;
+use crate::crossing::{Crossing, Held};
 use crate::plain;
+use crate::texts::{self, JSON_LENGTH_MAX};
+
+/// What a value takes beside its text: a place in an array that may have grown to twice what it needs, or
+/// half of a property.
+const BYTES_PER_VALUE: usize = 2 * size_of::<Value>();
 
 pub(crate) fn to_js<'js>(ctx: &Ctx<'js>, value: &Value) -> Result<JsValue<'js>> {
     match value {
@@ -28,8 +35,13 @@ fn number_to_js<'js>(ctx: &Ctx<'js>, number: Number) -> JsValue<'js> {
     }
 }
 
-/// The value as JSON would keep it; what JSON leaves out is `Undefined`.
-pub(crate) fn from_js<'js>(ctx: &Ctx<'js>, value: &JsValue<'js>) -> Result<Value> {
+/// The value as JSON would keep it; what JSON leaves out is `Undefined`. `what` is its name in errors.
+pub(crate) fn from_js<'js>(
+    ctx: &Ctx<'js>,
+    bridge: &Bridge,
+    value: &JsValue<'js>,
+    what: &str,
+) -> Result<Value> {
     if let Some(value) = value.as_int() {
         return Ok(Value::from(i64::from(value)));
     }
@@ -50,15 +62,59 @@ pub(crate) fn from_js<'js>(ctx: &Ctx<'js>, value: &JsValue<'js>) -> Result<Value
         return Ok(Value::Null);
     }
     if let Some(text) = value.as_string() {
-        return lossy_text(text).map(Value::String);
+        let _held = bridge.hold(ctx, what, texts::length(text))?;
+        return bridge
+            .heap()
+            .staying(|| lossy_text(text))
+            .map(Value::String);
     }
-    if let Some(value) = plain::read(ctx, value) {
+    if let Some((value, _held)) = plain(ctx, bridge, value, what)? {
         return Ok(value);
     }
     match ctx.json_stringify(value.clone())? {
-        Some(text) => value_of(ctx, &text.to_string()?),
+        Some(text) => {
+            let text = texts::bounded(bridge, &text, what, JSON_LENGTH_MAX)?;
+            let _held = bridge.hold(ctx, what, parsed_bytes(&text))?;
+            value_of(ctx, &text)
+        }
         None => Ok(Value::Undefined),
     }
+}
+
+/// The value if it is plain, with its bytes in the account of the run.
+pub(crate) fn plain<'js>(
+    ctx: &Ctx<'js>,
+    bridge: &Bridge,
+    value: &JsValue<'js>,
+    what: &str,
+) -> Result<Option<(Value, Held)>> {
+    let mut crossing = Crossing::new(bridge);
+    // The copy is not the engine's: an engine that is left must not take it along.
+    let read = bridge
+        .heap()
+        .staying(|| plain::read(ctx, value, &mut crossing));
+    match read {
+        Ok(value) => Ok(value.map(|value| (value, crossing.into_held()))),
+        Err(refusal) => Err(bridge.refused(ctx, refusal, what)),
+    }
+}
+
+/// What the value of a JSON text takes at most, the text included: every comma, colon and bracket
+/// outside of strings may stand before a value.
+pub(crate) fn parsed_bytes(text: &str) -> usize {
+    let mut values: usize = 1;
+    let mut is_string = false;
+    let mut is_escaped = false;
+    for byte in text.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_string,
+            b'"' => is_string = !is_string,
+            b',' | b':' | b'[' | b'{' if !is_string => values += 1,
+            _ => {}
+        }
+    }
+    values * BYTES_PER_VALUE + 2 * text.len()
 }
 
 /// The text of a string; halves of surrogate pairs are replaced.
@@ -131,7 +187,16 @@ pub(crate) fn text<'js>(ctx: &Ctx<'js>, text: &str) -> Result<JsValue<'js>> {
 
 #[cfg(test)]
 mod tests {
-    use super::mend_surrogates;
+    use super::{mend_surrogates, parsed_bytes};
+
+    #[test]
+    fn a_text_tells_what_its_value_takes() {
+        let of = |text: &str| parsed_bytes(text) - 2 * text.len();
+        let one = of("1");
+        assert_eq!(of("\"a,b:[{\\\",,\""), one);
+        assert_eq!(of("[]"), 2 * one);
+        assert_eq!(of("[1,{\"a\":[]}]"), 6 * one);
+    }
 
     #[test]
     fn half_pairs_are_mended() {

@@ -1,5 +1,7 @@
 //! The ways a script can end other than well.
 
+use orrery_memory::Exhausted;
+
 /// What a script threw, as far as it can be told outside of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Thrown {
@@ -45,6 +47,9 @@ pub enum ScriptError {
         what: &'static str,
         length_max: usize,
     },
+    /// The client's share of the server's memory has nothing left for the run.
+    #[error("a script ran out of the memory that clients share: {0}")]
+    Memory(Exhausted),
     /// No thread is free and enough runs are waiting: try again later.
     #[error("too many scripts are running")]
     Busy,
@@ -73,8 +78,9 @@ impl ScriptError {
             | ScriptError::OutOfMemory
             | ScriptError::StackOverflow => 400,
             ScriptError::TimedOut => 408,
-            ScriptError::TooLarge { .. } => 413,
-            ScriptError::Busy => 429,
+            ScriptError::TooLarge { .. } | ScriptError::Memory(Exhausted::TooLarge { .. }) => 413,
+            ScriptError::Busy | ScriptError::Memory(Exhausted::Share { .. }) => 429,
+            ScriptError::Memory(Exhausted::Pool { .. }) => 503,
             ScriptError::HostPanicked | ScriptError::Engine(_) => 500,
         }
     }
@@ -91,6 +97,7 @@ impl ScriptError {
             | ScriptError::OutOfMemory
             | ScriptError::StackOverflow
             | ScriptError::TooLarge { .. }
+            | ScriptError::Memory(_)
             | ScriptError::HostPanicked
             | ScriptError::Engine(_) => None,
         }

@@ -10,7 +10,10 @@
 //! - Everything else is still given, up to a wall. The engine asks every ten thousand jumps and calls
 //!   whether to go on, and [`Heap::is_over`] is the answer: the run ends like one without time.
 //! - Who runs into the wall before that question does not come back: the engine is left where it is
-//!   (see [`crate::aside`]), and its blocks are taken from under it.
+//!   (see [`crate::aside`]), and its blocks are taken from under it. When the client has no memory left to
+//!   lend, the wall is near.
+//! - A run that has not ended long after its time is in a function of the engine that does not ask. It is
+//!   left when it wants a block, too.
 //!
 //! When a script is stopped at an unlucky moment, the engine may lose count of what refers to an
 //! object and never free it. Its own check of that at the end would take the process down and is left
@@ -24,17 +27,26 @@ use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, realloc};
 use std::cell::Cell;
 use std::ptr;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use rquickjs::Runtime as Engine;
 use rquickjs::allocator::Allocator;
 
+use crate::ScriptError;
+use crate::account::Account;
 use crate::aside::Exit;
+use crate::budget::Clock;
 
 /// New blocks from here on may be refused: larger than anything but strings and buffers.
 const REFUSABLE_BYTES: usize = 2 << 20;
 
 /// Room between the limit and the wall, at least: for what an engine has before its script begins.
 const RESERVE_BYTES_MIN: usize = 4 << 20;
+
+/// Blocks between two looks at the clock. The engine asks for few and large ones.
+const BLOCKS_PER_LOOK: u32 = 16;
 
 /// The heap of one engine, for the engine and for whoever watches it.
 #[derive(Clone)]
@@ -46,9 +58,43 @@ struct Inner {
     /// Bytes of the blocks, headers included.
     used: Cell<usize>,
     limit: usize,
-    wall: usize,
+    wall: Cell<usize>,
+    account: Account,
     /// The way out of the engine, while it runs aside.
     exit: Cell<Option<Exit>>,
+    watch: Watch,
+    /// Why the engine was left last.
+    left: Cell<Left>,
+}
+
+/// How long an engine may want blocks.
+struct Watch {
+    clock: Clock,
+    deadline: Cell<Option<Duration>>,
+    blocks: Cell<u32>,
+    given_up: Arc<AtomicBool>,
+}
+
+/// Why an engine was left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Left {
+    Memory,
+    Time,
+}
+
+impl Watch {
+    /// Whether nobody waits for the run any more.
+    fn is_over(&self) -> bool {
+        if self.given_up.load(Ordering::Relaxed) {
+            return true;
+        }
+        let (Some(deadline), Clock::Monotonic(now)) = (self.deadline.get(), &self.clock) else {
+            return false;
+        };
+        let blocks = self.blocks.get().wrapping_add(1);
+        self.blocks.set(blocks);
+        blocks.is_multiple_of(BLOCKS_PER_LOOK) && now() >= deadline
+    }
 }
 
 /// What stands before the bytes that the engine is given.
@@ -68,13 +114,21 @@ enum Kind {
 }
 
 impl Heap {
-    pub(crate) fn new(limit: usize) -> Heap {
+    pub(crate) fn new(limit: usize, clock: Clock) -> Heap {
         Heap(Rc::new(Inner {
             newest: Cell::new(ptr::null_mut()),
             used: Cell::default(),
             limit,
-            wall: limit.saturating_add(limit.max(RESERVE_BYTES_MIN)),
+            wall: Cell::new(limit.saturating_add(limit.max(RESERVE_BYTES_MIN))),
+            account: Account::new(),
             exit: Cell::default(),
+            watch: Watch {
+                clock,
+                deadline: Cell::default(),
+                blocks: Cell::default(),
+                given_up: Arc::default(),
+            },
+            left: Cell::new(Left::Memory),
         }))
     }
 
@@ -85,7 +139,52 @@ impl Heap {
 
     /// Whether the script has more than it may have and must stop.
     pub(crate) fn is_over(&self) -> bool {
-        self.0.used.get() > self.0.limit
+        self.0.used.get() > self.0.limit || self.0.account.refusal().is_some()
+    }
+
+    /// What the run holds, in here and elsewhere.
+    pub(crate) fn account(&self) -> &Account {
+        &self.0.account
+    }
+
+    /// Gives back what the run has borrowed, when it has ended and its values are gone.
+    pub(crate) fn close_account(&self) {
+        self.0.account.close(self.0.used.get());
+    }
+
+    /// Leaves an engine that wants a block so long from now.
+    pub(crate) fn set_deadline(&self, after: Duration) {
+        let watch = &self.0.watch;
+        if let Clock::Monotonic(now) = &watch.clock {
+            watch.deadline.set(Some(now() + after));
+        }
+    }
+
+    /// Set by whoever does not wait for the run any more.
+    pub(crate) fn given_up(&self) -> &Arc<AtomicBool> {
+        &self.0.watch.given_up
+    }
+
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.0.watch.given_up.load(Ordering::Relaxed)
+    }
+
+    /// What the end of the run is to its client when the engine was left.
+    pub(crate) fn why_left(&self) -> ScriptError {
+        match (self.0.left.get(), self.0.account.refusal()) {
+            (Left::Time, _) => ScriptError::TimedOut,
+            (Left::Memory, Some(refusal)) => ScriptError::Memory(refusal),
+            (Left::Memory, None) => ScriptError::OutOfMemory,
+        }
+    }
+
+    /// Lets nobody leave while `work` has something that would be lost. What it asks of the engine must
+    /// have a bound of its own, and must not run the script.
+    pub(crate) fn staying<T>(&self, work: impl FnOnce() -> T) -> T {
+        let exit = self.0.exit.take();
+        let result = work();
+        self.0.exit.set(exit);
+        result
     }
 
     /// Lets whoever runs into the wall leave by `exit`, or nobody.
@@ -114,23 +213,37 @@ fn layout(size: usize) -> Option<Layout> {
 impl Inner {
     /// Whether the engine gets `more` bytes. Does not come back at the wall.
     fn admits(&self, more: usize, kind: Kind) -> bool {
+        if self.watch.is_over() {
+            self.leave(Left::Time);
+        }
         let wanted = self.used.get().saturating_add(more);
-        if wanted <= self.limit {
+        if wanted <= self.limit.min(self.wall.get()) {
             return true;
         }
         if kind == Kind::New && more >= REFUSABLE_BYTES {
             return false;
         }
-        if wanted > self.wall {
-            self.leave();
+        if wanted > self.wall.get() {
+            self.leave(Left::Memory);
         }
         true
     }
 
     /// Leaves the engine, if there is a way.
-    fn leave(&self) {
+    fn leave(&self, why: Left) {
         if let Some(exit) = self.exit.take() {
+            self.left.set(why);
             exit.leave();
+        }
+    }
+
+    /// Counts a block. One that nobody lends is the last but a few.
+    fn count(&self, bytes: usize) {
+        let used = self.used.get() + bytes;
+        self.used.set(used);
+        if !self.account.hold(bytes) {
+            let wall = used.saturating_add(RESERVE_BYTES_MIN);
+            self.wall.set(self.wall.get().min(wall));
         }
     }
 
@@ -145,7 +258,7 @@ impl Inner {
         let block: *mut Block = unsafe { allocate(layout) }.cast();
         if block.is_null() {
             if size < REFUSABLE_BYTES {
-                self.leave();
+                self.leave(Left::Memory);
             }
             return ptr::null_mut();
         }
@@ -167,7 +280,7 @@ impl Inner {
                 older.newer = block;
             }
             self.newest.set(block);
-            self.used.set(self.used.get() + size_of::<Block>() + size);
+            self.count(size_of::<Block>() + size);
             block.add(1).cast()
         }
     }
@@ -183,7 +296,9 @@ impl Inner {
             if let Some(older) = older.as_mut() {
                 older.newer = newer;
             }
-            self.used.set(self.used.get() - size_of::<Block>() - size);
+            let bytes = size_of::<Block>() + size;
+            self.used.set(self.used.get() - bytes);
+            self.account.release(bytes);
         }
     }
 
@@ -246,7 +361,7 @@ unsafe impl Allocator for Heap {
             let block = block_of(ptr);
             let size = (*block).size;
             let Some(new_layout) = layout(new_size) else {
-                self.0.leave();
+                self.0.leave(Left::Memory);
                 return ptr::null_mut();
             };
             self.0.admits(new_size.saturating_sub(size), Kind::Grown);
@@ -255,7 +370,7 @@ unsafe impl Allocator for Heap {
             let moved: *mut Block = realloc(block.cast(), layout, new_layout.size()).cast();
             if moved.is_null() {
                 self.0.link(block, size);
-                self.0.leave();
+                self.0.leave(Left::Memory);
                 return ptr::null_mut();
             }
             self.0.link(moved, new_size)
@@ -294,7 +409,7 @@ mod tests {
 
     #[test]
     fn blocks_come_and_go_in_any_order() {
-        let mut heap = Heap::new(usize::MAX);
+        let mut heap = Heap::new(usize::MAX, Clock::Steps);
         // SAFETY: pointers are those of the heap, used within their sizes and freed once.
         unsafe {
             let [a, b, c] = [1_u8, 2, 3].map(|mark| {
@@ -326,7 +441,7 @@ mod tests {
     #[test]
     fn only_new_blocks_of_megabytes_are_refused() {
         let limit = 8 << 20;
-        let mut heap = Heap::new(limit);
+        let mut heap = Heap::new(limit, Clock::Steps);
         assert!(heap.alloc(limit).is_null() && heap.calloc(2, limit).is_null());
         let most = heap.alloc(limit - 1000);
         assert!(!most.is_null() && !heap.is_over());
@@ -341,6 +456,6 @@ mod tests {
         assert!(!heap.is_over());
         // Without a way out there is no wall.
         assert!((0..200).all(|_| !heap.alloc(100_000).is_null()));
-        assert!(heap.0.used.get() > heap.0.wall);
+        assert!(heap.0.used.get() > heap.0.wall.get());
     }
 }

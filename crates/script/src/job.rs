@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use orrery_json::Value;
+use orrery_memory::Share;
 
 use crate::JsonText;
 
@@ -16,6 +17,8 @@ pub struct Job {
     pub headers: Vec<(String, String)>,
     /// Whether `console.log` writes; otherwise it does nothing.
     pub logging: bool,
+    /// What the memory of the run is borrowed from.
+    pub share: Share,
 }
 
 #[derive(Debug, Clone)]
@@ -70,6 +73,7 @@ impl Job {
             },
             headers: Vec::new(),
             logging: false,
+            share: Share::unlimited(),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! The JavaScript sandbox: stored procedures, triggers and functions behind a `Host` trait.
 //!
 //! A [`Runtime`] owns threads that run scripts, each in a fresh engine with its own heap, so that
-//! nothing a script does outlives its run or is seen by another. Time, memory, stack, response and
-//! log are bounded by [`ScriptOptions`]. Whatever a script wants from the database it asks of the
+//! nothing a script does outlives its run or is seen by another. Time, memory, stack, response, log and
+//! the values that go in and out are bounded by [`ScriptOptions`]; memory is borrowed from the client's
+//! share of it. Whatever a script wants from the database it asks of the
 //! [`Host`] it was submitted with; functions of queries have no host and run in a
 //! [`FunctionSession`].
 //!
@@ -10,6 +11,7 @@
 //! is passed to it. That a failed run leaves nothing behind is the caller's part: it gets the host
 //! back with the error and drops what the host had gathered.
 
+mod account;
 mod answer;
 mod arguments;
 mod aside;
@@ -19,6 +21,7 @@ mod bytecode;
 mod cache;
 mod compile;
 mod convert;
+mod crossing;
 mod error;
 mod heap;
 mod host;
@@ -35,6 +38,7 @@ mod sandbox;
 mod session;
 mod slot;
 mod stack;
+mod texts;
 mod thrown;
 
 pub use budget::Clock;
@@ -45,5 +49,6 @@ pub use host::{
 };
 pub use job::{Job, JobKind, PostResponse, ScriptOutcome, TriggerOperation};
 pub use options::ScriptOptions;
+pub use pool::LostThreads;
 pub use runtime::Runtime;
 pub use session::FunctionSession;

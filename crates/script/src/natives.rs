@@ -12,10 +12,15 @@ use rquickjs::{Ctx, Function, Object, Result, String as JsString, Value as JsVal
 
 use crate::ScriptOptions;
 use crate::answer::{self, Outcome};
-use crate::arguments::{Body, body, page_request, query, spatial_function, write_options};
+use crate::arguments::{Body, name, page_request, query, spatial_function, write_options};
 use crate::bridge::Bridge;
+use crate::crossing::{Crossing, Refusal};
+use crate::plain::Measure;
 use crate::runtime::Shared;
-use crate::{bytecode, convert, links};
+use crate::{bytecode, convert, links, plain, texts};
+
+/// What a link is called in errors.
+const LINK: &str = "The link";
 
 /// The `native` object of the prelude: what every script needs.
 pub(crate) fn core_natives<'js>(
@@ -25,6 +30,17 @@ pub(crate) fn core_natives<'js>(
 ) -> Result<Object<'js>> {
     let natives = Object::new(ctx.clone())?;
     natives.set("logLengthMax", options.log_bytes as f64)?;
+    natives.set("jsonLengthMax", texts::JSON_LENGTH_MAX as f64)?;
+    let bridge = Rc::clone(shared);
+    natives.set(
+        "fits",
+        Function::new(
+            ctx.clone(),
+            move |ctx: Ctx<'js>, value: JsValue<'js>, length_max: f64| {
+                fits(&ctx, &bridge, &value, length_max)
+            },
+        )?,
+    )?;
     let bridge = Rc::clone(shared);
     natives.set(
         "logging",
@@ -32,8 +48,22 @@ pub(crate) fn core_natives<'js>(
     )?;
     let bridge = Rc::clone(shared);
     natives.set(
+        "check",
+        Function::new(ctx.clone(), move |ctx: Ctx<'js>| bridge.check(&ctx))?,
+    )?;
+    natives.set(
+        "ownLength",
+        Function::new(ctx.clone(), |ctx: Ctx<'js>, value: JsValue<'js>| {
+            plain::own_length(&ctx, &value)
+        })?,
+    )?;
+    let bridge = Rc::clone(shared);
+    natives.set(
         "log",
         Function::new(ctx.clone(), move |text: JsString<'js>| {
+            if texts::length(&text) > bridge.log_bytes_max() {
+                return Ok(false);
+            }
             convert::lossy_text(&text).map(|text| bridge.append_log(&text))
         })?,
     )?;
@@ -77,6 +107,27 @@ fn run_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'js>
     )
 }
 
+/// Whether the JSON of a value is short enough to be worth making, as far as that is known.
+fn fits<'js>(
+    ctx: &Ctx<'js>,
+    bridge: &Bridge,
+    value: &JsValue<'js>,
+    length_max: f64,
+) -> Result<Option<bool>> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the prelude passes an option of the runtime on"
+    )]
+    let length_max = length_max as usize;
+    match plain::measure(ctx, value, length_max, &mut Crossing::new(bridge)) {
+        Ok(Measure::Fits) => Ok(Some(true)),
+        Ok(Measure::NotPlain) => Ok(None),
+        Err(Refusal::TooLarge) => Ok(Some(false)),
+        Err(refusal) => Err(bridge.refused(ctx, refusal, "The value")),
+    }
+}
+
 fn link_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'js>) -> Result<()> {
     let bridge = Rc::clone(shared);
     natives.set(
@@ -95,7 +146,8 @@ fn link_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'js
     let bridge = Rc::clone(shared);
     natives.set(
         "isCollectionLink",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, link: String| {
+        Function::new(ctx.clone(), move |ctx: Ctx<'js>, link: JsString<'js>| {
+            let link = name(&bridge, &link, LINK)?;
             bridge.host(&ctx, |host| links::is_collection(host, &link))
         })?,
     )?;
@@ -114,7 +166,11 @@ fn read_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'js
         "read",
         Function::new(
             ctx.clone(),
-            move |ctx: Ctx<'js>, link: String, if_none_match: Option<String>| {
+            move |ctx: Ctx<'js>, link: JsString<'js>, known: Option<JsString<'js>>| {
+                let link = name(&bridge, &link, LINK)?;
+                let if_none_match = known
+                    .map(|text| name(&bridge, &text, "The etag"))
+                    .transpose()?;
                 let outcome = bridge.host(&ctx, |host| {
                     let document = links::document(host, &link)?;
                     host.read_document(&document, if_none_match.as_deref())
@@ -128,8 +184,9 @@ fn read_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'js
         "feed",
         Function::new(
             ctx.clone(),
-            move |ctx: Ctx<'js>, link: String, page: Object<'js>| {
-                let page = page_request(&page)?;
+            move |ctx: Ctx<'js>, link: JsString<'js>, page: Object<'js>| {
+                let link = name(&bridge, &link, LINK)?;
+                let page = page_request(&bridge, &page)?;
                 let outcome = bridge.host(&ctx, |host| {
                     links::collection(host, &link)?;
                     host.read_documents(&page)
@@ -143,11 +200,13 @@ fn read_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'js
         "query",
         Function::new(
             ctx.clone(),
-            move |ctx: Ctx<'js>, link: String, spec: String, page: Object<'js>| {
-                let page = page_request(&page)?;
+            move |ctx: Ctx<'js>, link: JsString<'js>, spec: JsString<'js>, page: Object<'js>| {
+                let link = name(&bridge, &link, LINK)?;
+                let page = page_request(&bridge, &page)?;
+                let spec = Body::of_text(&ctx, &bridge, &spec, "The query")?;
                 let outcome = bridge.host(&ctx, |host| {
                     links::collection(host, &link)?;
-                    host.query_documents(&query(&spec)?, &page)
+                    spec.pass(|spec| host.query_documents(&query(&spec)?, &page))
                 })?;
                 answer::page(&bridge, &ctx, outcome)
             },
@@ -158,11 +217,15 @@ fn read_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'js
         "spatial",
         Function::new(
             ctx.clone(),
-            move |ctx: Ctx<'js>, name: String, geometries: Vec<String>| {
+            move |ctx: Ctx<'js>, function: String, geometries: Vec<JsString<'js>>| {
+                let geometries = geometries
+                    .iter()
+                    .map(|text| Body::of_text(&ctx, &bridge, text, "The geometry"));
+                let geometries = geometries.collect::<Result<Vec<_>>>()?;
                 let outcome = bridge.host(&ctx, |host| {
-                    let geometries: Outcome<Vec<_>> =
-                        geometries.iter().map(|text| body(text)).collect();
-                    host.spatial(spatial_function(&name)?, &geometries?)
+                    let geometries = geometries.into_iter().map(|text| text.pass(Ok));
+                    let geometries = geometries.collect::<Outcome<Vec<_>>>()?;
+                    host.spatial(spatial_function(&function)?, &geometries)
                 })?;
                 match outcome {
                     Ok(value) => answer::success(&bridge, &ctx, convert::to_js(&ctx, &value)?),
@@ -179,14 +242,19 @@ fn write_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'j
         "create",
         Function::new(
             ctx.clone(),
-            move |ctx: Ctx<'js>, link: String, body: JsValue<'js>, options: Option<Object<'js>>| {
-                let body = Body::new(&ctx, &body)?;
-                let options = write_options(options)?;
+            move |ctx: Ctx<'js>,
+                  link: JsString<'js>,
+                  body: JsValue<'js>,
+                  options: Option<Object<'js>>| {
+                let link = name(&bridge, &link, LINK)?;
+                let options = write_options(&bridge, options)?;
+                // Last, because it is large, and nothing of an engine that is left comes back.
+                let body = Body::new(&ctx, &bridge, &body)?;
                 let written = bridge.write(&ctx, |host| {
                     links::collection(host, &link)?;
-                    host.create_document(body.value()?, &options)
+                    body.pass(|body| host.create_document(body, &options))
                 })?;
-                answer::document(&ctx, written)
+                answer::document(&bridge, &ctx, written)
             },
         )?,
     )?;
@@ -195,14 +263,19 @@ fn write_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'j
         "upsert",
         Function::new(
             ctx.clone(),
-            move |ctx: Ctx<'js>, link: String, body: JsValue<'js>, options: Option<Object<'js>>| {
-                let body = Body::new(&ctx, &body)?;
-                let options = write_options(options)?;
+            move |ctx: Ctx<'js>,
+                  link: JsString<'js>,
+                  body: JsValue<'js>,
+                  options: Option<Object<'js>>| {
+                let link = name(&bridge, &link, LINK)?;
+                let options = write_options(&bridge, options)?;
+                // Last, because it is large, and nothing of an engine that is left comes back.
+                let body = Body::new(&ctx, &bridge, &body)?;
                 let written = bridge.write(&ctx, |host| {
                     links::collection(host, &link)?;
-                    host.upsert_document(body.value()?, &options)
+                    body.pass(|body| host.upsert_document(body, &options))
                 })?;
-                answer::document(&ctx, written)
+                answer::document(&bridge, &ctx, written)
             },
         )?,
     )?;
@@ -211,14 +284,19 @@ fn write_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'j
         "replace",
         Function::new(
             ctx.clone(),
-            move |ctx: Ctx<'js>, link: String, body: JsValue<'js>, options: Option<Object<'js>>| {
-                let body = Body::new(&ctx, &body)?;
-                let options = write_options(options)?;
+            move |ctx: Ctx<'js>,
+                  link: JsString<'js>,
+                  body: JsValue<'js>,
+                  options: Option<Object<'js>>| {
+                let link = name(&bridge, &link, LINK)?;
+                let options = write_options(&bridge, options)?;
+                // Last, because it is large, and nothing of an engine that is left comes back.
+                let body = Body::new(&ctx, &bridge, &body)?;
                 let written = bridge.write(&ctx, |host| {
                     let document = links::document(host, &link)?;
-                    host.replace_document(&document, body.value()?, &options)
+                    body.pass(|body| host.replace_document(&document, body, &options))
                 })?;
-                answer::document(&ctx, written)
+                answer::document(&bridge, &ctx, written)
             },
         )?,
     )?;
@@ -227,8 +305,9 @@ fn write_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'j
         "delete",
         Function::new(
             ctx.clone(),
-            move |ctx: Ctx<'js>, link: String, options: Option<Object<'js>>| {
-                let options = write_options(options)?;
+            move |ctx: Ctx<'js>, link: JsString<'js>, options: Option<Object<'js>>| {
+                let link = name(&bridge, &link, LINK)?;
+                let options = write_options(&bridge, options)?;
                 let written = bridge.write(&ctx, |host| {
                     let document = links::document(host, &link)?;
                     host.delete_document(&document, &options)

@@ -19,6 +19,8 @@ pub struct ScriptOptions {
     pub steps_max: u64,
     pub heap_bytes: usize,
     pub stack_bytes: usize,
+    /// Memory that one value may take outside of the heap, on its way between a script and the database.
+    pub value_bytes: usize,
     /// Longest JSON of a request or response body, in UTF-16 units.
     pub response_length_max: usize,
     /// Longest log, in bytes.
@@ -40,6 +42,7 @@ impl Default for ScriptOptions {
             steps_max: 10_000_000_000,
             heap_bytes: 64 << 20,
             stack_bytes: 1 << 20,
+            value_bytes: 32 << 20,
             response_length_max: 4 << 20,
             log_bytes: 8 << 10,
             cache_entries: 512,

@@ -3,11 +3,12 @@
 //! The engine stops a script between its instructions. A native function that loops for long is
 //! not stopped; when a run is overdue by `abandon_time` the watchdog answers in its place, takes
 //! the host away from it and puts a new thread in the seat. The lost thread ends when its native
-//! function does. Only so many may be lost at a time; after that seats stay empty until one is
+//! function does, or wants memory. Only so many may be lost at a time; after that seats stay empty until one is
 //! back. The watchdog also replaces threads whose priority a long run has lowered.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -31,6 +32,14 @@ pub(crate) struct Pool {
     inner: Arc<Inner>,
 }
 
+/// Threads whose runs did not end in time, within a function of the engine that nothing stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LostThreads {
+    /// Those that are not back yet.
+    pub now: usize,
+    pub ever: u64,
+}
+
 struct Inner {
     shared: Arc<Shared>,
     state: Mutex<State>,
@@ -49,6 +58,7 @@ struct State {
     /// Threads that could not be started.
     threads_missing: usize,
     lost: usize,
+    lost_ever: u64,
     stopping: bool,
 }
 
@@ -57,6 +67,8 @@ struct Running {
     run: Arc<dyn Run>,
     started: Option<Duration>,
     overdue_at: Option<Duration>,
+    /// Tells the engine of the thread that nobody waits for it.
+    given_up: Arc<AtomicBool>,
     /// Another thread has this one's seat.
     replaced: bool,
 }
@@ -82,6 +94,14 @@ impl Pool {
                 .map_err(|error| ScriptError::Engine(error.to_string()))?;
         }
         Ok(pool)
+    }
+
+    pub(crate) fn lost(&self) -> LostThreads {
+        let state = self.inner.lock();
+        LostThreads {
+            now: state.lost,
+            ever: state.lost_ever,
+        }
     }
 
     pub(crate) fn submit(&self, run: Arc<dyn Run>) {
@@ -153,21 +173,24 @@ impl Inner {
 
     /// Serves one run in an engine that can be left.
     fn serve_aside(&self, thread: u64, aside: &mut Aside) -> Next {
-        let heap = Heap::new(self.shared.options.heap_bytes);
+        let heap = Heap::new(self.shared.options.heap_bytes, self.shared.clock.clone());
         let seat = Seat::default();
         #[expect(unsafe_code, reason = "the engine may be left")]
         // SAFETY: the engine is made and dropped by `serve_one`. Neither the lock of the pool nor that
         // of a run is held where the engine asks for memory: hosts do not know it.
         let served = unsafe { aside.run(&heap, || self.serve_one(thread, &heap, &seat)) };
-        match served {
+        let next = match served {
             Ok(Some(next)) => next,
-            Ok(None) => self.end_left(thread),
+            Ok(None) => self.end_left(thread, heap.why_left()),
             Err(error) => self.refuse_one(&ScriptError::Engine(error.to_string())),
-        }
+        };
+        // An engine that was left has handles to the heap, which is not dropped then.
+        heap.close_account();
+        next
     }
 
     /// Answers a run that had to be left.
-    fn end_left(&self, thread: u64) -> Next {
+    fn end_left(&self, thread: u64, why: ScriptError) -> Next {
         let Some(running) = self.end(thread) else {
             return Next::Continue;
         };
@@ -180,7 +203,7 @@ impl Inner {
         if has_watchdog && !running.replaced {
             self.want_thread();
         }
-        running.run.answer(Err(ScriptError::OutOfMemory));
+        running.run.answer(Err(why));
         if has_watchdog {
             Next::Stop
         } else {
@@ -201,7 +224,7 @@ impl Inner {
                 Ok(sandbox) => sandbox,
                 Err(error) => return self.refuse_one(&error),
             };
-            let Some(run) = self.take(thread) else {
+            let Some(run) = self.take(thread, heap.given_up()) else {
                 return Next::Stop;
             };
             let run = seat.run.get_or_init(|| run);
@@ -232,7 +255,7 @@ impl Inner {
 
     /// Without an engine there is only this to say to whoever comes.
     fn refuse_one(&self, error: &ScriptError) -> Next {
-        match self.take(0) {
+        match self.take(0, &Arc::default()) {
             Some(run) => {
                 self.end(0);
                 run.answer(Err(error.clone()));
@@ -242,7 +265,7 @@ impl Inner {
         }
     }
 
-    fn take(&self, thread: u64) -> Option<Arc<dyn Run>> {
+    fn take(&self, thread: u64, given_up: &Arc<AtomicBool>) -> Option<Arc<dyn Run>> {
         let mut state = self.lock();
         loop {
             if state.stopping {
@@ -256,6 +279,7 @@ impl Inner {
                     run: Arc::clone(&run),
                     started,
                     overdue_at: started.map(|now| now + options.wall_time + options.abandon_time),
+                    given_up: Arc::clone(given_up),
                     replaced: false,
                 });
                 return Some(run);
@@ -332,9 +356,6 @@ impl State {
 
     /// Gives the seat of `thread` away; false when it is back already or too many are lost.
     fn lose(&mut self, thread: u64, lost_max: usize) -> bool {
-        if self.lost >= lost_max {
-            return false;
-        }
         let running = self
             .running
             .iter_mut()
@@ -342,8 +363,13 @@ impl State {
         let Some(running) = running else {
             return false;
         };
+        running.given_up.store(true, Ordering::Relaxed);
+        if self.lost >= lost_max {
+            return false;
+        }
         running.replaced = true;
         self.lost += 1;
+        self.lost_ever += 1;
         true
     }
 }

@@ -4,14 +4,17 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use rquickjs::function::Args;
-use rquickjs::{Array, Ctx, Function, IntoJs, Value as JsValue};
+use rquickjs::{Array, Ctx, Exception, Function, IntoJs, Value as JsValue};
 
 use crate::bytecode::{self, Bytecode};
-use crate::convert;
 use crate::runtime::Shared;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{BodyText, Sandbox};
 use crate::slot::{Run, RunResult};
 use crate::{Job, JobKind, JsonText, ScriptError, ScriptOutcome};
+use crate::{convert, texts};
+
+/// Arguments of a procedure: as many as any function of the engine takes.
+const ARGUMENTS_MAX: usize = 65_534;
 
 /// Keeps the code of the script in `seat` while it runs.
 pub(crate) fn run(
@@ -25,7 +28,10 @@ pub(crate) fn run(
     bridge.restart();
     bridge.logging.set(job.logging);
     *bridge.run.borrow_mut() = Some(Arc::downgrade(run));
-    let result = drive(shared, sandbox, job, seat);
+    let opened = bridge.heap().account().open(&job.share);
+    let result = opened
+        .map_err(ScriptError::Memory)
+        .and_then(|()| drive(shared, sandbox, job, seat));
     let elapsed = bridge.budget.elapsed();
     run.with_host(&mut |host| host.ended(elapsed));
     bridge.run.borrow_mut().take();
@@ -38,7 +44,7 @@ fn drive(
     job: &Job,
     seat: &OnceCell<Arc<Bytecode>>,
 ) -> RunResult {
-    let code = shared.compiled(&job.source)?;
+    let code = shared.compiled(&job.source, &job.share)?;
     let code = seat.get_or_init(|| code);
     let fail = |error| sandbox.failure(&error);
     let arguments = arguments(sandbox, job).map_err(fail)?;
@@ -56,6 +62,13 @@ fn arguments<'js>(sandbox: &Sandbox<'js>, job: &Job) -> rquickjs::Result<Vec<JsV
         JobKind::Procedure { arguments } => &arguments[..],
         JobKind::PreTrigger { .. } | JobKind::PostTrigger { .. } => &[],
     };
+    if arguments.len() > ARGUMENTS_MAX {
+        let message = format!(
+            "the procedure has {} arguments, and may have {ARGUMENTS_MAX} at most",
+            arguments.len()
+        );
+        return Err(Exception::throw_range(&sandbox.ctx, &message));
+    }
     let converted = arguments
         .iter()
         .map(|argument| convert::to_js(&sandbox.ctx, argument));
@@ -71,7 +84,7 @@ fn begin<'js>(
     let ctx = &sandbox.ctx;
     let undefined = || JsValue::new_undefined(ctx.clone());
     let parsed = |body: &Option<JsonText>| match body {
-        Some(text) => ctx.json_parse(text.as_slice()),
+        Some(text) => texts::parsed(ctx, &sandbox.bridge, text.as_slice()),
         None => Ok(undefined()),
     };
     let headers = Array::new(ctx.clone())?;
@@ -147,18 +160,23 @@ fn drain(sandbox: &Sandbox<'_>) -> Result<(), ScriptError> {
 }
 
 fn finish(shared: &Shared, sandbox: &Sandbox<'_>, job: &Job) -> RunResult {
-    let (body, request_body) = sandbox.finish().map_err(|error| sandbox.failure(&error))?;
-    let request_body = request_body.filter(|_| matches!(job.kind, JobKind::PreTrigger { .. }));
+    let fail = |error| sandbox.failure(&error);
+    let (body, request_body) = sandbox.finish().map_err(fail)?;
     let length_max = shared.options.response_length_max;
-    for (what, text) in [("response body", &body), ("request body", &request_body)] {
-        // A body may grow after it was set. UTF-16 is never longer than UTF-8.
-        if text
-            .as_ref()
-            .is_some_and(|text| text.len() > length_max && text.encode_utf16().count() > length_max)
-        {
-            return Err(ScriptError::TooLarge { what, length_max });
+    let is_pre_trigger = matches!(job.kind, JobKind::PreTrigger { .. });
+    let body = text_of(sandbox, body, "response body", length_max)?;
+    let request_body = match request_body {
+        Some(text) if is_pre_trigger => text_of(sandbox, Some(text), "request body", length_max)?,
+        _ => None,
+    };
+    let _held = match &request_body {
+        Some(text) => {
+            let bytes = convert::parsed_bytes(text);
+            let held = sandbox.bridge.hold(&sandbox.ctx, "The request body", bytes);
+            Some(held.map_err(fail)?)
         }
-    }
+        None => None,
+    };
     let request_body = request_body
         .map(|text| convert::parse_script_json(&text))
         .transpose()
@@ -177,6 +195,25 @@ fn finish(shared: &Shared, sandbox: &Sandbox<'_>, job: &Job) -> RunResult {
         request_body,
         log: sandbox.bridge.log.take(),
     })
+}
+
+/// The text of a body. It may have grown after it was set.
+fn text_of<'js>(
+    sandbox: &Sandbox<'js>,
+    body: Option<BodyText<'js>>,
+    what: &'static str,
+    length_max: usize,
+) -> Result<Option<String>, ScriptError> {
+    match body {
+        None => Ok(None),
+        Some(BodyText::Made(text)) if texts::length(&text) <= length_max => {
+            let copied = sandbox.bridge.heap().staying(|| text.to_string());
+            copied.map(Some).map_err(|error| sandbox.failure(&error))
+        }
+        Some(BodyText::Made(_) | BodyText::TooLong) => {
+            Err(ScriptError::TooLarge { what, length_max })
+        }
+    }
 }
 
 /// One property of a request or response, as the prelude takes it.

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use orrery_memory::Share;
+
 use crate::budget::Clock;
 use crate::bytecode::Bytecode;
 use crate::cache::Cache;
 use crate::compile::Prelude;
-use crate::pool::Pool;
+use crate::pool::{LostThreads, Pool};
 use crate::slot::{Run, RunResult, Slot};
 use crate::{Host, Job, ScriptError, ScriptOptions, compile};
 
@@ -27,7 +29,7 @@ pub(crate) struct Shared {
 impl Runtime {
     pub fn new(options: ScriptOptions, clock: Clock) -> Result<Runtime, ScriptError> {
         let shared = Arc::new(Shared {
-            prelude: compile::prelude(&options)?,
+            prelude: compile::prelude(&options, &clock)?,
             cache: Cache::new(&options),
             options,
             clock,
@@ -48,14 +50,25 @@ impl Runtime {
         self.pool.submit(run);
     }
 
+    /// How many threads have been given up because their runs did not end.
+    pub fn lost_threads(&self) -> LostThreads {
+        self.pool.lost()
+    }
+
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
 }
 
 impl Shared {
-    pub(crate) fn compiled(&self, source: &Arc<str>) -> Result<Arc<Bytecode>, ScriptError> {
-        self.cache
-            .get(source, || compile::function(&self.options, source))
+    /// The memory of the compiler is borrowed from `share`.
+    pub(crate) fn compiled(
+        &self,
+        source: &Arc<str>,
+        share: &Share,
+    ) -> Result<Arc<Bytecode>, ScriptError> {
+        self.cache.get(source, || {
+            compile::function(&self.options, &self.clock, share, source)
+        })
     }
 }

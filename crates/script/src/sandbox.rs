@@ -7,7 +7,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use rquickjs::context::intrinsic;
-use rquickjs::{Array, Context, Ctx, Function, Object, Runtime as Engine, Value as JsValue};
+use rquickjs::{
+    Array, Context, Ctx, Function, Object, Runtime as Engine, String as JsString, Value as JsValue,
+};
 
 use crate::bridge::Bridge;
 use crate::budget::Budget;
@@ -58,6 +60,12 @@ pub(crate) fn load_core<'js>(
     let prelude = bytecode::evaluate(ctx, &shared.prelude.core)?;
     let core = prelude.get::<Function<'js>>()?.call((natives.clone(),))?;
     Ok((natives, core))
+}
+
+/// The JSON text of a body, which the prelude does not make when it would be too long.
+pub(crate) enum BodyText<'js> {
+    Made(JsString<'js>),
+    TooLong,
 }
 
 /// The functions by which the prelude is driven.
@@ -113,9 +121,19 @@ impl<'js> Sandbox<'js> {
     }
 
     /// JSON texts of the response body and of the request body, where the script set them.
-    pub(crate) fn finish(&self) -> rquickjs::Result<(Option<String>, Option<String>)> {
+    pub(crate) fn finish(
+        &self,
+    ) -> rquickjs::Result<(Option<BodyText<'js>>, Option<BodyText<'js>>)> {
         let texts: Array<'js> = self.finish.call(())?;
-        Ok((texts.get(0)?, texts.get(1)?))
+        let text = |index| -> rquickjs::Result<_> {
+            let text: JsValue<'js> = texts.get(index)?;
+            Ok(match text.into_string() {
+                Some(text) => Some(BodyText::Made(text)),
+                None if texts.get::<Option<bool>>(index)?.is_some() => Some(BodyText::TooLong),
+                None => None,
+            })
+        };
+        Ok((text(0)?, text(1)?))
     }
 
     pub(crate) fn failure(&self, error: &rquickjs::Error) -> ScriptError {

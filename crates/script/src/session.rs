@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use orrery_json::Value;
+use orrery_memory::Share;
 use rquickjs::function::Args;
 use rquickjs::{Context, Function, Persistent, Value as JsValue};
 
@@ -51,18 +52,25 @@ unsafe impl Send for FunctionSession {}
 
 impl FunctionSession {
     /// Compiles `sources`, the bodies of functions; they are called by their place among them.
-    pub fn open(runtime: &Runtime, sources: &[Arc<str>]) -> Result<FunctionSession, ScriptError> {
+    /// Their memory is borrowed from `share`.
+    pub fn open(
+        runtime: &Runtime,
+        sources: &[Arc<str>],
+        share: &Share,
+    ) -> Result<FunctionSession, ScriptError> {
         let shared = runtime.shared();
         let codes = sources
             .iter()
-            .map(|source| shared.compiled(source))
+            .map(|source| shared.compiled(source, share))
             .collect::<Result<Vec<_>, _>>()?;
         let stack_bytes = shared.options.stack_bytes.min(STACK_BYTES);
         let mut session = FunctionSession {
             aside: Aside::new(stack_bytes + RESERVE_STACK_BYTES),
-            heap: Heap::new(shared.options.heap_bytes),
+            heap: Heap::new(shared.options.heap_bytes, shared.clock.clone()),
             live: None,
         };
+        let account = session.heap.account();
+        account.open(share).map_err(ScriptError::Memory)?;
         let heap = session.heap.clone();
         let live = session.aside(|_| Live::new(shared, &heap, stack_bytes, &codes))?;
         session.live = Some(live);
@@ -82,7 +90,10 @@ impl FunctionSession {
             Ok(Some(result)) => result,
             Ok(None) => {
                 std::mem::forget(self.live.take());
-                Err(ScriptError::OutOfMemory)
+                let left = self.heap.why_left();
+                // What was left has handles to the heap, which is not dropped then.
+                self.heap.close_account();
+                Err(left)
             }
             Err(error) => Err(ScriptError::Engine(error.to_string())),
         }
@@ -162,7 +173,7 @@ impl Live {
                     args.push_arg(convert::to_js(&ctx, argument)?)?;
                 }
                 let value: JsValue<'_> = args.apply(&function)?;
-                convert::from_js(&ctx, &value)
+                convert::from_js(&ctx, &self.bridge, &value, "The value of the function")
             };
             call().map_err(|error| sandbox::failure(&ctx, &self.bridge, &error))
         })

@@ -5,10 +5,14 @@ use rquickjs::{Coerced, FromJs, Object, String as JsString, Value as JsValue};
 
 use crate::Thrown;
 use crate::compile::SCRIPT_FILE;
-use crate::convert;
+use crate::texts;
 
 /// Longest text of an error that is passed on, in bytes.
 const TEXT_BYTES_MAX: usize = 8 << 10;
+
+/// Longest text of an error that is looked at: a stack is shortened when it is known which frames are the
+/// script's.
+const TEXT_BYTES_READ_MAX: usize = 64 << 10;
 
 pub(crate) fn describe(value: &JsValue<'_>) -> Thrown {
     let thrown = match value.as_object() {
@@ -51,7 +55,7 @@ fn describe_object(object: &Object<'_>) -> Thrown {
             .or_else(|| text_of(object, "body"))
             .or_else(|| {
                 let text = object.ctx().json_stringify(object.clone()).ok()??;
-                text.to_string().ok()
+                texts::beginning(&text, TEXT_BYTES_MAX).ok()
             })
             .unwrap_or_else(|| coerce(object.as_value()))
     };
@@ -68,12 +72,13 @@ fn get<'js, T: FromJs<'js>>(object: &Object<'js>, name: &str) -> Option<T> {
 }
 
 fn text_of(object: &Object<'_>, name: &str) -> Option<String> {
-    convert::lossy_text(&get::<JsString<'_>>(object, name)?).ok()
+    texts::beginning(&get::<JsString<'_>>(object, name)?, TEXT_BYTES_READ_MAX).ok()
 }
 
 fn coerce(value: &JsValue<'_>) -> String {
-    Coerced::<String>::from_js(value.ctx(), value.clone())
-        .map_or_else(|_| "unknown".to_owned(), |text| text.0)
+    Coerced::<JsString<'_>>::from_js(value.ctx(), value.clone())
+        .and_then(|text| texts::beginning(&text.0, TEXT_BYTES_MAX))
+        .unwrap_or_else(|_| "unknown".to_owned())
 }
 
 /// The frames of the script itself, without those of the prelude and of native functions.

@@ -113,6 +113,7 @@ fn job(source: &str, settings: &Value) -> Job {
             .map(|(name, value)| (name, value.as_str().unwrap().to_owned()))
             .collect(),
         logging: settings.get("logging").as_bool().unwrap_or(false),
+        ..Job::procedure("", Vec::new())
     }
 }
 

@@ -8,33 +8,16 @@
 
 mod common;
 
-use std::env;
-use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(target_os = "linux")]
+use common::child::resident_bytes;
+use common::child::survives;
 use common::{procedure, runtime};
 use orrery_json::Value;
+use orrery_memory::Share;
 use orrery_script::{Clock, FunctionSession, Runtime, ScriptError, ScriptOptions};
-
-/// Says in a child which test it is for.
-const CHILD: &str = "ORRERY_SURVIVAL_CHILD";
-
-/// Does `work` in another process, which must end well.
-fn survives(test: &str, work: impl FnOnce()) {
-    if env::var(CHILD).is_ok_and(|name| name == test) {
-        return work();
-    }
-    let child = Command::new(env::current_exe().unwrap())
-        .args([test, "--exact", "--nocapture"])
-        .env(CHILD, test)
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&child.stdout);
-    let errors = String::from_utf8_lossy(&child.stderr);
-    assert!(child.status.success(), "{}\n{text}{errors}", child.status);
-    assert!(text.contains("1 passed"), "{text}");
-}
 
 fn small() -> ScriptOptions {
     ScriptOptions {
@@ -159,7 +142,8 @@ fn memory_that_is_taken_between_two_questions_by_a_function() {
             let bodies = endless_bodies();
             let sources = [Arc::from(bodies[0].as_str()), Arc::from("x => x + 1")];
             for _ in 0..10 {
-                let mut session = FunctionSession::open(&runtime, &sources).unwrap();
+                let mut session =
+                    FunctionSession::open(&runtime, &sources, &Share::unlimited()).unwrap();
                 assert_eq!(session.call(1, &[1.into()]), Ok(Value::from(2)));
                 assert_eq!(session.call(0, &[]), Err(ScriptError::OutOfMemory));
                 assert!(session.is_exhausted());
@@ -246,10 +230,6 @@ fn memory_that_a_native_function_takes() {
 #[cfg(target_os = "linux")]
 #[test]
 fn what_a_left_engine_loses() {
-    fn resident_bytes() -> usize {
-        let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
-        statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
-    }
     survives("what_a_left_engine_loses", || {
         let runtime = runtime(ScriptOptions {
             heap_bytes: 4 << 20,
@@ -259,11 +239,11 @@ fn what_a_left_engine_loses() {
         let mut before = 0;
         for round in 0..300 {
             if round == 100 {
-                before = resident_bytes();
+                before = resident_bytes().unwrap();
             }
             assert_eq!(procedure(&runtime, source), Err(ScriptError::OutOfMemory));
         }
-        let grown = resident_bytes().saturating_sub(before) / 200;
+        let grown = resident_bytes().unwrap().saturating_sub(before) / 200;
         println!("{grown} bytes for each");
         assert!(grown < 64 << 10, "{grown} bytes for each");
     });
@@ -461,7 +441,8 @@ fn nesting_of_every_kind() {
                 check_next(&runtime);
             }
             let sources = [Arc::from(format!("function () {{ {source}; }}"))];
-            let mut session = FunctionSession::open(&runtime, &sources).unwrap();
+            let mut session =
+                FunctionSession::open(&runtime, &sources, &Share::unlimited()).unwrap();
             match session.call(0, &[]) {
                 Ok(_) | Err(ScriptError::Threw(_)) => {}
                 Err(error) => assert!(error.is_limit(), "{source}: {error:?}"),

@@ -10,17 +10,17 @@ use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
-use http_body_util::Full;
-use hyper::body::Incoming;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Response, StatusCode};
 use orrery_account::{Availability, Region};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-use crate::accept::{self, Answers};
+use crate::accept::{self, Answer, Answers, Call};
+use crate::governor::{Client, Connection, Governor};
+use crate::hosts::Hosts;
 use crate::service::handle;
 use crate::state::State;
-use crate::{Error, Server, TlsMaterial, tls};
+use crate::{Error, Server, TlsIdentity, tls};
 
 pub struct AccountServer {
     listener: TcpListener,
@@ -37,12 +37,18 @@ pub struct AccountServerHandle {
 }
 
 /// In order of failover.
-#[derive(Default)]
-struct Regions(RwLock<Vec<Arc<State>>>);
+struct Regions {
+    governor: Governor,
+    states: RwLock<Vec<Arc<State>>>,
+}
 
 impl AccountServer {
     /// On an address that was reserved; `tls` is none for plain HTTP.
-    pub fn on(listener: TcpListener, tls: Option<&TlsMaterial>) -> Result<AccountServer, Error> {
+    pub fn on(
+        listener: TcpListener,
+        tls: Option<&TlsIdentity>,
+        governor: Governor,
+    ) -> Result<AccountServer, Error> {
         let acceptor = tls.map(tls::acceptor).transpose()?;
         let address = listener.local_addr().map_err(|source| Error::Listen {
             address: SocketAddr::from(([0, 0, 0, 0], 0)),
@@ -53,7 +59,10 @@ impl AccountServer {
             address,
             acceptor,
             regions: AccountServerHandle {
-                states: Arc::default(),
+                states: Arc::new(Regions {
+                    governor,
+                    states: RwLock::default(),
+                }),
                 is_loopback: address.ip().is_loopback(),
             },
         })
@@ -69,7 +78,15 @@ impl AccountServer {
 
     /// Serves until `shutdown` is ready; returns when the open requests have ended.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
-        accept::run(self.listener, self.acceptor, self.regions.states, shutdown).await;
+        let regions = self.regions.states;
+        let governor = &regions.governor;
+        let door = accept::Door {
+            listener: self.listener,
+            acceptor: self.acceptor,
+            register: Arc::clone(governor.clients()),
+            hosts: Hosts::new(self.address.ip(), &governor.limits().allowed_hosts),
+        };
+        accept::run(door, regions, shutdown).await;
     }
 }
 
@@ -82,7 +99,7 @@ impl AccountServerHandle {
         }
         let mut states = self
             .states
-            .0
+            .states
             .write()
             .unwrap_or_else(PoisonError::into_inner);
         states.push(Arc::clone(state));
@@ -90,24 +107,21 @@ impl AccountServerHandle {
 }
 
 impl Answers for Regions {
-    async fn answer(
-        &self,
-        scheme: &'static str,
-        request: Request<Incoming>,
-    ) -> Response<Full<Bytes>> {
+    async fn answer(&self, call: Call, connection: &Connection) -> Answer {
         let chosen = {
-            let states = self.0.read().unwrap_or_else(PoisonError::into_inner);
+            let states = self.states.read().unwrap_or_else(PoisonError::into_inner);
             states
                 .iter()
                 .min_by_key(|state| rank(&state.region))
                 .cloned()
         };
         match chosen {
-            Some(state) => handle(&state, scheme, request).await,
+            Some(state) => handle(&state, call, connection).await,
             None => {
-                let mut response = Response::default();
+                let mut response = Response::new(Bytes::new());
                 *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
-                response
+                let loan = self.governor.share(Client::Stranger).loan();
+                Answer { response, loan }
             }
         }
     }

@@ -1,21 +1,71 @@
-//! Reads the body of a request, bounded.
+//! Reads the body of a request, bounded in bytes, memory and time.
+
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
+use orrery_engine::out_of_memory;
+use orrery_memory::{Loan, Share};
 use orrery_model::{Failure, limits};
+use tokio::time::{Instant, timeout_at};
 
-/// What is read at most of a body that is refused, so that its sender hears the refusal.
-const DRAIN_BYTES_MAX: usize = 64 * 1024 * 1024;
+use crate::governor::STALL_RATE;
 
-pub(crate) async fn read(mut body: Incoming) -> Result<Bytes, Failure> {
+/// What is read at most of a body that is refused, so that its sender hears the refusal. Nobody keeps it.
+const DRAIN_BYTES_MAX: usize = 16 * 1024 * 1024;
+const DRAIN_TIME: Duration = Duration::from_secs(3);
+
+/// Memory that a value of JSON takes when it is read, beside its text.
+const VALUE_BYTES: usize = 64;
+
+/// A body, and the memory that it and what is read from it take.
+pub(crate) struct Read {
+    pub(crate) bytes: Bytes,
+    pub(crate) loan: Loan,
+}
+
+/// Reads a body that somebody may send. A client that falls below the least rate for `stall_time`
+/// has stalled.
+pub(crate) async fn read(
+    mut body: Incoming,
+    share: &Share,
+    stall_time: Duration,
+) -> Result<Read, Failure> {
+    let mut loan = share.loan();
+    match collect(&mut body, &mut loan, stall_time).await {
+        Ok(bytes) => Ok(Read { bytes, loan }),
+        // Nobody would hear it.
+        Err(Failure::Timeout) => Err(Failure::Timeout),
+        Err(failure) => {
+            drop(loan);
+            drain(body).await;
+            Err(failure)
+        }
+    }
+}
+
+async fn collect(
+    body: &mut Incoming,
+    loan: &mut Loan,
+    stall_time: Duration,
+) -> Result<Bytes, Failure> {
     if body.is_end_stream() {
         return Ok(Bytes::new());
     }
-    let mut first: Option<Bytes> = None;
+    let announced = body.size_hint().exact();
+    let announced = announced.map(|length| usize::try_from(length).unwrap_or(usize::MAX));
+    if announced.is_some_and(|length| length > limits::REQUEST_BYTES_MAX) {
+        return Err(too_large());
+    }
+    let mut first = Bytes::new();
     let mut rest = BytesMut::new();
-    let mut length = 0;
-    while let Some(frame) = body.frame().await {
+    let mut pace = Pace::new(stall_time);
+    loop {
+        let frame = timeout_at(pace.deadline, body.frame()).await;
+        let Some(frame) = frame.map_err(|_| Failure::Timeout)? else {
+            break;
+        };
         let frame = frame.map_err(|error| {
             Failure::BadRequest(format!(
                 "The body of the request could not be read: {error}."
@@ -24,33 +74,83 @@ pub(crate) async fn read(mut body: Incoming) -> Result<Bytes, Failure> {
         let Ok(data) = frame.into_data() else {
             continue;
         };
-        length += data.len();
-        if length > DRAIN_BYTES_MAX {
-            break;
-        }
+        pace.came(data.len());
+        let length = first.len() + rest.len() + data.len();
         if length > limits::REQUEST_BYTES_MAX {
-            continue;
+            return Err(too_large());
         }
         // Most bodies come in one piece, which is then not copied.
-        match &first {
-            None => first = Some(data),
-            Some(start) => {
-                if rest.is_empty() {
-                    rest.extend_from_slice(start);
-                }
-                rest.extend_from_slice(&data);
-            }
+        if first.is_empty() && rest.is_empty() {
+            loan.grow(data.len()).map_err(out_of_memory)?;
+            first = data;
+            continue;
         }
+        if rest.capacity() < length {
+            let room = announced.unwrap_or(0).max(length.next_power_of_two());
+            loan.grow(room - rest.capacity()).map_err(out_of_memory)?;
+            rest.reserve(room - rest.len());
+        }
+        rest.extend_from_slice(&std::mem::take(&mut first));
+        rest.extend_from_slice(&data);
     }
-    if length > limits::REQUEST_BYTES_MAX {
-        return Err(Failure::TooLarge(format!(
-            "Request size is too large. The body has more than {} bytes.",
-            limits::REQUEST_BYTES_MAX
-        )));
-    }
-    Ok(if rest.is_empty() {
-        first.unwrap_or_default()
+    let bytes = if rest.is_empty() {
+        first
     } else {
         rest.freeze()
-    })
+    };
+    let values = values_in(&bytes);
+    loan.grow(values * VALUE_BYTES).map_err(out_of_memory)?;
+    Ok(bytes)
+}
+
+/// Lets the sender of a body finish that nobody wants, for a while: one that is still sending would not
+/// hear why.
+pub(crate) async fn drain(mut body: Incoming) {
+    let end = Instant::now() + DRAIN_TIME;
+    let mut length = 0;
+    while length < DRAIN_BYTES_MAX && !body.is_end_stream() {
+        match timeout_at(end, body.frame()).await {
+            Ok(Some(Ok(frame))) => length += frame.data_ref().map_or(0, Bytes::len),
+            _ => break,
+        }
+    }
+}
+
+/// What a JSON text is made of at most: each value ends with one of these, or begins with one.
+fn values_in(text: &[u8]) -> usize {
+    let is_mark = |byte: &&u8| matches!(**byte, b',' | b'[' | b'{');
+    text.iter().filter(is_mark).count()
+}
+
+/// Whether a body comes fast enough.
+struct Pace {
+    stall_time: Duration,
+    deadline: Instant,
+    bytes: u64,
+}
+
+impl Pace {
+    fn new(stall_time: Duration) -> Pace {
+        Pace {
+            stall_time,
+            deadline: Instant::now() + stall_time,
+            bytes: 0,
+        }
+    }
+
+    /// Each stretch of time wants its bytes.
+    fn came(&mut self, bytes: usize) {
+        self.bytes += bytes as u64;
+        if self.bytes >= self.stall_time.as_secs().max(1) * STALL_RATE {
+            self.bytes = 0;
+            self.deadline = Instant::now() + self.stall_time;
+        }
+    }
+}
+
+fn too_large() -> Failure {
+    Failure::TooLarge(format!(
+        "Request size is too large. The body has more than {} bytes.",
+        limits::REQUEST_BYTES_MAX
+    ))
 }

@@ -6,12 +6,13 @@ use bytes::Bytes;
 use hyper::Method;
 use hyper::header::HOST;
 use hyper::http::request::Parts;
-use hyper::http::uri::Authority;
+use hyper::http::uri::Authority as UriAuthority;
 use orrery_engine::{Catalogue, ContainerEntry, DatabaseEntry, Engine, Metering, Terms};
 use orrery_memory::Share;
-use orrery_model::{ConsistencyLevel, ContainerAddress, Failure, Session};
+use orrery_model::{ConsistencyLevel, ContainerAddress, Failure, Script, ScriptKind, Session};
 use orrery_wire::{Owner, OwnerHeaders, ReadStrategy, RequestHeaders, has_reached};
 
+use crate::authority::{Authority, Reach};
 use crate::reply::Reply;
 use crate::state::State;
 
@@ -21,6 +22,8 @@ pub(crate) struct Exchange<'r> {
     pub(crate) engine: Arc<Engine>,
     pub(crate) method: &'r Method,
     pub(crate) headers: &'r RequestHeaders<'r>,
+    /// What its sender may touch.
+    pub(crate) authority: Authority<'r>,
     pub(crate) body: Bytes,
     pub(crate) activity_id: &'r str,
     pub(crate) scheme: &'static str,
@@ -48,6 +51,7 @@ impl Exchange<'_> {
     pub(crate) fn container(&self, address: ContainerAddress<'_>) -> Result<Found, Failure> {
         let catalogue = self.catalogue();
         let (database, entry) = catalogue.container(address)?;
+        self.authority.check_container(entry.container.rid)?;
         self.headers.check_intended_container(entry.container.rid)?;
         Ok(Found {
             database: Arc::clone(database),
@@ -62,7 +66,7 @@ impl Exchange<'_> {
             .headers
             .get(HOST)
             .and_then(|host| host.to_str().ok());
-        let authority = self.request.uri.authority().map(Authority::as_str);
+        let authority = self.request.uri.authority().map(UriAuthority::as_str);
         format!(
             "{}://{}",
             self.scheme,
@@ -118,6 +122,31 @@ impl Exchange<'_> {
 }
 
 impl Found {
+    /// The items in it that the sender of the request may touch.
+    pub(crate) fn reach<'x>(&'x self, exchange: &'x Exchange<'_>) -> Reach<'x> {
+        exchange
+            .authority
+            .reach(&exchange.engine, &self.entry.container)
+    }
+
+    /// A script by the last segment of its path.
+    pub(crate) fn script(
+        &self,
+        exchange: &Exchange<'_>,
+        container: ContainerAddress<'_>,
+        kind: ScriptKind,
+        segment: &str,
+    ) -> Result<Arc<Script>, Failure> {
+        let script = self.entry.scripts.find(container, kind, segment)?;
+        exchange.authority.check_script(script.rid)?;
+        Ok(Arc::clone(script))
+    }
+
+    /// What it is called for as long as it is this one.
+    pub(crate) fn address(&self) -> ContainerAddress<'static> {
+        ContainerAddress::Rid(self.entry.container.rid)
+    }
+
     /// Headers that name the container as the owner of items.
     pub(crate) fn owner(&self, exchange: &Exchange<'_>) -> OwnerHeaders {
         let rid = self.entry.container.rid;
@@ -134,14 +163,9 @@ impl Found {
     /// answered. Clients that miss either forget what they know of the container.
     pub(crate) fn complete(&self, exchange: &Exchange<'_>, reply: Reply) -> Reply {
         let container = &self.entry.container;
-        let addressed = || {
-            let key = exchange.headers.partition_key().ok().flatten()?;
-            container.definition.key().check_complete(&key).ok()?;
-            Some(container.partition_of(&container.logical_partition(&key)))
-        };
         let stamp = reply.stamp.or_else(|| {
-            let partition = addressed().or_else(|| container.partitions.first())?;
-            Some(partition.stamp())
+            let addressed = exchange.authority.addressed_partition(container);
+            addressed.or_else(|| Some(container.partitions.first()?.stamp()))
         });
         Reply {
             stamp,

@@ -3,16 +3,14 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use http_body_util::Full;
-use hyper::body::Incoming;
-use hyper::{Request, Response};
 use orrery_account::Region;
 use orrery_model::AccountKeys;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-use crate::accept::{self, Answers};
+use crate::accept::{self, Answer, Answers, Call};
+use crate::governor::Connection;
+use crate::hosts::Hosts;
 use crate::service::handle;
 use crate::state::State;
 use crate::{Error, ServerOptions, tls};
@@ -90,16 +88,19 @@ impl Server {
 
     /// Serves until `shutdown` is ready; returns when the open requests have ended.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
-        accept::run(self.listener, self.acceptor, self.state, shutdown).await;
+        let governor = &self.state.governor;
+        let door = accept::Door {
+            listener: self.listener,
+            acceptor: self.acceptor,
+            register: Arc::clone(governor.clients()),
+            hosts: Hosts::new(self.address.ip(), &governor.limits().allowed_hosts),
+        };
+        accept::run(door, self.state, shutdown).await;
     }
 }
 
 impl Answers for State {
-    async fn answer(
-        &self,
-        scheme: &'static str,
-        request: Request<Incoming>,
-    ) -> Response<Full<Bytes>> {
-        handle(self, scheme, request).await
+    async fn answer(&self, call: Call, connection: &Connection) -> Answer {
+        handle(self, call, connection).await
     }
 }

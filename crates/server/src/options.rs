@@ -7,7 +7,7 @@ use std::sync::Weak;
 use orrery_account::{Account, Bound};
 use orrery_model::AccountKeys;
 
-use crate::Governor;
+use crate::{Governor, TlsIdentity};
 
 pub struct ServerOptions {
     pub listen: SocketAddr,
@@ -19,16 +19,18 @@ pub struct ServerOptions {
     /// Of bounded staleness, for the account document.
     pub bound: Bound,
     /// None serves plain HTTP.
-    pub tls: Option<TlsMaterial>,
+    pub tls: Option<TlsIdentity>,
     pub keys: AccountKeys,
     /// Signs resource tokens.
     pub token_secret: Vec<u8>,
+    /// Whether answers tell browsers to come back with TLS only, for a year.
+    pub hsts: bool,
     /// Of the process: whatever listens in it has the same.
     pub governor: Governor,
 }
 
 /// A certificate chain and its private key.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct TlsMaterial {
     pub certificate_pem: String,
     pub key_pem: String,

@@ -1,7 +1,6 @@
 //! What is answered in other forms than the protocol's, most of it without a key.
 
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
@@ -11,14 +10,17 @@ use crate::metrics;
 use crate::state::State;
 
 /// The answer to a public path; none if the path is not one.
-pub(crate) fn answer(state: &State, parts: &Parts) -> Option<Response<Full<Bytes>>> {
+pub(crate) fn answer(state: &State, parts: &Parts) -> Option<Response<Bytes>> {
     if parts.method != Method::GET && parts.method != Method::HEAD {
         return None;
     }
     match parts.uri.path() {
         "/ready" | "/health" => Some(respond("application/json", br#"{"status":"ok"}"#)),
-        "/_explorer/emulator.pem" => Some(match &state.certificate_pem {
-            Some(pem) => respond("application/x-pem-file", pem.as_bytes()),
+        "/_explorer/emulator.pem" => Some(match &state.tls {
+            Some(identity) => {
+                let pem = identity.certificate_pem();
+                respond("application/x-pem-file", pem.as_bytes())
+            }
             None => {
                 let mut response = respond(
                     "text/plain",
@@ -33,7 +35,7 @@ pub(crate) fn answer(state: &State, parts: &Parts) -> Option<Response<Full<Bytes
 }
 
 /// The counts of the server, as Prometheus reads them.
-pub(crate) fn metrics(state: &State) -> Response<Full<Bytes>> {
+pub(crate) fn metrics(state: &State) -> Response<Bytes> {
     let report = state.account.upgrade().map(|account| account.report());
     let text = metrics::text(
         &state.metrics,
@@ -44,8 +46,8 @@ pub(crate) fn metrics(state: &State) -> Response<Full<Bytes>> {
     respond("text/plain; version=0.0.4", text.as_bytes())
 }
 
-fn respond(content_type: &'static str, body: &[u8]) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::copy_from_slice(body)));
+fn respond(content_type: &'static str, body: &[u8]) -> Response<Bytes> {
+    let mut response = Response::new(Bytes::copy_from_slice(body));
     response
         .headers_mut()
         .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));

@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::{Response, StatusCode};
 use orrery_engine::Engine;
 use orrery_model::{Charge, Failure, Lsn, Stamp};
 use orrery_wire::{ContainerUsage, ErrorStatus, OwnerHeaders, ResponseHeaders, error_body, names};
 
 use crate::state::State;
+
+/// A year.
+const HSTS: &str = "max-age=31536000";
 
 /// What a route answers.
 #[derive(Debug, Default)]
@@ -82,7 +84,7 @@ impl Reply {
         engine: &Arc<Engine>,
         activity_id: &str,
         elapsed: Duration,
-    ) -> Response<Full<Bytes>> {
+    ) -> Response<Bytes> {
         let mut headers = ResponseHeaders::new(activity_id, self.charge, elapsed)
             .server_state(state.next_request_number(), &state.started);
         let region = &state.region;
@@ -123,6 +125,9 @@ impl Reply {
         if let Some(log) = &self.script_log {
             headers = headers.script_log(log);
         }
+        if state.hsts {
+            headers = headers.with(names::STRICT_TRANSPORT_SECURITY, HSTS);
+        }
         headers = headers.continuation(self.continuation.as_deref());
         let body = match &self.failure {
             Some(failure) => {
@@ -131,7 +136,7 @@ impl Reply {
             }
             None => self.body,
         };
-        let mut response = Response::new(Full::new(body));
+        let mut response = Response::new(body);
         *response.status_mut() =
             StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         *response.headers_mut() = headers.into_map();

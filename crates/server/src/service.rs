@@ -4,17 +4,20 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::body::Incoming;
+use hyper::header::EXPECT;
 use hyper::http::request::Parts;
-use hyper::{Method, Request, Response};
-use orrery_engine::Engine;
+use hyper::{Method, Response, StatusCode, Version};
+use orrery_engine::{Engine, out_of_memory};
+use orrery_memory::{Loan, Share};
 use orrery_model::Failure;
 use orrery_wire::{RequestHeaders, RequestPath, Resource, names};
+use tokio::time::timeout;
 
-use crate::authorize::authorize;
+use crate::accept::{Answer, Call};
+use crate::authority::{Authorized, authorize};
 use crate::exchange::Exchange;
-use crate::governor::Client;
+use crate::governor::{Client, Connection};
 use crate::metrics::Operation;
 use crate::reply::Reply;
 use crate::state::State;
@@ -24,41 +27,63 @@ const METRICS_PATH: &str = "/metrics";
 /// Longest activity id that is echoed.
 const ACTIVITY_ID_BYTES_MAX: usize = 128;
 
-pub(crate) async fn handle(
-    state: &State,
-    scheme: &'static str,
-    request: Request<Incoming>,
-) -> Response<Full<Bytes>> {
+/// What a request holds until its answer is taken, beside the body of that: its headers, its task.
+const ANSWER_BYTES: usize = 4 * 1024;
+
+pub(crate) async fn handle(state: &State, call: Call, connection: &Connection) -> Answer {
     let begun = Instant::now();
-    let (parts, incoming) = request.into_parts();
+    let Call {
+        scheme,
+        parts,
+        body: incoming,
+    } = call;
     let present = gates::check_present(&state.region);
     if present.is_ok()
         && let Some(response) = public::answer(state, &parts)
     {
-        return response;
+        return for_a_stranger(state, response, connection);
     }
     let activity_id = activity_id(state, &parts);
+    let engine = state.region.engine();
     if present.is_ok() && parts.uri.path() == METRICS_PATH {
-        return match authorize_metrics(state, &parts) {
+        let response = match authorize_metrics(state, &parts) {
             Ok(()) => public::metrics(state),
             Err(failure) => {
-                let engine = state.region.engine();
                 Reply::failed(failure).into_response(state, &engine, &activity_id, begun.elapsed())
             }
         };
+        return for_a_stranger(state, response, connection);
     }
-    let engine = state.region.engine();
-    let (operation, answered) = answer(
+    let asked = Asked {
         state,
-        &engine,
-        present,
+        engine: &engine,
         scheme,
-        &parts,
-        incoming,
-        &activity_id,
-    )
-    .await;
-    let reply = answered.unwrap_or_else(Reply::failed);
+        parts: &parts,
+        activity_id: &activity_id,
+        connection,
+    };
+    let Answered {
+        operation,
+        share,
+        result,
+    } = asked.answer(present, incoming).await;
+    let mut reply = result.unwrap_or_else(Reply::failed);
+    let mut loan = share.loan();
+    if let Err(refused) = loan.grow(ANSWER_BYTES + reply.body.len()) {
+        reply = if operation == Operation::WriteItem && reply.failure.is_none() {
+            // It is written, and saying otherwise would make the client write it again.
+            Reply {
+                body: Bytes::new(),
+                ..reply
+            }
+        } else {
+            Reply {
+                charge: reply.charge,
+                ..Reply::failed(out_of_memory(refused))
+            }
+        };
+        loan = refusal_loan(state, connection);
+    }
     let elapsed = begun.elapsed();
     state
         .metrics
@@ -75,67 +100,152 @@ pub(crate) async fn handle(
         "request"
     );
     state.request_log.note(begun, &parts, &activity_id, &reply);
-    reply.into_response(state, &engine, &activity_id, elapsed)
+    let response = reply.into_response(state, &engine, &activity_id, elapsed);
+    Answer { response, loan }
 }
 
-async fn answer(
-    state: &State,
-    engine: &Arc<Engine>,
-    present: Result<(), Failure>,
+/// An answer that needs no credential.
+fn for_a_stranger(state: &State, response: Response<Bytes>, connection: &Connection) -> Answer {
+    let share = state.governor.share(Client::Stranger);
+    match share.borrow(ANSWER_BYTES + response.body().len()) {
+        Ok(loan) => Answer { response, loan },
+        Err(_) => {
+            let mut response = Response::new(Bytes::new());
+            *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+            let loan = refusal_loan(state, connection);
+            Answer { response, loan }
+        }
+    }
+}
+
+/// Refusals need memory, too. When there is none for them either, the connection ends.
+fn refusal_loan(state: &State, connection: &Connection) -> Loan {
+    let share = state.governor.share(Client::Stranger);
+    share.borrow(ANSWER_BYTES).unwrap_or_else(|_| {
+        connection.close();
+        share.loan()
+    })
+}
+
+/// A request before its body is read.
+struct Asked<'r> {
+    state: &'r State,
+    engine: &'r Arc<Engine>,
     scheme: &'static str,
-    parts: &Parts,
-    incoming: Incoming,
-    activity_id: &str,
-) -> (Operation, Result<Reply, Failure>) {
-    let path = RequestPath::parse(parts.uri.path());
-    let path = present.and_then(|()| path.as_ref().map_err(Failure::clone));
-    let checked = async {
-        let path = path?;
-        let headers = RequestHeaders::parse(&parts.headers)?;
-        let resource = path.resource()?;
-        // A client in direct mode signs another path; it is told about gateway mode either way.
-        let client = if resource == Resource::Addresses {
-            Client::Stranger
-        } else {
-            let now = engine.now_seconds();
-            let (action, client) = authorize(state, &parts.method, path, resource, &headers, now)?;
-            gates::check_action(
-                &state.region,
-                engine,
-                action,
-                &parts.method,
-                resource,
-                &headers,
-            )
-            .await?;
-            client
+    parts: &'r Parts,
+    activity_id: &'r str,
+    connection: &'r Connection,
+}
+
+struct Answered {
+    operation: Operation,
+    /// Of the client, as far as it is known.
+    share: Share,
+    result: Result<Reply, Failure>,
+}
+
+/// A request that somebody may send.
+struct Allowed<'r> {
+    headers: RequestHeaders<'r>,
+    authorized: Authorized<'r>,
+}
+
+impl<'r> Asked<'r> {
+    /// What the headers say is checked before anything of the body is kept.
+    async fn answer(&self, present: Result<(), Failure>, incoming: Incoming) -> Answered {
+        let path = RequestPath::parse(self.parts.uri.path());
+        let path = present.and_then(|()| path.as_ref().map_err(Failure::clone));
+        let allowed = match path.and_then(|path| self.check(path)) {
+            Ok(allowed) => allowed,
+            Err(failure) => {
+                self.refuse(incoming).await;
+                return Answered {
+                    operation: Operation::Refused,
+                    share: self.state.governor.share(Client::Stranger),
+                    result: Err(failure),
+                };
+            }
         };
-        Ok((headers, resource, client))
-    };
-    let checked = checked.await;
-    // The body is read in any case: a client that is still sending would not hear a refusal.
-    let body = body::read(incoming).await;
-    let (headers, resource, client) = match checked {
-        Ok(checked) => checked,
-        Err(failure) => return (Operation::Refused, Err(failure)),
-    };
-    let operation = Operation::of(&parts.method, resource, &headers);
-    let body = match body {
-        Ok(body) => body,
-        Err(failure) => return (operation, Err(failure)),
-    };
-    let exchange = Exchange {
-        state,
-        engine: Arc::clone(engine),
-        method: &parts.method,
-        headers: &headers,
-        body,
-        activity_id,
-        scheme,
-        request: parts,
-        share: state.governor.share(client),
-    };
-    (operation, routes::dispatch(&exchange, resource).await)
+        let Authorized {
+            client, resource, ..
+        } = allowed.authorized;
+        let share = self.state.governor.share(client);
+        let operation = Operation::of(&self.parts.method, resource, &allowed.headers);
+        let limit = self.state.governor.limits().request_time;
+        let carried_out = timeout(limit, self.carry_out(allowed, &share, incoming)).await;
+        Answered {
+            operation,
+            share,
+            result: carried_out.unwrap_or(Err(Failure::Timeout)),
+        }
+    }
+
+    fn check(&self, path: &'r RequestPath<'r>) -> Result<Allowed<'r>, Failure> {
+        let mut headers = RequestHeaders::parse(&self.parts.headers)?;
+        let now = self.engine.now_seconds();
+        let method = &self.parts.method;
+        let authorized = authorize(self.state, self.engine, method, path, &mut headers, now)?;
+        if authorized.resource != Resource::Addresses {
+            self.connection.trust();
+        }
+        Ok(Allowed {
+            headers,
+            authorized,
+        })
+    }
+
+    /// Lets a client that is still sending finish, for a while. With HTTP/2 it hears a refusal in any case.
+    async fn refuse(&self, incoming: Incoming) {
+        let waits = self.parts.headers.contains_key(EXPECT);
+        if self.parts.version != Version::HTTP_2 && !waits {
+            body::drain(incoming).await;
+        }
+    }
+
+    async fn carry_out(
+        &self,
+        allowed: Allowed<'_>,
+        share: &Share,
+        incoming: Incoming,
+    ) -> Result<Reply, Failure> {
+        let Allowed {
+            headers,
+            authorized,
+        } = allowed;
+        let Authorized {
+            action,
+            resource,
+            authority,
+            ..
+        } = authorized;
+        if resource != Resource::Addresses {
+            let region = &self.state.region;
+            let method = &self.parts.method;
+            let checked =
+                gates::check_action(region, self.engine, action, method, resource, &headers).await;
+            if let Err(failure) = checked {
+                self.refuse(incoming).await;
+                return Err(failure);
+            }
+        }
+        let stall_time = self.state.governor.limits().stall_time;
+        let body::Read { bytes, loan } = body::read(incoming, share, stall_time).await?;
+        let exchange = Exchange {
+            state: self.state,
+            engine: Arc::clone(self.engine),
+            method: &self.parts.method,
+            headers: &headers,
+            authority,
+            body: bytes,
+            activity_id: self.activity_id,
+            scheme: self.scheme,
+            request: self.parts,
+            share: share.clone(),
+        };
+        let reply = routes::dispatch(&exchange, resource).await;
+        drop((exchange, loan));
+        reply
+    }
 }
 
 fn authorize_metrics(state: &State, parts: &Parts) -> Result<(), Failure> {
@@ -146,9 +256,10 @@ fn authorize_metrics(state: &State, parts: &Parts) -> Result<(), Failure> {
         return Ok(());
     }
     let path = RequestPath::parse(parts.uri.path())?;
-    let headers = RequestHeaders::parse(&parts.headers)?;
-    let now = state.region.engine().now_seconds();
-    authorize(state, &parts.method, &path, path.resource()?, &headers, now)?;
+    let mut headers = RequestHeaders::parse(&parts.headers)?;
+    let engine = state.region.engine();
+    let now = engine.now_seconds();
+    authorize(state, &engine, &parts.method, &path, &mut headers, now)?;
     Ok(())
 }
 

@@ -13,7 +13,7 @@ use crate::activity::ActivityIds;
 use crate::metrics::Metrics;
 use crate::owners::Owners;
 use crate::request_log::RequestLog;
-use crate::{Governor, ServerOptions};
+use crate::{Governor, ServerOptions, TlsIdentity};
 
 pub(crate) struct State {
     pub(crate) region: Arc<Region>,
@@ -22,13 +22,14 @@ pub(crate) struct State {
     token_secret: RwLock<Arc<TokenSecret>>,
     pub(crate) advertise: Option<String>,
     pub(crate) bound: Bound,
-    pub(crate) certificate_pem: Option<String>,
+    pub(crate) tls: Option<TlsIdentity>,
     /// When the server became what it is, as its answers say it.
     pub(crate) started: HeaderValue,
     pub(crate) activity_ids: ActivityIds,
     pub(crate) owners: Owners,
     pub(crate) metrics: Metrics,
     pub(crate) request_log: RequestLog,
+    pub(crate) hsts: bool,
     pub(crate) governor: Governor,
     /// Whether only programs on this machine reach the server, so that its metrics need no key.
     is_loopback: AtomicBool,
@@ -46,11 +47,12 @@ impl State {
             token_secret: RwLock::new(Arc::new(TokenSecret::new(&options.token_secret))),
             advertise: options.advertise,
             bound: options.bound,
-            certificate_pem: options.tls.map(|material| material.certificate_pem),
+            tls: options.tls,
             activity_ids: ActivityIds::new(),
             owners: Owners::default(),
             metrics: Metrics::default(),
             request_log: RequestLog::new(Instant::now()),
+            hsts: options.hsts,
             governor: options.governor,
             is_loopback: AtomicBool::new(is_loopback),
             keys: RwLock::new(Arc::new(SigningKeys::new(&options.keys))),

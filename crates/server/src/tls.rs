@@ -1,50 +1,160 @@
-//! TLS: the self-signed certificate, and the configuration of the listener.
+//! TLS: the certificate that the listeners of a process show, and their configuration.
 
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
 
-use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
 use tokio_rustls::TlsAcceptor;
 
 use crate::{Error, TlsMaterial};
 
-/// Makes a certificate for these names and addresses that clients can add to what they trust.
-pub fn self_signed(host_names: &[String]) -> Result<TlsMaterial, Error> {
-    let make = || {
-        let mut params = CertificateParams::new(host_names)?;
-        params.distinguished_name = DistinguishedName::new();
-        params
-            .distinguished_name
-            .push(DnType::CommonName, "localhost");
-        // Trust stores take a certificate only if it may sign itself.
-        params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
-        let key = KeyPair::generate()?;
-        let certificate = params.self_signed(&key)?;
-        Ok(TlsMaterial {
-            certificate_pem: certificate.pem(),
-            key_pem: key.serialize_pem(),
-        })
-    };
-    make().map_err(|error: rcgen::Error| Error::Certificate(error.to_string()))
+/// The certificate that is shown to clients; all clones are the same one. It can be replaced while
+/// listeners show it: those who connect from then on see the new one.
+#[derive(Clone)]
+pub struct TlsIdentity(Arc<RwLock<Shown>>);
+
+struct Shown {
+    material: TlsMaterial,
+    certified: Arc<CertifiedKey>,
 }
 
-/// An acceptor that offers HTTP/2 and HTTP/1.1.
-pub(crate) fn acceptor(material: &TlsMaterial) -> Result<TlsAcceptor, Error> {
-    let refuse = |error: &dyn std::fmt::Display| Error::Certificate(error.to_string());
+impl TlsIdentity {
+    /// Refuses a key that is not that of the certificate.
+    pub fn new(material: TlsMaterial) -> Result<TlsIdentity, Error> {
+        Ok(TlsIdentity(Arc::new(RwLock::new(Shown::new(material)?))))
+    }
+
+    /// What cannot be shown changes nothing.
+    pub fn replace(&self, material: TlsMaterial) -> Result<(), Error> {
+        let shown = Shown::new(material)?;
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = shown;
+        Ok(())
+    }
+
+    pub fn material(&self) -> TlsMaterial {
+        self.shown(|shown| shown.material.clone())
+    }
+
+    pub(crate) fn certificate_pem(&self) -> String {
+        self.shown(|shown| shown.material.certificate_pem.clone())
+    }
+
+    fn shown<T>(&self, read: impl FnOnce(&Shown) -> T) -> T {
+        read(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Shown {
+    fn new(material: TlsMaterial) -> Result<Shown, Error> {
+        let certified = Arc::new(certified(&material)?);
+        Ok(Shown {
+            material,
+            certified,
+        })
+    }
+}
+
+impl fmt::Debug for TlsIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TlsIdentity").finish_non_exhaustive()
+    }
+}
+
+impl ResolvesServerCert for TlsIdentity {
+    fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.shown(|shown| Arc::clone(&shown.certified)))
+    }
+}
+
+/// The chain and its key, which belong together.
+pub(crate) fn certified(material: &TlsMaterial) -> Result<CertifiedKey, Error> {
+    let refuse = |error: &dyn fmt::Display| Error::Certificate(error.to_string());
     let chain = CertificateDer::pem_slice_iter(material.certificate_pem.as_bytes())
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| refuse(&error))?;
     let key = PrivateKeyDer::from_pem_slice(material.key_pem.as_bytes())
         .map_err(|error| refuse(&error))?;
+    let provider = rustls::crypto::ring::default_provider();
+    CertifiedKey::from_der(chain, key, &provider).map_err(|error| refuse(&error))
+}
+
+/// An acceptor that offers HTTP/2 and HTTP/1.1.
+pub(crate) fn acceptor(identity: &TlsIdentity) -> Result<TlsAcceptor, Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(|error| refuse(&error))?
+        .map_err(|error| Error::Certificate(error.to_string()))?
         .with_no_client_auth()
-        .with_single_cert(chain, key)
-        .map_err(|error| refuse(&error))?;
+        .with_cert_resolver(Arc::new(identity.clone()));
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use rustls::pki_types::ServerName;
+    use rustls::{ClientConfig, RootCertStore};
+    use tokio_rustls::TlsConnector;
+
+    use super::*;
+    use crate::self_signed;
+
+    fn made() -> TlsMaterial {
+        self_signed(&["localhost".to_owned()], SystemTime::now()).unwrap()
+    }
+
+    /// A client of rustls that trusts this certificate and no other.
+    fn client(trusted: &TlsMaterial) -> TlsConnector {
+        let mut roots = RootCertStore::empty();
+        roots
+            .add(certified(trusted).unwrap().cert[0].clone())
+            .unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        TlsConnector::from(Arc::new(config))
+    }
+
+    async fn is_trusted(acceptor: &TlsAcceptor, trusted: &TlsMaterial) -> bool {
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let name = ServerName::try_from("localhost").unwrap();
+        let client = client(trusted);
+        let (seen, _) = tokio::join!(client.connect(name, near), acceptor.accept(far));
+        seen.is_ok()
+    }
+
+    #[tokio::test]
+    async fn a_listener_shows_the_certificate_that_is_put_in_its_place() {
+        let (first, second) = (made(), made());
+        let identity = TlsIdentity::new(first.clone()).unwrap();
+        let acceptor = acceptor(&identity).unwrap();
+        assert!(is_trusted(&acceptor, &first).await);
+        identity.replace(second.clone()).unwrap();
+        assert!(!is_trusted(&acceptor, &first).await);
+        assert!(is_trusted(&acceptor, &second).await);
+        let mixed = TlsMaterial {
+            key_pem: first.key_pem.clone(),
+            ..second.clone()
+        };
+        identity.replace(mixed).unwrap_err();
+        assert!(is_trusted(&acceptor, &second).await);
+    }
+
+    #[test]
+    fn neither_prints_its_key() {
+        let material = made();
+        let identity = TlsIdentity::new(material.clone()).unwrap();
+        for text in [format!("{material:?}"), format!("{identity:?}")] {
+            assert!(text.len() < 40 && !text.contains("BEGIN"), "{text}");
+        }
+    }
 }

@@ -18,8 +18,8 @@ mod session_token;
 mod status;
 
 pub use auth::{
-    Access, Action, Credential, Grant, Signature, SignedRequest, SigningKeys, TokenSecret,
-    check_role, verify_entra,
+    Action, Credential, Deed, Grant, GrantedItems, KeyMark, Signature, SignedRequest, Signer,
+    SigningKeys, Target, TokenSecret, check_role, refused, verify_entra,
 };
 pub use batch::{
     BatchEncoding, BatchOperation, BatchRequest, BatchResult, batch_status, operation_status_code,
@@ -31,12 +31,12 @@ pub use body::{
     PermissionRequest, QueryBody, RangeStatistics, Region, ResumeFilter, ScriptRequest, SplitAt,
     Staleness, change_envelope, conflict_body, container_body, container_self_link, database_body,
     database_self_link, feed_body, parse_arguments, parse_body, parse_id_body,
-    partition_key_range_body, permission_body, request_log_body, script_body, script_name_link,
-    script_self_link, user_body, write_changed_item,
+    partition_key_range_body, permission_body, request_log_body, script_body, user_body,
+    write_changed_item,
 };
 pub use headers::{
-    BatchFlags, ChangeFeedMode, ContainerUsage, FeedPost, KeyRangeHeaders, Owner, OwnerHeaders,
-    QueryFlags, ReadStrategy, RequestHeaders, ResponseHeaders, names,
+    BatchFlags, ChangeFeedMode, ContainerUsage, FeedPost, Owner, OwnerHeaders, QueryFlags,
+    ReadStrategy, RequestHeaders, ResponseHeaders, Selection, names,
 };
 pub use http_date::HttpDate;
 pub use offer_headers::OfferHeaders;

@@ -131,6 +131,13 @@ impl<'f> ErrorStatus<'f> {
                 row(412, Some(1110), "PreconditionFailed", PRECONDITION_FAILED)
             }
             Failure::TooLarge(message) => row(413, None, "RequestEntityTooLarge", message),
+            Failure::AnswerTooLarge => row(
+                413,
+                Some(3402),
+                "RequestEntityTooLarge",
+                "The size of the response exceeded the maximum allowed size: the operations of one request may read \
+                 4 MB together. Send those that are left in another request.",
+            ),
             Failure::FailedDependency => row(
                 424,
                 None,
@@ -380,6 +387,13 @@ mod tests {
                 None,
                 "RequestEntityTooLarge",
                 "text",
+            ),
+            (
+                Failure::AnswerTooLarge,
+                413,
+                Some(3402),
+                "RequestEntityTooLarge",
+                "may read 4 MB together",
             ),
             (
                 Failure::FailedDependency,

@@ -25,9 +25,11 @@ func startServer(storage ...string) (*orrery, error) {
 	if binary == "" {
 		return nil, errors.New("set ORRERY_BIN to the path of the orrery binary")
 	}
-	arguments := append([]string{"serve", "--listen", "127.0.0.1:0", "--tls", "off", "--throughput", "off", "--ready-json"}, storage...)
+	arguments := append([]string{"serve", "--listen", "127.0.0.1:0", "--throughput", "off", "--ready-json"}, storage...)
 	process := exec.Command(binary, arguments...)
 	process.Stderr = os.Stderr
+	// A flag goes before it.
+	process.Env = append(os.Environ(), "ORRERY_TLS=off")
 	// The kernel ends the server when a killed or panicking test run cannot.
 	process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	output, err := process.StdoutPipe()

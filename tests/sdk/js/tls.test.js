@@ -1,9 +1,12 @@
 // TLS with the certificate the server makes for itself.
 
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Agent } from "node:https";
 import { after, before, test } from "node:test";
+import { promisify } from "node:util";
 import { connect } from "./setup.js";
 import { startServer } from "./server.js";
 
@@ -26,6 +29,23 @@ test("an agent that trusts the certificate", async () => {
     client.dispose();
     agent.destroy();
   }
+});
+
+test("a certificate for a server, and of no authority", () => {
+  const certificate = new X509Certificate(readFileSync(server.certificate));
+  assert.equal(certificate.ca, false);
+  const days = (Date.parse(certificate.validTo) - Date.parse(certificate.validFrom)) / 86_400_000;
+  assert.ok(days > 0 && days <= 825, `${days}`);
+});
+
+test("a program that is told of it by NODE_EXTRA_CA_CERTS", async () => {
+  const program = `fetch("${server.endpoint}ready").then((answer) => console.log(answer.status))`;
+  const ask = (trusted) => {
+    const env = { ...process.env, NODE_EXTRA_CA_CERTS: trusted };
+    return promisify(execFile)(process.execPath, ["-e", program], { env });
+  };
+  assert.equal((await ask(server.certificate)).stdout.trim(), "200");
+  await assert.rejects(ask(""));
 });
 
 test("an agent that does not trust it", async () => {

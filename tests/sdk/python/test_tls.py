@@ -1,5 +1,6 @@
 """TLS with the certificate the server makes for itself."""
 
+import socket
 import ssl
 import urllib.error
 import urllib.parse
@@ -36,6 +37,27 @@ def test_certificate_verifies_for_local_names(secure, host):
         urllib.request.urlopen(f"https://{host}:{port}/", context=trust)
     # The handshake succeeded; only the signature is missing.
     assert caught.value.code == 401
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ssl.VERIFY_DEFAULT,
+        # What Python checks by default from 3.13 on.
+        ssl.VERIFY_X509_STRICT | ssl.VERIFY_X509_PARTIAL_CHAIN,
+    ],
+)
+def test_certificate_is_of_a_server_and_of_no_authority(secure, flags):
+    trust = ssl.create_default_context(cafile=secure.ready["certificate"])
+    trust.verify_flags |= flags
+    # The authorities among what is trusted.
+    assert trust.get_ca_certs() == []
+    port = urllib.parse.urlparse(secure.endpoint).port
+    with socket.create_connection(("127.0.0.1", port)) as plain:
+        with trust.wrap_socket(plain, server_hostname="localhost") as connection:
+            shown = connection.getpeercert()
+    begin, end = (ssl.cert_time_to_seconds(shown[name]) for name in ("notBefore", "notAfter"))
+    assert 0 < end - begin <= 825 * 24 * 60 * 60
 
 
 def test_sdk_with_the_certificate_as_trust_root(secure):

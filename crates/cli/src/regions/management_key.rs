@@ -1,6 +1,5 @@
 //! The key of operators: in a file that was named, in one of the data directory, or in memory.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -8,10 +7,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use orrery_model::Secret;
 
-use crate::private_file;
+use crate::{private_file, secret_file};
 
 const FILE_NAME: &str = "management-key";
 const KEY_BYTES: usize = 32;
+/// Of a key that somebody chose.
+const CHARACTERS_MIN: usize = 32;
 
 pub(crate) struct ManagementKey {
     pub(crate) secret: Secret,
@@ -54,7 +55,7 @@ impl ManagementKey {
 
 /// One word of visible text.
 pub(crate) fn read_management_key(path: &Path) -> Result<String> {
-    let text = fs::read_to_string(path)
+    let text = secret_file::read(path)
         .with_context(|| format!("cannot read the management key {}", path.display()))?;
     let key = text.trim();
     if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -66,8 +67,19 @@ pub(crate) fn read_management_key(path: &Path) -> Result<String> {
     Ok(key.to_owned())
 }
 
+/// Of the server, which does not take every key.
 fn read(path: &Path) -> Result<Secret> {
-    Ok(Secret::new(read_management_key(path)?.into_bytes()))
+    let key = read_management_key(path)?;
+    if key.len() < CHARACTERS_MIN {
+        bail!(
+            "the management key in {} has {} characters, and one of less than {CHARACTERS_MIN} can be guessed; make \
+             one with `openssl rand -hex 32`",
+            path.display(),
+            key.len()
+        );
+    }
+    secret_file::warn_of_readers(path);
+    Ok(Secret::new(key.into_bytes()))
 }
 
 fn fresh() -> Result<String> {
@@ -93,12 +105,23 @@ mod tests {
         assert_eq!(first.secret, second.secret);
         assert_eq!(first.place, KeyPlace::File(path.join(FILE_NAME)));
         let named = path.join("own");
-        fs::write(&named, "my-key\n").unwrap();
+        let chosen = "k".repeat(CHARACTERS_MIN);
+        let write = |text: &str| private_file::write(&named, text.as_bytes()).unwrap();
+        write(&format!("{chosen}\n"));
         let own = load(Some(&named), Some(path));
-        assert_eq!(own.secret.expose(), b"my-key");
-        for wrong in ["", " \n", "two words", "é"] {
-            fs::write(&named, wrong).unwrap();
+        assert_eq!(own.secret.expose(), chosen.as_bytes());
+        let (spaced, foreign) = (format!("{chosen} {chosen}"), "é".repeat(CHARACTERS_MIN));
+        for wrong in ["", " \n", &spaced, &foreign, &chosen[1..]] {
+            write(wrong);
             assert!(ManagementKey::load(Some(&named), None).is_err(), "{wrong}");
+        }
+        write(&chosen);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let open = std::fs::Permissions::from_mode(0o606);
+            std::fs::set_permissions(&named, open).unwrap();
+            assert!(ManagementKey::load(Some(&named), None).is_err());
         }
     }
 

@@ -78,7 +78,12 @@ async fn run(
     };
     announce(&settings, &started);
     let watching = Arc::clone(&front);
-    tokio::spawn(async move { watching.watch_keys(&settings.keys).await });
+    tokio::spawn(async move {
+        tokio::join!(
+            watching.watch_keys(&settings.keys),
+            watching.watch_certificate()
+        )
+    });
     server.run(async { drop(stop.await) }).await;
     Ok(())
 }

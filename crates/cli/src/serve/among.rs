@@ -1,14 +1,17 @@
 //! An account whose regions are in processes of their own: the part of it that connects them.
 
+use std::path::Path;
+
 use anyhow::{Context, Result};
 use orrery_account::{Account, AccountOptions, PeerIdentity, Peers};
 use tokio::net::TcpListener;
 
 use crate::regions::PeersSettings;
+use crate::secret_file;
 
 /// Waits, in a region that joins, for the process that founds the account.
 pub(super) async fn start(options: AccountOptions, peers: &PeersSettings) -> Result<Account> {
-    let identity = PeerIdentity::load(&peers.identity).context(
+    let identity = identity(&peers.identity).context(
         "cannot use the certificate of --peer-identity; `orrery region certificates` makes one",
     )?;
     let listen = TcpListener::bind(peers.listen.0)
@@ -28,6 +31,14 @@ pub(super) async fn start(options: AccountOptions, peers: &PeersSettings) -> Res
     };
     let started = Account::start_among(options, peers).await;
     started.context("cannot open the region of this process")
+}
+
+fn identity(directory: &Path) -> Result<PeerIdentity> {
+    let key = directory.join(PeerIdentity::KEY_FILE);
+    let named = || format!("cannot use {}", key.display());
+    secret_file::read(&key).with_context(named)?;
+    secret_file::warn_of_readers(&key);
+    Ok(PeerIdentity::load(directory)?)
 }
 
 /// What the authority of the certificates does not tell apart, and must be the same in all processes:

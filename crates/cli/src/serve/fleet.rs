@@ -71,9 +71,8 @@ impl Fleet {
             self.address(listen.map(|listen| listen.0))
         };
         let name = region.name().to_owned();
-        let listener = Server::reserve(address)
-            .await
-            .with_context(|| format!("in region '{name}'"))?;
+        let listener = self.reserve(address).await;
+        let listener = listener.with_context(|| format!("in region '{name}'"))?;
         self.server(listener, region, place == 0)
     }
 
@@ -87,10 +86,11 @@ impl Fleet {
         if given.is_none() && regions.peers.is_some() {
             return Ok(None);
         }
-        let listener = Server::reserve(self.address(given.map(|listen| listen.0)))
-            .await
-            .context("for the account as a whole")?;
-        let server = AccountServer::on(listener, self.front.tls().as_ref())?;
+        let address = self.address(given.map(|listen| listen.0));
+        let listener = self.reserve(address).await;
+        let listener = listener.context("for the account as a whole")?;
+        let server = AccountServer::on(listener, self.front.tls().as_ref(), self.front.governor())?;
+        self.front.listens_on(server.local_address());
         // Bound once.
         let _ = self.account_server.set(server.handle());
         Ok(Some(server))
@@ -168,7 +168,7 @@ impl Fleet {
         if self.account.has_peers() {
             return self.add_peer(name, listen).await;
         }
-        let reserved = Server::reserve(self.address(listen)).await;
+        let reserved = self.reserve(self.address(listen)).await;
         let listener = reserved.map_err(|error| ControlError::Refused(error.to_string()))?;
         let options = RegionOptions {
             name: name.to_owned(),
@@ -228,6 +228,12 @@ impl Fleet {
         let advertise = self.settings.advertise.as_ref();
         let tls = self.front.certificate().is_some();
         endpoint::of_region(is_first, advertise, tls, address)
+    }
+
+    /// Takes an address, if the keys are fit for it.
+    async fn reserve(&self, address: SocketAddr) -> Result<TcpListener> {
+        self.front.check_exposure(address)?;
+        Ok(Server::reserve(address).await?)
     }
 
     /// A region without an address takes a free port where the first one is.

@@ -2,24 +2,26 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use anyhow::Result;
 use orrery_account::{Account, Bound};
 use orrery_model::Secret;
-use orrery_server::{Governor, Server, ServerHandle, ServerOptions, TlsMaterial};
+use orrery_server::{Governor, Limits, Server, ServerHandle, ServerOptions, TlsIdentity};
 
 use crate::advertise::Advertise;
 use crate::certificate::{self, Certificate};
 use crate::host_names::host_names;
 use crate::keys::KeySet;
 use crate::settings::{KeySource, Settings};
-use crate::{key_file, token_secret};
+use crate::{exposure, key_file, token_secret};
 
 pub(super) struct Front {
-    certificate: Option<Certificate>,
+    certificate: Option<Arc<Certificate>>,
     bound: Bound,
+    hsts: bool,
     governor: Governor,
+    allow_well_known_key: bool,
     /// The keys and the secret of now, and who must hear of others.
     signing: Mutex<Signing>,
 }
@@ -28,27 +30,36 @@ struct Signing {
     keys: KeySet,
     token_secret: Vec<u8>,
     servers: Vec<ServerHandle>,
+    /// Where they listen, and the account as a whole.
+    addresses: Vec<SocketAddr>,
 }
 
 impl Front {
     pub(super) fn load(settings: &Settings, keys: KeySet) -> Result<Front> {
         let directory = settings.place.directory();
-        let certificate = certificate::load(&settings.tls, directory, &names(settings))?;
+        let certificate = certificate::load(&settings.tls, directory, names(settings))?;
         Ok(Front {
-            certificate,
+            certificate: certificate.map(Arc::new),
+            allow_well_known_key: settings.allow_well_known_key,
             bound: settings.bound,
-            governor: Governor::new(settings.limits.clone()),
+            hsts: settings.hsts,
+            governor: Governor::new(limits(settings)),
             signing: Mutex::new(Signing {
                 keys,
                 token_secret: token_secret::load(directory)?,
                 servers: Vec::new(),
+                addresses: Vec::new(),
             }),
         })
     }
 
-    pub(super) fn tls(&self) -> Option<TlsMaterial> {
+    pub(super) fn tls(&self) -> Option<TlsIdentity> {
         let certificate = self.certificate.as_ref();
-        certificate.map(|certificate| certificate.material.clone())
+        certificate.map(|certificate| certificate.identity.clone())
+    }
+
+    pub(super) fn governor(&self) -> Governor {
+        self.governor.clone()
     }
 
     /// Where clients find the certificate to trust.
@@ -72,6 +83,7 @@ impl Front {
             tls: self.tls(),
             keys: signing.keys.account_keys(),
             token_secret: signing.token_secret.clone(),
+            hsts: self.hsts,
             governor: self.governor.clone(),
         }
     }
@@ -79,6 +91,16 @@ impl Front {
     /// The primary key, if it is no secret.
     pub(super) fn public_key(&self) -> Option<&'static str> {
         self.signing().keys.public_primary()
+    }
+
+    /// Refuses an address that the keys of now would open to everybody.
+    pub(super) fn check_exposure(&self, address: SocketAddr) -> Result<()> {
+        exposure::check(&self.signing().keys, address, self.allow_well_known_key)
+    }
+
+    /// From now on new keys must be fit for this address.
+    pub(super) fn listens_on(&self, address: SocketAddr) {
+        self.signing().addresses.push(address);
     }
 
     /// From now on the server hears of new keys.
@@ -91,6 +113,7 @@ impl Front {
         signing.servers.push(handle);
         drop(signing);
         let address = server.local_address();
+        self.listens_on(address);
         if self.public_key().is_some() && !address.ip().is_loopback() {
             tracing::warn!(
                 %address,
@@ -134,7 +157,13 @@ impl Front {
             return;
         };
         let current = self.signing().keys.clone();
-        key_file::watch(path.clone(), current, |keys| {
+        let permitted = |keys: &KeySet| {
+            let addresses = self.signing().addresses.clone();
+            let mut addresses = addresses.into_iter();
+            addresses
+                .try_for_each(|address| exposure::check(keys, address, self.allow_well_known_key))
+        };
+        key_file::watch(path.clone(), current, permitted, |keys| {
             let mut signing = self.signing();
             signing.keys = keys.clone();
             for server in &signing.servers {
@@ -144,9 +173,23 @@ impl Front {
         .await;
     }
 
+    /// Renews the certificate in time; does nothing without one.
+    pub(super) async fn watch_certificate(&self) {
+        if let Some(certificate) = &self.certificate {
+            certificate::watch(Arc::clone(certificate)).await;
+        }
+    }
+
     fn signing(&self) -> std::sync::MutexGuard<'_, Signing> {
         self.signing.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A client that was told of a name may use it.
+fn limits(settings: &Settings) -> Limits {
+    let mut limits = settings.limits.clone();
+    limits.allowed_hosts.extend(names(settings));
+    limits
 }
 
 /// Every name and address that clients may be told of.

@@ -22,7 +22,7 @@ use tokio::runtime::Runtime;
 use crate::args::ServeArguments;
 use crate::settings::{KeySource, Settings};
 use crate::started::Started;
-use crate::{key_file, logging, shutdown};
+use crate::{exposure, key_file, logging, secret_file, shutdown};
 
 /// For tasks that were cut off to notice it.
 const RUNTIME_END_TIMEOUT: Duration = Duration::from_secs(2);
@@ -32,8 +32,19 @@ pub(crate) fn serve(runtime: Runtime, arguments: ServeArguments) -> Result<()> {
     logging::install(&settings.log)?;
     let keys = match &settings.keys {
         KeySource::Given(keys) => keys.clone(),
-        KeySource::File(path) => key_file::read(path)?,
+        KeySource::File(path) => {
+            // Regions of other processes have the same keys, which one of them cannot choose.
+            if !settings.has_peers() {
+                key_file::make_if_missing(path)?;
+            }
+            let keys = key_file::read(path)?;
+            secret_file::warn_of_readers(path);
+            keys
+        }
     };
+    for address in settings.addresses() {
+        exposure::check(&keys, address, settings.allow_well_known_key)?;
+    }
     let stop = shutdown::listen()?;
     match &settings.regions {
         None => alone::serve(runtime, settings, keys, stop)?,

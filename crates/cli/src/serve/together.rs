@@ -186,8 +186,15 @@ impl Running {
         announce(&fleet.settings, &started);
         let watching = Arc::clone(&fleet);
         fleet.spawn(|ended| async move {
+            let front = &watching.front;
+            let watch = async {
+                tokio::join!(
+                    front.watch_keys(&watching.settings.keys),
+                    front.watch_certificate()
+                )
+            };
             tokio::select! {
-                () = watching.front.watch_keys(&watching.settings.keys) => {}
+                ((), ()) = watch => {}
                 () = ended => {}
             }
         });
@@ -243,9 +250,16 @@ async fn manage(
         key: key.secret,
         account: Arc::clone(&fleet.account),
         additions,
+        governor: fleet.front.governor(),
     })
     .await?;
     let certificate = fleet.front.certificate();
+    if certificate.is_none() && !management.local_address().ip().is_loopback() {
+        tracing::warn!(
+            address = %management.local_address(),
+            "operators send their key over the network in the clear; use TLS, or --management on a loopback address"
+        );
+    }
     let url = endpoint::of(certificate.is_some(), management.local_address());
     if let (Some(directory), KeyPlace::File(key_file)) = (directory, &key.place) {
         let absolute = |path: &std::path::Path| std::path::absolute(path);

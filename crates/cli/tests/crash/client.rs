@@ -132,7 +132,7 @@ fn malformed(line: &str) -> io::Error {
     io::Error::other(format!("malformed answer: {line}"))
 }
 
-fn authorization(method: &str, resource: &str, link: &str, date: &str) -> String {
+pub(crate) fn authorization(method: &str, resource: &str, link: &str, date: &str) -> String {
     let text = format!(
         "{}\n{resource}\n{link}\n{}\n\n",
         method.to_ascii_lowercase(),

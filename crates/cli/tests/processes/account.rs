@@ -15,7 +15,7 @@ use crate::requests::START_PATIENCE;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_orrery");
 pub(crate) const REGIONS: [&str; 3] = ["west", "north", "east"];
-const MANAGEMENT_KEY: &str = "operator";
+const MANAGEMENT_KEY: &str = "operator-of-the-regions-of-the-test";
 const ORDER_TIMEOUT: Duration = Duration::from_secs(15);
 /// Below the ports that systems hand out, so that nobody takes one while its process is away.
 const PORTS: std::ops::Range<u64> = 15_000..30_000;

@@ -1,11 +1,21 @@
 //! The program as a user runs it.
 
+#[cfg(target_os = "linux")]
+#[path = "../crash/client.rs"]
+#[expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+mod client;
 mod explain;
 mod fan_out;
 mod follow;
+#[cfg(target_os = "linux")]
+mod greedy;
+#[cfg(target_os = "linux")]
+#[path = "../crash/http_date.rs"]
+mod http_date;
 mod many_containers;
 mod process;
 mod regions;
+mod safety;
 mod serve;
 mod shell;
 #[cfg(unix)]

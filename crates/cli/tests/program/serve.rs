@@ -4,7 +4,15 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use crate::process::{Server, check, orrery};
+
+/// Long enough to be taken.
+fn key_of(byte: u8) -> String {
+    STANDARD.encode([byte; 32])
+}
 
 const SEED: &str = r#"{"databases":[{"id":"db","containers":[
     {"id":"c","partitionKey":"/a","items":[{"id":"1","a":2},{"id":"2","a":3}]}]}]}"#;
@@ -32,7 +40,7 @@ fn a_server_in_memory_is_ready() {
 #[test]
 fn a_key_of_ones_own_is_not_printed() {
     let mut command = orrery(["serve", "--memory"]);
-    command.env("ORRERY_KEY", "c2VjcmV0");
+    command.env("ORRERY_KEY", key_of(b'a'));
     let server = Server::start(command);
     assert_eq!(server.ready.key, None);
 }
@@ -189,7 +197,8 @@ fn check_needs_a_data_directory() {
 fn keys_change_while_the_server_runs() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("keys.toml");
-    fs::write(&file, "primary = \"YWFh\"\n").unwrap();
+    let (first, second) = (key_of(b'a'), key_of(b'b'));
+    fs::write(&file, format!("primary = \"{first}\"\n")).unwrap();
     let mut command = orrery(["--memory", "--log=off", "--key-file"]);
     command.arg(&file);
     let server = Server::start(command);
@@ -212,11 +221,11 @@ fn keys_change_while_the_server_runs() {
         ]);
         bench.output().unwrap().status.success()
     };
-    assert!(accepts("YWFh") && !accepts("YmJi"));
+    assert!(accepts(&first) && !accepts(&second));
     fs::write(&file, "primary = nonsense!\n").unwrap();
-    fs::write(&file, "primary = \"YmJi\"\n").unwrap();
+    fs::write(&file, format!("primary = \"{second}\"\n")).unwrap();
     let begun = Instant::now();
-    while !accepts("YmJi") {
+    while !accepts(&second) {
         let waited = begun.elapsed();
         assert!(
             waited < Duration::from_mins(1),
@@ -224,5 +233,5 @@ fn keys_change_while_the_server_runs() {
         );
         std::thread::sleep(Duration::from_millis(100));
     }
-    assert!(!accepts("YWFh"));
+    assert!(!accepts(&first));
 }

@@ -61,6 +61,7 @@ impl Engine {
             },
             headers: Vec::new(),
             logging: request.wants_log,
+            share: request.terms.share.clone(),
         };
         let wants_log = request.wants_log;
         let price = self.reservations.expected(script);

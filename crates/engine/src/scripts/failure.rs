@@ -3,6 +3,8 @@
 use orrery_model::{ConflictKind, Failure};
 use orrery_script::{HostError, ScriptError};
 
+use crate::out_of_memory;
+
 /// How long a client should wait when all script threads are taken.
 const BUSY_RETRY_MS: u64 = 100;
 
@@ -21,6 +23,7 @@ pub(crate) fn script_failure(error: &ScriptError) -> Failure {
         },
         ScriptError::TimedOut => Failure::Timeout,
         ScriptError::TooLarge { .. } => Failure::TooLarge(error.to_string()),
+        ScriptError::Memory(exhausted) => out_of_memory(*exhausted),
         ScriptError::Busy => Failure::TooManyScripts {
             retry_after_ms: BUSY_RETRY_MS,
         },
@@ -38,6 +41,7 @@ pub(crate) fn host_error(failure: &Failure) -> HostError {
         Failure::Forbidden(_) => 403,
         Failure::Timeout | Failure::OutcomeUnknown => 408,
         Failure::RetryWith => 449,
+        Failure::TooMuchHeld { .. } => 429,
         Failure::Internal(_) | Failure::Unavailable(_) => 500,
         _ => 400,
     };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use orrery_exec::{FunctionError, Functions};
 use orrery_json::Value;
+use orrery_memory::Share;
 use orrery_model::{ContainerAddress, Failure, ScriptKind};
 use orrery_partition::Container;
 use orrery_script::{FunctionSession, ScriptError};
@@ -30,11 +31,13 @@ impl Engine {
         functions.map(|script| script.id.clone()).collect()
     }
 
-    /// Opens the functions that a query calls, by their numbers there.
+    /// Opens the functions that a query calls, by their numbers there. Their memory is borrowed from
+    /// `share`.
     pub(crate) fn open_functions(
         &self,
         container: &Container,
         names: &[String],
+        share: &Share,
     ) -> Result<FunctionCalls, Failure> {
         let catalogue = self.catalogue();
         let (_, entry) = catalogue.container(ContainerAddress::Rid(container.rid))?;
@@ -48,7 +51,7 @@ impl Engine {
             Ok(Arc::from(script.body.as_str()))
         });
         let sources: Vec<Arc<str>> = sources.collect::<Result<_, Failure>>()?;
-        let session = FunctionSession::open(self.script_runtime()?, &sources);
+        let session = FunctionSession::open(self.script_runtime()?, &sources, share);
         let session = session.map_err(|error| script_failure(&error))?;
         Ok(FunctionCalls(RefCell::new(session)))
     }

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use orrery_exec::evaluate_function;
 use orrery_json::{Value, parse};
 use orrery_keys::ItemRid;
+use orrery_memory::{Loan, Share};
 use orrery_model::{
     CONTAINER_KILOBYTES_STATED, Charge, Document, Failure, IndexingDirective, Operation,
     OperationKind, OperationOutcome, OperationStatus, Precondition, limits,
@@ -24,10 +25,14 @@ use orrery_script::{
 use super::failure::host_error;
 use crate::engine::stopping;
 use crate::query::{Pace, is_place_order};
-use crate::{CompiledQuery, Engine, FeedRequest, QueryText, Scope, Terms};
+use crate::{CompiledQuery, Engine, FeedRequest, QueryText, Scope, Terms, out_of_memory};
 
 /// How long one page of a query may take that has to look at every document.
 const PAGE_TIME_MAX: Duration = Duration::from_secs(limits::EXECUTION_SECONDS_MAX);
+
+/// How often a run holds a byte that it has written: in the document, in what its reads see, in its index
+/// entries, and in its record.
+const COPIES_OF_WRITES: usize = 4;
 
 /// Bytes of rows that are remembered; an item that is forgotten is searched for.
 const ROWS_BYTES_MAX: usize = limits::RESPONSE_PAGE_BYTES_MAX;
@@ -56,6 +61,8 @@ pub(crate) struct ScriptHost {
     known: KnownItems,
     /// The item whose conflict the run settles.
     settles: Option<Bytes>,
+    /// For what the run has written.
+    held: Loan,
 }
 
 /// Items that the script has met, by the numbers in their resource ids. Scripts pass the `_self`
@@ -76,6 +83,7 @@ impl ScriptHost {
         terms: Terms,
         charge_max: Option<Charge>,
     ) -> ScriptHost {
+        let held = terms.share.loan();
         ScriptHost {
             engine: Arc::downgrade(engine),
             client: Arc::downgrade(client),
@@ -90,6 +98,7 @@ impl ScriptHost {
             run_time: Duration::ZERO,
             known: KnownItems::default(),
             settles: None,
+            held,
         }
     }
 
@@ -97,6 +106,11 @@ impl ScriptHost {
     pub(super) fn settles(&mut self, item: Bytes) -> Result<(), Failure> {
         self.settles = Some(item);
         self.transaction().map(|_| ())
+    }
+
+    /// What the memory of the run is borrowed from.
+    pub(super) fn share(&self) -> &Share {
+        &self.terms.share
     }
 
     /// Leaves a host without anything in its place.
@@ -115,6 +129,7 @@ impl ScriptHost {
             run_time: Duration::ZERO,
             known: KnownItems::default(),
             settles: None,
+            held: self.terms.share.loan(),
         };
         std::mem::replace(self, empty)
     }
@@ -187,6 +202,11 @@ impl ScriptHost {
     }
 
     fn carry_out(&mut self, operation: Operation) -> Result<OperationOutcome, Failure> {
+        // What the operation before has written is borrowed here: nobody knew how much that would be.
+        let written = self.transaction()?.written_bytes();
+        self.held
+            .resize(written * COPIES_OF_WRITES)
+            .map_err(out_of_memory)?;
         let result = self.transaction()?.carry_out(operation);
         let outcome = result.as_ref();
         self.pay(outcome.map_or(Charge::MIN, |outcome| outcome.charge));

@@ -28,7 +28,7 @@ impl ContainerScripts {
     }
 
     /// The script at the end of a path: by resource ids, or by names.
-    pub(crate) fn find(
+    pub fn find(
         &self,
         container: ContainerAddress<'_>,
         kind: ScriptKind,

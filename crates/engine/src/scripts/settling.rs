@@ -40,6 +40,7 @@ impl Engine {
                 },
                 headers: Vec::new(),
                 logging: false,
+                share: host.share().clone(),
             };
             let (host, result) = self.run_script(job, host).await?;
             let finished = Finished {

@@ -158,6 +158,7 @@ impl Engine {
             kind,
             headers: Vec::new(),
             logging: triggers.wants_log,
+            share: progress.host.share().clone(),
         };
         let host = progress.host.lend();
         let (host, result) = self.run_script(job, host).await?;

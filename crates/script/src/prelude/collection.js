@@ -119,7 +119,8 @@ function requireBody(body) {
 // The body as the native functions take it. Reading options may run the script's code, which must
 // not change a body any more: then it is text. Otherwise it is read where it is needed.
 function given(body, options) {
-    return typeof body === 'string' || options === NO_OPTIONS ? body : stringify(body);
+    return typeof body === 'string' || options === NO_OPTIONS
+        ? body : jsonOf('The document', body);
 }
 
 // A new document; a missing id is made up on a copy, never on the caller's object.
@@ -148,7 +149,7 @@ function newDocument(body, options) {
 
 function querySpec(query) {
     if (typeof query === 'string') {
-        return stringify({ query, parameters: [] });
+        return jsonOf('The query', { query, parameters: [] });
     }
     if (query === null || typeof query !== 'object' || typeof query.query !== 'string') {
         fail(ErrorCodes.BadRequest,
@@ -158,7 +159,7 @@ function querySpec(query) {
     if (!isArray(parameters)) {
         fail(ErrorCodes.BadRequest, "The 'parameters' of a query must be an array.");
     }
-    return stringify({ query: query.query, parameters });
+    return jsonOf('The query', { query: query.query, parameters });
 }
 
 const collectionMethods = {

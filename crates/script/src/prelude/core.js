@@ -2,9 +2,9 @@
 // limits of the engine do not reach.
 
 // The prelude must work whatever a script does to the globals.
-const { Object, RangeError, String } = globalThis;
+const { Array, ArrayBuffer, Object, RangeError, String, TypeError } = globalThis;
 const { stringify } = JSON;
-const { construct, apply } = globalThis.Reflect;
+const { construct, apply, getPrototypeOf } = globalThis.Reflect;
 
 const ErrorCodes = Object.freeze({
     BadRequest: 400,
@@ -48,9 +48,12 @@ function fail(number, message) {
 }
 
 // Longest array, and longest product of text and pattern, that one native call may walk: natives
-// are interrupted only between calls.
+// are interrupted only between calls. Long ones ask first whether the run may go on.
 const NATIVE_LENGTH_MAX = 1e7;
 const NATIVE_SEARCH_MAX = 1e10;
+const NATIVE_LENGTH_LONG = 1e5;
+const SHORT_LENGTH_MAX = 65536;
+const NOT_THERE = -2;
 
 function guard(prototype, names, check) {
     for (const name of names) {
@@ -67,31 +70,180 @@ function guard(prototype, names, check) {
     }
 }
 
-function checkLength(value) {
-    if (value !== null && typeof value === 'object' && value.length > NATIVE_LENGTH_MAX) {
-        throw new RangeError('the array is too long for this function');
+// The length that a native will find: a getter or a proxy could tell it another one.
+function lengthOf(value) {
+    const length = native.ownLength(value);
+    if (length >= 0) {
+        return length;
+    }
+    if (ArrayBuffer.isView(value)) {
+        return value.length;
+    }
+    if (length === NOT_THERE && !('length' in Object(value))) {
+        return 0;
+    }
+    throw new RangeError('the object has no length of its own: make an array of it first');
+}
+
+function checkLength(length) {
+    if (length > NATIVE_LENGTH_LONG) {
+        native.check();
+        if (length > NATIVE_LENGTH_MAX) {
+            throw new RangeError('the array is too long for this function');
+        }
     }
 }
 
 guard(Array.prototype, [
-    'concat', 'copyWithin', 'fill', 'flat', 'flatMap', 'join', 'reverse', 'shift', 'slice', 'sort',
-    'splice', 'toLocaleString', 'toReversed', 'toSorted', 'toSpliced', 'unshift', 'with',
+    'copyWithin', 'fill', 'join', 'reverse', 'shift', 'slice', 'splice', 'toLocaleString',
+    'toReversed', 'toSpliced', 'unshift', 'with',
 ], (self, args) => {
-    checkLength(self);
-    for (let index = 0; index < args.length; index += 1) {
-        checkLength(args[index]);
+    checkLength(lengthOf(self) + args.length);
+});
+
+guard(Array.prototype, ['concat'], (self, args) => {
+    let length = lengthOf(self);
+    for (let index = -1; index < args.length; index += 1) {
+        const value = index < 0 ? self : args[index];
+        if (value !== null && (typeof value === 'object' || typeof value === 'function')) {
+            if (value[Symbol.isConcatSpreadable] !== undefined) {
+                throw new TypeError("'concat' does not ask objects whether they are to be spread");
+            }
+            length += Array.isArray(value) ? lengthOf(value) : 1;
+        }
+    }
+    checkLength(length);
+});
+
+// Comparing texts takes long when they are long: a function in between is where a run can end.
+function compareTexts(a, b) {
+    a = `${a}`;
+    b = `${b}`;
+    return a < b ? -1 : a > b ? 1 : 0;
+}
+
+guard(Array.prototype, ['sort', 'toSorted'], (self, args) => {
+    const length = lengthOf(self);
+    checkLength(length);
+    if (length > 1000 && args[0] === undefined) {
+        args[0] = compareTexts;
     }
 });
+
+guard(Array.prototype, ['includes', 'indexOf', 'lastIndexOf'], (self, args) => {
+    const pattern = args[0];
+    if (typeof pattern === 'string' && pattern.length > 1000
+        && lengthOf(self) * pattern.length > NATIVE_SEARCH_MAX) {
+        throw new RangeError('the array is too long to search it for a long text');
+    }
+});
+
+guard(getPrototypeOf(Uint8Array.prototype), [
+    'includes', 'indexOf', 'lastIndexOf', 'sort', 'toSorted',
+], (self) => {
+    if (ArrayBuffer.isView(self) && self.length > NATIVE_LENGTH_LONG) {
+        native.check();
+    }
+});
+
+// Arrays in arrays may be long and empty, and be named many times.
+function flatten(from, into, depth) {
+    const length = +from.length || 0;
+    for (let index = 0; index < length; index += 1) {
+        if (index in from) {
+            const element = from[index];
+            if (depth > 0 && Array.isArray(element)) {
+                flatten(element, into, depth - 1);
+            } else {
+                into[into.length] = element;
+            }
+        }
+    }
+    return into;
+}
+
+function toObject(value) {
+    if (value === null || value === undefined) {
+        throw new TypeError('cannot convert to object');
+    }
+    return Object(value);
+}
+
+const flattenings = {
+    flat(depth = 1) {
+        return flatten(toObject(this), [], +depth || 0);
+    },
+    flatMap(callback, self = undefined) {
+        const from = toObject(this);
+        if (typeof callback !== 'function') {
+            throw new TypeError('not a function');
+        }
+        const into = [];
+        const length = +from.length || 0;
+        for (let index = 0; index < length; index += 1) {
+            if (index in from) {
+                const element = apply(callback, self, [from[index], index, from]);
+                if (Array.isArray(element)) {
+                    flatten(element, into, 0);
+                } else {
+                    into[into.length] = element;
+                }
+            }
+        }
+        return into;
+    },
+};
+define(Array.prototype, 'flat', flattenings.flat);
+define(Array.prototype, 'flatMap', flattenings.flatMap);
 
 guard(String.prototype, [
     'includes', 'indexOf', 'lastIndexOf', 'replace', 'replaceAll', 'split',
 ], (self, args) => {
     const pattern = args[0];
     if (typeof self === 'string' && typeof pattern === 'string'
-        && self.length * pattern.length > NATIVE_SEARCH_MAX) {
-        throw new RangeError('the text is too long to search');
+        && self.length > NATIVE_LENGTH_LONG) {
+        native.check();
+        if (self.length * pattern.length > NATIVE_SEARCH_MAX) {
+            throw new RangeError('the text is too long to search');
+        }
     }
 });
+
+// A set of what an iterator gives may stay small while the iterator never ends.
+const NativeSet = globalThis.Set;
+const IteratedSet = function Set(values) {
+    if (new.target === undefined) {
+        throw new TypeError("class constructor of 'Set' needs 'new'");
+    }
+    const set = construct(NativeSet, [], new.target);
+    if (values !== undefined && values !== null) {
+        const { add } = set;
+        for (const value of values) {
+            apply(add, set, [value]);
+        }
+    }
+    return set;
+};
+
+Object.defineProperty(IteratedSet, 'prototype', { value: NativeSet.prototype, writable: false });
+Object.defineProperty(IteratedSet, 'length', { value: 0, configurable: true });
+Object.defineProperty(IteratedSet, Symbol.species, { get() { return this; }, configurable: true });
+define(NativeSet.prototype, 'constructor', IteratedSet);
+define(globalThis, 'Set', IteratedSet);
+
+// The same would be true of operations on two sets. They are younger than the language that scripts
+// are promised.
+for (const name of ['difference', 'intersection', 'isDisjointFrom', 'isSubsetOf', 'isSupersetOf',
+    'symmetricDifference', 'union']) {
+    delete NativeSet.prototype[name];
+}
+
+// The engine makes JSON without asking whether to go on, unless a function sees each value.
+define(JSON, 'stringify', { stringify(value, replacer, space) {
+    const isSeen = typeof replacer === 'function' || Array.isArray(replacer)
+        || native.fits(value, SHORT_LENGTH_MAX) === true;
+    return stringify(value, isSeen ? replacer : (name, value) => value, space);
+} }.stringify);
 
 // Iterators that are made of iterators call each other in the engine without a look at its stack.
 // They are younger than the language that scripts are promised.
@@ -121,12 +273,30 @@ function textOf(value) {
     return String(value);
 }
 
+// The JSON text of a value, which is not made when it would be too long.
+function jsonOf(what, value) {
+    if (native.fits(value, native.jsonLengthMax) === false) {
+        fail(ErrorCodes.RequestEntityTooLarge,
+            `${what} has more characters of JSON than the limit of ${native.jsonLengthMax}.`);
+    }
+    return stringify(value);
+}
+
+function failLog() {
+    fail(ErrorCodes.RequestEntityTooLarge,
+        `The log is longer than its limit of ${native.logLengthMax} characters.`);
+}
+
+function logTextOf(value) {
+    return native.fits(value, native.logLengthMax) === false ? failLog() : textOf(value);
+}
+
 function logText(args) {
     if (args.length === 0) {
         fail(ErrorCodes.BadRequest, "The function 'log' requires at least 1 argument.");
     }
     if (args.length === 1) {
-        return textOf(args[0]);
+        return logTextOf(args[0]);
     }
     const [format, ...values] = args;
     if (typeof format !== 'string') {
@@ -137,18 +307,17 @@ function logText(args) {
         if (mark === '%%') {
             return '%';
         }
-        return values.length > 0 ? textOf(values.shift()) : mark;
+        return values.length > 0 ? logTextOf(values.shift()) : mark;
     });
 }
 
 function log(...args) {
     if (native.logging() && !native.log(logText(args))) {
-        fail(ErrorCodes.RequestEntityTooLarge,
-            `The log is longer than its limit of ${native.logLengthMax} characters.`);
+        failLog();
     }
 }
 
 define(globalThis, 'console', Object.freeze({ log }));
 define(globalThis, 'ErrorCodes', ErrorCodes);
 
-return { ErrorCodes, NumberedError, define, fail, stringify, textOf };
+return { ErrorCodes, NumberedError, define, fail, jsonOf, stringify, textOf };

@@ -1,7 +1,7 @@
 // The request and the response: named properties, some of them writable.
 
 const { Map, Number, Object, String } = globalThis;
-const { ErrorCodes, NumberedError, define, fail, stringify, textOf } = core;
+const { ErrorCodes, NumberedError, define, fail, jsonOf, stringify, textOf } = core;
 const { parse } = JSON;
 const { isArray } = Array;
 
@@ -11,10 +11,12 @@ function appended(old, value) {
 }
 
 function checkSize(name, value, sizeMax) {
-    const text = stringify(value);
-    if (text !== undefined && text.length > sizeMax) {
+    // A little too long is told how much; the text of what is far too long is not made.
+    const fits = native.fits(value, 2 * sizeMax) !== false;
+    const length = fits ? stringify(value)?.length ?? 0 : 'too many';
+    if (!fits || length > sizeMax) {
         fail(ErrorCodes.RequestEntityTooLarge,
-            `The value of '${name}' has ${text.length} characters, which is more than the limit of `
+            `The value of '${name}' has ${length} characters, which is more than the limit of `
             + `${sizeMax}. Return what has been done so far with a continuation token and let the `
             + 'caller continue from there.');
     }
@@ -65,9 +67,13 @@ class Message {
         return property;
     }
 
-    // JSON text of a property that the script set; undefined when it did not.
+    // JSON text of a property that the script set; undefined when it did not, and false when it has
+    // grown too long since.
     static textOfChanged(message, name) {
         const property = message?.#properties.get(name);
-        return property?.changed ? stringify(property.value) : undefined;
+        if (!property?.changed) {
+            return undefined;
+        }
+        return native.fits(property.value, property.sizeMax) !== false && stringify(property.value);
     }
 }

@@ -6,7 +6,7 @@
 
 const { Math, Number, Object, String } = globalThis;
 const { isArray } = Array;
-const { ErrorCodes, define, fail, stringify } = core;
+const { ErrorCodes, define, fail, jsonOf, stringify } = core;
 const { callbacks, failureOf, optionsAndCallback, pageOptions, requireArguments } = collection;
 
 const TYPE_ORDER = ['undefined', 'null', 'boolean', 'number', 'string', 'array', 'object'];
@@ -276,7 +276,7 @@ function geometry(value) {
     if (value === null || typeof value !== 'object') {
         fail(ErrorCodes.BadRequest, 'The argument of a spatial function must be a GeoJSON object.');
     }
-    return stringify(value);
+    return jsonOf('The geometry', value);
 }
 
 function spatial(name, count) {

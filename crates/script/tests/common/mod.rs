@@ -8,6 +8,8 @@
     reason = "a module of tests, and which part is used differs"
 )]
 
+pub mod child;
+
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};

@@ -1,5 +1,6 @@
 //! Programs that nobody wrote, run in the sandbox: whatever they are, they end within their
-//! budgets, nothing panics, and the next run finds the world as the first one did.
+//! budgets, nothing panics, and the next run finds the world as the first one did. Whatever they hold is
+//! borrowed from a pool, which is never used up, and gets everything back.
 //!
 //! A round is a few programs that follow from its number alone. A short session is among the
 //! ordinary tests; `cargo xtask fuzz` makes it long.
@@ -14,13 +15,17 @@ mod common;
 mod program;
 mod random;
 mod suspended;
+mod values;
 
 use std::env;
 use std::fs;
+use std::thread;
 use std::time::{Duration, Instant};
 
+use common::child::resident_bytes;
 use common::{MemoryHost, json, procedure, run, runtime};
 use orrery_json::parse_bounded;
+use orrery_memory::MemoryPool;
 use orrery_script::{
     Job, JobKind, PostResponse, Runtime, ScriptError, ScriptOptions, ScriptOutcome,
     TriggerOperation,
@@ -36,8 +41,14 @@ const TRIES_MAX: usize = 50;
 /// Beyond the budgets of a run: the machine may be busy.
 const SLACK: Duration = Duration::from_secs(10);
 
+/// Much more than one run may hold: nothing is refused.
+const POOL_BYTES: usize = 1 << 30;
+
+/// The most that one run holds: the compiler's heap, or its own one beyond its limit and one value.
+const HELD_BYTES_MAX: usize = 64 << 20;
+
 /// More than the threads that may be lost hold together, and the test itself.
-const RESIDENT_BYTES_MAX: u64 = 1 << 30;
+const RESIDENT_BYTES_MAX: usize = 1 << 30;
 
 /// A digest of everything that a script can reach by names, three steps far.
 const LOOK: &str = "function () {
@@ -72,6 +83,7 @@ fn options() -> ScriptOptions {
         abandon_time: Duration::from_millis(100),
         heap_bytes: 8 << 20,
         stack_bytes: 256 << 10,
+        value_bytes: 4 << 20,
         response_length_max: 64 << 10,
         log_bytes: 1 << 10,
         ..ScriptOptions::default()
@@ -133,6 +145,7 @@ fn programs_that_nobody_wrote() {
 }
 
 struct Session {
+    pool: MemoryPool,
     runtime: Runtime,
     small: [Runtime; 3],
     ends: Ends,
@@ -149,6 +162,7 @@ struct Ends {
 impl Session {
     fn new() -> Session {
         Session {
+            pool: MemoryPool::new(POOL_BYTES),
             runtime: runtime(options()),
             small: small_budgets().map(runtime),
             ends: Ends::default(),
@@ -159,7 +173,10 @@ impl Session {
         let mut random = Random::new(round);
         for _ in 0..ROUND_PROGRAMS {
             let source = program::program(&mut random);
-            let job = job(&source, &mut random);
+            let job = Job {
+                share: self.pool.share(),
+                ..job(&source, &mut random)
+            };
             let documents = json(r#"[{"id":"1","n":1,"t":[1,[2]]},{"id":"2","n":-1}]"#);
             let host = MemoryHost {
                 accepts: random.chance(4).then(|| random.below(6)),
@@ -175,6 +192,8 @@ impl Session {
             self.check(&result, took)
                 .unwrap_or_else(|what| panic!("round {round}: {what}\n{source}"));
         }
+        self.settle()
+            .unwrap_or_else(|what| panic!("after round {round}: {what}"));
         self.probe()
             .unwrap_or_else(|what| panic!("after round {round}: {what}"));
     }
@@ -207,6 +226,22 @@ impl Session {
             }
             Err(other) => Err(format!("it ended with {other:?}")),
         }
+    }
+
+    /// All threads come back, and what was borrowed with them.
+    fn settle(&self) -> Result<(), String> {
+        let begun = Instant::now();
+        let lost = |runtime: &Runtime| runtime.lost_threads().now > 0;
+        while lost(&self.runtime) || self.small.iter().any(lost) || self.pool.used() > 0 {
+            if begun.elapsed() > Duration::from_mins(1) {
+                return Err(format!("a thread is lost, with {} bytes", self.pool.used()));
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        if self.pool.peak() > HELD_BYTES_MAX {
+            return Err(format!("{} bytes were held", self.pool.peak()));
+        }
+        Ok(())
     }
 
     /// A small script that uses what programs like to destroy.
@@ -285,12 +320,4 @@ fn job(source: &str, random: &mut Random) -> Job {
         logging: random.chance(2),
         ..Job::procedure(source, Vec::new())
     }
-}
-
-/// Memory of this process, where the system tells.
-fn resident_bytes() -> Option<u64> {
-    let text = fs::read_to_string("/proc/self/status").ok()?;
-    let line = text.lines().find(|line| line.starts_with("VmRSS:"))?;
-    let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kilobytes * 1024)
 }

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use crate::random::Random;
-use crate::suspended;
+use crate::{suspended, values};
 
 const DEPTH_MAX: usize = 5;
 
@@ -270,7 +270,7 @@ fn statement(out: &mut String, random: &mut Random, depth: usize) {
         return;
     }
     let depth = depth - 1;
-    match random.below(17) {
+    match random.below(20) {
         0 => {
             let name = random.choice(&["a", "b", "f", "g", "leaked", "getContext", "Promise"]);
             let _ = write!(out, "{name} = ");
@@ -331,6 +331,7 @@ fn statement(out: &mut String, random: &mut Random, depth: usize) {
         }
         11 => hostile(out, random),
         12 | 13 => suspended::statement(out, random, depth),
+        14..17 => values::statement(out, random),
         _ => {
             expression(out, random, depth);
             out.push_str(";\n");

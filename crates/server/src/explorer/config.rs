@@ -20,6 +20,7 @@ pub(super) fn body(state: &State) -> Vec<u8> {
 /// Everybody knows the well-known key. Still a server that others can reach does not offer it:
 /// whoever runs one with it should be asked, and stumble over it.
 fn offered_key(state: &State) -> Option<&'static str> {
-    let role = state.keys().role_of_text(WELL_KNOWN_KEY.as_bytes());
-    (state.is_loopback() && role == Some(KeyRole::ReadWrite)).then_some(WELL_KNOWN_KEY)
+    let signer = state.keys().signer_of_text(WELL_KNOWN_KEY.as_bytes());
+    let writes = signer.is_some_and(|signer| signer.role == KeyRole::ReadWrite);
+    (state.is_loopback() && writes).then_some(WELL_KNOWN_KEY)
 }

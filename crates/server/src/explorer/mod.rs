@@ -9,7 +9,6 @@ mod asset;
 mod config;
 
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::header::{
     ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING,
     CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH, LOCATION,
@@ -36,7 +35,7 @@ const FOREVER: &str = "public, max-age=31536000, immutable";
 const ASK_AGAIN: &str = "no-cache";
 
 /// The answer to a path of the explorer; none if the path is not one.
-pub(crate) fn answer(state: &State, parts: &Parts) -> Option<Response<Full<Bytes>>> {
+pub(crate) fn answer(state: &State, parts: &Parts) -> Option<Response<Bytes>> {
     if parts.uri.path().strip_prefix(FOLDER) == Some("config.json") {
         let body = config::body(state).into();
         return Some(with_body("application/json", ASK_AGAIN, body));
@@ -45,13 +44,13 @@ pub(crate) fn answer(state: &State, parts: &Parts) -> Option<Response<Full<Bytes
 }
 
 /// The same for the page of operators.
-pub(crate) fn answer_operator(parts: &Parts) -> Option<Response<Full<Bytes>>> {
+pub(crate) fn answer_operator(parts: &Parts) -> Option<Response<Bytes>> {
     let only_reads = matches!(parts.method, Method::GET | Method::HEAD);
     page(REGIONS, parts).filter(|_| only_reads)
 }
 
 /// The files of one page; the other one would not find here what it asks for.
-fn page(index: &'static str, parts: &Parts) -> Option<Response<Full<Bytes>>> {
+fn page(index: &'static str, parts: &Parts) -> Option<Response<Bytes>> {
     let path = parts.uri.path();
     match path.strip_prefix(FOLDER) {
         Some(name) => {
@@ -76,7 +75,7 @@ fn is_person(headers: &HeaderMap) -> bool {
             .is_some_and(|accepted| accepted.contains("text/html"))
 }
 
-fn serve(asset: &'static Asset, parts: &Parts) -> Response<Full<Bytes>> {
+fn serve(asset: &'static Asset, parts: &Parts) -> Response<Bytes> {
     let accepted = parts.headers.get(ACCEPT_ENCODING);
     let accepted = accepted.and_then(|value| value.to_str().ok());
     let (encoding, bytes) = asset.encoded(accepted.unwrap_or_default());
@@ -109,7 +108,7 @@ fn serve(asset: &'static Asset, parts: &Parts) -> Response<Full<Bytes>> {
     response
 }
 
-fn redirect(to: &'static str) -> Response<Full<Bytes>> {
+fn redirect(to: &'static str) -> Response<Bytes> {
     let mut response = with_body("text/plain", ASK_AGAIN, Bytes::new());
     *response.status_mut() = StatusCode::TEMPORARY_REDIRECT;
     response
@@ -118,19 +117,15 @@ fn redirect(to: &'static str) -> Response<Full<Bytes>> {
     response
 }
 
-fn not_found() -> Response<Full<Bytes>> {
+fn not_found() -> Response<Bytes> {
     let text = Bytes::from_static(b"the explorer has no such file\n");
     let mut response = with_body("text/plain", ASK_AGAIN, text);
     *response.status_mut() = StatusCode::NOT_FOUND;
     response
 }
 
-fn with_body(
-    content_type: &'static str,
-    caching: &'static str,
-    body: Bytes,
-) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(body));
+fn with_body(content_type: &'static str, caching: &'static str, body: Bytes) -> Response<Bytes> {
+    let mut response = Response::new(body);
     let rows: [(HeaderName, &'static str); 6] = [
         (CONTENT_TYPE, content_type),
         (CACHE_CONTROL, caching),

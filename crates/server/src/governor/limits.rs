@@ -1,19 +1,43 @@
 //! How much is too much.
 
-/// Memory for requests where nobody says how much there is.
-const MEMORY_BYTES: usize = 256 * 1024 * 1024;
+use std::time::Duration;
+
+const MIB: usize = 1024 * 1024;
 
 /// The defaults are those of a small machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// What all requests and their answers may make the process hold.
     pub memory_bytes: usize,
+    /// Connections of clients at one time.
+    pub connections: usize,
+    /// From the opening of a connection to the end of its first request's headers, and from the first
+    /// byte of a later request to the end of its headers. A connection on which nobody has shown a
+    /// credential may also be idle for so long.
+    pub header_time: Duration,
+    /// How long a client may neither send its body nor read its answer, at [`STALL_RATE`].
+    pub stall_time: Duration,
+    /// How long a connection may be idle on which somebody has shown a credential.
+    pub idle_time: Duration,
+    /// From the headers of a request to its answer.
+    pub request_time: Duration,
+    /// Names by which listeners on loopback addresses may be called, beside those that are always allowed.
+    pub allowed_hosts: Vec<String>,
 }
+
+/// Bytes a second below which a client counts as stalled.
+pub(crate) const STALL_RATE: u64 = 1_024;
 
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            memory_bytes: MEMORY_BYTES,
+            memory_bytes: 256 * MIB,
+            connections: 512,
+            header_time: Duration::from_secs(20),
+            stall_time: Duration::from_secs(30),
+            idle_time: Duration::from_hours(1),
+            request_time: Duration::from_mins(1),
+            allowed_hosts: Vec::new(),
         }
     }
 }

@@ -17,6 +17,7 @@ pub(crate) enum Client {
     Key(KeyRole),
     /// Everybody without a credential.
     Stranger,
+    Operator,
     /// The bearer of a token, by the hash of its text.
     Token(u64),
 }
@@ -26,6 +27,7 @@ pub(super) struct Shares {
     writers: Share,
     readers: Share,
     strangers: Share,
+    operators: Share,
     tokens: RwLock<HashMap<u64, Share>>,
     hasher: RandomState,
 }
@@ -37,6 +39,7 @@ impl Shares {
             writers: pool.share(),
             readers: pool.share(),
             strangers: pool.share(),
+            operators: pool.share(),
             tokens: RwLock::default(),
             hasher: RandomState::new(),
         }
@@ -47,6 +50,7 @@ impl Shares {
             Client::Key(KeyRole::ReadWrite) => self.writers.clone(),
             Client::Key(KeyRole::ReadOnly) => self.readers.clone(),
             Client::Stranger => self.strangers.clone(),
+            Client::Operator => self.operators.clone(),
             Client::Token(hash) => self.of_token(hash),
         }
     }

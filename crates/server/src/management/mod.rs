@@ -21,17 +21,20 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tokio_rustls::TlsAcceptor;
 
-use crate::{Error, TlsMaterial, accept, tls};
+use crate::hosts::Hosts;
+use crate::{Error, Governor, TlsIdentity, accept, tls};
 
 pub struct ManagementOptions {
     pub listen: SocketAddr,
     /// None serves plain HTTP.
-    pub tls: Option<TlsMaterial>,
+    pub tls: Option<TlsIdentity>,
     /// Whoever sends it may do everything.
     pub key: Secret,
     pub account: Arc<Account>,
     /// Where regions are added: it takes a listener and a directory, which others know of.
     pub additions: mpsc::Sender<Addition>,
+    /// Of the process.
+    pub governor: Governor,
 }
 
 /// An operator wants another region in this process.
@@ -55,6 +58,7 @@ struct Operators {
     key: Secret,
     account: Arc<Account>,
     additions: mpsc::Sender<Addition>,
+    governor: Governor,
 }
 
 impl Management {
@@ -74,6 +78,7 @@ impl Management {
                 key: options.key,
                 account: options.account,
                 additions: options.additions,
+                governor: options.governor,
             },
         })
     }
@@ -85,6 +90,13 @@ impl Management {
     /// Serves until `shutdown` is ready; returns when the open requests have ended.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
         let operators = Arc::new(self.operators);
-        accept::run(self.listener, self.acceptor, operators, shutdown).await;
+        let governor = &operators.governor;
+        let door = accept::Door {
+            listener: self.listener,
+            acceptor: self.acceptor,
+            register: Arc::clone(governor.operators()),
+            hosts: Hosts::new(self.address.ip(), &governor.limits().allowed_hosts),
+        };
+        accept::run(door, operators, shutdown).await;
     }
 }

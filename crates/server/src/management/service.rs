@@ -1,17 +1,17 @@
 //! From an operator's request to its answer.
 
 use bytes::Bytes;
-use http_body_util::Full;
-use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Response, StatusCode};
 use orrery_account::{ControlError, Order, RegionState};
+use orrery_memory::Share;
 use tokio::sync::oneshot;
 
 use super::call::{Call, NewRegion};
 use super::refusal::Refusal;
 use super::{Addition, Operators, body, call, key, names, orders};
-use crate::accept::Answers;
+use crate::accept::{self, Answers};
+use crate::governor::{Client, Connection};
 use crate::{explorer, metrics};
 
 const JSON: &str = "application/json";
@@ -25,27 +25,39 @@ struct Answer {
 }
 
 impl Answers for Operators {
-    async fn answer(
+    async fn answer(&self, call: accept::Call, connection: &Connection) -> accept::Answer {
+        let share = self.governor.share(Client::Operator);
+        let response = self.respond(call, connection, &share).await;
+        // What operators ask for is small, and they must hear the answer.
+        let loan = share.loan();
+        accept::Answer { response, loan }
+    }
+}
+
+impl Operators {
+    async fn respond(
         &self,
-        _scheme: &'static str,
-        request: Request<Incoming>,
-    ) -> Response<Full<Bytes>> {
-        let (parts, incoming) = request.into_parts();
-        // The body is read in any case: a client that is still sending would not hear a refusal.
-        let body = crate::body::read(incoming).await;
+        call: accept::Call,
+        connection: &Connection,
+        share: &Share,
+    ) -> Response<Bytes> {
+        let (parts, incoming) = (call.parts, call.body);
         // Files without secrets, which ask for the key themselves.
         if let Some(page) = explorer::answer_operator(&parts) {
             return page;
         }
         let answered = if key::is_sent(&parts.headers, &self.key) {
-            match body {
-                Ok(body) => match Call::parse(&parts.method, parts.uri.path(), &body) {
+            connection.trust();
+            let stall_time = self.governor.limits().stall_time;
+            match crate::body::read(incoming, share, stall_time).await {
+                Ok(body) => match Call::parse(&parts.method, parts.uri.path(), &body.bytes) {
                     Ok(call) => self.carry_out(call).await,
                     Err(refusal) => Err(refusal),
                 },
                 Err(failure) => Err(Refusal::wrong(failure.to_string())),
             }
         } else {
+            crate::body::drain(incoming).await;
             Err(Refusal::unauthorized())
         };
         let answer = answered.unwrap_or_else(|refusal| Answer {
@@ -184,9 +196,9 @@ impl Answer {
         }
     }
 
-    fn into_response(self) -> Response<Full<Bytes>> {
+    fn into_response(self) -> Response<Bytes> {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut response = Response::new(Full::new(Bytes::from(self.body)));
+        let mut response = Response::new(Bytes::from(self.body));
         *response.status_mut() = status;
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type));

@@ -22,11 +22,28 @@ pub(crate) fn text(
     latencies(&mut page, metrics);
     use_of_process::write(&mut page, governor);
     queries(&mut page, engine);
+    scripts(&mut page, engine);
     partitions(&mut page, engine);
     if let Some(report) = report {
         regions::write(&mut page, report);
     }
     page.text
+}
+
+fn scripts(page: &mut Page, engine: &Engine) {
+    let lost = engine.lost_script_threads();
+    page.family(
+        "orrery_script_threads_lost",
+        "gauge",
+        "Threads whose script was given up and that are not back yet.",
+    );
+    page.line(&[], lost.now as f64);
+    page.family(
+        "orrery_script_threads_lost_total",
+        "counter",
+        "Threads whose script was given up since the start.",
+    );
+    page.line(&[], lost.ever as f64);
 }
 
 fn requests(page: &mut Page, metrics: &Metrics) {

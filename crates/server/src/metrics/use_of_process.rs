@@ -2,6 +2,7 @@
 
 use super::page::Page;
 use crate::Governor;
+use crate::governor::Reason;
 
 pub(super) fn write(page: &mut Page, governor: &Governor) {
     let pool = governor.pool();
@@ -33,5 +34,32 @@ pub(super) fn write(page: &mut Page, governor: &Governor) {
     ] {
         page.family(name, kind, help);
         page.line(&[], number);
+    }
+    let registers = [
+        ("clients", governor.clients()),
+        ("operators", governor.operators()),
+    ];
+    page.family("orrery_connections", "gauge", "Open connections.");
+    for (listener, register) in registers {
+        page.line(&[("listener", listener)], register.len());
+    }
+    page.family(
+        "orrery_connections_opened_total",
+        "counter",
+        "Connections that were let in.",
+    );
+    for (listener, register) in registers {
+        page.line(&[("listener", listener)], register.counts().let_in());
+    }
+    page.family(
+        "orrery_connections_closed_total",
+        "counter",
+        "Connections that the server closed or did not let in, by reason.",
+    );
+    for (listener, register) in registers {
+        for reason in Reason::ALL {
+            let labels = [("listener", listener), ("reason", reason.name())];
+            page.line(&labels, register.counts().of(reason));
+        }
     }
 }

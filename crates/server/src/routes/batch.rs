@@ -1,12 +1,11 @@
 //! Batches: transactions of one logical partition, and bulk, which is many operations in one
 //! request that have nothing to do with each other.
 
-use orrery_engine::Container;
-use orrery_keys::PartitionKey;
 use orrery_model::{Answer, Charge, Failure, GoneKind, Operation, RangeId, Stamp};
 use orrery_wire::{BatchEncoding, BatchOperation, BatchRequest, BatchResult, batch_status};
 
 use super::item::triggers;
+use crate::authority::{Key, Reach};
 use crate::exchange::{Exchange, Found};
 use crate::reply::Reply;
 
@@ -31,15 +30,13 @@ async fn transaction(
     found: &Found,
     request: BatchRequest,
 ) -> Result<Reply, Failure> {
-    let key = exchange
-        .headers
-        .partition_key()?
-        .ok_or(Failure::PartitionKeyMissing)?;
+    let reach = found.reach(exchange);
+    let key = reach.key()?;
     if request.operations.iter().any(|operation| {
         operation
             .partition_key
             .as_ref()
-            .is_some_and(|other| *other != key)
+            .is_some_and(|other| !key.is(other))
     }) {
         return Err(Failure::bad_request(
             "All operations of a transactional batch must have the partition key of the request.",
@@ -53,10 +50,7 @@ async fn transaction(
         .map(|operation| operation.operation)
         .collect();
     let terms = exchange.terms()?;
-    let engine = exchange.engine();
-    let answer = engine
-        .transact(&found.entry.container, key, operations, terms)
-        .await;
+    let answer = reach.transact(key, operations, terms).await;
     let outcomes = match answer.result {
         Ok(outcomes) => outcomes,
         Err(failure) => {
@@ -82,16 +76,11 @@ async fn bulk(
     found: &Found,
     request: BatchRequest,
 ) -> Result<Reply, Failure> {
-    let container = &found.entry.container;
-    let range = exchange.headers.key_range.range()?;
-    if let Some(range) = range {
-        container
-            .partition(range)
-            .ok_or(Failure::Gone(GoneKind::PartitionKeyRange))?;
-    }
+    let reach = found.reach(exchange);
+    let range = reach.named_range()?;
     let drops_body = drops_body(exchange, &request.operations);
     let encoding = request.encoding;
-    let own_key = exchange.headers.partition_key()?;
+    let named_key = reach.named_key()?;
     let stop_at_failure = !exchange.headers.batch.continue_on_error;
 
     // Operations whose own content is wrong keep their place and do not reach the engine.
@@ -99,8 +88,8 @@ async fn bulk(
     let mut operations = Vec::new();
     let mut wrong = false;
     for operation in request.operations {
-        let prepared = keyed(operation, own_key.as_ref())
-            .and_then(|keyed| check_range(container, range, keyed));
+        let prepared = keyed(reach, operation, named_key.as_ref())
+            .and_then(|keyed| check_range(reach, range, keyed));
         places.push(match prepared {
             Ok(_) if wrong && stop_at_failure => Err(Failure::FailedDependency),
             Ok(keyed) => {
@@ -114,10 +103,7 @@ async fn bulk(
         });
     }
     let terms = exchange.terms()?;
-    let answers = exchange
-        .engine()
-        .bulk(container, operations, terms, stop_at_failure)
-        .await;
+    let answers = reach.bulk(operations, terms, stop_at_failure).await;
     let is_elsewhere = |answer: &Answer<_>| matches!(answer.result, Err(Failure::WriteForbidden));
     if !answers.is_empty() && answers.iter().all(is_elsewhere) {
         // Clients send one partition in one request, and look for its region when all of it is refused.
@@ -143,35 +129,24 @@ async fn bulk(
 
 /// Refuses an operation on an item that is not in the range the request names.
 fn check_range(
-    container: &Container,
+    reach: Reach<'_>,
     range: Option<RangeId>,
-    keyed: (PartitionKey, Operation),
-) -> Result<(PartitionKey, Operation), Failure> {
-    let is_whole = container.definition.key().check_complete(&keyed.0).is_ok();
-    let elsewhere = |range| {
-        container
-            .partition_of(&container.logical_partition(&keyed.0))
-            .id
-            != range
-    };
-    match range {
-        Some(range) if is_whole && elsewhere(range) => {
-            Err(Failure::Gone(GoneKind::PartitionKeyRange))
-        }
-        _ => Ok(keyed),
+    keyed: (Key, Operation),
+) -> Result<(Key, Operation), Failure> {
+    if range.is_some_and(|range| reach.is_outside(&keyed.0, range)) {
+        return Err(Failure::Gone(GoneKind::PartitionKeyRange));
     }
+    Ok(keyed)
 }
 
 /// An operation of a bulk request with its own key, or the request's.
 fn keyed(
+    reach: Reach<'_>,
     operation: BatchOperation,
-    own_key: Option<&PartitionKey>,
-) -> Result<(PartitionKey, Operation), Failure> {
-    let key = operation.partition_key.or_else(|| own_key.cloned());
-    Ok((
-        key.ok_or(Failure::PartitionKeyMissing)?,
-        operation.operation?,
-    ))
+    named: Option<&Key>,
+) -> Result<(Key, Operation), Failure> {
+    let key = reach.operation_key(operation.partition_key, named)?;
+    Ok((key, operation.operation?))
 }
 
 fn drops_body(exchange: &Exchange<'_>, operations: &[BatchOperation]) -> Vec<bool> {

@@ -1,9 +1,6 @@
 //! The change feed: `GET …/docs` with `A-IM`.
 
-use orrery_engine::{
-    ChangeKind, ChangeMode, ChangesRequest, ChangesStart, Container, Engine, ItemChange, Partition,
-    Scope,
-};
+use orrery_engine::{ChangeKind, ChangeMode, ChangesRequest, ChangesStart, Container, ItemChange};
 use orrery_json::{Object, Value, write_value};
 use orrery_keys::Component;
 use orrery_model::{Failure, Precondition, limits};
@@ -13,7 +10,6 @@ use orrery_wire::{
 };
 
 use super::item::{await_session, check_session};
-use super::items::scope;
 use crate::exchange::{Exchange, Found};
 use crate::reply::Reply;
 
@@ -25,11 +21,12 @@ pub(super) async fn page(
     let headers = exchange.headers;
     let container = &found.entry.container;
     let terms = exchange.terms()?;
-    let scope = scope(exchange, None)?;
+    let reach = found.reach(exchange);
+    let area = reach.area(None, true)?;
     exchange.admit_read().await?;
-    await_session(exchange, container, || scope.clone()).await?;
+    await_session(exchange, found, || area.clone()).await?;
     let session = exchange.session();
-    let partitions = Engine::partitions_of(container, &scope)?;
+    let partitions = reach.partitions_of(&area)?;
     for partition in &partitions {
         check_session(
             exchange,
@@ -39,7 +36,7 @@ pub(super) async fn page(
             partition.stamp(),
         )?;
     }
-    if let Some(other) = named_beside_a_key(exchange, container, &scope)?
+    if let Some(other) = reach.named_beside_a_key(&area)?
         && partitions.iter().all(|partition| partition.id != other.id)
     {
         let position = exchange.engine().change_position(other.stamp().lsn);
@@ -49,7 +46,7 @@ pub(super) async fn page(
         ChangeFeedMode::LatestVersion => ChangeMode::Latest,
         ChangeFeedMode::AllVersionsAndDeletes => ChangeMode::All,
     };
-    let request = ChangesRequest {
+    let request = |scope| ChangesRequest {
         scope,
         mode,
         start: match headers.if_none_match() {
@@ -61,7 +58,7 @@ pub(super) async fn page(
         items_max: headers.max_item_count.unwrap_or(limits::PAGE_ITEMS_DEFAULT),
         terms,
     };
-    let answer = exchange.engine().changes(container, request).await;
+    let answer = reach.changes(area, request).await;
     let page = match answer.result {
         Ok(page) => page,
         Err(failure) => {
@@ -93,21 +90,6 @@ pub(super) async fn page(
         session_token: Some(session_token(&exchange.session(), &page.stamps)),
         ..base
     })
-}
-
-/// The range a request for one key names as well. The Go SDK asks every range for the key, so those
-/// without it must have nothing to say. A range that is gone does not matter: the key leads.
-fn named_beside_a_key<'c>(
-    exchange: &Exchange<'_>,
-    container: &'c Container,
-    scope: &Scope,
-) -> Result<Option<&'c Partition>, Failure> {
-    let (Scope::Key(_), Some(range)) = (scope, exchange.headers.key_range.range()?) else {
-        return Ok(None);
-    };
-    let mut partitions = container.partitions.iter();
-    let named = partitions.find(|partition| partition.id == range);
-    Ok(named.map(AsRef::as_ref))
 }
 
 fn item_feed(container: &Container, changes: &[ItemChange]) -> Vec<u8> {

@@ -2,15 +2,15 @@
 //! and delete when they are decided. An account with one write region has none.
 
 use hyper::Method;
-use orrery_engine::{Conflict, ConflictOperation, Engine, Scope};
-use orrery_keys::PartitionKey;
+use orrery_engine::{Conflict, ConflictOperation};
 use orrery_model::{ContainerAddress, Failure, limits};
 use orrery_wire::{ConflictDescription, FeedKind, FeedPost, conflict_body, feed_body};
 
 use super::feed;
 use super::item::{await_session, check_session};
-use super::items::{plan, scope};
+use super::items::plan;
 use super::scripts::owner;
+use crate::authority::Area;
 use crate::exchange::{Exchange, Found};
 use crate::reply::Reply;
 
@@ -48,11 +48,11 @@ async fn list(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, Failure> 
 async fn page(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, Failure> {
     let headers = exchange.headers;
     let container = &found.entry.container;
-    let scope = scope(exchange, None)?;
-    admit(exchange, found, &scope).await?;
+    let reach = found.reach(exchange);
+    let area = reach.area(None, true)?;
+    admit(exchange, found, &area).await?;
     let items_max = headers.max_item_count.unwrap_or(limits::PAGE_ITEMS_DEFAULT);
-    let engine = exchange.engine();
-    let page = engine.conflicts(container, &scope, items_max, headers.continuation)?;
+    let page = reach.conflicts(&area, items_max, headers.continuation)?;
     let bodies: Vec<_> = page.conflicts.iter().map(body).collect();
     let rid = container.rid.to_string();
     Ok(Reply {
@@ -65,10 +65,10 @@ async fn page(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, Failure> 
 /// Conflicts are few: a query looks at all of them.
 async fn query(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, Failure> {
     let container = &found.entry.container;
-    let scope = scope(exchange, None)?;
-    admit(exchange, found, &scope).await?;
-    let engine = exchange.engine();
-    let all = engine.conflicts(container, &scope, usize::MAX, None)?;
+    let reach = found.reach(exchange);
+    let area = reach.area(None, true)?;
+    admit(exchange, found, &area).await?;
+    let all = reach.conflicts(&area, usize::MAX, None)?;
     let named = all.conflicts.iter();
     let named = named.map(|conflict| (conflict.rid.to_string(), body(conflict)));
     let rid = container.rid.to_string();
@@ -81,34 +81,30 @@ async fn query(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, Failure>
 }
 
 async fn answer(exchange: &Exchange<'_>, found: &Found, id: &str) -> Result<Reply, Failure> {
-    let key: PartitionKey = exchange
-        .headers
-        .partition_key()?
-        .ok_or(Failure::PartitionKeyMissing)?;
-    let container = &found.entry.container;
-    let engine = exchange.engine();
+    let reach = found.reach(exchange);
+    let key = reach.key()?;
     match *exchange.method {
         Method::GET => {
-            admit(exchange, found, &Scope::Key(key.clone())).await?;
-            let conflict = engine.conflict(container, &key, id)?;
+            admit(exchange, found, &key.area()).await?;
+            let conflict = reach.conflict(&key, id)?;
             Ok(Reply::new(200, body(&conflict)).with_etag(conflict.etag.as_str()))
         }
         Method::DELETE => {
             exchange.admit_write().await?;
-            engine.delete_conflict(container, &key, id).await?;
+            reach.delete_conflict(&key, id).await?;
             Ok(Reply::new(204, ""))
         }
         _ => Err(Failure::MethodNotAllowed),
     }
 }
 
-async fn admit(exchange: &Exchange<'_>, found: &Found, scope: &Scope) -> Result<(), Failure> {
+async fn admit(exchange: &Exchange<'_>, found: &Found, area: &Area) -> Result<(), Failure> {
     let container = &found.entry.container;
     let level = exchange.level()?;
     exchange.admit_read().await?;
-    await_session(exchange, container, || scope.clone()).await?;
+    await_session(exchange, found, || area.clone()).await?;
     let session = exchange.session();
-    for partition in Engine::partitions_of(container, scope)? {
+    for partition in found.reach(exchange).partitions_of(area)? {
         check_session(exchange, &session, level, container, partition.stamp())?;
     }
     Ok(())

@@ -9,7 +9,7 @@ use orrery_wire::{
 };
 
 use super::feed;
-use crate::exchange::{Exchange, Found, database_owner};
+use crate::exchange::{Exchange, database_owner};
 use crate::reply::Reply;
 
 pub(super) async fn feed(
@@ -72,7 +72,7 @@ pub(super) async fn one(
             let body = parse_body(&exchange.body)?;
             let engine = exchange.engine();
             let entry = engine
-                .replace_container(address, &body, if_match.as_ref())
+                .replace_container(found.address(), &body, if_match.as_ref())
                 .await?;
             let reply = Reply::new(200, body_of(&entry, false)).with_etag(entry.etag.as_str());
             Ok(reply.with_owner(found.database_owner()))
@@ -81,7 +81,7 @@ pub(super) async fn one(
             let found = exchange.container(address)?;
             exchange
                 .engine()
-                .delete_container(address, if_match.as_ref())
+                .delete_container(found.address(), if_match.as_ref())
                 .await?;
             Ok(Reply::new(204, "").with_owner(found.owner(exchange)))
         }
@@ -90,14 +90,16 @@ pub(super) async fn one(
 }
 
 fn read(exchange: &Exchange<'_>, address: ContainerAddress<'_>) -> Result<Reply, Failure> {
-    let Found { entry, .. } = &exchange.container(address)?;
-    let owner = exchange.container(address)?.database_owner();
+    let found = exchange.container(address)?;
+    let (entry, owner) = (&found.entry, found.database_owner());
     let known = exchange.headers.if_none_match();
     if known.is_some_and(|known| known.matches(&entry.etag)) {
         return Ok(Reply::not_modified(entry.etag.as_str()).with_owner(owner));
     }
-    let body = body_of(entry, exchange.headers.populate_statistics);
-    let wants_usage = exchange.headers.populate_quota;
+    // Who may see a part of the items is told nothing of the others.
+    let sees_all = exchange.authority.covers_whole_containers();
+    let body = body_of(entry, exchange.headers.populate_statistics && sees_all);
+    let wants_usage = exchange.headers.populate_quota && sees_all;
     let reply = Reply {
         usage: wants_usage.then(|| usage(exchange, entry)).transpose()?,
         ..Reply::new(200, body)

@@ -2,14 +2,14 @@
 
 use bytes::Bytes;
 use hyper::Method;
-use orrery_engine::{Container, Engine, Scope, Triggers};
-use orrery_keys::PartitionKey;
+use orrery_engine::{Container, Triggers};
 use orrery_model::{
     Answer, ConsistencyLevel, Document, Etag, Failure, ItemAddress, Operation, OperationKind,
     OperationOutcome, Session, Stamp,
 };
 use orrery_wire::{SessionPosition, check_session_token, operation_status_code, parse_patch};
 
+use crate::authority::{Area, Key};
 use crate::exchange::{Exchange, Found};
 use crate::reply::Reply;
 
@@ -27,23 +27,15 @@ async fn answer(
     found: &Found,
     address: ItemAddress<'_>,
 ) -> Result<Reply, Failure> {
-    let key = exchange
-        .headers
-        .partition_key()?
-        .ok_or(Failure::PartitionKeyMissing)?;
+    let reach = found.reach(exchange);
+    let key = reach.key()?;
     if *exchange.method == Method::GET {
         exchange.admit_read().await?;
-        let container = &found.entry.container;
-        await_session(exchange, container, || Scope::Key(key.clone())).await?;
+        await_session(exchange, found, || key.area()).await?;
     }
     let id = match address {
         ItemAddress::Name { id, .. } => id.to_owned(),
-        ItemAddress::Rid(rid) => {
-            exchange
-                .engine()
-                .item_id(&found.entry.container, key.clone(), rid)
-                .await?
-        }
+        ItemAddress::Rid(rid) => reach.item_id(&key, rid).await?,
     };
     match *exchange.method {
         Method::GET => read(exchange, found, &key, &id),
@@ -66,20 +58,14 @@ async fn answer(
     }
 }
 
-fn read(
-    exchange: &Exchange<'_>,
-    found: &Found,
-    key: &PartitionKey,
-    id: &str,
-) -> Result<Reply, Failure> {
+fn read(exchange: &Exchange<'_>, found: &Found, key: &Key, id: &str) -> Result<Reply, Failure> {
     let terms = exchange.terms()?;
     let level = terms.level;
     let if_none_match = exchange.headers.if_none_match();
     let container = &found.entry.container;
     let session = exchange.session();
-    let mut answer = exchange
-        .engine()
-        .read_item(container, key, id, if_none_match.as_ref(), terms);
+    let reach = found.reach(exchange);
+    let mut answer = reach.read_item(key, id, if_none_match.as_ref(), terms);
     if let Some(stamp) = answer.stamp
         && let Err(failure) = check_session(exchange, &session, level, container, stamp)
     {
@@ -96,7 +82,7 @@ fn read(
 pub(super) async fn write(
     exchange: &Exchange<'_>,
     found: &Found,
-    key: PartitionKey,
+    key: Key,
     kind: OperationKind,
 ) -> Result<Reply, Failure> {
     let terms = exchange.terms()?;
@@ -107,10 +93,9 @@ pub(super) async fn write(
         if_none_match: exchange.headers.if_none_match(),
         indexing: exchange.headers.indexing,
     };
-    let container = &found.entry.container;
-    let answer = exchange
-        .engine()
-        .write_item_with_triggers(container, key, operation, &triggers(exchange), terms)
+    let reach = found.reach(exchange);
+    let answer = reach
+        .write_item(key, operation, &triggers(exchange), terms)
         .await;
     let mut log = None;
     let answer = answer.map(|written| {
@@ -178,15 +163,16 @@ pub(super) fn check_session(
 /// Whoever reads then looks whether it came.
 pub(super) async fn await_session(
     exchange: &Exchange<'_>,
-    container: &Container,
-    scope: impl FnOnce() -> Scope,
+    found: &Found,
+    area: impl FnOnce() -> Area,
 ) -> Result<(), Failure> {
     let region = &exchange.state.region;
     if exchange.headers.session_token.is_none() || !region.hears_others() {
         return Ok(());
     }
     let level = exchange.level()?;
-    let Ok(partitions) = Engine::partitions_of(container, &scope()) else {
+    let container = &found.entry.container;
+    let Ok(partitions) = found.reach(exchange).partitions_of(&area()) else {
         // The read says what is wrong with it.
         return Ok(());
     };

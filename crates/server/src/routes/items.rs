@@ -3,20 +3,15 @@
 use std::sync::Arc;
 
 use hyper::Method;
-use orrery_engine::{CompiledQuery, Engine, FeedRequest, Scope, query_plan};
-use orrery_keys::PartitionKey;
+use orrery_engine::{CompiledQuery, FeedRequest, query_plan};
 use orrery_model::{ContainerAddress, Document, Failure, OperationKind, limits};
-use orrery_wire::{FeedKind, FeedPost, feed_body, session_token};
+use orrery_wire::{FeedKind, FeedPost, feed_body, refused, session_token};
 
 use super::feed::query_text;
 use super::item::{await_session, check_session, write};
 use super::{batch, changes, report};
 use crate::exchange::{Exchange, Found};
 use crate::reply::Reply;
-
-const CROSS_PARTITION_DISABLED: &str = "Cross partition query is required but disabled. Please set \
-     x-ms-documentdb-query-enablecrosspartition to true, specify x-ms-documentdb-partitionkey, or revise \
-     your query to avoid this exception.";
 
 pub(super) async fn route(
     exchange: &Exchange<'_>,
@@ -53,19 +48,8 @@ async fn put(
     kind: fn(Document) -> OperationKind,
 ) -> Result<Reply, Failure> {
     let document = Document::parse(&exchange.body)?;
-    let key = match exchange.headers.partition_key()? {
-        Some(key) => key,
-        None => extract_key(found, &document)?,
-    };
+    let key = found.reach(exchange).key_for(&document)?;
     write(exchange, found, key, kind(document)).await
-}
-
-/// A client that names no key means the one in its document.
-fn extract_key(found: &Found, document: &Document) -> Result<PartitionKey, Failure> {
-    let definition = found.entry.container.definition.key();
-    definition.extract(document.value()).map_err(|error| {
-        Failure::BadRequest(format!("One of the input values is invalid. {error}."))
-    })
 }
 
 pub(super) async fn delete_by_key(
@@ -81,15 +65,10 @@ pub(super) async fn delete_by_key(
 }
 
 async fn delete_items(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, Failure> {
-    let key = exchange
-        .headers
-        .partition_key()?
-        .ok_or(Failure::PartitionKeyMissing)?;
+    let reach = found.reach(exchange);
+    let key = reach.key()?;
     exchange.admit_write().await?;
-    let answer = exchange
-        .engine()
-        .delete_partition_key(&found.entry.container, key, exchange.terms()?)
-        .await;
+    let answer = reach.delete_items(key, exchange.terms()?).await;
     let base = match answer.result {
         Ok(()) => Reply::new(200, ""),
         Err(failure) => Reply::failed(failure),
@@ -102,8 +81,7 @@ async fn delete_items(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, F
 }
 
 fn compile(exchange: &Exchange<'_>, found: &Found) -> Result<Arc<CompiledQuery>, Failure> {
-    let container = &found.entry.container;
-    exchange.engine().compile(&query_text(exchange)?, container)
+    found.reach(exchange).compile(&query_text(exchange)?)
 }
 
 pub(super) fn plan(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, Failure> {
@@ -121,11 +99,18 @@ async fn page(
     let headers = exchange.headers;
     let container = &found.entry.container;
     let terms = exchange.terms()?;
-    let scope = scope(exchange, query.as_deref())?;
+    let reach = found.reach(exchange);
+    let area = reach.area(query.as_deref(), headers.query.enable_cross_partition)?;
+    if headers.query.explain && !exchange.authority.covers_whole_containers() {
+        return Err(refused(
+            "covers a part of the container, and the plan of a query tells of all of it: leave out the header \
+             that asks for the plan",
+        ));
+    }
     exchange.admit_read().await?;
-    await_session(exchange, container, || scope.clone()).await?;
+    await_session(exchange, found, || area.clone()).await?;
     let session = exchange.session();
-    for partition in Engine::partitions_of(container, &scope)? {
+    for partition in reach.partitions_of(&area)? {
         check_session(
             exchange,
             &session,
@@ -134,7 +119,7 @@ async fn page(
             partition.stamp(),
         )?;
     }
-    let request = FeedRequest {
+    let request = |scope| FeedRequest {
         scope,
         query,
         items_max: headers.max_item_count.unwrap_or(limits::PAGE_ITEMS_DEFAULT),
@@ -144,7 +129,7 @@ async fn page(
         without_index: false,
         enable_scan: headers.query.enable_scan,
     };
-    let answer = exchange.engine().feed(container, request).await;
+    let answer = reach.feed(area, request).await;
     let base = match answer.result {
         Ok(page) => {
             check_continuation_size(exchange, page.continuation.as_deref())?;
@@ -164,29 +149,6 @@ async fn page(
         stamp: answer.stamp,
         ..base
     })
-}
-
-/// Which items the headers ask for, or the filter of the query does.
-pub(super) fn scope(
-    exchange: &Exchange<'_>,
-    query: Option<&CompiledQuery>,
-) -> Result<Scope, Failure> {
-    let headers = exchange.headers;
-    let epk = headers.key_range.epk_range()?;
-    if let Some(key) = headers.partition_key()?
-        && epk.is_none()
-    {
-        return Ok(Scope::Key(key));
-    }
-    match (headers.key_range.range()?, epk) {
-        (Some(range), part) => Ok(Scope::Range(range, part)),
-        (None, Some(range)) => Ok(Scope::Epk(range)),
-        (None, None) => query.map_or(Ok(Scope::Container), |query| match query.pinned_key() {
-            Some(key) => Ok(Scope::Key(key.clone())),
-            None if headers.query.enable_cross_partition => Ok(Scope::Container),
-            None => Err(Failure::bad_request(CROSS_PARTITION_DISABLED)),
-        }),
-    }
 }
 
 fn check_continuation_size(exchange: &Exchange<'_>, token: Option<&str>) -> Result<(), Failure> {

@@ -3,7 +3,7 @@
 
 use hyper::Method;
 use orrery_engine::ProcedureRequest;
-use orrery_model::{ContainerAddress, Failure, ScriptKind};
+use orrery_model::{ContainerAddress, Failure, Script, ScriptKind};
 use orrery_wire::parse_arguments;
 
 use super::scripts::{owner, parse, reply};
@@ -30,9 +30,10 @@ async fn answer(
 ) -> Result<Reply, Failure> {
     let engine = exchange.engine();
     let if_match = exchange.headers.if_match();
+    let script = || found.script(exchange, container, kind, segment);
     match *exchange.method {
         Method::GET => {
-            let script = engine.script(container, kind, segment)?;
+            let script = script()?;
             let known = exchange.headers.if_none_match();
             if known.is_some_and(|known| known.matches(&script.etag)) {
                 return Ok(Reply::not_modified(script.etag.as_str()));
@@ -41,19 +42,21 @@ async fn answer(
         }
         Method::PUT => {
             let new = parse(exchange, kind)?;
+            let rid = script()?.rid.to_string();
             let script = engine
-                .replace_script(container, kind, segment, new, if_match.as_ref())
+                .replace_script(found.address(), kind, &rid, new, if_match.as_ref())
                 .await?;
             Ok(reply(200, &script))
         }
         Method::DELETE => {
+            let rid = script()?.rid.to_string();
             engine
-                .delete_script(container, kind, segment, if_match.as_ref())
+                .delete_script(found.address(), kind, &rid, if_match.as_ref())
                 .await?;
             Ok(Reply::new(204, ""))
         }
         Method::POST if kind == ScriptKind::StoredProcedure => {
-            execute(exchange, found, container, segment).await
+            execute(exchange, found, &*script()?).await
         }
         _ => Err(Failure::MethodNotAllowed),
     }
@@ -62,25 +65,20 @@ async fn answer(
 async fn execute(
     exchange: &Exchange<'_>,
     found: &Found,
-    container: ContainerAddress<'_>,
-    segment: &str,
+    script: &Script,
 ) -> Result<Reply, Failure> {
-    let engine = exchange.engine();
-    let script = engine.script(container, ScriptKind::StoredProcedure, segment)?;
-    let key = exchange
-        .headers
-        .partition_key()?
-        .ok_or(Failure::PartitionKeyMissing)?;
-    let request = ProcedureRequest {
+    let reach = found.reach(exchange);
+    let key = reach.key()?;
+    let arguments = parse_arguments(&exchange.body)?;
+    let terms = exchange.terms()?;
+    let request = |key| ProcedureRequest {
         key,
-        arguments: parse_arguments(&exchange.body)?,
-        terms: exchange.terms()?,
+        arguments,
+        terms,
         wants_log: exchange.headers.script_logging,
     };
     exchange.admit_write().await?;
-    let answer = engine
-        .execute(&found.entry.container, &script, request)
-        .await;
+    let answer = reach.execute(script, key, request).await;
     let base = match answer.result {
         Ok(executed) => Reply {
             script_log: executed.log,

@@ -15,17 +15,17 @@ pub(super) async fn route(
     kind: ScriptKind,
 ) -> Result<Reply, Failure> {
     let found = owner(exchange, container)?;
-    let answered = answer(exchange, &found, container, kind).await;
+    let answered = answer(exchange, &found, kind).await;
     Ok(found.complete(exchange, answered.unwrap_or_else(Reply::failed)))
 }
 
 async fn answer(
     exchange: &Exchange<'_>,
     found: &Found,
-    container: ContainerAddress<'_>,
     kind: ScriptKind,
 ) -> Result<Reply, Failure> {
     let engine = exchange.engine();
+    let container = found.address();
     let list = || {
         let scripts = engine.scripts(container, kind)?;
         let bodies = scripts

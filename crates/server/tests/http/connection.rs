@@ -116,6 +116,12 @@ impl Connection {
         Some(response)
     }
 
+    /// What has come and was not looked at.
+    pub(crate) fn ends_with(&mut self) -> String {
+        while self.fill() {}
+        String::from_utf8_lossy(&self.received).into_owned()
+    }
+
     /// Whether the server has closed the connection, without sending more.
     pub(crate) fn is_closed(&mut self) -> bool {
         !self.fill() && self.received.is_empty()
@@ -211,6 +217,12 @@ impl Response {
         );
         assert!(self.charge() > 0.0, "a charge of nothing");
         self
+    }
+
+    #[track_caller]
+    pub(crate) fn expect_one_of(&self, statuses: &[u16]) {
+        let body = String::from_utf8_lossy(&self.body);
+        assert!(statuses.contains(&self.status), "{}: {body}", self.status);
     }
 
     /// Checks a refusal: status, sub-status (0 for none), code, a piece of the message, and what

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use orrery_account::{Account, AccountOptions, Bound, LinkOrder, Order, RegionOptions, Report};
 use orrery_model::{ConsistencyLevel, Secret};
-use orrery_server::{AccountServer, Addition, Management, ManagementOptions, Server};
+use orrery_server::{
+    AccountServer, Addition, Governor, Limits, Management, ManagementOptions, Server,
+};
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
@@ -67,12 +69,14 @@ fn start(level: ConsistencyLevel, policy: Option<&Value>) -> RegionWorld {
     drop(inside);
     let account = Arc::new(account.unwrap());
     let listener = runtime.block_on(Server::reserve((Ipv4Addr::LOCALHOST, 0).into()));
-    let whole = AccountServer::on(listener.unwrap(), None).unwrap();
+    let governor = Governor::new(Limits::default());
+    let whole = AccountServer::on(listener.unwrap(), None, governor.clone()).unwrap();
     let mut servers = Vec::new();
     for (region, name) in account.regions().into_iter().zip([WEST, NORTH]) {
         assert_eq!(region.name(), name);
         let options = orrery_server::ServerOptions {
             account: Arc::downgrade(&account),
+            governor: governor.clone(),
             ..options(Ipv4Addr::LOCALHOST)
         };
         let server = runtime.block_on(Server::bind(Arc::clone(&region), options));
@@ -91,6 +95,7 @@ fn start(level: ConsistencyLevel, policy: Option<&Value>) -> RegionWorld {
         key: Secret::new(KEY.as_bytes().to_vec()),
         account: Arc::clone(&account),
         additions: sender,
+        governor,
     }));
     let management = management.unwrap();
     let operators = management.local_address();

@@ -6,7 +6,7 @@ use crate::support::{Client, Credential, ITEMS, PK, World, start};
 
 const KEY: (&str, &str) = (PK, r#"["p"]"#);
 
-fn permit(world: &World, id: &str, body: &Value, headers: &[(&str, &str)]) -> Client {
+pub(crate) fn permit(world: &World, id: &str, body: &Value, headers: &[(&str, &str)]) -> Client {
     let client = world.client();
     client.request(
         "POST",
@@ -125,7 +125,11 @@ fn a_token_of_an_item_and_of_one_partition_key() {
     one.item("GET", "a", "p", "").expect(200);
     one.item("GET", "b", "p", "")
         .refused(403, 0, "Forbidden", "");
-    one.get("/dbs/d/colls/c").refused(403, 0, "Forbidden", "");
+    // Clients need both before they ask for an item.
+    for path in ["/dbs/d/colls/c", "/dbs/d/colls/c/pkranges"] {
+        one.get(path).expect(200);
+    }
+    one.get(ITEMS).refused(403, 0, "Forbidden", "");
 
     let keyed = permit(
         &world,

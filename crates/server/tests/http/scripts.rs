@@ -502,6 +502,9 @@ fn who_may_run_a_script() {
     client
         .post(SPROCS, &script("s", "function () {}"))
         .expect(201);
+    client
+        .post(SPROCS, &script("t", "function () {}"))
+        .expect(201);
     let path = format!("{SPROCS}/s");
     let read_only = world.client_of(READ_ONLY);
     read_only.get(&path).expect(200);

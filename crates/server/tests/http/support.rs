@@ -13,7 +13,7 @@ use orrery_engine::{
     ThroughputOptions,
 };
 use orrery_model::{AccountKeys, ConsistencyLevel, KeyRole, Secret};
-use orrery_server::{Governor, Limits, Server, ServerHandle, ServerOptions};
+use orrery_server::{Governor, Limits, Server, ServerHandle, ServerOptions, TlsIdentity};
 use orrery_wire::HttpDate;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
@@ -93,8 +93,19 @@ pub(crate) fn start_open() -> World {
     })
 }
 
+/// A server whose clients have other limits; `tls` is for one that speaks nothing else.
+pub(crate) fn start_limited(limits: Limits, tls: Option<TlsIdentity>) -> World {
+    start_server(Start {
+        limits,
+        tls,
+        ..Start::default()
+    })
+}
+
 struct Start {
     consistency: ConsistencyLevel,
+    limits: Limits,
+    tls: Option<TlsIdentity>,
     scripts: ScriptOptions,
     mode: ThroughputMode,
     listen: Ipv4Addr,
@@ -112,6 +123,8 @@ impl Default for Start {
             },
             mode: ThroughputMode::Off,
             listen: Ipv4Addr::LOCALHOST,
+            limits: Limits::default(),
+            tls: None,
         }
     }
 }
@@ -122,7 +135,10 @@ fn start_server(start: Start) -> World {
         scripts,
         mode,
         listen,
+        limits,
+        tls,
     } = start;
+    let is_plain = tls.is_none();
     let clock = TestClock::start();
     let runtime = Builder::new_multi_thread()
         .worker_threads(1)
@@ -140,7 +156,12 @@ fn start_server(start: Start) -> World {
         })
         .unwrap();
         let region = Region::alone("South Central US", engine);
-        Server::bind(region, options(listen)).await.unwrap()
+        let options = ServerOptions {
+            governor: Governor::new(limits),
+            tls,
+            ..options(listen)
+        };
+        Server::bind(region, options).await.unwrap()
     });
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, server.local_address().port()));
     let handle = server.handle();
@@ -151,11 +172,13 @@ fn start_server(start: Start) -> World {
         clock,
         runtime: Some(runtime),
     };
-    let client = world.client();
-    client.post("/dbs", r#"{"id":"d"}"#).expect(201);
-    client.create_container(&json!({
-        "id": "c", "partitionKey": {"paths": ["/pk"], "kind": "Hash", "version": 2}
-    }));
+    if is_plain {
+        let client = world.client();
+        client.post("/dbs", r#"{"id":"d"}"#).expect(201);
+        client.create_container(&json!({
+            "id": "c", "partitionKey": {"paths": ["/pk"], "kind": "Hash", "version": 2}
+        }));
+    }
     world
 }
 
@@ -200,6 +223,7 @@ pub(crate) fn options(listen: Ipv4Addr) -> ServerOptions {
             ],
         },
         token_secret: b"secret of tokens".to_vec(),
+        hsts: false,
         governor: Governor::new(Limits::default()),
     }
 }

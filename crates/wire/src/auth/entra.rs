@@ -5,17 +5,17 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use orrery_model::{Failure, KeyRole};
+use orrery_model::Failure;
 
-use super::SigningKeys;
+use super::{Signer, SigningKeys};
 
-pub fn verify_entra(token: &str, keys: &SigningKeys, now_seconds: u64) -> Result<KeyRole, Failure> {
+pub fn verify_entra(token: &str, keys: &SigningKeys, now_seconds: u64) -> Result<Signer, Failure> {
     let parts: Vec<&str> = token.trim_end_matches('=').splitn(4, '.').collect();
     let [_header, claims, key] = parts.as_slice() else {
         return Err(unsupported());
     };
     let key_text = decode(key)?;
-    let role = keys.role_of_text(&key_text).ok_or_else(unsupported)?;
+    let signer = keys.signer_of_text(&key_text).ok_or_else(unsupported)?;
     let claims = orrery_json::parse(&decode(claims)?).map_err(|_| unsupported())?;
     let seconds = |name: &str| {
         claims
@@ -31,7 +31,7 @@ pub fn verify_entra(token: &str, keys: &SigningKeys, now_seconds: u64) -> Result
                 .to_owned(),
         ));
     }
-    Ok(role)
+    Ok(signer)
 }
 
 fn decode(part: &str) -> Result<Vec<u8>, Failure> {
@@ -51,7 +51,7 @@ fn unsupported() -> Failure {
 #[cfg(test)]
 mod tests {
     use base64::engine::general_purpose::STANDARD;
-    use orrery_model::{AccountKeys, Secret};
+    use orrery_model::{AccountKeys, KeyRole, Secret};
 
     use super::*;
 
@@ -67,7 +67,8 @@ mod tests {
             format!("{}.{}.{}", encode("{}"), encode(claims), encode(key))
         };
         let good = token(r#"{"exp":2000}"#, &text);
-        assert_eq!(verify_entra(&good, &keys, 1_000), Ok(KeyRole::ReadWrite));
+        let signer = verify_entra(&good, &keys, 1_000).unwrap();
+        assert_eq!(signer.role, KeyRole::ReadWrite);
         assert!(matches!(
             verify_entra(&good, &keys, 2_000),
             Err(Failure::Forbidden(_))

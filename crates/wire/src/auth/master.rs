@@ -27,7 +27,37 @@ struct SigningKey {
     state: Hmac<Sha256>,
     /// The key as people write it; the emulator's Entra tokens contain it.
     text: String,
-    role: KeyRole,
+    signer: Signer,
+}
+
+/// The key that a request was signed with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Signer {
+    pub role: KeyRole,
+    pub mark: KeyMark,
+}
+
+/// Bytes that follow from a key of the account and tell nothing of it. Resource tokens are signed with them, so
+/// that a token ends with the key it was made with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct KeyMark([u8; 32]);
+
+impl KeyMark {
+    fn of(key: &Hmac<Sha256>) -> KeyMark {
+        let mut state = key.clone();
+        state.update(b"orrery resource tokens");
+        KeyMark(state.finalize().into_bytes().into())
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for KeyMark {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("KeyMark(..)")
+    }
 }
 
 /// The parts of a request that its signature covers.
@@ -48,10 +78,17 @@ enum Link<'r> {
 
 impl SigningKeys {
     pub fn new(account: &AccountKeys) -> SigningKeys {
-        let key = |(secret, role): &(orrery_model::Secret, KeyRole)| SigningKey {
-            state: Hmac::new_from_slice(secret.expose()).expect("HMAC takes keys of any length"),
-            text: STANDARD.encode(secret.expose()),
-            role: *role,
+        let key = |(secret, role): &(orrery_model::Secret, KeyRole)| {
+            let state =
+                Hmac::new_from_slice(secret.expose()).expect("HMAC takes keys of any length");
+            SigningKey {
+                signer: Signer {
+                    role: *role,
+                    mark: KeyMark::of(&state),
+                },
+                state,
+                text: STANDARD.encode(secret.expose()),
+            }
         };
         SigningKeys {
             keys: account.keys.iter().map(key).collect(),
@@ -64,13 +101,13 @@ impl SigningKeys {
         signature: &Signature,
         request: SignedRequest<'_>,
         now_seconds: u64,
-    ) -> Result<KeyRole, Failure> {
+    ) -> Result<Signer, Failure> {
         let date = request
             .x_ms_date
             .or(request.date)
             .ok_or_else(date_missing)?;
         let target = request.path.signing_target();
-        let role = self.signer(signature, request, target).or_else(|| {
+        let signer = self.signer(signature, request, target).or_else(|| {
             // The Java client signs a delete by partition key as a request to the container.
             let as_container = SigningTarget {
                 resource_type: "colls",
@@ -79,7 +116,7 @@ impl SigningKeys {
             (target.resource_type == "partitionkey")
                 .then(|| self.signer(signature, request, as_container))?
         });
-        let role = role.ok_or_else(|| {
+        let signer = signer.ok_or_else(|| {
             Failure::Unauthorized(format!(
                 "The input authorization token can't serve the request. Please check that the \
                  expected payload is built as per the protocol, and check the key being used. \
@@ -88,7 +125,7 @@ impl SigningKeys {
             ))
         })?;
         check_date(date, now_seconds)?;
-        Ok(role)
+        Ok(signer)
     }
 
     fn signer(
@@ -96,22 +133,30 @@ impl SigningKeys {
         signature: &Signature,
         request: SignedRequest<'_>,
         target: SigningTarget<'_>,
-    ) -> Option<KeyRole> {
+    ) -> Option<Signer> {
         let links = [target.rid.map(Link::Rid), Some(Link::Path(target.link))];
         links.into_iter().flatten().find_map(|link| {
             self.keys
                 .iter()
                 .find(|key| key.signs(signature, request, target, link))
-                .map(|key| key.role)
+                .map(|key| key.signer)
         })
     }
 
-    /// The role of the key that has this base64 text.
-    pub fn role_of_text(&self, text: &[u8]) -> Option<KeyRole> {
+    /// The key that has this base64 text.
+    pub fn signer_of_text(&self, text: &[u8]) -> Option<Signer> {
         self.keys
             .iter()
             .find(|key| bool::from(key.text.as_bytes().ct_eq(text)))
-            .map(|key| key.role)
+            .map(|key| key.signer)
+    }
+
+    /// Of the keys that may make resource tokens.
+    pub(super) fn token_marks(&self) -> impl Iterator<Item = &KeyMark> {
+        let signers = self.keys.iter().map(|key| &key.signer);
+        signers
+            .filter(|signer| signer.role == KeyRole::ReadWrite)
+            .map(|signer| &signer.mark)
     }
 }
 
@@ -249,7 +294,8 @@ mod tests {
             x_ms_date: Some(date),
             date: Some("x"),
         };
-        keys.verify(&signature, request, HttpDate::parse(DATE).unwrap().0)
+        let signer = keys.verify(&signature, request, HttpDate::parse(DATE).unwrap().0);
+        signer.map(|signer| signer.role)
     }
 
     #[test]

@@ -1,56 +1,51 @@
 //! Resource tokens: what a permission hands out.
 //!
-//! A token carries its whole grant, signed with a secret of the server, so nothing is looked up when
-//! it comes back: `type=resource&ver=1&sig={signature};{grant};`. The grant may name its resource
-//! both ways, since a client may address by name what was granted by resource id.
+//! A token carries its whole grant and is signed, so nothing is looked up when it comes back:
+//! `type=resource&ver=1&sig={signature};{grant};`. The signature takes a secret of the server and the key of
+//! the account that the permission was read with: when that key is replaced, the tokens made with it end.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, Mac as _};
-use orrery_keys::PartitionKey;
+use orrery_keys::{ChildRid, ContainerRid, DatabaseRid, ItemRid, PartitionKey, UserRid};
 use orrery_model::{Failure, PermissionMode};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-use super::Action;
-use crate::path::{RequestPath, Resource};
+use super::grant::{Grant, GrantedItems, Target};
+use super::master::{KeyMark, SigningKeys};
 
 /// Signs and checks resource tokens.
 pub struct TokenSecret {
     state: Hmac<Sha256>,
 }
 
-/// What the bearer of a token may do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grant {
-    /// Link of the resource, by name or by resource id.
-    pub resource: String,
-    /// The same resource addressed the other way, where the server knew it.
-    pub alias: Option<String>,
-    pub mode: PermissionMode,
-    pub partition_key: Option<PartitionKey>,
-    pub expires_seconds: u64,
-}
-
-/// What a request wants to do.
-#[derive(Debug, Clone, Copy)]
-pub struct Access<'r> {
-    pub path: &'r RequestPath<'r>,
-    pub action: Action,
-    pub partition_key: Option<&'r PartitionKey>,
-}
-
 /// The signed text. Names are short because the token travels in a header.
 #[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Payload {
-    r: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    a: Option<String>,
+    t: TargetText,
     w: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     k: Option<String>,
     e: u64,
     n: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+enum TargetText {
+    #[serde(rename = "n")]
+    Nothing,
+    #[serde(rename = "d")]
+    Database(String),
+    #[serde(rename = "u")]
+    User(String),
+    #[serde(rename = "c")]
+    Container(String),
+    #[serde(rename = "i")]
+    Items(String, Option<String>, Vec<String>),
+    #[serde(rename = "s")]
+    Script(String),
 }
 
 impl TokenSecret {
@@ -59,11 +54,11 @@ impl TokenSecret {
         TokenSecret { state }
     }
 
-    /// The text of a new token. Tokens with different nonces differ, even for the same grant.
-    pub fn mint(&self, grant: &Grant, nonce: u64) -> String {
+    /// The text of a new token, good for as long as the account has the key `made_with`. Tokens with different
+    /// nonces differ, even for the same grant.
+    pub fn mint(&self, grant: &Grant, made_with: &KeyMark, nonce: u64) -> String {
         let payload = Payload {
-            r: grant.resource.clone(),
-            a: grant.alias.clone(),
+            t: TargetText::of(&grant.target),
             w: grant.mode == PermissionMode::All,
             k: grant.partition_key.as_ref().map(PartitionKey::to_json),
             e: grant.expires_seconds,
@@ -71,18 +66,22 @@ impl TokenSecret {
         };
         let payload = serde_json::to_vec(&payload).expect("strings and numbers are JSON");
         let opaque = STANDARD.encode(payload);
-        let mut state = self.state.clone();
-        state.update(opaque.as_bytes());
-        let signature = STANDARD.encode(state.finalize().into_bytes());
+        let signature = STANDARD.encode(self.signed(&opaque, made_with).finalize().into_bytes());
         format!("type=resource&ver=1&sig={signature};{opaque};")
     }
 
     /// Reads the part of a token after `sig=`.
-    pub fn verify(&self, token: &str, now_seconds: u64) -> Result<Grant, Failure> {
-        let grant = self.open(token).ok_or_else(|| {
+    pub fn verify(
+        &self,
+        token: &str,
+        keys: &SigningKeys,
+        now_seconds: u64,
+    ) -> Result<Grant, Failure> {
+        let grant = self.open(token, keys).ok_or_else(|| {
             Failure::Unauthorized(
                 "The input authorization token can't serve the request. The resource token was not \
-                 issued by this account."
+                 issued by this account, or the account key that it was made with has been replaced since; read \
+                 the permission again for a new one."
                     .to_owned(),
             )
         })?;
@@ -96,21 +95,22 @@ impl TokenSecret {
         Ok(grant)
     }
 
-    fn open(&self, token: &str) -> Option<Grant> {
+    fn open(&self, token: &str, keys: &SigningKeys) -> Option<Grant> {
         let (signature, rest) = token.split_once(';')?;
         let opaque = rest.strip_suffix(';').unwrap_or(rest);
         let signature = STANDARD.decode(signature).ok()?;
-        let mut state = self.state.clone();
-        state.update(opaque.as_bytes());
-        state.verify_slice(&signature).ok()?;
+        let mut marks = keys.token_marks();
+        let is_signed = |mark| self.signed(opaque, mark).verify_slice(&signature).is_ok();
+        if !marks.any(is_signed) {
+            return None;
+        }
         let payload: Payload = serde_json::from_slice(&STANDARD.decode(opaque).ok()?).ok()?;
         let partition_key = match payload.k {
             Some(text) => Some(PartitionKey::parse_header(&text).ok()?),
             None => None,
         };
         Some(Grant {
-            resource: payload.r,
-            alias: payload.a,
+            target: payload.t.read()?,
             mode: if payload.w {
                 PermissionMode::All
             } else {
@@ -118,6 +118,51 @@ impl TokenSecret {
             },
             partition_key,
             expires_seconds: payload.e,
+        })
+    }
+
+    fn signed(&self, opaque: &str, mark: &KeyMark) -> Hmac<Sha256> {
+        let mut state = self.state.clone();
+        state.update(mark.bytes());
+        state.update(opaque.as_bytes());
+        state
+    }
+}
+
+impl TargetText {
+    fn of(target: &Target) -> TargetText {
+        match target {
+            Target::Nothing => TargetText::Nothing,
+            Target::Database(rid) => TargetText::Database(rid.to_string()),
+            Target::User(rid) => TargetText::User(rid.to_string()),
+            Target::Container(rid) => TargetText::Container(rid.to_string()),
+            Target::Items(items) => {
+                let rids = items.rids.iter().map(ItemRid::to_string);
+                TargetText::Items(
+                    items.container.to_string(),
+                    items.id.clone(),
+                    rids.collect(),
+                )
+            }
+            Target::Script(rid) => TargetText::Script(rid.to_string()),
+        }
+    }
+
+    fn read(self) -> Option<Target> {
+        Some(match self {
+            TargetText::Nothing => Target::Nothing,
+            TargetText::Database(rid) => Target::Database(DatabaseRid::parse(&rid).ok()?),
+            TargetText::User(rid) => Target::User(UserRid::parse(&rid).ok()?),
+            TargetText::Container(rid) => Target::Container(ContainerRid::parse(&rid).ok()?),
+            TargetText::Items(container, id, rids) => {
+                let rids = rids.iter().map(|rid| ItemRid::parse(rid).ok());
+                Target::Items(GrantedItems {
+                    container: ContainerRid::parse(&container).ok()?,
+                    id,
+                    rids: rids.collect::<Option<_>>()?,
+                })
+            }
+            TargetText::Script(rid) => Target::Script(ChildRid::parse(&rid).ok()?),
         })
     }
 }
@@ -128,228 +173,95 @@ impl std::fmt::Debug for TokenSecret {
     }
 }
 
-impl Grant {
-    /// Whether the grant covers the request; every token may read the account.
-    pub fn allows(&self, access: Access<'_>) -> Result<(), Failure> {
-        let resource = access.path.resource()?;
-        if resource == Resource::Account && access.action == Action::Read {
-            return Ok(());
-        }
-        let is_covered = access.path.is_within(&self.resource)
-            || self
-                .alias
-                .as_ref()
-                .is_some_and(|alias| access.path.is_within(alias));
-        if !is_covered || resource == Resource::Account {
-            return Err(refused("does not cover this resource"));
-        }
-        if access.action == Action::Write && self.mode == PermissionMode::Read {
-            return Err(refused("allows reading only"));
-        }
-        self.allows_key(resource, access.partition_key)
-    }
-
-    fn allows_key(
-        &self,
-        resource: Resource<'_>,
-        requested: Option<&PartitionKey>,
-    ) -> Result<(), Failure> {
-        let touches_items = matches!(
-            resource,
-            Resource::Items(_)
-                | Resource::Item(_)
-                | Resource::PartitionKeyDelete(_)
-                | Resource::Scripts(..)
-                | Resource::Script(..)
-                | Resource::Conflicts(_)
-                | Resource::Conflict(..)
-        );
-        match &self.partition_key {
-            Some(granted) if touches_items && requested != Some(granted) => {
-                Err(refused("is for another partition key"))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-fn refused(why: &str) -> Failure {
-    Failure::Forbidden(format!(
-        "Insufficient permissions provided in the authorization header: the resource token {why}."
-    ))
-}
-
 #[cfg(test)]
 mod tests {
+    use orrery_keys::ChildKind;
+    use orrery_model::{AccountKeys, KeyRole, Secret};
+
     use super::*;
 
-    fn grant(resource: &str, mode: PermissionMode, key: Option<&str>) -> Grant {
-        Grant {
-            resource: resource.to_owned(),
-            alias: None,
-            mode,
-            partition_key: key.map(|text| PartitionKey::parse_header(text).unwrap()),
-            expires_seconds: 1_000,
-        }
+    fn keys(keys: &[(&[u8], KeyRole)]) -> SigningKeys {
+        let keys = keys
+            .iter()
+            .map(|(secret, role)| (Secret::new(secret.to_vec()), *role));
+        SigningKeys::new(&AccountKeys {
+            keys: keys.collect(),
+        })
+    }
+
+    fn signature(token: &str) -> &str {
+        token.strip_prefix("type=resource&ver=1&sig=").unwrap()
     }
 
     #[test]
     fn tokens_come_back_until_they_expire() {
         let secret = TokenSecret::new(b"secret");
-        let mut given = grant("dbs/d/colls/c", PermissionMode::All, Some("[\"é\"]"));
-        given.alias = Some("dbs/kRNGAA==/colls/kRNGAOrVWJo=/".to_owned());
-        let token = secret.mint(&given, 1);
-        assert_ne!(token, secret.mint(&given, 2));
-        let sig = token.strip_prefix("type=resource&ver=1&sig=").unwrap();
-        assert_eq!(secret.verify(sig, 999), Ok(given));
-        assert!(matches!(
-            secret.verify(sig, 1_000),
-            Err(Failure::Forbidden(_))
-        ));
-        let other = TokenSecret::new(b"other");
-        assert!(matches!(
-            other.verify(sig, 0),
-            Err(Failure::Unauthorized(_))
-        ));
-        for bad in ["", ";", "a;b;", &sig[1..], &sig.replace(';', "")] {
-            assert!(
-                matches!(secret.verify(bad, 0), Err(Failure::Unauthorized(_))),
-                "{bad}"
-            );
+        let keys = keys(&[(b"primary", KeyRole::ReadWrite)]);
+        let mark = *keys.token_marks().next().unwrap();
+        let database = DatabaseRid::new(7);
+        let container = ContainerRid::new(database, 1);
+        for target in [
+            Target::Nothing,
+            Target::Database(database),
+            Target::User(UserRid::new(database, 3)),
+            Target::Container(container),
+            Target::Items(GrantedItems {
+                container,
+                id: Some("é".to_owned()),
+                rids: vec![ItemRid::new(container, 5)],
+            }),
+            Target::Script(ChildRid::new(container, ChildKind::StoredProcedure, 2)),
+        ] {
+            let given = Grant {
+                target,
+                mode: PermissionMode::All,
+                partition_key: Some(PartitionKey::parse_header("[\"é\"]").unwrap()),
+                expires_seconds: 1_000,
+            };
+            let token = secret.mint(&given, &mark, 1);
+            assert_ne!(token, secret.mint(&given, &mark, 2));
+            let sig = signature(&token);
+            assert_eq!(secret.verify(sig, &keys, 999), Ok(given));
+            let late = secret.verify(sig, &keys, 1_000);
+            assert!(matches!(late, Err(Failure::Forbidden(_))));
+            let other = TokenSecret::new(b"other").verify(sig, &keys, 0);
+            assert!(matches!(other, Err(Failure::Unauthorized(_))));
+            for bad in ["", ";", "a;b;", &sig[1..], &sig.replace(';', "")] {
+                let failure = secret.verify(bad, &keys, 0);
+                assert!(matches!(failure, Err(Failure::Unauthorized(_))), "{bad}");
+            }
         }
     }
 
     #[test]
-    fn grants_reach_no_further_than_their_resource() {
-        use Action::{Read, Write};
-        use PermissionMode::All;
-        let container = "dbs/d/colls/c";
-        let item = "dbs/d/colls/c/docs/i";
-        for (resource, mode, granted_key, path, action, key, expected) in [
-            (container, PermissionMode::Read, None, "/", Read, None, true),
-            (
-                container,
-                PermissionMode::Read,
-                None,
-                "/dbs",
-                Read,
-                None,
-                false,
-            ),
-            (
-                container,
-                PermissionMode::Read,
-                None,
-                "/dbs/d",
-                Read,
-                None,
-                false,
-            ),
-            (
-                container,
-                PermissionMode::Read,
-                None,
-                "/dbs/d/colls/c",
-                Read,
-                None,
-                true,
-            ),
-            (
-                container,
-                PermissionMode::Read,
-                None,
-                "/dbs/d/colls/c2",
-                Read,
-                None,
-                false,
-            ),
-            (
-                container,
-                PermissionMode::Read,
-                None,
-                "/dbs/d/colls/c/pkranges",
-                Read,
-                None,
-                true,
-            ),
-            (
-                container,
-                PermissionMode::Read,
-                None,
-                "/dbs/d/colls/c/docs",
-                Read,
-                None,
-                true,
-            ),
-            (
-                container,
-                PermissionMode::Read,
-                None,
-                "/dbs/d/colls/c/docs/i",
-                Write,
-                None,
-                false,
-            ),
-            (
-                container,
-                All,
-                None,
-                "/dbs/d/colls/c/docs/i",
-                Write,
-                None,
-                true,
-            ),
-            (
-                container,
-                All,
-                Some("[1]"),
-                "/dbs/d/colls/c/docs/i",
-                Write,
-                Some("[1]"),
-                true,
-            ),
-            (
-                container,
-                All,
-                Some("[1]"),
-                "/dbs/d/colls/c/docs/i",
-                Read,
-                Some("[2]"),
-                false,
-            ),
-            (
-                container,
-                All,
-                Some("[1]"),
-                "/dbs/d/colls/c/docs",
-                Read,
-                None,
-                false,
-            ),
-            (
-                container,
-                All,
-                Some("[1]"),
-                "/dbs/d/colls/c",
-                Read,
-                None,
-                true,
-            ),
-            (item, All, None, "/dbs/d/colls/c/docs/i", Write, None, true),
-            (item, All, None, "/dbs/d/colls/c/docs/j", Read, None, false),
-            (item, All, None, "/dbs/d/colls/c", Read, None, false),
-            ("", All, None, "/", Write, None, false),
-            ("/", All, None, "/dbs/d", Read, None, false),
+    fn a_token_lives_as_long_as_the_key_it_was_made_with() {
+        use KeyRole::{ReadOnly, ReadWrite};
+        let secret = TokenSecret::new(b"secret");
+        let grant = Grant {
+            target: Target::Nothing,
+            mode: PermissionMode::Read,
+            partition_key: None,
+            expires_seconds: 1_000,
+        };
+        let (one, two, three) = (&b"one"[..], &b"two"[..], &b"three"[..]);
+        let before = keys(&[(one, ReadWrite), (two, ReadWrite)]);
+        let tokens: Vec<_> = before
+            .token_marks()
+            .map(|mark| secret.mint(&grant, mark, 1))
+            .collect();
+        for (after, expected) in [
+            (vec![(one, ReadWrite), (two, ReadWrite)], [true, true]),
+            (vec![(two, ReadWrite), (one, ReadWrite)], [true, true]),
+            (vec![(three, ReadWrite), (two, ReadWrite)], [false, true]),
+            (vec![(one, ReadWrite), (three, ReadWrite)], [true, false]),
+            (vec![(one, ReadOnly), (two, ReadWrite)], [false, true]),
+            (vec![], [false, false]),
         ] {
-            let path = RequestPath::parse(path).unwrap();
-            let key = key.map(|text| PartitionKey::parse_header(text).unwrap());
-            let access = Access {
-                path: &path,
-                action,
-                partition_key: key.as_ref(),
-            };
-            let allowed = grant(resource, mode, granted_key).allows(access).is_ok();
-            assert_eq!(allowed, expected, "{resource} {mode:?} {access:?}");
+            let after = keys(&after);
+            for (token, expected) in tokens.iter().zip(expected) {
+                let found = secret.verify(signature(token), &after, 0).is_ok();
+                assert_eq!(found, expected, "{after:?}");
+            }
         }
     }
 }

@@ -32,7 +32,7 @@ pub use partitions_change::{PartitionsChange, SplitAt};
 pub use permission::{PermissionRequest, permission_body};
 pub use query::{QueryBody, ResumeFilter};
 pub use request_log::{LoggedRequest, request_log_body};
-pub use script::{ScriptRequest, parse_arguments, script_body, script_name_link, script_self_link};
+pub use script::{ScriptRequest, parse_arguments, script_body};
 pub use user::user_body;
 
 use orrery_json::Value;

@@ -69,16 +69,10 @@ pub fn script_body(script: &Script) -> Vec<u8> {
         .finish()
 }
 
-pub fn script_self_link(script: &Script) -> String {
+fn script_self_link(script: &Script) -> String {
     let parent = container_self_link(script.rid.container());
     let keyword = script_keyword(script.kind);
     format!("{parent}{keyword}/{}/", script.rid)
-}
-
-/// The link by names, below that of the container.
-pub fn script_name_link(container: &str, script: &Script) -> String {
-    let keyword = script_keyword(script.kind);
-    format!("{container}/{keyword}/{}", script.id)
 }
 
 /// The arguments of a stored procedure. Clients that have none send nothing, or `null`.

@@ -8,9 +8,9 @@ use super::names;
 
 /// Which part of the key space the client wants.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct KeyRangeHeaders<'a> {
+pub(super) struct KeyRangeHeaders<'a> {
     /// Without the container's resource id that some clients put before it.
-    pub range_id: Option<&'a str>,
+    pub(super) range_id: Option<&'a str>,
     pub(super) start_epk: Option<&'a str>,
     pub(super) end_epk: Option<&'a str>,
     pub(super) key_type: Option<&'a str>,
@@ -32,7 +32,7 @@ impl KeyRangeHeaders<'_> {
     }
 
     /// The range id as a number; an id that never existed is a range that is gone.
-    pub fn range(&self) -> Result<Option<RangeId>, Failure> {
+    pub(super) fn range(&self) -> Result<Option<RangeId>, Failure> {
         let gone = || Failure::Gone(GoneKind::PartitionKeyRange);
         match self.range_id {
             Some(text) => {
@@ -44,7 +44,7 @@ impl KeyRangeHeaders<'_> {
     }
 
     /// The sub-range of effective partition keys the client wants.
-    pub fn epk_range(&self) -> Result<Option<EpkRange>, Failure> {
+    pub(super) fn epk_range(&self) -> Result<Option<EpkRange>, Failure> {
         if self.start_epk.is_none() && self.end_epk.is_none() {
             return Ok(None);
         }

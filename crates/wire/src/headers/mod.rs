@@ -5,10 +5,11 @@ mod key_range;
 pub mod names;
 mod request;
 mod response;
+mod selection;
 mod strategy;
 
-pub use key_range::KeyRangeHeaders;
 pub(crate) use request::parse_indexing_directive;
 pub use request::{BatchFlags, ChangeFeedMode, FeedPost, QueryFlags, RequestHeaders};
 pub use response::{ContainerUsage, Owner, OwnerHeaders, ResponseHeaders};
+pub use selection::Selection;
 pub use strategy::ReadStrategy;

@@ -38,10 +38,6 @@ static CONSTANT: LazyLock<HeaderMap> = LazyLock::new(|| {
         (names::SCHEMA_VERSION, HeaderValue::from_static("1.19")),
         (names::VERSION, HeaderValue::from_static("2020-07-15")),
         (names::NUMBER_OF_READ_REGIONS, HeaderValue::from_static("0")),
-        (
-            names::STRICT_TRANSPORT_SECURITY,
-            HeaderValue::from_static("max-age=31536000"),
-        ),
         (names::SERVER, SERVER),
     ] {
         map.insert(name, value);

@@ -190,15 +190,9 @@ impl<'a> RequestPath<'a> {
         self.segments().join("/")
     }
 
-    /// Whether the decoded link is `link` or lies below it.
-    pub(crate) fn is_within(&self, link: &str) -> bool {
-        let mut expected = link
-            .split('/')
-            .filter(|segment| !segment.is_empty())
-            .peekable();
-        let mut own = self.segments().iter();
-        expected.peek().is_some()
-            && expected.all(|expected| own.next().is_some_and(|segment| segment == expected))
+    /// Whether its ids are resource ids.
+    pub fn is_by_rid(&self) -> bool {
+        matches!(self.segments(), [_, database, ..] if is_database_rid(database))
     }
 
     pub fn resource(&self) -> Result<Resource<'_>, Failure> {

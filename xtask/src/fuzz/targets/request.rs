@@ -23,7 +23,7 @@ pub(super) fn parts(input: &[u8]) -> bool {
         HttpDate::parse(&text).is_some(),
         Credential::parse(Some(&text)).is_ok(),
         TokenSecret::new(b"secret")
-            .verify(&text, NOW_SECONDS)
+            .verify(&text, &keys, NOW_SECONDS)
             .is_ok(),
         verify_entra(&text, &keys, NOW_SECONDS).is_ok(),
         parse_session_token(&text).all(|part| part.is_ok()),
@@ -60,15 +60,16 @@ pub(super) fn headers(input: &[u8]) -> bool {
             map.insert(name, value);
         }
     }
-    let Ok(headers) = RequestHeaders::parse(&map) else {
+    let Ok(mut headers) = RequestHeaders::parse(&map) else {
         return false;
     };
     let _kind = headers.feed_post();
-    let _either = headers.partition_key();
+    let selection = headers.take_selection();
+    let _either = selection.partition_key();
     let _either = headers.token_lifetime_seconds();
     let _either = (headers.if_match(), headers.if_none_match());
-    let _either = headers.key_range.range();
-    let range = headers.key_range.epk_range();
+    let _either = selection.range();
+    let range = selection.epk_range();
     if let Ok(Some(range)) = range {
         let _either = range.intersect(&EpkRange::full());
     }

@@ -26,6 +26,9 @@ pub struct PeerIdentity {
 }
 
 impl PeerIdentity {
+    /// The file with the private key, in the directory that [`Self::load`] reads.
+    pub const KEY_FILE: &str = KEY_FILE;
+
     /// Reads `ca.pem`, `certificate.pem` and `key.pem` of a directory.
     pub fn load(directory: &Path) -> Result<PeerIdentity, PeerError> {
         let read = |name| {

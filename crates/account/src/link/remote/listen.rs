@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::BytesMut;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_rustls::server::TlsStream;
@@ -17,9 +17,10 @@ use super::framing::{HEARD, take_envelope};
 use super::greet;
 use super::identity::is_certified;
 use super::name::Slug;
+use super::strangers::{Stranger, Strangers};
 
 /// Connections that have not said who they are.
-const STRANGERS_MAX: usize = 64;
+const STRANGERS_MAX: usize = 128;
 /// Room for small frames; one that is larger gets more as it comes.
 const READ_BYTES: usize = 64 * 1024;
 /// With less room than this there is no point in a read.
@@ -28,23 +29,25 @@ const ROOM_BYTES_MIN: usize = 4 * 1024;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 pub(super) async fn run(listener: TcpListener, local: Arc<Local>) {
-    let strangers = Arc::new(Semaphore::new(STRANGERS_MAX));
+    let mut strangers = Strangers::new(STRANGERS_MAX);
     let mut connections = JoinSet::new();
-    while let Ok(permit) = Arc::clone(&strangers).acquire_owned().await {
+    loop {
         match listener.accept().await {
             Ok((socket, address)) => {
                 let local = Arc::clone(&local);
-                connections.spawn(async move {
-                    let greeted = greet(socket, &local).await;
-                    drop(permit);
-                    match greeted {
+                let stranger = Stranger::default();
+                let greeting = stranger.clone();
+                let task = connections.spawn(async move {
+                    match greet(socket, &local, &greeting).await {
                         Ok((stream, slug)) => {
+                            greeting.is_greeted();
                             let broken = read(stream, &slug, &local).await;
                             tracing::info!(region = %slug, %broken, "a region is not heard");
                         }
                         Err(broken) => tracing::warn!(%address, %broken, "refused a region"),
                     }
                 });
+                strangers.add(stranger, task);
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot take a connection of a region");
@@ -55,10 +58,16 @@ pub(super) async fn run(listener: TcpListener, local: Arc<Local>) {
     }
 }
 
-async fn greet(socket: TcpStream, local: &Local) -> Result<(TlsStream<TcpStream>, Slug), Broken> {
+async fn greet(
+    socket: TcpStream,
+    local: &Local,
+    stranger: &Stranger,
+) -> Result<(TlsStream<TcpStream>, Slug), Broken> {
     let limit = local.timing.greeting;
     let greeting = async {
         socket.set_nodelay(true)?;
+        socket.readable().await?;
+        stranger.speaks();
         let mut stream = local.identity.acceptor.accept(socket).await?;
         let slug = greet::as_listener(&mut stream, local).await?;
         let shown = stream.get_ref().1.peer_certificates();

@@ -26,6 +26,7 @@ mod listen;
 mod name;
 pub mod peer_certificates;
 mod queue;
+mod strangers;
 
 #[cfg(test)]
 mod tests;

@@ -576,3 +576,27 @@ async fn a_region_tells_whether_it_is_in_the_account() {
     other.remote.connect("b", "127.0.0.1:1").unwrap();
     until(|| other.remote.has_met_members() == Some(false)).await;
 }
+
+#[tokio::test]
+async fn silent_connections_do_not_keep_a_region_away() {
+    let certificates = Certificates::new(&["West US", "North Europe"]);
+    let a = Node::new(A, "West US", certificates.of("west-us"));
+    let patient = Timing {
+        greeting: LONG * 10,
+        ..QUICK
+    };
+    let b = Node::timed(
+        Links::new(B),
+        "North Europe",
+        certificates.of("north-europe"),
+        patient,
+    );
+    let address = b.listen().await;
+    let mut silent = Vec::new();
+    for _ in 0..300 {
+        silent.push(TcpStream::connect(&address).await.unwrap());
+    }
+    a.remote.connect("North Europe", &address).unwrap();
+    a.links.name(B, "North Europe");
+    connected(&a.links.shape(B).unwrap()).await;
+}

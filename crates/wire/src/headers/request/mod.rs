@@ -3,18 +3,16 @@
 //! Values are borrowed. What can be wrong without looking at anything else is refused here; what
 //! depends on the account or the container has a method that is given what it needs.
 
-use std::borrow::Cow;
-
 use http::HeaderMap;
-use orrery_keys::{ContainerRid, PartitionKey};
+use orrery_keys::ContainerRid;
 use orrery_model::{
     ConsistencyLevel, Failure, IndexingDirective, Migrate, Precondition, PriorityLevel, Throughput,
     limits,
 };
 
 use super::header::{Header, invalid_value};
-use super::key_range::KeyRangeHeaders;
 use super::names;
+use super::selection::Selection;
 use super::strategy::ReadStrategy;
 use crate::offer_headers::OfferHeaders;
 use crate::{HttpDate, IndexMetricsForm};
@@ -63,9 +61,8 @@ pub struct RequestHeaders<'a> {
     pub session_token: Option<&'a str>,
     /// Only the hub of the account is to answer this.
     pub hub_only: bool,
-    /// The JSON text; [`partition_key`](Self::partition_key) reads it.
-    pub partition_key_text: Option<Cow<'a, str>>,
-    pub key_range: KeyRangeHeaders<'a>,
+    /// What [`take_selection`](Self::take_selection) gives.
+    selection: Selection<'a>,
     pub is_upsert: bool,
     pub if_match: Option<&'a str>,
     pub if_none_match: Option<&'a str>,
@@ -170,7 +167,7 @@ impl<'a> RequestHeaders<'a> {
                  strategy, not both.",
             ));
         }
-        headers.key_range.check()?;
+        headers.selection.key_range.check()?;
         Ok(headers)
     }
 
@@ -210,15 +207,15 @@ impl<'a> RequestHeaders<'a> {
             }
             names::SESSION_TOKEN => self.session_token = header.non_empty()?,
             names::HUB_REGION_ONLY => self.hub_only = header.flag(),
-            names::PARTITION_KEY => self.partition_key_text = Some(header.lenient_text()),
+            names::PARTITION_KEY => self.selection.partition_key_text = Some(header.lenient_text()),
             names::PARTITION_KEY_RANGE_ID => {
                 let text = header.text()?;
                 let range_id = text.rsplit_once(',').map_or(text, |(_, id)| id).trim();
-                self.key_range.range_id = Some(range_id);
+                self.selection.key_range.range_id = Some(range_id);
             }
-            names::START_EPK => self.key_range.start_epk = Some(header.text()?),
-            names::END_EPK => self.key_range.end_epk = Some(header.text()?),
-            names::READ_KEY_TYPE => self.key_range.key_type = Some(header.text()?),
+            names::START_EPK => self.selection.key_range.start_epk = Some(header.text()?),
+            names::END_EPK => self.selection.key_range.end_epk = Some(header.text()?),
+            names::READ_KEY_TYPE => self.selection.key_range.key_type = Some(header.text()?),
             names::IS_UPSERT => self.is_upsert = header.flag(),
             names::INDEXING_DIRECTIVE => self.indexing = header.parsed(parse_indexing_directive)?,
             names::MAX_ITEM_COUNT => {
@@ -316,16 +313,10 @@ impl<'a> RequestHeaders<'a> {
         }
     }
 
-    /// The partition key the request names, if it names one.
-    pub fn partition_key(&self) -> Result<Option<PartitionKey>, Failure> {
-        let Some(text) = self.partition_key_text.as_deref() else {
-            return Ok(None);
-        };
-        PartitionKey::parse_header(text).map(Some).map_err(|error| {
-            Failure::BadRequest(format!(
-                "Partition key {text} is invalid. One of the input values is invalid: {error}."
-            ))
-        })
+    /// Which part of a container the request names. Afterwards the headers name none: only who checks
+    /// what the request may touch is to have it.
+    pub fn take_selection(&mut self) -> Selection<'a> {
+        std::mem::take(&mut self.selection)
     }
 
     /// The level to read at: the request's if it does not ask for more than the account's.

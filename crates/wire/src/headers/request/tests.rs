@@ -79,15 +79,16 @@ fn values_are_read() {
         (names::SCRIPT_ENABLE_LOGGING, "True"),
         (names::ENABLE_CROSS_PARTITION, "yes"),
     ]);
-    let headers = RequestHeaders::parse(&map).unwrap();
+    let mut headers = RequestHeaders::parse(&map).unwrap();
+    let selection = headers.take_selection();
     assert_eq!(headers.consistency, Some(ConsistencyLevel::Eventual));
     assert_eq!(
-        headers.partition_key().unwrap().unwrap().to_json(),
+        selection.partition_key().unwrap().unwrap().to_json(),
         "[\"é\"]"
     );
-    assert_eq!(headers.key_range.range(), Ok(Some(RangeId(12))));
+    assert_eq!(selection.range(), Ok(Some(RangeId(12))));
     assert_eq!(
-        headers.key_range.epk_range().unwrap().unwrap().to_string(),
+        selection.epk_range().unwrap().unwrap().to_string(),
         "[05,3F)"
     );
     assert_eq!(headers.if_match(), Some(Precondition::Any));
@@ -244,9 +245,10 @@ proptest! {
             let Ok(value) = HeaderValue::from_bytes(&value) else { continue };
             let mut map = HeaderMap::new();
             map.insert(name, value);
-            if let Ok(headers) = RequestHeaders::parse(&map) {
-                let _ = headers.partition_key();
-                let _ = headers.key_range.range();
+            if let Ok(mut headers) = RequestHeaders::parse(&map) {
+                let selection = headers.take_selection();
+                let _ = selection.partition_key();
+                let _ = selection.range();
                 let _ = crate::Credential::parse(headers.authorization);
             }
         }

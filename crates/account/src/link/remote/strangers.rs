@@ -1,0 +1,103 @@
+//! Connections that have not said who they are.
+//!
+//! There is room for a number of them. When it is used up, one of them goes for each that comes: the
+//! oldest of those that have not sent a byte, or else the oldest. A region that dials begins to speak
+//! at once, so silent connections never stand in its way, however many come; others that speak would
+//! have to come faster than a greeting takes.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::task::AbortHandle;
+
+pub(super) struct Strangers {
+    max: usize,
+    /// In the order in which they came.
+    waiting: VecDeque<(Stranger, AbortHandle)>,
+}
+
+/// What is known of a connection. Clones are of the same one.
+#[derive(Clone, Default)]
+pub(super) struct Stranger {
+    has_spoken: Arc<AtomicBool>,
+    is_known: Arc<AtomicBool>,
+}
+
+impl Stranger {
+    pub(super) fn speaks(&self) {
+        self.has_spoken.store(true, Ordering::Relaxed);
+    }
+
+    /// It has said who it is, and is a stranger no more.
+    pub(super) fn is_greeted(&self) {
+        self.is_known.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Strangers {
+    pub(super) fn new(max: usize) -> Strangers {
+        Strangers {
+            max,
+            waiting: VecDeque::new(),
+        }
+    }
+
+    /// Takes another one in; the task is what ends with it.
+    pub(super) fn add(&mut self, stranger: Stranger, task: AbortHandle) {
+        self.waiting.retain(|(stranger, task)| {
+            !task.is_finished() && !stranger.is_known.load(Ordering::Relaxed)
+        });
+        if self.waiting.len() >= self.max {
+            let is_silent = |(stranger, _): &(Stranger, AbortHandle)| {
+                !stranger.has_spoken.load(Ordering::Relaxed)
+            };
+            let place = self.waiting.iter().position(is_silent).unwrap_or(0);
+            if let Some((_, task)) = self.waiting.remove(place) {
+                task.abort();
+            }
+        }
+        self.waiting.push_back((stranger, task));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn silent_ones_go_first() {
+        let mut strangers = Strangers::new(3);
+        let mut tasks = Vec::new();
+        for number in 0..7 {
+            let stranger = Stranger::default();
+            match number {
+                0 => stranger.is_greeted(),
+                1 | 2 => stranger.speaks(),
+                _ => {}
+            }
+            let task = tokio::spawn(pending::<()>());
+            strangers.add(stranger, task.abort_handle());
+            tasks.push(task);
+        }
+        let mut ended = Vec::new();
+        tokio::task::yield_now().await;
+        for (number, task) in tasks.iter().enumerate() {
+            if task.is_finished() {
+                ended.push(number);
+            }
+        }
+        assert_eq!(ended, [3, 4, 5]);
+        for _ in 0..3 {
+            let stranger = Stranger::default();
+            stranger.speaks();
+            let task = tokio::spawn(pending::<()>());
+            strangers.add(stranger, task.abort_handle());
+        }
+        tokio::task::yield_now().await;
+        let ended = tasks.iter().filter(|task| task.is_finished()).count();
+        assert!(ended == 6 && !tasks[0].is_finished(), "{ended}");
+    }
+}

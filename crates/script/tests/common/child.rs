@@ -1,0 +1,31 @@
+//! Tests in processes of their own, so that the end of one is a failed test and not the end of all.
+
+use std::process::Command;
+use std::{env, fs};
+
+/// Says in a child which test it is for.
+const CHILD: &str = "ORRERY_SURVIVAL_CHILD";
+
+/// Does `work` in another process, which must end well.
+pub fn survives(test: &str, work: impl FnOnce()) {
+    if env::var(CHILD).is_ok_and(|name| name == test) {
+        return work();
+    }
+    let child = Command::new(env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"])
+        .env(CHILD, test)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&child.stdout);
+    let errors = String::from_utf8_lossy(&child.stderr);
+    assert!(child.status.success(), "{}\n{text}{errors}", child.status);
+    assert!(text.contains("1 passed"), "{text}");
+}
+
+/// Memory of this process, where the system tells.
+pub fn resident_bytes() -> Option<usize> {
+    let text = fs::read_to_string("/proc/self/status").ok()?;
+    let line = text.lines().find(|line| line.starts_with("VmRSS:"))?;
+    let kilobytes: usize = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kilobytes * 1024)
+}

@@ -1,0 +1,122 @@
+//! Keys and scopes that an authority covers. The rest of the server gets them from here.
+
+use orrery_engine::{CompiledQuery, Scope};
+use orrery_keys::{KeyDefinition, PartitionKey};
+use orrery_model::Failure;
+use orrery_wire::{Grant, Selection, refused};
+
+const CROSS_PARTITION_DISABLED: &str = "Cross partition query is required but disabled. Please set \
+     x-ms-documentdb-query-enablecrosspartition to true, specify x-ms-documentdb-partitionkey, or revise \
+     your query to avoid this exception.";
+
+/// A partition key that the sender of the request may touch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Key(pub(super) PartitionKey);
+
+/// Items that the sender of the request may read.
+#[derive(Debug, Clone)]
+pub(crate) struct Area(pub(super) Scope);
+
+impl Key {
+    pub(crate) fn is(&self, other: &PartitionKey) -> bool {
+        self.0 == *other
+    }
+
+    pub(crate) fn area(&self) -> Area {
+        Area(Scope::Key(self.0.clone()))
+    }
+}
+
+pub(super) fn covered_key(grant: Option<&Grant>, key: PartitionKey) -> Result<Key, Failure> {
+    if grant.is_none_or(|grant| grant.covers_key(&key)) {
+        Ok(Key(key))
+    } else {
+        Err(refused("is for another partition key"))
+    }
+}
+
+/// What a feed or a query reads: what its headers select, and under a token no more than was granted.
+pub(super) fn covered_area(
+    grant: Option<&Grant>,
+    selection: &Selection<'_>,
+    definition: &KeyDefinition,
+    query: Option<&CompiledQuery>,
+    enable_cross_partition: bool,
+) -> Result<Area, Failure> {
+    if grant.is_some_and(|grant| grant.items().is_some()) {
+        return Err(refused("covers single items, which are read by their ids"));
+    }
+    let granted = grant.and_then(|grant| Some((grant, grant.partition_key.as_ref()?)));
+    let scope = match granted {
+        Some((grant, key)) => scope_within(grant, key, selection, definition, query)?,
+        None => selected_scope(selection, query, enable_cross_partition)?,
+    };
+    Ok(Area(scope))
+}
+
+/// Which items the headers ask for, or the filter of the query does.
+fn selected_scope(
+    selection: &Selection<'_>,
+    query: Option<&CompiledQuery>,
+    enable_cross_partition: bool,
+) -> Result<Scope, Failure> {
+    let epk = selection.epk_range()?;
+    if let Some(key) = selection.partition_key()?
+        && epk.is_none()
+    {
+        return Ok(Scope::Key(key));
+    }
+    match (selection.range()?, epk) {
+        (Some(range), part) => Ok(Scope::Range(range, part)),
+        (None, Some(range)) => Ok(Scope::Epk(range)),
+        (None, None) => query.map_or(Ok(Scope::Container), |query| match query.pinned_key() {
+            Some(key) => Ok(Scope::Key(key.clone())),
+            None if enable_cross_partition => Ok(Scope::Container),
+            None => Err(Failure::bad_request(CROSS_PARTITION_DISABLED)),
+        }),
+    }
+}
+
+/// The same for a grant with a partition key. The request names that key or one below it, or effective
+/// partition keys that only it can have; both together are what both have in common.
+fn scope_within(
+    grant: &Grant,
+    granted: &PartitionKey,
+    selection: &Selection<'_>,
+    definition: &KeyDefinition,
+    query: Option<&CompiledQuery>,
+) -> Result<Scope, Failure> {
+    let (range, epk) = (selection.range()?, selection.epk_range()?);
+    let named = match selection.partition_key()? {
+        None if range.is_none() && epk.is_none() => {
+            query.and_then(CompiledQuery::pinned_key).cloned()
+        }
+        named => named,
+    };
+    let key = match (named, &epk) {
+        (Some(key), _) => covered_key(Some(grant), key)?.0,
+        (None, Some(epk)) if epk.is_subset(&definition.prefix_range(granted)) => granted.clone(),
+        (None, _) => {
+            return Err(refused(
+                "is for one partition key. Name it in x-ms-documentdb-partitionkey",
+            ));
+        }
+    };
+    let Some(epk) = epk else {
+        return Ok(Scope::Key(key));
+    };
+    let both = definition.prefix_range(&key).intersect(&epk);
+    let both = both.ok_or_else(|| {
+        refused(
+            "is for another partition key: the range of effective partition keys is outside of it",
+        )
+    })?;
+    if definition.check_complete(&key).is_ok() {
+        // Other keys may have the same hash: the key itself is what was granted.
+        return Ok(Scope::Key(key));
+    }
+    Ok(match range {
+        Some(range) => Scope::Range(range, Some(both)),
+        None => Scope::Epk(both),
+    })
+}

@@ -1,0 +1,242 @@
+//! From a permission to a token: which resource its link names at this moment.
+//!
+//! A permission may name only what is in its own database. As in the service a link by resource id need not
+//! lead anywhere; the token of such a permission opens nothing but the account document.
+
+use std::sync::Arc;
+
+use orrery_engine::{Catalogue, ContainerEntry, FeedRequest, QueryText, Scope, Terms};
+use orrery_json::Value;
+use orrery_keys::{DatabaseRid, ItemRid, PartitionKey};
+use orrery_model::{ContainerAddress, DatabaseAddress, Failure, ItemAddress, Permission, limits};
+use orrery_wire::{Grant, GrantedItems, RequestPath, Resource, Target};
+
+use crate::exchange::Exchange;
+
+/// Items of one id that a link by name without a partition key may lead to.
+const ITEMS_MAX: usize = 16;
+
+/// The token of a permission that the request reads.
+pub(crate) async fn mint(
+    exchange: &Exchange<'_>,
+    permission: &Permission,
+) -> Result<String, Failure> {
+    let made_with = *exchange.authority.key_mark()?;
+    let lifetime = exchange.headers.token_lifetime_seconds()?;
+    let link = Link {
+        database: permission.rid.user().database(),
+        text: &permission.resource,
+        partition_key: permission.partition_key.as_ref(),
+    };
+    let target = match link.target(exchange).await {
+        Ok(target) => target,
+        Err(Failure::BadRequest(_) | Failure::NotFound(_)) => Target::Nothing,
+        Err(failure) => return Err(failure),
+    };
+    let grant = Grant {
+        target,
+        mode: permission.mode,
+        partition_key: permission.partition_key.clone(),
+        expires_seconds: exchange.engine().now_seconds() + lifetime,
+    };
+    let nonce = exchange.state.activity_ids.nonce();
+    Ok(exchange
+        .state
+        .token_secret()
+        .mint(&grant, &made_with, nonce))
+}
+
+/// Refuses a permission whose token could open nothing, but for links by resource id.
+pub(crate) async fn check_permission(
+    exchange: &Exchange<'_>,
+    database: DatabaseAddress<'_>,
+    resource: &str,
+    partition_key: Option<&PartitionKey>,
+) -> Result<(), Failure> {
+    let catalogue = exchange.catalogue();
+    let database = catalogue
+        .database(database)
+        .map_err(|_| Failure::OWNER_NOT_FOUND)?;
+    let link = Link {
+        database: database.database.rid,
+        text: resource,
+        partition_key,
+    };
+    let is_by_rid = RequestPath::parse(resource).is_ok_and(|path| path.is_by_rid());
+    match link.target(exchange).await {
+        Ok(_) => Ok(()),
+        Err(Failure::NotFound(_)) if is_by_rid => Ok(()),
+        Err(Failure::NotFound(_)) => Err(link.invalid(&format!(
+            "does not exist in the database '{}' of its user. Create it first",
+            database.database.id
+        ))),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// What a permission says of its resource.
+struct Link<'l> {
+    /// Of the user who has the permission.
+    database: DatabaseRid,
+    text: &'l str,
+    partition_key: Option<&'l PartitionKey>,
+}
+
+impl Link<'_> {
+    async fn target(&self, exchange: &Exchange<'_>) -> Result<Target, Failure> {
+        let unknown = || {
+            self.invalid("names no database, user, container, item or script. Send its link, such as 'dbs/d/colls/c'")
+        };
+        let path = RequestPath::parse(self.text).map_err(|_| unknown())?;
+        let resource = path.resource().map_err(|_| unknown())?;
+        let catalogue = exchange.catalogue();
+        match resource {
+            Resource::Database(address) => {
+                let rid = catalogue.database(address)?.database.rid;
+                self.check_database(rid)?;
+                Ok(Target::Database(rid))
+            }
+            Resource::User(address) => {
+                let rid = catalogue.user(address)?.1.user.rid;
+                self.check_database(rid.database())?;
+                Ok(Target::User(rid))
+            }
+            Resource::Container(address) => {
+                let entry = self.container(&catalogue, address)?;
+                Ok(Target::Container(entry.container.rid))
+            }
+            Resource::Script(address, kind, segment) => {
+                let entry = self.container(&catalogue, address)?;
+                let script = entry.scripts.find(address, kind, segment)?;
+                Ok(Target::Script(script.rid))
+            }
+            Resource::Item(address) => {
+                let entry = self.container(&catalogue, address.container())?;
+                let (id, rids) = match address {
+                    ItemAddress::Rid(rid) => (None, vec![rid]),
+                    ItemAddress::Name { id, .. } => {
+                        (Some(id.to_owned()), self.items(exchange, &entry, id).await?)
+                    }
+                };
+                Ok(Target::Items(GrantedItems {
+                    container: entry.container.rid,
+                    id,
+                    rids,
+                }))
+            }
+            _ => Err(unknown()),
+        }
+    }
+
+    /// Its container, if the partition key is one of it.
+    fn container(
+        &self,
+        catalogue: &Catalogue,
+        address: ContainerAddress<'_>,
+    ) -> Result<Arc<ContainerEntry>, Failure> {
+        let (_, entry) = catalogue.container(address)?;
+        self.check_database(entry.container.rid.database())?;
+        if let Some(key) = self.partition_key {
+            if key.is_empty() {
+                return Err(self.invalid(
+                    "has a resourcePartitionKey without values. Name one, or leave it out",
+                ));
+            }
+            let definition = entry.container.definition.key();
+            definition.check_prefix(key).map_err(|error| {
+                self.invalid(&format!("cannot have this resourcePartitionKey: {error}"))
+            })?;
+        }
+        Ok(Arc::clone(entry))
+    }
+
+    fn check_database(&self, rid: DatabaseRid) -> Result<(), Failure> {
+        if rid == self.database {
+            return Ok(());
+        }
+        Err(self.invalid(
+            "belongs to another database. Create the permission for a user of that database",
+        ))
+    }
+
+    /// The items of this id: with a partition key one.
+    async fn items(
+        &self,
+        exchange: &Exchange<'_>,
+        entry: &ContainerEntry,
+        id: &str,
+    ) -> Result<Vec<ItemRid>, Failure> {
+        let items = match self.partition_key {
+            Some(key) => vec![read_rid(exchange, entry, key, id)?],
+            None => find_rids(exchange, entry, id).await?,
+        };
+        match items.len() {
+            0 => Err(Failure::NOT_FOUND),
+            1..=ITEMS_MAX => Ok(items),
+            _ => Err(self.invalid(&format!(
+                "is the id of more than {ITEMS_MAX} items. Name one by resourcePartitionKey"
+            ))),
+        }
+    }
+
+    fn invalid(&self, why: &str) -> Failure {
+        Failure::BadRequest(format!(
+            "One of the input values is invalid. The resource '{}' of the permission {why}.",
+            self.text
+        ))
+    }
+}
+
+fn read_rid(
+    exchange: &Exchange<'_>,
+    entry: &ContainerEntry,
+    key: &PartitionKey,
+    id: &str,
+) -> Result<ItemRid, Failure> {
+    let engine = exchange.engine();
+    let terms = Terms::unmetered(engine.consistency);
+    let answer = engine.read_item(&entry.container, key, id, None, terms);
+    let item = orrery_json::parse(&answer.result?.body.unwrap_or_default());
+    item.ok()
+        .and_then(|item| rid_in(item.get("_rid")))
+        .ok_or(Failure::NOT_FOUND)
+}
+
+async fn find_rids(
+    exchange: &Exchange<'_>,
+    entry: &ContainerEntry,
+    id: &str,
+) -> Result<Vec<ItemRid>, Failure> {
+    let engine = exchange.engine();
+    let query = QueryText {
+        text: "SELECT VALUE c._rid FROM c WHERE c.id = @id".to_owned(),
+        parameters: vec![("@id".to_owned(), Value::String(id.to_owned()))],
+        resume: None,
+    };
+    let query = engine.compile(&query, &entry.container)?;
+    let mut continuation = None;
+    let mut items = Vec::new();
+    loop {
+        let request = FeedRequest {
+            scope: Scope::Container,
+            query: Some(Arc::clone(&query)),
+            items_max: limits::PAGE_ITEMS_DEFAULT,
+            continuation,
+            terms: Terms::unmetered(engine.consistency),
+            wants_report: false,
+            without_index: false,
+            enable_scan: true,
+        };
+        let page = engine.feed(&entry.container, request).await.result?;
+        let rids = page.items.iter().map(|row| orrery_json::parse(row).ok());
+        items.extend(rids.filter_map(|rid| rid_in(&rid?)));
+        continuation = page.continuation;
+        if continuation.is_none() || items.len() > ITEMS_MAX {
+            return Ok(items);
+        }
+    }
+}
+
+fn rid_in(value: &Value) -> Option<ItemRid> {
+    ItemRid::parse(value.as_str()?).ok()
+}

@@ -1,0 +1,32 @@
+//! How many connections came, and why some were closed.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::rules::Reason;
+
+#[derive(Default)]
+pub(crate) struct Counts {
+    opened: AtomicU64,
+    closed: [AtomicU64; Reason::ALL.len()],
+}
+
+impl Counts {
+    pub(super) fn opened(&self) {
+        self.opened.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn closed(&self, reason: Reason) {
+        if let Some(count) = self.closed.get(reason as usize) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn let_in(&self) -> u64 {
+        self.opened.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn of(&self, reason: Reason) -> u64 {
+        let count = self.closed.get(reason as usize);
+        count.map_or(0, |count| count.load(Ordering::Relaxed))
+    }
+}

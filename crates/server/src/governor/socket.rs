@@ -1,0 +1,115 @@
+//! The socket of a connection, which tells what passes through it.
+//!
+//! It is below TLS, so that handshakes count as well.
+
+use std::io::{self, ErrorKind, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use orrery_memory::Loan;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+use super::Admitted;
+use super::connection::Connection;
+use super::rules::Reason;
+
+/// Headers up to here are part of what every connection may hold.
+const HEAD_BYTES_FREE: usize = 16 * 1024;
+
+pub(crate) struct Socket {
+    stream: TcpStream,
+    admitted: Admitted,
+    /// For headers that are larger.
+    head: Option<Loan>,
+}
+
+impl Socket {
+    pub(crate) fn new(stream: TcpStream, admitted: Admitted) -> Socket {
+        Socket {
+            stream,
+            admitted,
+            head: None,
+        }
+    }
+
+    fn connection(&self) -> &Arc<Connection> {
+        self.admitted.connection()
+    }
+
+    fn heard(&mut self, bytes: usize) -> io::Result<()> {
+        let head_bytes = self.connection().hear(bytes);
+        if head_bytes <= HEAD_BYTES_FREE {
+            self.head = None;
+            return Ok(());
+        }
+        let share = self.admitted.memory();
+        let loan = self.head.get_or_insert_with(|| share.loan());
+        loan.resize(head_bytes - HEAD_BYTES_FREE)
+            .map_err(|refused| {
+                self.admitted.refuse(Reason::Memory);
+                io::Error::new(ErrorKind::OutOfMemory, refused)
+            })
+    }
+
+    fn written(&self, poll: &Poll<io::Result<usize>>) {
+        match poll {
+            Poll::Ready(Ok(bytes)) => self.connection().wrote(*bytes),
+            Poll::Ready(Err(_)) => {}
+            Poll::Pending => self.connection().stalls(),
+        }
+    }
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        if let Poll::Ready(Ok(())) = read {
+            let bytes = buffer.filled().len() - before;
+            if bytes > 0 {
+                return Poll::Ready(self.heard(bytes));
+            }
+        }
+        read
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let poll = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.written(&poll);
+        poll
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let poll = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
+        self.written(&poll);
+        poll
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
