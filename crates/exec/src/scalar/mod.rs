@@ -276,6 +276,7 @@ fn binary(op: BinaryOp, left: &Value, right: &Value) -> Value {
 }
 
 /// Evaluates one expression while the value of another is held.
+#[expect(clippy::ptr_arg, reason = "whether it is borrowed is what matters")]
 fn beside<'a>(value: &Cow<'_, Value>, other: &'a Scalar, frame: &'a Frame<'a>) -> Cow<'a, Value> {
     match value {
         Cow::Borrowed(_) => other.evaluate(frame),
@@ -283,6 +284,7 @@ fn beside<'a>(value: &Cow<'_, Value>, other: &'a Scalar, frame: &'a Frame<'a>) -
     }
 }
 
+#[expect(clippy::ptr_arg, reason = "whether it is borrowed is what matters")]
 #[inline(never)]
 fn beside_made<'a>(
     value: &Cow<'_, Value>,
@@ -296,6 +298,7 @@ fn beside_made<'a>(
     other.evaluate(frame)
 }
 
+#[expect(clippy::ptr_arg, reason = "whether it is borrowed is what matters")]
 fn is_listed(needle: &Cow<'_, Value>, list: &[Scalar], frame: &Frame<'_>) -> Option<bool> {
     let mut held = frame.context().hold();
     if !held.add_made(needle) {
