@@ -205,7 +205,7 @@ impl<'a> Context<'a> {
     pub(crate) fn hold(&self) -> Holding<'_> {
         Holding {
             context: self,
-            held: Held::nothing(&self.ledger),
+            bytes: 0,
         }
     }
 
@@ -259,7 +259,7 @@ impl<'a> Context<'a> {
 #[derive(Debug)]
 pub(crate) struct Holding<'a> {
     context: &'a Context<'a>,
-    held: Held,
+    bytes: usize,
 }
 
 impl Holding<'_> {
@@ -280,10 +280,19 @@ impl Holding<'_> {
     }
 
     pub(crate) fn add_bytes(&mut self, bytes: usize) -> bool {
-        if let Err(error) = self.held.add(bytes) {
-            self.context.fail(error);
+        match self.context.ledger.take(bytes) {
+            Ok(()) => self.bytes += bytes,
+            Err(error) => self.context.fail(error),
         }
         !self.context.has_failed()
+    }
+}
+
+impl Drop for Holding<'_> {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            self.context.ledger.give_back(self.bytes);
+        }
     }
 }
 

@@ -50,7 +50,7 @@ impl Ledger {
         self.lent.set(0);
     }
 
-    fn take(&self, bytes: usize) -> Result<(), ExecError> {
+    pub(crate) fn take(&self, bytes: usize) -> Result<(), ExecError> {
         let held = self.held.get().saturating_add(bytes);
         if held > self.held_max {
             return Err(ExecError::TooMuchMemory {
@@ -78,11 +78,13 @@ impl Ledger {
         Ok(())
     }
 
-    fn give_back(&self, bytes: usize) {
+    pub(crate) fn give_back(&self, bytes: usize) {
         let held = self.held.get().saturating_sub(bytes);
         self.held.set(held);
-        let spare = self.lent.get().saturating_sub(held);
+        let lent = self.lent.get();
+        let spare = lent.saturating_sub(held);
         if spare > 2 * SPARE_BYTES
+            && lent != usize::MAX
             && let Some(loan) = &mut *self.loan.borrow_mut()
         {
             loan.shrink(spare - SPARE_BYTES);
@@ -127,7 +129,9 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.ledger.give_back(self.bytes);
+        if self.bytes > 0 {
+            self.ledger.give_back(self.bytes);
+        }
     }
 }
 

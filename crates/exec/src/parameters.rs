@@ -22,15 +22,15 @@ pub(crate) enum Parameters<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Slots {
     names: RefCell<Vec<Identifier>>,
-    slots: RefCell<HashMap<String, usize>>,
+    by_name: RefCell<HashMap<String, usize>>,
     decides_reads: Cell<bool>,
 }
 
 impl Slots {
     pub(crate) fn of(&self, name: &Identifier) -> usize {
         let mut names = self.names.borrow_mut();
-        let mut slots = self.slots.borrow_mut();
-        *slots.entry(name.name.clone()).or_insert_with(|| {
+        let mut by_name = self.by_name.borrow_mut();
+        *by_name.entry(name.name.clone()).or_insert_with(|| {
             names.push(name.clone());
             names.len() - 1
         })

@@ -160,13 +160,13 @@ impl Function {
             values.push(value);
         }
         let mut held = context.hold();
-        let made_bytes = self.made_bytes.map_or(0, |bytes| bytes(&values));
         let sizes = values.iter().map(|value| size_to_work_on(value));
         let has_time = match self.steps {
             Some(steps) => context.work(steps(&values)),
             None => context.work_on_text(sizes.sum()),
         };
-        if !has_time || !held.add_bytes(made_bytes) {
+        let has_room = |bytes: MadeBytes| held.add_bytes(bytes(&values));
+        if !has_time || !self.made_bytes.is_none_or(has_room) {
             return Value::Undefined;
         }
         (self.evaluate)(&values).unwrap_or_default()

@@ -117,11 +117,9 @@ impl Scalar {
             Scalar::Part(object, step) => part(object.evaluate(frame), |value| step.of(value)),
             Scalar::Index(object, index) => {
                 let index = index.evaluate(frame);
-                let mut held = frame.context().hold();
-                if !held.add_made(&index) {
-                    return UNDEFINED;
-                }
-                part(object.evaluate(frame), |value| element(value, &index))
+                part(beside(&index, object, frame), |value| {
+                    element(value, &index)
+                })
             }
             Scalar::Unary(UnaryOp::Not, _)
             | Scalar::And(_)
@@ -138,11 +136,7 @@ impl Scalar {
                 if left.is_undefined() {
                     return UNDEFINED;
                 }
-                let mut held = frame.context().hold();
-                if !held.add_made(&left) {
-                    return UNDEFINED;
-                }
-                let right = right.evaluate(frame);
+                let right = beside(&left, right, frame);
                 if *op == BinaryOp::Concat {
                     return Cow::Owned(concat(&left, &right, frame));
                 }
@@ -187,15 +181,10 @@ impl Scalar {
                 negated,
             } => {
                 let needle = needle.evaluate(frame);
-                let mut held = frame.context().hold();
-                if needle.is_undefined() || !held.add_made(&needle) {
+                if needle.is_undefined() {
                     return None;
                 }
-                frame.context().work(list.len() as u64 / VALUES_PER_STEP);
-                let found = list
-                    .iter()
-                    .any(|value| equal(&value.evaluate(frame), &needle));
-                Some(found != *negated)
+                is_listed(&needle, list, frame).map(|found| found != *negated)
             }
             Scalar::Between {
                 value,
@@ -204,13 +193,10 @@ impl Scalar {
                 negated,
             } => {
                 let value = value.evaluate(frame);
-                let mut held = frame.context().hold();
-                if !held.add_made(&value) {
-                    return None;
-                }
-                let from =
-                    comparison::order(BinaryOp::GreaterOrEqual, &value, &low.evaluate(frame));
-                let to = comparison::order(BinaryOp::LessOrEqual, &value, &high.evaluate(frame));
+                let low = beside(&value, low, frame);
+                let from = comparison::order(BinaryOp::GreaterOrEqual, &value, &low);
+                let high = beside(&value, high, frame);
+                let to = comparison::order(BinaryOp::LessOrEqual, &value, &high);
                 let inside = match (from, to) {
                     (Some(false), _) | (_, Some(false)) => Some(false),
                     (Some(true), Some(true)) => Some(true),
@@ -287,6 +273,40 @@ fn binary(op: BinaryOp, left: &Value, right: &Value) -> Value {
         | BinaryOp::ShiftRight
         | BinaryOp::ShiftRightUnsigned => bits::binary(op, left, right),
     }
+}
+
+/// Evaluates one expression while the value of another is held.
+#[expect(clippy::ptr_arg, reason = "whether it is borrowed is what matters")]
+fn beside<'a>(value: &Cow<'_, Value>, other: &'a Scalar, frame: &'a Frame<'a>) -> Cow<'a, Value> {
+    match value {
+        Cow::Borrowed(_) => other.evaluate(frame),
+        Cow::Owned(_) => beside_made(value, other, frame),
+    }
+}
+
+#[expect(clippy::ptr_arg, reason = "whether it is borrowed is what matters")]
+#[inline(never)]
+fn beside_made<'a>(
+    value: &Cow<'_, Value>,
+    other: &'a Scalar,
+    frame: &'a Frame<'a>,
+) -> Cow<'a, Value> {
+    let mut held = frame.context().hold();
+    if !held.add_made(value) {
+        return UNDEFINED;
+    }
+    other.evaluate(frame)
+}
+
+#[expect(clippy::ptr_arg, reason = "whether it is borrowed is what matters")]
+fn is_listed(needle: &Cow<'_, Value>, list: &[Scalar], frame: &Frame<'_>) -> Option<bool> {
+    let mut held = frame.context().hold();
+    if !held.add_made(needle) {
+        return None;
+    }
+    frame.context().work(list.len() as u64 / VALUES_PER_STEP);
+    let mut values = list.iter();
+    Some(values.any(|value| equal(&value.evaluate(frame), needle)))
 }
 
 fn concat(left: &Value, right: &Value, frame: &Frame<'_>) -> Value {
