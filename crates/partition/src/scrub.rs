@@ -23,7 +23,7 @@ use crate::spaces::NAMES;
 const STEP: Duration = Duration::from_millis(250);
 const STEPS_PER_SECOND: u64 = 4;
 /// Between two passes.
-const REST: Duration = Duration::from_secs(3600);
+const REST: Duration = Duration::from_hours(1);
 /// With more records than these in one step the store is busy.
 const BUSY_RECORDS: u64 = 250;
 /// A store that is always busy is scrubbed all the same, at a part of the rate.

@@ -87,10 +87,6 @@ fn check_limit(limit: &str, root: &Path) -> bool {
         }
         Err(said) => assert!(said.to_lowercase().contains("error"), "{limit}: {said}"),
     }
-    println!(
-        "{limit}: {} of {ITEMS} items were acknowledged",
-        acknowledged.len()
-    );
     let mut server = Server::start(&data);
     let mut client = server.client();
     for number in &acknowledged {
