@@ -13,6 +13,7 @@ import { loadDatabases } from "./state/catalogue";
 import { attempt, dismiss, notices } from "./state/notices";
 import { type Route, href, route } from "./state/route";
 import { close, config, session } from "./state/session";
+import { storeProblem, watchStore } from "./state/store";
 import { Tree } from "./tree";
 import { Button } from "./ui/button";
 import { Icon, Mark } from "./ui/icon";
@@ -45,6 +46,7 @@ function Frame() {
     addEventListener("keydown", shortcut);
     return () => removeEventListener("keydown", shortcut);
   }, []);
+  useEffect(watchStore, []);
   useEffect(() => {
     treeIsOpen.value = false;
   }, [route.value]);
@@ -74,6 +76,7 @@ function Frame() {
       </aside>
       <button type="button" class="side-shade" aria-label="Close the list of databases" tabIndex={-1} onClick={() => (treeIsOpen.value = false)} />
       <main id="main" tabIndex={-1}>
+        {storeProblem.value && <p class="problem" role="alert">{storeProblem.value}</p>}
         <Screen />
       </main>
       <CommandPalette />

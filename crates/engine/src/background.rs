@@ -10,7 +10,7 @@ use std::time::Duration;
 use orrery_model::Failure;
 use orrery_partition::{Container, Due, IndexFollows, policy_change};
 use tokio::sync::{Notify, oneshot};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::engine::stopping;
 use crate::entries::{self, Pending};
@@ -19,6 +19,8 @@ use crate::{Engine, Role};
 /// Expired items are invisible at once; they need not be removed at once.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 const SWEEP_ITEMS: usize = 500;
+/// How often work is tried again that the store refuses for now.
+const REFUSED_PAUSE: Duration = Duration::from_secs(1);
 
 pub(crate) fn start(engine: &Arc<Engine>, pending: Pending) {
     tokio::spawn(sweep(Arc::downgrade(engine), Arc::clone(&engine.wake)));
@@ -53,11 +55,31 @@ pub(crate) fn purge(engine: &Arc<Engine>, containers: Vec<u32>) {
     let engine = Arc::downgrade(engine);
     tokio::spawn(async move {
         for container in containers {
-            if let Err(failure) = purge_container(&engine, container).await {
+            let done = persevere(&engine, || purge_container(&engine, container)).await;
+            if let Err(failure) = done {
                 tracing::warn!(container, %failure, "a deleted container was not removed; it will be at the next start");
             }
         }
     });
+}
+
+/// Does a piece of work again while the store refuses writes that it may take later.
+async fn persevere<W>(engine: &Weak<Engine>, mut work: impl FnMut() -> W) -> Result<(), Failure>
+where
+    W: Future<Output = Result<(), Failure>>,
+{
+    loop {
+        let Err(failure) = work().await else {
+            return Ok(());
+        };
+        let has_failed = engine
+            .upgrade()
+            .is_none_or(|engine| engine.problem().is_some());
+        if has_failed || !matches!(failure, Failure::Unavailable(_)) {
+            return Err(failure);
+        }
+        sleep(REFUSED_PAUSE).await;
+    }
 }
 
 async fn purge_container(engine: &Weak<Engine>, container: u32) -> Result<(), Failure> {
@@ -178,7 +200,8 @@ impl Engine {
     pub(crate) fn enter_for_expiry(self: &Arc<Self>, container: &Arc<Container>) {
         let (engine, container) = (Arc::downgrade(self), Arc::clone(container));
         tokio::spawn(async move {
-            if let Err(failure) = enter_all(&engine, &container).await {
+            let done = persevere(&engine, || enter_all(&engine, &container)).await;
+            if let Err(failure) = done {
                 tracing::warn!(%failure, "items were not entered for expiry; the next start will");
             }
         });
@@ -188,7 +211,8 @@ impl Engine {
     pub(crate) fn reindex(self: &Arc<Self>, container: &Arc<Container>) {
         let (engine, number) = (Arc::downgrade(self), container.rid.id());
         tokio::spawn(async move {
-            if let Err(failure) = reindex_all(&engine, number).await {
+            let done = persevere(&engine, || reindex_all(&engine, number)).await;
+            if let Err(failure) = done {
                 tracing::warn!(container = number, %failure, "an index does not follow its policy yet; the next start goes on");
             }
         });

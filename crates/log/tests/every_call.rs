@@ -45,7 +45,7 @@ fn live(disk: &FaultDisk, known: &mut Known) -> Result<(), Error> {
         let mut log = open(disk)?;
         check(&log, known)?;
         for number in 0..COMMITS {
-            let records: Vec<Vec<u8>> = (0..1 + number % 3)
+            let records: Vec<Vec<u8>> = (0..=number % 3)
                 .map(|index| vec![u8::try_from(number).unwrap(); 200 + 900 * index])
                 .collect();
             commit(&mut log, records, known)?;
@@ -125,7 +125,7 @@ fn whichever_call_fails_no_acknowledged_record_is_lost() {
             match end {
                 Ok(()) => refused += 1,
                 Err(Error::Io { .. } | Error::NotWritten { .. } | Error::Poisoned { .. }) => {
-                    stopped += 1
+                    stopped += 1;
                 }
                 Err(error) => panic!("call {number}, {fault:?}: {error:?}"),
             }

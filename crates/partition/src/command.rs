@@ -149,14 +149,20 @@ impl Command {
     /// Whether it is still carried out with so little room on the disk. What removes something makes room,
     /// and what the catalogue gets is small.
     pub(crate) fn fits(&self, room: Room) -> bool {
+        if room == Room::Enough {
+            return true;
+        }
         let is_removal = match self {
             Command::Items(transaction, _) => !transaction.may_grow(),
-            Command::Catalogue(..) | Command::Expire { .. } | Command::Correct { .. } => true,
-            Command::Purge { .. } | Command::Forget { .. } => true,
+            Command::Catalogue(..)
+            | Command::Expire { .. }
+            | Command::Correct { .. }
+            | Command::Purge { .. }
+            | Command::Forget { .. } => true,
             Command::Reindex { .. } => false,
-            other => return !other.makes_records() || room == Room::Enough,
+            other => return !other.makes_records(),
         };
-        room == Room::Enough || is_removal && room == Room::ForRemovals
+        is_removal && room == Room::ForRemovals
     }
 
     /// What groups that are under way mean to it.

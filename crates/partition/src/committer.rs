@@ -37,16 +37,14 @@ use crate::late_sync::LateSyncs;
 use crate::multi::{Multi, Stamps, put_progress};
 use crate::note::{note_record, put_note};
 use crate::overlay::{Base, Overlay};
-use crate::purge::{Purged, purge_step};
+use crate::purge::Purged;
 use crate::record::Record;
-use crate::reindex::reindex_step;
 use crate::replay::put_applied;
-use crate::retention::forget_step;
 use crate::spaces::META;
 use crate::statistics::Tallies;
 use crate::under_way::{Decision, UnderWay};
 use crate::watches::Watches;
-use crate::{Authority, Container, Error, Uncounted, UncountedCrowd, Verdict};
+use crate::{Authority, Error, Uncounted, UncountedCrowd, Verdict};
 
 /// A group is closed at this many commands or bytes, so that the first does not wait for the last.
 const GROUP_COMMANDS_MAX: usize = 1024;
@@ -611,54 +609,6 @@ impl Committer {
                 self.break_down(&error.into());
             }
         }
-    }
-
-    fn purge(&mut self, container: u32) -> Result<bool, Failure> {
-        if let Some(cause) = &self.broken {
-            return Err(unavailable(cause));
-        }
-        let from = self.purged.remove(&container).unwrap_or_default();
-        let step = purge_step(&self.storage.snapshot(), container, from);
-        let (batch, next) = step.map_err(|error| internal(&error))?;
-        if let Err(error) = self.batches.write(|| self.storage.write(batch)) {
-            return Err(self.break_down(&error.into()));
-        }
-        self.states.forget(container);
-        self.tallies.forget(container);
-        let more = next.is_some();
-        self.purged.extend(next.map(|next| (container, next)));
-        Ok(more)
-    }
-
-    fn forget(&mut self, container: &Container, now_seconds: u64) -> Result<bool, Failure> {
-        if let Some(cause) = &self.broken {
-            return Err(unavailable(cause));
-        }
-        let step = forget_step(&self.storage.snapshot(), container, now_seconds);
-        let (batch, more) = step.map_err(|error| internal(&error))?;
-        if !batch.is_empty()
-            && let Err(error) = self.batches.write(|| self.storage.write(batch))
-        {
-            return Err(self.break_down(&error.into()));
-        }
-        Ok(more)
-    }
-
-    fn reindex(&mut self, container: u32) -> Result<bool, Failure> {
-        if let Some(cause) = &self.broken {
-            return Err(unavailable(cause));
-        }
-        let storage = Arc::clone(&self.storage);
-        let step = reindex_step(&storage, &mut self.states, &mut self.tallies, container);
-        let (batch, is_done) = step.map_err(|error| {
-            self.states.forget(container);
-            self.tallies.forget(container);
-            internal(&error)
-        })?;
-        if let Err(error) = self.batches.write(|| self.storage.write(batch)) {
-            return Err(self.break_down(&error.into()));
-        }
-        Ok(!is_done)
     }
 
     fn close(self) -> Result<(), Error> {

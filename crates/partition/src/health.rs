@@ -187,7 +187,7 @@ mod tests {
             health.refusal_of(Duration::ZERO).as_deref(),
             Some("no files")
         );
-        assert_eq!(health.refusal_of(Duration::from_secs(3600)), None);
+        assert_eq!(health.refusal_of(Duration::from_hours(1)), None);
         health.set_not_written(None);
         health.look();
         assert_eq!(health.refusal_of(Duration::ZERO), None);

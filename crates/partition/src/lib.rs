@@ -15,6 +15,7 @@ mod changes;
 mod check;
 mod check_log;
 mod check_rows;
+mod chores;
 mod command;
 mod committed;
 mod committer;

@@ -10,6 +10,8 @@ use std::path::Path;
 use fjall::Database;
 
 use crate::Error;
+use crate::ahead::newest;
+use crate::journal::EXTENSION as JOURNAL_EXTENSION;
 
 const MAPS: &str = "keyspaces";
 const MAP_MARKER: &str = "current";
@@ -30,6 +32,12 @@ pub(crate) fn check_files(directory: &Path) -> Result<(), Error> {
         if path.is_dir() {
             markers.push(path.join(MAP_MARKER));
         }
+    }
+    // Without any journal the engine numbers its writes from the beginning, below those that it has.
+    let journal =
+        newest(directory, JOURNAL_EXTENSION).map_err(|error| Error::Engine(error.into()))?;
+    if journal.is_none() {
+        return Err(Error::Missing("the journal of the engine".to_owned()));
     }
     match markers.into_iter().find(|marker| !marker.exists()) {
         Some(missing) => Err(Error::Missing(missing.display().to_string())),

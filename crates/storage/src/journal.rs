@@ -15,7 +15,7 @@ use std::thread::{self, JoinHandle};
 use crate::ahead::sync_newest;
 
 /// Of the journals in the directory of the engine.
-const EXTENSION: &str = "jnl";
+pub(crate) const EXTENSION: &str = "jnl";
 /// Takes a disk about a millisecond.
 const STEP_BYTES: u64 = 1024 * 1024;
 

@@ -88,6 +88,11 @@ impl Server {
         Client::connect(self.address, ANSWER_TIMEOUT).unwrap()
     }
 
+    #[cfg(unix)]
+    pub(crate) fn client_with(&self, patience: Duration) -> std::io::Result<Client> {
+        Client::connect(self.address, patience)
+    }
+
     /// Whether it still runs.
     #[cfg(unix)]
     pub(crate) fn runs(&mut self) -> bool {

@@ -1,5 +1,7 @@
 //! What the program says of a data directory that has lost something, and who can read it.
 
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -110,4 +112,39 @@ fn nobody_else_can_read_the_data() {
     fs::set_permissions(&data, fs::Permissions::from_mode(0o755)).unwrap();
     let data = fill(root.path());
     assert_private(&data);
+}
+
+#[test]
+fn a_server_that_refuses_writes_says_so() {
+    let root = tempfile::tempdir().unwrap();
+    let data = fill(root.path());
+    let mut command = on(&data);
+    // No disk has so much free.
+    command.args(["--disk-reserve", "1000000TiB"]);
+    let server = Server::start(command);
+    let (status, body) = server.get("/ready");
+    assert_eq!(status, "HTTP/1.1 503 Service Unavailable", "{body}");
+    assert!(
+        body.contains(r#""writes":"refused""#) && body.contains("is full"),
+        "{body}"
+    );
+    assert_eq!(server.get("/ready?for=reads").0, "HTTP/1.1 200 OK");
+    let (status, body) = server.get("/health");
+    assert_eq!(status, "HTTP/1.1 200 OK");
+    assert!(body.contains("refusing writes"), "{body}");
+    let metrics = server.get("/metrics").1;
+    assert!(
+        metrics.contains("orrery_store_state{state=\"refusing\"} 1"),
+        "{metrics}"
+    );
+    assert!(metrics.contains("orrery_disk_free_bytes "), "{metrics}");
+    stop(server);
+
+    let server = Server::start(on(&data));
+    assert_eq!(server.get("/ready").1, r#"{"status":"ok"}"#);
+    let metrics = server.get("/metrics").1;
+    assert!(
+        metrics.contains("orrery_store_state{state=\"writable\"} 1"),
+        "{metrics}"
+    );
 }

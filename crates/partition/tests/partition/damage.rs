@@ -251,6 +251,11 @@ fn no_damage_loses_an_acknowledged_write_silently() {
                 let report = quietly(|| check(&checked));
                 let is_clean = matches!(&report, Ok(Ok(report)) if report.problems.is_empty());
                 assert!(is_well || !is_clean, "{what}: the check finds nothing");
+                if is_well && is_clean {
+                    // What is derived from the items is whole as well.
+                    let after = check(&copied).unwrap().problems;
+                    assert_eq!(after, [""; 0], "{what}: after it was opened");
+                }
                 fs::remove_dir_all(&copied).unwrap();
                 fs::remove_dir_all(&checked).unwrap();
             }
