@@ -12,6 +12,7 @@
 //! ```text
 //!   orrery-hostile --server target/release/orrery --seconds 60
 //!      |-- orrery serve          the server under attack
+//!      |-- orrery serve (x 2)    two regions; one is attacked while the other joins it
 //!      |-- orrery-hostile attackers    reads its orders from standard input, prints what it met
 //!      '-- honest clients        in this process: latencies, acknowledged writes
 //! ```
@@ -30,6 +31,7 @@ mod attackers;
 mod attacks;
 mod honest;
 mod http2;
+mod regions;
 mod rest;
 mod run;
 mod server;

@@ -13,6 +13,7 @@ use crate::arguments::Options;
 use crate::attack::{Attack, Tally};
 use crate::attacks::ATTACKS;
 use crate::honest::Honest;
+use crate::regions::Regions;
 use crate::rest::{Client, Credential, Request};
 use crate::server::{MemoryWatch, Server};
 use crate::table::{self, Row, latency, megabytes, p99};
@@ -25,11 +26,13 @@ const RECOVERY: Duration = Duration::from_secs(10);
 const AFTER: Duration = Duration::from_secs(5);
 /// What the server may take beyond its memory account.
 const MEMORY_BESIDE_MIB: u64 = 300;
+/// A region joins within this time although others crowd its port.
+const JOINING_MAX: Duration = Duration::from_mins(1);
 const CONNECTIONS_ALONE: usize = 200;
 
 pub(crate) fn run(options: &Options) -> Result<bool> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
+        .worker_threads(2)
         .enable_all()
         .build()
         .context("starting a runtime")?;
@@ -51,9 +54,10 @@ async fn attack_server(options: &Options) -> Result<bool> {
         bail!("no attack has such a name; `orrery-hostile list` prints all of them");
     }
     let place = Place::make(options)?;
-    let mut server = Server::start(options, &place.data, "off")?;
-    let tls_server = Server::start(options, &place.tls_data, "auto")?;
-    let target = world::make(server.address, Some(tls_server.address)).await?;
+    let plain = ["--listen=127.0.0.1:0".to_owned(), "--tls=off".to_owned()];
+    let mut server = Server::start(options, &place.data, &plain)?;
+    let mut regions = Regions::start(options, &place.regions)?;
+    let target = world::make(server.address, &regions).await?;
     let memory = server.memory();
     let honest = Honest::new(server.address);
     let mut clients = JoinSet::new();
@@ -79,8 +83,16 @@ async fn attack_server(options: &Options) -> Result<bool> {
     }
     let shares = shares(&attacks, options.connections);
     let time = Duration::from_secs(options.seconds);
-    let row = scene.attack("all at once", &shares, time).await?;
+    let attack = scene.attack("all at once", &shares, time);
+    let joining = async {
+        tokio::time::sleep(time / 3).await;
+        tokio::task::block_in_place(|| regions.join(options))
+    };
+    let (row, joined) = tokio::join!(attack, joining);
+    let row = row?;
+    scene.judge_joining(joined?);
     server.check_alive()?;
+    regions.check_alive()?;
     scene.judge_figures(options, quiet_p99, &row);
     scene.judge_recovery().await?;
 
@@ -90,7 +102,7 @@ async fn attack_server(options: &Options) -> Result<bool> {
     }
     let kept = scene.honest.verify(server.address).await?;
     server.kill()?;
-    let server = Server::start(options, &place.data, "off")?;
+    let server = Server::start(options, &place.data, &plain)?;
     let kept_after_kill = scene.honest.verify(server.address).await?;
     println!();
     println!(
@@ -128,7 +140,7 @@ fn shares(attacks: &[&'static Attack], connections: usize) -> Vec<(&'static Atta
 
 struct Place {
     data: PathBuf,
-    tls_data: PathBuf,
+    regions: PathBuf,
     _directory: tempfile::TempDir,
 }
 
@@ -143,7 +155,7 @@ impl Place {
         .context("creating a directory for the server")?;
         Ok(Place {
             data: directory.path().join("data"),
-            tls_data: directory.path().join("tls-data"),
+            regions: directory.path().join("regions"),
             _directory: directory,
         })
     }
@@ -214,6 +226,15 @@ impl Scene {
                 latency(p99),
                 latency(quiet_p99)
             ));
+        }
+    }
+
+    /// A region that comes while others crowd the port where it is heard.
+    fn judge_joining(&mut self, took: Duration) {
+        println!("\na region joined in {}", latency(took));
+        if took > JOINING_MAX {
+            self.problems
+                .push("silent connections kept a region away".to_owned());
         }
     }
 

@@ -28,12 +28,13 @@ struct Announcement {
 }
 
 impl Server {
-    pub(crate) fn start(options: &Options, directory: &Path, tls: &str) -> Result<Server> {
+    /// Starts a server with these flags beside the ones that every server here has; `directory` is for its data.
+    pub(crate) fn start(options: &Options, directory: &Path, flags: &[String]) -> Result<Server> {
         let log = std::fs::File::create(directory.with_extension("log"))?;
         let mut child = Command::new(&options.server)
-            .args(["serve", "--listen", "127.0.0.1:0", "--ready-json"])
-            .args(["--tls", tls, "--cache", "64MiB", "--data"])
+            .args(["serve", "--ready-json", "--cache", "64MiB", "--data"])
             .arg(directory)
+            .args(flags)
             .env(
                 "ORRERY_MEMORY_FOR_REQUESTS",
                 format!("{}MiB", options.memory_mib),

@@ -20,8 +20,10 @@ pub(crate) const LARGE_ITEM: &str = "large";
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Target {
     pub(crate) address: SocketAddr,
-    /// The same data behind TLS.
-    pub(crate) tls_address: Option<SocketAddr>,
+    /// A region that serves TLS.
+    pub(crate) tls_address: SocketAddr,
+    /// Where this region hears the other one.
+    pub(crate) peer_address: SocketAddr,
     /// For reading one partition key of the container.
     pub(crate) read_token: String,
     /// For all operations on one partition key of the container.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
+use crate::regions::Regions;
 use crate::rest::{Answer, Client, Request};
 use crate::target::{
     CONTAINER, DATABASE, GRANTED_KEY, HONEST_CONTAINER, LARGE_ITEM, SECRET, Target,
@@ -19,7 +20,7 @@ pub(crate) const HONEST_ITEMS: usize = 200;
 const LARGE_BYTES: usize = 1_900_000;
 const ATTEMPTS_MAX: usize = 600;
 
-pub(crate) async fn make(address: SocketAddr, tls_address: Option<SocketAddr>) -> Result<Target> {
+pub(crate) async fn make(address: SocketAddr, regions: &Regions) -> Result<Target> {
     let mut client = Client::signed(address, KEY)?;
     create(&mut client, "/dbs", json!({ "id": DATABASE }), &[]).await?;
     for (container, throughput) in [(CONTAINER, "400"), (HONEST_CONTAINER, "10000")] {
@@ -39,7 +40,8 @@ pub(crate) async fn make(address: SocketAddr, tls_address: Option<SocketAddr>) -
     register_scripts(&mut client).await?;
     Ok(Target {
         address,
-        tls_address,
+        tls_address: regions.tls_address(),
+        peer_address: regions.peer_address(),
         read_token: permission(&mut client, "Read").await?,
         write_token: permission(&mut client, "All").await?,
         key: KEY.to_owned(),

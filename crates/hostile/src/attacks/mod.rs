@@ -81,6 +81,20 @@ pub(crate) static ATTACKS: &[Attack] = &[
         |target| Box::pin(silent::half_handshake(target)),
     ),
     attack(
+        "silent peers",
+        NOBODY,
+        "a connection to the port of regions that says nothing",
+        (5, 200),
+        |target| Box::pin(silent::silent_peer(target)),
+    ),
+    attack(
+        "half peers",
+        NOBODY,
+        "half of a TLS client hello to the port of regions",
+        (5, 200),
+        |target| Box::pin(silent::half_peer_handshake(target)),
+    ),
+    attack(
         "unsigned bodies",
         NOBODY,
         "2 MB with a wrong signature",

@@ -24,7 +24,15 @@ pub(super) async fn half_preface(target: Arc<Target>) -> Outcome {
 }
 
 pub(super) async fn half_handshake(target: Arc<Target>) -> Outcome {
-    say(target.tls_address.unwrap_or(target.address), &HALF_HELLO).await
+    say(target.tls_address, &HALF_HELLO).await
+}
+
+pub(super) async fn silent_peer(target: Arc<Target>) -> Outcome {
+    say(target.peer_address, b"").await
+}
+
+pub(super) async fn half_peer_handshake(target: Arc<Target>) -> Outcome {
+    say(target.peer_address, &HALF_HELLO).await
 }
 
 pub(super) async fn large_head(target: Arc<Target>) -> Outcome {
