@@ -149,6 +149,7 @@ impl<'a> Context<'a> {
                     message,
                 },
                 FunctionError::OutOfTime => ExecError::Timeout,
+                FunctionError::Exhausted(exhausted) => ExecError::Exhausted(exhausted),
             });
             Value::Undefined
         })

@@ -8,6 +8,7 @@
 use std::cell::RefCell;
 
 use orrery_json::Value;
+use orrery_memory::Exhausted;
 use orrery_sql::ast::{Call, Identifier};
 
 use crate::CompileError;
@@ -25,6 +26,8 @@ pub enum FunctionError {
     /// In the function's own words.
     Failed(String),
     OutOfTime,
+    /// The memory that is lent to clients has no more for this one.
+    Exhausted(Exhausted),
 }
 
 /// The user-defined functions of a container, ready to be called from a page.

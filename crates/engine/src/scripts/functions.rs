@@ -65,6 +65,7 @@ impl Functions for FunctionCalls {
         let result = session.call(function, arguments);
         result.map_err(|error| match error {
             ScriptError::TimedOut => FunctionError::OutOfTime,
+            ScriptError::Memory(exhausted) => FunctionError::Exhausted(exhausted),
             other => FunctionError::Failed(other.to_string()),
         })
     }

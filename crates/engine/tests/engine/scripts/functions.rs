@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use orrery_engine::{Container, FeedRequest, QueryText, Scope, ScriptKind};
+use orrery_engine::{Container, FeedRequest, QueryText, Scope, ScriptKind, Terms};
+use orrery_memory::MemoryPool;
 use orrery_model::{ConsistencyLevel, Failure};
 
 use super::{KEY, address, script};
@@ -12,6 +13,15 @@ pub(super) async fn rows(
     world: &World,
     container: &Arc<Container>,
     text: &str,
+) -> Result<String, Failure> {
+    rows_within(world, container, text, ConsistencyLevel::Session.into()).await
+}
+
+async fn rows_within(
+    world: &World,
+    container: &Arc<Container>,
+    text: &str,
+    terms: Terms,
 ) -> Result<String, Failure> {
     let query = QueryText {
         text: text.to_owned(),
@@ -23,7 +33,7 @@ pub(super) async fn rows(
         query: Some(world.engine.compile(&query, container)?),
         items_max: 100,
         continuation: None,
-        terms: ConsistencyLevel::Session.into(),
+        terms,
         wants_report: false,
         without_index: false,
         enable_scan: false,
@@ -101,4 +111,30 @@ async fn functions_are_called_wherever_a_value_may_stand() {
     }";
     let body = world.run(&container, body).await.unwrap();
     assert_eq!(body.as_deref(), Some("[-1,-2,-3,-4]"));
+}
+
+#[tokio::test]
+async fn a_function_has_no_more_memory_than_the_client_of_its_query() {
+    const MEBIBYTE: usize = 1 << 20;
+    let world = World::in_memory().await;
+    let container = world.container("c", "").await;
+    world
+        .ok(&container, KEY, create(r#"{"id":"1","p":"a"}"#))
+        .await;
+    let body = "function () { var all = []; for (;;) all.push('x'.repeat(100000) + all.length) }";
+    world.register(ScriptKind::Function, "greedy", body).await;
+    let pool = MemoryPool::new(16 * MEBIBYTE);
+    let terms = Terms {
+        share: pool.share(),
+        ..ConsistencyLevel::Session.into()
+    };
+    let text = "SELECT VALUE udf.greedy() FROM c";
+    let failure = rows_within(&world, &container, text, terms)
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(failure, Failure::TooMuchHeld { .. } | Failure::TooLarge(_)),
+        "{failure:?}"
+    );
+    assert_eq!(pool.used(), 0);
 }
