@@ -29,15 +29,19 @@ pub(crate) fn health(state: &State) -> Response<Bytes> {
 
 fn answer(state: &State, status: &StoreStatus, is_good: bool) -> Response<Bytes> {
     let findings = state.region.engine().scrub().findings;
-    let mut response = respond("application/json", &body(status, findings));
+    let mut response = respond(
+        "application/json",
+        &body(status, findings, state.is_loopback()),
+    );
     if !is_good {
         *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
     }
     response
 }
 
-/// `{"status":"ok"}`, or what is wrong: `reads`, `writes`, why they are refused, and how much damage was found.
-fn body(status: &StoreStatus, findings: u64) -> Vec<u8> {
+/// `{"status":"ok"}`, or what is wrong: `reads`, `writes`, why they are refused, and how much damage was found. Causes
+/// may have paths of this machine in them, which only programs on it are told.
+fn body(status: &StoreStatus, findings: u64, tells_cause: bool) -> Vec<u8> {
     let (word, cause) = match status {
         StoreStatus::Writable if findings > 0 => ("damaged", None),
         StoreStatus::Writable => ("ok", None),
@@ -52,7 +56,14 @@ fn body(status: &StoreStatus, findings: u64) -> Vec<u8> {
     if let Some(cause) = cause {
         put("reads", "served");
         put("writes", "refused");
-        put("cause", cause);
+        put(
+            "cause",
+            if tells_cause {
+                cause
+            } else {
+                "the log of the server says it"
+            },
+        );
     }
     if findings > 0 {
         put(
@@ -72,7 +83,7 @@ mod tests {
     #[test]
     fn bodies_tell_what_is_wrong() {
         let text = |status: StoreStatus, findings| {
-            String::from_utf8(body(&status, findings)).expect("JSON is text")
+            String::from_utf8(body(&status, findings, true)).expect("JSON is text")
         };
         assert_eq!(text(StoreStatus::Writable, 0), r#"{"status":"ok"}"#);
         assert!(text(StoreStatus::Writable, 2).starts_with(r#"{"status":"damaged","damage":"#));
@@ -81,5 +92,7 @@ mod tests {
             r#"{"status":"refusing writes","reads":"served","writes":"refused","cause":"no room"}"#
         );
         assert!(text(StoreStatus::Failed("x".to_owned()), 0).contains(r#""status":"failed""#));
+        let outside = body(&StoreStatus::Failed("/secret/path".to_owned()), 0, false);
+        assert!(!String::from_utf8_lossy(&outside).contains("secret"));
     }
 }
