@@ -11,7 +11,7 @@ use orrery_model::{ConsistencyLevel, Failure};
 use orrery_partition::{Container, Durability, Error, Seen, Store, StoreOptions, Upkeep};
 use orrery_regions::RegionId;
 use orrery_script::{LostThreads, Runtime, ScriptError, ScriptOptions};
-use tokio::sync::{Mutex, Notify, Semaphore, oneshot};
+use tokio::sync::{Mutex, Notify, oneshot};
 
 use crate::catalogue::Catalogue;
 use crate::current::Current;
@@ -60,8 +60,6 @@ pub struct Engine {
     pub(crate) turns: Turns,
     pub(crate) offenders: Offenders,
     pub(crate) reservations: Reservations,
-    /// Pages that may call functions at the same time: the threads they run on are everybody's.
-    pub(crate) function_pages: Arc<Semaphore>,
     pub(crate) script_options: ScriptOptions,
     /// Its threads are started by the first script.
     script_runtime: OnceLock<Result<Runtime, ScriptError>>,
@@ -115,11 +113,10 @@ impl Engine {
             is_following: AtomicBool::new(is_following),
             changing: Mutex::new(()),
             queries: QueryCache::new(),
-            lanes: Arc::new(QueryLanes::new()),
+            lanes: Arc::new(QueryLanes::new(options.scripts.threads)),
             turns: Turns::default(),
             offenders: Offenders::default(),
             reservations: Reservations::default(),
-            function_pages: Arc::new(Semaphore::new(options.scripts.threads.max(1))),
             script_options: options.scripts,
             script_runtime: OnceLock::new(),
             throughput: ThroughputState::new(options.throughput, options.clock.monotonic_ms()),

@@ -86,8 +86,10 @@ impl Engine {
         };
         let turn = match &request.query {
             Some(query) if !query.bound.program.functions_used().is_empty() => {
-                let pages = Arc::clone(&self.function_pages);
-                Some(pages.acquire_owned().await)
+                match self.lanes.begin_functions(asker).await {
+                    Ok(place) => Some(place),
+                    Err(failure) => return Answer::refused(failure),
+                }
             }
             _ => None,
         };

@@ -47,6 +47,8 @@ const RETRY_AFTER_MS: u64 = 500;
 pub(crate) struct QueryLanes {
     short: Lane,
     long: Lane,
+    /// Of pages that call functions of the container: each takes a thread of the scripts.
+    functions: Lane,
     refused: AtomicU64,
 }
 
@@ -59,7 +61,7 @@ pub struct QueryLaneCounts {
 }
 
 impl QueryLanes {
-    pub(crate) fn new() -> QueryLanes {
+    pub(crate) fn new(script_threads: usize) -> QueryLanes {
         let cores = available_parallelism().map_or(2, usize::from).max(2);
         QueryLanes {
             short: Lane::new(LaneLimits {
@@ -72,13 +74,27 @@ impl QueryLanes {
                 waiting_max: LONG_WAITING_MAX,
                 line_max: LONG_WAITING_OF_ONE_MAX,
             }),
+            functions: Lane::new(LaneLimits {
+                places: script_threads,
+                waiting_max: WAITING_MAX,
+                line_max: WAITING_OF_ONE_MAX,
+            }),
             refused: AtomicU64::new(0),
         }
     }
 
     /// A place to begin in.
     pub(crate) async fn begin(&self, asker: Asker) -> Result<Place, Failure> {
-        match self.short.enter(asker) {
+        self.enter(&self.short, asker).await
+    }
+
+    /// A thread of the scripts, to be asked for before a place to begin in.
+    pub(crate) async fn begin_functions(&self, asker: Asker) -> Result<Place, Failure> {
+        self.enter(&self.functions, asker).await
+    }
+
+    async fn enter(&self, lane: &Lane, asker: Asker) -> Result<Place, Failure> {
+        match lane.enter(asker) {
             Entered::Now(place) => Ok(place),
             Entered::Waiting(receiver) => match timeout(PATIENCE, receiver).await {
                 Ok(Ok(place)) => Ok(place),
@@ -280,7 +296,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn another_asker_works_while_the_long_ones_go_on() {
-        let lanes = Arc::new(QueryLanes::new());
+        let lanes = Arc::new(QueryLanes::new(1));
         let is_ended = Arc::new(AtomicBool::new(false));
         let mut greedy = Vec::new();
         for _ in 0..8 {
@@ -317,7 +333,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_page_that_nobody_waits_for_ends() {
-        let lanes = QueryLanes::new();
+        let lanes = QueryLanes::new(1);
         let place = lanes.begin(asker(1)).await.unwrap();
         let leaving = Leaving::default();
         let flag = leaving.flag();
@@ -325,5 +341,35 @@ mod tests {
         assert!(!pace.is_over());
         drop(leaving);
         assert!(pace.is_over());
+    }
+
+    #[tokio::test]
+    async fn pages_with_functions_take_turns_between_those_who_ask() {
+        let lanes = Arc::new(QueryLanes::new(1));
+        let asker = |client| Asker {
+            container: 1,
+            client,
+        };
+        let first = lanes.begin_functions(asker(1)).await.expect("a place");
+        let (sender, mut begun) = tokio::sync::mpsc::unbounded_channel();
+        // The greedy client asks three times before the other one asks once.
+        for (waiting, client) in [1, 1, 1, 2].into_iter().enumerate() {
+            let (lanes, sender) = (Arc::clone(&lanes), sender.clone());
+            let other = Arc::clone(&lanes);
+            tokio::spawn(async move {
+                let place = lanes.begin_functions(asker(client)).await;
+                let _ = sender.send(client);
+                drop(place);
+            });
+            while other.functions.waiting() <= waiting {
+                tokio::task::yield_now().await;
+            }
+        }
+        drop(first);
+        let mut order = Vec::new();
+        for _ in 0..4 {
+            order.extend(begun.recv().await);
+        }
+        assert_eq!(order, [1, 2, 1, 1]);
     }
 }
