@@ -3,6 +3,7 @@
 mod bookshop;
 mod concurrency;
 mod functions;
+mod little_memory;
 mod procedures;
 mod registration;
 mod restart;
