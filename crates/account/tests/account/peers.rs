@@ -319,7 +319,8 @@ async fn the_others_hear_that_a_region_broke_down() {
     let log = find(&machines.path().join("b"), "log").unwrap();
     std::fs::remove_dir_all(&log).unwrap();
     std::fs::create_dir(&log).unwrap();
-    let b = machines.start("b", &["a"], true).await;
+    let peers = machines.peers("b", &["a"], true).await;
+    let b = World::among_after_loss(machines.path(), "b", peers).await;
     b.region("b").set_endpoint("http://b/");
     b.sees("b", "x", 2).await;
     eventually("a hears that it is well", || {

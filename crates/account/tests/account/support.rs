@@ -188,12 +188,35 @@ impl World {
         writes: Writes,
         kept_bytes_max: Option<u64>,
     ) -> Result<World, StartError> {
-        let level = ConsistencyLevel::Session;
-        let region = region_options(Some(directory), name, level);
+        let region = region_options(Some(directory), name, ConsistencyLevel::Session);
         let plan = Plan {
             kept_bytes_max,
             ..Plan::from(writes)
         };
+        World::with_region(directory, name, region, peers, plan).await
+    }
+
+    /// One whose log has lost records that were durable, and whose operator accepts that.
+    pub(crate) async fn among_after_loss(
+        directory: &Path,
+        name: &'static str,
+        peers: Peers,
+    ) -> World {
+        let mut region = region_options(Some(directory), name, ConsistencyLevel::Session);
+        region.engine.upkeep.accept_loss = true;
+        let plan = Plan::from(Writes::One);
+        let started = World::with_region(directory, name, region, peers, plan).await;
+        started.unwrap()
+    }
+
+    async fn with_region(
+        directory: &Path,
+        name: &'static str,
+        region: RegionOptions,
+        peers: Peers,
+        plan: Plan,
+    ) -> Result<World, StartError> {
+        let level = ConsistencyLevel::Session;
         let options = account_options(level, vec![region], plan);
         Ok(World {
             account: Account::start_among(options, peers).await?,
