@@ -30,16 +30,19 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Requests of one connection at one time.
 const STREAMS_MAX: u32 = 100;
-/// What a client may send of the bodies of one connection before somebody has asked for it.
+/// Flow control of HTTP/2: bytes of request bodies that a client may send on one connection, or on
+/// one stream, before the service has read them.
 const CONNECTION_WINDOW: u32 = 128 * 1024;
 const STREAM_WINDOW: u32 = 64 * 1024;
 /// What waits of the answer to one request in the buffers of its connection.
 const SEND_BYTES_MAX: usize = 64 * 1024;
-/// Streams that a client took back and that nobody has looked at yet.
+/// Streams that a client may reset before the server has accepted them; one more ends the
+/// connection.
 const RESET_STREAMS_MAX: usize = 20;
 /// Streams that were ended for a mistake of the client.
 const WRONG_STREAMS_MAX: usize = 256;
-/// How often a silent peer is asked whether it is there, and how long it may take to answer.
+/// How long an HTTP/2 client may send nothing before the server sends it a PING, and how long the
+/// client may take to acknowledge the PING.
 const PING_INTERVAL: Duration = Duration::from_mins(1);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -51,7 +54,7 @@ pub(crate) struct Call {
     pub(crate) body: Incoming,
 }
 
-/// An answer, and the memory that it holds.
+/// A response, and the loan for the memory that the request and the response take.
 pub(crate) struct Answer {
     pub(crate) response: Response<Bytes>,
     pub(crate) loan: Loan,
@@ -107,7 +110,8 @@ pub(crate) async fn run<A: Answers>(
         };
         match accepted {
             Ok((stream, _)) => {
-                // Whoever is not let in is hung up on.
+                // Dropping `stream` closes the connection of a client that the register does not
+                // admit.
                 let Some(admitted) = register.admit() else {
                     continue;
                 };

@@ -1,4 +1,5 @@
-//! The body of an answer, which pays for its bytes until the client has taken them.
+//! The body of an answer, which holds the loan for its bytes until the client has taken the last
+//! one.
 //!
 //! It is handed out in pieces: what waits in the buffers of a connection is one piece for each
 //! request, whatever the size of the answer.
@@ -17,7 +18,7 @@ use crate::governor::Open;
 /// Larger than most answers, and small beside what a connection may hold.
 const PIECE_BYTES: usize = 32 * 1024;
 
-/// What ends when the last byte is taken.
+/// The open request and the loan, which both end when the client has taken the last byte.
 pub(crate) struct Held {
     open: Open,
     _loan: Loan,
@@ -37,12 +38,12 @@ pub(crate) struct AnswerBody {
 
 enum Holding {
     Alone(Held),
-    /// By the pieces that are under way as well.
+    /// Held by the body and by each piece that hyper is still sending.
     Shared(Arc<Held>),
     Nothing,
 }
 
-/// Bytes that are under way to the client.
+/// A part of the body that hyper has taken and is sending to the client.
 pub(crate) struct Piece {
     bytes: Bytes,
     held: Holding,

@@ -12,15 +12,18 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::governor::STALL_RATE;
 
-/// What is read at most of a body that is refused, so that its sender hears the refusal. Nobody keeps it.
+/// How much of a refused body the server still reads and discards, so that the client receives the
+/// refusal.
 const DRAIN_BYTES_MAX: usize = 16 * 1024 * 1024;
 const DRAIN_TIME: Duration = Duration::from_secs(3);
 
 /// Memory that a value of JSON takes when it is read, beside its text.
 const VALUE_BYTES: usize = 64;
 
-/// Reads a body that somebody may send; the loan grows by the memory that it and what is read from it
-/// take. A client that falls below the least rate for `stall_time` has stalled.
+/// Reads the body of a request that authorization has allowed. The loan grows by the memory of the
+/// body and of the JSON values that a parser makes from it. A client that sends fewer bytes than
+/// [`STALL_RATE`] requires for `stall_time` has stalled, and the call fails with
+/// [`Failure::Timeout`].
 pub(crate) async fn read(
     mut body: Incoming,
     loan: &mut Loan,
@@ -31,7 +34,7 @@ pub(crate) async fn read(
     }
     match collect(&mut body, loan, stall_time).await {
         Ok(bytes) => Ok(bytes),
-        // Nobody would hear it.
+        // A client that has stalled sends no more bytes that could be drained.
         Err(Failure::Timeout) => Err(Failure::Timeout),
         Err(failure) => {
             loan.shrink(usize::MAX);
@@ -97,8 +100,8 @@ async fn collect(
     Ok(bytes)
 }
 
-/// Lets the sender of a body finish that nobody wants, for a while: one that is still sending would not
-/// hear why.
+/// Reads and discards a body that the server has refused, for up to [`DRAIN_TIME`]: a client that
+/// is still sending would not read the answer with the refusal.
 pub(crate) async fn drain(mut body: Incoming) {
     let end = Instant::now() + DRAIN_TIME;
     let mut length = 0;
@@ -110,7 +113,8 @@ pub(crate) async fn drain(mut body: Incoming) {
     }
 }
 
-/// What a JSON text is made of at most: each value ends with one of these, or begins with one.
+/// Counts `,`, `[` and `{`, which bounds the number of values in a JSON text: an array or object of
+/// `n` values has one opening bracket and `n - 1` commas.
 fn values_in(text: &[u8]) -> usize {
     let is_mark = |byte: &&u8| matches!(**byte, b',' | b'[' | b'{');
     text.iter().filter(is_mark).count()

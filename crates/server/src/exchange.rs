@@ -142,7 +142,8 @@ impl Found {
         Ok(Arc::clone(script))
     }
 
-    /// What it is called for as long as it is this one.
+    /// The address by resource id, which never leads to another container that gets the same name
+    /// later.
     pub(crate) fn address(&self) -> ContainerAddress<'static> {
         ContainerAddress::Rid(self.entry.container.rid)
     }

@@ -1,8 +1,9 @@
 //! `GET /ready` and `GET /health`: what whoever supervises a server, or sends it requests, has to know.
 //!
-//! `/ready` says whether requests should be sent here: 200 while reads and writes are served, 503 while
-//! writes are refused; `/ready?for=reads` stays 200 then. `/health` says whether a restart would help: 503
-//! when the store has failed, else 200. Both bodies tell which it is and why.
+//! `/ready` says whether requests should be sent here: 200 while reads and writes are served, 503
+//! while writes are refused; `/ready?for=reads` stays 200 then. `/health` says whether a restart
+//! would help: 503 when the store has failed, else 200. Both bodies name the state of the store
+//! and, on a loopback address, its cause.
 
 use bytes::Bytes;
 use hyper::{Response, StatusCode};
@@ -39,8 +40,9 @@ fn answer(state: &State, status: &StoreStatus, is_good: bool) -> Response<Bytes>
     response
 }
 
-/// `{"status":"ok"}`, or what is wrong: `reads`, `writes`, why they are refused, and how much damage was found. Causes
-/// may have paths of this machine in them, which only programs on it are told.
+/// `{"status":"ok"}`, or what is wrong: `reads`, `writes`, why they are refused, and how much
+/// damage was found. A cause may contain paths of this machine, so a server tells it only on a
+/// loopback address.
 fn body(status: &StoreStatus, findings: u64, tells_cause: bool) -> Vec<u8> {
     let (word, cause) = match status {
         StoreStatus::Writable if findings > 0 => ("damaged", None),

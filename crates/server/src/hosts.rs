@@ -1,11 +1,12 @@
 //! By which names a listener on a loopback address may be called.
 //!
-//! A page in a browser may send requests to any name that it can look up, and whoever has the name can let it
-//! point to the loopback address once the page is loaded (DNS rebinding). The browser then takes the answers
-//! for those of the page's own site. Such a name is one of the public DNS: it has a dot. So listeners on
-//! loopback addresses answer to names without a dot (`localhost`, the services of a Docker Compose file), to
-//! addresses, and to names below `localhost` and `internal`, which nobody can have; to others only
-//! if they are told to.
+//! A page in a browser may send requests to any name that the browser can look up, and the owner of
+//! the name can let it point to the loopback address once the page is loaded (DNS rebinding). The
+//! browser then treats the answers of this server as answers of the page's own site, so that the
+//! page can read them. The owner needs a name in the public DNS, and every such name has a dot. So
+//! listeners on loopback addresses answer to names without a dot (`localhost`, the services of a
+//! Docker Compose file), to addresses, and to names below `localhost` and `internal`, which nobody
+//! can register; they answer to other names only if the options allow these names.
 
 use std::net::IpAddr;
 
@@ -30,7 +31,8 @@ impl Hosts {
         }
     }
 
-    /// The answer to a request for a name that is not meant here.
+    /// The refusal of a request whose URI or `Host` header has a name to which this listener does
+    /// not answer; `None` for every other request.
     pub(crate) fn refusal(&self, parts: &Parts) -> Option<Response<Bytes>> {
         if !self.is_loopback {
             return None;

@@ -23,9 +23,10 @@ pub struct ServerOptions {
     pub keys: AccountKeys,
     /// Signs resource tokens.
     pub token_secret: Vec<u8>,
-    /// Whether answers tell browsers to come back with TLS only, for a year.
+    /// Whether answers have the `Strict-Transport-Security` header, which makes browsers use only
+    /// TLS for a year.
     pub hsts: bool,
-    /// Of the process: whatever listens in it has the same.
+    /// The governor of the process, which all of its listeners share.
     pub governor: Governor,
 }
 

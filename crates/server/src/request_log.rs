@@ -138,7 +138,8 @@ mod tests {
         assert_eq!(log.look(start, 1).1.len(), 1);
     }
 
-    /// Whoever may look on is not therefore somebody who may sign.
+    /// The log contains no signatures, because a reader of the log must not be able to send signed
+    /// requests.
     #[test]
     fn what_signs_a_request_is_not_written_down() {
         let start = Instant::now();

@@ -1,10 +1,11 @@
-//! The certificate that a server makes for itself.
+//! Makes and checks the certificate that a server signs itself.
 //!
-//! It is a single certificate that signed itself, serves TLS and may sign nothing else: whoever steals
-//! its key can pretend to be this server to those who trust the file, and nobody else to anybody. A
-//! certificate that may sign others would be worse in that, and rustls refuses it as that of a server
-//! even where it is trusted. OpenSSL (Python, Node.js, curl), Go, Java, .NET and rustls were measured to
-//! accept this form, so that an authority of two levels is not needed.
+//! It is a single certificate that signed itself, serves TLS and may sign nothing else. A thief of
+//! its key can pretend to be this server to clients that trust the file, but can pretend to be no
+//! other server and can deceive no other clients. A certificate that may sign others would let the
+//! thief pretend to be any server, and rustls refuses such a certificate as that of a server even
+//! if the client trusts it. OpenSSL (Python, Node.js, curl), Go, Java, .NET and rustls were
+//! measured to accept this form, so that an authority of two levels is not needed.
 //!
 //! Whether a certificate will do is found out by asking the verifier of rustls at the times that matter:
 //! now, shortly before it must be renewed, and when every certificate has to have ended.
@@ -55,8 +56,9 @@ pub fn self_signed(host_names: &[String], now: SystemTime) -> Result<TlsMaterial
     make().map_err(|error: rcgen::Error| Error::Certificate(error.to_string()))
 }
 
-/// Whether a certificate that [`self_signed`] made is as it would make it now: the error says what is
-/// different, and a new one is wanted.
+/// Checks that a certificate of [`self_signed`] is valid and has the names and the lifetime that
+/// [`self_signed`] would give it now. The error names the difference; the caller then makes a new
+/// certificate.
 pub fn check_self_signed(
     material: &TlsMaterial,
     host_names: &[String],
@@ -77,7 +79,8 @@ pub fn check_self_signed(
     let parsed = ParsedCertificate::try_from(certificate);
     let parsed = parsed.map_err(|error| Error::Certificate(error.to_string()))?;
     let missing = host_names.iter().find(|name| {
-        // What is no name of a server is never asked for.
+        // A client verifies only names of servers, so another string need not be in the
+        // certificate.
         ServerName::try_from(name.as_str())
             .is_ok_and(|name| verify_server_name(&parsed, &name).is_err())
     });
@@ -87,7 +90,7 @@ pub fn check_self_signed(
     }
 }
 
-/// What a client says that trusts the certificate.
+/// Verifies the certificate at a time as a client does that trusts it.
 fn accepted(certificate: &CertificateDer<'_>, at: SystemTime) -> Result<(), rustls::Error> {
     let mut trusted = RootCertStore::empty();
     trusted.add(certificate.clone().into_owned())?;

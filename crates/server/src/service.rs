@@ -72,7 +72,7 @@ pub(crate) async fn handle(state: &State, call: Call, connection: &Connection) -
         result,
     } = asked.answer(present, incoming).await;
     let mut reply = result.unwrap_or_else(Reply::failed);
-    // What the request held is the answer's now.
+    // The loan that paid for the request now pays for the answer.
     if let Err(refused) = loan.resize(ANSWER_BYTES + reply.body.len()) {
         reply = if operation == Operation::WriteItem && reply.failure.is_none() {
             // It is written, and saying otherwise would make the client write it again.
@@ -122,7 +122,7 @@ fn for_a_stranger(state: &State, response: Response<Bytes>, connection: &Connect
     }
 }
 
-/// Refusals need memory, too. When there is none for them either, the connection ends.
+/// A refusal needs memory, too. If no memory is left for it, this call closes the connection.
 fn refusal_loan(state: &State, connection: &Connection) -> Loan {
     let share = state.governor.share(Client::Stranger);
     share.borrow(ANSWER_BYTES).unwrap_or_else(|_| {
@@ -143,19 +143,20 @@ struct Asked<'r> {
 
 struct Answered {
     operation: Operation,
-    /// Of the client, as far as it is known.
+    /// From the share of the client, or from that of strangers if no credential tells the client.
     loan: Loan,
     result: Result<Reply, Failure>,
 }
 
-/// A request that somebody may send.
+/// A request whose headers are valid and whose sender may make it.
 struct Allowed<'r> {
     headers: RequestHeaders<'r>,
     authorized: Authorized<'r>,
 }
 
 impl<'r> Asked<'r> {
-    /// What the headers say is checked before anything of the body is kept.
+    /// Checks the headers before the server reads the body, so that a refused request takes no
+    /// memory for a body.
     async fn answer(&self, present: Result<(), Failure>, incoming: Incoming) -> Answered {
         let path = RequestPath::parse(self.parts.uri.path());
         let path = present.and_then(|()| path.as_ref().map_err(Failure::clone));
@@ -212,7 +213,9 @@ impl<'r> Asked<'r> {
         })
     }
 
-    /// Lets a client that is still sending finish, for a while. With HTTP/2 it hears a refusal in any case.
+    /// Reads and discards the body for a while, so that an HTTP/1 client that is still sending it
+    /// receives the refusal. A client that sends `Expect` waits before it sends the body, and with
+    /// HTTP/2 a client receives the refusal in any case.
     async fn refuse(&self, incoming: Incoming) {
         let waits = self.parts.headers.contains_key(EXPECT);
         if self.parts.version != Version::HTTP_2 && !waits {

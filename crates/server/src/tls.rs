@@ -12,8 +12,8 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::{Error, TlsMaterial};
 
-/// The certificate that is shown to clients; all clones are the same one. It can be replaced while
-/// listeners show it: those who connect from then on see the new one.
+/// The certificate that listeners show to clients; all clones share it. [`TlsIdentity::replace`]
+/// changes it while listeners run: clients that connect afterwards see the new certificate.
 #[derive(Clone)]
 pub struct TlsIdentity(Arc<RwLock<Shown>>);
 
@@ -23,12 +23,12 @@ struct Shown {
 }
 
 impl TlsIdentity {
-    /// Refuses a key that is not that of the certificate.
+    /// Fails if the private key does not belong to the certificate.
     pub fn new(material: TlsMaterial) -> Result<TlsIdentity, Error> {
         Ok(TlsIdentity(Arc::new(RwLock::new(Shown::new(material)?))))
     }
 
-    /// What cannot be shown changes nothing.
+    /// Fails if the certificate cannot be used; listeners then go on with the present one.
     pub fn replace(&self, material: TlsMaterial) -> Result<(), Error> {
         let shown = Shown::new(material)?;
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = shown;

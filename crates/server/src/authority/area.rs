@@ -1,4 +1,5 @@
-//! Keys and scopes that an authority covers. The rest of the server gets them from here.
+//! Partition keys and scopes that an authority covers. Only this module makes them; the other
+//! modules of the server receive them as values.
 
 use orrery_engine::{CompiledQuery, Container, Scope};
 use orrery_keys::PartitionKey;
@@ -54,7 +55,8 @@ pub(super) fn covered_area(
     Ok(Area(scope))
 }
 
-/// Which items the headers ask for, or the filter of the query does.
+/// The items that the headers select; without such headers the items with the partition key that
+/// the filter of the query names, or else the whole container.
 fn selected_scope(
     selection: &Selection<'_>,
     query: Option<&CompiledQuery>,
@@ -77,8 +79,10 @@ fn selected_scope(
     }
 }
 
-/// The same for a grant with a partition key. The request names that key or one below it, or effective
-/// partition keys that only it can have; both together are what both have in common.
+/// The counterpart of [`selected_scope`] for a grant with a partition key. The request must name
+/// the granted key, a key whose first components are the granted key, or a range of effective
+/// partition keys that lies within those of the granted key. If the request names a key and a
+/// range, the scope is what both have in common.
 fn scope_within(
     grant: &Grant,
     granted: &PartitionKey,
@@ -113,7 +117,8 @@ fn scope_within(
         )
     })?;
     if definition.check_complete(&key).is_ok() {
-        // Other keys may have the same hash: the key itself is what was granted.
+        // Other partition keys may have the same effective partition key, so the scope is the
+        // granted key itself and not a range of effective partition keys.
         return Ok(Scope::Key(key));
     }
     if let Some(range) = range {

@@ -1,4 +1,4 @@
-//! Who asks, and may they.
+//! Verifies the credential of a request and checks that its sender may make the request.
 
 use hyper::Method;
 use orrery_engine::{Catalogue, Engine};
@@ -12,7 +12,7 @@ use super::{Authority, Bearer};
 use crate::governor::Client;
 use crate::state::State;
 
-/// A request whose sender may make it.
+/// A request that [`authorize`] has allowed.
 pub(crate) struct Authorized<'r> {
     pub(crate) action: Action,
     /// Under a token named by resource id, so that it stays the resource that was granted.
@@ -22,7 +22,8 @@ pub(crate) struct Authorized<'r> {
     pub(crate) client: Client,
 }
 
-/// Takes from the headers what they select.
+/// Moves the partition key, the range and the effective partition keys that `headers` select into
+/// the [`Authority`], so that routes get them only with the checks of the authority.
 pub(crate) fn authorize<'r>(
     state: &State,
     engine: &Engine,

@@ -1,7 +1,9 @@
 //! Requests under a token for single items, which are known by their resource ids.
 //!
-//! The path names an item by an id, under which there may be another item by now. So what is read is shown
-//! only if it has the granted resource id, and a write holds for the version in which that was seen.
+//! The path of such a request names an item by its id, but since the token was made the granted
+//! item may have been deleted and another item created with the same id. So a read shows the item
+//! only if its resource id was granted, and a write has the entity tag of the version with the
+//! granted resource id as its precondition.
 
 use orrery_engine::{Metering, Terms, Triggers, Written};
 use orrery_keys::ItemRid;
@@ -34,7 +36,7 @@ pub(super) fn read(
     };
     let is_granted = rid.is_some_and(|rid| items.rids.contains(&rid));
     let Some(outcome) = answer.result.as_mut().ok().filter(|_| is_granted) else {
-        // Whether there is another one under the id is not told.
+        // The failure does not tell whether another item has the id now.
         return Answer::refused(match items.id {
             Some(_) => Failure::NOT_FOUND,
             None => not_covered(),

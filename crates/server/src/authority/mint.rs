@@ -1,7 +1,8 @@
 //! From a permission to a token: which resource its link names at this moment.
 //!
-//! A permission may name only what is in its own database. As in the service a link by resource id need not
-//! lead anywhere; the token of such a permission opens nothing but the account document.
+//! A permission may name only a resource in the database of the permission's user. As in the
+//! service, a permission may have a link by resource id to a resource that does not exist; the
+//! token of such a permission opens nothing but the account document.
 
 use std::sync::Arc;
 
@@ -74,9 +75,9 @@ pub(crate) async fn check_permission(
     }
 }
 
-/// What a permission says of its resource.
+/// The fields of a permission that name its resource.
 struct Link<'l> {
-    /// Of the user who has the permission.
+    /// The database of the user who has the permission.
     database: DatabaseRid,
     text: &'l str,
     partition_key: Option<&'l PartitionKey>,
@@ -128,7 +129,8 @@ impl Link<'_> {
         }
     }
 
-    /// Its container, if the partition key is one of it.
+    /// The container that the link names. Fails if the partition key of the permission does not fit
+    /// the definition of the container.
     fn container(
         &self,
         catalogue: &Catalogue,

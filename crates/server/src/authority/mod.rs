@@ -32,7 +32,7 @@ enum Bearer {
     /// A key of the account signed the request: everything that its role allows.
     Account(Signer),
     Token(Box<Grant>),
-    /// Nobody was asked for: the answer tells nothing that is kept.
+    /// The server verified no credential, because the answer contains no stored data.
     Anybody,
 }
 
@@ -44,7 +44,8 @@ impl Authority<'_> {
         }
     }
 
-    /// Asked of every container that a request finds, by the name it had then.
+    /// Routes call this for every container that they look up, with the resource id that the
+    /// container under the requested name had at that moment.
     pub(crate) fn check_container(&self, rid: ContainerRid) -> Result<(), Failure> {
         self.check(|grant| grant.covers_container(rid))
     }
@@ -61,8 +62,9 @@ impl Authority<'_> {
         }
     }
 
-    /// Whether everything in the containers it covers may be told of: counts, sizes, how a query was planned
-    /// over all of them.
+    /// Whether an answer may tell facts about all items of a covered container, such as counts,
+    /// sizes and the plan of a query over all of them. A token for one partition key or for single
+    /// items must not reveal them.
     pub(crate) fn covers_whole_containers(&self) -> bool {
         self.grant()
             .is_none_or(|grant| grant.partition_key.is_none() && grant.items().is_none())

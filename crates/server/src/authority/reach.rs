@@ -1,4 +1,4 @@
-//! The items of one container that the sender of a request may touch, and what it may do with them.
+//! The operations that the sender of a request may carry out on the items of one container.
 
 use std::sync::Arc;
 
@@ -28,7 +28,8 @@ pub(crate) struct Reach<'x> {
 }
 
 impl Authority<'_> {
-    /// Asks nothing: the container was checked when it was found.
+    /// Checks nothing: the request called [`Authority::check_container`] when it found the
+    /// container.
     pub(crate) fn reach<'x>(
         &'x self,
         engine: &'x Arc<Engine>,
@@ -69,7 +70,8 @@ impl<'x> Reach<'x> {
         named.map(|key| covered_key(self.grant(), key)).transpose()
     }
 
-    /// The key that the request names for a new document. A client that names none means the one in it.
+    /// The partition key for a new document: the key in the headers, or, if the client sent none
+    /// there, the key in the document.
     pub(crate) fn key_for(&self, document: &Document) -> Result<Key, Failure> {
         if let Some(key) = self.named_key()? {
             return Ok(key);
@@ -127,8 +129,10 @@ impl<'x> Reach<'x> {
         is_complete && partition().id != range
     }
 
-    /// The range a request for one key names as well. The Go SDK asks every range for the key, so those
-    /// without it must have nothing to say. A range that is gone does not matter: the key leads.
+    /// The physical partition that a request for one partition key names as well. The Go SDK sends
+    /// a query for one key to every physical partition, so those without the key must answer with
+    /// no items. A physical partition that no longer exists is ignored, because the partition key
+    /// alone determines the items.
     pub(crate) fn named_beside_a_key(&self, area: &Area) -> Result<Option<&'x Partition>, Failure> {
         let (Scope::Key(_), Some(range)) = (&area.0, self.selection().range()?) else {
             return Ok(None);
@@ -203,7 +207,8 @@ impl<'x> Reach<'x> {
         self.read_any_item(key, id, if_none_match, terms)
     }
 
-    /// For whoever checks the resource id of what comes back.
+    /// Reads an item without the check of a grant for single items: for such a grant the caller
+    /// must compare the resource id of the item that comes back.
     pub(super) fn read_any_item(
         &self,
         key: &Key,
@@ -228,7 +233,9 @@ impl<'x> Reach<'x> {
         self.write_any_item(key, operation, triggers, terms).await
     }
 
-    /// For whoever has made sure which item it is.
+    /// Writes an item without the check of a grant for single items: for such a grant the caller
+    /// must have found that the item is a granted one, and must make its entity tag the
+    /// precondition.
     pub(super) async fn write_any_item(
         &self,
         key: Key,

@@ -9,15 +9,15 @@ use tokio::task::AbortHandle;
 use super::clock::Clock;
 use super::rules::{Acquaintance, Seen};
 
-/// Times are those of the [`Clock`]; 0 is none.
+/// Fields that end in `_ms` are times of the [`Clock`]; 0 means that the field has no time.
 pub(crate) struct Connection {
     pub(super) number: u64,
     clock: Arc<Clock>,
     opened_ms: u64,
-    /// Requests that have begun and whose answers are not yet taken.
+    /// Requests whose headers are complete and whose answers the client has not yet taken.
     requests: AtomicU32,
     was_used: AtomicBool,
-    /// Somebody has shown a credential on it.
+    /// Whether a request with a valid credential has come on the connection.
     is_trusted: AtomicBool,
     /// HTTP/2 has frames that belong to no request.
     is_multiplexed: AtomicBool,
@@ -63,7 +63,8 @@ impl Connection {
         }
     }
 
-    /// What ends with the connection.
+    /// Stores the task that serves the connection, for [`Connection::close`] to abort. Aborts it at
+    /// once if the register closed the connection before the task was stored.
     pub(crate) fn runs_as(&self, task: AbortHandle) {
         // A connection runs once.
         let _ = self.task.set(task);
@@ -79,7 +80,8 @@ impl Connection {
         }
     }
 
-    /// Bytes came. Gives how many did since a request began, if none is under way.
+    /// Counts received bytes as headers of the next request and returns their number so far. While
+    /// a request is being answered, the call counts nothing and returns 0.
     pub(super) fn hear(&self, bytes: usize) -> usize {
         if self.requests.load(Ordering::Relaxed) > 0 {
             return 0;
@@ -120,14 +122,14 @@ impl Connection {
         }
     }
 
-    /// Somebody has shown a credential.
+    /// Records that a request with a valid credential has come on the connection.
     pub(crate) fn trust(&self) {
         if !self.is_trusted.load(Ordering::Relaxed) {
             self.is_trusted.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Not a byte has come.
+    /// Whether the client has not yet sent a byte.
     pub(super) fn is_silent(&self) -> bool {
         self.client() == Acquaintance::New && self.head_since_ms.load(Ordering::Relaxed) == 0
     }
@@ -167,7 +169,8 @@ impl Connection {
     }
 }
 
-/// A request of a connection, until its answer is taken or nobody wants it any more.
+/// A request, from the end of its headers until the client has taken the answer or the connection
+/// has dropped the request.
 pub(crate) struct Open {
     connection: Arc<Connection>,
     is_answered: bool,
@@ -178,7 +181,7 @@ impl Open {
         &self.connection
     }
 
-    /// From now on the client has something to read.
+    /// Records that an answer waits for the client to read it.
     pub(crate) fn answered(&mut self) {
         self.is_answered = true;
         self.connection.answers.fetch_add(1, Ordering::Relaxed);

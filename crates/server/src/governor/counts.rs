@@ -1,4 +1,4 @@
-//! How many connections came, and why some were closed.
+//! Counts the connections that were opened, and those that were closed or refused, by [`Reason`].
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

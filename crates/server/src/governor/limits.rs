@@ -7,13 +7,13 @@ const MIB: usize = 1024 * 1024;
 /// The defaults are those of a small machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// What all requests and their answers may make the process hold.
+    /// Memory that all requests and their answers may take together.
     pub memory_bytes: usize,
     /// Connections of clients at one time.
     pub connections: usize,
-    /// From the opening of a connection to the end of its first request's headers, and from the first
-    /// byte of a later request to the end of its headers. A connection on which nobody has shown a
-    /// credential may also be idle for so long.
+    /// From the opening of a connection to the end of its first request's headers, and from the
+    /// first byte of a later request to the end of its headers. Also how long a connection may be
+    /// idle on which no request with a valid credential has come.
     pub header_time: Duration,
     /// How long a client may neither send its body nor read its answer, at [`STALL_RATE`].
     pub stall_time: Duration,

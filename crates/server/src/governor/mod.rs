@@ -28,7 +28,8 @@ pub(crate) use shares::Client;
 use shares::Shares;
 pub(crate) use socket::Socket;
 
-/// Operators are few, and must come in when clients cannot.
+/// Connections of the management listener at one time. They are counted apart from those of
+/// clients, so that an operator can connect when clients have taken all of their places.
 const OPERATORS_MAX: usize = 64;
 
 /// Clones are handles to the same governor.

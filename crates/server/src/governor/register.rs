@@ -1,9 +1,10 @@
-//! The connections that there are: who may come in, and who must go.
+//! The open connections of a listener: which new ones the register admits, and which it closes.
 //!
-//! When there is no place left, one goes on which nobody has shown a credential: one that has not sent a
-//! byte, or else the oldest; then the one that has been idle longest of the others. So silent
-//! connections drive each other out, and a client with a credential finds a place whatever their
-//! number: it needs it for no longer than its first request takes to come.
+//! When all places are taken, [`Register::admit`] closes one connection in favour of the new one: a
+//! connection without a credential that has not sent a byte, or else the oldest connection without
+//! a credential, or else the one that has been idle longest. So silent connections close each
+//! other, and a client with a credential finds a place however many silent connections there are:
+//! its connection counts as one of them only until the first request with the credential has come.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,10 +21,11 @@ use super::{Counts, Limits};
 /// What a connection may hold without asking: buffers, the state of HTTP and TLS, small headers.
 const CONNECTION_BYTES: usize = 32 * 1024;
 
-/// An idle connection that was used so lately is not given up for another one.
+/// A connection that has been idle for less than this is not closed in favour of a new one.
 const IDLE_MS_MIN: u64 = 1_000;
 
-/// How many of the oldest strangers are looked through for one that has not sent a byte.
+/// How many of the oldest connections without a credential are searched for one that has not sent a
+/// byte.
 const LOOKED_AT_MAX: usize = 256;
 
 const SWEEP_PERIOD_MAX: Duration = Duration::from_secs(1);
@@ -43,8 +45,8 @@ pub(crate) struct Register {
 #[derive(Default)]
 struct Open {
     entries: BTreeMap<u64, Entry>,
-    /// Those on which nobody had shown a credential when they were looked at last, in the order in which
-    /// they came.
+    /// Connections on which no valid credential had come when the register last checked, in the
+    /// order in which the register admitted them.
     strangers: VecDeque<u64>,
 }
 
@@ -53,7 +55,8 @@ struct Entry {
     mark: Mark,
 }
 
-/// A connection that was let in. Dropping it takes it from the register.
+/// A connection that the register has admitted. Dropping this value removes the connection from the
+/// register.
 pub(crate) struct Admitted {
     register: Arc<Register>,
     connection: Arc<Connection>,
@@ -77,7 +80,8 @@ impl Register {
         }
     }
 
-    /// Lets a connection in, if there is a place for it or one can be made.
+    /// Admits a connection if there is a place for it or if another connection can be closed in its
+    /// favour.
     pub(crate) fn admit(self: &Arc<Self>) -> Option<Admitted> {
         let mut open = self.open();
         let mut memory = self.memory.borrow(CONNECTION_BYTES);
@@ -114,7 +118,7 @@ impl Register {
         })
     }
 
-    /// Closes what has had its time, now and again.
+    /// Closes, again and again, the connections that have exceeded one of the time limits.
     pub(crate) async fn watch(&self) {
         let limits = &self.limits;
         let shortest = limits
@@ -143,7 +147,7 @@ impl Register {
         });
     }
 
-    /// What connections borrow through.
+    /// The share of the memory from which connections borrow.
     pub(crate) fn memory(&self) -> &Share {
         &self.memory
     }
@@ -162,7 +166,7 @@ impl Register {
 }
 
 impl Open {
-    /// The connection that is missed least.
+    /// The connection to close in favour of a new one, in the order that the module comment gives.
     fn dispensable(&mut self) -> Option<u64> {
         while let Some(number) = self.strangers.front()
             && !self.is_stranger(*number)
@@ -193,7 +197,7 @@ impl Open {
         entry.is_some_and(|entry| entry.connection.client() != Acquaintance::Trusted)
     }
 
-    /// Forgets who has shown a credential or is gone.
+    /// Removes from `strangers` the connections that have ended or on which a credential has come.
     fn forget_friends(&mut self) {
         let mut strangers = std::mem::take(&mut self.strangers);
         strangers.retain(|number| self.is_stranger(*number));

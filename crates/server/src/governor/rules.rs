@@ -1,4 +1,4 @@
-//! When a connection has had its time.
+//! Decides whether a connection has exceeded one of its time limits.
 
 use std::time::Duration;
 
@@ -8,11 +8,12 @@ use super::limits::STALL_RATE;
 /// Why connections are closed, or not even opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reason {
-    /// There are as many as there may be, and none could be given up.
+    /// All places are taken, or no memory is left, and no connection could be closed in favour of
+    /// the new one.
     Full,
-    /// Another one needed its place.
+    /// The register closed the connection in favour of a new one.
     Replaced,
-    /// No request came, or not all of its headers.
+    /// The client did not send complete headers of a request within the time limit.
     Header,
     Idle,
     /// The client does not read its answers.
@@ -43,14 +44,14 @@ impl Reason {
     }
 }
 
-/// What is known of who is at the other end.
+/// What the requests of a connection have shown of its client.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Acquaintance {
-    /// Has not asked for anything.
+    /// The client has not sent a request.
     #[default]
     New,
     Stranger,
-    /// Has shown a credential.
+    /// A request of the client had a valid credential.
     Trusted,
 }
 
@@ -64,20 +65,22 @@ pub(super) struct Seen {
     /// For how long the headers of the next request have been coming.
     pub(super) head_ms: Option<u64>,
     pub(super) idle_ms: u64,
-    /// There is something that the client should read.
+    /// Whether bytes of an answer wait for the client to read them.
     pub(super) is_unread: bool,
-    /// Bytes that it has read in all.
+    /// Bytes of answers that the client has read since it connected.
     pub(super) taken: u64,
 }
 
-/// Since when a client has had something to read, and how much it had read then.
+/// The age of a connection when bytes began to wait for the client or when its rate was last
+/// measured, and how many bytes the client had read by then.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Mark {
     age_ms: u64,
     taken: u64,
 }
 
-/// Whether a connection must be closed now. The mark goes from one look to the next.
+/// The reason to close a connection now, if there is one. The caller passes the same `mark` in
+/// every call for a connection.
 pub(super) fn judge(seen: &Seen, mark: &mut Mark, limits: &Limits) -> Option<Reason> {
     let header_ms = millis(limits.header_time);
     if reads_too_slowly(seen, mark, millis(limits.stall_time)) {

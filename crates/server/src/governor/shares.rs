@@ -7,13 +7,14 @@ use std::sync::{PoisonError, RwLock};
 use orrery_memory::{MemoryPool, Share};
 use orrery_model::KeyRole;
 
-/// Shares that nobody uses are forgotten when there are this many.
+/// When there are this many shares of tokens, the next new token removes the shares that nobody
+/// uses.
 const TOKENS_MAX: usize = 4_096;
 
-/// Whose work it is, as far as a credential tells.
+/// Who pays for the memory of a request, as far as its credential tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Client {
-    /// Whoever has a key of the account of this kind.
+    /// Everybody whose requests are signed with an account key of this role.
     Key(KeyRole),
     /// Everybody without a credential.
     Stranger,
@@ -55,7 +56,8 @@ impl Shares {
         }
     }
 
-    /// A client known by its token, which may be sent with the semicolon at its end or without.
+    /// The client that sends `token`. Clients send the same token with or without the semicolon at
+    /// its end, and both texts are one client.
     pub(super) fn bearer(&self, token: &str) -> Client {
         Client::Token(self.hasher.hash_one(token.trim_end_matches(';')))
     }

@@ -1,6 +1,7 @@
-//! The socket of a connection, which tells what passes through it.
+//! The socket of a connection, which counts the bytes that it reads and writes in the
+//! [`Connection`].
 //!
-//! It is below TLS, so that handshakes count as well.
+//! The socket lies below TLS, so the bytes of a handshake count as well.
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
@@ -15,13 +16,14 @@ use super::Admitted;
 use super::connection::Connection;
 use super::rules::Reason;
 
-/// Headers up to here are part of what every connection may hold.
+/// Bytes of headers that need no loan of their own: the memory that every connection borrows when
+/// the register admits it includes them.
 const HEAD_BYTES_FREE: usize = 16 * 1024;
 
 pub(crate) struct Socket {
     stream: TcpStream,
     admitted: Admitted,
-    /// For headers that are larger.
+    /// The loan for bytes of headers beyond [`HEAD_BYTES_FREE`].
     head: Option<Loan>,
 }
 

@@ -28,7 +28,8 @@ impl Answers for Operators {
     async fn answer(&self, call: accept::Call, connection: &Connection) -> accept::Answer {
         let share = self.governor.share(Client::Operator);
         let response = self.respond(call, connection, &share).await;
-        // What operators ask for is small, and they must hear the answer.
+        // The loan is empty: an answer to an operator is small, and the operator must receive it
+        // even when no memory is left.
         let loan = share.loan();
         accept::Answer { response, loan }
     }

@@ -96,7 +96,7 @@ fn read(exchange: &Exchange<'_>, address: ContainerAddress<'_>) -> Result<Reply,
     if known.is_some_and(|known| known.matches(&entry.etag)) {
         return Ok(Reply::not_modified(entry.etag.as_str()).with_owner(owner));
     }
-    // Who may see a part of the items is told nothing of the others.
+    // A sender that may read only some of the items must not learn counts and sizes of all items.
     let sees_all = exchange.authority.covers_whole_containers();
     let body = body_of(entry, exchange.headers.populate_statistics && sees_all);
     let wants_usage = exchange.headers.populate_quota && sees_all;

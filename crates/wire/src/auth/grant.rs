@@ -29,7 +29,8 @@ pub enum Target {
     Script(ChildRid),
 }
 
-/// Items of one container: one, or those that had the same id.
+/// One item, or, for a link by id without a partition key, all items of the container that had the
+/// id when the token was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrantedItems {
     pub container: ContainerRid,
@@ -94,7 +95,8 @@ impl Grant {
         self.target == Target::User(rid)
     }
 
-    /// Whether the container or something in it was granted.
+    /// Whether the target of the grant is the container, its database, or an item or script in the
+    /// container.
     pub fn covers_container(&self, rid: ContainerRid) -> bool {
         match &self.target {
             Target::Nothing | Target::User(_) => false,
@@ -112,7 +114,7 @@ impl Grant {
         }
     }
 
-    /// The items that were granted, if it was not all of a container.
+    /// The granted items of a token for single items; `None` for a token with another target.
     pub fn items(&self) -> Option<&GrantedItems> {
         match &self.target {
             Target::Items(items) => Some(items),
@@ -120,7 +122,8 @@ impl Grant {
         }
     }
 
-    /// Whether the key is the granted one or lies below it.
+    /// Whether `key` begins with the components of the granted partition key. A grant without a
+    /// partition key covers every key.
     pub fn covers_key(&self, key: &PartitionKey) -> bool {
         let granted = self.partition_key.as_ref();
         granted.is_none_or(|granted| key.components().starts_with(granted.components()))

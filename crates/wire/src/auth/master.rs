@@ -37,8 +37,9 @@ pub struct Signer {
     pub mark: KeyMark,
 }
 
-/// Bytes that follow from a key of the account and tell nothing of it. Resource tokens are signed with them, so
-/// that a token ends with the key it was made with.
+/// Bytes that the server derives from an account key, and from which nobody can compute the account
+/// key. The server signs resource tokens with these bytes, so that a token becomes invalid when the
+/// account key that signed it is replaced.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct KeyMark([u8; 32]);
 
