@@ -1,9 +1,10 @@
-//! Connections that have not said who they are.
+//! Incoming connections on which no region has yet proved its name.
 //!
-//! There is room for a number of them. When it is used up, one of them goes for each that comes: the
-//! oldest of those that have not sent a byte, or else the oldest. A region that dials begins to speak
-//! at once, so silent connections never stand in its way, however many come; others that speak would
-//! have to come faster than a greeting takes.
+//! At most `max` such connections may wait. When another one arrives, the listener closes one of
+//! them: the oldest connection that has not sent a byte, or, if every connection has sent bytes,
+//! the oldest of all. A region sends its first bytes as soon as it has connected, so silent
+//! connections never take its place, however many arrive. Connections that do send bytes take the
+//! place of a region only if `max` of them arrive within the time of one greeting.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,11 +14,12 @@ use tokio::task::AbortHandle;
 
 pub(super) struct Strangers {
     max: usize,
-    /// In the order in which they came.
+    /// Each connection with the task that serves it, in the order in which the listener accepted
+    /// them.
     waiting: VecDeque<(Stranger, AbortHandle)>,
 }
 
-/// What is known of a connection. Clones are of the same one.
+/// What the listener knows of one connection. Clones share the same flags.
 #[derive(Clone, Default)]
 pub(super) struct Stranger {
     has_spoken: Arc<AtomicBool>,
@@ -29,7 +31,8 @@ impl Stranger {
         self.has_spoken.store(true, Ordering::Relaxed);
     }
 
-    /// It has said who it is, and is a stranger no more.
+    /// Records that a region has proved its name on the connection, so that [`Strangers`] no longer
+    /// closes it.
     pub(super) fn is_greeted(&self) {
         self.is_known.store(true, Ordering::Relaxed);
     }
@@ -43,7 +46,7 @@ impl Strangers {
         }
     }
 
-    /// Takes another one in; the task is what ends with it.
+    /// Adds a connection. `task` serves the connection; aborting `task` closes it.
     pub(super) fn add(&mut self, stranger: Stranger, task: AbortHandle) {
         self.waiting.retain(|(stranger, task)| {
             !task.is_finished() && !stranger.is_known.load(Ordering::Relaxed)
