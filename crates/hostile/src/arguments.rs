@@ -39,7 +39,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 5)]
     pub(crate) alone_seconds: u64,
 
-    /// Connections of all attacks together, when they run at once
+    /// Connections that all attacks open together when they run at once
     #[arg(long, default_value_t = 3_000)]
     pub(crate) connections: usize,
 
@@ -59,7 +59,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 3.0)]
     pub(crate) slower_max: f64,
 
-    /// Does not fail for latencies, which are only told
+    /// Prints latencies, but does not fail because of them
     #[arg(long)]
     pub(crate) without_latency: bool,
 }

@@ -1,4 +1,4 @@
-//! One attack, and what became of it.
+//! One attack, and a count of its outcomes.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::target::{Target, Until};
 
-/// A connection that could not be made is tried again after this.
+/// How long an attacker that could not connect waits before it tries again.
 const PAUSE_AFTER_REFUSAL: Duration = Duration::from_millis(20);
 
 pub(crate) struct Attack {
@@ -31,12 +31,12 @@ pub(crate) type Round = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Outcome {
-    /// The server did not take the connection.
+    /// The server did not accept the connection.
     NotConnected,
     /// The server closed the connection without an answer.
     Closed,
     Status(u16),
-    /// An answer under a token of one key had something of another one.
+    /// An answer under a token for one partition key contained an item of another partition key.
     Secret,
 }
 

@@ -24,7 +24,7 @@ const CANCEL: u32 = 8;
 const FRAME_HEAD_BYTES: usize = 9;
 const FRAME_BYTES_MAX: usize = 1 << 24;
 
-/// A client that does what it is told.
+/// A client that sends exactly the frames that an attack asks for, valid or not.
 pub(crate) struct Connection {
     stream: TcpStream,
     next_stream: u32,
@@ -79,7 +79,8 @@ impl Connection {
         Ok(self.stream.write_all(&reset).await?)
     }
 
-    /// Lets the server send so many bytes more on a stream, or on all of them for number 0.
+    /// Sends a `WINDOW_UPDATE` frame: the server may send `bytes` more on `stream`, or, for stream
+    /// 0, on the whole connection.
     pub(crate) async fn widen(&mut self, stream: u32, bytes: u32) -> Result<()> {
         let update = frame(WINDOW_UPDATE, 0, stream, &bytes.to_be_bytes());
         Ok(self.stream.write_all(&update).await?)

@@ -2,8 +2,9 @@
 //!
 //! The program starts a server in a directory of its own, as a user would start it, with a small
 //! memory account. Honest clients read items and create items, and note every write that the server
-//! acknowledged. Then the attacks of `attacks` run one after the other, and at last all at once. After
-//! that the server is killed and started again, and every acknowledged write must be there.
+//! acknowledged. Then each attack of `attacks` runs alone, and after that all attacks run at once.
+//! In the end the program kills the server and starts it again, and the server must still have
+//! every acknowledged write.
 //!
 //! Attackers live in a process of their own (`orrery-hostile attackers`) with the lowest priority, because
 //! real ones bring their own processors: what is measured is what they take from the server, not what
@@ -17,7 +18,8 @@
 //!      '-- honest clients        in this process: latencies, acknowledged writes
 //! ```
 //!
-//! Nothing here knows the server but through the protocol and its memory as the system tells it.
+//! The program knows the server only through the protocol, and the memory of the server only
+//! through the operating system.
 
 #![expect(
     clippy::print_stdout,

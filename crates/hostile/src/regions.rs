@@ -47,7 +47,7 @@ impl Regions {
         self.west.address
     }
 
-    /// Where the first region hears the other one.
+    /// The address on which the first region accepts connections of the other region.
     pub(crate) fn peer_address(&self) -> SocketAddr {
         self.peers[0]
     }

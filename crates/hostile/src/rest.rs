@@ -17,7 +17,7 @@ pub(crate) enum Credential {
     None,
 }
 
-/// What is asked, apart from who asks.
+/// A request without the headers of its credential.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Request<'a> {
     pub(crate) method: &'a str,
@@ -41,7 +41,7 @@ impl Answer {
     }
 }
 
-/// One connection, made again when the server has closed it.
+/// A client with one connection, which the client opens again when the server has closed it.
 pub(crate) struct Client {
     address: SocketAddr,
     credential: Credential,
@@ -136,7 +136,7 @@ impl Client {
         stream.write_all(bytes).await.context("sending")
     }
 
-    /// Waits until the server says something or closes the connection, and gives what it said.
+    /// Waits until the server sends bytes or closes the connection, and returns the bytes.
     pub(crate) async fn hear(&mut self) -> Result<Vec<u8>> {
         let stream = self.stream.as_mut().context("not connected")?;
         let mut bytes = Vec::new();
@@ -159,7 +159,7 @@ impl Client {
         message
     }
 
-    /// The headers that say who asks, with their line ends.
+    /// The headers `x-ms-date` and, with a credential, `authorization`, each with its line end.
     pub(crate) fn authorization(&mut self, method: &str, path: &str) -> Vec<u8> {
         self.date.refresh();
         let mut lines = format!("x-ms-date: {}\r\n", self.date.header()).into_bytes();
@@ -206,7 +206,7 @@ fn percent(token: &str) -> String {
         .replace(';', "%3B")
 }
 
-/// Where the head ends and how long the body is, once all of the head is there.
+/// The length of the head of an answer and the length of its body, once the head has come in full.
 fn head(received: &[u8]) -> Result<Option<(usize, usize)>> {
     let Some(end) = received.windows(4).position(|window| window == b"\r\n\r\n") else {
         if received.len() > HEAD_BYTES_MAX {

@@ -39,7 +39,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     runtime.block_on(attack_server(options))
 }
 
-/// What is wrong is said as it is found; whether all is well is the result.
+/// Runs the whole program. Prints every problem, and returns whether there was none.
 async fn attack_server(options: &Options) -> Result<bool> {
     let attacks: Vec<_> = ATTACKS
         .iter()
@@ -212,7 +212,8 @@ impl Scene {
         Ok(row)
     }
 
-    /// What must hold while all attacks run.
+    /// Checks what must hold while all attacks run: the memory of the server and the latency of
+    /// honest reads have limits.
     fn judge_figures(&mut self, options: &Options, quiet_p99: Duration, row: &Row) {
         let memory_max = (options.memory_mib + MEMORY_BESIDE_MIB) << 20;
         if row.memory_peak > memory_max {
@@ -229,7 +230,7 @@ impl Scene {
         }
     }
 
-    /// A region that comes while others crowd the port where it is heard.
+    /// Checks that a region joined in time while attackers crowded the port for regions.
     fn judge_joining(&mut self, took: Duration) {
         println!("\na region joined in {}", latency(took));
         if took > JOINING_MAX {
@@ -238,7 +239,8 @@ impl Scene {
         }
     }
 
-    /// What must hold soon after the attacks.
+    /// Checks what must hold soon after the attacks: honest requests succeed, and the server is
+    /// ready.
     async fn judge_recovery(&mut self) -> Result<()> {
         tokio::time::sleep(RECOVERY).await;
         self.honest.take_seen();

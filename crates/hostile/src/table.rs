@@ -6,7 +6,7 @@ use crate::attack::Tally;
 use crate::attacks::ATTACKS;
 use crate::honest::Seen;
 
-/// One attack, or all of them, as seen from outside.
+/// The figures of one attack, or of all attacks at once, that a row of the table shows.
 pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) connections: usize,

@@ -1,17 +1,18 @@
-//! What attackers know of the server: where it is, and the credentials that each of them was given.
+//! What attackers know of the server: its addresses, and the credentials that the program gave
+//! them.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-/// The text that only items of other partition keys have. Whoever sees it under a token of one key
-/// has seen what the token does not allow.
+/// The text that only items of other partition keys have. An attacker who receives this text under
+/// a token for one partition key has read an item that the token does not cover.
 pub(crate) const SECRET: &str = "this-item-belongs-to-somebody-else";
 /// The partition key that tokens are for.
 pub(crate) const GRANTED_KEY: &str = "mine";
 pub(crate) const DATABASE: &str = "d";
-/// What attackers reach.
+/// The container that the tokens of attackers cover in part.
 pub(crate) const CONTAINER: &str = "attacked";
 /// What honest clients use.
 pub(crate) const HONEST_CONTAINER: &str = "honest";
@@ -22,7 +23,7 @@ pub(crate) struct Target {
     pub(crate) address: SocketAddr,
     /// A region that serves TLS.
     pub(crate) tls_address: SocketAddr,
-    /// Where this region hears the other one.
+    /// The address on which the region accepts connections of the other region.
     pub(crate) peer_address: SocketAddr,
     /// For reading one partition key of the container.
     pub(crate) read_token: String,
@@ -32,7 +33,7 @@ pub(crate) struct Target {
     pub(crate) key: String,
 }
 
-/// What a process of attackers is told to do.
+/// What the program tells its process of attackers to do.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Orders {
     pub(crate) target: Target,

@@ -1,4 +1,4 @@
-//! What is in the database before anybody attacks.
+//! The containers, items, scripts and tokens that the server has before the first attack.
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -1,9 +1,9 @@
-//! What the dependencies are, by cargo-deny and the rules of deny.toml.
+//! Checks the dependencies with cargo-deny and the rules of deny.toml.
 //!
-//! The tool is built once, without optimisation, below the target directory: a minute for two processors.
-//! Licences, sources and banned crates need nothing from the network afterwards. Known holes are in the
-//! database of advisories of Rust at github.com; where that cannot be reached nothing is known of them, and the
-//! step says so.
+//! The tool is built once, without optimisation, below the target directory: a minute for two
+//! processors. Licences, sources and banned crates need nothing from the network afterwards. Known
+//! vulnerabilities are in Rust's database of advisories at github.com; a step that cannot reach the
+//! database checks none of them and says so.
 
 use std::path::PathBuf;
 use std::process::Command;

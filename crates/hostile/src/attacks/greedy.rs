@@ -1,4 +1,4 @@
-//! Clients that ask for much and take little.
+//! Clients that ask for large answers and read few bytes or none of them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,7 +37,7 @@ pub(super) async fn unread_http1(target: Arc<Target>) -> Outcome {
             return Outcome::Closed;
         }
     }
-    // A byte now and then shows whether the server still holds the connection.
+    // Each second the client sends a line end, which fails once the server has closed the connection.
     loop {
         tokio::time::sleep(Duration::from_secs(1)).await;
         if client.send(b"\r\n").await.is_err() {
@@ -78,7 +78,8 @@ pub(super) async fn dripping_window(target: Arc<Target>) -> Outcome {
     }
 }
 
-/// Asks for the large item on many streams, none of which may send anything.
+/// Requests the large item on many streams with a window of 0, so that the server may send no byte
+/// of the answers.
 async fn large_reads(target: &Target) -> anyhow::Result<Connection> {
     let mut connection = Connection::open(target.address, 0).await?;
     let mut signer = Client::with_token(target.address, &target.read_token);
@@ -95,7 +96,7 @@ async fn large_reads(target: &Target) -> anyhow::Result<Connection> {
     ];
     headers.extend(lines.lines().filter_map(|line| line.split_once(": ")));
     for _ in 0..STREAMS {
-        // The server may refuse some of them; the others stay.
+        // The server may close the connection before the client has sent all requests.
         if connection.ask(&headers, None).await.is_err() {
             break;
         }

@@ -19,7 +19,8 @@ const READ_TOKEN: &str = "read token";
 const WRITE_TOKEN: &str = "token for all operations";
 const KEY: &str = "account key";
 
-/// Makes a row of the table; a macro would hide what is in it.
+/// Makes one row of [`ATTACKS`]. This is a function because a macro would hide which values a row
+/// has.
 const fn attack(
     name: &'static str,
     credential: &'static str,
@@ -264,7 +265,7 @@ pub(crate) static ATTACKS: &[Attack] = &[
     ),
 ];
 
-/// What an answer says, for attacks that only ask.
+/// The outcome of an attack that only sends requests and reads answers.
 fn outcome(answered: anyhow::Result<crate::rest::Answer>) -> Outcome {
     answered.map_or(Outcome::Closed, |answer| Outcome::Status(answer.status))
 }

@@ -1,4 +1,4 @@
-//! Clients that hold a connection and ask nothing.
+//! Clients that hold a connection and never complete a request.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
