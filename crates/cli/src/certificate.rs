@@ -1,10 +1,12 @@
 //! The certificate to serve with.
 //!
-//! One of our own making is kept in the data directory, so that a client which trusts it does so after
-//! a restart as well. It is made anew when it nears its end, when the names of this machine are others,
-//! and when it is of the kind that older versions made; all of this also while the server runs. In memory
-//! only the certificate goes to a file, for clients to trust; its key stays in the process. Files that were
-//! named are read again when they change, for whoever renews them.
+//! A certificate that the server makes itself is kept in the data directory, so that a client which
+//! trusts it still does after a restart. The server makes a new one when the certificate nears its
+//! end, when the names of the machine have changed, and when an older version made the certificate
+//! in another form; the server checks for this at its start and while it runs. A server in memory
+//! writes only the certificate to a file, for clients to trust; the private key stays in the
+//! process. Files that the settings name are read again when they change, so that another program
+//! can renew them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,7 +60,8 @@ pub(crate) fn load(
 }
 
 impl Certificate {
-    /// Shows another certificate if it is time for one; says whether it did.
+    /// Shows a new certificate if the present one must be renewed or its files have changed.
+    /// Returns whether the server shows another certificate now.
     fn refresh(&self, now: SystemTime) -> Result<bool> {
         let shown = self.identity.material();
         let material = match &self.origin {

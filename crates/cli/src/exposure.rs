@@ -1,8 +1,9 @@
-//! Which addresses may be served with keys that everybody knows.
+//! Decides on which addresses a server may listen with a key that everybody knows.
 //!
-//! The well-known key of the emulator is a convenience of one machine. On an address that others reach
-//! it is a database without a key, so the server refuses to start there until it has keys of its own or is
-//! told that this is meant, as in a container that only its host reaches.
+//! The well-known key of the emulator is a convenience of one machine. On an address that others
+//! reach, everybody could read and change the database with this key, so the server refuses to
+//! start there until it has keys of its own or a setting allows the well-known key, as in a
+//! container that only its host reaches.
 
 use std::net::SocketAddr;
 

@@ -22,7 +22,7 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<&'static str> {
     })
 }
 
-/// What the system said, if it said something.
+/// The error of the operating system among the causes of `error`, if there is one.
 fn io_of(error: &StoreError) -> Option<&std::io::Error> {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {

@@ -15,9 +15,9 @@ use serde::Deserialize;
 
 pub(crate) use orrery_model::WELL_KNOWN_KEY as EMULATOR_KEY;
 
-/// As long as what signs with it: a shorter one is easier to guess than a signature.
+/// The length of an HMAC-SHA256 signature: a shorter key is easier to guess than a signature.
 const KEY_BYTES_MIN: usize = 32;
-/// Of the keys that are made here, as the service makes them.
+/// The length of the keys that [`fresh_key`] makes, which is that of the service's keys.
 const KEY_BYTES: usize = 64;
 
 /// A key as it was given, not checked yet: the parser of arguments would repeat a wrong value.
@@ -94,12 +94,12 @@ impl KeySet {
         }
     }
 
-    /// The primary key, if it is no secret.
+    /// The primary key, if it is the well-known key of the emulator.
     pub(crate) fn public_primary(&self) -> Option<&'static str> {
         is_well_known(&self.primary).then_some(EMULATOR_KEY)
     }
 
-    /// Whether one of the keys is no secret.
+    /// Whether one of the keys is the well-known key of the emulator.
     pub(crate) fn has_well_known(&self) -> bool {
         let keys = self.account_keys().keys;
         keys.iter().any(|(key, _)| is_well_known(key))
@@ -110,7 +110,7 @@ fn is_well_known(key: &Secret) -> bool {
     STANDARD.encode(key.expose()) == EMULATOR_KEY
 }
 
-/// A key that nobody knows yet, in base64.
+/// A new random key, in base64.
 pub(crate) fn fresh_key() -> Result<String> {
     let mut bytes = [0; KEY_BYTES];
     getrandom::fill(&mut bytes).map_err(|error| anyhow!("no entropy: {error}"))?;
@@ -122,7 +122,8 @@ pub(crate) fn client_key(text: Option<&KeyText>) -> Result<Secret> {
     decode("key", text.map_or(EMULATOR_KEY, |text| &text.0))
 }
 
-/// A key of the server. What clients sign with is up to the server that they talk to.
+/// Decodes a key of this server and refuses a short one. A client may sign with a short key,
+/// because the server that the client talks to decides which keys it accepts.
 fn decode_long(name: &str, text: &str) -> Result<Secret> {
     let key = decode(name, text)?;
     let length = key.expose().len();
@@ -151,7 +152,7 @@ mod tests {
         KeyText(key.to_owned())
     }
 
-    /// A key of 32 bytes that are all the same.
+    /// A key of [`KEY_BYTES_MIN`] bytes, each of which is `byte`.
     fn key_of(byte: u8) -> KeyText {
         KeyText(STANDARD.encode([byte; KEY_BYTES_MIN]))
     }

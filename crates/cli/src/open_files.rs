@@ -7,7 +7,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 #[cfg(unix)]
 const OPEN_MAX: u64 = 10_240;
 
-/// Lets the process open as many files as the system has for it.
+/// Raises the limit of open files to the maximum that the system allows the process.
 #[cfg(unix)]
 pub(crate) fn raise() {
     let limit = getrlimit(Resource::Nofile);

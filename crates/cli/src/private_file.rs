@@ -27,8 +27,8 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     write().with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Makes the name of a file durable: without it the machine may come back without the file, or with the one
-/// before it.
+/// Makes the rename of a file durable: without this call a crash of the machine may leave no file,
+/// or the file with its previous content.
 #[cfg(unix)]
 fn sync_directory_of(path: &Path) -> std::io::Result<()> {
     let directory = path
@@ -43,8 +43,8 @@ fn sync_directory_of(_path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// From here on nobody but the owner gets rights on files that this process makes. The embedded engine says
-/// nothing of the rights of its own.
+/// From here on only the owner gets rights to files that this process creates. The embedded storage
+/// engine does not set the rights of the files that it creates.
 #[cfg(unix)]
 pub(crate) fn keep_files_private() {
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));

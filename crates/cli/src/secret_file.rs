@@ -11,14 +11,14 @@ use std::path::Path;
 /// The text of a file that nobody but its owner may write.
 pub(crate) fn read(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
-    // Of the file that is open: the name may lead to another one by now.
+    // Checks the open file and not the path, because the path may lead to another file by now.
     check(&file.metadata()?)?;
     let mut text = String::new();
     file.read_to_string(&mut text)?;
     Ok(text)
 }
 
-/// Tells the log of a file that everybody on this machine may read.
+/// Warns in the log if every user of this machine may read the file.
 pub(crate) fn warn_of_readers(path: &Path) {
     if path.metadata().is_ok_and(|found| is_readable(&found)) {
         tracing::warn!(

@@ -209,7 +209,8 @@ fn throughput(sources: &[Source]) -> ThroughputOptions {
     }
 }
 
-/// What the store does about its disk. Whoever runs the program starts it again when it has ended.
+/// How the store treats its disk and a panic. A panic ends the process, because a supervisor of the
+/// program starts it again.
 fn upkeep(sources: &[Source]) -> Upkeep {
     Upkeep {
         accept_loss: false,

@@ -67,7 +67,7 @@ pub(crate) fn read_management_key(path: &Path) -> Result<String> {
     Ok(key.to_owned())
 }
 
-/// Of the server, which does not take every key.
+/// Reads the management key of the server, and refuses one that is short enough to guess.
 fn read(path: &Path) -> Result<Secret> {
     let key = read_management_key(path)?;
     if key.len() < CHARACTERS_MIN {

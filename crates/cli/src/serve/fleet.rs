@@ -230,7 +230,7 @@ impl Fleet {
         endpoint::of_region(is_first, advertise, tls, address)
     }
 
-    /// Takes an address, if the keys are fit for it.
+    /// Binds `address` after a check that the server may listen there with its account keys.
     async fn reserve(&self, address: SocketAddr) -> Result<TcpListener> {
         self.front.check_exposure(address)?;
         Ok(Server::reserve(address).await?)

@@ -185,7 +185,7 @@ impl Front {
     }
 }
 
-/// A client that was told of a name may use it.
+/// The limits of the settings, with every name that the server tells clients as an allowed host.
 fn limits(settings: &Settings) -> Limits {
     let mut limits = settings.limits.clone();
     limits.allowed_hosts.extend(names(settings));

@@ -28,14 +28,15 @@ use crate::{exposure, key_file, logging, open_files, private_file, secret_file, 
 const RUNTIME_END_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(crate) fn serve(runtime: Runtime, arguments: ServeArguments) -> Result<()> {
-    // Before the settings, because a default is made from it.
+    // Raise the limit before the settings are made, because a default depends on it.
     open_files::raise();
     let settings = Settings::load(arguments, &|name| std::env::var_os(name))?;
     logging::install(&settings.log)?;
     let keys = match &settings.keys {
         KeySource::Given(keys) => keys.clone(),
         KeySource::File(path) => {
-            // Regions of other processes have the same keys, which one of them cannot choose.
+            // A region among other processes must have the same keys as they have, so it makes none
+            // alone.
             if !settings.has_peers() {
                 key_file::make_if_missing(path)?;
             }

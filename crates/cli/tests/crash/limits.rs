@@ -63,7 +63,8 @@ fn fill(server: &mut Server, limit: &str) -> Vec<usize> {
             Ok(201) => acknowledged.push(number),
             Ok(503) => {}
             Ok(status) => panic!("a write ended with {status}"),
-            // Without a file it cannot take the connection; that it waits is all it can do.
+            // A server without a free file handle cannot accept the connection, so the client waits
+            // in vain while the server goes on.
             Err(_) if limit.starts_with(FILES) => break,
             Err(_) => {
                 let begun = std::time::Instant::now();

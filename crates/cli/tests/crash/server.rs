@@ -31,7 +31,8 @@ impl Server {
     #[cfg(unix)]
     pub(crate) fn start_within(limit: &str, data: &Path) -> Result<Server, String> {
         let mut shell = Command::new("sh");
-        // A file that is too large is an error then and no signal.
+        // The trap makes a write beyond the limit of the file size an error; the signal XFSZ would
+        // kill the server.
         let script = format!("trap '' XFSZ; {limit}; exec \"$0\" \"$@\"");
         shell.args(["-c", &script, PROGRAM]);
         Server::try_start(shell, data)

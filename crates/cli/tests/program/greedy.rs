@@ -145,7 +145,7 @@ fn read(client: &mut Client) {
     let link = format!("{CONTAINER}/docs/a");
     let answer = client.send("GET", &path, "docs", &link, &[KEY], "");
     let answer = answer.unwrap();
-    // The attackers have the same key, so that they may have its share.
+    // The attackers have the same key as this client, so they may have used up the share of both.
     let is_told_to_wait = answer.status == 429 && answer.header("x-ms-retry-after-ms").is_some();
     assert!(answer.status == 200 || is_told_to_wait, "{}", answer.body);
 }

@@ -1,4 +1,5 @@
-//! What the program says of a data directory that has lost something, and who can read it.
+//! What the program says about a data directory that has lost records, and who can read the
+//! directory.
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
@@ -65,7 +66,8 @@ fn a_lost_log_is_refused_until_the_loss_is_accepted() {
             "{report}"
         );
     }
-    // It cannot be left in the environment or in a file.
+    // Neither the environment nor a configuration file can accept the loss, because either would
+    // accept the next loss as well.
     let mut command = on(&data);
     command.env("ORRERY_ACCEPT_LOSS", "true");
     assert_eq!(output(command).status.code(), Some(1));
@@ -106,7 +108,7 @@ fn nobody_else_can_read_the_data() {
     }
 
     let root = tempfile::tempdir().unwrap();
-    // As an older version, or an administrator, has made it.
+    // An older version or an administrator may have made the directory with rights for others.
     let data = root.path().join("data");
     fs::create_dir(&data).unwrap();
     fs::set_permissions(&data, fs::Permissions::from_mode(0o755)).unwrap();

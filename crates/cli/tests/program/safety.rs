@@ -13,7 +13,8 @@ use crate::process::{Server, orrery};
 /// Where others could reach the server, if it started.
 const EVERYWHERE: &str = "--listen=0.0.0.0:0";
 
-/// What a program says that refuses to do what it is told. One that does it is ended.
+/// Runs a program that must refuse its arguments, and returns its error text. Kills a program that
+/// starts to serve.
 fn refused(mut command: Command) -> String {
     let mut process = command
         .stdout(Stdio::piped())
@@ -83,7 +84,7 @@ fn a_key_file_that_is_missing_is_made() {
     assert_eq!(fs::read_to_string(&file).unwrap(), made);
 }
 
-/// The keys of all regions are the same, so that none may choose them alone.
+/// All regions have the same keys, so no region may make them alone.
 #[test]
 fn a_region_among_other_processes_makes_no_keys() {
     let directory = tempfile::tempdir().unwrap();
@@ -98,7 +99,7 @@ fn a_region_among_other_processes_makes_no_keys() {
     assert!(!file.exists());
 }
 
-/// Keys that were fit for the address are not exchanged for others that are not.
+/// A server on a public address keeps its own keys when its key file changes to the well-known key.
 #[test]
 fn a_running_server_does_not_take_over_the_well_known_key() {
     let directory = tempfile::tempdir().unwrap();
@@ -113,13 +114,13 @@ fn a_running_server_does_not_take_over_the_well_known_key() {
     assert!(!fs::read_to_string(&log).unwrap().contains(&known));
 }
 
-/// As the server itself says it.
+/// The well-known key, which a server on a loopback address prints at its start.
 fn well_known_key() -> String {
     let server = Server::start_as_is(in_memory(&["--listen=0"]));
     server.ready.key.clone().unwrap()
 }
 
-/// Their key is sent as it is.
+/// Without TLS a client of the management listener sends the management key in the clear.
 #[test]
 fn operators_are_warned_of_a_network_without_tls() {
     let directory = tempfile::tempdir().unwrap();
@@ -193,7 +194,7 @@ fn secrets_that_others_may_write_are_refused() {
     drop(Server::start_as_is(start()));
 }
 
-/// Whoever writes the private key of a region makes others take them for it.
+/// Somebody who may write the private key of a region could pretend to be that region.
 #[cfg(unix)]
 #[test]
 fn an_identity_that_others_may_write_is_refused() {
@@ -217,7 +218,7 @@ fn an_identity_that_others_may_write_is_refused() {
     );
 }
 
-/// Every key and secret of a run, and none of them in what the run says.
+/// Collects every key and secret of a run, and looks for each of them in all output of the run.
 #[cfg(unix)]
 #[test]
 fn nothing_that_is_said_has_a_secret() {

@@ -272,7 +272,8 @@ fn with_tls_the_certificate_is_named_or_waived() {
     let certificate = certificate.to_str().unwrap();
     for (trust, status) in [
         (&["--certificate", certificate][..], 0),
-        // As every other client of rustls: it must not be the certificate of an authority.
+        // `--ca` verifies as every client with rustls does, which refuses the certificate of an
+        // authority here.
         (&["--ca", certificate], 0),
         (&["--insecure"], 0),
         (&[], 1),
