@@ -1,5 +1,5 @@
-//! What clients may use of a server: connections, time, memory. A client that takes more is refused or hung
-//! up on, and the others are served meanwhile.
+//! What clients may use of a server: connections, time, memory. The server refuses the request of a
+//! client that takes more, or closes its connection, and meanwhile serves the other clients.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -160,7 +160,7 @@ fn silent_connections_make_room_for_clients() {
     let mut silent: Vec<_> = (0..50).map(|_| world.connect()).collect();
     for round in 0..100 {
         silent.push(world.connect());
-        // One that was there, and one that comes.
+        // A client with an open connection and a client with a new connection both get answers.
         if round % 10 == 0 {
             known.get("/dbs/d").expect(200);
             world.client().get("/dbs/d").expect(200);
@@ -278,7 +278,8 @@ fn large_headers_are_paid_for() {
     for connection in &mut waiting {
         connection.send(&bytes);
     }
-    // All of them wait for their bodies, but for those that found no memory.
+    // The server waits for the body of each request whose headers found memory, and answers the
+    // others at once.
     let mut refused = waiting.iter().cycle().take(10_000);
     assert!(refused.any(|connection| connection.hears_within(Duration::from_millis(10))));
     drop(waiting);
@@ -320,7 +321,7 @@ fn answers_that_nobody_reads_are_paid_for_and_given_up() {
     let client = world.client();
     client.create_item("a", "p", &json!({"t": "x".repeat(1_900_000)}));
     let bytes = client.bytes("GET", &format!("{ITEMS}/a"), &[KEY], b"");
-    // Each is answered with more than the system buffers of a connection take.
+    // The answers to each connection have more bytes than the system buffers of a connection hold.
     let mut lazy: Vec<_> = (0..8).map(|_| world.connect()).collect();
     for connection in &mut lazy {
         for _ in 0..8 {

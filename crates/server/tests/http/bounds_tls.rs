@@ -86,7 +86,8 @@ fn answers_that_nobody_reads_are_given_up() {
     run(async {
         let mut lazy = secured.connect().await;
         let request = b"GET /_explorer/ HTTP/1.1\r\nhost: localhost\r\n\r\n";
-        // More answers than the buffers between the two take; the server then reads no more of them.
+        // The client reads no answers. Once they fill the buffers of the connection, the server
+        // reads no more requests.
         let asking = async { while lazy.write_all(request).await.is_ok() {} };
         timeout(PATIENCE, asking)
             .await

@@ -116,7 +116,8 @@ impl Connection {
         Some(response)
     }
 
-    /// What has come and was not looked at.
+    /// Waits for the end of the connection, and returns the received bytes that no response has
+    /// used.
     pub(crate) fn ends_with(&mut self) -> String {
         while self.fill() {}
         String::from_utf8_lossy(&self.received).into_owned()

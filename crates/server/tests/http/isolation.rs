@@ -347,7 +347,7 @@ fn outside(world: &World) -> Vec<Value> {
     seen
 }
 
-/// What the sender may have heard, from somebody who has the account's key.
+/// What the sender may have heard of the account from somebody who has an account key.
 fn rumours(world: &World) -> Rumours {
     let client = world.client();
     let mut rumours = Rumours::default();

@@ -51,11 +51,11 @@ pub(crate) struct Rumours {
     pub(crate) etags: Vec<String>,
 }
 
-/// What the sender has a token for.
+/// The container and the partition key that the sender's token covers.
 #[derive(Clone, Copy)]
 pub(crate) struct Home {
     pub(crate) container: &'static str,
-    /// A complete one, as the header has it.
+    /// A complete partition key, as the text of the header.
     pub(crate) key: &'static str,
 }
 
@@ -118,7 +118,7 @@ const FLAGS: [&str; 3] = ["True", "False", "x"];
 
 impl Rumours {
     pub(crate) fn request(&self, random: &mut Random, home: Home) -> RandomRequest {
-        // Most of the requests are of a kind that the service knows.
+        // Three of four requests have a form that the service knows.
         if random.percent(75) {
             return self.sensible(random, home);
         }

@@ -374,7 +374,7 @@ fn runs_that_take_too_much() {
 /// A value of two to the power of sixty elements in a heap of a few bytes.
 const DOUBLED: &str = "var x = 1; for (var i = 0; i < 60; i++) x = [x, x];";
 
-/// Each answer names the limit, the process goes on, and so does everybody else.
+/// Each answer names the limit that the script exceeded, and the server goes on to serve requests.
 #[test]
 fn values_that_are_larger_than_they_look() {
     let world = start();

@@ -98,7 +98,7 @@ pub(crate) fn start_limited(limits: Limits, tls: Option<TlsIdentity>) -> World {
     start_server(Start {
         limits,
         tls,
-        // A script that is not ended by a limit of its own.
+        // The limits of scripts are so long that only the limits of the server end a script.
         scripts: ScriptOptions {
             wall_time: Duration::from_mins(10),
             accept_time: Duration::from_mins(8),
