@@ -43,8 +43,8 @@ pub struct EngineOptions {
     pub throughput: ThroughputOptions,
     /// Set if this is that region of an account in which every region writes.
     pub multi_write: Option<RegionId>,
-    /// How the store looks after its disk: the space it keeps free, the speed of its scrub, and the
-    /// end after a panic.
+    /// How the store looks after its disk: the space it keeps free, the speed of its scrub, and
+    /// what it does after a panic or after a loss of records.
     pub upkeep: Upkeep,
 }
 
@@ -182,8 +182,8 @@ impl Engine {
             .map_err(|error| Failure::Internal(error.to_string()))
     }
 
-    /// Counts the script threads whose runs did not end in time, and which the runtime has given up
-    /// and replaced.
+    /// Counts the script threads that the runtime has given up because their runs did not end in
+    /// time.
     pub fn lost_script_threads(&self) -> LostThreads {
         match self.script_runtime.get() {
             Some(Ok(runtime)) => runtime.lost_threads(),
