@@ -43,7 +43,8 @@ pub struct EngineOptions {
     pub throughput: ThroughputOptions,
     /// Set if this is that region of an account in which every region writes.
     pub multi_write: Option<RegionId>,
-    /// What the store does about its disk.
+    /// How the store looks after its disk: the space it keeps free, the speed of its scrub, and
+    /// what it does after a panic or after a loss of records.
     pub upkeep: Upkeep,
 }
 
@@ -181,7 +182,8 @@ impl Engine {
             .map_err(|error| Failure::Internal(error.to_string()))
     }
 
-    /// Threads of scripts that did not end when they had to.
+    /// Counts the script threads that the runtime has given up because their runs did not end in
+    /// time.
     pub fn lost_script_threads(&self) -> LostThreads {
         match self.script_runtime.get() {
             Some(Ok(runtime)) => runtime.lost_threads(),

@@ -1,4 +1,4 @@
-//! What a client is told when the memory for requests does not suffice for what it asks.
+//! The answer to a client whose request needs more memory than the memory for requests has left.
 
 use orrery_memory::Exhausted;
 use orrery_model::Failure;

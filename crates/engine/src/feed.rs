@@ -58,7 +58,7 @@ pub struct FeedPage {
     pub stamps: Vec<Stamp>,
     /// How the page of a query was made, if that was asked.
     pub report: Option<QueryReport>,
-    /// For the items, and for an answer that is made of them.
+    /// Memory borrowed for the items, and for an answer that the server makes of those items.
     pub loan: Loan,
 }
 
@@ -140,7 +140,7 @@ impl Engine {
                     result: Ok(page),
                     charge,
                 },
-                // What was done is paid for, also when nothing came of it.
+                // The client pays for the work that the query has done, also when the query fails.
                 Err(failure) => Answer {
                     charge: charge.max(failure.charge()),
                     ..Answer::refused(failure)
@@ -175,8 +175,8 @@ impl Engine {
         })
     }
 
-    /// The rows of a page over a view of its scope. The charge is that of what was done, also when
-    /// it fails.
+    /// The rows of a page over a view of its scope. On failure too, `charge` is the price of the
+    /// work that the query has done.
     pub(crate) fn rows(
         &self,
         container: &Container,
@@ -328,7 +328,7 @@ fn items_page(
     Ok((rows, item_bytes))
 }
 
-/// What a page of a query is made of.
+/// The parts from which the engine makes one page of a query.
 #[derive(Clone, Copy)]
 struct QueryPage<'a> {
     container: &'a Container,

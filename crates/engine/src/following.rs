@@ -146,7 +146,7 @@ impl Engine {
         self.store.problem()
     }
 
-    /// Whether the store takes writes, and if not, why.
+    /// Whether the store takes writes, and for what reason if it refuses them.
     pub fn store_status(&self) -> StoreStatus {
         self.store.status()
     }
@@ -156,7 +156,8 @@ impl Engine {
         self.store.refusal_of(patience)
     }
 
-    /// Bytes that the disk of the store has free, and those of them that are kept free; none in memory.
+    /// Two numbers: the bytes that the disk of the store has free, and the bytes that the store keeps
+    /// free there. `None` for a store in memory.
     pub fn disk_space(&self) -> Option<(u64, u64)> {
         self.store.disk_space()
     }

@@ -22,7 +22,7 @@ use crate::{Engine, Terms};
 /// Items that one step of a delete by partition key removes.
 const DELETE_ITEMS: usize = 1_000;
 
-/// Reads of a bulk request that are under way at once: each may give an item of 2 MB.
+/// How many reads of one bulk request run at the same time: each of them may give an item of 2 MB.
 const READS_AT_ONCE: usize = 16;
 
 /// The results of a batch, one for each operation.
@@ -39,8 +39,8 @@ struct Fare {
 }
 
 impl Fare {
-    /// Charges what is expensive before it is decided, so that many such writes at once do not get
-    /// past the budget together.
+    /// Charges expensive operations before the partition carries them out, so that many such writes
+    /// at once do not exceed the throughput budget together.
     fn pay_in_advance(
         &mut self,
         partition: &Partition,

@@ -20,7 +20,8 @@ pub fn compile_condition(text: &str) -> Result<Condition, CompileError> {
 }
 
 impl Condition {
-    /// Fails for a condition that takes long, because whoever asks keeps others waiting.
+    /// Fails for a condition that takes long to evaluate, because other writes wait while the
+    /// caller evaluates it.
     pub fn holds(&self, document: &Value) -> Result<bool, ExecError> {
         self.query.decide(document)
     }

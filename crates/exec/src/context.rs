@@ -24,8 +24,8 @@ const CALLS_PER_LOOK: u64 = 16;
 /// Bytes of text that a function works on in about the time of one row of a loop.
 pub(crate) const BYTES_PER_STEP: usize = 256;
 
-/// Memory that one page may hold at one time, whatever its client may hold. A document of the
-/// largest size takes more than half of it in the worst case.
+/// The most memory that one page may hold at one time, even where the share of its client could
+/// lend more. A document of the largest size takes more than half of it in the worst case.
 pub const PAGE_MEMORY_BYTES_MAX: usize = 512 << 20;
 
 /// Rows that the sources and subqueries of one document may make.
@@ -62,8 +62,8 @@ impl<'a> Context<'a> {
         Context::with_limits(deadline, now_ticks, u64::MAX, PAGE_MEMORY_BYTES_MAX)
     }
 
-    /// Of an evaluation that ends by itself after a moment: it has no clock, and where it runs
-    /// others wait for it.
+    /// The context of an evaluation that has no clock. Other requests wait while such an evaluation
+    /// runs, so small limits of its steps and its bytes end it after a moment.
     pub(crate) fn untimed() -> Context<'a> {
         Context::with_limits(None, 0, UNTIMED_STEPS_MAX, UNTIMED_BYTES_MAX)
     }
@@ -237,7 +237,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// For whoever can do without what has failed.
+    /// Clears the failure, for a page that ends early and gives the rows that it has made before.
     pub(crate) fn forgive(&self) {
         self.failed.set(false);
         *self.failure.borrow_mut() = None;
@@ -269,7 +269,8 @@ impl Holding<'_> {
         self.add_bytes(value.allocated_bytes())
     }
 
-    /// Counts a value that was made and is not borrowed from a document.
+    /// Counts a value that the evaluation made; a value borrowed from a document takes no memory of
+    /// its own.
     #[expect(clippy::ptr_arg, reason = "whether it is borrowed is what matters")]
     pub(crate) fn add_made(&mut self, value: &Cow<'_, Value>) -> bool {
         match value {

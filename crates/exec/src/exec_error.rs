@@ -9,13 +9,14 @@ pub enum ExecError {
     Cardinality,
     #[error("the query needs more than {limit} {what}")]
     LimitExceeded { what: &'static str, limit: u64 },
-    /// No query may hold as much, whoever asks.
+    /// The query needs more memory than any single query may hold, whichever client sent it.
     #[error(
         "The query needs more than {limit} bytes of memory for its values. Let it make smaller arrays \
          and objects, or look at fewer items at once."
     )]
     TooMuchMemory { limit: usize },
-    /// The memory that is lent to clients has no more for this one.
+    /// The memory that the server lends to clients has too little left for the client of this
+    /// query.
     #[error(transparent)]
     Exhausted(Exhausted),
     /// A user-defined function failed; the message is its own.

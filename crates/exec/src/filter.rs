@@ -35,7 +35,8 @@ impl FilterQuery {
         self.decide(document).unwrap_or_default()
     }
 
-    /// As [`FilterQuery::matches`], or why the filter could not be evaluated.
+    /// Decides as [`FilterQuery::matches`] does, or gives the error that ended the evaluation of
+    /// the filter.
     pub(crate) fn decide(&self, document: &Value) -> Result<bool, ExecError> {
         let context = Context::untimed();
         let passes = self.block.passes(&Frame::document(document, &context));

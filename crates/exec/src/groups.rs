@@ -165,7 +165,7 @@ impl Group {
         })
     }
 
-    /// Gives the cells by which it has grown.
+    /// Adds a row to the group; gives the number of cells by which the group has grown.
     fn add(&mut self, grouping: &Grouping, frame: &Frame<'_>) -> Result<usize, ExecError> {
         let before = self.cells;
         for (aggregate, accumulator) in grouping.aggregates.iter().zip(&mut self.accumulators) {

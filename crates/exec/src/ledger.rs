@@ -10,8 +10,8 @@
 //!                                         -> beyond it: the next piece from the share of the client
 //! ```
 //!
-//! A value that one expression hands to another is counted by both, or for that moment by none:
-//! at any time one value of an evaluation may be missing.
+//! While one expression hands a value to another, both of them count the value, or neither of them
+//! does: at any time the ledger may miss one value of an evaluation.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -22,12 +22,14 @@ use crate::ExecError;
 
 /// What is borrowed at one time: enough for most pages.
 const PIECE_BYTES: usize = 64 << 10;
-/// What may stay borrowed that is not held, so that a loop does not borrow in every round.
+/// Bytes beyond those held that stay borrowed when the ledger gives memory back, so that a loop
+/// does not borrow in every round.
 const SPARE_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(crate) struct Ledger {
-    /// Of the client; none where nobody asked, and nothing is lent.
+    /// Borrowed from the share of the client; `None` for an evaluation without a client, which
+    /// borrows nothing.
     loan: RefCell<Option<Loan>>,
     lent: Cell<usize>,
     held: Cell<usize>,
@@ -44,7 +46,7 @@ impl Ledger {
         }
     }
 
-    /// From here on everything is borrowed; nothing may be held yet.
+    /// From here on the ledger borrows all bytes from `share`; the ledger must hold no bytes yet.
     pub(crate) fn borrow_through(&self, share: &Share) {
         *self.loan.borrow_mut() = Some(share.loan());
         self.lent.set(0);
@@ -93,7 +95,7 @@ impl Ledger {
     }
 }
 
-/// Bytes that are in the ledger until this goes.
+/// Bytes that the ledger counts until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Held {
     ledger: Rc<Ledger>,
@@ -114,14 +116,15 @@ impl Held {
         Ok(())
     }
 
-    /// For something that takes the place of something else.
+    /// Gives bytes back to the ledger, for a caller that puts a new value in the place of an old
+    /// one.
     pub(crate) fn remove(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
         self.ledger.give_back(bytes);
     }
 
-    /// Takes over what another one holds of the same ledger.
+    /// Takes over the bytes that another `Held` counts in the same ledger.
     pub(crate) fn absorb(&mut self, mut other: Held) {
         self.bytes += std::mem::take(&mut other.bytes);
     }

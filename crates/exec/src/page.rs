@@ -76,11 +76,12 @@ pub struct Finished {
     /// None when the result is complete.
     pub resume: Option<Resume>,
     pub work: Work,
-    /// What the rows take of the memory of the client, which is given back with it.
+    /// The memory that the rows take; dropping this value gives the memory back to the share of the
+    /// client.
     pub held: HeldMemory,
 }
 
-/// Memory in the account of the client until this goes.
+/// Memory that the share of the client counts until this value is dropped.
 #[derive(Debug)]
 pub struct HeldMemory(Held);
 
@@ -121,7 +122,7 @@ impl<'a> Page<'a> {
         })
     }
 
-    /// Whatever the page holds in memory is borrowed from the share of a client from here on.
+    /// From here on the page borrows all memory that it holds from the share of a client.
     #[must_use]
     pub fn borrowing(self, share: &Share) -> Page<'a> {
         self.context.borrow_through(share);

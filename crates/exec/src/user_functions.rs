@@ -26,7 +26,8 @@ pub enum FunctionError {
     /// In the function's own words.
     Failed(String),
     OutOfTime,
-    /// The memory that is lent to clients has no more for this one.
+    /// The memory that the server lends to clients has too little left for the client of this
+    /// query.
     Exhausted(Exhausted),
 }
 

@@ -87,7 +87,7 @@ fn count(
         .ok_or(CompileError::Count { clause, code })
 }
 
-/// A row with the length of its text, and with what it takes of memory.
+/// A row with the bytes of its text, and with the memory that the row holds.
 #[derive(Debug)]
 pub(crate) struct Made {
     pub(crate) row: Row,

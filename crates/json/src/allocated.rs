@@ -11,7 +11,8 @@ pub const VALUE_BYTES: usize = size_of::<Value>();
 
 /// A property of an object: hash, name and value, and its place in the table.
 const PROPERTY_BYTES: usize = size_of::<usize>() + size_of::<String>() + VALUE_BYTES + PLACE_BYTES;
-/// A place of a hash table and its mark; at most every second one is empty after it has grown.
+/// The bytes of one place in a hash table and of the mark of that place; doubled, because up to
+/// half of the places of a table that has grown are empty.
 const PLACE_BYTES: usize = 2 * (size_of::<usize>() + 1);
 /// What a table takes beside its places.
 const TABLE_BYTES: usize = 32;
@@ -19,12 +20,12 @@ const TABLE_BYTES: usize = 32;
 const ROUNDING: usize = 16;
 
 impl Value {
-    /// The bytes of memory that the value takes, with its own place.
+    /// All bytes of memory that the value takes, with those of the `Value` itself.
     pub fn allocated_bytes(&self) -> usize {
         VALUE_BYTES + self.heap_bytes()
     }
 
-    /// The bytes that the value takes elsewhere than in its own place.
+    /// The bytes of memory that the value takes on the heap, beside those of the `Value` itself.
     fn heap_bytes(&self) -> usize {
         match self {
             Value::Undefined | Value::Null | Value::Bool(_) | Value::Number(_) => 0,
@@ -54,9 +55,10 @@ fn rounded(bytes: usize) -> usize {
     bytes.next_multiple_of(ROUNDING)
 }
 
-/// At least as many bytes as the value of a JSON text takes, without reading it: for whoever must
-/// know before there is a value. It counts the signs that values stand between, also those in
-/// strings, and takes every array and object to be half empty.
+/// An upper bound of the memory that the value of a JSON text takes, for a caller that must know
+/// this bound before it parses the text. The function does not parse the text: it counts the signs
+/// that values stand between, also those in strings, and takes every array and object to be half
+/// empty.
 pub fn allocated_bytes_max(text: &[u8]) -> usize {
     let (mut commas, mut colons, mut arrays, mut objects, mut quotes) = (0, 0, 0, 0, 0);
     let mut empty = 0;

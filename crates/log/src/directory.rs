@@ -85,7 +85,7 @@ impl Directory {
     }
 
     /// Turns a spare, or a new file, into the segment of `header`; durable on return. Gives the
-    /// file and its size. Can be called again after it has failed.
+    /// file and its size. The caller may repeat a call that has failed.
     pub(crate) fn provision(
         &mut self,
         header: &SegmentHeader,

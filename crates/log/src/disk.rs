@@ -91,7 +91,8 @@ impl Disk for SystemDisk {
     }
 }
 
-/// Nobody but the owner gets rights on what is made, whatever the process gives to others by default.
+/// Only the owner gets rights on the directories and files that the log makes, whatever rights the
+/// process grants to other users by default.
 #[cfg(unix)]
 fn private_dir() -> fs::DirBuilder {
     let mut builder = fs::DirBuilder::new();
@@ -99,7 +100,8 @@ fn private_dir() -> fs::DirBuilder {
     builder
 }
 
-/// Elsewhere what is made has the rights of the directory it is in.
+/// On other systems, directories and files that the log makes take their rights from the directory
+/// that contains them.
 #[cfg(not(unix))]
 fn private_dir() -> fs::DirBuilder {
     fs::DirBuilder::new()

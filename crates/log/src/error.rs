@@ -8,7 +8,7 @@ use crate::Position;
 
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
-    /// The disk refused. If this came from a commit or a sync, the log is poisoned.
+    /// The disk refused a call. If a commit or a sync gives this error, the log is poisoned.
     #[error("cannot {action} {}", path.display())]
     Io {
         action: &'static str,
@@ -16,8 +16,9 @@ pub enum Error {
         #[source]
         source: Arc<io::Error>,
     },
-    /// The disk refused something that comes before the write of a commit, or a trim: a file could not be
-    /// opened or made or did not get room. Nothing was written, and the log goes on when it can.
+    /// The disk refused a step that comes before the write of a commit, or a step of a trim: the log
+    /// could not open or make a file, or the file got no room. The log has written nothing, and takes
+    /// records again when the disk lets that step succeed.
     #[error("nothing was written to the log")]
     NotWritten {
         #[source]
@@ -87,7 +88,7 @@ impl Error {
         }
     }
 
-    /// Whether a sync failed, after which nothing is known of what the disk has.
+    /// Whether a sync failed; after a failed sync nobody knows which bytes the disk has.
     pub(crate) fn is_of_sync(&self) -> bool {
         matches!(self, Error::Io { action: "sync", .. })
     }

@@ -213,8 +213,9 @@ impl Log {
     /// Writes everything appended since the last commit with one write and, under
     /// [`Durability::Sync`], one sync. Gives the position of the last committed record.
     ///
-    /// After [`Error::NotWritten`] none of the records of this commit is in the log. After any other
-    /// error nothing is known about them until the log is opened again. Those committed before are safe.
+    /// After [`Error::NotWritten`] the log has none of the records of this commit. After any other
+    /// error nobody knows which of these records the log has, until the log is opened again.
+    /// Records of earlier commits are safe.
     pub fn commit(&mut self) -> Result<Position, Error> {
         self.write()?;
         if self.options.durability == Durability::Sync {
@@ -237,9 +238,9 @@ impl Log {
         self.guarded(|log| Ok(log.last()))
     }
 
-    /// Sees to it that a commit of frames of so many bytes needs nothing of the disk but a write and a
-    /// sync. For a caller that must know it before it says which records it is going to append; see
-    /// [`frame_bytes`](crate::frame_bytes).
+    /// Prepares the log for a commit of frames of `bytes` bytes, so that this commit needs nothing of
+    /// the disk but a write and a sync. For a caller that must be sure of this room before it tells
+    /// others which records it will append; see [`frame_bytes`](crate::frame_bytes).
     pub fn make_room(&mut self, bytes: usize) -> Result<(), Error> {
         let made = self.get_room(bytes);
         if made.is_err() {
@@ -248,7 +249,8 @@ impl Log {
         made
     }
 
-    /// Whether what was refused last would be taken now.
+    /// Tries again to get the room that the write which was refused last needed; on success the log
+    /// takes writes again.
     pub fn try_again(&mut self) -> Result<(), Error> {
         self.refused.map_or(Ok(()), |bytes| self.make_room(bytes))?;
         self.refused = None;
@@ -365,8 +367,9 @@ impl Log {
         })
     }
 
-    /// Runs something that changes nothing that a reader of the log relies on, and that can be done again
-    /// if it fails. Only a failed sync is the end there too: it may be that another one would lie.
+    /// Runs a step that changes nothing that a reader of the log relies on, and that the log can repeat
+    /// if the step fails. A failed sync poisons the log here too: a repeated sync could report success
+    /// although the system has dropped the unwritten pages.
     fn unguarded<T>(&mut self, run: impl FnOnce(&mut Log) -> Result<T, Error>) -> Result<T, Error> {
         self.guarded(|_| Ok(()))?;
         run(self).map_err(|error| {

@@ -16,7 +16,7 @@ use crate::disk::{Disk, DiskFile};
 use crate::{Error, Position};
 
 const MAGIC: [u8; 8] = *b"ORRERYDM";
-/// Apart from each other by a page, so that no sector has both.
+/// The two places lie one page apart, so that no sector of the disk holds parts of both.
 const PLACE_BYTES: usize = 4096;
 const FIELDS_BYTES: usize = 24;
 const ENTRY_BYTES: usize = FIELDS_BYTES + 8;
@@ -24,9 +24,9 @@ const ENTRY_BYTES: usize = FIELDS_BYTES + 8;
 /// What a mark says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marked {
-    /// There is none, or it was made and never written.
+    /// No mark file exists, or one exists and nothing was ever written into it.
     Nothing,
-    /// Up to here the log was durable.
+    /// The log was durable up to this position.
     Durable(Position),
     /// Neither place is whole: the file is damaged.
     Damaged,
@@ -55,7 +55,8 @@ impl Mark {
         })
     }
 
-    /// Opens the mark at `path` or makes it, and says this in it. Nobody else may have it open.
+    /// Opens the mark at `path`, or makes that file, and writes `position` into it. No other `Mark`
+    /// may have the file open.
     pub fn open(disk: &Arc<dyn Disk>, path: &Path, position: Position) -> Result<Mark, Error> {
         let (mut file, is_new) = match disk.open_write(path) {
             Ok(file) => (file, false),
@@ -72,7 +73,7 @@ impl Mark {
             generation: newest(&bytes).map_or(0, |(generation, _)| generation),
             position,
         };
-        // Both places, so that neither says what it said before.
+        // Writes both places, so that neither of them keeps the position that it held before.
         mark.write(position)?;
         mark.write(position)?;
         if is_new {
@@ -82,7 +83,8 @@ impl Mark {
         Ok(mark)
     }
 
-    /// The log is durable up to here.
+    /// Writes into the mark that the log is durable up to `position`, unless the mark already says
+    /// so.
     pub fn raise(&mut self, position: Position) -> Result<(), Error> {
         if position > self.position {
             self.write(position)?;

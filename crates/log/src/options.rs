@@ -10,8 +10,8 @@ pub struct LogOptions {
     /// segment, which grows to hold it.
     pub segment_bytes: u64,
     pub durability: Durability,
-    /// A record that the owner knows to have been durable. A log that ends before it has lost something:
-    /// it is not opened, and nothing of it is changed.
+    /// A record that the owner of the log knows to have been durable. A log that ends before this record
+    /// has lost records: opening that log fails and changes none of its files.
     pub known: Position,
 }
 

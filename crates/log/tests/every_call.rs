@@ -1,8 +1,8 @@
 //! A life of a log in which one call of the disk fails: the first, the second, and so on until the life has
 //! no call left that could fail, and that for each way to fail.
 //!
-//! Whatever fails, the log says so in an error, keeps every record that it has acknowledged and has
-//! none that it refused while it said that nothing was written.
+//! Whichever call fails, the log reports an error, keeps every record that it has acknowledged, and
+//! has no record of a commit that it refused with `NotWritten`.
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -18,12 +18,14 @@ const COMMITS: usize = 60;
 /// Beyond this a life makes no call.
 const CALLS_MAX: usize = 5_000;
 
-/// What a caller of the log knows.
+/// The records that a caller of the log knows to be acknowledged, and those of which it does not
+/// know whether the log has them.
 #[derive(Default)]
 struct Known {
-    /// By position less one: what was acknowledged.
+    /// The acknowledged records: the record at position `n` has the index `n - 1`.
     acknowledged: Vec<Vec<u8>>,
-    /// The commit after that whose end nobody knows.
+    /// The records of the commit that failed after those, of which the caller does not know whether
+    /// the log has them.
     uncertain: Vec<Vec<u8>>,
     trimmed: usize,
     /// Commits that were refused and tried again.
@@ -85,7 +87,8 @@ fn commit(log: &mut Log, records: Vec<Vec<u8>>, known: &mut Known) -> Result<(),
     }
 }
 
-/// What is acknowledged is there, and beyond it nothing but the commit whose end nobody knows.
+/// Asserts that the log has every acknowledged record, and beyond these records only some of the
+/// uncertain commit.
 fn check(log: &Log, known: &mut Known) -> Result<(), Error> {
     let mut found = Vec::new();
     let first = usize::try_from(log.first().0).unwrap();

@@ -7,7 +7,8 @@ pub enum Exhausted {
     /// No client could borrow this much, even from a pool that nobody uses: the request must become smaller.
     #[error("{wanted} bytes are more than one client may hold of {limit} bytes")]
     TooLarge { wanted: usize, limit: usize },
-    /// The client holds too much already: it can go on when its other requests have ended.
+    /// The client already holds too much memory: it can borrow again when its other requests have
+    /// ended.
     #[error(
         "the client holds {held} bytes already, and {free} bytes of the memory for requests are free"
     )]

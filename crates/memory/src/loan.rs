@@ -1,8 +1,9 @@
-//! Bytes that were lent, until they are given back.
+//! Bytes that the pool has lent to a client, until the loan gives them back.
 
 use crate::{Exhausted, Share};
 
-/// Gives its bytes back when it is dropped.
+/// Bytes that one caller has borrowed through a share; dropping the loan gives them back to the
+/// pool.
 #[derive(Debug)]
 pub struct Loan {
     share: Share,
@@ -21,14 +22,15 @@ impl Loan {
         Ok(())
     }
 
-    /// Gives some bytes back, at most those that the loan has.
+    /// Gives `bytes` bytes of the loan back to the pool, or all of them if the loan has fewer.
     pub fn shrink(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
         self.share.give_back(bytes);
     }
 
-    /// Makes the loan as large as the thing that it stands for turned out to be.
+    /// Grows or shrinks the loan to `bytes`, for a caller that has learnt the size of the value
+    /// that it borrowed for.
     pub fn resize(&mut self, bytes: usize) -> Result<(), Exhausted> {
         if bytes > self.bytes {
             self.grow(bytes - self.bytes)

@@ -1,4 +1,4 @@
-//! The pool that all loans come from.
+//! The pool of bytes from which all clients borrow.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -32,7 +32,7 @@ impl MemoryPool {
         MemoryPool::new(usize::MAX / 4)
     }
 
-    /// What a client that was not seen before borrows through.
+    /// A new share, for a client that the pool has not seen before.
     pub fn share(&self) -> Share {
         Share::new(self.clone())
     }

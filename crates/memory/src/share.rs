@@ -33,7 +33,7 @@ impl Share {
         Loan::new(self.clone())
     }
 
-    /// The same from the last handle that somebody has.
+    /// A loan of nothing, to grow later; this handle becomes the handle of the loan.
     pub fn into_loan(self) -> Loan {
         Loan::new(self)
     }
@@ -49,7 +49,8 @@ impl Share {
         self.0.held.load(Ordering::Relaxed)
     }
 
-    /// The same for all handles to this share, and for no other share at the same time.
+    /// A number that is the same for all handles to this share, and that no other share has at the
+    /// same time.
     pub fn id(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
     }
@@ -58,7 +59,7 @@ impl Share {
         &self.0.pool
     }
 
-    /// Whether nobody else has a handle to this share.
+    /// Whether this is the last handle to the share: no client and no loan uses the share any more.
     pub fn is_forgotten(&self) -> bool {
         Arc::strong_count(&self.0) == 1
     }

@@ -37,7 +37,8 @@ const PROBLEMS_MAX: usize = 1_000;
 
 type RowCheck = fn(&mut Check, &Bytes, &Bytes) -> Verdict;
 
-/// What a row of each map is called, and what is asked of it, in the order in which one relies on another.
+/// The name of a row of each map, and the check of such a row, in the order in which one check relies on
+/// another.
 const MAPS: [(Space, &str, RowCheck); 11] = [
     (CATALOGUE, "catalogue entry", Check::catalogue_entry),
     (DOCUMENTS, "document", Check::document),
@@ -209,8 +210,8 @@ impl Check {
         self.report
     }
 
-    /// Reads rows of one map from a key on, about so many bytes of them, and checks one in `sample`. What needs
-    /// all rows of a map to be known, such as what is counted, is not asked.
+    /// Reads rows of one map from a key on, about so many bytes of them, and checks one in `sample`. A part
+    /// leaves out every check that needs all rows of a map, such as the comparison of counts.
     pub(crate) fn part(
         mut self,
         space: Space,

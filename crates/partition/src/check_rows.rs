@@ -101,8 +101,8 @@ impl Check {
         Ok(())
     }
 
-    /// Of each partition that has changes something must be counted, and each container must be named. A
-    /// store without any named container is not of an account.
+    /// Every partition that has changes must have counters, and every container that has data must have
+    /// an entry in the catalogue. A store without any named container is not of an account.
     pub(crate) fn positions_of_partitions(&mut self) {
         let newest = std::mem::take(&mut self.newest);
         for ((container, range), _) in newest {

@@ -146,8 +146,8 @@ impl Command {
         }
     }
 
-    /// Whether it is still carried out with so little room on the disk. What removes something makes room,
-    /// and what the catalogue gets is small.
+    /// Whether the committer still carries out this command with so little room on the disk. What removes
+    /// something makes room, and what the catalogue gets is small.
     pub(crate) fn fits(&self, room: Room) -> bool {
         if room == Room::Enough {
             return true;

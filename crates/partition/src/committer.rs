@@ -113,7 +113,7 @@ pub(crate) struct Committer {
     pub(crate) multi: Option<Arc<Multi>>,
     /// How far the forgetting of versions has come.
     pub(crate) pruned: Option<Bytes>,
-    /// Whether the log refused the last write before it had anything of it.
+    /// Whether the log refused the last write before any byte of that write was in the log.
     pub(crate) is_refusing: bool,
     pub(crate) broken: Option<String>,
 }
@@ -516,7 +516,8 @@ impl Committer {
             return Err(Stop::Refused(held_back()));
         }
         let mut payloads: Vec<Bytes> = records.iter().map(Record::payload).collect();
-        // Whoever has given records their places cannot take them back.
+        // The log must have room before the authority numbers the records, because the authority
+        // cannot take back positions that it has given.
         self.make_room_for(&payloads)?;
         let notes = authority.number(self.last(), &payloads);
         let notes = notes.map_err(Stop::Refused)?;

@@ -57,7 +57,8 @@ impl DataDirectory {
         self.path.join("log.durable")
     }
 
-    /// Whether the store was once whole: its log is made after all of its state.
+    /// Whether the store was whole once: a store makes its log after all of its state, so a log or
+    /// its mark proves that.
     pub(crate) fn is_established(&self) -> bool {
         self.mark_of_log().exists() || self.log().exists()
     }
@@ -81,8 +82,8 @@ impl DataDirectory {
     }
 }
 
-/// Takes the rights of others on a directory away. Whatever is in it is out of their reach then, also the
-/// files that the engine makes.
+/// Takes the rights of other users on a directory away. Other users then cannot reach the files in
+/// that directory, nor those that the engine makes there later.
 #[cfg(unix)]
 fn keep_private(path: &Path) {
     use std::os::unix::fs::PermissionsExt;
@@ -99,7 +100,7 @@ fn keep_private(path: &Path) {
     }
 }
 
-/// Elsewhere a directory has the rights of the one it is in.
+/// On other systems, a directory takes its rights from the directory that contains it.
 #[cfg(not(unix))]
 fn keep_private(_path: &Path) {}
 

@@ -17,10 +17,12 @@ use crate::{Error, Upkeep};
 
 /// How often the disk is measured. What is written meanwhile must fit into the reserve.
 const MEASURE_INTERVAL: Duration = Duration::from_millis(250);
-/// So many of these make the interval of the mark and of trying a log again that refused a write.
+/// After so many measurements the guard raises the mark, and lets a log that refused a write try
+/// again.
 const LOOKS_PER_MARK: u32 = 4;
 
-/// Where the space of a disk is asked, as `fs4` does.
+/// A function that gives the free bytes and the total bytes of the disk that a path is on, as
+/// `measure` does by asking `fs4`.
 pub(crate) type Measure = fn(&std::path::Path) -> std::io::Result<(u64, u64)>;
 
 /// Bytes that are free for this user, and of the whole disk.
@@ -60,7 +62,8 @@ impl Guard {
         Ok(guard)
     }
 
-    /// Until the store is closed, which nobody tells but by letting go of the other end.
+    /// Runs until the store drops the other end of the channel, which is how the store tells the
+    /// guard to end.
     pub(crate) fn run(mut self, end: &Receiver<()>) {
         let mut looks = 0;
         while end.recv_timeout(MEASURE_INTERVAL) == Err(RecvTimeoutError::Timeout) {
@@ -77,7 +80,8 @@ impl Guard {
 
     fn look_at_disk(&mut self) {
         let Ok((free, total)) = (self.measure)(&self.directory) else {
-            // A directory that cannot even be asked for fails the commits, and they say it.
+            // If the system cannot measure the disk of this directory, the commits fail as well and
+            // report the cause.
             return;
         };
         if !self.health.measured(free, self.upkeep.reserve_of(total)) {

@@ -1,4 +1,5 @@
-//! Whether a store takes writes, and if not, why: for its committer, its guard and whoever asks.
+//! Whether a store takes writes, and the cause if it refuses them, for its committer, its guard and
+//! the callers of the store.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -12,9 +13,10 @@ use crate::scrub::ScrubReport;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreStatus {
     Writable,
-    /// It refuses them for now, and takes them again by itself when the cause is gone.
+    /// The store refuses writes for now, and takes them again without a restart when the cause is
+    /// gone.
     Refusing(String),
-    /// It has failed, and refuses them until it is opened again.
+    /// The store has failed, and refuses writes until it is opened again.
     Failed(String),
 }
 
@@ -23,7 +25,7 @@ pub enum StoreStatus {
 #[repr(u8)]
 pub(crate) enum Room {
     Enough,
-    /// What removes something is still taken: that is how room is made.
+    /// The store still carries out commands that remove something, because these make room.
     ForRemovals,
     None,
 }
@@ -51,7 +53,8 @@ impl Health {
         }
     }
 
-    /// Takes note of the room that the disk has; tells whether that is another answer than before.
+    /// Stores the measured room of the disk; tells whether this changes which writes the store
+    /// takes.
     pub(crate) fn measured(&self, free_bytes: u64, reserve_bytes: u64) -> bool {
         self.free_bytes.store(free_bytes, Ordering::Relaxed);
         self.reserve_bytes.store(reserve_bytes, Ordering::Relaxed);
@@ -94,7 +97,8 @@ impl Health {
         self.durable.store(position.0, Ordering::Release);
     }
 
-    /// The log refused a write before it had anything of it; or none, and it took one.
+    /// Stores the cause for which the log refused a write before any byte of it was in the log, or
+    /// `None` after the log has taken a write.
     pub(crate) fn set_not_written(&self, cause: Option<String>) {
         *self
             .not_written
@@ -109,7 +113,8 @@ impl Health {
             .clone()
     }
 
-    /// What is to be said of writes when nothing has failed for good.
+    /// The status of a store that has not failed: it takes writes, or it refuses them and names the
+    /// cause.
     pub(crate) fn status(&self) -> StoreStatus {
         let cause = if self.room() == Room::Enough {
             self.not_written()
@@ -129,7 +134,8 @@ impl Health {
         *since = is_refusing.then(|| since.unwrap_or_else(Instant::now));
     }
 
-    /// Why writes have been refused for so long; none if they are taken, or have not been refused that long.
+    /// Why the store has refused writes for at least `patience`; `None` if the store takes writes, or has
+    /// refused them for a shorter time.
     pub(crate) fn refusal_of(&self, patience: Duration) -> Option<String> {
         let since = *self
             .refusing_since

@@ -1,4 +1,5 @@
-//! Whether a log still has what the state, and the mark beside it, know that it had.
+//! Whether a log still has all records that the state, and the mark beside the log, prove that it
+//! had.
 //!
 //! Under `sync` the state changes after the log is durable, so a state that is ahead of its log is the
 //! proof that the log has lost records: the file was replaced by an old copy, cut off or overwritten.
@@ -14,7 +15,7 @@ use crate::late_sync::Seen;
 use crate::store::open_log;
 use crate::{Error, StoreOptions};
 
-/// What is known of the end of a log.
+/// What the state and the mark say about the end of the log.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Known {
     /// The last record that the state has.
@@ -43,10 +44,11 @@ impl Known {
         Ok(Known { applied, marked })
     }
 
-    /// The record that the log must have.
+    /// The last record that the log must have; a log without it has lost records.
     fn needed(self, options: &StoreOptions) -> Position {
-        // Without a sync before every answer the engine may have saved more than the log, and records of
-        // other regions may be read before they are synced; those are asked for again.
+        // Without a sync before every answer, the stored state may be ahead of the synced log, and this
+        // region may have read records of other regions before these were synced; it asks the other
+        // regions for such records again.
         let is_strict = options.durability == Durability::Sync && options.seen != Seen::Written;
         if is_strict {
             self.marked.max(self.applied)
@@ -98,7 +100,7 @@ pub(crate) fn open_log_with(
     open_log(directory, options, disk, known.applied, Position::ZERO)
 }
 
-/// Says what is lost with the end of the log.
+/// Reports which records are lost with the end of the log.
 fn tell_loss(directory: &Path, known: Known, last: Position) {
     let Known { applied, marked } = known;
     let directory = directory.display();

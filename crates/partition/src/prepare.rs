@@ -92,7 +92,8 @@ pub struct Place<'a> {
 const TERMS_PAID_LATER_MAX: usize = 500;
 
 impl PreparedOperation {
-    /// What the operation will cost at least, where that is much and known before it is decided.
+    /// The least that the operation will cost, where that is much and known before the partition
+    /// decides the operation.
     pub fn price(&self) -> Option<Charge> {
         let PreparedKind::Create(document) = &self.kind else {
             return None;

@@ -1,5 +1,5 @@
-//! What the committer does when the log has no room for a write, or no file: it refuses it, says why, and
-//! tries again.
+//! When the log has no room for a write, or cannot open a file, the committer refuses the write, names
+//! the cause, and lets the log try again later.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,7 +13,9 @@ use crate::health::Room;
 
 /// Notes that an authority may put before records.
 const NOTES_BYTES: usize = 64 << 10;
-/// A file that could not be opened may be there again in a moment; nobody else can write meanwhile.
+/// The pause before the committer asks the log again for room for records of another region: a file
+/// that the log could not open may open a moment later, and the committer takes no other write
+/// meanwhile.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Records of another region are not refused: that region counts on their being taken.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -55,7 +57,8 @@ impl Committer {
         }
     }
 
-    /// Looks whether the log takes writes again, for those who ask before they write.
+    /// Lets the log try again, so that a client that reads the status of the store before it writes
+    /// learns that the log takes writes again.
     pub(crate) fn try_log(&mut self) {
         let tried = self.log.as_mut().map_or(Ok(()), Log::try_again);
         match tried {
@@ -71,7 +74,7 @@ impl Committer {
         }
     }
 
-    /// Takes note of whether the log could take what it was given.
+    /// Remembers whether the log took or refused what the committer gave to it.
     pub(crate) fn told<T>(&mut self, result: Result<T, orrery_log::Error>) -> Result<T, Error> {
         let result = result.map_err(Error::from);
         match &result {

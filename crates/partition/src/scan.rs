@@ -113,7 +113,8 @@ impl ScanRange {
         }
     }
 
-    /// Whether a place between the bounds belongs to this.
+    /// Whether a place between the bounds also has the first levels of the partition key that this
+    /// range asks for.
     pub(crate) fn has(&self, place: &[u8]) -> bool {
         self.first_levels.as_ref().is_none_or(|first| {
             let key = place.get(first.at..);

@@ -1,9 +1,10 @@
-//! Reads what a running store has on its disk, slowly and again and again, so that damage is known before
-//! somebody asks for what is damaged.
+//! The scrub reads what a running store has on its disk, slowly and again and again, so that the operator
+//! learns of damage before a client asks for the damaged data.
 //!
 //! A pass reads the log and every row of the state, and with that the checksums of all blocks; of a sample of
-//! the rows it asks what the offline [check](crate::check) asks of all. It reads so many bytes a second and no more,
-//! and waits while many write, for a while. What it finds is told in the log of the server and counted.
+//! the rows it asks what the offline [check](crate::check) asks of all. The scrub reads a limited number of
+//! bytes a second, and waits for a while when the store applies many records. The scrub writes what it finds
+//! to the log of the server, and counts it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,19 +20,19 @@ use crate::committed::Committed;
 use crate::health::Health;
 use crate::spaces::NAMES;
 
-/// How often some of it is read.
+/// How often the scrub reads a part of the data.
 const STEP: Duration = Duration::from_millis(250);
 const STEPS_PER_SECOND: u64 = 4;
 /// Between two passes.
 const REST: Duration = Duration::from_hours(1);
-/// One row in so many is compared with what belongs to it; of the others only the checksums of their blocks
-/// are. Comparing all would take a tenth of a processor.
+/// The scrub compares one row in `SAMPLE` with the rows that belong to it; of the other rows it verifies
+/// only the checksums of their blocks. Comparing all would take a tenth of a processor.
 const SAMPLE: usize = 8;
 /// With more records than these in one step the store is busy.
 const BUSY_RECORDS: u64 = 250;
 /// A store that is always busy is scrubbed all the same, at a part of the rate.
 const BUSY_STEPS_MAX: u32 = 8;
-/// Findings that are kept to be shown; more are counted.
+/// How many findings the report keeps as text; the scrub counts all of them.
 const FINDINGS_MAX: usize = 20;
 
 /// How far the scrub is and what it has found since the store was opened.
@@ -43,7 +44,7 @@ pub struct ScrubReport {
     pub rows: u64,
     pub records: u64,
     pub findings: u64,
-    /// The first of them, each a sentence.
+    /// The first findings, one sentence each.
     pub first_findings: Vec<String>,
 }
 
@@ -60,7 +61,7 @@ pub(crate) struct Scrub {
 struct Ended;
 
 impl Scrub {
-    /// Until the other end is let go.
+    /// Runs until the store drops the other end of the channel.
     pub(crate) fn run(&self, end: &Receiver<()>) {
         loop {
             if self.pass(end).is_err() {
@@ -81,7 +82,7 @@ impl Scrub {
         Ok(())
     }
 
-    /// Waits until some more may be read; gives how many bytes.
+    /// Waits until the scrub may read more; gives how many bytes it may read.
     fn allowance(&self, end: &Receiver<()>) -> Result<usize, Ended> {
         for _ in 0..BUSY_STEPS_MAX {
             let before = self.committed.applied().0;
@@ -108,7 +109,8 @@ impl Scrub {
                     after = records.last().map_or(upto, |(last, _)| *last);
                     self.count(bytes, 0, records.len());
                 }
-                // What is needed no more may go at any time.
+                // The store may trim records that it no longer needs while the scrub reads, so the
+                // scrub goes on at the first record that is left.
                 Err(orrery_log::Error::Trimmed { first, .. }) if first.0 > after.0 + 1 => {
                     after = Position(first.0 - 1);
                 }

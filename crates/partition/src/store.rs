@@ -486,7 +486,7 @@ impl Store {
         })
     }
 
-    /// Whether it takes writes, and if not, why.
+    /// Whether the store takes writes, and the cause if it refuses them.
     pub fn status(&self) -> StoreStatus {
         match self.committed.problem() {
             Some(problem) => StoreStatus::Failed(problem.to_owned()),
@@ -494,7 +494,7 @@ impl Store {
         }
     }
 
-    /// Why it has refused writes for so long, if it has. It may take them again.
+    /// Why the store has refused writes for at least `patience`, if it has. It may take them again.
     pub fn refusal_of(&self, patience: Duration) -> Option<String> {
         self.health.refusal_of(patience)
     }
@@ -504,8 +504,8 @@ impl Store {
         self.health.scrub()
     }
 
-    /// Bytes that its disk had free when it was measured last, and those of them that are kept free; none
-    /// in memory.
+    /// Two numbers: the bytes that the disk of the store had free when the guard measured it last, and
+    /// the bytes that the store keeps free there. `None` for a store in memory.
     pub fn disk_space(&self) -> Option<(u64, u64)> {
         self.log_place.is_some().then(|| self.health.disk())
     }
@@ -545,7 +545,7 @@ impl Drop for Threads {
     }
 }
 
-/// What the owner is told of a thread that has panicked.
+/// The message for the owner of the store after a thread has panicked.
 fn panic_text(thread: &str, panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
@@ -555,7 +555,8 @@ fn panic_text(thread: &str, panic: &(dyn Any + Send)) -> String {
     )
 }
 
-/// Answers whoever still comes when there is no committer any more.
+/// Answers every later command with a refusal, because the committer has panicked and carries out
+/// none.
 fn refuse_all(commands: &Receiver<Command>, cause: &str) {
     while let Ok(command) = commands.recv() {
         refuse(command, cause);

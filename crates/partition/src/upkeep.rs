@@ -1,6 +1,6 @@
 //! What a store does about the disk it stands on, as its owner wants it.
 
-/// Of a disk that nobody says a reserve for, a tenth is kept at most.
+/// If the owner names no reserve, the store keeps at most a tenth of its disk free.
 const RESERVE_PART: u64 = 10;
 const RESERVE_BYTES: u64 = 256 << 20;
 
@@ -18,10 +18,11 @@ pub struct Upkeep {
 /// What a panic of a thread of the store means to the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnPanic {
-    /// The store refuses all writes and says why. For whoever has a store among other things.
+    /// The store refuses all writes and says why. This suits a process that has other work beside
+    /// the store.
     #[default]
     RefuseWrites,
-    /// The process ends, so that whoever supervises it starts it again or another region takes over.
+    /// The process ends, so that its supervisor starts it again or another region takes over.
     EndProcess,
 }
 

@@ -1,21 +1,22 @@
 //! What one run holds of the server's memory: the heap of its engine, and copies of its values.
 //!
 //! Both are borrowed from the share of the client that the run is for, a piece at a time, so that small
-//! values cost an addition. A share that has nothing left does not stop anybody here: bytes are counted
-//! first, and whoever holds them asks [`Account::refusal`] whether the run may go on.
+//! values cost an addition. An account whose share has nothing left does not stop the run by itself:
+//! the account counts bytes first, and the code that holds those bytes asks [`Account::refusal`]
+//! whether the run may go on.
 
 use std::cell::{Cell, RefCell};
 
 use orrery_memory::{Exhausted, Loan, Share};
 
-/// What is borrowed at a time, if there is as much.
+/// Bytes that the account borrows at one time, if the share has as many left.
 const PIECE_BYTES: usize = 256 << 10;
 
 pub(crate) struct Account {
     held: Cell<usize>,
-    /// How much may be held before more has to be borrowed.
+    /// Bytes that the run may hold before the account must borrow more.
     lent: Cell<usize>,
-    /// None outside of runs, and in runs that nobody has to pay for.
+    /// `None` while no run has opened the account, which then counts bytes and borrows none.
     loan: RefCell<Option<Loan>>,
     refusal: Cell<Option<Exhausted>>,
 }
@@ -31,7 +32,8 @@ impl Account {
         }
     }
 
-    /// Borrows from `share` what is held already, and from here on what comes.
+    /// Borrows from `share` the bytes that the engine holds already, and from here on all bytes
+    /// that the run holds.
     pub(crate) fn open(&self, share: &Share) -> Result<(), Exhausted> {
         let loan = share.borrow(self.held.get())?;
         self.lent.set(loan.bytes());
@@ -40,7 +42,8 @@ impl Account {
         Ok(())
     }
 
-    /// Gives everything back. Only the bytes of `heap` are held from here on.
+    /// Gives everything back. From here on the account counts only the bytes of `heap`, and borrows
+    /// none.
     pub(crate) fn close(&self, heap: usize) {
         self.held.set(heap);
         self.lent.set(usize::MAX);
@@ -48,7 +51,7 @@ impl Account {
         self.refusal.set(None);
     }
 
-    /// Counts bytes that are held now; false when they could not be borrowed.
+    /// Counts bytes that the run holds from now on; false if the account could not borrow them.
     pub(crate) fn hold(&self, bytes: usize) -> bool {
         let held = self.held.get().saturating_add(bytes);
         self.held.set(held);
@@ -59,7 +62,7 @@ impl Account {
         self.held.set(self.held.get().saturating_sub(bytes));
     }
 
-    /// Why bytes could not be borrowed, if that was so in this run.
+    /// Why the share refused bytes to this run, if the share did so.
     pub(crate) fn refusal(&self) -> Option<Exhausted> {
         self.refusal.get()
     }
@@ -98,7 +101,7 @@ mod tests {
         assert!((0..100).all(|_| account.hold(1000)));
         assert_eq!(pool.used(), 1000 + PIECE_BYTES);
         assert!(account.hold(1 << 20) && account.refusal().is_none());
-        // More than half of the pool is for nobody alone.
+        // One client gets at most half of the pool, so the share refuses these bytes.
         assert!(!account.hold(1 << 20) && account.refusal().is_some());
         account.release(1 << 20);
         assert!(!account.hold(1 << 20), "the run is over");

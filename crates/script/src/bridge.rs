@@ -166,7 +166,7 @@ impl Bridge {
         Ok(held)
     }
 
-    /// What the script gets for a value that is not copied.
+    /// The error that the script gets for a value that the bridge does not copy.
     pub(crate) fn refused(&self, ctx: &Ctx<'_>, refusal: Refusal, what: &str) -> Error {
         match refusal {
             Refusal::Over => self.stop(ctx),
@@ -203,7 +203,7 @@ impl Bridge {
     }
 }
 
-/// An error with the number that scripts know for what is too large.
+/// An error with the number 413, by which scripts recognize what is too large.
 pub(crate) fn too_large(ctx: &Ctx<'_>, message: &str) -> Error {
     const REQUEST_ENTITY_TOO_LARGE: i32 = 413;
     let thrown = Exception::from_message(ctx.clone(), message).and_then(|error| {

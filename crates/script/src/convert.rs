@@ -89,7 +89,8 @@ pub(crate) fn plain<'js>(
     what: &str,
 ) -> Result<Option<(Value, Held)>> {
     let mut crossing = Crossing::new(bridge);
-    // The copy is not the engine's: an engine that is left must not take it along.
+    // The copy lies outside of the heap of the engine and would be lost if the thread left the
+    // engine meanwhile, so `staying` forbids that.
     let read = bridge
         .heap()
         .staying(|| plain::read(ctx, value, &mut crossing));

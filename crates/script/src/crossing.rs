@@ -7,18 +7,19 @@
 use crate::bridge::Bridge;
 use crate::heap::Heap;
 
-/// Steps between two questions whether the run may go on. They count as much as those of the engine.
+/// Steps between two questions whether the run may go on. The run pays for each of these steps as
+/// for a jump or a call of the engine.
 const STEPS_PER_QUESTION: u32 = 10_000;
 
-/// Bytes that are counted here before the account of the run hears of them.
+/// Bytes that a copy may grow by before it reports them to the account of the run.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// Why a value is not copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// It takes more than one value may take.
+    /// The copy takes more memory than one value may take.
     TooLarge,
-    /// The run must not go on; the bridge knows why.
+    /// The run must end; the bridge knows the cause.
     Over,
 }
 
@@ -77,7 +78,7 @@ impl<'a> Crossing<'a> {
         Ok(())
     }
 
-    /// So many bytes are about to be allocated.
+    /// Counts bytes that the copy is about to allocate.
     pub(crate) fn add(&mut self, bytes: usize) -> Result<(), Refusal> {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > self.bytes_max {

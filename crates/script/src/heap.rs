@@ -9,11 +9,11 @@
 //!   script can catch. Strings and buffers are the only such blocks, and the engine is sound there.
 //! - Everything else is still given, up to a wall. The engine asks every ten thousand jumps and calls
 //!   whether to go on, and [`Heap::is_over`] is the answer: the run ends like one without time.
-//! - Who runs into the wall before that question does not come back: the engine is left where it is
-//!   (see [`crate::aside`]), and its blocks are taken from under it. When the client has no memory left to
-//!   lend, the wall is near.
-//! - A run that has not ended long after its time is in a function of the engine that does not ask. It is
-//!   left when it wants a block, too.
+//! - A run that reaches the wall before that question does not come back: its thread leaves the engine
+//!   where it is (see [`crate::aside`]), and the heap frees all blocks of that engine. When the client has
+//!   no memory left to lend, the wall is near.
+//! - A run that goes on long after its time is inside a function of the engine that never asks that
+//!   question. Its thread leaves the engine when that function wants a block.
 //!
 //! When a script is stopped at an unlucky moment, the engine may lose count of what refers to an
 //! object and never free it. Its own check of that at the end would take the process down and is left
@@ -83,7 +83,7 @@ enum Left {
 }
 
 impl Watch {
-    /// Whether nobody waits for the run any more.
+    /// Whether the run must end, because the watchdog has given it up or its time is over.
     fn is_over(&self) -> bool {
         if self.given_up.load(Ordering::Relaxed) {
             return true;
@@ -142,12 +142,13 @@ impl Heap {
         self.0.used.get() > self.0.limit || self.0.account.refusal().is_some()
     }
 
-    /// What the run holds, in here and elsewhere.
+    /// The account of all memory that the run holds, in this heap and outside of it.
     pub(crate) fn account(&self) -> &Account {
         &self.0.account
     }
 
-    /// Gives back what the run has borrowed, when it has ended and its values are gone.
+    /// Gives back to the share what the run has borrowed, after the run has ended and its values
+    /// are gone.
     pub(crate) fn close_account(&self) {
         self.0.account.close(self.0.used.get());
     }
@@ -160,7 +161,7 @@ impl Heap {
         }
     }
 
-    /// Set by whoever does not wait for the run any more.
+    /// The flag that the watchdog sets when it gives up the run.
     pub(crate) fn given_up(&self) -> &Arc<AtomicBool> {
         &self.0.watch.given_up
     }
@@ -178,8 +179,9 @@ impl Heap {
         }
     }
 
-    /// Lets nobody leave while `work` has something that would be lost. What it asks of the engine must
-    /// have a bound of its own, and must not run the script.
+    /// Keeps the thread from leaving the engine while `work` holds memory outside of the heap, which
+    /// would be lost. The calls that `work` makes to the engine must have a bound of their own, and
+    /// must not run the script.
     pub(crate) fn staying<T>(&self, work: impl FnOnce() -> T) -> T {
         let exit = self.0.exit.take();
         let result = work();
@@ -237,7 +239,8 @@ impl Inner {
         }
     }
 
-    /// Counts a block. One that nobody lends is the last but a few.
+    /// Counts a block. When the account cannot borrow the bytes of a block, the wall moves to a
+    /// small reserve above the bytes in use.
     fn count(&self, bytes: usize) {
         let used = self.used.get() + bytes;
         self.used.set(used);

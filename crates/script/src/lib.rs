@@ -1,11 +1,10 @@
 //! The JavaScript sandbox: stored procedures, triggers and functions behind a `Host` trait.
 //!
-//! A [`Runtime`] owns threads that run scripts, each in a fresh engine with its own heap, so that
-//! nothing a script does outlives its run or is seen by another. Time, memory, stack, response, log and
-//! the values that go in and out are bounded by [`ScriptOptions`]; memory is borrowed from the client's
-//! share of it. Whatever a script wants from the database it asks of the
-//! [`Host`] it was submitted with; functions of queries have no host and run in a
-//! [`FunctionSession`].
+//! A [`Runtime`] owns threads that run scripts, each in a fresh engine with its own heap, so that no
+//! effect of a script outlives its run or reaches another script. Time, memory, stack, response, log
+//! and the values that go in and out are bounded by [`ScriptOptions`]; memory is borrowed from the
+//! client's share of it. A script reaches the database only through the [`Host`] that the caller
+//! submitted with it; functions of queries have no host and run in a [`FunctionSession`].
 //!
 //! This crate knows no partitions, transactions, charges or protocol. It does no I/O and its clock
 //! is passed to it. That a failed run leaves nothing behind is the caller's part: it gets the host

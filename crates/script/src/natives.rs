@@ -248,7 +248,8 @@ fn write_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'j
                   options: Option<Object<'js>>| {
                 let link = name(&bridge, &link, LINK)?;
                 let options = write_options(&bridge, options)?;
-                // Last, because it is large, and nothing of an engine that is left comes back.
+                // The body is copied last, because the copy is large and would be lost if the
+                // thread left the engine during a later step.
                 let body = Body::new(&ctx, &bridge, &body)?;
                 let written = bridge.write(&ctx, |host| {
                     links::collection(host, &link)?;
@@ -269,7 +270,8 @@ fn write_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'j
                   options: Option<Object<'js>>| {
                 let link = name(&bridge, &link, LINK)?;
                 let options = write_options(&bridge, options)?;
-                // Last, because it is large, and nothing of an engine that is left comes back.
+                // The body is copied last, because the copy is large and would be lost if the
+                // thread left the engine during a later step.
                 let body = Body::new(&ctx, &bridge, &body)?;
                 let written = bridge.write(&ctx, |host| {
                     links::collection(host, &link)?;
@@ -290,7 +292,8 @@ fn write_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'j
                   options: Option<Object<'js>>| {
                 let link = name(&bridge, &link, LINK)?;
                 let options = write_options(&bridge, options)?;
-                // Last, because it is large, and nothing of an engine that is left comes back.
+                // The body is copied last, because the copy is large and would be lost if the
+                // thread left the engine during a later step.
                 let body = Body::new(&ctx, &bridge, &body)?;
                 let written = bridge.write(&ctx, |host| {
                     let document = links::document(host, &link)?;

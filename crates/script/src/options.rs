@@ -19,7 +19,8 @@ pub struct ScriptOptions {
     pub steps_max: u64,
     pub heap_bytes: usize,
     pub stack_bytes: usize,
-    /// Memory that one value may take outside of the heap, on its way between a script and the database.
+    /// Memory that the copy of one value may take outside of the heap, while that value passes between a
+    /// script and the database.
     pub value_bytes: usize,
     /// Longest JSON of a request or response body, in UTF-16 units.
     pub response_length_max: usize,

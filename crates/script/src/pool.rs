@@ -1,9 +1,9 @@
 //! Threads that run scripts, the queue in front of them and the watchdog behind them.
 //!
-//! The engine stops a script between its instructions. A native function that loops for long is
-//! not stopped; when a run is overdue by `abandon_time` the watchdog answers in its place, takes
-//! the host away from it and puts a new thread in the seat. The lost thread ends when its native
-//! function does, or wants memory. Only so many may be lost at a time; after that seats stay empty until one is
+//! The engine stops a script between its instructions. A native function that loops for long is not stopped;
+//! when a run is overdue by `abandon_time` the watchdog answers in its place, takes the host away from it and
+//! puts a new thread in the seat. The lost thread ends when its native function does, or wants memory. Only a
+//! limited number of threads may be lost at one time; after that a seat stays empty until a lost thread is
 //! back. The watchdog also replaces threads whose priority a long run has lowered.
 
 use std::collections::VecDeque;
@@ -67,7 +67,7 @@ struct Running {
     run: Arc<dyn Run>,
     started: Option<Duration>,
     overdue_at: Option<Duration>,
-    /// Tells the engine of the thread that nobody waits for it.
+    /// The flag by which the watchdog tells the engine of this thread that it has given up the run.
     given_up: Arc<AtomicBool>,
     /// Another thread has this one's seat.
     replaced: bool,

@@ -13,7 +13,7 @@ use crate::slot::{Run, RunResult};
 use crate::{Job, JobKind, JsonText, ScriptError, ScriptOutcome};
 use crate::{convert, texts};
 
-/// Arguments of a procedure: as many as any function of the engine takes.
+/// The most arguments of a procedure, which is as many as any function of the engine takes.
 const ARGUMENTS_MAX: usize = 65_534;
 
 /// Keeps the code of the script in `seat` while it runs.
@@ -197,7 +197,8 @@ fn finish(shared: &Shared, sandbox: &Sandbox<'_>, job: &Job) -> RunResult {
     })
 }
 
-/// The text of a body. It may have grown after it was set.
+/// The text of a body. The script may have made the text longer after it set the body, so this
+/// function checks the length.
 fn text_of<'js>(
     sandbox: &Sandbox<'js>,
     body: Option<BodyText<'js>>,

@@ -50,7 +50,7 @@ impl Runtime {
         self.pool.submit(run);
     }
 
-    /// How many threads have been given up because their runs did not end.
+    /// How many threads the watchdog has given up because their runs did not end.
     pub fn lost_threads(&self) -> LostThreads {
         self.pool.lost()
     }

@@ -62,7 +62,7 @@ pub(crate) fn load_core<'js>(
     Ok((natives, core))
 }
 
-/// The JSON text of a body, which the prelude does not make when it would be too long.
+/// The JSON text of a body; the prelude makes no text that would be too long.
 pub(crate) enum BodyText<'js> {
     Made(JsString<'js>),
     TooLong,

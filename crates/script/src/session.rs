@@ -91,7 +91,8 @@ impl FunctionSession {
             Ok(None) => {
                 std::mem::forget(self.live.take());
                 let left = self.heap.why_left();
-                // What was left has handles to the heap, which is not dropped then.
+                // The frames that the thread has left keep handles to the heap, so the heap is not
+                // dropped and its account must be closed here.
                 self.heap.close_account();
                 Err(left)
             }

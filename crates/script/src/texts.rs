@@ -109,7 +109,8 @@ pub(crate) fn parsed_array<'js>(
     buffer?.parse()
 }
 
-/// A text on the heap of the engine, which has it also when the engine is left while it reads.
+/// A text on the heap of the engine, so that the heap frees it also when the thread leaves the
+/// engine while the engine reads it.
 struct Buffer<'a, 'js> {
     ctx: &'a Ctx<'js>,
     start: *mut u8,
@@ -150,8 +151,8 @@ impl<'a, 'js> Buffer<'a, 'js> {
 
     fn parse(self) -> Result<JsValue<'js>> {
         let ctx = self.ctx.as_raw().as_ptr();
-        // SAFETY: the buffer has `length` bytes and room for the zero behind them. What the engine gives
-        // is owned here, and by the `Value` from then on.
+        // SAFETY: the buffer has `length` bytes and room for the zero behind them. This function owns
+        // the value that the engine gives, and the `Value` owns it from then on.
         unsafe {
             self.start.add(self.length).write(0);
             let value = qjs::JS_ParseJSON(

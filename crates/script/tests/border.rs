@@ -197,8 +197,8 @@ fn results_of_functions() {
     });
 }
 
-/// Many runs at a time take no more than the pool has, whatever the limits of their heaps add up to, and those
-/// for which nothing is left are told so.
+/// Many runs at one time hold no more memory than the pool has, whatever the limits of their heaps add up to,
+/// and a run for which the pool has no memory left ends with that cause.
 #[test]
 fn heaps_are_borrowed() {
     let runtime = runtime(ScriptOptions {

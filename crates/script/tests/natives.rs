@@ -83,7 +83,7 @@ fn ordinary_uses_are_as_ever() {
     }
 }
 
-/// Each of these went on within the engine for hours, if not for ever.
+/// Each of these statements once kept a function of the engine busy for hours, if not for ever.
 #[test]
 fn nothing_goes_on_for_ever_within_the_engine() {
     let runtime = runtime(ScriptOptions {

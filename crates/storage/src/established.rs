@@ -1,7 +1,7 @@
-//! Whether the files of the engine are all there, of a store that was whole once.
+//! Checks that no file of the engine is missing, for a store that was whole once.
 //!
 //! The engine takes a map without its marker for one whose creation a crash has cut off, and begins it anew. In
-//! a store that has been opened before, such a map was lost.
+//! a store that has been opened before, a map without its marker is a map that was lost.
 
 use std::fs;
 use std::io;
@@ -17,8 +17,9 @@ const MAPS: &str = "keyspaces";
 const MAP_MARKER: &str = "current";
 const MARKER: &str = "version";
 
-/// Fails if a file is missing without which the engine would begin anew. A directory without any maps is one that
-/// was never made, or that somebody has removed as a whole; what becomes of that the owner knows.
+/// Fails if a file is missing without which the engine would begin anew. A directory without any maps belongs
+/// to a store that was never made, or whose files somebody has removed as a whole; the caller knows which of
+/// the two it is and acts on it.
 pub(crate) fn check_files(directory: &Path) -> Result<(), Error> {
     let maps = directory.join(MAPS);
     let entries = match fs::read_dir(&maps) {
@@ -33,7 +34,8 @@ pub(crate) fn check_files(directory: &Path) -> Result<(), Error> {
             markers.push(path.join(MAP_MARKER));
         }
     }
-    // Without any journal the engine numbers its writes from the beginning, below those that it has.
+    // Without any journal the engine would number its writes from the beginning, below the numbers
+    // of the writes that it has.
     let journal =
         newest(directory, JOURNAL_EXTENSION).map_err(|error| Error::Engine(error.into()))?;
     if journal.is_none() {
@@ -45,7 +47,7 @@ pub(crate) fn check_files(directory: &Path) -> Result<(), Error> {
     }
 }
 
-/// Fails if the engine knows some of the maps and not all of them.
+/// Fails if the engine knows some of the maps in `names` and lacks others.
 pub(crate) fn check_maps(database: &Database, names: &[&str]) -> Result<(), Error> {
     let missing = names.iter().find(|name| !database.keyspace_exists(name));
     match missing {

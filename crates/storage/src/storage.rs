@@ -18,7 +18,8 @@ pub struct Options {
     pub runs: Space,
     /// Bytes of such keys that gather in memory before they are written out.
     pub runs_bytes: usize,
-    /// Whether the store was whole before: what is missing is then lost and not made anew.
+    /// Whether the store was whole before: `Storage::open` then reports a missing file as lost and
+    /// does not make it anew.
     pub is_established: bool,
 }
 

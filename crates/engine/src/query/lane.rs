@@ -1,8 +1,10 @@
-//! A lane that so many queries may be in at one time, fair between those who ask.
+//! A lane admits a limited number of queries at one time, and hands each free place to the waiting
+//! askers in turn.
 //!
-//! Whoever finds the lane full waits in the line of his asker, and a place that becomes free goes to
-//! the line whose turn it is, one after the other. So a client who sends a thousand queries to a
-//! container waits for them himself; the first query of anybody else is next but a few.
+//! A query that finds the lane full waits in the line of its asker, and a place that becomes free
+//! goes to the line whose turn it is, one line after the other. So a client that sends a thousand
+//! queries to a container delays its own queries only; the first query of another client waits for
+//! at most one query of each other asker.
 //!
 //! ```text
 //!   asker 1   [a b c d e]          places go to:  a  f  h  b  g  c  d  e
@@ -16,7 +18,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
-/// Who asks for work, and of which container.
+/// The client that asks for work, and the container that the work reads; each such pair has its own
+/// line in a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Asker {
     pub(crate) container: u32,
@@ -45,21 +48,22 @@ pub(crate) struct LaneLimits {
     pub(crate) line_max: usize,
 }
 
-/// A task or a thread that waits for its place.
+/// The channel through which a lane hands a place to a waiting task or to a waiting thread.
 #[derive(Debug)]
 enum Waiter {
     Task(oneshot::Sender<Place>),
     Thread(SyncSender<Place>),
 }
 
-/// A place in a lane, which the next one gets when it is dropped.
+/// One place in a lane; dropping the place hands it to the next waiting query.
 #[derive(Debug)]
 pub(crate) struct Place {
-    /// None when somebody else has the place.
+    /// `None` in a place that no longer occupies the lane: dropping it hands nothing to a waiting
+    /// query.
     lane: Option<Lane>,
 }
 
-/// What somebody finds who asks for a place.
+/// The answer of a lane to an asker that requests a place.
 #[derive(Debug)]
 pub(crate) enum Entered<R> {
     Now(Place),
@@ -178,7 +182,8 @@ impl Drop for Place {
             let Some(mut place) = refused else {
                 return;
             };
-            // Who waited has gone: the place goes to the next one, here and not in a recursion.
+            // The waiter has gone: this loop hands the place to the next waiter, and `None` keeps
+            // the drop of `place` from doing the same by recursion.
             place.lane = None;
         }
     }
@@ -251,7 +256,7 @@ mod tests {
             panic!("the lane is full");
         };
         assert_eq!(refused, Refused::LaneFull);
-        // Nobody waits any more, and the place finds its way back.
+        // All waiters have gone before the place is dropped, so the place becomes free in the lane.
         drop(kept);
         drop(place);
         assert_eq!(lane.waiting(), 0);

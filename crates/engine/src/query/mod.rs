@@ -62,7 +62,8 @@ pub struct CompiledQuery {
     pub(crate) bound: Arc<Bound>,
     /// What it took to get it, which is little when its text was asked before.
     pub(crate) compile_time: Duration,
-    /// What its parameters take of memory, with every use of them.
+    /// Bytes of memory that the parameters take, with a copy of the largest one for each use of a
+    /// parameter.
     pub(crate) parameter_bytes: usize,
 }
 

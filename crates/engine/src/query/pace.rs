@@ -1,20 +1,22 @@
 //! How queries share the processors.
 //!
-//! A query begins in the lane of short queries, where most of them end. One that has worked for a
-//! while goes on in the lane of long queries, which has about as many places as there are
-//! processors; when its slice is used up and others wait there, it goes behind them. Both lanes are
-//! fair between askers ([`Lane`]). So however many expensive queries one client sends, the query of
-//! another begins at once, and goes on after at most one slice of each other asker.
+//! A query begins in the lane of short queries, where most of them end. A query that has worked for
+//! a while goes on in the lane of long queries, which has about as many places as the machine has
+//! processors; when that query has used up its slice and other queries wait there, it goes behind
+//! them. Both lanes are fair between askers ([`Lane`]). So however many expensive queries one
+//! client sends, the query of another begins at once, and goes on after at most one slice of each
+//! other asker.
 //!
 //! ```text
 //!   short lane, 4 places a processor     long lane, 1 place a processor
 //!   [ up to 20 ms ] ------------------>  [ 50 ms ] -> behind the others, if there are any -> ...
 //! ```
 //!
-//! Work is not cut into pieces for this: a query asks for the time again and again while it works,
-//! and waits for its place inside of that question, on its own thread. What waits for the long lane
-//! is bounded, and so are the threads and the memory that waiting takes. A page of a stream that has
-//! waited long ends with the rows it has, as at any time limit.
+//! The engine does not cut the work of a query into pieces for this: a query calls `Pace::is_over`
+//! again and again while it works, and that call waits for the place of the query, on the thread of
+//! the query. What waits for the long lane is bounded, and so are the threads and the memory that
+//! waiting takes. A page of a stream that has waited long ends with the rows it has, as at any time
+//! limit.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -35,7 +37,7 @@ const SLICE: Duration = Duration::from_millis(50);
 const SHORT_PLACES_PER_CORE: usize = 4;
 const WAITING_MAX: usize = 10_000;
 const WAITING_OF_ONE_MAX: usize = 1_000;
-/// Each of them has a thread, of 512 that everybody shares.
+/// Each waiting query keeps one of the 512 blocking threads that the whole process shares.
 const LONG_WAITING_MAX: usize = 200;
 const LONG_WAITING_OF_ONE_MAX: usize = 32;
 /// How long a query waits for its begin.
@@ -88,7 +90,8 @@ impl QueryLanes {
         self.enter(&self.short, asker).await
     }
 
-    /// A thread of the scripts, to be asked for before a place to begin in.
+    /// Waits for a script thread. A query asks for that thread before it asks for a place to begin
+    /// in, so that it occupies no place of the short lane while it waits.
     pub(crate) async fn begin_functions(&self, asker: Asker) -> Result<Place, Failure> {
         self.enter(&self.functions, asker).await
     }
@@ -128,7 +131,7 @@ impl QueryLanes {
     }
 }
 
-/// Where one page works, and for how long it may.
+/// The lane in which one page works, and the time that the page may take.
 #[derive(Debug)]
 pub(crate) struct Pace<'a> {
     begun: Instant,
@@ -136,7 +139,7 @@ pub(crate) struct Pace<'a> {
     /// None for pages that are given their time elsewhere.
     lanes: Option<&'a QueryLanes>,
     asker: Asker,
-    /// Whether nobody waits for the page any more.
+    /// True after the client that asked for the page has gone.
     is_left: Option<&'a AtomicBool>,
     at: RefCell<At>,
 }
@@ -175,7 +178,7 @@ impl<'a> Pace<'a> {
         }
     }
 
-    /// Of a page that waits for nobody.
+    /// The pace of a page that never waits for a place in a lane, and has a time limit only.
     pub(crate) fn alone(time_max: Duration) -> Pace<'static> {
         Pace {
             begun: Instant::now(),
@@ -217,7 +220,8 @@ impl<'a> Pace<'a> {
         must_wait && self.wait(lanes, self.time_max.saturating_sub(elapsed))
     }
 
-    /// Why the page had to end, if it was not for its time.
+    /// Why the lane of long queries refused the page; `None` for a page that ended for another
+    /// reason, such as its time.
     pub(crate) fn refusal(&self) -> Option<Failure> {
         match &*self.at.borrow() {
             At::Refused(failure) => Some(failure.clone()),
@@ -225,12 +229,15 @@ impl<'a> Pace<'a> {
         }
     }
 
-    /// True when the time was over before there was a place.
+    /// Waits for a place in the lane of long queries. True if the page must end, because its time
+    /// was over before it got a place, or because the lane refused it.
     fn wait(&self, lanes: &QueryLanes, patience: Duration) -> bool {
-        // The line is joined before the place is given up, for it may go to whoever joined first.
+        // The query joins its line before it gives up its place, because the lane hands a place
+        // that is given up at once to a query that already waits.
         let entered = lanes.long.enter_thread(self.asker);
         if let Entered::Refused(refused) = entered {
-            // One that has a place in the lane keeps it.
+            // A query that the lane refuses keeps the long place that it has; one without a long
+            // place must end.
             let is_short = matches!(&*self.at.borrow(), At::Short { .. });
             if is_short {
                 *self.at.borrow_mut() = At::Refused(lanes.refuse(refused));
@@ -254,7 +261,7 @@ impl<'a> Pace<'a> {
     }
 }
 
-/// Tells a page that whoever asked for it has gone, when it is dropped.
+/// Dropping this guard tells the page that the client that asked for it has gone.
 #[derive(Debug, Default)]
 pub(crate) struct Leaving(Arc<AtomicBool>);
 

@@ -1,4 +1,4 @@
-//! What the parameters of a query may take of memory.
+//! Bounds the memory that the parameters of a query take.
 //!
 //! A value of two megabytes of text may be written once and used in ten thousand places of the query,
 //! and wherever it is compared with a path a copy of it is made for the index.
@@ -7,13 +7,14 @@ use orrery_model::Failure;
 
 use super::QueryText;
 
-/// Names of parameters are looked for one by one in some places: 16,000 values of an IN list may each be
-/// a parameter, and not many more.
+/// Some steps compare the name of a parameter with the names of all parameters, one by one: this limit
+/// lets each of the 16,000 values of an `IN` list be a parameter, and not many more.
 const COMPARISONS_MAX: usize = 300_000_000;
 /// A value of the largest request takes less than this in the worst case, once.
 const BYTES_MAX: usize = 256 << 20;
 
-/// The most that the parameters can take with every use of them; refuses what is too much.
+/// Gives the bytes that the parameters take at most, counting every use; refuses a query whose
+/// parameters take too much memory or too many comparisons.
 pub(super) fn bytes(query: &QueryText) -> Result<usize, Failure> {
     let values = query.parameters.iter();
     let values = values.map(|(_, value)| value.allocated_bytes());

@@ -19,11 +19,11 @@ use super::{Pace, stopped};
 
 /// Documents between two looks at the clock.
 const DOCUMENTS_PER_LOOK: u64 = 64;
-/// The same for entries of an index.
+/// Entries of an index between two looks at the clock.
 const ENTRIES_PER_LOOK: u64 = 256;
 /// A document of this size takes little even in the worst case.
 const SMALL_DOCUMENT_BYTES: usize = 4 * 1024;
-/// What a place takes beside its bytes, in a set.
+/// Bytes that a set takes for one place, beside the bytes of the place itself.
 const PLACE_BYTES: usize = 96;
 /// Places of documents met already, of a walk that may lead to one several times.
 const ONCE_PLACES_MAX: usize = 1_000_000;
@@ -332,7 +332,8 @@ impl Feeder<'_, '_> {
         self.page.hold(allocated_bytes_max(text)).map(Some)
     }
 
-    /// Adds what was done to find the rows, and to make them, to what the page is charged for.
+    /// Writes into `work` what the page did to find its rows and to make them, from which the
+    /// engine computes the charge.
     pub(crate) fn tell(&self, work: &mut QueryWork) {
         let made = self.page.work();
         work.documents = made.documents;

@@ -202,7 +202,8 @@ impl ScriptHost {
     }
 
     fn carry_out(&mut self, operation: Operation) -> Result<OperationOutcome, Failure> {
-        // What the operation before has written is borrowed here: nobody knew how much that would be.
+        // The run borrows here the memory for the writes of the operation before, whose size nobody
+        // knew in advance.
         let written = self.transaction()?.written_bytes();
         self.held
             .resize(written * COPIES_OF_WRITES)

@@ -22,7 +22,8 @@ pub(super) struct Runs<'a> {
     engine: &'a Arc<Engine>,
     container: &'a Arc<Container>,
     key: PartitionKey,
-    /// Of what the runs ask for; that is paid for at the end.
+    /// The terms of the operations inside the runs, which are unmetered: the engine charges the
+    /// runs for them at the end.
     terms: Terms,
     /// Admitted by it; what the last run cost is charged to it.
     claim: Option<Claim>,

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// Of an array of 200 numbers it makes eight million objects.
 const OBJECTS: &str = "SELECT VALUE ARRAY_LENGTH(ARRAY(SELECT a, b, d FROM a IN c.arr JOIN b IN c.arr \
                        JOIN d IN c.arr)) FROM c";
-/// It looks at as many combinations and keeps none.
+/// This query looks at as many combinations as `OBJECTS` does, and keeps none of them.
 const COMBINATIONS: &str =
     "SELECT VALUE COUNT(1) FROM c JOIN a IN c.arr JOIN b IN c.arr JOIN d IN c.arr";
 
@@ -97,8 +97,9 @@ async fn expensive_queries_hold_no_more_than_their_client_may() {
     assert_eq!(pool.used(), 0);
 }
 
-/// What the kernel says of the memory of a process that runs the queries, in a process of its own,
-/// because others would count.
+/// Compares the memory that the kernel reports for a process with the memory that the pool lends.
+/// The queries run in a process of their own, because the kernel would count the memory of other
+/// tests too.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_memory_of_the_process_is_what_is_lent() {
@@ -178,7 +179,7 @@ async fn ask_beside_greedy_queries() {
         let (greedy, ended) = (greedy.clone(), Arc::clone(&ended));
         asked.push(tokio::spawn(async move {
             let answer = ask(&world, &container, COMBINATIONS, &greedy, None, 10).await;
-            // Those that were refused have not done their work.
+            // A query that was refused has not done its work, so it does not count as ended.
             if !answer.result.is_err_and(|failure| is_of_memory(&failure)) {
                 ended.fetch_add(1, Ordering::SeqCst);
             }
@@ -226,7 +227,7 @@ const GREEDY: &[&str] = &[
     "SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c FROM c)",
 ];
 
-/// All rows, or why there are none.
+/// All rows of a query, or the failure of the page that gave none.
 async fn rows(
     world: &World,
     container: &Arc<Container>,

@@ -328,7 +328,7 @@ async fn writes_are_refused_while_the_log_cannot_go_on_and_reads_are_not() {
         lsn
     );
 
-    // Nothing but the cause has to go.
+    // Removing the obstacle at `next` suffices: the store takes writes again without a restart.
     fs::remove_dir(&next).unwrap();
     let written = world.write(&container, r#"["a"]"#, upsert(&text)).await;
     written.result.unwrap();

@@ -20,14 +20,14 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("OBJECT_TO_ARRAY", Arity::Between(1, 3), object_to_array).making(pairs),
 ];
 
-/// An object of two properties, without what is in it.
+/// Bytes of an object with two properties, without the contents of these properties.
 const PAIR_BYTES: usize = 8 * VALUE_BYTES;
 
 /// The longest array that is made of others. An item has fewer elements, but queries inside
 /// queries could double an array again and again.
 const CONCAT_ELEMENTS_MAX: usize = 2 * 1024 * 1024;
 
-/// Of a result that copies what is in the arguments.
+/// Bounds the bytes of a result that copies the contents of the arguments.
 pub(super) fn copies(arguments: &[Argument<'_>]) -> usize {
     let values = arguments.iter();
     values.map(|value| value.allocated_bytes()).sum()

@@ -60,17 +60,19 @@ pub(crate) struct Function {
     on_undefined: OnUndefined,
     /// Whether the moment of the query stands before the written arguments.
     takes_now: bool,
-    /// Of a function whose result may be larger than its arguments: a bound of what it takes.
+    /// Bounds the bytes of the result, for a function whose result may be larger than its
+    /// arguments.
     made_bytes: Option<MadeBytes>,
     /// Of a function that takes longer than reading its arguments.
     steps: Option<Steps>,
     evaluate: Evaluate,
 }
 
-/// Bytes that a call with these arguments takes of memory at most, before there is a result.
+/// Gives the most bytes of memory that a call with these arguments takes, before the function makes
+/// its result.
 type MadeBytes = fn(&[Argument<'_>]) -> usize;
 
-/// How many rows of a loop would take about as long as a call with these arguments.
+/// Gives the number of loop rows that would take about as long as a call with these arguments.
 type Steps = fn(&[Argument<'_>]) -> u64;
 
 pub(crate) type Argument<'a> = Cow<'a, Value>;

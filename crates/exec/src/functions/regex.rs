@@ -46,7 +46,7 @@ const fn extract(name: &'static str, evaluate: Evaluate) -> Function {
     Function::new(name, Arity::Between(2, 4), evaluate).taking(steps)
 }
 
-/// There may be a match before every character and one at the end.
+/// Bounds the bytes of all matches: a pattern may match before every character and once at the end.
 fn matches(arguments: &[Argument<'_>]) -> usize {
     let text = arguments.first().and_then(|text| text.as_str());
     let bytes = text.unwrap_or_default().len();
@@ -80,7 +80,7 @@ fn subject<'a>(arguments: &'a [Argument<'_>]) -> Option<(&'a str, Regex)> {
     (text.len().saturating_mul(size) <= PRODUCT_MAX).then_some((text, regex))
 }
 
-/// A pattern that is not known yet is compiled.
+/// Counts compiling the pattern as well, because the thread may not remember that pattern.
 fn steps(arguments: &[Argument<'_>]) -> u64 {
     let lengths = arguments.iter().filter_map(|text| text.as_str());
     STEPS + (lengths.map(str::len).sum::<usize>() / BYTES_PER_STEP) as u64
@@ -143,7 +143,7 @@ fn compiled(pattern: &str, modifiers: Modifiers) -> Option<(Regex, usize)> {
     })
 }
 
-/// The pattern, and how large it is.
+/// The compiled pattern, with the first of `SIZES` that is large enough for it.
 fn compile(pattern: &str, modifiers: Modifiers) -> Option<(Regex, usize)> {
     let mut sizes = SIZES.into_iter();
     sizes.find_map(|size| Some((compile_within(size, pattern, modifiers)?, size)))

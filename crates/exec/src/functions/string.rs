@@ -159,7 +159,8 @@ fn parts(arguments: &[Argument<'_>]) -> usize {
     strings_bytes(1 + text.matches(separator).count(), text.len())
 }
 
-/// Of a list of so many texts that are made one after the other.
+/// Bounds the bytes of a list of `count` texts with `text_bytes` bytes altogether; the list grows
+/// while a function makes the texts one after the other.
 pub(super) fn strings_bytes(count: usize, text_bytes: usize) -> usize {
     let string_bytes = 2 * VALUE_BYTES + 16;
     count

@@ -15,7 +15,8 @@ const PRIMITIVES: [ValueType; 4] = [
     ValueType::String,
 ];
 
-/// Needles that an array must all have and that are looked for in an index: each is compared with each.
+/// The most needles of an `ARRAY_CONTAINS_ALL` that the index is searched for, because combining them
+/// compares each needle with each other one.
 const NEEDLES_MAX: usize = 200;
 
 pub(super) fn holds(

@@ -1,4 +1,5 @@
-//! Expressions that have the same value for every document. One that takes long is none of them.
+//! Expressions that have the same value for every document. An expression that takes long to
+//! evaluate does not count as constant, because nobody times the compiler.
 
 use orrery_json::Value;
 

@@ -1,6 +1,6 @@
 //! `LIKE`: `%` is any run, `_` one character, `[a-f]` a set, `[^a-f]` what is not in it.
 
-/// Characters that are looked at before somebody asks for the time.
+/// How many characters a match looks at before it asks its caller whether there is time for more.
 const LOOKS_AT_ONCE: usize = 16 * 1024;
 
 #[derive(Debug, Clone)]
@@ -70,14 +70,14 @@ impl Pattern {
         }
     }
 
-    /// At least as many bytes as the parts of a pattern take.
+    /// An upper bound of the bytes that the parts of a pattern take.
     pub(crate) fn bytes_max(text: &str) -> usize {
         2 * text.len() * size_of::<Part>()
     }
 
-    /// On a mismatch only the last run is lengthened, so the cost is at most the product of the
-    /// two lengths. `work` is told how many characters were looked at and says whether there is
-    /// time for more; without, there is no answer.
+    /// On a mismatch only the last run is lengthened, so the cost is at most the product of the two
+    /// lengths. The match tells `work` how many characters it has looked at, and `work` says
+    /// whether there is time for more; without time the match gives `None`.
     pub(crate) fn matches(&self, text: &str, work: &mut dyn FnMut(usize) -> bool) -> Option<bool> {
         let mut looks = 0;
         let mut part = 0;

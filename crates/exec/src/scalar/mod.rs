@@ -259,7 +259,8 @@ fn binary(op: BinaryOp, left: &Value, right: &Value) -> Value {
         BinaryOp::Less | BinaryOp::LessOrEqual | BinaryOp::Greater | BinaryOp::GreaterOrEqual => {
             truth_value(comparison::order(op, left, right)).into_owned()
         }
-        // Whose result is counted before it is made.
+        // `concat` computes this operator, because the ledger must count the bytes of the result
+        // before the result is made.
         BinaryOp::Concat => Value::Undefined,
         BinaryOp::Add
         | BinaryOp::Subtract
@@ -275,7 +276,7 @@ fn binary(op: BinaryOp, left: &Value, right: &Value) -> Value {
     }
 }
 
-/// Evaluates one expression while the value of another is held.
+/// Evaluates the expression `other` while the ledger counts the memory of `value`.
 #[expect(clippy::ptr_arg, reason = "whether it is borrowed is what matters")]
 fn beside<'a>(value: &Cow<'_, Value>, other: &'a Scalar, frame: &'a Frame<'a>) -> Cow<'a, Value> {
     match value {
@@ -321,7 +322,7 @@ fn concat(left: &Value, right: &Value, frame: &Frame<'_>) -> Value {
     Value::String([left.as_str(), right].concat())
 }
 
-/// None if the value is no text, or if there is no time to look through it.
+/// `None` if the value is not a string, or if the time ended before the match did.
 fn like(pattern: &Pattern, value: &Value, frame: &Frame<'_>) -> Option<bool> {
     let context = frame.context();
     pattern.matches(value.as_str()?, &mut |chars| context.work_on_text(chars))
@@ -384,7 +385,7 @@ pub(crate) fn object(properties: &[(String, Scalar)], frame: &Frame<'_>) -> Valu
     Value::Object(object)
 }
 
-/// Arguments that were made for the call are held until it has ended.
+/// Until the call has ended, the ledger counts the arguments that were made for this call.
 fn call(function: &Function, arguments: &[Scalar], frame: &Frame<'_>) -> Value {
     let context = frame.context();
     let mut held = context.hold();

@@ -208,7 +208,8 @@ fn make(
         }));
     }
     let value = selection.output(frame);
-    // A part of it may be missing.
+    // A failed evaluation may have left out a part of the value, so the failure is reported and the
+    // value makes no row.
     frame.context().check()?;
     if value.is_undefined() {
         return Ok(None);

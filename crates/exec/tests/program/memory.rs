@@ -1,4 +1,4 @@
-//! What a query may hold of the memory of its client.
+//! How much memory a query may borrow from the share of its client.
 
 use orrery_exec::{ExecError, PAGE_MEMORY_BYTES_MAX, PageLimits, Row};
 use orrery_memory::{MemoryPool, Share};

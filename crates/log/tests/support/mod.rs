@@ -63,9 +63,9 @@ struct State {
 /// How one call of the disk fails.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fault {
-    /// The device reports an error; of a write nothing is there.
+    /// The device reports an error, and no byte of a write is on the disk.
     Device,
-    /// There is no room; of a write half is there.
+    /// The disk has no room left, and half of the bytes of a write are on it.
     Full,
     /// The process has no file left to open.
     NoFiles,
@@ -121,20 +121,21 @@ impl FaultDisk {
         self.lock().failing_syncs = failing;
     }
 
-    /// The call with this number, counted from 1 and from now on, fails, and no other.
+    /// Lets one call of the disk fail: the call with this number, counted from 1 from now on.
     pub(crate) fn fail_call(&self, number: usize, fault: Fault) {
         let mut state = self.lock();
         state.calls = 0;
         state.fault = Some((number, fault));
     }
 
-    /// Whether the call that was to fail has been made.
+    /// Whether the log has made the call that `fail_call` lets fail.
     pub(crate) fn has_failed(&self) -> bool {
         let state = self.lock();
         state.fault.is_some_and(|(number, _)| state.calls >= number)
     }
 
-    /// The process can open no file, or it can again.
+    /// While `has_no_files` is true, the process can open no file, as if it had no file handle
+    /// left.
     pub(crate) fn refuse_files(&self, has_no_files: bool) {
         self.lock().has_no_files = has_no_files;
     }
@@ -213,7 +214,7 @@ impl FaultDisk {
 }
 
 impl State {
-    /// Counts a call; gives how it fails, if it does.
+    /// Counts one call of the disk; gives the fault of this call if it is the call that fails.
     fn call(&mut self) -> Option<Fault> {
         self.calls += 1;
         self.fault

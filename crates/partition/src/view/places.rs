@@ -27,7 +27,8 @@ pub struct PlaceWalk<'a> {
     pub is_stopped: bool,
 }
 
-/// What members of a set are told while they look for each other.
+/// The counters and the time limit that the members of a set share while they search for a common
+/// place.
 struct Looking<'w> {
     entries: &'w mut u64,
     is_over: &'w dyn Fn() -> bool,
@@ -78,8 +79,9 @@ impl View {
 }
 
 impl PlaceWalk<'_> {
-    /// The first place that is not before `at`, which never goes back. Sets that share no place
-    /// may be walked to their ends, so `is_over` is asked now and then whether to stop.
+    /// Gives the first place of the set that is not before `at`; the caller never passes a smaller
+    /// `at` than before. Two sets without a common place may be walked to their ends, so the walk
+    /// asks `is_over` now and then whether to stop.
     pub fn seek(
         &mut self,
         at: &[u8],

@@ -1,9 +1,10 @@
 //! Every file of a data directory is damaged in every way: a bit flips, a part is zeroed, the end is cut off,
 //! the file is gone, or it is an old copy of itself.
 //!
-//! Under `sync` none of that may lose an acknowledged write silently. A store is refused with a message, or
-//! it has everything, or a read says that what it needs is damaged; and where something is wrong the
-//! check says so. Without `ORRERY_DAMAGE_ROUNDS` each file gets only some of it.
+//! Under `sync` none of that may lose an acknowledged write silently. The store refuses to open and gives a
+//! message, or it has everything, or a read reports that the data it needs is damaged; and where something
+//! is wrong, the check reports it. Without `ORRERY_DAMAGE_ROUNDS` the test damages each file in some of
+//! these ways only.
 
 use std::cell::Cell;
 use std::fs::{self, File};
@@ -76,7 +77,8 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Without the holes that the engine and the log have in their files.
+/// Leaves blocks of zeros as holes, because the files of the engine and of the log consist largely
+/// of them.
 fn copy_file(from: &Path, to: &Path) {
     const BLOCK: usize = 64 << 10;
     let mut source = File::open(from).unwrap();
@@ -98,7 +100,8 @@ fn copy_file(from: &Path, to: &Path) {
     target.set_len(source.metadata().unwrap().len()).unwrap();
 }
 
-/// A directory as the end of a process leaves it, and the same when it was younger.
+/// Makes two copies of a data directory: one as a killed process leaves it, and an older one of the
+/// same store.
 fn made(root: &Path) -> (PathBuf, PathBuf) {
     let (directory, old, killed) = (root.join("data"), root.join("old"), root.join("killed"));
     let write = |world: &World, from: usize, to: usize| {
@@ -114,7 +117,7 @@ fn made(root: &Path) -> (PathBuf, PathBuf) {
     let world = open(&directory);
     write(&world, SAVED, ALL);
     world.store.persist().unwrap();
-    // So that the mark says what is in the log.
+    // Waits until the mark names the last record of the log, so that the copy has such a mark.
     crate::support::wait_until(|| {
         let marked = orrery_log::Mark::read(&SystemDisk, &directory.join("log.durable"));
         marked.unwrap() == orrery_log::Marked::Durable(world.store.committed())
@@ -178,7 +181,7 @@ thread_local! {
     static IS_QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs what may panic of what it is given, without a word.
+/// Runs `run`, which may panic on damaged files, without printing the panic.
 fn quietly<T>(run: impl FnOnce() -> T) -> Result<T, ()> {
     IS_QUIET.set(true);
     let ran = catch_unwind(AssertUnwindSafe(run));
@@ -207,7 +210,7 @@ fn look(directory: &Path, ends: &mut Ends, what: &str) -> bool {
             Ok(Err(_)) | Err(()) => is_told = true,
         }
     }
-    // What is damaged may keep it from closing.
+    // A damaged store may fail to close, so the result does not matter.
     let _ = quietly(|| world.store.close());
     if is_told {
         ends.told_by_reads += 1;
@@ -252,7 +255,8 @@ fn no_damage_loses_an_acknowledged_write_silently() {
                 let is_clean = matches!(&report, Ok(Ok(report)) if report.problems.is_empty());
                 assert!(is_well || !is_clean, "{what}: the check finds nothing");
                 if is_well && is_clean {
-                    // What is derived from the items is whole as well.
+                    // After the damaged store was opened, the rows that it derives from the items
+                    // must be whole as well.
                     let after = check(&copied).unwrap().problems;
                     assert_eq!(after, [""; 0], "{what}: after it was opened");
                 }

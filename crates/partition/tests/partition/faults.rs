@@ -103,8 +103,8 @@ fn the_disk_is_gone() {
     check(10, gone, &["cannot write", "the machine has stopped"]);
 }
 
-/// Writes items of `item_bytes` until one is refused, twice, before anything of it was written; and goes on
-/// when `mend` has taken the cause away.
+/// Writes items of `item_bytes` until the log refuses one, twice, before any byte of that item is in the
+/// log; goes on after `mend` has removed the cause.
 fn check_healing(
     item_bytes: usize,
     fail: impl FnOnce(&FaultDisk),
@@ -145,7 +145,7 @@ fn check_healing(
     assert_eq!(world.lsn(), acknowledged as u64);
 
     mend(&disk);
-    // Nobody has to write for the store to find out.
+    // The store must find out by itself that the log takes writes again, without another write.
     wait_until(|| world.store.status() == StoreStatus::Writable);
     for number in acknowledged..acknowledged + 3 {
         write(number).unwrap();

@@ -60,7 +60,8 @@ fn what_the_log_has_lost_is_asked_for_again() {
         store.close().unwrap();
         fs::remove_dir_all(following.path().join(lost)).unwrap();
         if lost == "log" {
-            // As if the power had failed before anything was durable, and so before the mark said so.
+            // The directory looks as if the power had failed before the log was durable, and so
+            // before the mark said that it was.
             fs::remove_file(following.path().join("log.durable")).unwrap();
             fs::create_dir(following.path().join(lost)).unwrap();
         }

@@ -1,4 +1,5 @@
-//! A log that has lost what was durable is not taken for one that never had it.
+//! The store does not take a log that has lost durable records for a log that never had these
+//! records.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -113,7 +114,8 @@ fn a_log_behind_its_state_is_refused_and_left_as_it_is() {
         let (directory, old) = made(root.path(), Durability::Sync);
         damage(&directory, &old);
         let before = fs::read(directory.join(SEGMENT)).ok();
-        // With the mark gone as well, the state alone tells.
+        // In the second round the mark is gone as well, and the state alone shows that the log has
+        // lost records.
         for _ in 0..2 {
             is_refused(&directory);
             assert_eq!(fs::read(directory.join(SEGMENT)).ok(), before, "{name}");

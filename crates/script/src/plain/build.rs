@@ -15,8 +15,8 @@ const ORDINARY: c_int = qjs::JS_PROP_C_W_E as c_int;
 
 /// A new value of the engine; fails when its memory is out.
 pub(crate) fn build<'js>(ctx: &Ctx<'js>, value: &Value) -> Result<JsValue<'js>> {
-    // SAFETY: the context is live, and the `Ctx` holds its lock. `build_raw` gives a value that is
-    // owned here, and by the `Value` from then on.
+    // SAFETY: the context is live, and the `Ctx` holds its lock. `build_raw` gives a value that
+    // this function owns, and that the `Value` owns from then on.
     unsafe {
         let built = build_raw(ctx.as_raw().as_ptr(), value).ok_or(Error::Exception)?;
         Ok(JsValue::from_raw(ctx.clone(), built))
@@ -25,8 +25,8 @@ pub(crate) fn build<'js>(ctx: &Ctx<'js>, value: &Value) -> Result<JsValue<'js>> 
 
 /// None when an exception is pending.
 unsafe fn build_raw(ctx: RawCtx, value: &Value) -> Option<qjs::JSValue> {
-    // SAFETY: as promised by the caller. Every value made here is passed to a function that takes
-    // it over, whether that succeeds or not, or freed, or returned.
+    // SAFETY: as promised by the caller. The code passes every value that it makes to a function
+    // that takes the value over, also on failure, or it frees the value, or returns it.
     unsafe {
         match value {
             Value::Undefined => Some(qjs::JS_UNDEFINED),
@@ -54,19 +54,20 @@ fn build_number(number: Number) -> qjs::JSValue {
 unsafe fn build_string(ctx: RawCtx, text: &str) -> Option<qjs::JSValue> {
     // SAFETY: the text has this many bytes, and the engine copies them.
     let built = unsafe { qjs::JS_NewStringLen(ctx, text.as_ptr().cast(), text.len() as _) };
-    // SAFETY: the value was made just now.
+    // SAFETY: `JS_NewStringLen` has just made the value.
     unsafe { made(built) }
 }
 
-/// The elements stand on the heap of the engine until the array has them, so that nothing is lost with an
-/// engine that is left.
+/// The elements stand on the heap of the engine until the array owns them, so that a thread that leaves
+/// the engine loses no memory.
 unsafe fn build_array(ctx: RawCtx, array: &[Value]) -> Option<qjs::JSValue> {
     if array.is_empty() {
         // SAFETY: an array without elements reads none.
         return unsafe { made(qjs::JS_NewArray(ctx)) };
     }
-    // SAFETY: the buffer has room for all elements and is freed once. Those that were built are owned
-    // here until `JS_NewArrayFrom` takes them all over, which it does also when it fails.
+    // SAFETY: the buffer has room for all elements and is freed once. This function owns the elements
+    // that it has built until `JS_NewArrayFrom` takes all of them over, which that call does also
+    // when it fails.
     unsafe {
         let count = c_int::try_from(array.len()).expect("arrays of a request are short");
         let buffer: *mut qjs::JSValue =

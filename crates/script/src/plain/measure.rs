@@ -6,7 +6,7 @@ use super::shapes::{Shape, Shapes, string_length};
 use super::{DEPTH_MAX, Unread, unless_plain};
 use crate::crossing::{Crossing, Refusal};
 
-/// What is known of a text that was not made.
+/// What `measure` finds out about a JSON text without making that text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Measure {
     Fits,
@@ -22,7 +22,8 @@ pub(crate) fn measure<'js>(
     crossing: &mut Crossing<'_>,
 ) -> Result<Measure, Refusal> {
     // SAFETY: the context is live, and the `Ctx` holds its lock; the value belongs to it and is
-    // borrowed for the whole call. The shapes free what they take when they are dropped.
+    // borrowed for the whole call. When the shapes are dropped, they free the prototypes and the
+    // atom that they hold.
     unsafe {
         let Some(shapes) = Shapes::new(ctx.as_raw().as_ptr()) else {
             return Ok(Measure::NotPlain);

@@ -1,10 +1,10 @@
 //! Values between the database and the engine without text in between.
 //!
 //! JSON text defines what a value means on the other side (`toJSON`, no functions, `__proto__` as an
-//! ordinary name), and most values need nothing of that: they are objects, arrays and scalars as
-//! literals make them. [`read`] takes exactly those, and runs no code of the script while it
-//! looks, so that whoever gets nothing from it can still ask for the text; [`measure`] says how long that
-//! text would be at least. [`build`] makes what parsing the text would have made.
+//! ordinary name), and most values need nothing of that: they are objects, arrays and scalars as literals
+//! make them. [`read`] takes exactly such values, and runs no code of the script while it looks at them,
+//! so that a caller that gets nothing from `read` can still ask for the text; [`measure`] says how long
+//! that text would be at least. [`build`] makes what parsing the text would have made.
 
 #![expect(
     unsafe_code,
@@ -30,7 +30,7 @@ const DEPTH_MAX: usize = 64;
 
 type RawCtx = *mut qjs::JSContext;
 
-/// Why there is nothing to give for a value.
+/// Why `read` or `measure` has no result for a value.
 enum Unread {
     /// Its text is what defines it.
     NotPlain,

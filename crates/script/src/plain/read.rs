@@ -19,15 +19,16 @@ const ELEMENT_BYTES: usize = 2 * size_of::<Value>();
 const PROPERTY_BYTES: usize =
     size_of::<(usize, String, Value)>() + 2 * size_of::<usize>() + ALLOCATION_BYTES;
 
-/// The value, if it is plain and `JSON.stringify` would show all of it and nothing else. Every copy that is
-/// made counts in `crossing`.
+/// Gives the value if it is plain, so that `JSON.stringify` would show all of that value and nothing else.
+/// Every copy that is made counts in `crossing`.
 pub(crate) fn read<'js>(
     ctx: &Ctx<'js>,
     value: &JsValue<'js>,
     crossing: &mut Crossing<'_>,
 ) -> Result<Option<Value>, Refusal> {
     // SAFETY: the context is live, and the `Ctx` holds its lock; the value belongs to it and is
-    // borrowed for the whole call. The shapes free what they take when they are dropped.
+    // borrowed for the whole call. When the shapes are dropped, they free the prototypes and the
+    // atom that they hold.
     unsafe {
         let Some(shapes) = Shapes::new(ctx.as_raw().as_ptr()) else {
             return Ok(None);

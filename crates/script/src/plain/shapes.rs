@@ -148,7 +148,8 @@ impl Shapes {
                 self.forget_exception();
                 return Err(Unread::NotPlain);
             }
-            // An index below 2^31 is an atom that holds no memory.
+            // A longer array is not plain, because only an index below 2^31 is an atom that holds
+            // no memory.
             let length = u32::try_from(length).ok();
             length
                 .filter(|length| *length >> 31 == 0)
@@ -156,7 +157,8 @@ impl Shapes {
         }
     }
 
-    /// The value of an own property; it is not plain when it is computed or, in an array, a hole.
+    /// Gives the value of an own property to `work`; a property that code computes is not plain,
+    /// nor is a hole in an array.
     pub(super) unsafe fn own<T>(
         &self,
         object: qjs::JSValue,
@@ -164,8 +166,8 @@ impl Shapes {
         work: impl FnOnce(qjs::JSValue) -> Result<T, Unread>,
     ) -> Result<T, Unread> {
         // SAFETY: `object` is an ordinary object or array, whose properties are looked up without
-        // running anything. The descriptor is filled when the property is there, and what it holds
-        // is freed.
+        // running anything. The engine fills the descriptor when the property exists, and this
+        // function frees what the descriptor holds.
         unsafe {
             let mut found = qjs::JSPropertyDescriptor {
                 flags: 0,
@@ -192,7 +194,8 @@ impl Shapes {
         }
     }
 
-    /// Memory was out here; going through text will say so.
+    /// Drops the exception of an engine that has run out of memory; the caller then makes the JSON
+    /// text of the value, which reports that again.
     pub(super) unsafe fn forget_exception(&self) {
         // SAFETY: the pending exception comes as an owned value.
         unsafe { qjs::JS_FreeValue(self.ctx, qjs::JS_GetException(self.ctx)) }
@@ -209,8 +212,8 @@ pub(super) unsafe fn string_length(ctx: RawCtx, text: qjs::JSValue) -> usize {
     }
 }
 
-/// The length of an array or of an object that is like one, as everybody will find it; -1 where code says
-/// what it is, and -2 for what has none of its own.
+/// The length of an array or of an array-like object, as every later reader will find it; -1 if code
+/// computes the length, and -2 if the value has no length of its own.
 pub(crate) fn own_length(ctx: &Ctx<'_>, value: &JsValue<'_>) -> f64 {
     const COMPUTED: f64 = -1.0;
     const NOT_THERE: f64 = -2.0;

@@ -111,7 +111,8 @@ fn what_all_objects_inherit_counts() {
 #[test]
 fn what_is_built_is_what_parsing_makes() {
     with_ctx(|ctx| {
-        // Neither setters nor what other objects inherit is in the way.
+        // Neither the setters of `Object.prototype` nor its inherited properties change what
+        // `build` makes.
         ctx.eval::<(), _>(
             "for (const name of ['a', '0']) Object.defineProperty(Object.prototype, name, {
                 set() { throw new Error(name); }, get() { return 'inherited'; } }); undefined",

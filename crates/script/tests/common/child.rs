@@ -1,9 +1,10 @@
-//! Tests in processes of their own, so that the end of one is a failed test and not the end of all.
+//! Runs a test in a process of its own, so that a crash of that process fails one test and does not
+//! end all tests.
 
 use std::process::Command;
 use std::{env, fs};
 
-/// Says in a child which test it is for.
+/// The environment variable that tells the child process which test it runs.
 const CHILD: &str = "ORRERY_SURVIVAL_CHILD";
 
 /// Does `work` in another process, which must end well.

@@ -1,6 +1,6 @@
-//! Programs that nobody wrote, run in the sandbox: whatever they are, they end within their
-//! budgets, nothing panics, and the next run finds the world as the first one did. Whatever they hold is
-//! borrowed from a pool, which is never used up, and gets everything back.
+//! Programs that nobody wrote, run in the sandbox: whatever they are, they end within their budgets,
+//! nothing panics, and the next run finds the world as the first one did. Their runs borrow all memory
+//! from a pool that never runs out, and that gets all of it back.
 //!
 //! A round is a few programs that follow from its number alone. A short session is among the
 //! ordinary tests; `cargo xtask fuzz` makes it long.
@@ -41,10 +41,11 @@ const TRIES_MAX: usize = 50;
 /// Beyond the budgets of a run: the machine may be busy.
 const SLACK: Duration = Duration::from_secs(10);
 
-/// Much more than one run may hold: nothing is refused.
+/// Much more than one run may hold, so that the pool refuses no loan.
 const POOL_BYTES: usize = 1 << 30;
 
-/// The most that one run holds: the compiler's heap, or its own one beyond its limit and one value.
+/// The most that one run holds: the heap of the compiler, or its own heap with what that takes
+/// beyond its limit, and one value outside of it.
 const HELD_BYTES_MAX: usize = 64 << 20;
 
 /// More than the threads that may be lost hold together, and the test itself.
@@ -228,7 +229,7 @@ impl Session {
         }
     }
 
-    /// All threads come back, and what was borrowed with them.
+    /// Waits until every lost thread is back, and the pool has got back all bytes that it lent.
     fn settle(&self) -> Result<(), String> {
         let begun = Instant::now();
         let lost = |runtime: &Runtime| runtime.lost_threads().now > 0;

@@ -1,5 +1,5 @@
-//! Values that are much larger than what a script has to hold for them, or that change while somebody looks
-//! at them; and the ways in which they leave a script.
+//! Values whose copies are much larger than what a script holds for them, or that change while the sandbox
+//! reads them; and the ways in which such values leave a script.
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,6 @@
-//! One run of everything that borrows memory, again and again under a pool that is a little larger each
-//! time: so each loan of the run is the first that is refused in some round. Whatever was refused says so, has done
-//! nothing, and holds nothing.
+//! One run of everything that borrows memory, again and again under a pool that is a little larger each time:
+//! so each loan of the run is the first that is refused in some round. A request that fails for lack of memory
+//! reports that cause, has written nothing, and holds no memory afterwards.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ const QUERIES: [&str; 4] = [
     "SELECT VALUE ARRAY(SELECT VALUE CONCAT(c.text, udf.grow(a)) FROM a IN c.list) FROM c",
 ];
 
-/// Writes items of its own and gives them back, all or nothing.
+/// Writes twenty items and returns their texts; all of its writes are kept, or none.
 const PROCEDURE: &str = "function () {
     var link = __.getSelfLink(), made = [];
     for (var n = 0; n < 20; n++) {
@@ -52,7 +52,7 @@ fn terms(share: &Share) -> Terms {
     }
 }
 
-/// The rows of a query, over as many pages as it takes.
+/// All rows of a query, read page by page until no continuation is left.
 async fn rows(
     world: &World,
     container: &Arc<Container>,
@@ -86,7 +86,7 @@ async fn rows(
     }
 }
 
-/// How many changes there are, over as many pages as it takes.
+/// The number of changes in the feed of the container, read page by page until no change is left.
 async fn changes(
     world: &World,
     container: &Arc<Container>,
@@ -127,7 +127,8 @@ async fn execute(
     executed.result.map(|executed| executed.body.unwrap())
 }
 
-/// Either what is expected, or a refusal that says why; gives whether it was carried out.
+/// Asserts that a result is the expected one, or a refusal for lack of memory; gives whether it is
+/// the expected one.
 #[track_caller]
 fn check<T: PartialEq + std::fmt::Debug>(
     what: &str,

@@ -37,7 +37,8 @@ const fn binary(name: &'static str, evaluate: Evaluate) -> Function {
     Function::new(name, Arity::Exactly(2), evaluate).taking(pairs_of_points)
 }
 
-/// Every edge of one shape may be compared with every edge of the other.
+/// Counts pairs of points, because a function may compare every edge of one shape with every edge
+/// of the other.
 fn pairs_of_points(arguments: &[Argument<'_>]) -> u64 {
     let points = arguments
         .iter()
