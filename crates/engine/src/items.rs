@@ -17,7 +17,7 @@ use tokio::task::spawn_blocking;
 
 use crate::engine::stopping;
 use crate::throughput::{admit, charge};
-use crate::{Engine, Terms};
+use crate::{Engine, ReadTerms, Terms};
 
 /// Items that one step of a delete by partition key removes.
 const DELETE_ITEMS: usize = 1_000;
@@ -90,11 +90,9 @@ impl Engine {
         key: &PartitionKey,
         id: &str,
         if_none_match: Option<&Precondition>,
-        terms: impl Into<Terms>,
+        terms: impl Into<ReadTerms>,
     ) -> Answer<OperationOutcome> {
-        let Terms {
-            level, metering, ..
-        } = terms.into();
+        let ReadTerms { level, metering } = terms.into();
         if let Err(failure) = check_key(container, key) {
             return Answer::refused(failure);
         }

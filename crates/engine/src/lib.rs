@@ -53,7 +53,7 @@ pub use query::{
 pub use resources::query_resources;
 pub use scripts::{ContainerScripts, Executed, NewScript, ProcedureRequest, Triggers, Written};
 pub use throughput::{
-    ContainerThroughput, Metering, PartitionThroughput, Terms, ThroughputKind, ThroughputMode,
-    ThroughputOptions,
+    ContainerThroughput, Metering, PartitionThroughput, ReadTerms, Terms, ThroughputKind,
+    ThroughputMode, ThroughputOptions,
 };
 pub use users::NewPermission;

@@ -65,6 +65,10 @@ impl Share {
     }
 
     pub(crate) fn take(&self, bytes: usize) -> Result<(), Exhausted> {
+        // Nothing is what many requests need, and it must not cost a write to memory that all share.
+        if bytes == 0 {
+            return Ok(());
+        }
         let held = self.0.held.fetch_add(bytes, Ordering::Relaxed);
         let lent = self.0.pool.lend(bytes, held.saturating_add(bytes));
         if lent.is_err() {
@@ -74,6 +78,9 @@ impl Share {
     }
 
     pub(crate) fn give_back(&self, bytes: usize) {
+        if bytes == 0 {
+            return;
+        }
         self.0.held.fetch_sub(bytes, Ordering::Relaxed);
         self.0.pool.take_back(bytes);
     }

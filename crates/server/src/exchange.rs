@@ -7,7 +7,7 @@ use hyper::Method;
 use hyper::header::HOST;
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority as UriAuthority;
-use orrery_engine::{Catalogue, ContainerEntry, DatabaseEntry, Engine, Metering, Terms};
+use orrery_engine::{Catalogue, ContainerEntry, DatabaseEntry, Engine, Metering, ReadTerms, Terms};
 use orrery_memory::Share;
 use orrery_model::{ConsistencyLevel, ContainerAddress, Failure, Script, ScriptKind, Session};
 use orrery_wire::{Owner, OwnerHeaders, ReadStrategy, RequestHeaders, has_reached};
@@ -76,13 +76,22 @@ impl Exchange<'_> {
 
     /// What the request says of its consistency, priority and throughput bucket.
     pub(crate) fn terms(&self) -> Result<Terms, Failure> {
+        let ReadTerms { level, metering } = self.read_terms()?;
         Ok(Terms {
+            level,
+            metering,
+            share: self.share.clone(),
+        })
+    }
+
+    /// The same for a point read.
+    pub(crate) fn read_terms(&self) -> Result<ReadTerms, Failure> {
+        Ok(ReadTerms {
             level: self.level()?,
             metering: Metering::Metered {
                 priority: self.headers.priority.unwrap_or_default(),
                 bucket: self.headers.throughput_bucket,
             },
-            share: self.share.clone(),
         })
     }
 

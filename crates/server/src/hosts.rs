@@ -60,6 +60,9 @@ impl Hosts {
         if host.is_empty() || host == "localhost" || !host.contains('.') && !host.contains('?') {
             return true;
         }
+        if host.parse::<IpAddr>().is_ok() {
+            return true;
+        }
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         !host.contains('.')
             || host.parse::<IpAddr>().is_ok()

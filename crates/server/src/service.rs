@@ -1,6 +1,9 @@
 //! From a request to its response.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -29,6 +32,8 @@ const ACTIVITY_ID_BYTES_MAX: usize = 128;
 
 /// What a request holds until its answer is taken, beside the body of that: its headers, its task.
 const ANSWER_BYTES: usize = 4 * 1024;
+/// The part of a connection's own loan that is for an answer over HTTP/1.1.
+const ANSWER_BYTES_FREE: usize = 8 * 1024;
 
 /// Headers that need no loan of their own, and what each takes beside its text.
 const HEAD_BYTES_FREE: usize = 8 * 1024;
@@ -73,7 +78,10 @@ pub(crate) async fn handle(state: &State, call: Call, connection: &Connection) -
     } = asked.answer(present, incoming).await;
     let mut reply = result.unwrap_or_else(Reply::failed);
     // The loan that paid for the request now pays for the answer.
-    if let Err(refused) = loan.resize(ANSWER_BYTES + reply.body.len()) {
+    let bytes = ANSWER_BYTES + reply.body.len();
+    // HTTP/1.1 sends one answer of a connection at a time, and the loan of the connection covers a small one.
+    let is_prepaid = parts.version != Version::HTTP_2 && bytes <= ANSWER_BYTES_FREE;
+    if let Err(refused) = loan.resize(if is_prepaid { 0 } else { bytes }) {
         reply = if operation == Operation::WriteItem && reply.failure.is_none() {
             // It is written, and saying otherwise would make the client write it again.
             Reply {
@@ -180,11 +188,18 @@ impl<'r> Asked<'r> {
         let mut loan = self.state.governor.share(client).into_loan();
         let operation = Operation::of(&self.parts.method, resource, &allowed.headers);
         let limit = self.state.governor.limits().request_time;
-        let carried_out = timeout(limit, self.carry_out(allowed, &mut loan, incoming)).await;
+        let result = {
+            let mut work = pin!(self.carry_out(allowed, &mut loan, incoming));
+            // A point read ends here, and a request that ends here needs no timer.
+            match poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
+                Poll::Ready(result) => result,
+                Poll::Pending => timeout(limit, work).await.unwrap_or(Err(Failure::Timeout)),
+            }
+        };
         Answered {
             operation,
             loan,
-            result: carried_out.unwrap_or(Err(Failure::Timeout)),
+            result,
         }
     }
 

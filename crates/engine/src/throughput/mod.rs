@@ -19,4 +19,4 @@ pub(crate) use division::shares;
 pub use options::{ThroughputMode, ThroughputOptions};
 pub(crate) use redistribution::check_undivided;
 pub use report::{ContainerThroughput, PartitionThroughput, ThroughputKind};
-pub use terms::{Metering, Terms};
+pub use terms::{Metering, ReadTerms, Terms};

@@ -47,3 +47,25 @@ impl From<ConsistencyLevel> for Terms {
         }
     }
 }
+
+/// The terms of a point read, which borrows no memory: its answer is a part of what the store keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadTerms {
+    pub level: ConsistencyLevel,
+    pub metering: Metering,
+}
+
+impl From<ConsistencyLevel> for ReadTerms {
+    fn from(level: ConsistencyLevel) -> ReadTerms {
+        Terms::from(level).into()
+    }
+}
+
+impl From<Terms> for ReadTerms {
+    fn from(terms: Terms) -> ReadTerms {
+        ReadTerms {
+            level: terms.level,
+            metering: terms.metering,
+        }
+    }
+}

@@ -5,7 +5,7 @@
 //! only if its resource id was granted, and a write has the entity tag of the version with the
 //! granted resource id as its precondition.
 
-use orrery_engine::{Metering, Terms, Triggers, Written};
+use orrery_engine::{Metering, ReadTerms, Terms, Triggers, Written};
 use orrery_keys::ItemRid;
 use orrery_model::{
     Answer, Failure, Operation, OperationKind, OperationOutcome, OperationStatus, Precondition,
@@ -23,7 +23,7 @@ pub(super) fn read(
     key: &Key,
     id: &str,
     if_none_match: Option<&Precondition>,
-    terms: Terms,
+    terms: ReadTerms,
 ) -> Answer<OperationOutcome> {
     if items.id.as_ref().is_some_and(|granted| granted != id) {
         return Answer::refused(not_covered());
@@ -87,12 +87,12 @@ pub(super) async fn write(
         ));
     }
     let asked = operation.if_match.clone();
-    let unmetered = Terms {
+    let unmetered = ReadTerms {
+        level: terms.level,
         metering: Metering::Unmetered,
-        ..terms.clone()
     };
     for _ in 0..ATTEMPTS_MAX {
-        let found = read(reach, items, &key, &id, None, unmetered.clone());
+        let found = read(reach, items, &key, &id, None, unmetered);
         let etag = match found.result {
             Ok(outcome) => outcome.etag,
             Err(failure) => return Answer::refused(failure),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use orrery_engine::{
     ChangesPage, ChangesRequest, CompiledQuery, Conflict, ConflictsPage, Container, Engine,
-    Executed, FeedPage, FeedRequest, Partition, ProcedureRequest, QueryText, Scope, Terms,
-    Triggers, Written,
+    Executed, FeedPage, FeedRequest, Partition, ProcedureRequest, QueryText, ReadTerms, Scope,
+    Terms, Triggers, Written,
 };
 use orrery_keys::{ItemRid, PartitionKey};
 use orrery_model::{
@@ -199,7 +199,7 @@ impl<'x> Reach<'x> {
         key: &Key,
         id: &str,
         if_none_match: Option<&Precondition>,
-        terms: Terms,
+        terms: ReadTerms,
     ) -> Answer<OperationOutcome> {
         if let Some(items) = self.grant().and_then(Grant::items) {
             return item_grant::read(self, items, key, id, if_none_match, terms);
@@ -214,7 +214,7 @@ impl<'x> Reach<'x> {
         key: &Key,
         id: &str,
         if_none_match: Option<&Precondition>,
-        terms: Terms,
+        terms: ReadTerms,
     ) -> Answer<OperationOutcome> {
         let (engine, container) = (self.engine, self.container);
         engine.read_item(container, &key.0, id, if_none_match, terms)

@@ -59,7 +59,7 @@ async fn answer(
 }
 
 fn read(exchange: &Exchange<'_>, found: &Found, key: &Key, id: &str) -> Result<Reply, Failure> {
-    let terms = exchange.terms()?;
+    let terms = exchange.read_terms()?;
     let level = terms.level;
     let if_none_match = exchange.headers.if_none_match();
     let container = &found.entry.container;
