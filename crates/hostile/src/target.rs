@@ -14,6 +14,9 @@ pub(crate) const GRANTED_KEY: &str = "mine";
 pub(crate) const DATABASE: &str = "d";
 /// The container that the tokens of attackers cover in part.
 pub(crate) const CONTAINER: &str = "attacked";
+/// What attackers with scripts reach. It has throughput of its own, so that its scripts run although
+/// other attacks have used up the throughput of the other container.
+pub(crate) const SCRIPTS_CONTAINER: &str = "scripts";
 /// What honest clients use.
 pub(crate) const HONEST_CONTAINER: &str = "honest";
 pub(crate) const LARGE_ITEM: &str = "large";

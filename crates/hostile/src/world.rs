@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use crate::regions::Regions;
 use crate::rest::{Answer, Client, Request};
 use crate::target::{
-    CONTAINER, DATABASE, GRANTED_KEY, HONEST_CONTAINER, LARGE_ITEM, SECRET, Target,
+    CONTAINER, DATABASE, GRANTED_KEY, HONEST_CONTAINER, LARGE_ITEM, SCRIPTS_CONTAINER, SECRET,
+    Target,
 };
 
 /// The key of the emulator, which the server has by default on this machine.
@@ -23,7 +24,11 @@ const ATTEMPTS_MAX: usize = 600;
 pub(crate) async fn make(address: SocketAddr, regions: &Regions) -> Result<Target> {
     let mut client = Client::signed(address, KEY)?;
     create(&mut client, "/dbs", json!({ "id": DATABASE }), &[]).await?;
-    for (container, throughput) in [(CONTAINER, "400"), (HONEST_CONTAINER, "10000")] {
+    for (container, throughput) in [
+        (CONTAINER, "400"),
+        (SCRIPTS_CONTAINER, "10000"),
+        (HONEST_CONTAINER, "10000"),
+    ] {
         let definition = json!({
             "id": container,
             "partitionKey": { "paths": ["/pk"], "kind": "Hash", "version": 2 },
@@ -81,7 +86,9 @@ const PROCEDURES: [(&str, &str); 4] = [
 ];
 
 async fn register_scripts(client: &mut Client) -> Result<()> {
-    let container = format!("/dbs/{DATABASE}/colls/{CONTAINER}");
+    let item = json!({ "id": "a row", "pk": GRANTED_KEY });
+    put_item(client, SCRIPTS_CONTAINER, GRANTED_KEY, item).await?;
+    let container = format!("/dbs/{DATABASE}/colls/{SCRIPTS_CONTAINER}");
     for (id, body) in PROCEDURES {
         let path = format!("{container}/sprocs");
         create(client, &path, json!({ "id": id, "body": body }), &[]).await?;

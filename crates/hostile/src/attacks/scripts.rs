@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::attack::Outcome;
 use crate::attacks::outcome;
 use crate::rest::{Client, Request};
-use crate::target::{CONTAINER, DATABASE, Target};
+use crate::target::{CONTAINER, DATABASE, SCRIPTS_CONTAINER, Target};
 
 const PROPERTIES: u64 = 20_000;
 
@@ -30,7 +30,7 @@ pub(super) async fn endless(target: Arc<Target>) -> Outcome {
 
 pub(super) async fn huge_rows(target: Arc<Target>) -> Outcome {
     let body = json!({ "query": "SELECT VALUE udf.huge() FROM c" }).to_string();
-    let path = format!("/dbs/{DATABASE}/colls/{CONTAINER}/docs");
+    let path = format!("/dbs/{DATABASE}/colls/{SCRIPTS_CONTAINER}/docs");
     let headers = [
         ("x-ms-documentdb-isquery", "true"),
         ("content-type", "application/query+json"),
@@ -62,7 +62,7 @@ pub(super) async fn new_properties(target: Arc<Target>) -> Outcome {
 }
 
 async fn execute(target: &Target, procedure: &str) -> Outcome {
-    let path = format!("/dbs/{DATABASE}/colls/{CONTAINER}/sprocs/{procedure}");
+    let path = format!("/dbs/{DATABASE}/colls/{SCRIPTS_CONTAINER}/sprocs/{procedure}");
     post(target, &path, &[], "[]").await
 }
 
