@@ -60,13 +60,12 @@ impl Hosts {
         if host.is_empty() || host == "localhost" || !host.contains('.') && !host.contains('?') {
             return true;
         }
-        if host.parse::<IpAddr>().is_ok() {
+        let host = host.trim_end_matches('.');
+        if !host.contains('.') || host.parse::<IpAddr>().is_ok() {
             return true;
         }
-        let host = host.trim_end_matches('.').to_ascii_lowercase();
-        !host.contains('.')
-            || host.parse::<IpAddr>().is_ok()
-            || PRIVATE_DOMAINS.iter().any(|domain| host.ends_with(domain))
+        let host = host.to_ascii_lowercase();
+        PRIVATE_DOMAINS.iter().any(|domain| host.ends_with(domain))
             || self
                 .allowed
                 .iter()
