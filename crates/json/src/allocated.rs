@@ -1,31 +1,32 @@
-//! How much memory a value takes, which is many times the length of its text.
+//! The memory that a value occupies, which is many times the length of its text.
 //!
-//! An element of an array takes the space of a whole [`Value`] whatever it is, and a property
-//! beside that its name, its hash and its place in a table: `[{"a":1}]` is 9 bytes of text and
-//! hundreds of memory. Whoever limits what values may take counts them with these functions.
+//! An array element occupies a whole [`Value`] whatever its type. A property of an object adds its
+//! name, its hash and its slot in a hash table: `[{"a":1}]` is 9 bytes of text and hundreds of
+//! bytes of memory. A caller that limits the memory of values measures the values with these
+//! functions.
 
 use crate::{Object, Value};
 
-/// Of a value that holds nothing beside itself: a number, a truth, an empty string.
+/// Bytes of a value without heap memory: a number, a boolean, an empty string.
 pub const VALUE_BYTES: usize = size_of::<Value>();
 
-/// A property of an object: hash, name and value, and its place in the table.
-const PROPERTY_BYTES: usize = size_of::<usize>() + size_of::<String>() + VALUE_BYTES + PLACE_BYTES;
-/// The bytes of one place in a hash table and of the mark of that place; doubled, because up to
-/// half of the places of a table that has grown are empty.
-const PLACE_BYTES: usize = 2 * (size_of::<usize>() + 1);
-/// What a table takes beside its places.
+/// Bytes of one property of an object: hash, name, value and slot in the hash table.
+const PROPERTY_BYTES: usize = size_of::<usize>() + size_of::<String>() + VALUE_BYTES + SLOT_BYTES;
+/// Bytes of one hash table slot and its control byte. The factor two covers empty slots: after
+/// growth up to half of the slots are empty.
+const SLOT_BYTES: usize = 2 * (size_of::<usize>() + 1);
+/// Bytes of the allocation of a hash table beside its slots.
 const TABLE_BYTES: usize = 32;
-/// Allocators round up.
+/// Allocators round sizes up to a multiple of this.
 const ROUNDING: usize = 16;
 
 impl Value {
-    /// All bytes of memory that the value takes, with those of the `Value` itself.
+    /// The total memory of the value, with the `Value` itself.
     pub fn allocated_bytes(&self) -> usize {
         VALUE_BYTES + self.heap_bytes()
     }
 
-    /// The bytes of memory that the value takes on the heap, beside those of the `Value` itself.
+    /// The heap memory of the value, without the `Value` itself.
     fn heap_bytes(&self) -> usize {
         match self {
             Value::Undefined | Value::Null | Value::Bool(_) | Value::Number(_) => 0,
@@ -55,9 +56,9 @@ fn rounded(bytes: usize) -> usize {
     bytes.next_multiple_of(ROUNDING)
 }
 
-/// An upper bound of the memory that the value of a JSON text takes, for a caller that must know
-/// this bound before it parses the text. The function does not parse the text: it counts the signs
-/// that values stand between, also those in strings, and takes every array and object to be half
+/// An upper bound of the memory that the value of a JSON text occupies, for a caller that needs the
+/// bound before it parses the text. The function does not parse: it counts the punctuation between
+/// values, including punctuation inside strings, and assumes that every array and object is half
 /// empty.
 pub fn allocated_bytes_max(text: &[u8]) -> usize {
     let (mut commas, mut colons, mut arrays, mut objects, mut quotes) = (0, 0, 0, 0, 0);
@@ -76,7 +77,8 @@ pub fn allocated_bytes_max(text: &[u8]) -> usize {
         }
         before = *byte;
     }
-    // An array that has elements begins with room for four, an object for three properties.
+    // A non-empty array starts with capacity for four elements, an object with capacity for three
+    // properties.
     let (elements_min, properties_min) = (4 * arrays, 4 * objects);
     let saved = empty * 4 * VALUE_BYTES;
     let elements = 2 * (1 + commas + arrays + objects) + elements_min;
@@ -114,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_says_what_its_value_can_take_at_most() {
+    fn the_bound_of_a_text_covers_its_value() {
         let long = format!("[{}1]", "1,".repeat(5_000));
         let empty = format!("[{}[]]", "[],".repeat(5_000));
         let objects = format!("[{}{{}}]", r#"{"":1},"#.repeat(5_000));

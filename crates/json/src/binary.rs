@@ -1,5 +1,5 @@
-//! The binary JSON that some clients write: a marker byte for each value, little-endian numbers,
-//! arrays and objects that begin with their length.
+//! Reads the binary JSON that some clients send: a marker byte for each value, little-endian
+//! numbers, and arrays and objects that begin with their length.
 //!
 //! ```text
 //! 80                       the first byte of a text, before the value
@@ -12,8 +12,8 @@
 //! E5 E6 E7 / ED EE EF      the same with length and count
 //! ```
 //!
-//! Strings by reference and from dictionaries are refused: a client writes them only after it has
-//! been told of a dictionary.
+//! Strings by reference and dictionary strings are errors: a client sends them only after the
+//! server has announced a dictionary.
 
 use crate::{Number, Object, ParseError, Value};
 
@@ -22,7 +22,7 @@ pub const BINARY_MARK: u8 = 0x80;
 
 /// Reads one binary JSON value, nested at most `depth_max` levels deep.
 pub fn parse_binary(bytes: &[u8], depth_max: usize) -> Result<Value, ParseError> {
-    let mut reader = Reader { bytes, at: 0 };
+    let mut reader = BinaryReader { bytes, at: 0 };
     let value = match reader.byte() {
         Some(BINARY_MARK) => reader.value(depth_max),
         _ => Err("binary JSON begins with the byte 80".to_owned()),
@@ -34,14 +34,14 @@ pub fn parse_binary(bytes: &[u8], depth_max: usize) -> Result<Value, ParseError>
     }
 }
 
-struct Reader<'a> {
+struct BinaryReader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-type Read<T> = Result<T, String>;
+type ReadResult<T> = Result<T, String>;
 
-impl<'a> Reader<'a> {
+impl<'a> BinaryReader<'a> {
     fn error(&self, message: &str) -> ParseError {
         ParseError {
             message: message.to_owned(),
@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
         Some(byte)
     }
 
-    fn take(&mut self, length: usize) -> Read<&'a [u8]> {
+    fn take(&mut self, length: usize) -> ReadResult<&'a [u8]> {
         let end = self
             .at
             .checked_add(length)
@@ -67,7 +67,7 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    fn array<const N: usize>(&mut self) -> Read<[u8; N]> {
+    fn array<const N: usize>(&mut self) -> ReadResult<[u8; N]> {
         Ok(self
             .take(N)?
             .try_into()
@@ -75,7 +75,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A length or count of 1, 2 or 4 bytes.
-    fn size(&mut self, width: u8) -> Read<usize> {
+    fn size(&mut self, width: u8) -> ReadResult<usize> {
         Ok(match width {
             0 => usize::from(u8::from_le_bytes(self.array()?)),
             1 => usize::from(u16::from_le_bytes(self.array()?)),
@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn value(&mut self, depth_left: usize) -> Read<Value> {
+    fn value(&mut self, depth_left: usize) -> ReadResult<Value> {
         let marker = self
             .byte()
             .ok_or("binary JSON ends in the middle of a value")?;
@@ -119,7 +119,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn string(&mut self, marker: u8) -> Read<String> {
+    fn string(&mut self, marker: u8) -> ReadResult<String> {
         let length = match marker {
             0x80..=0xBF => usize::from(marker & 0x3F),
             0xC0..=0xC2 => self.size(marker - 0xC0)?,
@@ -134,7 +134,7 @@ impl<'a> Reader<'a> {
         Ok(text.to_owned())
     }
 
-    fn elements(&mut self, form: u8, depth_left: usize) -> Read<Vec<Value>> {
+    fn elements(&mut self, form: u8, depth_left: usize) -> ReadResult<Vec<Value>> {
         let mut array = Vec::new();
         self.members(form, &mut |reader| {
             array.push(reader.value(depth_left)?);
@@ -143,7 +143,7 @@ impl<'a> Reader<'a> {
         Ok(array)
     }
 
-    fn properties(&mut self, form: u8, depth_left: usize) -> Read<Object> {
+    fn properties(&mut self, form: u8, depth_left: usize) -> ReadResult<Object> {
         let mut object = Object::default();
         self.members(form, &mut |reader| {
             let marker = reader
@@ -156,13 +156,19 @@ impl<'a> Reader<'a> {
         Ok(object)
     }
 
-    /// Reads members until the container ends; `form` is how it begins.
-    fn members(&mut self, form: u8, member: &mut dyn FnMut(&mut Self) -> Read<()>) -> Read<()> {
+    /// Reads members until the end of the array or object. `form` is the offset of the marker
+    /// within the markers of its type, and says how the length is encoded.
+    fn members(
+        &mut self,
+        form: u8,
+        member: &mut dyn FnMut(&mut Self) -> ReadResult<()>,
+    ) -> ReadResult<()> {
         let length = match form {
             0 => return Ok(()),
             1 => return member(self),
             2..=4 => self.size(form - 2)?,
             _ => {
+                // The second number is the member count, which the length makes redundant.
                 let length = self.size(form - 5)?;
                 self.size(form - 5)?;
                 length
@@ -184,7 +190,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn deeper(depth_left: usize) -> Read<usize> {
+fn deeper(depth_left: usize) -> ReadResult<usize> {
     depth_left
         .checked_sub(1)
         .ok_or_else(|| "arrays and objects are nested too deeply".to_owned())

@@ -1,11 +1,11 @@
 //! JSON values with `undefined`; numbers; the total order over types; paths.
 //!
-//! The one JSON reader and the one JSON writer of Orrery. This crate knows nothing of documents,
-//! partition keys or the protocol: it does no I/O and holds no clock.
+//! The only JSON parser and the only JSON writer of Orrery. This crate has no notion of documents,
+//! partition keys or the protocol. It performs no I/O and reads no clock.
 
 mod allocated;
 mod binary;
-mod fields;
+mod field_mask;
 mod number;
 mod order;
 mod parse;
@@ -17,11 +17,11 @@ mod value;
 
 pub use allocated::{VALUE_BYTES, allocated_bytes_max};
 pub use binary::{BINARY_MARK, parse_binary};
-pub use fields::{FieldStep, Fields};
+pub use field_mask::{FieldMask, FieldStep};
 pub use number::Number;
 pub use order::{compare, equal};
 pub use parse::{ParseError, parse, parse_bounded};
 pub use parse_fields::parse_fields;
-pub use path::{Path, PathError};
+pub use path::{PathError, PropertyPath};
 pub use print::{write_number, write_string, write_value};
 pub use value::{NameHasher, Object, Value};

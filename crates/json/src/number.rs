@@ -2,17 +2,17 @@
 
 use std::cmp::Ordering;
 
-/// A JSON number. Integers that fit 64 bits keep every digit; everything else is a double.
+/// A JSON number. Integers that fit into 64 bits are exact; every other number is a double.
 ///
-/// A double that is a whole number in the exact range of doubles is always held as `Int`, so that
-/// `1` and `1.0` are one value with one text.
+/// A whole double within the exact integer range of doubles is always stored as `Int`, so that `1`
+/// and `1.0` are one value with one text.
 #[derive(Debug, Clone, Copy)]
 pub enum Number {
     Int(i64),
     Float(f64),
 }
 
-/// Whole doubles up to here are exact, so the integer form says the same.
+/// Whole doubles up to this magnitude are exact, so the integer form represents the same number.
 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 
 impl Number {
@@ -27,7 +27,7 @@ impl Number {
         }
     }
 
-    /// The value as an integer, when it is one.
+    /// The integer value, if the number is an integer.
     pub fn as_i64(self) -> Option<i64> {
         match self {
             Number::Int(value) => Some(value),
@@ -39,7 +39,7 @@ impl Number {
         self.as_f64().is_finite()
     }
 
-    /// Numeric order; NaN is placed before all others so that the order is total.
+    /// Numeric order. NaN sorts before all other numbers, which makes the order total.
     pub fn total_cmp(self, other: Number) -> Ordering {
         match (self, other) {
             (Number::Int(a), Number::Int(b)) => a.cmp(&b),

@@ -25,8 +25,8 @@ pub fn equal(a: &Value, b: &Value) -> bool {
 
 /// `undefined < null < false < true < numbers < strings < arrays < objects`.
 ///
-/// Arrays among arrays and objects among objects compare as equal here: the language orders them
-/// by a hash that belongs to the query engine.
+/// Two arrays compare as equal, and so do two objects: the query engine orders them by a hash of
+/// its own.
 pub fn compare(a: &Value, b: &Value) -> Ordering {
     match (a, b) {
         (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
@@ -36,8 +36,10 @@ pub fn compare(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-/// Strings order by UTF-16 code unit, as the clients that merge sorted pages do.
+/// Compares by UTF-16 code unit, because the clients that merge sorted pages do so.
 fn compare_strings(a: &str, b: &str) -> Ordering {
+    // Against an ASCII string, byte order and UTF-16 order agree: every other character is greater
+    // in both.
     if a.is_ascii() || b.is_ascii() {
         return a.as_bytes().cmp(b.as_bytes());
     }

@@ -1,4 +1,4 @@
-//! Text to value.
+//! The JSON parser: text to value.
 
 use std::fmt;
 
@@ -6,10 +6,11 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess,
 
 use crate::{Number, Object, Value};
 
-/// Nesting that a document may have; deeper text is refused before it costs stack.
+/// Maximum nesting of a document. The parser rejects deeper text before the recursion exhausts the
+/// stack.
 pub(crate) const DEPTH_MAX: usize = 128;
 
-/// Why text is not JSON that Orrery can hold, with the place.
+/// The reason why a text is not JSON that Orrery can store, and its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message} at line {line}, column {column}")]
 pub struct ParseError {
@@ -25,17 +26,55 @@ pub fn parse(text: &[u8]) -> Result<Value, ParseError> {
 
 /// Reads one JSON value; arrays and objects may nest `depth_max` levels deep.
 ///
-/// Of repeated property names the last value counts. Numbers that no finite double can hold and
-/// strings with half a surrogate pair are refused.
+/// Of repeated property names the last value wins. Numbers outside the range of finite doubles and
+/// strings with half a surrogate pair are errors. Strings may contain raw control characters, which
+/// the service accepts although JSON forbids them.
 pub fn parse_bounded(text: &[u8], depth_max: usize) -> Result<Value, ParseError> {
+    // Most texts have no raw control characters, so the strict parser runs first and the text is
+    // scanned only after it failed.
+    let strict = parse_strict(text, depth_max);
+    match strict {
+        Ok(value) => Ok(value),
+        Err(error) => match with_escaped_controls(text) {
+            Some(escaped) => parse_strict(&escaped, depth_max),
+            None => Err(error),
+        },
+    }
+}
+
+/// The text with every control character inside strings escaped. `None` if no string has one.
+fn with_escaped_controls(text: &[u8]) -> Option<Vec<u8>> {
+    let is_control = |byte: &u8| *byte < b' ';
+    if !text.iter().any(is_control) {
+        return None;
+    }
+    let mut escaped = Vec::with_capacity(text.len() + 64);
+    let (mut in_string, mut after_backslash, mut found) = (false, false, false);
+    for &byte in text {
+        if in_string && !after_backslash && is_control(&byte) {
+            found = true;
+            escaped.extend_from_slice(format!("\\u{byte:04x}").as_bytes());
+            continue;
+        }
+        escaped.push(byte);
+        in_string ^= byte == b'"' && !after_backslash;
+        after_backslash = in_string && byte == b'\\' && !after_backslash;
+    }
+    found.then_some(escaped)
+}
+
+fn parse_strict(text: &[u8], depth_max: usize) -> Result<Value, ParseError> {
     let mut reader = serde_json::Deserializer::from_slice(text);
+    // The visitor enforces `depth_max` instead.
     reader.disable_recursion_limit();
-    Reader {
+    ValueVisitor {
         depth_left: depth_max,
     }
     .deserialize(&mut reader)
     .and_then(|value| reader.end().map(|()| value))
     .map_err(|error| {
+        // `serde_json` appends the position to its message; `ParseError` carries the position
+        // separately.
         let full = error.to_string();
         let message = full
             .rsplit_once(" at line ")
@@ -49,20 +88,20 @@ pub fn parse_bounded(text: &[u8], depth_max: usize) -> Result<Value, ParseError>
 }
 
 #[derive(Clone, Copy)]
-struct Reader {
+struct ValueVisitor {
     depth_left: usize,
 }
 
-impl Reader {
-    fn deeper<E: serde::de::Error>(self) -> Result<Reader, E> {
+impl ValueVisitor {
+    fn deeper<E: serde::de::Error>(self) -> Result<ValueVisitor, E> {
         match self.depth_left.checked_sub(1) {
-            Some(depth_left) => Ok(Reader { depth_left }),
+            Some(depth_left) => Ok(ValueVisitor { depth_left }),
             None => Err(E::custom("arrays and objects are nested too deeply")),
         }
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Reader {
+impl<'de> DeserializeSeed<'de> for ValueVisitor {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -70,7 +109,7 @@ impl<'de> DeserializeSeed<'de> for Reader {
     }
 }
 
-impl<'de> Visitor<'de> for Reader {
+impl<'de> Visitor<'de> for ValueVisitor {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -150,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn text_survives() {
+    fn json_text_round_trips() {
         for input in [
             "null",
             "true",
@@ -161,6 +200,22 @@ mod tests {
             r#""é😀\n\"\\\u0001""#,
         ] {
             assert_eq!(text(input), input);
+        }
+    }
+
+    #[test]
+    fn control_characters_may_stand_in_strings() {
+        for (input, expected) in [
+            (
+                "{\"a\tb\":\"\n\u{1}\",\n\t\"c\":1}",
+                r#"{"a\tb":"\n\u0001","c":1}"#,
+            ),
+            ("[\"\\\\\n\",\"\\\"\t\"]", r#"["\\\n","\"\t"]"#),
+        ] {
+            assert_eq!(text(input), expected);
+        }
+        for input in ["[\u{1}]", "\"\\\u{1}\"", "\"\n"] {
+            assert!(parse(input.as_bytes()).is_err(), "{input:?}");
         }
     }
 

@@ -1,29 +1,28 @@
-//! Text to the parts of a value that are wanted.
+//! The partial JSON parser: text to the needed parts of a value.
 //!
-//! A scan reads two of the properties of a document and has to get past the others, so what is not
-//! wanted is skipped without looking at more than its quotes and brackets, and an object is left
-//! as soon as everything wanted of it has been found. Whatever this reader does not expect, it
-//! leaves to the full one.
+//! A scan needs a few properties of a document. This parser skips every other property by its
+//! quotes and brackets alone, and leaves an object once it has found all needed properties.
+//! Unexpected input aborts the partial parser, and the full parser parses the text.
 
-use crate::fields::{Fields, Node, WHOLE};
+use crate::field_mask::{FieldMask, Node, WHOLE};
 use crate::parse::DEPTH_MAX;
 use crate::scan::{quote_or_backslash, string_end};
 use crate::{NameHasher, Number, Object, ParseError, Value, parse};
 
-/// Digits that fit an integer for certain.
+/// A number of this many decimal digits always fits into an `i64`.
 const DIGITS_MAX: usize = 18;
 
-/// Reads what `fields` wants of the JSON in `text`.
+/// Reads the parts of the JSON in `text` that `field_mask` includes.
 ///
-/// At each path that is wanted the result has what [`parse`] gives there, undefined included.
-/// Beside those paths it may have more or less. An array on the way to wanted elements keeps its
-/// length and has `null` for elements in which nothing is wanted. What is skipped is not checked,
-/// and of a name that is repeated behind everything wanted, the later value is not seen: the text
-/// is meant to be one that was stored, which has neither.
-pub fn parse_fields(text: &[u8], fields: &Fields) -> Result<Value, ParseError> {
+/// At each included path the result equals the result of [`parse`], including `Undefined`. At other
+/// paths the result may have more or fewer values. An array on the path to needed elements keeps
+/// its length and has `null` for every element without a needed part. Skipped text is not
+/// validated, and a repeated name after the last needed property is not seen. Both are safe because
+/// the text is a stored document, which is valid and has no repeated names.
+pub fn parse_fields(text: &[u8], fields: &FieldMask) -> Result<Value, ParseError> {
     let root = fields.root();
     if !root.is_whole {
-        let mut reader = Reader { text, at: 0 };
+        let mut reader = FieldReader { text, at: 0 };
         if let Some(value) = reader.root(root) {
             return Ok(value);
         }
@@ -31,13 +30,13 @@ pub fn parse_fields(text: &[u8], fields: &Fields) -> Result<Value, ParseError> {
     parse(text)
 }
 
-struct Reader<'a> {
+struct FieldReader<'a> {
     text: &'a [u8],
     at: usize,
 }
 
-/// `None` everywhere is text that the full reader has to judge.
-impl<'a> Reader<'a> {
+/// Every method returns `None` for text that only the full parser can judge.
+impl<'a> FieldReader<'a> {
     fn root(&mut self, node: &Node) -> Option<Value> {
         match self.peek()? {
             b'{' => self.object(node, DEPTH_MAX - 1, true),
@@ -45,7 +44,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `Undefined` when nothing is wanted of a value of this type.
+    /// Returns `Undefined` when the mask needs no part of a value of this type.
     fn value(&mut self, node: &Node, depth_left: usize) -> Option<Value> {
         match self.peek()? {
             b'{' if node.is_whole || !node.names.is_empty() => {
@@ -69,6 +68,7 @@ impl<'a> Reader<'a> {
         }
         loop {
             if missing.is_empty() {
+                // The root object is the whole text, so there is no end to find.
                 if !is_root {
                     self.skip_to_end()?;
                 }
@@ -92,6 +92,8 @@ impl<'a> Reader<'a> {
                         Name::Plain(name) => str::from_utf8(name).ok()?.to_owned(),
                         Name::Escaped(name) => name,
                     };
+                    // A repeated name: the later value replaces the earlier one, even if it has no
+                    // needed part.
                     if value.is_undefined() {
                         object.shift_remove(&name);
                     } else {
@@ -161,7 +163,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Passes the value that begins here.
+    /// Skips the value at the current position.
     fn skip(&mut self) -> Option<()> {
         match *self.text.get(self.at)? {
             b'"' => {
@@ -185,7 +187,7 @@ impl<'a> Reader<'a> {
         (length > 0).then_some(())
     }
 
-    /// Passes the end of the array or object in which the reader is.
+    /// Skips the rest of the current array or object, including its closing bracket.
     fn skip_to_end(&mut self) -> Option<()> {
         let mut depth = 1_usize;
         loop {
@@ -226,7 +228,7 @@ impl<'a> Reader<'a> {
         (self.peek()? == byte).then(|| self.at += 1)
     }
 
-    /// The next byte that is not white space.
+    /// Skips white space and returns the next byte without consuming it.
     fn peek(&mut self) -> Option<u8> {
         loop {
             match *self.text.get(self.at)? {
@@ -252,7 +254,7 @@ fn find<'n>(node: &'n Node, name: &[u8]) -> Option<(usize, &'n Node)> {
         .map(|(index, (_, child))| (index, child))
 }
 
-/// Which names of a node have not been met.
+/// A bit set of the needed names that the parser has not yet found in the current object.
 struct Missing(u64);
 
 impl Missing {
@@ -263,7 +265,8 @@ impl Missing {
         }
     }
 
-    /// With more names than bits the last bit is never met, and neither is the last of a whole.
+    /// The last bit is never cleared, neither for a node with more names than bits nor for a whole
+    /// node, so the object is then read to its end.
     fn remove(&mut self, index: usize) {
         if index + 1 < u64::BITS as usize {
             self.0 &= !(1 << index);
@@ -275,7 +278,7 @@ impl Missing {
     }
 }
 
-/// The common form of a number; any other is left to the full reader.
+/// Decodes the common form of a number. `None` leaves other forms to the full parser.
 fn integer(text: &[u8]) -> Option<i64> {
     let (is_negative, digits) = match text.strip_prefix(b"-") {
         Some(digits) => (true, digits),

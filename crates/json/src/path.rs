@@ -1,4 +1,5 @@
-//! Property paths as policies write them: `/a/b`, with quoted segments for odd names: `/"a-b"/c`.
+//! Property paths in the syntax of container policies: `/a/b`, with quoted segments for unusual
+//! names: `/"a-b"/c`, `/'a-b'/c`.
 
 use std::fmt;
 
@@ -6,11 +7,11 @@ use crate::{Value, write_string};
 
 /// A path of property names from the root of a document to one value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Path {
+pub struct PropertyPath {
     segments: Vec<String>,
 }
 
-/// Why a text is not a property path.
+/// The reason why a text is not a property path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
     #[error("path '{0}' must begin with '/'")]
@@ -23,26 +24,26 @@ pub enum PathError {
     Wildcard(String),
 }
 
-impl Path {
-    /// Reads `/a/b` or `/"a b"/c`. Wildcards and array markers are refused.
-    pub fn parse(text: &str) -> Result<Path, PathError> {
+impl PropertyPath {
+    /// Parses `/a/b`, `/"a b"/c` or `/'a b'/c`. Wildcards and array markers are errors.
+    pub fn parse(text: &str) -> Result<PropertyPath, PathError> {
         let mut rest = text;
         let mut segments = Vec::new();
         while !rest.is_empty() {
             rest = rest
                 .strip_prefix('/')
                 .ok_or_else(|| PathError::NoLeadingSlash(text.to_owned()))?;
-            let (segment, after) = match rest.strip_prefix('"') {
-                Some(quoted) => quoted
-                    .split_once('"')
+            let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''));
+            let (segment, after) = match quote {
+                Some(quote) => rest[1..]
+                    .split_once(quote)
                     .ok_or_else(|| PathError::OpenQuote(text.to_owned()))?,
                 None => rest.find('/').map_or((rest, ""), |end| rest.split_at(end)),
             };
-            let quoted = rest.starts_with('"');
             if segment.is_empty() {
                 return Err(PathError::EmptySegment(text.to_owned()));
             }
-            if !quoted && (segment == "*" || segment == "?" || segment == "[]") {
+            if quote.is_none() && (segment == "*" || segment == "?" || segment == "[]") {
                 return Err(PathError::Wildcard(text.to_owned()));
             }
             segments.push(segment.to_owned());
@@ -51,12 +52,12 @@ impl Path {
         if segments.is_empty() {
             return Err(PathError::EmptySegment(text.to_owned()));
         }
-        Ok(Path { segments })
+        Ok(PropertyPath { segments })
     }
 
-    /// A path from names that need no parsing.
-    pub fn of<const N: usize>(segments: [&str; N]) -> Path {
-        Path {
+    /// A path of literal names, without parsing.
+    pub fn of<const N: usize>(segments: [&str; N]) -> PropertyPath {
+        PropertyPath {
             segments: segments.map(str::to_owned).to_vec(),
         }
     }
@@ -66,14 +67,14 @@ impl Path {
     }
 
     /// The value at this path; `Undefined` when any step is missing or is not an object.
-    pub fn of_value<'a>(&self, root: &'a Value) -> &'a Value {
+    pub fn value_in<'a>(&self, root: &'a Value) -> &'a Value {
         self.segments
             .iter()
             .fold(root, |value, segment| value.get(segment))
     }
 }
 
-impl fmt::Display for Path {
+impl fmt::Display for PropertyPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for segment in &self.segments {
             let plain = segment
@@ -103,21 +104,22 @@ mod tests {
             ("/a/b", "1"),
             (r#"/a/"x/y""#, "2"),
             (r#"/"a"/"b""#, "1"),
+            ("/'a'/'x/y'", "2"),
             ("/a/z", ""),
             ("/a/b/c", ""),
             ("/c/0", ""),
         ] {
-            let value = Path::parse(path).unwrap();
-            assert_eq!(value.of_value(&document).to_string(), expected, "{path}");
+            let value = PropertyPath::parse(path).unwrap();
+            assert_eq!(value.value_in(&document).to_string(), expected, "{path}");
         }
     }
 
     #[test]
     fn what_is_not_a_path_is_refused() {
         for path in [
-            "", "a", "/", "/a//b", "/a/", r#"/"a"#, "/a/*", "/[]/a", r#"/"a"b"#,
+            "", "a", "/", "/a//b", "/a/", r#"/"a"#, "/'a", "/a/*", "/[]/a", r#"/"a"b"#,
         ] {
-            assert!(Path::parse(path).is_err(), "{path}");
+            assert!(PropertyPath::parse(path).is_err(), "{path}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Value to text: no white space, shortest numbers, escapes only where JSON asks for them.
+//! The JSON writer: no white space, shortest numbers, escapes only where JSON requires them.
 
 use crate::{Number, Value};
 
@@ -36,10 +36,12 @@ pub fn write_value(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
-/// Doubles below this and at or above 10^-6 are written without an exponent, as JavaScript does.
+/// Like JavaScript, this writer prints doubles from 10^-6 up to below this limit without an
+/// exponent.
 const PLAIN_MAX: f64 = 1e21;
 
-/// Appends the shortest text that reads back as the same number; what is not finite is `null`.
+/// Appends the shortest text that parses to the same number. A number that is not finite becomes
+/// `null`.
 pub fn write_number(number: Number, out: &mut Vec<u8>) {
     match number {
         Number::Int(value) => out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes()),

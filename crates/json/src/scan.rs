@@ -1,15 +1,16 @@
-//! Finds the end of strings many bytes at a time.
+//! Finds the end of a string, many bytes at a time.
 
 const LOW_BITS: u64 = 0x0101_0101_0101_0101;
 const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 const QUOTES: u64 = LOW_BITS * b'"' as u64;
 const BACKSLASHES: u64 = LOW_BITS * b'\\' as u64;
 
-/// Most strings end before this and are looked at in words; the others go on in blocks.
+/// Most strings end within this many bytes, which are searched in words of eight. Longer strings
+/// continue in blocks.
 const SHORT_BYTES: usize = 16;
 const BLOCK_BYTES: usize = 32;
 
-/// The place of the first quote or backslash at or after `from`.
+/// The position of the first quote or backslash at or after `from`.
 pub(crate) fn quote_or_backslash(text: &[u8], from: usize) -> Option<usize> {
     let rest = text.get(from..)?;
     let (head, tail) = rest.split_at(rest.len().min(SHORT_BYTES));
@@ -37,7 +38,7 @@ fn in_words(text: &[u8]) -> Option<usize> {
     Some(at + in_tail)
 }
 
-/// Without an early exit, so that the compiler compares all bytes at once.
+/// Has no early exit, so that the compiler vectorises the comparison of all bytes.
 fn has_mark(block: &[u8; BLOCK_BYTES]) -> bool {
     block
         .iter()
@@ -48,16 +49,18 @@ fn is_mark(byte: u8) -> bool {
     matches!(byte, b'"' | b'\\')
 }
 
-/// The place behind the quote that ends the string whose text begins at `from`.
+/// The position after the closing quote of the string whose text begins at `from`.
 pub(crate) fn string_end(text: &[u8], from: usize) -> Option<usize> {
     let mut at = quote_or_backslash(text, from)?;
     while text[at] == b'\\' {
+        // The byte after a backslash is escaped; if it is a quote, it does not end the string.
         at = quote_or_backslash(text, at + 2)?;
     }
     Some(at + 1)
 }
 
-/// The lowest bit that is set belongs to the first byte that is zero; those above it may lie.
+/// The lowest set bit belongs to the first zero byte. A borrow of the subtraction can set higher
+/// bits falsely.
 fn zero_bytes(word: u64) -> u64 {
     word.wrapping_sub(LOW_BITS) & !word & HIGH_BITS
 }
@@ -67,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_one_is_found_wherever_it_stands() {
+    fn the_first_quote_or_backslash_is_found() {
         for length in 0..120 {
             for place in 0..length {
                 for (mark, from) in [(b'"', 0), (b'\\', place / 2), (b'"', place)] {

@@ -1,4 +1,4 @@
-//! A JSON value, or its absence.
+//! A JSON value, or `Undefined`.
 
 use std::fmt;
 
@@ -6,16 +6,16 @@ use indexmap::IndexMap;
 
 use crate::{Number, write_value};
 
-/// A JSON object. Properties keep the order in which they were first written.
+/// A JSON object. Properties keep their insertion order.
 pub type Object = IndexMap<String, Value, NameHasher>;
 
-/// Hashes names of properties.
+/// The hasher of property names.
 pub type NameHasher = foldhash::fast::RandomState;
 
-/// Any value an expression can have.
+/// The result of any expression.
 ///
-/// `Undefined` is the value of what is not there. It never occurs inside an array or an object,
-/// it is never stored and it is never printed.
+/// `Undefined` is the value of a missing property. It never occurs inside an array or an object, is
+/// never stored and is never printed.
 #[derive(Debug, Clone, Default)]
 pub enum Value {
     #[default]
@@ -28,7 +28,7 @@ pub enum Value {
     Object(Object),
 }
 
-/// In an object this small, comparing names is cheaper than hashing one.
+/// For an object with at most this many properties, comparing names is cheaper than hashing a name.
 const COMPARED_MAX: usize = 8;
 
 static UNDEFINED: Value = Value::Undefined;
@@ -94,7 +94,7 @@ impl Value {
         }
     }
 
-    /// The word a message to a person uses for this type.
+    /// The name of this type in error messages.
     pub fn type_name(&self) -> &'static str {
         match self {
             Value::Undefined => "undefined",
@@ -152,7 +152,7 @@ impl From<f64> for Value {
     }
 }
 
-/// Structural equality as the query language sees it, with `Undefined` equal to itself.
+/// Structural equality as the query language defines it, with `Undefined` equal to itself.
 impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {
         crate::equal(self, other)

@@ -1,9 +1,9 @@
-//! Parts of a document against the whole of it.
+//! The partial parser against the full parser.
 
 use std::hint::black_box;
 use std::time::Instant;
 
-use orrery_json::{FieldStep, Fields, Value, parse, parse_fields};
+use orrery_json::{FieldMask, FieldStep, Value, parse, parse_fields};
 use proptest::prelude::*;
 
 type Steps = Vec<FieldStep<'static>>;
@@ -18,15 +18,15 @@ fn steps(path: &str) -> Steps {
         .collect()
 }
 
-fn fields(paths: &[&str]) -> Fields {
-    let mut fields = Fields::default();
+fn fields(paths: &[&str]) -> FieldMask {
+    let mut fields = FieldMask::default();
     for path in paths {
-        fields.want(steps(path));
+        fields.include(steps(path));
     }
     fields
 }
 
-/// Every value at a path, with the places of the elements it went through.
+/// Every value at a path, with the indexes of the array elements on the way.
 fn values_at(value: &Value, steps: &[FieldStep<'_>], places: &str) -> Vec<String> {
     match (steps, value) {
         ([], value) => vec![format!("{places}: {value}")],
@@ -54,7 +54,7 @@ fn check(text: &str, paths: &[&str]) {
 }
 
 #[test]
-fn parts_are_those_of_the_whole() {
+fn masked_values_equal_those_of_the_full_parser() {
     for text in [
         r#"{"a":1,"b":{"c":"x\"y","d":[1,{"e":2},"z"]},"f":[[1],[2,3]]}"#,
         r#"{ "z" : "}" , "a" : -1.5e3 , "b" : { "c" : { } } }"#,
@@ -87,7 +87,7 @@ fn the_last_of_repeated_names_counts_while_something_is_missing() {
 }
 
 #[test]
-fn what_is_read_and_broken_is_refused() {
+fn damage_in_included_fields_is_refused() {
     for text in [
         "",
         "{",
@@ -106,9 +106,9 @@ fn what_is_read_and_broken_is_refused() {
 }
 
 #[test]
-fn arrays_keep_their_places() {
+fn arrays_keep_length_and_indexes() {
     let mut fields = fields(&["a.[].b"]);
-    fields.want_length(steps("c"));
+    fields.include_length(steps("c"));
     let text = br#"{"c":["x",{"y":[]}],"a":[1,{"b":2,"z":3},[4]]}"#;
     assert_eq!(
         parse_fields(text, &fields).unwrap().to_string(),
@@ -162,7 +162,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn any_part_of_any_document(
+    fn random_masks_over_random_documents(
         properties in prop::collection::vec(("[ab]|\"", any_json()), 0..5),
         paths in prop::collection::vec(
             prop::collection::vec(prop_oneof![Just("a"), Just("b"), Just("\""), Just("[]")], 1..4),
@@ -199,7 +199,7 @@ fn sample() -> String {
 
 #[test]
 #[ignore = "a measurement, for a release build"]
-fn time_of_a_kilobyte() {
+fn timing_of_one_kilobyte() {
     let text = sample();
     for (name, fields) in [
         ("n", fields(&["n"])),

@@ -1,16 +1,18 @@
-//! The memory that clients use: one pool of bytes for the process, from which every request borrows.
+//! Memory accounting: one pool of bytes for the process, from which every request of a client
+//! borrows.
 //!
-//! A client can make a server hold bodies, answers, the values of a query, the values of a script. A
-//! caller that is about to hold such bytes borrows them from the pool first, through the [`Share`] of
-//! the client that asked for the work; dropping the [`Loan`] gives the bytes back. The pool hands out
-//! numbers and no memory: nothing here stops a caller that allocates without a loan.
+//! Request bodies, responses, the values of a query and the values of a script occupy server memory
+//! on behalf of a client. A caller that is about to allocate such bytes first borrows them from the
+//! pool, through the [`MemoryShare`] of the client that sent the request. Dropping the [`Loan`]
+//! returns the bytes. The pool counts bytes and allocates no memory: it cannot stop a caller that
+//! allocates without a loan.
 //!
 //! # How much one client may hold
 //!
-//! One client may hold at most as many bytes as the pool has free. One greedy client gets half of the
-//! pool, two get a third each, and there is always a part left for the next client, whoever that is.
-//! The pool need not know in advance how many clients come, and it stops no client to make room for
-//! another.
+//! The limit of one client equals the number of bytes that the pool has free. One greedy client
+//! gets half of the pool and two get a third each, so the next client always finds free bytes. The
+//! pool does not need the number of clients in advance, and it revokes no loan of one client in
+//! favour of another.
 //!
 //! ```text
 //!   one client      [ client 1              |  free                 ]
@@ -18,17 +20,17 @@
 //!   three clients   [ client 1 | client 2  | client 3   |  free     ]
 //! ```
 //!
-//! A loan costs two atomic additions, and two when it ends. A loop that needs many small pieces borrows
-//! a larger piece now and then and counts within it.
+//! A loan costs two atomic additions, and two more when it ends. A loop that needs many small
+//! pieces borrows larger pieces and subdivides them itself.
 //!
-//! The pool does not know clients or requests, nor what a caller uses the bytes for.
+//! The pool has no notion of clients or requests, nor of the purpose of the bytes.
 
-mod exhausted;
+mod error;
 mod loan;
 mod pool;
 mod share;
 
-pub use exhausted::Exhausted;
+pub use error::LoanError;
 pub use loan::Loan;
 pub use pool::MemoryPool;
-pub use share::Share;
+pub use share::MemoryShare;

@@ -1,37 +1,36 @@
-//! Bytes that the pool has lent to a client, until the loan gives them back.
+//! Bytes that the pool has lent to a client until the loan is dropped.
 
-use crate::{Exhausted, Share};
+use crate::{LoanError, MemoryShare};
 
-/// Bytes that one caller has borrowed through a share; dropping the loan gives them back to the
+/// Bytes that one caller has borrowed through a share. Dropping the loan returns the bytes to the
 /// pool.
 #[derive(Debug)]
 pub struct Loan {
-    share: Share,
+    share: MemoryShare,
     bytes: usize,
 }
 
 impl Loan {
-    pub(crate) fn new(share: Share) -> Loan {
+    pub(crate) fn new(share: MemoryShare) -> Loan {
         Loan { share, bytes: 0 }
     }
 
-    /// Borrows more bytes; a loan that cannot grow stays as it is.
-    pub fn grow(&mut self, bytes: usize) -> Result<(), Exhausted> {
+    /// Borrows more bytes. If the pool refuses, the loan keeps its size.
+    pub fn grow(&mut self, bytes: usize) -> Result<(), LoanError> {
         self.share.take(bytes)?;
         self.bytes += bytes;
         Ok(())
     }
 
-    /// Gives `bytes` bytes of the loan back to the pool, or all of them if the loan has fewer.
+    /// Returns `bytes` bytes of the loan to the pool, or all bytes if the loan has fewer.
     pub fn shrink(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
         self.share.give_back(bytes);
     }
 
-    /// Grows or shrinks the loan to `bytes`, for a caller that has learnt the size of the value
-    /// that it borrowed for.
-    pub fn resize(&mut self, bytes: usize) -> Result<(), Exhausted> {
+    /// Sets the loan to `bytes`, once the caller has learnt the actual size of its value.
+    pub fn resize(&mut self, bytes: usize) -> Result<(), LoanError> {
         if bytes > self.bytes {
             self.grow(bytes - self.bytes)
         } else {
@@ -40,8 +39,8 @@ impl Loan {
         }
     }
 
-    /// Whose loan it is.
-    pub fn share(&self) -> &Share {
+    /// The share of the client that borrowed these bytes.
+    pub fn share(&self) -> &MemoryShare {
         &self.share
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use crate::{Exhausted, Share};
+use crate::{LoanError, MemoryShare};
 
 /// Clones are handles to the same pool.
 #[derive(Debug, Clone)]
@@ -27,14 +27,15 @@ impl MemoryPool {
         }))
     }
 
-    /// A pool that refuses nothing, for programs that use the engine as a library.
+    /// A pool that refuses no loan, for programs that use the engine as a library. A quarter of
+    /// `usize::MAX` leaves room for the sums in `MemoryPool::lend`.
     pub fn unlimited() -> MemoryPool {
         MemoryPool::new(usize::MAX / 4)
     }
 
-    /// A new share, for a client that the pool has not seen before.
-    pub fn share(&self) -> Share {
-        Share::new(self.clone())
+    /// Creates a share for a new client.
+    pub fn share(&self) -> MemoryShare {
+        MemoryShare::new(self.clone())
     }
 
     pub fn limit(&self) -> usize {
@@ -45,26 +46,28 @@ impl MemoryPool {
         self.0.used.load(Ordering::Relaxed)
     }
 
-    /// The most bytes that were lent at one time.
+    /// The maximum of [`MemoryPool::used`] since the start.
     pub fn peak(&self) -> usize {
         self.0.peak.load(Ordering::Relaxed)
     }
 
-    /// How many loans were refused.
+    /// The number of refused loans.
     pub fn refusals(&self) -> u64 {
         self.0.refusals.load(Ordering::Relaxed)
     }
 
     /// Lends `wanted` bytes to a client that will then hold `held` bytes.
     ///
-    /// Bytes are added first and taken back when they are too many, so that two loans at one moment
-    /// never pass the limit together; one of two loans that would just fit may then be refused.
-    pub(crate) fn lend(&self, wanted: usize, held: usize) -> Result<(), Exhausted> {
+    /// The bytes are added first and subtracted again on refusal, so that two concurrent loans
+    /// cannot exceed the limit together. The price: of two concurrent loans that just fit, one may
+    /// be refused.
+    pub(crate) fn lend(&self, wanted: usize, held: usize) -> Result<(), LoanError> {
         let limit = self.0.limit;
         let before = self.0.used.fetch_add(wanted, Ordering::Relaxed);
         let used = before.saturating_add(wanted);
         if held <= limit.saturating_sub(used) {
-            // Most loans stay below the peak, which is then only read.
+            // A plain read suffices for most loans; only a new peak writes to the shared cache
+            // line.
             if used > self.0.peak.load(Ordering::Relaxed) {
                 self.0.peak.fetch_max(used, Ordering::Relaxed);
             }
@@ -75,14 +78,14 @@ impl MemoryPool {
         let free = limit.saturating_sub(before);
         let held_before = held - wanted;
         Err(if wanted > limit / 2 {
-            Exhausted::TooLarge { wanted, limit }
+            LoanError::TooLarge { wanted, limit }
         } else if held_before > free / 2 {
-            Exhausted::Share {
+            LoanError::ShareExceeded {
                 held: held_before,
                 free,
             }
         } else {
-            Exhausted::Pool { wanted, free }
+            LoanError::PoolExceeded { wanted, free }
         })
     }
 
@@ -100,7 +103,7 @@ mod tests {
         for clients in 1..8 {
             let pool = MemoryPool::new(1_000_000);
             let shares: Vec<_> = (0..clients).map(|_| pool.share()).collect();
-            let mut loans: Vec<_> = shares.iter().map(Share::loan).collect();
+            let mut loans: Vec<_> = shares.iter().map(MemoryShare::loan).collect();
             let mut is_growing = true;
             while is_growing {
                 is_growing = false;
@@ -123,7 +126,7 @@ mod tests {
         let refused = a.borrow(600).expect_err("more than half");
         assert_eq!(
             refused,
-            Exhausted::TooLarge {
+            LoanError::TooLarge {
                 wanted: 600,
                 limit: 1_000
             }
@@ -132,7 +135,7 @@ mod tests {
         let refused = a.borrow(100).expect_err("more than what is free");
         assert_eq!(
             refused,
-            Exhausted::Share {
+            LoanError::ShareExceeded {
                 held: 450,
                 free: 550
             }
@@ -140,7 +143,7 @@ mod tests {
         let refused = b.borrow(400).expect_err("more than half of what is free");
         assert_eq!(
             refused,
-            Exhausted::Pool {
+            LoanError::PoolExceeded {
                 wanted: 400,
                 free: 550
             }

@@ -1,13 +1,14 @@
-//! What one client holds.
+//! The bytes that one client holds.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::{Exhausted, Loan, MemoryPool};
+use crate::{Loan, LoanError, MemoryPool};
 
-/// Clones are handles to the same share: the requests of one client borrow through one share.
+/// The account of one client, through which all its requests borrow. Clones are handles to the same
+/// share.
 #[derive(Debug, Clone)]
-pub struct Share(Arc<Holdings>);
+pub struct MemoryShare(Arc<Holdings>);
 
 #[derive(Debug)]
 struct Holdings {
@@ -15,42 +16,43 @@ struct Holdings {
     held: AtomicUsize,
 }
 
-impl Share {
-    pub(crate) fn new(pool: MemoryPool) -> Share {
-        Share(Arc::new(Holdings {
+impl MemoryShare {
+    pub(crate) fn new(pool: MemoryPool) -> MemoryShare {
+        MemoryShare(Arc::new(Holdings {
             pool,
             held: AtomicUsize::new(0),
         }))
     }
 
-    /// Of a client that nothing is refused to: background work, and programs that use the engine as a library.
-    pub fn unlimited() -> Share {
+    /// A share without a limit, for background work and for programs that use the engine as a
+    /// library.
+    pub fn unlimited() -> MemoryShare {
         MemoryPool::unlimited().share()
     }
 
-    /// A loan of nothing, to grow later.
+    /// An empty loan, to grow later.
     pub fn loan(&self) -> Loan {
         Loan::new(self.clone())
     }
 
-    /// A loan of nothing, to grow later; this handle becomes the handle of the loan.
+    /// An empty loan, to grow later. The loan takes over this handle.
     pub fn into_loan(self) -> Loan {
         Loan::new(self)
     }
 
-    pub fn borrow(&self, bytes: usize) -> Result<Loan, Exhausted> {
+    pub fn borrow(&self, bytes: usize) -> Result<Loan, LoanError> {
         let mut loan = self.loan();
         loan.grow(bytes)?;
         Ok(loan)
     }
 
-    /// How many bytes all loans of this client have.
+    /// The number of bytes in all loans of this client.
     pub fn held(&self) -> usize {
         self.0.held.load(Ordering::Relaxed)
     }
 
-    /// A number that is the same for all handles to this share, and that no other share has at the
-    /// same time.
+    /// A number that identifies this share among all live shares: its address, equal for all
+    /// handles.
     pub fn id(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
     }
@@ -59,13 +61,15 @@ impl Share {
         &self.0.pool
     }
 
-    /// Whether this is the last handle to the share: no client and no loan uses the share any more.
+    /// Whether this is the last handle: every client handle and every loan of the share has been
+    /// dropped.
     pub fn is_forgotten(&self) -> bool {
         Arc::strong_count(&self.0) == 1
     }
 
-    pub(crate) fn take(&self, bytes: usize) -> Result<(), Exhausted> {
-        // Nothing is what many requests need, and it must not cost a write to memory that all share.
+    pub(crate) fn take(&self, bytes: usize) -> Result<(), LoanError> {
+        // Many requests borrow zero bytes, and such a loan must not write to a cache line shared by
+        // all cores.
         if bytes == 0 {
             return Ok(());
         }

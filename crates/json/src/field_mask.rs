@@ -1,8 +1,8 @@
-//! Which parts of a document someone will read: a tree of property names and array elements.
+//! The parts of a document that a reader needs: a tree of property names and array elements.
 
 use std::borrow::Cow;
 
-/// One step towards a value that is wanted.
+/// One step of a path to a needed value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FieldStep<'a> {
     Name(Cow<'a, str>),
@@ -10,9 +10,9 @@ pub enum FieldStep<'a> {
     Element,
 }
 
-/// The parts of a value that are wanted. At first nothing is.
+/// The set of needed parts of a value, initially empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Fields {
+pub struct FieldMask {
     root: Node,
 }
 
@@ -20,7 +20,7 @@ pub struct Fields {
 pub(crate) struct Node {
     pub(crate) is_whole: bool,
     pub(crate) names: Vec<(String, Node)>,
-    /// That they are there, and where, is wanted even if nothing in them is.
+    /// Present when the reader needs the length of the array, even if it needs no element's value.
     pub(crate) elements: Option<Box<Node>>,
 }
 
@@ -30,16 +30,17 @@ pub(crate) static WHOLE: Node = Node {
     elements: None,
 };
 
-impl Fields {
-    /// Wants the value at the end of `steps` with all that is in it; no steps want everything.
-    pub fn want<'a>(&mut self, steps: impl IntoIterator<Item = FieldStep<'a>>) {
+impl FieldMask {
+    /// Adds the value at the end of `steps` with all its contents. An empty path adds the whole
+    /// document.
+    pub fn include<'a>(&mut self, steps: impl IntoIterator<Item = FieldStep<'a>>) {
         if let Some(node) = self.root.reach(steps) {
             *node = WHOLE.clone();
         }
     }
 
-    /// Wants to know how many elements the array at the end of `steps` has.
-    pub fn want_length<'a>(&mut self, steps: impl IntoIterator<Item = FieldStep<'a>>) {
+    /// Adds the length of the array at the end of `steps`.
+    pub fn include_length<'a>(&mut self, steps: impl IntoIterator<Item = FieldStep<'a>>) {
         if let Some(node) = self.root.reach(steps) {
             node.elements.get_or_insert_default();
         }
@@ -49,12 +50,13 @@ impl Fields {
         self.root.is_whole
     }
 
-    /// Whether nothing at all is wanted.
+    /// Whether the mask needs no part of the document.
     pub fn is_empty(&self) -> bool {
         self.root == Node::default()
     }
 
-    /// The names that lead to the value, when that value is all that is wanted.
+    /// The property names that lead to the only needed value. `None` when the mask has several
+    /// values or an array step.
     pub fn only_path(&self) -> Option<Vec<&str>> {
         let mut path = Vec::new();
         let mut node = &self.root;
@@ -76,7 +78,8 @@ impl Fields {
 }
 
 impl Node {
-    /// The node at the end of `steps`, made if need be; none if a whole one stands before it.
+    /// The node at the end of `steps`, created if missing. `None` if the mask already includes the
+    /// node as part of a whole value.
     fn reach<'a>(&mut self, steps: impl IntoIterator<Item = FieldStep<'a>>) -> Option<&mut Node> {
         let mut node = self;
         for step in steps {
@@ -103,10 +106,10 @@ impl Node {
 mod tests {
     use super::*;
 
-    fn fields(paths: &[&str]) -> Fields {
-        let mut fields = Fields::default();
+    fn fields(paths: &[&str]) -> FieldMask {
+        let mut fields = FieldMask::default();
         for path in paths {
-            fields.want(path.split('.').filter(|step| !step.is_empty()).map(|step| {
+            fields.include(path.split('.').filter(|step| !step.is_empty()).map(|step| {
                 if step == "[]" {
                     FieldStep::Element
                 } else {
@@ -118,14 +121,14 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_swallows_its_parts() {
+    fn including_a_value_replaces_its_parts() {
         assert_eq!(fields(&["a.b", "a", "a.c"]), fields(&["a"]));
         assert_eq!(fields(&["a.b", ""]), fields(&[""]));
         assert!(fields(&["a", ""]).is_whole());
     }
 
     #[test]
-    fn one_path_alone() {
+    fn only_path_is_given_for_a_single_value() {
         for (paths, expected) in [
             (&["a.b"][..], Some(vec!["a", "b"])),
             (&["a", "a.b"], Some(vec!["a"])),
