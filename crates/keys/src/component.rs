@@ -1,4 +1,4 @@
-//! One level of a partition key: a scalar, or the absence of one.
+//! One component of a partition key: a scalar, or `Undefined`.
 
 use std::hash::{Hash, Hasher};
 
@@ -8,7 +8,7 @@ use orrery_json::Value;
 ///
 /// Equality is by value: `0.0` and `-0.0` are one component, and so are all NaNs.
 #[derive(Debug, Clone)]
-pub enum Component {
+pub enum KeyComponent {
     /// The path is absent from the document; not the same key as `Null`.
     Undefined,
     Null,
@@ -17,59 +17,58 @@ pub enum Component {
     String(String),
 }
 
-impl Component {
-    /// The component a JSON value stands for; `None` for arrays and objects.
-    pub fn from_value(value: &Value) -> Option<Component> {
+impl KeyComponent {
+    /// The component of a JSON value; `None` for arrays and objects.
+    pub fn from_value(value: &Value) -> Option<KeyComponent> {
         match value {
-            Value::Undefined => Some(Component::Undefined),
-            Value::Null => Some(Component::Null),
-            Value::Bool(value) => Some(Component::Bool(*value)),
-            Value::Number(number) => Some(Component::Number(normal(number.as_f64()))),
-            Value::String(text) => Some(Component::String(text.clone())),
+            Value::Undefined => Some(KeyComponent::Undefined),
+            Value::Null => Some(KeyComponent::Null),
+            Value::Bool(value) => Some(KeyComponent::Bool(*value)),
+            Value::Number(number) => Some(KeyComponent::Number(normal(number.as_f64()))),
+            Value::String(text) => Some(KeyComponent::String(text.clone())),
             Value::Array(_) | Value::Object(_) => None,
         }
     }
 
-    /// The one representative of all components equal to this one.
-    pub(crate) fn normalised(self) -> Component {
+    /// Maps equal components to one representation, so that equal keys have equal hashes.
+    pub(crate) fn normalised(self) -> KeyComponent {
         match self {
-            Component::Number(number) => Component::Number(normal(number)),
+            KeyComponent::Number(number) => KeyComponent::Number(normal(number)),
             other => other,
         }
     }
 }
 
-impl PartialEq for Component {
+impl PartialEq for KeyComponent {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Component::Undefined, Component::Undefined) | (Component::Null, Component::Null) => {
-                true
-            }
-            (Component::Bool(a), Component::Bool(b)) => a == b,
-            (Component::Number(a), Component::Number(b)) => {
+            (KeyComponent::Undefined, KeyComponent::Undefined)
+            | (KeyComponent::Null, KeyComponent::Null) => true,
+            (KeyComponent::Bool(a), KeyComponent::Bool(b)) => a == b,
+            (KeyComponent::Number(a), KeyComponent::Number(b)) => {
                 normal(*a).to_bits() == normal(*b).to_bits()
             }
-            (Component::String(a), Component::String(b)) => a == b,
+            (KeyComponent::String(a), KeyComponent::String(b)) => a == b,
             _ => false,
         }
     }
 }
 
-impl Eq for Component {}
+impl Eq for KeyComponent {}
 
-impl Hash for Component {
+impl Hash for KeyComponent {
     fn hash<H: Hasher>(&self, state: &mut H) {
         std::mem::discriminant(self).hash(state);
         match self {
-            Component::Undefined | Component::Null => {}
-            Component::Bool(value) => value.hash(state),
-            Component::Number(number) => normal(*number).to_bits().hash(state),
-            Component::String(text) => text.hash(state),
+            KeyComponent::Undefined | KeyComponent::Null => {}
+            KeyComponent::Bool(value) => value.hash(state),
+            KeyComponent::Number(number) => normal(*number).to_bits().hash(state),
+            KeyComponent::String(text) => text.hash(state),
         }
     }
 }
 
-/// Equal numbers must hash alike, so of the two zeros and the many NaNs one is chosen.
+/// Maps both zeros to `0.0` and every NaN to one NaN, because equal numbers must have equal hashes.
 fn normal(number: f64) -> f64 {
     if number == 0.0 {
         0.0

@@ -1,4 +1,4 @@
-//! Effective partition keys: points of the line that physical partitions divide among themselves.
+//! Effective partition keys (EPK): points on the line that is divided among physical partitions.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -6,19 +6,20 @@ use std::hash::{Hash, Hasher};
 
 /// A point between [`Epk::min`] and [`Epk::max`], of any length.
 ///
-/// Order and equality take a missing tail as zeros, so `X`, `X00` and `X0000` are one point: a
-/// boundary of a hierarchical container may name fewer levels than a key has. No two keys become
-/// equal by this, because no EPK of a complete key is the beginning of another's.
+/// Order and equality treat a missing tail as zeros, so `X`, `X00` and `X0000` are one point: the
+/// boundary of a hierarchical container may have fewer levels than a key has. Two different keys
+/// never become equal by this rule, because the EPK of a complete key is never a prefix of another
+/// key's EPK.
 #[derive(Debug, Clone, Default)]
 pub struct Epk(Vec<u8>);
 
-/// Why a text is not an effective partition key.
+/// The reason why a text is not an effective partition key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{0}' is not an even number of hexadecimal digits")]
 pub struct EpkError(String);
 
 impl Epk {
-    /// The smallest point, printed as nothing.
+    /// The smallest point, printed as the empty text.
     pub fn min() -> Epk {
         Epk(Vec::new())
     }
@@ -53,8 +54,8 @@ impl Epk {
 
     /// The bytes without the zeros at their end.
     ///
-    /// As a bound on stored keys these select the same keys as this point does: a plain byte
-    /// comparison would otherwise put `X00` after a stored `X`.
+    /// Used as a bound on stored keys, these bytes select the same keys as the point itself: a
+    /// plain byte comparison would sort `X00` after a stored `X`.
     pub fn significant_bytes(&self) -> &[u8] {
         let end = self.0.iter().rposition(|&byte| byte != 0);
         &self.0[..end.map_or(0, |last| last + 1)]
@@ -69,6 +70,7 @@ impl Epk {
                 return Epk(bytes);
             }
         }
+        // Every byte was `FF`, so no point of this length follows.
         Epk::max()
     }
 }
@@ -123,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn hex_survives() {
+    fn hex_round_trips() {
         for (text, expected) in [("", ""), ("FF", "FF"), ("05c1", "05C1"), ("0500", "0500")] {
             assert_eq!(epk(text).to_string(), expected);
         }

@@ -2,20 +2,21 @@
 
 use std::borrow::Cow;
 
-use crate::Component;
+use crate::KeyComponent;
 use crate::murmur::murmur3_32;
 use crate::sortable::{marker, write_epk_number};
 
-/// Of a longer string only this much is looked at, in UTF-16 units as clients count.
+/// Maximum significant length of a string, in UTF-16 units because clients count in these.
 const STRING_UNITS_MAX: usize = 100;
 
-/// An encoded string of up to this many bytes has an end mark; a longer one is cut a byte later.
+/// An encoded string of up to this many bytes ends with `STRING_END`; a longer string is truncated
+/// one byte later and has no end byte.
 const MARKED_BYTES_MAX: usize = 100;
 
 /// Ends a string in the hash input and in the encoded key.
 const STRING_END: u8 = 0x00;
 
-/// The part of a string that counts: keys that agree in it are the same key.
+/// The significant part of a string: strings with equal significant parts are the same key.
 ///
 /// A surrogate pair across the limit leaves its first half, which UTF-8 can only write as the
 /// replacement character.
@@ -36,8 +37,13 @@ pub(crate) fn significant(text: &str) -> Cow<'_, str> {
     Cow::Borrowed(text)
 }
 
-/// Appends the effective partition key. Uses the end of `out` as scratch space.
-pub(crate) fn write_epk(components: &[Component], out: &mut Vec<u8>) {
+/// Whether no other string has the same significant part.
+pub(crate) fn is_fully_hashed(text: &str) -> bool {
+    text.encode_utf16().take(STRING_UNITS_MAX).count() < STRING_UNITS_MAX
+}
+
+/// Appends the effective partition key. The end of `out` is scratch space for the hash input.
+pub(crate) fn write_epk(components: &[KeyComponent], out: &mut Vec<u8>) {
     if components.is_empty() {
         return;
     }
@@ -53,14 +59,16 @@ pub(crate) fn write_epk(components: &[Component], out: &mut Vec<u8>) {
     }
 }
 
-fn write_input(component: &Component, out: &mut Vec<u8>) {
+fn write_input(component: &KeyComponent, out: &mut Vec<u8>) {
     match component {
-        Component::Undefined | Component::Null | Component::Bool(_) => out.push(marker(component)),
-        Component::Number(number) => {
+        KeyComponent::Undefined | KeyComponent::Null | KeyComponent::Bool(_) => {
+            out.push(marker(component));
+        }
+        KeyComponent::Number(number) => {
             out.push(marker(component));
             out.extend_from_slice(&number.to_le_bytes());
         }
-        Component::String(text) => {
+        KeyComponent::String(text) => {
             out.push(marker(component));
             out.extend_from_slice(significant(text).as_bytes());
             out.push(STRING_END);
@@ -68,11 +76,13 @@ fn write_input(component: &Component, out: &mut Vec<u8>) {
     }
 }
 
-fn write_sortable(component: &Component, out: &mut Vec<u8>) {
+fn write_sortable(component: &KeyComponent, out: &mut Vec<u8>) {
     match component {
-        Component::Undefined | Component::Null | Component::Bool(_) => out.push(marker(component)),
-        Component::Number(number) => write_epk_number(*number, out),
-        Component::String(text) => {
+        KeyComponent::Undefined | KeyComponent::Null | KeyComponent::Bool(_) => {
+            out.push(marker(component));
+        }
+        KeyComponent::Number(number) => write_epk_number(*number, out),
+        KeyComponent::String(text) => {
             out.push(marker(component));
             let text = significant(text);
             let bytes = text.as_bytes();
@@ -90,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hundred_units_count() {
+    fn strings_count_up_to_100_utf16_units() {
         for (text, expected) in [
             ("a".repeat(100), "a".repeat(100)),
             ("a".repeat(101), "a".repeat(100)),

@@ -1,47 +1,48 @@
 //! Version 2 of the key hash: 128 bits over whole values, of which the top two are dropped.
 
-use crate::Component;
+use crate::KeyComponent;
 use crate::murmur::murmur3_128;
 use crate::sortable::{STRING, marker};
 
 /// Bytes of one hash, and so of each level of an effective partition key.
 pub(crate) const HASH_BYTES: usize = 16;
 
-/// Ends a string; UTF-8 has no such byte.
+/// Terminates a string. Valid UTF-8 never contains this byte.
 const STRING_END: u8 = 0xFF;
 
-/// Keeps hashes below `40`, so that `FF` is above them all.
+/// Clears the two highest bits, so that every hash is below `40` and [`Epk::max`](crate::Epk::max)
+/// (`FF`) is above all of them.
 const FIRST_BYTE_MASK: u8 = 0x3F;
 
-/// The effective partition key of what [`write_input`] wrote.
+/// The hash of an input that [`write_input`] has written: one level of an effective partition key.
 pub(crate) fn hash(input: &[u8]) -> [u8; HASH_BYTES] {
     let mut bytes = murmur3_128(input).to_be_bytes();
     bytes[0] &= FIRST_BYTE_MASK;
     bytes
 }
 
-/// Appends the bytes that are hashed for a component. They are injective and end themselves.
-pub(crate) fn write_input(component: &Component, out: &mut Vec<u8>) {
+/// Appends the hash input of a component. The encoding is injective and self-delimiting.
+pub(crate) fn write_input(component: &KeyComponent, out: &mut Vec<u8>) {
     out.push(marker(component));
     match component {
-        Component::Undefined | Component::Null | Component::Bool(_) => {}
-        Component::Number(number) => out.extend_from_slice(&number.to_le_bytes()),
-        Component::String(text) => write_text(text, out),
+        KeyComponent::Undefined | KeyComponent::Null | KeyComponent::Bool(_) => {}
+        KeyComponent::Number(number) => out.extend_from_slice(&number.to_le_bytes()),
+        KeyComponent::String(text) => write_text(text, out),
     }
 }
 
-/// [`write_input`] for a string that is not held by a component.
+/// [`write_input`] for a borrowed string that is not inside a [`KeyComponent`].
 pub(crate) fn write_string_input(text: &str, out: &mut Vec<u8>) {
     out.push(STRING);
     write_text(text, out);
 }
 
-/// How much [`write_input`] appends.
-pub(crate) fn input_bytes(component: &Component) -> usize {
+/// The number of bytes that [`write_input`] appends.
+pub(crate) fn input_bytes(component: &KeyComponent) -> usize {
     match component {
-        Component::Undefined | Component::Null | Component::Bool(_) => 1,
-        Component::Number(_) => 1 + size_of::<f64>(),
-        Component::String(text) => 2 + text.len(),
+        KeyComponent::Undefined | KeyComponent::Null | KeyComponent::Bool(_) => 1,
+        KeyComponent::Number(_) => 1 + size_of::<f64>(),
+        KeyComponent::String(text) => 2 + text.len(),
     }
 }
 
@@ -51,7 +52,7 @@ fn write_text(text: &str, out: &mut Vec<u8>) {
 }
 
 /// One hash over all components: containers with one partition key path.
-pub(crate) fn epk_of_hash(components: &[Component]) -> Vec<u8> {
+pub(crate) fn epk_of_hash(components: &[KeyComponent]) -> Vec<u8> {
     if components.is_empty() {
         return Vec::new();
     }
@@ -63,7 +64,7 @@ pub(crate) fn epk_of_hash(components: &[Component]) -> Vec<u8> {
 }
 
 /// One hash for each component: hierarchical keys, where a prefix of the key is a range.
-pub(crate) fn epk_of_multi_hash(components: &[Component]) -> Vec<u8> {
+pub(crate) fn epk_of_multi_hash(components: &[KeyComponent]) -> Vec<u8> {
     let mut epk = Vec::with_capacity(components.len() * HASH_BYTES);
     let mut input = Vec::new();
     for component in components {

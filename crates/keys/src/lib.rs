@@ -1,11 +1,11 @@
 //! Partition keys, effective partition keys (EPK), key ranges, resource ids, sortable encodings.
 //!
-//! A document's partition key decides where the document lives: the key is hashed to an EPK, and
-//! each physical partition owns one range of EPKs. The hashes are part of the protocol, because
-//! clients compute them too; they are pinned by `tests/data/epk-vectors.json`.
+//! The partition key of a document determines its physical partition: the key is hashed to an EPK,
+//! and each physical partition owns one range of EPKs. The hashes are part of the protocol, because
+//! clients compute them too; `tests/data/epk-vectors.json` pins them.
 //!
-//! This crate knows nothing of containers, policies or storage engines: it does no I/O and holds
-//! no clock.
+//! This crate has no notion of containers, policies or storage engines. It performs no I/O and
+//! reads no clock.
 
 mod component;
 mod definition;
@@ -21,8 +21,10 @@ mod storage_prefix;
 #[cfg(test)]
 mod vectors;
 
-pub use component::Component;
-pub use definition::{DefinitionError, KeyDefinition, KeyKind, KeyVersion};
+pub use component::KeyComponent;
+pub use definition::{
+    DefinitionError, PartitionKeyDefinition, PartitionKeyKind, PartitionKeyVersion,
+};
 pub use epk::{Epk, EpkError};
 pub use partition_key::{KeyError, PartitionKey};
 pub use range::EpkRange;

@@ -28,7 +28,7 @@ fn scramble_32(block: u32) -> u32 {
 const C1: u64 = 0x87C3_7B91_1142_53D5;
 const C2: u64 = 0x4CF5_AD43_2745_937F;
 
-/// The 128-bit variant for 64-bit machines: its two halves, the first in the low 64 bits.
+/// The 128-bit variant for 64-bit machines. The first half is in the low 64 bits.
 pub(crate) fn murmur3_128(data: &[u8]) -> u128 {
     let (blocks, tail) = data.as_chunks::<16>();
     let (mut h1, mut h2) = (0_u64, 0_u64);

@@ -1,19 +1,19 @@
-//! The partition key of one document, or the first levels of one.
+//! The partition key of one document, or a prefix of a hierarchical key.
 
 use std::fmt;
 
-use orrery_json::{Number, ParseError, Path, Value, parse_bounded, write_number, write_string};
+use orrery_json::{Number, ParseError, Value, parse_bounded, write_number, write_string};
 
-use crate::Component;
+use crate::KeyComponent;
 
 /// Components in the order of the container's partition key paths.
 ///
-/// Fewer components than paths is a prefix; none at all is the key of documents in containers
-/// that were made before partition keys.
+/// A key with fewer components than paths is a prefix. A key without components belongs to
+/// documents in containers that predate partition keys.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct PartitionKey(Vec<Component>);
+pub struct PartitionKey(Vec<KeyComponent>);
 
-/// Why a value cannot be a partition key.
+/// The reason why a value is not a partition key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     #[error("partition key is not JSON")]
@@ -22,8 +22,6 @@ pub enum KeyError {
     NotArray(&'static str),
     #[error("partition key component {index} may not be {found}")]
     NotComponent { index: usize, found: &'static str },
-    #[error("partition key path '{path}' may not hold {found}")]
-    NotScalar { path: Path, found: &'static str },
     #[error("partition key has {found} components, more than the {defined} paths of the container")]
     TooMany { found: usize, defined: usize },
     #[error("partition key has {found} components of the {defined} the container defines")]
@@ -32,15 +30,21 @@ pub enum KeyError {
     TooLong { found: usize, max: usize },
 }
 
-/// The array, one object inside it (`{}`), and nothing deeper: see [`PartitionKey::parse_header`].
+/// Nesting depth of a header: the array, an object inside it (`{}`), and no deeper value. See
+/// [`PartitionKey::parse_header`].
 const HEADER_DEPTH_MAX: usize = 3;
 
 impl PartitionKey {
-    pub fn new(components: Vec<Component>) -> PartitionKey {
-        PartitionKey(components.into_iter().map(Component::normalised).collect())
+    pub fn new(components: Vec<KeyComponent>) -> PartitionKey {
+        PartitionKey(
+            components
+                .into_iter()
+                .map(KeyComponent::normalised)
+                .collect(),
+        )
     }
 
-    pub fn components(&self) -> &[Component] {
+    pub fn components(&self) -> &[KeyComponent] {
         &self.0
     }
 
@@ -54,8 +58,8 @@ impl PartitionKey {
 
     /// Reads the JSON array of the header `x-ms-documentdb-partitionkey`.
     ///
-    /// `[{}]` is one undefined component and `[]` the key without components; any other object
-    /// and every array inside is refused.
+    /// `[{}]` is one undefined component and `[]` is the key without components. Any other object
+    /// and any inner array is an error.
     pub fn parse_header(text: &str) -> Result<PartitionKey, KeyError> {
         PartitionKey::from_json(&parse_bounded(text.as_bytes(), HEADER_DEPTH_MAX)?)
     }
@@ -69,14 +73,14 @@ impl PartitionKey {
             .iter()
             .enumerate()
             .map(|(index, element)| match element {
-                Value::Object(object) if object.is_empty() => Ok(Component::Undefined),
+                Value::Object(object) if object.is_empty() => Ok(KeyComponent::Undefined),
                 other => component(index, other),
             })
             .collect::<Result<_, _>>()
             .map(PartitionKey)
     }
 
-    /// The key with these component values; arrays and objects, even empty ones, are refused.
+    /// The key with these component values. Arrays and objects are errors, even empty ones.
     pub fn from_values(values: &[&Value]) -> Result<PartitionKey, KeyError> {
         values
             .iter()
@@ -86,7 +90,8 @@ impl PartitionKey {
             .map(PartitionKey)
     }
 
-    /// The text that [`parse_header`](Self::parse_header) reads as this key.
+    /// The JSON text of this key, which [`parse_header`](Self::parse_header) parses to the same
+    /// key.
     pub fn to_json(&self) -> String {
         let mut text = vec![b'['];
         for (index, component) in self.0.iter().enumerate() {
@@ -94,12 +99,12 @@ impl PartitionKey {
                 text.push(b',');
             }
             match component {
-                Component::Undefined => text.extend_from_slice(b"{}"),
-                Component::Null => text.extend_from_slice(b"null"),
-                Component::Bool(true) => text.extend_from_slice(b"true"),
-                Component::Bool(false) => text.extend_from_slice(b"false"),
-                Component::Number(number) => write_number(Number::from(*number), &mut text),
-                Component::String(string) => write_string(string, &mut text),
+                KeyComponent::Undefined => text.extend_from_slice(b"{}"),
+                KeyComponent::Null => text.extend_from_slice(b"null"),
+                KeyComponent::Bool(true) => text.extend_from_slice(b"true"),
+                KeyComponent::Bool(false) => text.extend_from_slice(b"false"),
+                KeyComponent::Number(number) => write_number(Number::from(*number), &mut text),
+                KeyComponent::String(string) => write_string(string, &mut text),
             }
         }
         text.push(b']');
@@ -113,8 +118,8 @@ impl fmt::Display for PartitionKey {
     }
 }
 
-fn component(index: usize, value: &Value) -> Result<Component, KeyError> {
-    Component::from_value(value).ok_or_else(|| KeyError::NotComponent {
+fn component(index: usize, value: &Value) -> Result<KeyComponent, KeyError> {
+    KeyComponent::from_value(value).ok_or_else(|| KeyError::NotComponent {
         index,
         found: value.type_name(),
     })
@@ -165,22 +170,22 @@ pub(crate) mod tests {
 
     #[test]
     fn equal_numbers_are_equal_keys() {
-        let key = |number| PartitionKey::new(vec![Component::Number(number)]);
+        let key = |number| PartitionKey::new(vec![KeyComponent::Number(number)]);
         assert_eq!(key(0.0), key(-0.0));
         assert_eq!(key(f64::NAN), key(f64::NAN));
         assert_ne!(key(1.0), key(2.0));
-        assert_ne!(key(0.0), PartitionKey::new(vec![Component::Null]));
+        assert_ne!(key(0.0), PartitionKey::new(vec![KeyComponent::Null]));
     }
 
-    pub(crate) fn any_component() -> impl Strategy<Value = Component> {
+    pub(crate) fn any_component() -> impl Strategy<Value = KeyComponent> {
         prop_oneof![
-            Just(Component::Undefined),
-            Just(Component::Null),
-            any::<bool>().prop_map(Component::Bool),
-            any::<i32>().prop_map(|number| Component::Number(f64::from(number))),
-            proptest::num::f64::NORMAL.prop_map(Component::Number),
-            "\\PC{0,8}".prop_map(Component::String),
-            any::<String>().prop_map(Component::String),
+            Just(KeyComponent::Undefined),
+            Just(KeyComponent::Null),
+            any::<bool>().prop_map(KeyComponent::Bool),
+            any::<i32>().prop_map(|number| KeyComponent::Number(f64::from(number))),
+            proptest::num::f64::NORMAL.prop_map(KeyComponent::Number),
+            "\\PC{0,8}".prop_map(KeyComponent::String),
+            any::<String>().prop_map(KeyComponent::String),
         ]
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::Epk;
 
-/// The points from `min` up to but without `max`; empty when `max` is not greater.
+/// The points from `min` up to but without `max`. The range is empty when `max` is not above `min`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct EpkRange {
     pub min: Epk,
@@ -29,12 +29,12 @@ impl EpkRange {
         self.min <= *point && *point < self.max
     }
 
-    /// Whether some point is in both ranges.
+    /// Whether the two ranges share a point.
     pub fn overlaps(&self, other: &EpkRange) -> bool {
         self.intersect(other).is_some()
     }
 
-    /// The points in both ranges, if there are any.
+    /// The intersection of the two ranges; `None` if it is empty.
     pub fn intersect(&self, other: &EpkRange) -> Option<EpkRange> {
         let min = (&self.min).max(&other.min);
         let max = (&self.max).min(&other.max);
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_is_outside() {
+    fn a_range_excludes_its_max() {
         let range = range("10", "20");
         for (point, inside) in [
             ("0F", false),

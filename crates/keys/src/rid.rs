@@ -1,4 +1,4 @@
-//! Resource ids: the `_rid` of every resource, which names it and all its ancestors.
+//! Resource ids: the `_rid` of a resource, which identifies the resource and all its ancestors.
 //!
 //! | resource | bytes |
 //! |---|---|
@@ -9,10 +9,10 @@
 //! | permission | `database[4] user[4] counter[8]` |
 //! | offer | `offer[3]` |
 //!
-//! The text is base64 with padding and `-` in place of `/`. Counters of children are little-endian
-//! and clients compare them as integers. The other numbers come from a catalogue that counts from
-//! one; they are scattered by a multiplication so that neighbours do not look alike, which makes
-//! an id in a log or a URL easy to tell from another.
+//! The text is base64 with padding and with `-` in place of `/`. Counters of children are
+//! little-endian, and clients compare them as integers. A catalogue assigns all other numbers,
+//! counting from one. A multiplication scatters these numbers, so that the ids of neighbours differ
+//! visibly in a log or a URL.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ use base64::Engine as _;
 use base64::alphabet::Alphabet;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, PAD};
 
-/// Why a text is not the resource id that was expected.
+/// The reason why a text is not a resource id of the expected kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{text}' is not a resource id of kind {expected}")]
 pub struct RidError {
@@ -49,7 +49,7 @@ pub struct PermissionRid {
     counter: u64,
 }
 
-/// What a child of a container is; the number is its mark in the resource id.
+/// The kind of a container's child. The discriminant is the kind's code in the resource id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ChildKind {
     Item = 0,
@@ -60,7 +60,7 @@ pub enum ChildKind {
     StoredProcedure = 8,
 }
 
-/// Any child of a container; items and partition key ranges have types of their own.
+/// Any child of a container. Items and partition key ranges also have types of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChildRid {
     container: ContainerRid,
@@ -83,15 +83,15 @@ pub struct PartitionKeyRangeRid {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OfferRid(u32);
 
-/// Whether the segment after `dbs` in a URL is a resource id, which makes the whole URL one of
-/// resource ids: eight characters that stand for four bytes.
+/// Whether the segment after `dbs` in a URL is a resource id: eight characters that encode four
+/// bytes. If so, all segments of that URL are resource ids.
 pub fn is_database_rid(segment: &str) -> bool {
     let mut bytes = [0; 6];
     segment.len() == 8
         && matches!(LENIENT.decode_slice(segment, &mut bytes), Ok(length) if length == 4)
 }
 
-/// Appends the 24 characters of the text; it is written into every item.
+/// Appends the 24 characters of the resource id. Every stored item contains this text.
 pub fn write_item_rid(rid: &ItemRid, out: &mut Vec<u8>) {
     let mut text = [0; 24];
     let length = TEXT
@@ -101,8 +101,7 @@ pub fn write_item_rid(rid: &ItemRid, out: &mut Vec<u8>) {
 }
 
 impl DatabaseRid {
-    /// # Panics
-    /// On zero, which clients take for no database.
+    /// On zero, which clients interpret as a missing database.
     pub fn new(id: u32) -> DatabaseRid {
         assert!(id != 0, "database ids count from one");
         DatabaseRid(id)
@@ -122,7 +121,7 @@ impl DatabaseRid {
     }
 }
 
-/// Set on the wire in the number of a container, clear in that of a user.
+/// Set in the encoded number of a container, clear in the encoded number of a user.
 const CONTAINER_BIT: u32 = 1 << 31;
 
 impl ContainerRid {
@@ -197,7 +196,7 @@ impl UserRid {
     }
 }
 
-/// Bits of a counter; the four above them are the kind.
+/// Bits of a counter. The four bits above the counter encode the kind.
 const COUNTER_BITS: u32 = 60;
 
 impl ChildRid {
@@ -261,8 +260,8 @@ impl ChildKind {
 }
 
 impl ItemRid {
-    /// Counters must grow with the creation of items inside a partition: clients break ties of
-    /// an order by them.
+    /// Counters must grow with the creation of items inside a partition: clients use the counter to
+    /// order items with equal sort keys.
     ///
     /// # Panics
     /// When the counter is zero or has more than 60 bits.
@@ -371,7 +370,7 @@ impl OfferRid {
     }
 }
 
-/// The text form is the same for all: only the bytes differ.
+/// All resource ids share one text form and differ only in their bytes.
 macro_rules! text_form {
     ($($rid:ident: $expected:literal),+ $(,)?) => {$(
         impl $rid {
@@ -405,7 +404,8 @@ text_form! {
 
 const TEXT: GeneralPurpose = GeneralPurpose::new(&ALPHABET, PAD);
 
-/// Clients look at the length only when they tell names from resource ids.
+/// Accepts non-zero trailing bits: clients check only the length when they distinguish names from
+/// resource ids.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &ALPHABET,
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
@@ -418,7 +418,8 @@ const ALPHABET: Alphabet =
     };
 
 fn decode<const N: usize>(text: &str) -> Option<[u8; N]> {
-    // The longest is 16 bytes; what needs more room than its multiple of three is no resource id.
+    // The longest resource id has 16 bytes. Base64 decodes in groups of three bytes, so 18 bytes of
+    // room suffice, and a longer text fails here.
     let mut bytes = [0; 18];
     let length = TEXT.decode_slice(text, &mut bytes).ok()?;
     bytes[..length].try_into().ok()
@@ -427,7 +428,7 @@ fn decode<const N: usize>(text: &str) -> Option<[u8; N]> {
 const MULTIPLIER: u32 = 0x9E37_79B1;
 const INVERSE: u32 = inverse(MULTIPLIER);
 
-/// A bijection of the numbers of `bits` bits that keeps zero.
+/// A bijection on the numbers of `bits` bits that maps zero to zero.
 fn scatter(id: u32, bits: u32) -> u32 {
     id.wrapping_mul(MULTIPLIER) & mask(bits)
 }
@@ -441,7 +442,8 @@ fn mask(bits: u32) -> u32 {
     u32::MAX >> (u32::BITS - bits)
 }
 
-/// Newton's method: each step doubles the bits that are right, of which an odd number has three.
+/// Newton's method: each step doubles the number of correct low bits. An odd number is its own
+/// inverse in the lowest three bits.
 const fn inverse(odd: u32) -> u32 {
     let mut inverse = odd;
     let mut right_bits = 3;
@@ -459,7 +461,7 @@ fn check_counter(counter: u64) {
     );
 }
 
-/// The mark of the kind, and a counter that is not zero.
+/// Splits the code of the kind from the counter. `None` if the counter is zero.
 fn split_child(child: u64) -> Option<(u64, u64)> {
     let counter = child & ((1 << COUNTER_BITS) - 1);
     (counter != 0).then_some((child >> COUNTER_BITS, counter))
@@ -488,7 +490,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_family_parses_and_prints() {
+    fn resource_ids_of_one_database_round_trip() {
         fn check<R: fmt::Display>(text: &str, parse: fn(&str) -> Result<R, RidError>) -> R {
             let rid = parse(text).unwrap();
             assert_eq!(rid.to_string(), text);
@@ -522,7 +524,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_the_resource_is_refused() {
+    fn resource_ids_of_other_kinds_are_refused() {
         for text in [
             "",
             "kRNGAA",

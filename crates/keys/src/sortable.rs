@@ -1,10 +1,10 @@
-//! Encodings whose byte order is the order of the values.
+//! Encodings whose byte order equals the order of the encoded values.
 
-use crate::Component;
+use crate::KeyComponent;
 
 const SIGN: u64 = 1 << 63;
 
-/// Bits that compare as integers the way the numbers compare; both zeros give the same bits.
+/// Bits whose integer order equals the order of the numbers. Both zeros have the same bits.
 pub fn sortable_number(number: f64) -> u64 {
     let bits = number.to_bits();
     if bits & SIGN == 0 {
@@ -14,7 +14,7 @@ pub fn sortable_number(number: f64) -> u64 {
     }
 }
 
-/// The number that [`sortable_number`] made these bits of; of the two zeros, the positive one.
+/// The inverse of [`sortable_number`]. The bits of zero decode to positive zero.
 pub fn number_from_sortable(bits: u64) -> f64 {
     f64::from_bits(if bits & SIGN == 0 {
         bits.wrapping_neg()
@@ -23,9 +23,10 @@ pub fn number_from_sortable(bits: u64) -> f64 {
     })
 }
 
-/// Appends bytes so that they end themselves and sort as the bytes do, shorter before longer.
+/// Appends a self-delimiting encoding that sorts like the bytes themselves, with a prefix before
+/// its extensions.
 ///
-/// A zero inside becomes `00 FF`; the end is `00 00`.
+/// A zero byte inside becomes `00 FF`, and the encoding ends with `00 00`.
 pub fn write_sortable_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     for (index, run) in bytes.split(|&byte| byte == 0).enumerate() {
         if index > 0 {
@@ -36,8 +37,8 @@ pub fn write_sortable_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&[0, 0]);
 }
 
-/// What [`write_sortable_bytes`] wrote at the start of `encoded`, and the rest after it; `None`
-/// when it has no end.
+/// Decodes the bytes that [`write_sortable_bytes`] wrote at the start of `encoded`, and returns the
+/// rest after them. `None` when the terminator is missing.
 pub fn read_sortable_bytes(encoded: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut bytes = Vec::new();
     let mut rest = encoded;
@@ -54,23 +55,24 @@ pub fn read_sortable_bytes(encoded: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     }
 }
 
-/// The byte that begins the encoding of a component, in keys and in hash inputs alike.
-pub(crate) fn marker(component: &Component) -> u8 {
+/// The type marker that begins the encoding of a component, in effective partition keys and in hash
+/// inputs.
+pub(crate) fn marker(component: &KeyComponent) -> u8 {
     match component {
-        Component::Undefined => 0x00,
-        Component::Null => 0x01,
-        Component::Bool(false) => 0x02,
-        Component::Bool(true) => 0x03,
-        Component::Number(_) => NUMBER,
-        Component::String(_) => STRING,
+        KeyComponent::Undefined => 0x00,
+        KeyComponent::Null => 0x01,
+        KeyComponent::Bool(false) => 0x02,
+        KeyComponent::Bool(true) => 0x03,
+        KeyComponent::Number(_) => NUMBER,
+        KeyComponent::String(_) => STRING,
     }
 }
 
 const NUMBER: u8 = 0x05;
 pub(crate) const STRING: u8 = 0x08;
 
-/// Appends the number as effective partition keys of version 1 hold it: the eight highest bits,
-/// then groups of seven, of which the low bit tells whether another group follows.
+/// Appends the number in the encoding of version 1 effective partition keys: the eight highest
+/// bits, then groups of seven bits, each with a low bit that marks a following group.
 pub(crate) fn write_epk_number(number: f64, out: &mut Vec<u8>) {
     out.push(NUMBER);
     let mut rest = sortable_number(number);
@@ -117,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_end_is_refused() {
+    fn unterminated_bytes_are_refused() {
         for encoded in [&[][..], &[1], &[0], &[0, 0xFF], &[0, 1]] {
             assert_eq!(read_sortable_bytes(encoded), None, "{encoded:?}");
         }

@@ -1,31 +1,31 @@
-//! Stored keys begin with the logical partition of what they hold.
+//! The prefix of stored keys that identifies the logical partition of a document.
 //!
 //! ```text
 //! effective partition key | count of components (1 byte) | components
 //! ```
 //!
-//! The effective partition key comes first so that a key range is one run of stored keys, which
-//! a split can cut; the components follow because two partition keys may have one hash. Version 2
-//! hashes are padded with zeros to the width of a complete key, and version 1 keys end themselves,
-//! so that no effective partition key is the beginning of another. The components are written as
-//! version 2 hashes them, which is injective and ends itself.
+//! The effective partition key comes first so that one key range is one contiguous range of stored
+//! keys, which a split can divide. The components follow because two partition keys may have the
+//! same hash. Zeros pad version 2 hashes to the width of a complete key, and version 1 keys are
+//! self-delimiting, so no effective partition key is a prefix of another. The components are
+//! encoded as the hash input of version 2, which is injective and self-delimiting.
 
-use crate::Component;
+use crate::KeyComponent;
 use crate::hash_v1;
 use crate::hash_v2::{self, HASH_BYTES};
 
 const COUNT_BYTES: usize = 1;
-/// The hash at the start of a version 1 key, as a number with its mark.
+/// Bytes of the hash at the start of a version 1 key: a number with its type marker.
 const HASH_V1_BYTES_MAX: usize = 10;
 
-pub(crate) fn write_hash_v1(components: &[Component], out: &mut Vec<u8>) {
-    // The key holds the components once and the room is used once for what is hashed.
+pub(crate) fn write_hash_v1(components: &[KeyComponent], out: &mut Vec<u8>) {
+    // Twice the components: once for the key itself, and once as scratch space for the hash input.
     out.reserve(HASH_V1_BYTES_MAX + 2 * (1 + components_bytes(components)));
     hash_v1::write_epk(components, out);
     write_count(components, out);
     for component in components {
         match component {
-            Component::String(text) => {
+            KeyComponent::String(text) => {
                 hash_v2::write_string_input(&hash_v1::significant(text), out);
             }
             other => hash_v2::write_input(other, out),
@@ -33,7 +33,7 @@ pub(crate) fn write_hash_v1(components: &[Component], out: &mut Vec<u8>) {
     }
 }
 
-pub(crate) fn write_hash_v2(components: &[Component], out: &mut Vec<u8>) {
+pub(crate) fn write_hash_v2(components: &[KeyComponent], out: &mut Vec<u8>) {
     let start = write_room(1, components, out);
     let input = out.len();
     for component in components {
@@ -45,20 +45,20 @@ pub(crate) fn write_hash_v2(components: &[Component], out: &mut Vec<u8>) {
     }
 }
 
-pub(crate) fn write_multi_hash(levels: usize, components: &[Component], out: &mut Vec<u8>) {
+pub(crate) fn write_multi_hash(levels: usize, components: &[KeyComponent], out: &mut Vec<u8>) {
     let start = write_room(levels, components, out);
     for (level, component) in components.iter().take(levels).enumerate() {
         let input = out.len();
         hash_v2::write_input(component, out);
         let hash = hash_v2::hash(&out[input..]);
-        let place = start + level * HASH_BYTES;
-        out[place..place + HASH_BYTES].copy_from_slice(&hash);
+        let hash_offset = start + level * HASH_BYTES;
+        out[hash_offset..hash_offset + HASH_BYTES].copy_from_slice(&hash);
     }
 }
 
-/// The bytes of the first components in what [`write_multi_hash`] writes for keys that begin with them, and
-/// where they are.
-pub(crate) fn first_levels(levels: usize, components: &[Component]) -> (usize, Vec<u8>) {
+/// The byte offset and the bytes of the first components in the output of [`write_multi_hash`], for
+/// all keys that begin with these components.
+pub(crate) fn prefix_components(levels: usize, components: &[KeyComponent]) -> (usize, Vec<u8>) {
     let mut bytes = Vec::with_capacity(components_bytes(components));
     for component in components {
         hash_v2::write_input(component, &mut bytes);
@@ -66,8 +66,9 @@ pub(crate) fn first_levels(levels: usize, components: &[Component]) -> (usize, V
     (levels * HASH_BYTES + COUNT_BYTES, bytes)
 }
 
-/// Makes space for everything, fills the place of the hashes with zeros, and tells where it is.
-fn write_room(levels: usize, components: &[Component], out: &mut Vec<u8>) -> usize {
+/// Reserves space for the whole prefix, fills the position of the hashes with zeros and returns
+/// that position. The hashes are computed from the components that the caller appends after them.
+fn write_room(levels: usize, components: &[KeyComponent], out: &mut Vec<u8>) -> usize {
     let start = out.len();
     out.reserve(levels * HASH_BYTES + 1 + components_bytes(components));
     out.resize(start + levels * HASH_BYTES, 0);
@@ -75,10 +76,10 @@ fn write_room(levels: usize, components: &[Component], out: &mut Vec<u8>) -> usi
     start
 }
 
-fn components_bytes(components: &[Component]) -> usize {
+fn components_bytes(components: &[KeyComponent]) -> usize {
     components.iter().map(hash_v2::input_bytes).sum()
 }
 
-fn write_count(components: &[Component], out: &mut Vec<u8>) {
+fn write_count(components: &[KeyComponent], out: &mut Vec<u8>) {
     out.push(u8::try_from(components.len()).expect("a checked key has at most three components"));
 }

@@ -1,23 +1,30 @@
-//! Every row of `tests/data/epk-vectors.json`.
+//! Checks every row of `tests/data/epk-vectors.json`.
 
-use orrery_json::{Path, Value, parse};
+use orrery_json::{PropertyPath, Value, parse};
 
 use crate::hash_v2::{epk_of_hash, epk_of_multi_hash, write_input};
 use crate::murmur::{murmur3_32, murmur3_128};
-use crate::{Component, Epk, KeyDefinition, KeyKind, KeyVersion, PartitionKey, hash_v1};
+use crate::{
+    Epk, KeyComponent, PartitionKey, PartitionKeyDefinition, PartitionKeyKind, PartitionKeyVersion,
+    hash_v1,
+};
 
-/// Rows that no server should give, with what this one gives instead.
+/// Rows with a reference value that no server should return, and the value that this crate returns.
 ///
 /// - The JavaScript client hashes only the first of several version 1 components.
-/// - The raw hash tells `-0` from `0`, which are one key: see [`Component`].
-const EXCEPTIONS: [(KeyVersion, &str, &str); 3] = [
+/// - The raw hash distinguishes `-0` from `0`, which are one key: see [`KeyComponent`].
+const EXCEPTIONS: [(PartitionKeyVersion, &str, &str); 3] = [
     (
-        KeyVersion::V1,
+        PartitionKeyVersion::V1,
         r#"["redmond",50,5.5,true,false,null,"",12313.1221]"#,
         "05C1D54915FB0C087366656E706F650005C0498005C016030201080005C0C90723F50FC925D8",
     ),
-    (KeyVersion::V1, "[-0.0]", "05C1BF6DA11560058000"),
-    (KeyVersion::V2, "[-0.0]", "155B95BEDAC4B1E9EC1CDC9BB0DDDE58"),
+    (PartitionKeyVersion::V1, "[-0.0]", "05C1BF6DA11560058000"),
+    (
+        PartitionKeyVersion::V2,
+        "[-0.0]",
+        "155B95BEDAC4B1E9EC1CDC9BB0DDDE58",
+    ),
 ];
 
 fn vectors() -> Value {
@@ -32,23 +39,25 @@ fn text<'a>(row: &'a Value, name: &str) -> &'a str {
     row.get(name).as_str().unwrap()
 }
 
-fn definition(kind: KeyKind, version: KeyVersion) -> KeyDefinition {
+fn definition(kind: PartitionKeyKind, version: PartitionKeyVersion) -> PartitionKeyDefinition {
     let paths = match kind {
-        KeyKind::Hash => vec![Path::of(["a"])],
-        KeyKind::MultiHash => ["a", "b", "c"].map(|name| Path::of([name])).to_vec(),
+        PartitionKeyKind::Hash => vec![PropertyPath::of(["a"])],
+        PartitionKeyKind::MultiHash => ["a", "b", "c"]
+            .map(|name| PropertyPath::of([name]))
+            .to_vec(),
     };
-    KeyDefinition::new(paths, kind, version).unwrap()
+    PartitionKeyDefinition::new(paths, kind, version).unwrap()
 }
 
-fn definition_of(row: &Value) -> KeyDefinition {
+fn definition_of(row: &Value) -> PartitionKeyDefinition {
     let kind = match text(row, "kind") {
-        "Hash" => KeyKind::Hash,
-        "MultiHash" => KeyKind::MultiHash,
+        "Hash" => PartitionKeyKind::Hash,
+        "MultiHash" => PartitionKeyKind::MultiHash,
         other => panic!("{other}"),
     };
     let version = match row.get("version").as_number().unwrap().as_i64().unwrap() {
-        1 => KeyVersion::V1,
-        2 => KeyVersion::V2,
+        1 => PartitionKeyVersion::V1,
+        2 => PartitionKeyVersion::V2,
         other => panic!("{other}"),
     };
     definition(kind, version)
@@ -85,7 +94,7 @@ fn keys_have_their_published_and_derived_points() {
 
 #[test]
 fn negative_zero_would_hash_as_derived_if_it_were_a_key() {
-    let components = [Component::Number(-0.0)];
+    let components = [KeyComponent::Number(-0.0)];
     let mut v1 = Vec::new();
     hash_v1::write_epk(&components, &mut v1);
     assert_eq!(Epk::from_bytes(v1).to_string(), "05C1E703ED99A0058000");
@@ -97,44 +106,44 @@ fn negative_zero_would_hash_as_derived_if_it_were_a_key() {
     }
 }
 
-/// The baseline writes what JSON cannot as strings; its NaN has the sign set.
+/// The baseline writes numbers that JSON lacks as strings. Its NaN has the sign bit set.
 const NAN_OF_BASELINE: u64 = 0xFFF8 << 48;
 
-/// The components of a row of bare hashes, before anything is shortened or normalised.
-fn raw_components(row: &Value) -> Vec<Component> {
+/// The components of a row of raw hashes, without truncation or normalisation.
+fn raw_components(row: &Value) -> Vec<KeyComponent> {
     let repeat = row.get("repeat");
     if repeat.as_object().is_some() {
         let count = repeat.get("count").as_number().unwrap().as_i64().unwrap();
         let repeated = text(repeat, "char").repeat(usize::try_from(count).unwrap());
-        return vec![Component::String(repeated)];
+        return vec![KeyComponent::String(repeated)];
     }
     match text(row, "json") {
-        "UNDEFINED" => vec![Component::Undefined],
-        "-0" => vec![Component::Number(-0.0)],
-        r#""NaN""# => vec![Component::Number(f64::from_bits(NAN_OF_BASELINE))],
-        r#""Infinity""# => vec![Component::Number(f64::INFINITY)],
-        r#""-Infinity""# => vec![Component::Number(f64::NEG_INFINITY)],
+        "UNDEFINED" => vec![KeyComponent::Undefined],
+        "-0" => vec![KeyComponent::Number(-0.0)],
+        r#""NaN""# => vec![KeyComponent::Number(f64::from_bits(NAN_OF_BASELINE))],
+        r#""Infinity""# => vec![KeyComponent::Number(f64::INFINITY)],
+        r#""-Infinity""# => vec![KeyComponent::Number(f64::NEG_INFINITY)],
         json => match parse(json.as_bytes()).unwrap() {
             Value::Array(values) => values
                 .iter()
-                .map(|value| Component::from_value(value).unwrap())
+                .map(|value| KeyComponent::from_value(value).unwrap())
                 .collect(),
-            value => vec![Component::from_value(&value).unwrap()],
+            value => vec![KeyComponent::from_value(&value).unwrap()],
         },
     }
 }
 
-/// The input of the 32-bit hash differs from that of the 128-bit hash in the end of strings.
-fn input_32(component: &Component) -> Vec<u8> {
+/// The 32-bit hash and the 128-bit hash use different bytes to end a string.
+fn input_32(component: &KeyComponent) -> Vec<u8> {
     let mut input = Vec::new();
     write_input(component, &mut input);
-    if matches!(component, Component::String(_)) {
+    if matches!(component, KeyComponent::String(_)) {
         *input.last_mut().unwrap() = 0;
     }
     input
 }
 
-fn input_128(component: &Component) -> Vec<u8> {
+fn input_128(component: &KeyComponent) -> Vec<u8> {
     let mut input = Vec::new();
     write_input(component, &mut input);
     input
@@ -147,7 +156,7 @@ fn components_have_their_bare_hashes() {
     assert_eq!(rows.len(), 29);
     for row in rows {
         let components = raw_components(row);
-        let hashes = |hash: &dyn Fn(&Component) -> u128| -> String {
+        let hashes = |hash: &dyn Fn(&KeyComponent) -> u128| -> String {
             components.iter().fold(String::new(), |text, component| {
                 format!("{text}{:032X}", hash(component))
             })
@@ -173,7 +182,8 @@ fn prefixes_have_their_ranges() {
     assert_eq!(rows.len(), 2);
     for row in rows {
         let key = PartitionKey::from_json(row.get("prefix")).unwrap();
-        let range = definition(KeyKind::MultiHash, KeyVersion::V2).prefix_range(&key);
+        let range =
+            definition(PartitionKeyKind::MultiHash, PartitionKeyVersion::V2).prefix_range(&key);
         assert_eq!(range.min.to_string(), text(row, "min"));
         assert_eq!(range.max.to_string(), text(row, "max"));
     }
@@ -183,12 +193,13 @@ fn prefixes_have_their_ranges() {
 fn new_containers_have_their_boundaries() {
     let vectors = vectors();
     for (name, version) in [
-        ("initial_boundaries_v1", KeyVersion::V1),
-        ("initial_boundaries_v2", KeyVersion::V2),
+        ("initial_boundaries_v1", PartitionKeyVersion::V1),
+        ("initial_boundaries_v2", PartitionKeyVersion::V2),
     ] {
         let object = vectors.get(name).as_object().unwrap();
         for (count, expected) in object.iter().filter(|(count, _)| *count != "note") {
-            let ranges = definition(KeyKind::Hash, version).initial_ranges(count.parse().unwrap());
+            let ranges =
+                definition(PartitionKeyKind::Hash, version).initial_ranges(count.parse().unwrap());
             let found: Vec<_> = ranges[1..]
                 .iter()
                 .map(|range| range.min.to_string())
