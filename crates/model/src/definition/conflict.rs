@@ -1,19 +1,21 @@
-//! Who wins when two regions write the same item.
+//! The conflict resolution policy: which version wins when two regions write the same item.
 
 use orrery_json::Value;
 
-use super::fields::{Fields, object, refused};
-use super::written_path::WrittenPath;
+use super::fields::{DefinitionFields, invalid_input, object};
+use super::verbatim_path::VerbatimPath;
 use crate::Failure;
 
+/// The policy `conflictResolutionPolicy` of a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConflictPolicy {
-    /// The highest value at a top-level property wins.
-    LastWriterWins { path: WrittenPath },
-    /// A stored procedure decides; without one, conflicts wait in the feed.
+    /// The version with the highest value at a top-level property wins.
+    LastWriterWins { path: VerbatimPath },
+    /// A stored procedure decides. Without a procedure, conflicts wait in the conflict feed.
     Custom { procedure: String },
 }
 
+/// The `mode` of the policy in JSON.
 #[derive(Clone, Copy)]
 enum Mode {
     LastWriterWins,
@@ -25,9 +27,10 @@ const MODES: [(&str, Mode); 2] = [
     ("Custom", Mode::Custom),
 ];
 
+/// The default path: the time of the write.
 const TIMESTAMP: &str = "/_ts";
 
-pub(super) fn parse(body: &Fields<'_>) -> Result<ConflictPolicy, Failure> {
+pub(super) fn parse(body: &DefinitionFields<'_>) -> Result<ConflictPolicy, Failure> {
     let Some(policy) = body.object("conflictResolutionPolicy")? else {
         return last_writer_wins(TIMESTAMP);
     };
@@ -52,6 +55,7 @@ pub(super) fn parse(body: &Fields<'_>) -> Result<ConflictPolicy, Failure> {
 
 pub(super) fn to_value(policy: &ConflictPolicy) -> Value {
     let (mode, path, procedure) = match policy {
+        // Both properties are always present in an answer, the unused one as an empty text.
         ConflictPolicy::LastWriterWins { path } => ("LastWriterWins", path.text(), ""),
         ConflictPolicy::Custom { procedure } => ("Custom", "", procedure.as_str()),
     };
@@ -62,12 +66,14 @@ pub(super) fn to_value(policy: &ConflictPolicy) -> Value {
     ])
 }
 
+/// The policy for this path, or a refusal of the path.
 fn last_writer_wins(text: &str) -> Result<ConflictPolicy, Failure> {
-    match WrittenPath::parse(text) {
+    match VerbatimPath::parse(text) {
+        // Cosmos DB compares only top-level properties.
         Ok(path) if path.path().segments().len() == 1 => {
             Ok(ConflictPolicy::LastWriterWins { path })
         }
-        _ => Err(refused(format!(
+        _ => Err(invalid_input(format!(
             "Invalid path '{text}' for last writer wins conflict resolution. Name one top-level \
              property."
         ))),

@@ -1,10 +1,11 @@
-//! Whether coordinates lie on the globe or on a plane.
+//! Whether coordinates are positions on the globe or in a plane.
 
 use orrery_json::Value;
 
-use super::fields::{Fields, object, word_of};
+use super::fields::{DefinitionFields, object, word_of};
 use crate::Failure;
 
+/// The meaning of coordinates in a container. Distances depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Geospatial {
     #[default]
@@ -17,7 +18,7 @@ const TYPES: [(&str, Geospatial); 2] = [
     ("Geometry", Geospatial::Geometry),
 ];
 
-pub(super) fn parse(body: &Fields<'_>) -> Result<Geospatial, Failure> {
+pub(super) fn parse(body: &DefinitionFields<'_>) -> Result<Geospatial, Failure> {
     let Some(config) = body.object("geospatialConfig")? else {
         return Ok(Geospatial::default());
     };

@@ -1,7 +1,8 @@
-//! The settings of a container: what a client may write, checked once and with defaults filled in.
+//! The settings of a container, as clients write them. Each setting is checked once, and defaults
+//! are filled in.
 //!
-//! One policy per file. Each reads itself from the JSON of a create or replace body and prints
-//! itself back; what it prints is both the answer to the client and the form kept on disk.
+//! Each file has one policy. A policy parses itself from the JSON of a create or replace body and
+//! prints itself back; the printed form is both the answer to the client and the form on disk.
 
 mod change_feed;
 mod composite;
@@ -21,13 +22,14 @@ mod tests;
 mod ttl;
 mod unique_keys;
 mod vector;
-mod written_path;
+mod verbatim_path;
 
+pub use change_feed::ChangeFeedPolicy;
 pub use composite::{CompositePath, SortOrder};
 pub use computed::ComputedProperty;
 pub use conflict::ConflictPolicy;
 pub use container::ContainerDefinition;
-pub use coverage::PlaceStep;
+pub use coverage::DocumentStep;
 pub use full_text::{FullTextPath, FullTextPolicy};
 pub use geospatial::Geospatial;
 pub use index_path::{IndexPath, IndexScope, IndexStep};
@@ -38,4 +40,4 @@ pub use unique_keys::UniqueKey;
 pub use vector::{
     DistanceFunction, Quantizer, VectorDataType, VectorEmbedding, VectorIndex, VectorIndexKind,
 };
-pub use written_path::WrittenPath;
+pub use verbatim_path::VerbatimPath;

@@ -1,20 +1,24 @@
-//! Spatial indexes: which shapes are found at a path, and in what box.
+//! Spatial indexes: the shapes that an index finds at a path, and the bounding box of the index.
 
 use orrery_json::{Number, Value};
 
-use super::fields::{Fields, find_word, list_unless_empty, object, refused, word_of};
+use super::fields::{
+    DefinitionFields, find_word, invalid_input, list_unless_empty, object, word_of,
+};
 use super::geospatial::Geospatial;
 use super::index_path::{Ending, IndexPath};
 use crate::Failure;
 
+/// A spatial index at one path.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpatialIndex {
     pub path: IndexPath,
     pub types: Vec<SpatialType>,
-    /// Present when coordinates are of a plane.
+    /// The bounding box. Present for coordinates in a plane.
     pub bounding_box: Option<BoundingBox>,
 }
 
+/// A shape of `GeoJSON` that an index can find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpatialType {
     Point,
@@ -23,6 +27,7 @@ pub enum SpatialType {
     MultiPolygon,
 }
 
+/// The rectangle that an index covers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BoundingBox {
     pub x_min: Number,
@@ -38,7 +43,7 @@ const TYPES: [(&str, SpatialType); 4] = [
     ("MultiPolygon", SpatialType::MultiPolygon),
 ];
 
-pub(super) fn parse(policy: &Fields<'_>) -> Result<Vec<SpatialIndex>, Failure> {
+pub(super) fn parse(policy: &DefinitionFields<'_>) -> Result<Vec<SpatialIndex>, Failure> {
     policy
         .objects("spatialIndexes")?
         .unwrap_or_default()
@@ -47,16 +52,34 @@ pub(super) fn parse(policy: &Fields<'_>) -> Result<Vec<SpatialIndex>, Failure> {
         .collect()
 }
 
-/// Coordinates of a plane have no natural bounds, so each index must give them.
+/// Checks that every index has a bounding box if coordinates are in a plane, which has no natural
+/// bounds.
 pub(super) fn check_boxes(indexes: &[SpatialIndex], geospatial: Geospatial) -> Result<(), Failure> {
     let unbounded = indexes.iter().find(|index| index.bounding_box.is_none());
     match (geospatial, unbounded) {
-        (Geospatial::Geometry, Some(index)) => Err(refused(format!(
+        (Geospatial::Geometry, Some(index)) => Err(invalid_input(format!(
             "The spatial index at '{}' needs a 'boundingBox', because the container is of type \
              Geometry.",
             index.path.text()
         ))),
         (Geospatial::Geometry, None) | (Geospatial::Geography, _) => Ok(()),
+    }
+}
+
+/// Refuses a bounding box where coordinates are on the globe, which has bounds of its own.
+/// Containers that older versions of Orrery created may have such boxes.
+pub(super) fn check_new_boxes(
+    indexes: &[SpatialIndex],
+    geospatial: Geospatial,
+) -> Result<(), Failure> {
+    let bounded = indexes.iter().find(|index| index.bounding_box.is_some());
+    match (geospatial, bounded) {
+        (Geospatial::Geography, Some(index)) => Err(invalid_input(format!(
+            "The spatial index at '{}' has a 'boundingBox', and the container is of type Geography. Leave \
+             the box out, or set 'geospatialConfig.type' to Geometry.",
+            index.path.text()
+        ))),
+        (Geospatial::Geography, None) | (Geospatial::Geometry, _) => Ok(()),
     }
 }
 
@@ -83,12 +106,12 @@ pub(super) fn to_value(indexes: &[SpatialIndex]) -> Value {
     }))
 }
 
-fn parse_index(fields: &Fields<'_>) -> Result<SpatialIndex, Failure> {
+fn parse_index(fields: &DefinitionFields<'_>) -> Result<SpatialIndex, Failure> {
     let path = IndexPath::parse(fields.required_text("path")?, Ending::Required)?;
     let mut types = Vec::new();
     for text in fields.texts("types")?.unwrap_or_default() {
         types.push(find_word(text, &TYPES).ok_or_else(|| {
-            refused(format!(
+            invalid_input(format!(
                 "'{}' must name Point, LineString, Polygon or MultiPolygon; '{text}' is none of \
                  them.",
                 fields.name("types")
@@ -96,7 +119,7 @@ fn parse_index(fields: &Fields<'_>) -> Result<SpatialIndex, Failure> {
         })?);
     }
     if types.is_empty() {
-        return Err(refused(format!(
+        return Err(invalid_input(format!(
             "'{}' is empty. Name at least one of Point, LineString, Polygon and MultiPolygon.",
             fields.name("types")
         )));
@@ -112,19 +135,21 @@ fn parse_index(fields: &Fields<'_>) -> Result<SpatialIndex, Failure> {
     })
 }
 
-fn parse_box(fields: &Fields<'_>) -> Result<BoundingBox, Failure> {
+/// Parses a bounding box with four required sides.
+fn parse_box(fields: &DefinitionFields<'_>) -> Result<BoundingBox, Failure> {
     let bounds = BoundingBox {
         x_min: fields.required_number("xmin")?,
         y_min: fields.required_number("ymin")?,
         x_max: fields.required_number("xmax")?,
         y_max: fields.required_number("ymax")?,
     };
+    // An empty box could not contain any shape.
     let ordered = bounds.x_min.total_cmp(bounds.x_max).is_lt()
         && bounds.y_min.total_cmp(bounds.y_max).is_lt();
     if ordered {
         Ok(bounds)
     } else {
-        Err(refused(
+        Err(invalid_input(
             "A 'boundingBox' must have xmin below xmax and ymin below ymax.",
         ))
     }

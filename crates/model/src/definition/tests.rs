@@ -1,7 +1,8 @@
-//! Whole definitions: what is filled in, what comes back as it was sent, what is refused and how.
+//! Whole definitions: defaults, the printed form of each body, and refused bodies with their
+//! messages.
 
 use orrery_json::{Value, parse};
-use orrery_keys::{KeyKind, KeyVersion};
+use orrery_keys::{PartitionKeyKind, PartitionKeyVersion};
 
 use super::*;
 use crate::Failure;
@@ -32,7 +33,7 @@ fn message(result: Result<impl Sized, Failure>, input: &str) -> String {
 
 fn check_refusals(table: &[(&str, &str)]) {
     for (more, expected) in table {
-        let message = message(ContainerDefinition::parse(&body(more)), more);
+        let message = message(ContainerDefinition::parse_new(&body(more)), more);
         assert!(message.contains(expected), "{more}: {message}");
         assert!(
             message.starts_with("One of the specified inputs is invalid. "),
@@ -56,7 +57,7 @@ fn defaults_are_filled_in() {
 }
 
 /// Settings that are answered exactly as they were sent.
-const ECHOED: [&str; 14] = [
+const ECHOED: [&str; 16] = [
     r#""defaultTtl":-1"#,
     r#""defaultTtl":2147483647"#,
     r#""defaultTtl":60,"ttlPropertyPath":"/created""#,
@@ -64,12 +65,14 @@ const ECHOED: [&str; 14] = [
     r#""analyticalStorageTtl":0"#,
     r#""computedProperties":[{"name":"n","query":"SELECT VALUE LOWER(c.x) FROM c"}]"#,
     r#""changeFeedPolicy":{"retentionDuration":10}"#,
+    r#""changeFeedPolicy":{"retentionDuration":10,"previousImages":true}"#,
     r#""uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/a","/\"b\"/c"]},{"paths":["/d-e"]}]}"#,
     r#""conflictResolutionPolicy":{"mode":"LastWriterWins","conflictResolutionPath":"/n","conflictResolutionProcedure":""}"#,
     r#""conflictResolutionPolicy":{"mode":"Custom","conflictResolutionPath":"","conflictResolutionProcedure":"dbs/d/colls/c/sprocs/s"}"#,
     r#""geospatialConfig":{"type":"Geometry"}"#,
     r#""vectorEmbeddingPolicy":{"vectorEmbeddings":[{"path":"/v","dataType":"uint8","dimensions":8,"distanceFunction":"dotproduct"}]}"#,
     r#""fullTextPolicy":{"defaultLanguage":"en-US","fullTextPaths":[{"path":"/t","language":"en-US"},{"path":"/u"}]}"#,
+    r#""fullTextPolicy":{"defaultLanguage":"en-US","fullTextPaths":[{"path":"/t","language":"1033"}]}"#,
     r#""clientEncryptionPolicy":{"includedPaths":[{"path":"/a"}],"policyFormatVersion":2}"#,
 ];
 
@@ -103,38 +106,38 @@ fn partition_keys() {
     for (key, kind, version, answer) in [
         (
             r#"{"paths":["/a"]}"#,
-            KeyKind::Hash,
-            KeyVersion::V1,
+            PartitionKeyKind::Hash,
+            PartitionKeyVersion::V1,
             r#"{"paths":["/a"],"kind":"Hash"}"#,
         ),
         (
             r#"{"paths":["/a"],"version":1}"#,
-            KeyKind::Hash,
-            KeyVersion::V1,
+            PartitionKeyKind::Hash,
+            PartitionKeyVersion::V1,
             r#"{"paths":["/a"],"kind":"Hash","version":1}"#,
         ),
         (
             r#"{"kind":"Hash","version":2,"paths":["/a-b/\"c/d\""]}"#,
-            KeyKind::Hash,
-            KeyVersion::V2,
+            PartitionKeyKind::Hash,
+            PartitionKeyVersion::V2,
             r#"{"paths":["/a-b/\"c/d\""],"kind":"Hash","version":2}"#,
         ),
         (
             r#"{"paths":["/a","/b","/c"],"kind":"MultiHash","version":2}"#,
-            KeyKind::MultiHash,
-            KeyVersion::V2,
+            PartitionKeyKind::MultiHash,
+            PartitionKeyVersion::V2,
             r#"{"paths":["/a","/b","/c"],"kind":"MultiHash","version":2}"#,
         ),
         (
             r#"{"paths":["/a"],"kind":"MultiHash"}"#,
-            KeyKind::MultiHash,
-            KeyVersion::V2,
+            PartitionKeyKind::MultiHash,
+            PartitionKeyVersion::V2,
             r#"{"paths":["/a"],"kind":"MultiHash","version":2}"#,
         ),
         (
             r#"{"paths":["/_partitionKey"],"systemKey":true}"#,
-            KeyKind::Hash,
-            KeyVersion::V1,
+            PartitionKeyKind::Hash,
+            PartitionKeyVersion::V1,
             r#"{"paths":["/_partitionKey"],"kind":"Hash","systemKey":true}"#,
         ),
     ] {
@@ -172,9 +175,12 @@ fn partition_keys_that_are_refused() {
         ),
         (r#"{"paths":[]}"#, "must name the path"),
         ("{}", "must name the path"),
-        (r#"{"paths":["a"]}"#, "path 'a' must begin with '/'"),
-        (r#"{"paths":["/a/*"]}"#, "may not use '*'"),
-        (r#"{"paths":["/a/[]/b"]}"#, "may not use '*'"),
+        (
+            r#"{"paths":["a"]}"#,
+            "definition path 'a' could not be accepted",
+        ),
+        (r#"{"paths":["/a/*"]}"#, "failed near position '3'"),
+        (r#"{"paths":["/a/[]/b"]}"#, "failed near position '3'"),
         (
             r#"{"paths":["/a","/a"],"kind":"MultiHash"}"#,
             "'/a' is given twice",
@@ -352,6 +358,10 @@ fn indexing_policies_that_are_refused() {
         (
             r#""indexingPolicy":{"spatialIndexes":[{"path":"/l/*","types":["Point"],"boundingBox":{"xmin":1,"ymin":0,"xmax":1,"ymax":5}}]}"#,
             "xmin below xmax",
+        ),
+        (
+            r#""indexingPolicy":{"spatialIndexes":[{"path":"/l/*","types":["Point"],"boundingBox":{"xmin":0,"ymin":0,"xmax":1,"ymax":5}}]}"#,
+            "the container is of type Geography",
         ),
         (
             r#""defaultTtl":5,"indexingPolicy":{"indexingMode":"none"}"#,
@@ -648,6 +658,10 @@ fn full_text_policies() {
             "Duplicate Path :/t found in Full Text Policy",
         ),
         (
+            r#""fullTextPolicy":{"fullTextPaths":[{"path":"/t"},{"path":"/t","language":"xx-YY"}]},"indexingPolicy":{"fullTextIndexes":[{"path":"/t"},{"path":"/t"}]}"#,
+            "The Full Text Policy contains an unsupported language xx-YY.",
+        ),
+        (
             &indexed(r#"[{"path":"/u"}]"#),
             "The path of the Full Text Index /u does not match the path specified in the Full Text Policy",
         ),
@@ -669,7 +683,7 @@ fn full_text_policies() {
 #[test]
 fn replaces_keep_what_cannot_change() {
     let current = definition(
-        r#""defaultTtl":5,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]},"conflictResolutionPolicy":{"mode":"Custom"},"clientEncryptionPolicy":{"policyFormatVersion":1},"geospatialConfig":{"type":"Geometry"},"vectorEmbeddingPolicy":{"vectorEmbeddings":[{"path":"/v"}]}"#,
+        r#""defaultTtl":5,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]},"conflictResolutionPolicy":{"mode":"Custom"},"clientEncryptionPolicy":{"policyFormatVersion":1},"geospatialConfig":{"type":"Geometry"},"vectorEmbeddingPolicy":{"vectorEmbeddings":[{"path":"/v"}]},"indexingPolicy":{"vectorIndexes":[{"path":"/v","type":"diskANN"}]}"#,
     );
     let kept = r#""vectorEmbeddingPolicy":{"vectorEmbeddings":[{"path":"/v"},{"path":"/w"}]}"#;
     let new = current
@@ -698,17 +712,107 @@ fn replaces_keep_what_cannot_change() {
             format!(r#"{{"id":"c","clientEncryptionPolicy":{{"policyFormatVersion":2}},{kept}}}"#),
             "client encryption policy",
         ),
-        (r#"{"id":"c"}"#.to_owned(), "Vector Embedding Policy cannot be changed"),
         (
             r#"{"id":"c","vectorEmbeddingPolicy":{"vectorEmbeddings":[{"path":"/v","dimensions":3}]}}"#.to_owned(),
-            "keep the embedding at '/v'",
+            "Paths in existing embedding policy cannot be modified in Collection Replace",
+        ),
+        (
+            format!(r#"{{"id":"c",{kept},"indexingPolicy":{{"vectorIndexes":[{{"path":"/v","type":"quantizedFlat"}}]}}}}"#),
+            "Paths in existing vector indexing policy cannot be modified in Collection Replace. They can only be \
+             added or removed.",
+        ),
+        (
+            r#"{"id":"c","indexingPolicy":{"vectorIndexes":[{"path":"/v","type":"diskANN"}]}}"#.to_owned(),
+            "The Vector Indexing Policy's path::/v not matching in Embedding's path.",
         ),
     ] {
         let message = message(current.replacement(&json(&body)), &body);
         assert!(message.contains(expected), "{body}: {message}");
     }
     assert!(message(current.replacement(&json("[]")), "[]").contains("JSON object"));
-    // Another spelling of the same path is the same key.
+    let removed = current.replacement(&json(r#"{"id":"c"}"#)).unwrap();
+    assert!(removed.vector_embeddings.is_empty() && removed.indexing.vector.is_empty());
+    // Another spelling of the same path is the same partition key.
     let respelt = format!(r#"{{"id":"c","partitionKey":{{"paths":["/\"pk\""]}},{kept}}}"#);
     assert!(current.replacement(&json(&respelt)).is_ok());
+}
+
+#[test]
+fn paths_of_new_partition_keys_have_few_characters() {
+    let parsed = |path: &str| {
+        let path = Value::from(path);
+        let body = json(&format!(
+            r#"{{"id":"c","partitionKey":{{"paths":[{path}]}}}}"#
+        ));
+        (ContainerDefinition::parse_new(&body), body)
+    };
+    for path in [
+        "/a",
+        "/a/b_c",
+        "/\u{e9}1",
+        "/a-b",
+        "/'a b'/'c/d'",
+        r#"/"a.b"/c"#,
+    ] {
+        assert!(parsed(path).0.is_ok(), "{path}");
+    }
+    for (path, position) in [
+        ("", 0),
+        ("id", 0),
+        ("/", 1),
+        ("/a/", 3),
+        ("/a//b", 3),
+        ("/*", 1),
+        ("/a/?", 3),
+        ("/a.b", 2),
+        ("/a+b", 2),
+        ("/asdwqr31 @#$#$WRadf", 10),
+        ("/'a", 1),
+        ("/'a'b", 4),
+        ("/''", 1),
+    ] {
+        let message = message(parsed(path).0, path);
+        let expected = format!(
+            "The partition key component definition path '{path}' could not be accepted, failed near position \
+             '{position}'."
+        );
+        assert!(message.contains(&expected), "{path}: {message}");
+    }
+    // A container that is stored with such a path stays readable.
+    assert!(ContainerDefinition::parse(&parsed("/a.b").1).is_ok());
+}
+
+#[test]
+fn boxes_of_stored_geography_stay() {
+    let box_of = r#""indexingPolicy":{"spatialIndexes":[{"path":"/l/*","types":["Point"],"boundingBox":{"xmin":0,"ymin":0,"xmax":1,"ymax":5}}]}"#;
+    let current = definition(box_of);
+    assert!(current.replacement(&body(box_of)).is_ok());
+    let other = box_of.replace("\"ymax\":5", "\"ymax\":6");
+    let message = message(current.replacement(&body(&other)), &other);
+    assert!(
+        message.contains("the container is of type Geography"),
+        "{message}"
+    );
+}
+
+#[test]
+fn unsupported_settings_are_refused() {
+    let current = definition("");
+    for property in [
+        "materializedViewDefinition",
+        "globalSecondaryIndexDefinition",
+        "backupPolicy",
+    ] {
+        let body = body(&format!(r#""{property}":{{"type":1}}"#));
+        for result in [
+            ContainerDefinition::parse_new(&body),
+            current.replacement(&body),
+        ] {
+            assert!(
+                matches!(&result, Err(Failure::NotImplemented(message)) if message.contains(property)),
+                "{property}: {result:?}"
+            );
+        }
+    }
+    assert!(ContainerDefinition::parse_new(&body(r#""backupPolicy":null"#)).is_ok());
 }

@@ -1,19 +1,23 @@
-//! Vectors: which paths hold embeddings, and how those are indexed.
+//! Vectors: the paths with embeddings, and the indexes over the embeddings.
 
 use orrery_json::Value;
 
-use super::fields::{Fields, find_word, list_unless_empty, object, refused, word_of};
-use super::written_path::WrittenPath;
+use super::fields::{
+    DefinitionFields, find_word, invalid_input, list_unless_empty, object, word_of,
+};
+use super::verbatim_path::VerbatimPath;
 use crate::Failure;
 
+/// The vector at one path of the items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VectorEmbedding {
-    pub path: WrittenPath,
+    pub path: VerbatimPath,
     pub data_type: VectorDataType,
     pub dimensions: u32,
     pub distance: DistanceFunction,
 }
 
+/// The type of a vector's components.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VectorDataType {
     Float32,
@@ -22,6 +26,7 @@ pub enum VectorDataType {
     Uint8,
 }
 
+/// The function that compares two vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DistanceFunction {
     Cosine,
@@ -29,17 +34,19 @@ pub enum DistanceFunction {
     DotProduct,
 }
 
-/// Options that the client left out stay absent, because clients compare what they sent.
+/// A vector index. Options that the client left out stay absent, because SDKs compare the answer
+/// with the body that they sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VectorIndex {
-    pub path: WrittenPath,
+    pub path: VerbatimPath,
     pub kind: VectorIndexKind,
     pub quantization_bytes: Option<u32>,
     pub search_list_size: Option<u32>,
-    pub shard_key: Vec<WrittenPath>,
+    pub shard_key: Vec<VerbatimPath>,
     pub quantizer: Option<Quantizer>,
 }
 
+/// The algorithm of a vector index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VectorIndexKind {
     Flat,
@@ -47,6 +54,7 @@ pub enum VectorIndexKind {
     DiskAnn,
 }
 
+/// The compression of vectors in a quantized index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantizer {
     Product,
@@ -74,15 +82,21 @@ const QUANTIZERS: [(&str, Quantizer); 2] = [
     ("spherical", Quantizer::Spherical),
 ];
 
+/// The dimensions of an embedding whose policy does not name them.
 const DIMENSIONS_DEFAULT: u32 = 1_536;
 const DIMENSIONS_MAX: u32 = 4_096;
+/// The limit of a flat index, which stores whole vectors.
 const FLAT_DIMENSIONS_MAX: u32 = 505;
 const QUANTIZATION_BYTES_MAX: u32 = 512;
 const SEARCH_LIST_SIZE_MIN: u32 = 25;
 const SEARCH_LIST_SIZE_MAX: u32 = 500;
+/// The limit on the paths of a shard key.
 const SHARD_PATHS_MAX: usize = 1;
 
-pub(super) fn parse_embeddings(body: &Fields<'_>) -> Result<Vec<VectorEmbedding>, Failure> {
+/// Parses the embeddings of a container. Each path may have one embedding.
+pub(super) fn parse_embeddings(
+    body: &DefinitionFields<'_>,
+) -> Result<Vec<VectorEmbedding>, Failure> {
     let Some(policy) = body.object("vectorEmbeddingPolicy")? else {
         return Ok(Vec::new());
     };
@@ -106,6 +120,7 @@ pub(super) fn embeddings_to_value(embeddings: &[VectorEmbedding]) -> Value {
             ("distanceFunction", word_of(&embedding.distance, &DISTANCES)),
         ])
     }));
+    // A container without embeddings has no such policy in its body.
     if list.is_undefined() {
         list
     } else {
@@ -113,7 +128,8 @@ pub(super) fn embeddings_to_value(embeddings: &[VectorEmbedding]) -> Value {
     }
 }
 
-pub(super) fn parse_indexes(policy: &Fields<'_>) -> Result<Vec<VectorIndex>, Failure> {
+/// Parses the vector indexes of an indexing policy. Each path may have one index.
+pub(super) fn parse_indexes(policy: &DefinitionFields<'_>) -> Result<Vec<VectorIndex>, Failure> {
     let mut indexes: Vec<VectorIndex> = Vec::new();
     for fields in policy.objects("vectorIndexes")?.unwrap_or_default() {
         let index = parse_index(&fields)?;
@@ -139,14 +155,15 @@ pub(super) fn indexes_to_value(indexes: &[VectorIndex]) -> Value {
             ("indexingSearchListSize", number(index.search_list_size)),
             (
                 "vectorIndexShardKey",
-                list_unless_empty(index.shard_key.iter().map(WrittenPath::to_value)),
+                list_unless_empty(index.shard_key.iter().map(VerbatimPath::to_value)),
             ),
             ("quantizerType", quantizer),
         ])
     }))
 }
 
-/// Every index is for an embedding, and its options fit the dimensions of that.
+/// Checks that every index belongs to an embedding, and that its options fit the dimensions of the
+/// embedding.
 pub(super) fn check_indexes(
     indexes: &[VectorIndex],
     embeddings: &[VectorEmbedding],
@@ -156,14 +173,14 @@ pub(super) fn check_indexes(
             .iter()
             .find(|embedding| embedding.path == index.path);
         let Some(embedding) = embedding else {
-            return Err(refused(format!(
+            return Err(invalid_input(format!(
                 "The Vector Indexing Policy's path::{} not matching in Embedding's path. Add the \
                  path to the vector embedding policy.",
                 index.path.text()
             )));
         };
         if index.kind == VectorIndexKind::Flat && embedding.dimensions > FLAT_DIMENSIONS_MAX {
-            return Err(refused(format!(
+            return Err(invalid_input(format!(
                 "The vector at '{}' has {} dimensions. An index of type flat allows up to \
                  {FLAT_DIMENSIONS_MAX}; use quantizedFlat or diskANN.",
                 index.path.text(),
@@ -171,6 +188,7 @@ pub(super) fn check_indexes(
             )));
         }
         if let Some(bytes) = index.quantization_bytes {
+            // The limit is the number of dimensions, and at most `QUANTIZATION_BYTES_MAX`.
             let bytes_max = embedding.dimensions.min(QUANTIZATION_BYTES_MAX);
             check_range("QuantizationByteSize", i64::from(bytes), 1, bytes_max)?;
         }
@@ -178,38 +196,54 @@ pub(super) fn check_indexes(
     Ok(())
 }
 
-/// Embeddings may be added to a container; those that are there stay as they are.
-pub(super) fn check_replace(
+/// Checks that embeddings are only added or removed. An embedding at an existing path must not
+/// change.
+pub(super) fn check_replaced_embeddings(
     current: &[VectorEmbedding],
     new: &[VectorEmbedding],
 ) -> Result<(), Failure> {
-    match current.iter().find(|embedding| !new.contains(embedding)) {
-        None => Ok(()),
-        Some(embedding) => Err(refused(format!(
-            "The Vector Embedding Policy cannot be changed in a replace: keep the embedding at \
-             '{}' as it is.",
-            embedding.path.text()
-        ))),
-    }
+    let is_changed =
+        |old: &&VectorEmbedding| new.iter().any(|new| new.path == old.path && new != *old);
+    let changed = current.iter().find(is_changed);
+    changed.map_or(Ok(()), |old| Err(modified("embedding", &old.path)))
 }
 
-fn parse_embedding(fields: &Fields<'_>) -> Result<VectorEmbedding, Failure> {
+/// Checks that vector indexes are only added or removed.
+pub(super) fn check_replaced_indexes(
+    current: &[VectorIndex],
+    new: &[VectorIndex],
+) -> Result<(), Failure> {
+    let is_changed = |old: &&VectorIndex| new.iter().any(|new| new.path == old.path && new != *old);
+    let changed = current.iter().find(is_changed);
+    changed.map_or(Ok(()), |old| Err(modified("vector indexing", &old.path)))
+}
+
+/// The refusal of a change to an existing path.
+fn modified(policy: &str, path: &VerbatimPath) -> Failure {
+    invalid_input(format!(
+        "Paths in existing {policy} policy cannot be modified in Collection Replace. They can only be added \
+         or removed. The path is '{}'.",
+        path.text()
+    ))
+}
+
+fn parse_embedding(fields: &DefinitionFields<'_>) -> Result<VectorEmbedding, Failure> {
     let text = fields.required_text("path")?;
-    let path = WrittenPath::parse(text).map_err(|_| {
-        refused(format!(
+    let path = VerbatimPath::parse(text).map_err(|_| {
+        invalid_input(format!(
             "The Vector Embedding Policy has an invalid Path: {text}."
         ))
     })?;
     let data_type = fields.text("dataType")?.unwrap_or("float32");
     let data_type = find_word(data_type, &DATA_TYPES).ok_or_else(|| {
-        refused(format!(
+        invalid_input(format!(
             "The Vector Embedding Policy has an invalid DataType:{data_type}. Use float32, \
              float16, int8 or uint8."
         ))
     })?;
     let distance = fields.text("distanceFunction")?.unwrap_or("cosine");
     let distance = find_word(distance, &DISTANCES).ok_or_else(|| {
-        refused(format!(
+        invalid_input(format!(
             "The Vector Embedding Policy has an invalid DistanceFunction:{distance}. Use cosine, \
              euclidean or dotproduct."
         ))
@@ -223,33 +257,33 @@ fn parse_embedding(fields: &Fields<'_>) -> Result<VectorEmbedding, Failure> {
     })
 }
 
-fn parse_dimensions(fields: &Fields<'_>) -> Result<u32, Failure> {
+fn parse_dimensions(fields: &DefinitionFields<'_>) -> Result<u32, Failure> {
     let Some(dimensions) = fields.integer("dimensions")? else {
         return Ok(DIMENSIONS_DEFAULT);
     };
     match u32::try_from(dimensions) {
         Ok(valid @ 1..=DIMENSIONS_MAX) => Ok(valid),
-        _ if dimensions < 1 => Err(refused(format!(
+        _ if dimensions < 1 => Err(invalid_input(format!(
             "The Vector Embedding Policy has Dimensions:{dimensions} which is less than the \
              minimum supported value 1."
         ))),
-        _ => Err(refused(format!(
+        _ => Err(invalid_input(format!(
             "The Vector Embedding Policy has Dimensions:{dimensions} which is more than the \
              maximum supported value {DIMENSIONS_MAX}."
         ))),
     }
 }
 
-fn parse_index(fields: &Fields<'_>) -> Result<VectorIndex, Failure> {
+fn parse_index(fields: &DefinitionFields<'_>) -> Result<VectorIndex, Failure> {
     let text = fields.required_text("path")?;
-    let path = WrittenPath::parse(text).map_err(|_| {
-        refused(format!(
+    let path = VerbatimPath::parse(text).map_err(|_| {
+        invalid_input(format!(
             "The Vector Indexing Policy has an invalid Path: {text}."
         ))
     })?;
     let kind = fields.required_text("type")?;
     let kind = find_word(kind, &INDEX_KINDS).ok_or_else(|| {
-        refused(format!(
+        invalid_input(format!(
             "The Vector Indexing Policy's Index Type::{kind} is invalid. Use flat, quantizedFlat \
              or diskANN."
         ))
@@ -268,8 +302,8 @@ fn parse_index(fields: &Fields<'_>) -> Result<VectorIndex, Failure> {
     })
 }
 
-/// The upper bound depends on the embedding, which is not known yet.
-fn parse_quantization_bytes(fields: &Fields<'_>) -> Result<Option<u32>, Failure> {
+/// The number of bytes. The upper bound depends on the embedding, so `check_indexes` checks it.
+fn parse_quantization_bytes(fields: &DefinitionFields<'_>) -> Result<Option<u32>, Failure> {
     let Some(value) = fields.integer("quantizationByteSize")? else {
         return Ok(None);
     };
@@ -278,18 +312,18 @@ fn parse_quantization_bytes(fields: &Fields<'_>) -> Result<Option<u32>, Failure>
         .map_err(|_| out_of_range("QuantizationByteSize", value, 1, QUANTIZATION_BYTES_MAX))
 }
 
-fn parse_shard_key(fields: &Fields<'_>) -> Result<Vec<WrittenPath>, Failure> {
+fn parse_shard_key(fields: &DefinitionFields<'_>) -> Result<Vec<VerbatimPath>, Failure> {
     let texts = fields.texts("vectorIndexShardKey")?.unwrap_or_default();
     if texts.len() > SHARD_PATHS_MAX {
-        return Err(refused(format!(
+        return Err(invalid_input(format!(
             "The number of shard paths defined in the Vector Indexing Policy: {} exceeds the \
              maximum: {SHARD_PATHS_MAX}.",
             texts.len()
         )));
     }
     let path = |text: &str| {
-        WrittenPath::parse(text).map_err(|_| {
-            refused(format!(
+        VerbatimPath::parse(text).map_err(|_| {
+            invalid_input(format!(
                 "The Vector Indexing Policy has an invalid Shard Path: {text}."
             ))
         })
@@ -297,6 +331,7 @@ fn parse_shard_key(fields: &Fields<'_>) -> Result<Vec<WrittenPath>, Failure> {
     texts.into_iter().map(path).collect()
 }
 
+/// Checks an option with constant limits.
 fn check_range(parameter: &str, value: i64, min: u32, max: u32) -> Result<u32, Failure> {
     u32::try_from(value)
         .ok()
@@ -305,14 +340,14 @@ fn check_range(parameter: &str, value: i64, min: u32, max: u32) -> Result<u32, F
 }
 
 fn out_of_range(parameter: &str, value: i64, min: u32, max: u32) -> Failure {
-    refused(format!(
+    invalid_input(format!(
         "The Vector Indexing Policy parameter {parameter} value :: {value} is out of range. The \
          allowed range is between {min} and {max}."
     ))
 }
 
-fn duplicate(path: &WrittenPath, policy: &str) -> Failure {
-    refused(format!(
+fn duplicate(path: &VerbatimPath, policy: &str) -> Failure {
+    invalid_input(format!(
         "Duplicate Path :{} found in Vector {policy} Policy.",
         path.text()
     ))
