@@ -2,18 +2,19 @@
 
 use std::fmt;
 
-/// The key that every client of the emulator knows, and so no secret.
+/// The key that Microsoft publishes for its emulator. Every client of the emulator knows this
+/// public key.
 pub const WELL_KNOWN_KEY: &str =
     "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==";
 
-/// What a key allows.
+/// The requests that a key may sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyRole {
+pub enum AccountKeyRole {
     ReadWrite,
     ReadOnly,
 }
 
-/// Bytes that are never printed.
+/// Bytes of a key or another secret. `Debug` never prints them.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Vec<u8>);
 
@@ -22,6 +23,7 @@ impl Secret {
         Secret(bytes)
     }
 
+    /// The bytes. The name makes each use of a secret visible in a review.
     pub fn expose(&self) -> &[u8] {
         &self.0
     }
@@ -29,12 +31,13 @@ impl Secret {
 
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // `Debug` output may end up in logs and in error messages.
         f.write_str("Secret(..)")
     }
 }
 
-/// The keys that sign requests, primary first.
+/// The keys that sign requests of an account, primary keys first.
 #[derive(Debug, Clone)]
 pub struct AccountKeys {
-    pub keys: Vec<(Secret, KeyRole)>,
+    pub keys: Vec<(Secret, AccountKeyRole)>,
 }

@@ -1,15 +1,17 @@
-//! How a resource is named: by the names on the way to it, or by a resource id that holds its
-//! whole ancestry.
+//! The address of a resource: the names along its path, or a resource id that contains the ids of
+//! all its ancestors.
 
 use crate::Failure;
 use orrery_keys::{ContainerRid, DatabaseRid, ItemRid, PermissionRid, RidError, UserRid};
 
+/// The address of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DatabaseAddress<'a> {
     Name(&'a str),
     Rid(DatabaseRid),
 }
 
+/// The address of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContainerAddress<'a> {
     Name {
@@ -19,6 +21,7 @@ pub enum ContainerAddress<'a> {
     Rid(ContainerRid),
 }
 
+/// The address of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ItemAddress<'a> {
     Name {
@@ -28,12 +31,14 @@ pub enum ItemAddress<'a> {
     Rid(ItemRid),
 }
 
+/// The address of a user of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UserAddress<'a> {
     Name { database: &'a str, user: &'a str },
     Rid(UserRid),
 }
 
+/// The address of a permission of a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PermissionAddress<'a> {
     Name {
@@ -44,6 +49,8 @@ pub enum PermissionAddress<'a> {
 }
 
 impl<'a> DatabaseAddress<'a> {
+    /// The address of a container below this database. The segment is a name or a resource id, like
+    /// the database's own.
     pub fn container(self, segment: &'a str) -> Result<ContainerAddress<'a>, Failure> {
         match self {
             DatabaseAddress::Name(database) => Ok(ContainerAddress::Name {
@@ -51,6 +58,8 @@ impl<'a> DatabaseAddress<'a> {
                 container: segment,
             }),
             DatabaseAddress::Rid(database) => {
+                // A resource id below another database cannot exist, so it is not found instead of
+                // malformed.
                 let rid = ContainerRid::parse(segment).map_err(not_a_rid)?;
                 found(rid.database() == database)?;
                 Ok(ContainerAddress::Rid(rid))
@@ -58,6 +67,7 @@ impl<'a> DatabaseAddress<'a> {
         }
     }
 
+    /// The address of a user below this database.
     pub fn user(self, segment: &'a str) -> Result<UserAddress<'a>, Failure> {
         match self {
             DatabaseAddress::Name(database) => Ok(UserAddress::Name {
@@ -74,6 +84,7 @@ impl<'a> DatabaseAddress<'a> {
 }
 
 impl<'a> ContainerAddress<'a> {
+    /// The address of the container's database. A resource id contains it.
     pub fn database(self) -> DatabaseAddress<'a> {
         match self {
             ContainerAddress::Name { database, .. } => DatabaseAddress::Name(database),
@@ -81,6 +92,7 @@ impl<'a> ContainerAddress<'a> {
         }
     }
 
+    /// The address of an item below this container.
     pub fn item(self, segment: &'a str) -> Result<ItemAddress<'a>, Failure> {
         match self {
             ContainerAddress::Name { .. } => Ok(ItemAddress::Name {
@@ -113,6 +125,7 @@ impl<'a> UserAddress<'a> {
         }
     }
 
+    /// The address of a permission below this user.
     pub fn permission(self, segment: &'a str) -> Result<PermissionAddress<'a>, Failure> {
         match self {
             UserAddress::Name { .. } => Ok(PermissionAddress::Name {
@@ -137,6 +150,7 @@ impl<'a> PermissionAddress<'a> {
     }
 }
 
+/// Fails with "not found" unless the resource exists.
 fn found(exists: bool) -> Result<(), Failure> {
     if exists {
         Ok(())
@@ -145,6 +159,7 @@ fn found(exists: bool) -> Result<(), Failure> {
     }
 }
 
+/// The refusal of a malformed resource id, with the message of Cosmos DB.
 #[expect(clippy::needless_pass_by_value, reason = "the shape map_err asks for")]
 fn not_a_rid(error: RidError) -> Failure {
     Failure::BadRequest(format!(

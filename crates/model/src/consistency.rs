@@ -1,4 +1,4 @@
-//! The five levels, strongest first.
+//! The five consistency levels, strongest first.
 
 use std::str::FromStr;
 
@@ -20,6 +20,7 @@ impl ConsistencyLevel {
         ConsistencyLevel::Eventual,
     ];
 
+    /// The name in headers and account properties.
     pub fn name(self) -> &'static str {
         match self {
             ConsistencyLevel::Strong => "Strong",
@@ -30,7 +31,8 @@ impl ConsistencyLevel {
         }
     }
 
-    /// Reads at this level ask two replicas where weaker ones ask one, and cost as much.
+    /// The charge factor of reads. In Cosmos DB reads at the two strong levels ask two replicas,
+    /// and weaker reads ask one.
     pub fn read_factor(self) -> f64 {
         match self {
             ConsistencyLevel::Strong | ConsistencyLevel::BoundedStaleness => 2.0,
@@ -40,8 +42,10 @@ impl ConsistencyLevel {
         }
     }
 
-    /// A request may weaken the account's level, never strengthen it.
+    /// Whether this level is stronger. A request may weaken the level of the account and never
+    /// strengthen it.
     pub fn is_stronger_than(self, other: ConsistencyLevel) -> bool {
+        // The variants are declared from the strongest to the weakest level.
         self < other
     }
 }

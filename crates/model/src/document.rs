@@ -1,4 +1,4 @@
-//! A document as a client sent it, checked once.
+//! A document from a client, checked once.
 
 use orrery_json::{
     BINARY_MARK, Object, Value, parse_binary, parse_bounded, write_string, write_value,
@@ -6,10 +6,11 @@ use orrery_json::{
 
 use crate::{Failure, limits};
 
-/// Properties the server writes; what a client sends under these names is dropped.
+/// The properties that the server writes. The client's values under these names are dropped.
 const SYSTEM_PROPERTIES: [&str; 6] = ["_rid", "_self", "_etag", "_attachments", "_ts", "_lsn"];
 
-/// A JSON object with a valid `id`, without system properties, within size and depth.
+/// A JSON object with a valid `id`, without system properties, and within the limits of size and
+/// depth.
 #[derive(Debug, Clone)]
 pub struct Document {
     value: Value,
@@ -17,13 +18,15 @@ pub struct Document {
 }
 
 impl Document {
-    /// Reads the body of a create, upsert or replace, as JSON text or binary JSON.
+    /// Parses the body of a create, upsert or replace, as JSON text or binary JSON.
     pub fn parse(body: &[u8]) -> Result<Document, Failure> {
+        // Checked before parsing, so that a large body costs no memory for its values.
         if body.len() > limits::ITEM_BYTES_MAX {
             return Err(too_large());
         }
         let depth_max = limits::NESTING_LEVELS_MAX;
         let parsed = match body.first() {
+            // No JSON text begins with this byte.
             Some(&BINARY_MARK) => parse_binary(body, depth_max),
             _ => parse_bounded(body, depth_max),
         };
@@ -35,7 +38,7 @@ impl Document {
         Document::from_value(value)
     }
 
-    /// Takes a value that is already parsed: an operation of a batch, the result of a patch.
+    /// Takes a parsed value: an operation of a batch, or the result of a patch.
     pub fn from_value(value: Value) -> Result<Document, Failure> {
         let Value::Object(mut object) = value else {
             return Err(Failure::bad_request(format!(
@@ -43,6 +46,8 @@ impl Document {
                 with_article(value.type_name())
             )));
         };
+        // Most documents have no name with an underscore, and removing from an object moves its
+        // properties.
         if object.keys().any(|name| name.starts_with('_')) {
             object.retain(|name, _| !SYSTEM_PROPERTIES.contains(&name.as_str()));
         }
@@ -56,6 +61,7 @@ impl Document {
                 )));
             }
         };
+        // REST bodies, batches and patches all pass this check.
         check_item_id(&id)?;
         Ok(Document {
             value: Value::Object(object),
@@ -75,6 +81,7 @@ impl Document {
         self.value
     }
 
+    /// The object. The constructor accepts no other value.
     fn object(&self) -> &Object {
         self.value.as_object().expect("a document is an object")
     }
@@ -93,9 +100,7 @@ impl Document {
         }
     }
 
-    /// The item's own time to live: absent, or -1 for ever, or seconds.
-    ///
-    /// Checked only where the container has TTL on; elsewhere `ttl` is an ordinary property.
+    /// The item's own time to live: absent, -1 for no expiry, or seconds.
     pub fn ttl(&self) -> Result<Option<i32>, Failure> {
         let value = self.value.get("ttl");
         let refused = || {
@@ -113,6 +118,7 @@ impl Document {
                 {
                     Ok(Some(i32::try_from(seconds).map_err(|_| refused())?))
                 }
+                // Zero is refused too: such an item would expire at once.
                 _ => Err(refused()),
             },
             _ => Err(refused()),
@@ -120,7 +126,8 @@ impl Document {
     }
 }
 
-/// An item id: 1 to 1,023 bytes, no `/` or `\`.
+/// Checks an item id: 1 to 1,023 bytes without `\`. An item with a `/` in its id can be created,
+/// but no path addresses it.
 pub fn check_item_id(id: &str) -> Result<(), Failure> {
     if id.is_empty() || id.len() > limits::ITEM_ID_BYTES_MAX {
         return Err(Failure::bad_request(format!(
@@ -129,15 +136,15 @@ pub fn check_item_id(id: &str) -> Result<(), Failure> {
             limits::ITEM_ID_BYTES_MAX + 1
         )));
     }
-    if let Some(character) = id.chars().find(|c| *c == '/' || *c == '\\') {
+    if id.contains('\\') {
         return Err(Failure::bad_request(format!(
-            "One of the input values is invalid. The id '{id}' contains the invalid character '{character}'."
+            "One of the input values is invalid. The id '{id}' contains the invalid character '\\'."
         )));
     }
     Ok(())
 }
 
-/// The id of a database, container, user or any other named resource.
+/// Checks the id of a database, container, user or any other named resource.
 pub fn check_resource_id(id: &str) -> Result<(), Failure> {
     if id.is_empty() || id.chars().count() > limits::RESOURCE_ID_CHARS_MAX {
         return Err(Failure::bad_request(format!(
@@ -199,7 +206,6 @@ mod tests {
             "[]",
             "{\"id\":5}",
             "{\"id\":\"\"}",
-            "{\"id\":\"a/b\"}",
             "{\"id\":\"a\\\\b\"}",
         ] {
             assert!(

@@ -1,49 +1,59 @@
-//! The ways a request can end other than well: one variant for each thing a client can act on.
+//! The failures of requests, with one variant for each failure that a client handles in a different
+//! way.
 //!
-//! `wire::status` alone turns these into status, sub-status and text.
+//! `wire::status` alone turns a failure into status, sub-status and text.
 
 use crate::Charge;
 
-/// What a client is told when its request is not carried out.
+/// The reason why a request was not carried out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// The request is wrong in itself; the message says what to correct.
+    /// The request is malformed or contradictory. The message says what to correct.
     #[error("{0}")]
     BadRequest(String),
     #[error("required property '{0}' is missing")]
     MissingProperty(&'static str),
+    /// The client must merge the answers of several partitions to its query. The text is the plan
+    /// for the merge, as JSON.
+    #[error("the query needs a plan that the client carries out")]
+    NeedsPlan(String),
+    /// The plan needs a feature that the client does not have. The message names the feature.
+    #[error("{0}")]
+    PlanNotSupported(String),
     #[error("no partition key was given")]
     PartitionKeyMissing,
     #[error("the partition key does not fit the container or the document")]
     PartitionKeyMismatch,
-    /// The client's cached container is not the one of that name any more.
+    /// The client has cached another container of this name, which was deleted since.
     #[error("the container was recreated")]
     ContainerRidMismatch,
     #[error("the continuation token is not valid")]
     InvalidContinuation,
-    /// No credential, or one that does not verify.
+    /// The request has no credential, or one whose signature does not verify.
     #[error("{0}")]
     Unauthorized(String),
-    /// A valid credential that does not reach this far, or not at this time.
+    /// The credential is valid but does not allow this request, or not at this time.
     #[error("{0}")]
     Forbidden(String),
-    /// This region is no part of the account of that id (any more).
+    /// The account of this id does not contain this region, or no longer contains it.
     #[error("database account '{0}' does not exist in this region")]
     AccountNotFound(String),
-    /// Writes go to another region; this one follows it.
+    /// Another region takes the writes; this region follows it.
     #[error("writes are not taken in this region")]
     WriteForbidden,
     #[error("not found")]
     NotFound(NotFoundKind),
-    /// This replica has not reached the position the session token names.
+    /// This region has not reached the position in the session token.
     #[error("the read session is not available for session token '{0}'")]
     SessionNotAvailable(String),
     #[error("the verb is not supported on this address")]
     MethodNotAllowed,
     #[error("the request ran out of time")]
     Timeout,
-    /// At level strong: too few regions have it yet, and it may stand later or be taken back.
-    #[error("the write was not had by enough regions in time, and its outcome is not known")]
+    /// A majority of regions did not confirm a write at strong consistency: within ten seconds, or
+    /// before this region ceased to be the write region. The write may still be committed later, or
+    /// be discarded.
+    #[error("a majority of regions did not confirm the write; it may or may not take effect")]
     OutcomeUnknown,
     #[error("already exists")]
     Conflict(ConflictKind),
@@ -55,10 +65,10 @@ pub enum Failure {
     PatchConditionFalse,
     #[error("{0}")]
     TooLarge(String),
-    /// What the operations of one request read is more than one answer may carry.
+    /// The operations of one request read more bytes than one answer may contain.
     #[error("the answer is too large")]
     AnswerTooLarge,
-    /// Partitions are still being split for the throughput that was set before.
+    /// Partitions are still splitting for the throughput of the previous change.
     #[error("another change of throughput is under way")]
     OfferReplacePending,
     #[error("the logical partition has reached its maximum size")]
@@ -68,50 +78,53 @@ pub enum Failure {
     FailedDependency,
     #[error("the request rate is too large")]
     TooManyRequests { retry_after_ms: u64 },
-    /// The throughput bucket that the request names has used its share.
+    /// The throughput bucket of the request has used up its share.
     #[error("the request rate of the throughput bucket is too large")]
     BucketExceeded { retry_after_ms: u64 },
-    /// The throughput buckets were changed a short while ago.
+    /// The throughput buckets were changed a short time ago.
     #[error("the throughput buckets were changed too recently")]
     BucketsChanging { retry_after_ms: u64 },
-    /// No thread is free for a script and enough of them wait.
+    /// Every script thread is busy, and the queue for script threads is full.
     #[error("too many scripts are running")]
     TooManyScripts { retry_after_ms: u64 },
-    /// The client makes the server hold too much memory for it already.
+    /// The open requests of the client already take too much of the server's memory.
     #[error("{message}")]
-    TooMuchHeld {
+    ClientLimitExceeded {
         message: String,
         retry_after_ms: u64,
     },
-    /// The body of a script is not a function of JavaScript.
+    /// The body of a script is not a JavaScript function.
     #[error("{0}")]
     ScriptCompile(String),
-    /// A script threw, aborted or broke a limit of its sandbox; nothing of it remains.
+    /// A script threw, aborted or exceeded a limit of its sandbox. All of its writes were
+    /// discarded.
     #[error("{message}")]
     Script {
         message: String,
-        /// The number of the error: the status of a failed operation, or the author's own.
+        /// The number of the error: the status of a failed operation, or the number that the script
+        /// set.
         number: Option<u32>,
     },
-    /// Others kept changing what a script had read; nothing of it remains.
+    /// Other writers repeatedly changed the items that a script had read. All writes of the script
+    /// were discarded.
     #[error("another request changed the same logical partition")]
     RetryWith,
-    /// Part of the protocol that Orrery does not have yet; the text names it.
+    /// An unimplemented part of the protocol. The text names the part.
     #[error("{0}")]
     NotImplemented(String),
-    /// This node cannot take writes; reads go on.
+    /// This node cannot take writes; reads continue.
     #[error("{0}")]
     Unavailable(String),
-    /// A defect of Orrery or of the machine below it.
+    /// A defect of Orrery, or a failure of the machine.
     #[error("{0}")]
     Internal(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotFoundKind {
-    /// The addressed resource itself.
+    /// The addressed resource.
     Resource,
-    /// The database or container it should be in.
+    /// The database or container that should contain the resource.
     Owner,
 }
 
@@ -123,7 +136,7 @@ pub enum ConflictKind {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GoneKind {
-    /// The named physical partition does not exist (any more).
+    /// The named physical partition does not exist, or no longer exists.
     PartitionKeyRange,
 }
 
@@ -132,13 +145,14 @@ impl Failure {
         Failure::BadRequest(message.into())
     }
 
-    /// What a request costs that ended like this before it did anything.
+    /// The charge of a request that failed before the engine did any work for it.
     pub fn charge(&self) -> Charge {
         match self {
+            // A throttled request must not use up the throughput that it waits for.
             Failure::TooManyRequests { .. }
             | Failure::BucketExceeded { .. }
             | Failure::BucketsChanging { .. }
-            | Failure::TooMuchHeld { .. } => Charge::ZERO,
+            | Failure::ClientLimitExceeded { .. } => Charge::ZERO,
             _ => Charge::MIN,
         }
     }

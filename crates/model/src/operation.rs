@@ -1,14 +1,17 @@
-//! The item operations: what REST, batch, bulk and scripts all ask of a partition.
+//! The item operations that REST, batch, bulk and scripts send to a partition.
 
 use crate::{Document, Etag, Patch};
 
-/// One operation on one item of a logical partition that the request names.
+/// One operation on one item of the logical partition that the request names.
 #[derive(Debug, Clone)]
 pub struct Operation {
     pub kind: OperationKind,
     pub if_match: Option<Precondition>,
     pub if_none_match: Option<Precondition>,
     pub indexing: IndexingDirective,
+    /// Whether a created or replaced item is one without `_self` and `_attachments`. Only readers
+    /// that exclude the two properties as well get the item without them.
+    pub excludes_system_properties: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -24,7 +27,7 @@ pub enum OperationKind {
 /// The value of an `If-Match` or `If-None-Match`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Precondition {
-    /// `*`: any version at all.
+    /// `*`: any version of the item.
     Any,
     /// The entity tag, compared exactly, quotes included.
     Etag(String),
@@ -45,6 +48,7 @@ impl Operation {
             if_match: None,
             if_none_match: None,
             indexing: IndexingDirective::Default,
+            excludes_system_properties: false,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What comes back from an item operation.
+//! The result of an item operation.
 
 use std::fmt;
 
@@ -6,45 +6,46 @@ use bytes::Bytes;
 
 use crate::{Charge, Etag, Failure};
 
-/// Position in the log of one physical partition. Every committed transaction takes one.
+/// A position in the log of one physical partition. Every committed transaction has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Lsn(pub u64);
 
-/// Number of a physical partition within its container; never reused.
+/// The number of a physical partition within its container. Numbers are never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RangeId(pub u32);
 
-/// Which physical partition answered, and how far it was.
+/// The physical partition that answered, and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamp {
+pub struct PartitionLsn {
     pub range: RangeId,
     pub lsn: Lsn,
 }
 
-/// A result with what every data-plane answer carries, also when it is a failure.
+/// A result with the charge and the partition that every data-plane answer has, failures included.
 #[derive(Debug, Clone)]
-pub struct Answer<T> {
+pub struct ChargedResult<T> {
     pub result: Result<T, Failure>,
     pub charge: Charge,
-    /// Absent when no physical partition was reached.
-    pub stamp: Option<Stamp>,
+    /// None if the request reached no physical partition.
+    pub partition_lsn: Option<PartitionLsn>,
 }
 
-impl<T> Answer<T> {
-    /// A failure found before any partition was asked.
-    pub fn refused(failure: Failure) -> Answer<T> {
-        Answer {
+impl<T> ChargedResult<T> {
+    /// A failure before any partition was reached.
+    pub fn refused(failure: Failure) -> ChargedResult<T> {
+        ChargedResult {
             charge: failure.charge(),
             result: Err(failure),
-            stamp: None,
+            partition_lsn: None,
         }
     }
 
-    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Answer<U> {
-        Answer {
+    /// Changes the result, and leaves charge and position.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> ChargedResult<U> {
+        ChargedResult {
             result: self.result.map(change),
             charge: self.charge,
-            stamp: self.stamp,
+            partition_lsn: self.partition_lsn,
         }
     }
 }
@@ -57,14 +58,17 @@ pub enum OperationStatus {
     NotModified,
 }
 
-/// What one item operation did.
+/// The outcome of one item operation.
 #[derive(Debug, Clone)]
 pub struct OperationOutcome {
     pub status: OperationStatus,
-    /// JSON text of the item, system properties included; absent for deletes and `NotModified`.
+    /// The JSON text of the item with its system properties. Absent for deletes and `NotModified`.
     pub body: Option<Bytes>,
+    /// Whether the item was written without `_self` and `_attachments`, which the body has
+    /// nevertheless.
+    pub excludes_system_properties: bool,
     pub etag: Option<Etag>,
-    /// LSN of the transaction that wrote this version of the item.
+    /// The LSN of the transaction that wrote this version of the item.
     pub item_lsn: Lsn,
     pub charge: Charge,
 }

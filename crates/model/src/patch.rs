@@ -1,17 +1,17 @@
-//! A patch: up to ten operations on the properties of one item, applied together or not at all.
+//! A patch: up to ten operations on the properties of one item, applied as one.
 
 use orrery_json::Value;
 
 #[derive(Debug, Clone)]
 pub struct Patch {
     pub operations: Vec<PatchOperation>,
-    /// `from c where …`; the patch is refused when it does not hold.
+    /// `from c where …`. The patch is refused if the condition is false.
     pub condition: Option<String>,
 }
 
 #[derive(Debug, Clone)]
 pub struct PatchOperation {
-    pub path: Pointer,
+    pub path: JsonPointer,
     pub action: PatchAction,
 }
 
@@ -22,26 +22,27 @@ pub enum PatchAction {
     Replace(Value),
     Remove,
     Increment(orrery_json::Number),
-    Move { from: Pointer },
+    Move { from: JsonPointer },
 }
 
-/// A JSON pointer: names and array positions from the root.
+/// A JSON pointer: names and array indexes from the root.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pointer {
+pub struct JsonPointer {
     pub segments: Vec<String>,
 }
 
-impl Pointer {
-    /// Reads `/a/0/b~1c`; `~1` stands for `/` and `~0` for `~`.
-    pub fn parse(text: &str) -> Option<Pointer> {
+impl JsonPointer {
+    /// Parses `/a/0/b~1c`. `~1` stands for `/` and `~0` for `~`.
+    pub fn parse(text: &str) -> Option<JsonPointer> {
         let rest = text.strip_prefix('/')?;
         let segments: Vec<String> = rest
             .split('/')
+            // This order is that of RFC 6901: `~01` must become `~1`.
             .map(|segment| segment.replace("~1", "/").replace("~0", "~"))
             .collect();
         segments
             .iter()
             .all(|segment| !segment.is_empty())
-            .then_some(Pointer { segments })
+            .then_some(JsonPointer { segments })
     }
 }

@@ -4,27 +4,29 @@ use std::fmt;
 
 use orrery_keys::{DatabaseRid, OfferRid, PartitionKey, PermissionRid, UserRid};
 
-/// Version of a resource, double quotes included: `"0000002a-0000-0000-0001-65f0c0de0000"`.
+/// The version of a resource, with its double quotes: `"0000002a-0000-0000-0001-65f0c0de0000"`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Etag(String);
 
 impl Etag {
-    /// A tag no other write gets: the position of the write in the log of its partition.
+    /// The tag of a write: its position in the log of its partition, which no other write has.
     pub fn of_write(range: u32, lsn: u64, ordinal: u16, seconds: u64) -> Etag {
         Etag::of_region_write(0, range, lsn, ordinal, seconds)
     }
 
-    /// The same where several regions write, each with logs of its own.
+    /// The tag of a write in a multi-write account, where each region has logs of its own.
     pub fn of_region_write(region: u8, range: u32, lsn: u64, ordinal: u16, seconds: u64) -> Etag {
+        // The tag has the form of a GUID, like the entity tags of Cosmos DB.
         let (high, low) = ((lsn >> 16) & 0xFFFF_FFFF, lsn & 0xFFFF);
         let range = range & 0xFFFF;
+        // Each part has a fixed number of digits; higher bits are cut.
         let seconds = seconds & 0xFFFF_FFFF;
         Etag(format!(
             "\"{high:08x}-{low:04x}-{range:04x}-{ordinal:04x}-{seconds:08x}{region:04x}\""
         ))
     }
 
-    /// A tag that was made by [`Etag::of_write`] and kept as text.
+    /// A tag that [`Etag::of_write`] made and that was stored as text.
     pub fn from_stored(text: impl Into<String>) -> Etag {
         Etag(text.into())
     }
@@ -50,7 +52,7 @@ pub struct Database {
     pub id: String,
     pub etag: Etag,
     pub modified_seconds: u64,
-    /// Set when the database shares its throughput among its containers.
+    /// The offer of a database that shares its throughput among its containers.
     pub offer: Option<OfferRid>,
 }
 
@@ -75,9 +77,9 @@ pub struct Permission {
     pub etag: Etag,
     pub modified_seconds: u64,
     pub mode: PermissionMode,
-    /// The mode as the client spelt it; it is echoed verbatim.
+    /// The mode in the client's spelling, which answers repeat.
     pub mode_text: String,
-    /// Link of the resource it opens, by name or by rid, as sent.
+    /// The link of the granted resource, by name or by resource id, as the client sent it.
     pub resource: String,
     pub partition_key: Option<PartitionKey>,
 }

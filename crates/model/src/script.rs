@@ -11,7 +11,7 @@ pub enum ScriptKind {
     Function,
 }
 
-/// A registered script. Its body is kept as sent and compiled when it runs.
+/// A registered script. Its body is stored as sent, and compiled when it runs.
 #[derive(Debug, Clone)]
 pub struct Script {
     pub rid: ChildRid,
@@ -20,11 +20,11 @@ pub struct Script {
     pub body: String,
     pub etag: Etag,
     pub modified_seconds: u64,
-    /// Present exactly for triggers.
+    /// Present for triggers only.
     pub trigger: Option<TriggerSettings>,
 }
 
-/// When a trigger may be named, with the words of the client, which are echoed verbatim.
+/// When a trigger may run, with the client's spelling, which answers repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TriggerSettings {
     pub timing: TriggerTiming,
@@ -39,7 +39,7 @@ pub enum TriggerTiming {
     Post,
 }
 
-/// The operations a trigger is registered for.
+/// The operations for which a trigger is registered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TriggerOperation {
     All,
@@ -58,7 +58,7 @@ impl ScriptKind {
         ScriptKind::Function,
     ];
 
-    /// Its mark in resource ids.
+    /// The kind of a script's resource id.
     pub fn child_kind(self) -> ChildKind {
         match self {
             ScriptKind::StoredProcedure => ChildKind::StoredProcedure,
@@ -67,7 +67,7 @@ impl ScriptKind {
         }
     }
 
-    /// Scripts of this kind that a container may have.
+    /// The number of scripts of this kind that a container may have.
     pub fn count_max(self) -> usize {
         match self {
             ScriptKind::StoredProcedure => crate::limits::STORED_PROCEDURES_MAX,
@@ -78,7 +78,7 @@ impl ScriptKind {
 }
 
 impl TriggerSettings {
-    /// Reads the words of a client, in any case; none if one of them is unknown.
+    /// Parses the words of a client, in any case. None if a word is unknown.
     pub fn read(timing_text: &str, operation_text: &str) -> Option<TriggerSettings> {
         Some(TriggerSettings {
             timing: find(&TriggerTiming::NAMES, timing_text)?,

@@ -1,27 +1,28 @@
-//! How far a region is, as session tokens tell it.
+//! The progress of a region, in the form of session tokens.
 
-/// What a region knows when it answers.
+/// The session state of a region when it answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Session {
-    /// Rises with each change of the write region and of the members.
+pub struct RegionSession {
+    /// The version. It rises with each change of the write region and of the members.
     pub version: i64,
-    /// Where every region writes. Positions of partitions are the region's own there, so what is
-    /// applied of each stream stands in their place.
+    /// The progress of every stream, in a multi-write account. There the positions of partitions
+    /// are the region's own, so tokens contain the applied position of each stream instead.
     pub vector: Option<SessionVector>,
 }
 
-/// What is applied of every stream.
+/// The applied position of every stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionVector {
-    /// Of the account stream.
+    /// The position of the account stream.
     pub global: u64,
-    /// Of the stream of each region, by its number; one version always has the same regions.
+    /// The position of each region's stream, by the number of the region. All tokens of one version
+    /// have the same regions.
     pub locals: Vec<(u8, u64)>,
 }
 
-impl Session {
-    /// Of a region that is the whole account.
-    pub const ALONE: Session = Session {
+impl RegionSession {
+    /// The session of a region that is the whole account.
+    pub const SINGLE_REGION: RegionSession = RegionSession {
         version: -1,
         vector: None,
     };

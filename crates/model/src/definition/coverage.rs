@@ -1,62 +1,67 @@
-//! Which places of a document an indexing policy indexes.
+//! Decides which paths of a document an indexing policy indexes.
 
 use super::index_path::{IndexPath, IndexScope, IndexStep};
 use super::indexing::{IndexingMode, IndexingPolicy};
 
-/// One step on the way from the root of a document to a scalar.
+/// One step of the path from the root of a document to a scalar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PlaceStep<'a> {
+pub enum DocumentStep<'a> {
     Property(&'a str),
     /// Any element of an array.
     Element,
 }
 
-/// Indexed in consistent mode whatever the paths say.
+/// Properties that consistent mode always indexes, whatever the paths of the policy.
 const ALWAYS_INDEXED: [&str; 2] = ["id", "_ts"];
 
 impl IndexingPolicy {
-    /// Whether scalars at this place are in the index.
+    /// Whether the index contains the scalars at this path.
     ///
-    /// The deepest matching path decides; of two as deep, `/?` goes before `/*`.
-    pub fn covers(&self, place: &[PlaceStep<'_>]) -> bool {
+    /// The deepest matching path of the policy decides; of two paths with equal depth, `/?`
+    /// precedes `/*`.
+    pub fn covers(&self, steps: &[DocumentStep<'_>]) -> bool {
         let best =
-            |paths: &[IndexPath]| paths.iter().filter_map(|path| precision(path, place)).max();
-        match (self.mode, place) {
+            |paths: &[IndexPath]| paths.iter().filter_map(|path| precision(path, steps)).max();
+        match (self.mode, steps) {
             (IndexingMode::None, _) => false,
-            (_, [PlaceStep::Property(name)]) if ALWAYS_INDEXED.contains(name) => true,
+            (_, [DocumentStep::Property(name)]) if ALWAYS_INDEXED.contains(name) => true,
+            // The root is on one side, so at least one path matches. Of equal matches the exclusion
+            // counts.
             (IndexingMode::Consistent, _) => best(&self.included) > best(&self.excluded),
         }
     }
 }
 
-/// How closely a path of the policy fits a place; none if it does not.
-fn precision(path: &IndexPath, place: &[PlaceStep<'_>]) -> Option<usize> {
+/// How closely a path of the policy matches a document path, or None if it does not match.
+fn precision(path: &IndexPath, steps: &[DocumentStep<'_>]) -> Option<usize> {
     let pattern = path.steps();
-    let begins = |place: &[PlaceStep<'_>]| {
-        place.len() >= pattern.len()
+    // The steps of the path must be a prefix of the document path.
+    let begins = |steps: &[DocumentStep<'_>]| {
+        steps.len() >= pattern.len()
             && pattern
                 .iter()
-                .zip(place)
+                .zip(steps)
                 .all(|(pattern, step)| match (pattern, step) {
-                    (IndexStep::Property(pattern), PlaceStep::Property(name)) => pattern == name,
-                    (IndexStep::Elements, PlaceStep::Element) => true,
-                    (IndexStep::Property(_), PlaceStep::Element)
-                    | (IndexStep::Elements, PlaceStep::Property(_)) => false,
+                    (IndexStep::Property(pattern), DocumentStep::Property(name)) => pattern == name,
+                    (IndexStep::Elements, DocumentStep::Element) => true,
+                    (IndexStep::Property(_), DocumentStep::Element)
+                    | (IndexStep::Elements, DocumentStep::Property(_)) => false,
                 })
     };
-    if !begins(place) {
+    if !begins(steps) {
         return None;
     }
-    let rest = &place[pattern.len()..];
+    let rest = &steps[pattern.len()..];
     match path.scope() {
-        IndexScope::Scalar => rest.is_empty().then_some(2 * place.len() + 1),
+        // An exact match scores one more than a subtree of the same depth.
+        IndexScope::Scalar => rest.is_empty().then_some(2 * steps.len() + 1),
         IndexScope::Subtree => Some(2 * pattern.len()),
         IndexScope::Tuple(members) => {
             let is = |member: &Vec<String>| {
-                let names = member.iter().map(|name| PlaceStep::Property(name));
+                let names = member.iter().map(|name| DocumentStep::Property(name));
                 rest.iter().copied().eq(names)
             };
-            members.iter().any(is).then_some(2 * place.len() + 1)
+            members.iter().any(is).then_some(2 * steps.len() + 1)
         }
     }
 }
@@ -73,18 +78,18 @@ mod tests {
             r#"{{"id":"c","partitionKey":{{"paths":["/pk"]}},"indexingPolicy":{indexing}}}"#
         );
         let definition = ContainerDefinition::parse(&parse(body.as_bytes()).unwrap()).unwrap();
-        let covers = |place: &str| {
-            let steps = place.split('/').map(|step| match step {
-                "[]" => PlaceStep::Element,
-                name => PlaceStep::Property(name),
+        let covers = |path: &str| {
+            let steps = path.split('/').map(|step| match step {
+                "[]" => DocumentStep::Element,
+                name => DocumentStep::Property(name),
             });
             definition.indexing.covers(&steps.collect::<Vec<_>>())
         };
-        for place in covered {
-            assert!(covers(place), "{place} in {indexing}");
+        for path in covered {
+            assert!(covers(path), "{path} in {indexing}");
         }
-        for place in left_out {
-            assert!(!covers(place), "{place} in {indexing}");
+        for path in left_out {
+            assert!(!covers(path), "{path} in {indexing}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Typed access to the properties of a definition, with refusals that name the property.
+//! Typed access to the properties of a definition. Refusals name the property.
 
 use std::fmt;
 
@@ -6,105 +6,118 @@ use orrery_json::{Number, Object, Value};
 
 use crate::Failure;
 
-/// A JSON object of a definition, and where in the body it stands.
-pub(crate) struct Fields<'a> {
+/// A JSON object of a definition, and the path of this object in the body.
+pub(crate) struct DefinitionFields<'a> {
     object: &'a Object,
-    place: String,
+    path: String,
 }
 
-/// The refusal of a definition; the sentence says what to correct.
-pub(crate) fn refused(sentence: impl fmt::Display) -> Failure {
+/// The refusal of a definition. The sentence tells the client what to correct.
+pub(crate) fn invalid_input(sentence: impl fmt::Display) -> Failure {
     Failure::bad_request(format!(
         "One of the specified inputs is invalid. {sentence}"
     ))
 }
 
-impl<'a> Fields<'a> {
-    /// The body itself.
-    pub(crate) fn of_body(body: &'a Value) -> Result<Fields<'a>, Failure> {
-        Fields::at(body, String::new())
+impl<'a> DefinitionFields<'a> {
+    /// The properties of the body itself.
+    pub(crate) fn of_body(body: &'a Value) -> Result<DefinitionFields<'a>, Failure> {
+        DefinitionFields::at(body, String::new())
     }
 
-    fn at(value: &'a Value, place: String) -> Result<Fields<'a>, Failure> {
+    /// The properties of the value at `path`, which must be an object.
+    fn at(value: &'a Value, path: String) -> Result<DefinitionFields<'a>, Failure> {
         match value.as_object() {
-            Some(object) => Ok(Fields { object, place }),
-            None if place.is_empty() => Err(refused("The body must be a JSON object.")),
-            None => Err(wrong_type(&place, "an object", value)),
+            Some(object) => Ok(DefinitionFields { object, path }),
+            None if path.is_empty() => Err(invalid_input("The body must be a JSON object.")),
+            None => Err(wrong_type(&path, "an object", value)),
         }
     }
 
-    /// A null stands for an absent property: several clients write one for the other.
+    /// The value of a property, or None if it is absent or null: several SDKs write null for an
+    /// absent property.
     pub(crate) fn get(&self, property: &str) -> Option<&'a Value> {
         self.object
             .get(property)
             .filter(|value| !matches!(value, Value::Null))
     }
 
-    /// Full name of a property, for messages: `indexingPolicy.automatic`.
+    /// The full name of a property, for messages: `indexingPolicy.automatic`.
     pub(crate) fn name(&self, property: &str) -> String {
-        if self.place.is_empty() {
+        if self.path.is_empty() {
             property.to_owned()
         } else {
-            format!("{}.{property}", self.place)
+            format!("{}.{property}", self.path)
         }
     }
 
+    /// The text of a string property. None if the property is absent; another type is refused.
     pub(crate) fn text(&self, property: &str) -> Result<Option<&'a str>, Failure> {
         self.typed(property, "a string", Value::as_str)
     }
 
+    /// A property with a string, which must be present.
     pub(crate) fn required_text(&self, property: &str) -> Result<&'a str, Failure> {
         self.text(property)?.ok_or_else(|| self.missing(property))
     }
 
+    /// A property with a boolean.
     pub(crate) fn boolean(&self, property: &str) -> Result<Option<bool>, Failure> {
         self.typed(property, "a boolean", Value::as_bool)
     }
 
+    /// A property with a whole number. A fraction is refused.
     pub(crate) fn integer(&self, property: &str) -> Result<Option<i64>, Failure> {
         self.typed(property, "a whole number", |value| {
             value.as_number().and_then(Number::as_i64)
         })
     }
 
+    /// A property with a whole number, which must be present.
     pub(crate) fn required_integer(&self, property: &str) -> Result<i64, Failure> {
         self.integer(property)?
             .ok_or_else(|| self.missing(property))
     }
 
+    /// A property with a number, which must be present.
     pub(crate) fn required_number(&self, property: &str) -> Result<Number, Failure> {
         self.typed(property, "a number", Value::as_number)?
             .ok_or_else(|| self.missing(property))
     }
 
-    pub(crate) fn object(&self, property: &str) -> Result<Option<Fields<'a>>, Failure> {
+    /// The properties of a nested object, with the full path for messages.
+    pub(crate) fn object(&self, property: &str) -> Result<Option<DefinitionFields<'a>>, Failure> {
         self.get(property)
-            .map(|value| Fields::at(value, self.name(property)))
+            .map(|value| DefinitionFields::at(value, self.name(property)))
             .transpose()
     }
 
+    /// The elements of an array.
     pub(crate) fn list(&self, property: &str) -> Result<Option<&'a [Value]>, Failure> {
         self.typed(property, "an array", Value::as_array)
     }
 
-    /// The objects of a list; `None` when there is no list.
-    pub(crate) fn objects(&self, property: &str) -> Result<Option<Vec<Fields<'a>>>, Failure> {
+    /// The objects of a list, or `None` without the list.
+    pub(crate) fn objects(
+        &self,
+        property: &str,
+    ) -> Result<Option<Vec<DefinitionFields<'a>>>, Failure> {
         let Some(list) = self.list(property)? else {
             return Ok(None);
         };
         objects_of(list, &self.name(property)).map(Some)
     }
 
-    /// The strings of a list; `None` when there is no list.
+    /// The strings of a list, or `None` without the list.
     pub(crate) fn texts(&self, property: &str) -> Result<Option<Vec<&'a str>>, Failure> {
         let Some(list) = self.list(property)? else {
             return Ok(None);
         };
         let text = |(index, value): (usize, &'a Value)| {
-            let place = || format!("{}[{index}]", self.name(property));
+            let path = || format!("{}[{index}]", self.name(property));
             value
                 .as_str()
-                .ok_or_else(|| wrong_type(&place(), "a string", value))
+                .ok_or_else(|| wrong_type(&path(), "a string", value))
         };
         list.iter()
             .enumerate()
@@ -113,7 +126,7 @@ impl<'a> Fields<'a> {
             .map(Some)
     }
 
-    /// One of a few words, in any case.
+    /// One of several words, in any case.
     pub(crate) fn choice<T: Copy>(
         &self,
         property: &str,
@@ -124,7 +137,7 @@ impl<'a> Fields<'a> {
         };
         find_word(text, words).map(Some).ok_or_else(|| {
             let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
-            refused(format!(
+            invalid_input(format!(
                 "'{}' must be one of {}; '{text}' is not.",
                 self.name(property),
                 names.join(", ")
@@ -132,10 +145,12 @@ impl<'a> Fields<'a> {
         })
     }
 
+    /// The refusal of a body without this property.
     pub(crate) fn missing(&self, property: &str) -> Failure {
-        refused(format!("'{}' is missing.", self.name(property)))
+        invalid_input(format!("'{}' is missing.", self.name(property)))
     }
 
+    /// Reads a property with one type. An absent property is None, and another type is refused.
     fn typed<T>(
         &self,
         property: &str,
@@ -150,13 +165,18 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The objects in an array that stands at `place`.
-pub(crate) fn objects_of<'a>(list: &'a [Value], place: &str) -> Result<Vec<Fields<'a>>, Failure> {
-    let object =
-        |(index, value): (usize, &'a Value)| Fields::at(value, format!("{place}[{index}]"));
+/// The objects of the array at `path`.
+pub(crate) fn objects_of<'a>(
+    list: &'a [Value],
+    path: &str,
+) -> Result<Vec<DefinitionFields<'a>>, Failure> {
+    let object = |(index, value): (usize, &'a Value)| {
+        DefinitionFields::at(value, format!("{path}[{index}]"))
+    };
     list.iter().enumerate().map(object).collect()
 }
 
+/// The value of a word, in any case.
 pub(crate) fn find_word<T: Copy>(text: &str, words: &[(&str, T)]) -> Option<T> {
     words
         .iter()
@@ -164,13 +184,13 @@ pub(crate) fn find_word<T: Copy>(text: &str, words: &[(&str, T)]) -> Option<T> {
         .map(|(_, value)| *value)
 }
 
-/// The word that stands for `value`; every value is in its own table.
+/// The word of `value`. Every value has a row in its table.
 pub(crate) fn word_of<T: PartialEq>(value: &T, words: &[(&'static str, T)]) -> Value {
     let found = words.iter().find(|(_, candidate)| candidate == value);
     Value::from(found.map_or("", |(name, _)| *name))
 }
 
-/// An object of those properties that are there: `Undefined` leaves a property out.
+/// An object of the properties that are not `Undefined`.
 pub(crate) fn object<const N: usize>(properties: [(&str, Value); N]) -> Value {
     let present = properties
         .into_iter()
@@ -182,7 +202,7 @@ pub(crate) fn object<const N: usize>(properties: [(&str, Value); N]) -> Value {
     )
 }
 
-/// An array, or nothing at all when it would be empty.
+/// An array, or `Undefined` for an empty array.
 pub(crate) fn list_unless_empty(values: impl Iterator<Item = Value>) -> Value {
     let values: Vec<Value> = values.collect();
     if values.is_empty() {
@@ -192,9 +212,11 @@ pub(crate) fn list_unless_empty(values: impl Iterator<Item = Value>) -> Value {
     }
 }
 
-fn wrong_type(place: &str, expected: &str, value: &Value) -> Failure {
-    refused(format!(
-        "'{place}' must be {expected}, but its type is {}.",
+/// The refusal of a value with the wrong type. The value itself is not repeated, since it may be
+/// large.
+fn wrong_type(path: &str, expected: &str, value: &Value) -> Failure {
+    invalid_input(format!(
+        "'{path}' must be {expected}, but its type is {}.",
         value.type_name()
     ))
 }

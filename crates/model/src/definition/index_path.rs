@@ -1,14 +1,15 @@
 //! Paths of the indexing policy: `/a/"b-c"/[]/d/?`, `/a/*`, `/a/[]/{b, c}/?`.
 //!
-//! They differ from property paths: they may pass through the elements of an array, name several
-//! members of one element, and say whether they mean one value or everything below.
+//!
+//! Index paths differ from property paths: they may pass through the elements of an array, name
+//! several members of one element, and say whether they mean one value or a whole subtree.
 
 use orrery_json::Value;
 
-use super::fields::refused;
+use super::fields::invalid_input;
 use crate::Failure;
 
-/// A valid path, with the text it was written as.
+/// A valid path, with the text that the client wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexPath {
     text: String,
@@ -19,32 +20,32 @@ pub struct IndexPath {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IndexStep {
     Property(String),
-    /// `[]`: any element of an array.
+    /// `[]`: every element of an array.
     Elements,
 }
 
-/// What a path means at its end.
+/// The values that a path means at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IndexScope {
-    /// `/?`, or no ending in a policy that does not use one: the scalar at this place.
+    /// `/?`, or no ending in a policy without endings: the scalar at this path.
     Scalar,
-    /// `/*`: everything at and below this place.
+    /// `/*`: every value at this path and below it.
     Subtree,
-    /// `/{a, b/c}/?`: several members of the same element; each is a list of property names.
+    /// `/{a, b/c}/?`: several members of the same element. Each member is a list of property names.
     Tuple(Vec<Vec<String>>),
 }
 
-/// Which endings a policy uses.
+/// The endings that the paths of a policy have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// `/?` or `/*` must be written: included, excluded and spatial paths.
+    /// `/?` or `/*` is required: included, excluded and spatial paths.
     Required,
-    /// None is written and the scalar is meant: composite paths.
+    /// No ending is written, and the scalar is meant: composite paths.
     Implicit,
 }
 
 impl IndexPath {
-    /// Everything: `/*`.
+    /// The root with all values below it: `/*`.
     pub(super) fn root() -> IndexPath {
         IndexPath {
             text: "/*".to_owned(),
@@ -78,19 +79,20 @@ impl IndexPath {
         self.steps.is_empty()
     }
 
-    /// Whether both mean the same values, however they are spelt.
+    /// Whether both paths mean the same values, whatever their spelling.
     pub(super) fn means(&self, other: &IndexPath) -> bool {
         self.steps == other.steps && self.scope == other.scope
     }
 
     pub(super) fn parse(text: &str, ending: Ending) -> Result<IndexPath, Failure> {
-        // The oldest clients write the root like this.
+        // The oldest SDKs write the root in this form.
         if text == "/" && ending == Ending::Required {
             return Ok(IndexPath::root());
         }
-        let mut reader = Reader { text, position: 0 };
+        // The parser stops at the first wrong character, and its position goes into the message.
+        let mut reader = IndexPathParser { text, position: 0 };
         let (steps, scope) = reader.path(ending).ok_or_else(|| {
-            refused(format!(
+            invalid_input(format!(
                 "The indexing path '{text}' could not be accepted, failed near position '{}'. \
                  Please ensure that the path is a valid path: names in double quotes unless they \
                  are letters, digits and underscores, {}.",
@@ -113,12 +115,12 @@ impl IndexPath {
     }
 }
 
-struct Reader<'a> {
+struct IndexPathParser<'a> {
     text: &'a str,
     position: usize,
 }
 
-impl Reader<'_> {
+impl IndexPathParser<'_> {
     fn path(&mut self, ending: Ending) -> Option<(Vec<IndexStep>, IndexScope)> {
         let mut steps = Vec::new();
         loop {
@@ -127,10 +129,11 @@ impl Reader<'_> {
             }
             self.take("/")?;
             if self.take("[]").is_some() {
-                // An element is reached through a property and is followed by something.
+                // An element follows a property, and another step follows the element.
                 if !matches!(steps.last(), Some(IndexStep::Property(_))) {
                     return None;
                 }
+                // A composite path may pass through at most one array.
                 if ending == Ending::Implicit && steps.contains(&IndexStep::Elements) {
                     return None;
                 }
@@ -140,6 +143,7 @@ impl Reader<'_> {
             } else if ending == Ending::Required && self.rest() == "?" && !steps.is_empty() {
                 return Some((steps, IndexScope::Scalar));
             } else if ending == Ending::Required && self.rest().starts_with('{') {
+                // A tuple names members of one element, so there is exactly one array before it.
                 let one_array = steps
                     .iter()
                     .filter(|step| **step == IndexStep::Elements)
@@ -175,8 +179,10 @@ impl Reader<'_> {
         }
     }
 
+    /// A property name: quoted, or of letters, digits and underscores.
     fn name(&mut self) -> Option<String> {
         if self.take("\"").is_some() {
+            // An empty name in quotes is refused.
             let end = self.rest().find('"').filter(|end| *end > 0)?;
             let name = self.rest()[..end].to_owned();
             self.position += end + 1;
@@ -277,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_path_says_where() {
+    fn a_refused_path_names_the_position() {
         for (text, position) in [
             ("", 0),
             ("a", 0),

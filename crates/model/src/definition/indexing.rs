@@ -3,16 +3,16 @@
 use orrery_json::Value;
 
 use super::composite::{self, CompositePath};
-use super::fields::{Fields, list_unless_empty, object, refused, word_of};
+use super::fields::{DefinitionFields, invalid_input, list_unless_empty, object, word_of};
 use super::full_text;
 use super::index_path::{Ending, IndexPath};
 use super::spatial::{self, SpatialIndex};
 use super::vector::{self, VectorIndex};
-use super::written_path::WrittenPath;
+use super::verbatim_path::VerbatimPath;
 use crate::{Failure, limits};
 
-/// Either `Consistent`, with the root in exactly one of `included` and `excluded`; or `None`, with
-/// everything else off and empty.
+/// An indexing policy. In the mode `Consistent` the root is in exactly one of `included` and
+/// `excluded`; in the mode `None` every other setting is off and empty.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexingPolicy {
     pub mode: IndexingMode,
@@ -22,7 +22,7 @@ pub struct IndexingPolicy {
     pub composite: Vec<Vec<CompositePath>>,
     pub spatial: Vec<SpatialIndex>,
     pub vector: Vec<VectorIndex>,
-    pub full_text: Vec<WrittenPath>,
+    pub full_text: Vec<VerbatimPath>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,20 +52,21 @@ impl Default for IndexingPolicy {
 }
 
 impl IndexingPolicy {
-    pub(super) fn parse(body: &Fields<'_>) -> Result<IndexingPolicy, Failure> {
+    pub(super) fn parse(body: &DefinitionFields<'_>) -> Result<IndexingPolicy, Failure> {
         let Some(policy) = body.object("indexingPolicy")? else {
             return Ok(IndexingPolicy::default());
         };
+        // In the mode `none` the rest of the policy is ignored.
         match parse_mode(&policy)? {
             IndexingMode::Consistent => parse_consistent(&policy),
             IndexingMode::None => Ok(IndexingPolicy::none()),
         }
     }
 
-    /// Reads a policy as [`IndexingPolicy::to_value`] writes it.
+    /// Parses a policy as [`IndexingPolicy::to_value`] writes it.
     pub fn of_value(policy: Value) -> Result<IndexingPolicy, Failure> {
         let body = object([("indexingPolicy", policy)]);
-        IndexingPolicy::parse(&Fields::of_body(&body)?)
+        IndexingPolicy::parse(&DefinitionFields::of_body(&body)?)
     }
 
     /// A policy that indexes nothing.
@@ -105,10 +106,11 @@ impl IndexingPolicy {
     }
 }
 
-fn parse_mode(policy: &Fields<'_>) -> Result<IndexingMode, Failure> {
+fn parse_mode(policy: &DefinitionFields<'_>) -> Result<IndexingMode, Failure> {
     let text = policy.text("indexingMode")?.unwrap_or_default();
+    // The message names the replacement, since old programs still send this mode.
     if text.eq_ignore_ascii_case("lazy") {
-        return Err(refused(
+        return Err(invalid_input(
             "The indexing mode lazy is not available any more. Use consistent.",
         ));
     }
@@ -117,7 +119,7 @@ fn parse_mode(policy: &Fields<'_>) -> Result<IndexingMode, Failure> {
         .unwrap_or(IndexingMode::Consistent))
 }
 
-fn parse_consistent(policy: &Fields<'_>) -> Result<IndexingPolicy, Failure> {
+fn parse_consistent(policy: &DefinitionFields<'_>) -> Result<IndexingPolicy, Failure> {
     let (included, excluded) = parse_paths(policy)?;
     Ok(IndexingPolicy {
         mode: IndexingMode::Consistent,
@@ -131,32 +133,36 @@ fn parse_consistent(policy: &Fields<'_>) -> Result<IndexingPolicy, Failure> {
     })
 }
 
-fn parse_paths(policy: &Fields<'_>) -> Result<(Vec<IndexPath>, Vec<IndexPath>), Failure> {
+/// The included and excluded paths, with the defaults of Cosmos DB.
+fn parse_paths(policy: &DefinitionFields<'_>) -> Result<(Vec<IndexPath>, Vec<IndexPath>), Failure> {
     let included = path_list(policy, "includedPaths")?;
     let mut excluded = path_list(policy, "excludedPaths")?.unwrap_or_default();
-    // Whoever says nothing of what to include, or nothing at all, gets everything.
+    // A policy without included paths, or without any paths, indexes everything.
     let included = match included {
         None if excluded.iter().any(IndexPath::is_root) => Vec::new(),
         None => vec![IndexPath::root()],
         Some(included) if included.is_empty() && excluded.is_empty() => vec![IndexPath::root()],
         Some(included) => included,
     };
+    // The root decides about all paths that no other path covers, so it must be on one side.
     if included.iter().any(IndexPath::is_root) == excluded.iter().any(IndexPath::is_root) {
-        return Err(refused(
+        return Err(invalid_input(
             "Please ensure that the path '/*' is in exactly one of includedPaths and \
              excludedPaths.",
         ));
     }
     if let Some(path) = included
         .iter()
+        // Equal paths on both sides would match equally well, and nothing would decide.
         .find(|path| excluded.iter().any(|other| path.means(other)))
     {
-        return Err(refused(format!(
+        return Err(invalid_input(format!(
             "Please ensure that the path '{}' is not in both includedPaths and excludedPaths.",
             path.text()
         )));
     }
     let etag = IndexPath::etag();
+    // Cosmos DB excludes the entity tag unless a path of the policy names it.
     if !included
         .iter()
         .chain(&excluded)
@@ -167,20 +173,24 @@ fn parse_paths(policy: &Fields<'_>) -> Result<(Vec<IndexPath>, Vec<IndexPath>), 
     Ok((included, excluded))
 }
 
-/// The paths of a list. The kinds of index that old clients add to them all mean the same today.
-fn path_list(policy: &Fields<'_>, property: &str) -> Result<Option<Vec<IndexPath>>, Failure> {
+/// The paths of a list. Old SDKs add kinds of indexes to the paths, which all mean the same today.
+fn path_list(
+    policy: &DefinitionFields<'_>,
+    property: &str,
+) -> Result<Option<Vec<IndexPath>>, Failure> {
     let Some(entries) = policy.objects(property)? else {
         return Ok(None);
     };
     if entries.len() > limits::INDEX_PATHS_MAX {
-        return Err(refused(format!(
+        return Err(invalid_input(format!(
             "'{}' has {} paths. A maximum of {} is allowed.",
             policy.name(property),
             entries.len(),
             limits::INDEX_PATHS_MAX
         )));
     }
-    let path =
-        |entry: &Fields<'_>| IndexPath::parse(entry.required_text("path")?, Ending::Required);
+    let path = |entry: &DefinitionFields<'_>| {
+        IndexPath::parse(entry.required_text("path")?, Ending::Required)
+    };
     entries.iter().map(path).collect::<Result<_, _>>().map(Some)
 }
