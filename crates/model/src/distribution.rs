@@ -1,59 +1,65 @@
-//! How a container's throughput is divided: over physical partitions, and among kinds of requests.
+//! The distribution of a container's throughput over physical partitions, and among kinds of
+//! requests.
 
 use orrery_json::Value;
 
-use crate::definition::fields::{Fields, list_unless_empty, object, refused};
+use crate::definition::fields::{DefinitionFields, invalid_input, list_unless_empty, object};
 use crate::{Failure, RangeId, limits};
 
-/// What differs from equal parts for everybody.
+/// The differences from equal shares for every partition and every request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Distribution {
-    /// Request units a second of single partitions; none at all means equal parts. A partition may
-    /// be asked to have more than it can: the rest waits for its split.
+pub struct ThroughputDistribution {
+    /// Request units a second of single partitions. Empty means equal shares. A share may exceed
+    /// the limit of a partition; the rest takes effect when the partition has split.
     pub shares: Vec<(RangeId, u32)>,
     pub buckets: Vec<ThroughputBucket>,
-    /// When the buckets were set last.
+    /// When the buckets were last changed, in seconds.
     pub buckets_set_seconds: u64,
 }
 
-/// Requests that name it get at most a part of each physical partition's throughput.
+/// A throughput bucket. Requests that name it may use at most a part of each physical partition's
+/// throughput.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThroughputBucket {
-    /// From 1 to 5.
+    /// The bucket number, from 1 to 5.
     pub id: u8,
     pub percent_max: u8,
-    /// Whether requests that name no bucket are in this one.
+    /// Whether this bucket contains the requests without a bucket.
     pub is_default: bool,
 }
 
-/// What an operator wants to be different.
+/// A change of the distribution that an operator orders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DistributionChange {
-    pub division: Option<Division>,
-    /// In place of all there were.
+    pub division: Option<PartitionShares>,
+    /// The new buckets, which replace all present ones.
     pub buckets: Option<Vec<ThroughputBucket>>,
 }
 
+/// The shares that an operator orders.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Division {
+pub enum PartitionShares {
     Equal,
-    /// Partitions that are not named keep what they have.
-    Shares(Vec<(RangeId, u32)>),
+    /// Shares of single partitions. Partitions without an entry retain their share.
+    Custom(Vec<(RangeId, u32)>),
 }
 
 impl DistributionChange {
-    /// Reads `{"policy":"equal"}`, `{"partitions":[{"id":"0","throughput":6000}]}` and
+    /// Parses `{"policy":"equal"}`, `{"partitions":[{"id":"0","throughput":6000}]}` and
     /// `{"buckets":[{"id":1,"maxThroughputPercentage":50}]}`.
     pub fn parse(body: &Value) -> Result<DistributionChange, Failure> {
-        let fields = Fields::of_body(body)?;
+        let fields = DefinitionFields::of_body(body)?;
         let equal = fields.choice("policy", &[("equal", true), ("custom", false)])?;
         let shares = fields.objects("partitions")?;
         let division = match (equal, shares) {
-            (Some(true), None) => Some(Division::Equal),
-            (None | Some(false), Some(shares)) => Some(Division::Shares(read_shares(&shares)?)),
+            (Some(true), None) => Some(PartitionShares::Equal),
+            (None | Some(false), Some(shares)) => {
+                Some(PartitionShares::Custom(read_shares(&shares)?))
+            }
             (None, None) => None,
+            // A contradiction is refused instead of guessed.
             (Some(true), Some(_)) | (Some(false), None) => {
-                return Err(refused(
+                return Err(invalid_input(
                     "The policy 'custom' needs 'partitions', and 'equal' has none.",
                 ));
             }
@@ -61,7 +67,7 @@ impl DistributionChange {
         let buckets = fields.objects("buckets")?;
         let buckets = buckets.map(|buckets| read_buckets(&buckets)).transpose()?;
         if division.is_none() && buckets.is_none() {
-            return Err(refused(
+            return Err(invalid_input(
                 "The body must have one of 'policy', 'partitions' and 'buckets'.",
             ));
         }
@@ -69,9 +75,10 @@ impl DistributionChange {
     }
 }
 
-impl Distribution {
+impl ThroughputDistribution {
     pub(crate) fn to_value(&self) -> Value {
-        if *self == Distribution::default() {
+        // An offer with equal shares has no such property, as offers of Cosmos DB have none.
+        if *self == ThroughputDistribution::default() {
             return Value::Undefined;
         }
         let share = |(id, units): &(RangeId, u32)| {
@@ -104,15 +111,17 @@ impl Distribution {
         ])
     }
 
-    /// Reads what [`Distribution::to_value`] wrote.
-    pub(crate) fn from_fields(fields: Option<&Fields<'_>>) -> Result<Distribution, Failure> {
+    /// Parses the output of [`ThroughputDistribution::to_value`].
+    pub(crate) fn from_fields(
+        fields: Option<&DefinitionFields<'_>>,
+    ) -> Result<ThroughputDistribution, Failure> {
         let Some(fields) = fields else {
-            return Ok(Distribution::default());
+            return Ok(ThroughputDistribution::default());
         };
         let shares = fields.objects("partitions")?.unwrap_or_default();
         let buckets = fields.objects("buckets")?.unwrap_or_default();
         let set_seconds = fields.required_integer("bucketsSet")?;
-        Ok(Distribution {
+        Ok(ThroughputDistribution {
             shares: read_shares(&shares)?,
             buckets: read_buckets(&buckets)?,
             buckets_set_seconds: u64::try_from(set_seconds)
@@ -121,7 +130,8 @@ impl Distribution {
     }
 }
 
-fn read_shares(shares: &[Fields<'_>]) -> Result<Vec<(RangeId, u32)>, Failure> {
+/// Parses the shares. Each partition may occur once.
+fn read_shares(shares: &[DefinitionFields<'_>]) -> Result<Vec<(RangeId, u32)>, Failure> {
     let (low, high) = (
         limits::PARTITION_SHARE_RUS_MIN,
         limits::PARTITION_SHARE_RUS_MAX,
@@ -131,12 +141,14 @@ fn read_shares(shares: &[Fields<'_>]) -> Result<Vec<(RangeId, u32)>, Failure> {
         let id = fields.required_text("id")?;
         let id = id.parse().map(RangeId).map_err(|_| {
             let name = fields.name("id");
-            refused(format!(
+            invalid_input(format!(
                 "'{name}' must be the id of a partition; '{id}' is not."
             ))
         })?;
         if read.iter().any(|(other, _)| *other == id) {
-            return Err(refused(format!("The partition '{id}' is named twice.")));
+            return Err(invalid_input(format!(
+                "The partition '{id}' is named twice."
+            )));
         }
         let units = fields.required_integer("throughput")?;
         let valid = u32::try_from(units).ok();
@@ -144,7 +156,7 @@ fn read_shares(shares: &[Fields<'_>]) -> Result<Vec<(RangeId, u32)>, Failure> {
         read.push((
             id,
             valid.ok_or_else(|| {
-                refused(format!(
+                invalid_input(format!(
                     "The throughput of a partition must be between {low} and {high}, not {units}."
                 ))
             })?,
@@ -153,7 +165,8 @@ fn read_shares(shares: &[Fields<'_>]) -> Result<Vec<(RangeId, u32)>, Failure> {
     Ok(read)
 }
 
-fn read_buckets(buckets: &[Fields<'_>]) -> Result<Vec<ThroughputBucket>, Failure> {
+/// Parses the buckets. Each number may occur once.
+fn read_buckets(buckets: &[DefinitionFields<'_>]) -> Result<Vec<ThroughputBucket>, Failure> {
     let mut read: Vec<ThroughputBucket> = Vec::new();
     for fields in buckets {
         let number = |property, high: u8| {
@@ -163,7 +176,7 @@ fn read_buckets(buckets: &[Fields<'_>]) -> Result<Vec<ThroughputBucket>, Failure
                 .filter(|number| (1..=high).contains(number))
                 .ok_or_else(|| {
                     let name = fields.name(property);
-                    refused(format!(
+                    invalid_input(format!(
                         "'{name}' must be between 1 and {high}, not {number}."
                     ))
                 })
@@ -175,12 +188,15 @@ fn read_buckets(buckets: &[Fields<'_>]) -> Result<Vec<ThroughputBucket>, Failure
         };
         if read.iter().any(|other| other.id == bucket.id) {
             let id = bucket.id;
-            return Err(refused(format!(
+            return Err(invalid_input(format!(
                 "The throughput bucket {id} is named twice."
             )));
         }
+        // A request without a bucket could not be assigned.
         if bucket.is_default && read.iter().any(|other| other.is_default) {
-            return Err(refused("There can be only one default throughput bucket."));
+            return Err(invalid_input(
+                "There can be only one default throughput bucket.",
+            ));
         }
         read.push(bucket);
     }
@@ -198,10 +214,13 @@ mod tests {
     }
 
     #[test]
-    fn changes() {
+    fn distribution_changes_are_parsed() {
         let division = |text| read(text).unwrap().division;
-        assert_eq!(division(r#"{"policy":"Equal"}"#), Some(Division::Equal));
-        let shares = Some(Division::Shares(vec![(RangeId(0), 6000)]));
+        assert_eq!(
+            division(r#"{"policy":"Equal"}"#),
+            Some(PartitionShares::Equal)
+        );
+        let shares = Some(PartitionShares::Custom(vec![(RangeId(0), 6000)]));
         for text in [
             r#"{"partitions":[{"id":"0","throughput":6000}]}"#,
             r#"{"policy":"custom","partitions":[{"id":"0","throughput":6000}]}"#,
@@ -266,8 +285,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
-        let distribution = Distribution {
+    fn distributions_round_trip() {
+        let distribution = ThroughputDistribution {
             shares: vec![(RangeId(0), 400), (RangeId(7), 15_000)],
             buckets: vec![ThroughputBucket {
                 id: 3,
@@ -276,10 +295,14 @@ mod tests {
             }],
             buckets_set_seconds: 1_700_000_000,
         };
-        for distribution in [distribution, Distribution::default()] {
+        for distribution in [distribution, ThroughputDistribution::default()] {
             let value = distribution.to_value();
-            let fields = (!value.is_undefined()).then(|| Fields::of_body(&value).unwrap());
-            assert_eq!(Distribution::from_fields(fields.as_ref()), Ok(distribution));
+            let fields =
+                (!value.is_undefined()).then(|| DefinitionFields::of_body(&value).unwrap());
+            assert_eq!(
+                ThroughputDistribution::from_fields(fields.as_ref()),
+                Ok(distribution)
+            );
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Every published limit, with its unit in the name.
+//! Every published limit, with its unit in its name.
 
 pub const ITEM_BYTES_MAX: usize = 2 * 1024 * 1024;
 pub const REQUEST_BYTES_MAX: usize = 2 * 1024 * 1024;
 pub const RESPONSE_PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub const ITEM_ID_BYTES_MAX: usize = 1023;
-/// Different paths of an item that an index has, and all their entries: everybody's writes wait while
-/// those of one item are written. The service has no such limits.
+/// The most distinct paths of an item in an index, and the most index entries of an item. Writing
+/// the entries of one item delays the writes of every other client. Cosmos DB has no such limits.
 pub const ITEM_INDEXED_PATHS_MAX: usize = 10_000;
 pub const ITEM_INDEX_ENTRIES_MAX: usize = 200_000;
 pub const RESOURCE_ID_CHARS_MAX: usize = 255;
@@ -32,30 +32,31 @@ pub const RESOURCE_TOKEN_SECONDS_DEFAULT: u64 = 3_600;
 pub const RESOURCE_TOKEN_SECONDS_MIN: u64 = 10;
 pub const RESOURCE_TOKEN_SECONDS_MAX: u64 = 24 * 3_600;
 
-/// Throughput bounds, in request units a second.
+/// Throughput limits, in request units a second.
 pub const MANUAL_RUS_MIN: u32 = 400;
 pub const MANUAL_RUS_STEP: u32 = 100;
 pub const AUTOSCALE_RUS_MIN: u32 = 1_000;
 pub const AUTOSCALE_RUS_STEP: u32 = 1_000;
 pub const THROUGHPUT_RUS_MAX: u32 = 1_000_000;
-/// Up to here one physical partition serves a new container.
+/// The throughput up to which a new container has one physical partition.
 pub const PARTITION_RUS_MAX: u32 = 10_000;
-/// Above it, a new container gets one physical partition for each of these.
+/// Above that limit a new container has one physical partition for each of these request units.
 pub const PARTITION_RUS_PLANNED: u32 = 6_000;
-/// What a physical partition of a serverless account may use.
+/// The throughput of a physical partition of a serverless account.
 pub const SERVERLESS_PARTITION_RUS: u32 = 5_000;
-/// What reads of the catalogue may use, in the whole account.
+/// The throughput of catalogue reads, in the whole account.
 pub const METADATA_RUS: u32 = 240;
-/// Saved throughput lets a physical partition use up to this much.
+/// The throughput that a physical partition can reach with saved throughput.
 pub const BURST_RUS_MAX: u32 = 3_000;
-/// Seconds of unused throughput that can be saved.
+/// The seconds of unused throughput that a partition can save.
 pub const BURST_SECONDS_MAX: u64 = 300;
-/// What a single partition can be given; what is above [`PARTITION_RUS_MAX`] waits for its split.
+/// The throughput that a single partition can be given. The part above [`PARTITION_RUS_MAX`] waits
+/// for a split.
 pub const PARTITION_SHARE_RUS_MIN: u32 = 100;
 pub const PARTITION_SHARE_RUS_MAX: u32 = 20_000;
-/// Throughput buckets of a container have the numbers from 1 to this.
+/// The throughput buckets of a container have numbers from 1 to this.
 pub const THROUGHPUT_BUCKETS_MAX: u8 = 5;
-/// How long throughput buckets stay as they are after a change.
+/// How long throughput buckets cannot be changed after a change.
 pub const THROUGHPUT_BUCKETS_SECONDS_MIN: u64 = 10 * 60;
 
 const _: () = assert!(ITEM_BYTES_MAX <= REQUEST_BYTES_MAX);

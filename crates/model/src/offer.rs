@@ -1,78 +1,82 @@
-//! The offer: the resource that holds the throughput of one database or container.
+//! The offer: the resource that contains the throughput of one database or container.
 
 use orrery_json::Value;
 use orrery_keys::OfferRid;
 
-use crate::definition::fields::{Fields, object, refused};
+use crate::definition::fields::{DefinitionFields, invalid_input, object};
 use crate::throughput::{autoscale_from, out_of_autoscale_range, out_of_manual_range, round_up};
-use crate::{Distribution, Etag, Failure, OwnerUsage, Throughput, limits};
+use crate::{Etag, Failure, OwnerUsage, Throughput, ThroughputDistribution, limits};
 
-/// A change of mode that the client asked for.
+/// A change of the throughput mode that a client requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Migrate {
+pub enum ThroughputMigration {
     ToAutoscale,
     ToManual,
 }
 
-/// The resource that holds the throughput of one database or container.
+/// The resource that contains the throughput of one database or container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
     pub rid: OfferRid,
-    /// `_self` of the owner, byte for byte: clients find the offer by it.
+    /// `_self` of the owner, byte for byte: SDKs find the offer by this text.
     pub resource: String,
-    /// Resource id of the owner.
+    /// The resource id of the owner.
     pub owner: String,
     pub throughput: Throughput,
     pub max_ever: u32,
-    pub distribution: Distribution,
+    pub distribution: ThroughputDistribution,
     pub etag: Etag,
     pub modified_seconds: u64,
 }
 
 impl Offer {
-    /// What the offer becomes by the body of a PUT.
+    /// The throughput of the offer after a PUT with this body.
     ///
-    /// With `migrate`, the other mode is entered with the throughput that fits the present one and
-    /// the numbers of the body do not count. Without, the mode stays.
+    /// With `migrate`, the offer changes to the other mode with a throughput that fits the present
+    /// one, and the figures of the body are ignored. Without `migrate` the mode stays.
     pub fn replacement(
         &self,
         body: &Value,
-        migrate: Option<Migrate>,
+        migrate: Option<ThroughputMigration>,
         usage: OwnerUsage,
     ) -> Result<Throughput, Failure> {
-        let body = Fields::of_body(body)?;
+        let body = DefinitionFields::of_body(body)?;
+        // A body of another offer is probably a mistake of the client, even if its numbers are
+        // valid.
         self.check_identity(&body)?;
         match (migrate, self.throughput) {
-            (Some(Migrate::ToAutoscale), Throughput::Manual(units)) => {
+            (Some(ThroughputMigration::ToAutoscale), Throughput::Manual(units)) => {
                 Ok(self.migrated_to_autoscale(units, usage))
             }
-            (Some(Migrate::ToManual), Throughput::Autoscale { max, .. }) => {
+            (Some(ThroughputMigration::ToManual), Throughput::Autoscale { max, .. }) => {
                 Ok(Throughput::Manual(max))
             }
-            (Some(Migrate::ToAutoscale), same @ Throughput::Autoscale { .. })
-            | (Some(Migrate::ToManual), same @ Throughput::Manual(_)) => Ok(same),
+            // A migration to the present mode changes nothing and is no error.
+            (Some(ThroughputMigration::ToAutoscale), same @ Throughput::Autoscale { .. })
+            | (Some(ThroughputMigration::ToManual), same @ Throughput::Manual(_)) => Ok(same),
             (None, current) => {
                 let content = body
                     .object("content")?
                     .ok_or_else(|| body.missing("content"))?;
                 let new = same_mode(&content, current)?;
+                // The minimum depends on the usage, so the limits of `Throughput` are not enough.
                 self.check_minimum(new, usage)?;
                 Ok(new)
             }
         }
     }
 
-    /// The least this offer may be lowered to; answered in a header.
+    /// The least throughput that a client may set, which a header of the answer contains.
     pub fn minimum(&self, usage: OwnerUsage) -> u32 {
         self.throughput.minimum(self.max_ever, usage)
     }
 
-    /// The resource body, system properties included. It is also the form kept on disk.
+    /// The resource body with its system properties. The offer has the same form on disk.
     pub fn to_value(&self) -> Value {
         self.to_value_at(self.throughput.current())
     }
 
-    /// The same while so much is in use.
+    /// The resource body of an autoscale offer that has scaled to `current`.
     pub fn to_value_at(&self, current: u32) -> Value {
         let rid = self.rid.to_string();
         object([
@@ -92,9 +96,9 @@ impl Offer {
         ])
     }
 
-    /// Reads what [`Offer::to_value`] wrote; the entity tag is kept by the caller.
+    /// Parses the output of [`Offer::to_value`]. The entity tag comes from the caller.
     pub fn from_value(value: &Value, etag: Etag) -> Result<Offer, Failure> {
-        let fields = Fields::of_body(value)?;
+        let fields = DefinitionFields::of_body(value)?;
         let content = fields
             .object("content")?
             .ok_or_else(|| fields.missing("content"))?;
@@ -108,13 +112,14 @@ impl Offer {
         let max_ever = floor.required_integer("maxThroughputEverProvisioned")?;
         let rid = fields.required_text("_rid")?;
         Ok(Offer {
-            rid: OfferRid::parse(rid).map_err(|error| refused(format!("'_rid': {error}.")))?,
+            rid: OfferRid::parse(rid)
+                .map_err(|error| invalid_input(format!("'_rid': {error}.")))?,
             resource: fields.required_text("resource")?.to_owned(),
             owner: fields.required_text("offerResourceId")?.to_owned(),
             throughput,
             max_ever: u32::try_from(max_ever)
                 .map_err(|_| floor.missing("maxThroughputEverProvisioned"))?,
-            distribution: Distribution::from_fields(
+            distribution: ThroughputDistribution::from_fields(
                 content.object("throughputDistribution")?.as_ref(),
             )?,
             etag,
@@ -123,6 +128,7 @@ impl Offer {
         })
     }
 
+    /// The property `content`, whose form depends on the mode.
     fn content(&self, current: u32) -> Value {
         let settings = match self.throughput {
             Throughput::Manual(_) => Value::Undefined,
@@ -155,14 +161,17 @@ impl Offer {
         ])
     }
 
-    /// A body must be of this offer; the address has already found it.
-    fn check_identity(&self, body: &Fields<'_>) -> Result<(), Failure> {
+    /// Checks that the body is of this offer, which the address has already found.
+    fn check_identity(&self, body: &DefinitionFields<'_>) -> Result<(), Failure> {
         let resource = body.required_text("resource")?;
         if resource.trim_matches('/') != self.resource.trim_matches('/') {
-            return Err(refused(format!(
+            return Err(invalid_input(format!(
                 "The 'resource' of the offer cannot be changed from '{}' to '{resource}'.",
                 self.resource
             )));
+        }
+        if body.text("id")?.is_none() && body.text("_rid")?.is_none() {
+            return Err(Failure::MissingProperty("id"));
         }
         let rid = self.rid.to_string();
         for (property, expected) in [
@@ -173,7 +182,7 @@ impl Offer {
             if let Some(text) = body.text(property)?
                 && text != expected
             {
-                return Err(refused(format!(
+                return Err(invalid_input(format!(
                     "The '{property}' of the offer cannot be changed from '{expected}' to '{text}'."
                 )));
             }
@@ -181,6 +190,7 @@ impl Offer {
         Ok(())
     }
 
+    /// Checks that the new throughput is not below the minimum of its owner.
     fn check_minimum(&self, new: Throughput, usage: OwnerUsage) -> Result<(), Failure> {
         let minimum = new.minimum(self.max_ever, usage);
         if new.max() >= minimum {
@@ -192,6 +202,7 @@ impl Offer {
         })
     }
 
+    /// The least autoscale maximum that fits the manual throughput.
     fn migrated_to_autoscale(&self, units: u32, usage: OwnerUsage) -> Throughput {
         let wanted = Throughput::Autoscale {
             max: units,
@@ -206,18 +217,20 @@ impl Offer {
     }
 }
 
-fn same_mode(content: &Fields<'_>, current: Throughput) -> Result<Throughput, Failure> {
+/// The throughput of a body, which must be of the present mode: SDKs change the mode only with a
+/// header.
+fn same_mode(content: &DefinitionFields<'_>, current: Throughput) -> Result<Throughput, Failure> {
     let settings = content.object("offerAutopilotSettings")?;
     match (current, settings) {
         (Throughput::Manual(_), None) => {
             Throughput::manual(content.required_integer("offerThroughput")?)
         }
         (Throughput::Autoscale { .. }, Some(settings)) => autoscale_from(&settings),
-        (Throughput::Manual(_), Some(_)) => Err(refused(
+        (Throughput::Manual(_), Some(_)) => Err(invalid_input(
             "The offer has manual throughput. Send x-ms-cosmos-migrate-offer-to-autopilot to \
              change it to autoscale.",
         )),
-        (Throughput::Autoscale { .. }, None) => Err(refused(
+        (Throughput::Autoscale { .. }, None) => Err(invalid_input(
             "The offer has autoscale throughput. Send \
              x-ms-cosmos-migrate-offer-to-manual-throughput to change it to manual.",
         )),
@@ -241,7 +254,7 @@ mod tests {
             owner: "kRNGAOrVWJo=".to_owned(),
             throughput,
             max_ever,
-            distribution: Distribution::default(),
+            distribution: ThroughputDistribution::default(),
             etag: Etag::of_write(0, 7, 0, 1_700_000_000),
             modified_seconds: 1_700_000_000,
         }
@@ -255,7 +268,11 @@ mod tests {
     }
 
     /// A PUT of the offer itself with other content.
-    fn put(offer: &Offer, content: &str, migrate: Option<Migrate>) -> Result<Throughput, Failure> {
+    fn put(
+        offer: &Offer,
+        content: &str,
+        migrate: Option<ThroughputMigration>,
+    ) -> Result<Throughput, Failure> {
         let Value::Object(mut body) = offer.to_value() else {
             panic!("an offer is an object")
         };
@@ -341,37 +358,37 @@ mod tests {
             (
                 Throughput::Manual(400),
                 400,
-                Migrate::ToAutoscale,
+                ThroughputMigration::ToAutoscale,
                 autoscale(1000, None),
             ),
             (
                 Throughput::Manual(2100),
                 2100,
-                Migrate::ToAutoscale,
+                ThroughputMigration::ToAutoscale,
                 autoscale(3000, None),
             ),
             (
                 Throughput::Manual(400),
                 50_000,
-                Migrate::ToAutoscale,
+                ThroughputMigration::ToAutoscale,
                 autoscale(5000, None),
             ),
             (
                 autoscale(4000, None),
                 4000,
-                Migrate::ToManual,
+                ThroughputMigration::ToManual,
                 Throughput::Manual(4000),
             ),
             (
                 autoscale(4000, None),
                 4000,
-                Migrate::ToAutoscale,
+                ThroughputMigration::ToAutoscale,
                 autoscale(4000, None),
             ),
             (
                 Throughput::Manual(400),
                 400,
-                Migrate::ToManual,
+                ThroughputMigration::ToManual,
                 Throughput::Manual(400),
             ),
         ] {
@@ -398,6 +415,25 @@ mod tests {
             ),
             "{refusal}"
         );
+    }
+
+    #[test]
+    fn one_of_two_ids_is_enough() {
+        let offer = offer(Throughput::Manual(400), 400);
+        for (missing, is_refused) in [
+            (&["id"][..], false),
+            (&["_rid"], false),
+            (&["id", "_rid"], true),
+        ] {
+            let Value::Object(mut body) = offer.to_value() else {
+                panic!("an offer is an object")
+            };
+            for property in missing {
+                body.shift_remove(*property);
+            }
+            let result = offer.replacement(&Value::Object(body), None, OwnerUsage::default());
+            assert_eq!(result.is_err(), is_refused, "{missing:?}");
+        }
     }
 
     #[test]

@@ -1,24 +1,26 @@
-//! Throughput: what a database or container may use each second.
+//! Throughput: the request units that a database or container may use each second.
 
 use orrery_json::Value;
 
-use crate::definition::fields::{Fields, refused};
+use crate::definition::fields::{DefinitionFields, invalid_input};
 use crate::{Failure, limits};
 
-/// Request units a second. Made by [`Throughput::manual`] and [`Throughput::autoscale`], which
-/// check the bounds.
+/// Request units a second. [`Throughput::manual`] and [`Throughput::autoscale`] make the values and
+/// check their limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Throughput {
     Manual(u32),
-    /// Between a tenth of `max` and `max`, as needed.
+    /// Scales between a tenth of `max` and `max`, with the load.
     Autoscale {
         max: u32,
-        /// How much `max` grows by itself; answered whenever it was sent, zero included.
+        /// The percentage by which `max` grows by itself. Answers contain it whenever a client sent
+        /// it, zero included.
         increment_percent: Option<u32>,
     },
 }
 
-/// Which requests are refused first when there is not enough for all.
+/// The priority of a request: with too little throughput, requests of low priority are refused
+/// first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PriorityLevel {
     #[default]
@@ -26,21 +28,22 @@ pub enum PriorityLevel {
     Low,
 }
 
-/// What of its owner bounds an offer from below.
+/// The usage of the owner that limits an offer from below.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OwnerUsage {
     pub storage_bytes: u64,
-    /// Set for a database that shares its throughput among its containers.
+    /// The number of containers of a database that shares its throughput among them.
     pub shared_containers: Option<usize>,
 }
 
-/// Containers of a shared database beyond this many raise its minimum.
+/// The number of containers of a shared database that do not raise its minimum throughput.
 const SHARED_CONTAINERS_FREE: u32 = 25;
 
 impl Throughput {
     pub fn manual(units: i64) -> Result<Throughput, Failure> {
         let valid = u32::try_from(units).ok().filter(|units| {
             (limits::MANUAL_RUS_MIN..=limits::THROUGHPUT_RUS_MAX).contains(units)
+                // Cosmos DB accepts only multiples of the step.
                 && units.is_multiple_of(limits::MANUAL_RUS_STEP)
         });
         valid
@@ -61,12 +64,12 @@ impl Throughput {
             .ok_or_else(|| out_of_autoscale_range(max, limits::AUTOSCALE_RUS_MIN))
     }
 
-    /// Reads `{"maxThroughput":4000,"autoUpgradePolicy":{…}}`, as headers and offers carry it.
+    /// Parses `{"maxThroughput":4000,"autoUpgradePolicy":{…}}`, as headers and offers contain it.
     pub fn from_autoscale_settings(settings: &Value) -> Result<Throughput, Failure> {
-        autoscale_from(&Fields::of_body(settings)?)
+        autoscale_from(&DefinitionFields::of_body(settings)?)
     }
 
-    /// The highest this can be: what partitions are planned and budgets are made for.
+    /// The highest throughput, for which partitions are planned and budgets are made.
     pub fn max(&self) -> u32 {
         match *self {
             Throughput::Manual(units) => units,
@@ -74,7 +77,7 @@ impl Throughput {
         }
     }
 
-    /// What is provisioned while nothing asks for more.
+    /// The throughput that is provisioned without load.
     pub fn current(&self) -> u32 {
         match *self {
             Throughput::Manual(units) => units,
@@ -82,7 +85,8 @@ impl Throughput {
         }
     }
 
-    /// Physical partitions of a new container. Clients and their tests rely on these numbers.
+    /// The number of physical partitions of a new container. SDKs and their tests rely on these
+    /// numbers.
     pub fn partition_count(&self) -> usize {
         let count = match *self {
             Throughput::Manual(units) if units <= limits::PARTITION_RUS_MAX => 1,
@@ -92,8 +96,9 @@ impl Throughput {
         count as usize
     }
 
-    /// The least that an offer of this mode may be lowered to.
+    /// The least throughput that a client may set for an offer of this mode.
     pub fn minimum(&self, max_ever: u32, usage: OwnerUsage) -> u32 {
+        // The minimum grows with the stored data and with the highest throughput ever provisioned.
         let gigabytes = u32::try_from(usage.storage_bytes.div_ceil(1 << 30)).unwrap_or(u32::MAX);
         let containers = usage.shared_containers.map_or(0, |count| {
             u32::try_from(count)
@@ -113,11 +118,12 @@ impl Throughput {
             ),
         };
         let shared = least.saturating_add(containers.saturating_mul(step));
+        // The minimum itself must be a valid throughput.
         round_up(needed.max(shared), step)
     }
 }
 
-pub(crate) fn autoscale_from(settings: &Fields<'_>) -> Result<Throughput, Failure> {
+pub(crate) fn autoscale_from(settings: &DefinitionFields<'_>) -> Result<Throughput, Failure> {
     let max = settings.required_integer("maxThroughput")?;
     let mut increment_percent = None;
     if let Some(upgrade) = settings.object("autoUpgradePolicy")?
@@ -125,7 +131,7 @@ pub(crate) fn autoscale_from(settings: &Fields<'_>) -> Result<Throughput, Failur
         && let Some(percent) = policy.integer("incrementPercent")?
     {
         let percent = u32::try_from(percent).map_err(|_| {
-            refused(format!(
+            invalid_input(format!(
                 "'{}' must be a whole number of percent, not {percent}.",
                 policy.name("incrementPercent")
             ))
@@ -136,7 +142,7 @@ pub(crate) fn autoscale_from(settings: &Fields<'_>) -> Result<Throughput, Failur
 }
 
 pub(crate) fn out_of_manual_range(units: i64, minimum: u32) -> Failure {
-    refused(format!(
+    invalid_input(format!(
         "Requested throughput {units} is not possible. The offer should have valid throughput \
          values between {minimum} and {} inclusive in increments of {}.",
         limits::THROUGHPUT_RUS_MAX,
@@ -150,7 +156,7 @@ pub(crate) fn out_of_autoscale_range(max: i64, minimum: u32) -> Failure {
     } else {
         "is not possible".to_owned()
     };
-    refused(format!(
+    invalid_input(format!(
         "Requested throughput {max} {problem}. The offer should have valid throughput values \
          between {minimum} and {} inclusive in increments of {}.",
         limits::THROUGHPUT_RUS_MAX,
@@ -178,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_and_steps() {
+    fn throughput_bounds_and_steps() {
         for units in [400, 500, 10_000, 1_000_000] {
             assert!(Throughput::manual(units).is_ok(), "{units}");
         }
