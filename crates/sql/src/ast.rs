@@ -1,57 +1,62 @@
-//! The syntax tree.
+//! The syntax tree of a query.
 //!
-//! Parentheses leave no trace: the tree says what they meant. Names are as written; nothing is
-//! resolved. Trees made by the parser are at most [`HEIGHT_MAX`](crate::HEIGHT_MAX) levels high, so
-//! functions over them may recurse.
+//! Parentheses leave no trace, because the shape of the tree expresses them. Names are kept as
+//! written; the parser resolves none. A tree from the parser has at most
+//! [`HEIGHT_MAX`](crate::HEIGHT_MAX) levels, so functions over trees may recurse.
 
 use orrery_json::Number;
 
 use crate::Span;
 
-/// `SELECT ... FROM ... WHERE ... GROUP BY ... ORDER BY ... OFFSET ... LIMIT ...`.
+/// A query: `SELECT ... FROM ... WHERE ... GROUP BY ... ORDER BY ... OFFSET ... LIMIT ...`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
     pub select: Select,
-    /// The source of `FROM`, then one for each `JOIN`; empty without a `FROM` clause.
-    pub from: Vec<Source>,
+    /// The source of `FROM`, followed by one source for each `JOIN`; empty without `FROM`.
+    pub from: Vec<FromSource>,
     pub filter: Option<Expr>,
     pub group_by: Vec<Expr>,
     pub order_by: Option<OrderBy>,
     pub offset_limit: Option<OffsetLimit>,
 }
 
+/// The `SELECT` clause.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Select {
     pub distinct: bool,
-    pub top: Option<Count>,
+    pub top: Option<RowCount>,
     pub projection: Projection,
 }
 
+/// The select list.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Projection {
-    /// `*`, with its place.
+    /// `*`, with its position in the text.
     Star(Span),
+    /// `VALUE expr`: the row is the value itself.
     Value(Expr),
+    /// Expressions that become properties of the row.
     Items(Vec<SelectItem>),
 }
 
+/// One item of a select list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SelectItem {
     pub expr: Expr,
     pub alias: Option<String>,
 }
 
-/// How many rows `TOP`, `OFFSET` or `LIMIT` ask for.
+/// The row count of `TOP`, `OFFSET` or `LIMIT`.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Count {
+pub enum RowCount {
     Literal(u32),
     Parameter(Identifier),
 }
 
-/// Where rows come from.
+/// A source of rows.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Source {
-    /// `collection AS alias`: one row for its value, or one for each row of a subquery.
+pub enum FromSource {
+    /// `collection AS alias`: one row for its value, or one row for each row of a subquery.
     Value {
         collection: Collection,
         alias: Option<Identifier>,
@@ -63,6 +68,7 @@ pub enum Source {
     },
 }
 
+/// The value that a source reads.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Collection {
     Path {
@@ -72,6 +78,7 @@ pub enum Collection {
     Subquery(Box<Query>),
 }
 
+/// One step of a path in a source.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PathStep {
     /// `.name`
@@ -82,33 +89,37 @@ pub enum PathStep {
     Index(u64),
 }
 
+/// The `ORDER BY` clause.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OrderBy {
     Items(Vec<OrderItem>),
-    /// `ORDER BY RANK`; every expression is a call.
+    /// `ORDER BY RANK`; every item is a function call.
     Rank(Vec<OrderItem>),
 }
 
+/// One item of an order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OrderItem {
     pub expr: Expr,
-    /// As written; without it the order is ascending.
-    pub direction: Option<Direction>,
+    /// The direction as written; a missing direction means ascending.
+    pub direction: Option<SortDirection>,
 }
 
+/// The direction of one order item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub enum SortDirection {
     Ascending,
     Descending,
 }
 
+/// The `OFFSET ... LIMIT ...` clause; the grammar has no `LIMIT` alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OffsetLimit {
-    pub offset: Count,
-    pub limit: Count,
+    pub offset: RowCount,
+    pub limit: RowCount,
 }
 
-/// A name with its place. The name of a parameter begins with `@`.
+/// A name with its position. The name of a parameter begins with `@`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identifier {
     pub name: String,
@@ -126,10 +137,11 @@ pub enum Expr {
         object: Box<Expr>,
         name: String,
     },
-    /// `object[index]`
+    /// `object[index]`, with the span of the whole expression.
     Index {
         object: Box<Expr>,
         index: Box<Expr>,
+        span: Span,
     },
     Unary {
         op: UnaryOp,
@@ -140,7 +152,7 @@ pub enum Expr {
         left: Box<Expr>,
         right: Box<Expr>,
     },
-    /// `a AND b AND c`, two terms at least. The chain associates to the left, so the first term
+    /// `a AND b AND c` with at least two terms. The chain associates to the left, so the first term
     /// is never a chain of the same operator.
     Logical {
         op: LogicalOp,
@@ -189,13 +201,13 @@ pub enum Expr {
     },
 }
 
-/// Equal when written alike: as a literal, `NaN` is `NaN`.
+/// A literal. Literals with the same spelling are equal, so `NaN` equals `NaN` here.
 #[derive(Debug, Clone)]
 pub enum Literal {
     Undefined,
     Null,
     Bool(bool),
-    /// Finite, or `NaN`, or `Infinity`.
+    /// A finite number, `NaN`, or `Infinity`.
     Number(Number),
     String(String),
 }
@@ -205,6 +217,7 @@ impl PartialEq for Literal {
         match (self, other) {
             (Literal::Undefined, Literal::Undefined) | (Literal::Null, Literal::Null) => true,
             (Literal::Bool(one), Literal::Bool(other)) => one == other,
+            // The total order makes `NaN` equal to itself, as the comparison of trees requires.
             (Literal::Number(one), Literal::Number(other)) => one.total_cmp(*other).is_eq(),
             (Literal::String(one), Literal::String(other)) => one == other,
             _ => false,
@@ -212,22 +225,24 @@ impl PartialEq for Literal {
     }
 }
 
+/// A property of an object expression.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Property {
     pub name: String,
     pub value: Expr,
 }
 
-/// A call of a built-in function, or of a user's function as `udf.name(...)`.
+/// A call of a built-in function, or of a user-defined function as `udf.name(...)`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
     pub udf: bool,
     pub name: Identifier,
     pub arguments: Vec<Expr>,
-    /// From the name to the closing parenthesis.
+    /// The span from the name to the closing parenthesis.
     pub span: Span,
 }
 
+/// The forms of a subquery in an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SubqueryKind {
     /// `(SELECT ...)`
@@ -239,6 +254,7 @@ pub enum SubqueryKind {
     Last,
 }
 
+/// Operators with one operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnaryOp {
     Not,
@@ -247,12 +263,14 @@ pub enum UnaryOp {
     BitNot,
 }
 
+/// Operators that form chains of terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogicalOp {
     And,
     Or,
 }
 
+/// Operators with two operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BinaryOp {
     Multiply,

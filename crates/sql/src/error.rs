@@ -1,11 +1,11 @@
-//! Why a text is not a query.
+//! Syntax errors.
 //!
-//! The messages are the service's own, letter for letter, because clients and their tests look
-//! for them; they do not follow the style of our other errors.
+//! Each message repeats the service's text exactly, because clients and their tests compare
+//! messages. So these texts do not follow the style of Orrery's other errors.
 
 use crate::Span;
 
-/// A refusal by the grammar, with the place.
+/// A violation of the grammar and its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}")]
 pub struct SyntaxError {
@@ -13,6 +13,7 @@ pub struct SyntaxError {
     pub span: Span,
 }
 
+/// The violations, with the service's messages.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxErrorKind {
     #[error("Syntax error, incorrect syntax near '{token}'.")]
@@ -32,7 +33,7 @@ pub enum SyntaxErrorKind {
 }
 
 impl SyntaxError {
-    /// The code of the service's error body.
+    /// The code in the service's error body.
     pub fn code(&self) -> &'static str {
         match self.kind {
             SyntaxErrorKind::Unexpected { .. }

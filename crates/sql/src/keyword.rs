@@ -1,4 +1,4 @@
-//! Reserved words: in any case, never bare identifiers and never names after a dot.
+//! Reserved words. In any case they are neither bare identifiers nor names behind a dot.
 
 macro_rules! keywords {
     ($($name:ident $text:literal)*) => {
@@ -21,7 +21,7 @@ macro_rules! keywords {
     };
 }
 
-// Words without a production are here because they cannot be identifiers either.
+// Some words have no production; they are listed because identifiers may not use them.
 keywords! {
     And "AND" Array "ARRAY" As "AS" Asc "ASC" Between "BETWEEN" By "BY" Case "CASE" Cast "CAST"
     Convert "CONVERT" Cross "CROSS" Desc "DESC" Distinct "DISTINCT" Else "ELSE" End "END"
@@ -33,7 +33,7 @@ keywords! {
     When "WHEN" Where "WHERE" With "WITH"
 }
 
-/// Whether `word` can stand alone as an identifier.
+/// Whether `word` can be an identifier without quotation.
 pub(crate) fn is_identifier(word: &str) -> bool {
     let mut bytes = word.bytes();
     bytes.next().is_some_and(starts_identifier)
@@ -41,10 +41,12 @@ pub(crate) fn is_identifier(word: &str) -> bool {
         && Keyword::of(word).is_none()
 }
 
+/// Whether an identifier can begin with this byte. Identifiers are ASCII, so bytes suffice.
 pub(crate) fn starts_identifier(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || byte == b'_'
 }
 
+/// Whether an identifier can continue with this byte.
 pub(crate) fn continues_identifier(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }

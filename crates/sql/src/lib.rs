@@ -1,10 +1,12 @@
-//! Query text to syntax tree, and back to canonical text.
+//! Parses query text into a syntax tree, and prints a tree as canonical text.
 //!
-//! This crate knows the grammar of the language and nothing of its meaning: it resolves no names,
-//! knows no built-in function and evaluates nothing. It does no I/O and holds no clock.
+//! This crate knows the grammar of the query language and no semantics: it resolves no names, knows
+//! no built-in function and evaluates no expression. It does no I/O and reads no clock.
 
 pub mod ast;
+mod children;
 mod error;
+mod filtered;
 mod keyword;
 mod lexer;
 mod number;

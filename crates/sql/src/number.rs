@@ -1,9 +1,9 @@
-//! The text of a number, and its value.
+//! The text of numbers, and their values.
 
 use orrery_json::Number;
 
-/// How many bytes at the beginning of `text` are a number: digits without leading zeros, a
-/// fraction, an exponent, or `0x` and hexadecimal digits. Zero when there is none.
+/// The bytes at the beginning of `text` that form a number: digits without leading zeros, a
+/// fraction, an exponent, or `0x` with hexadecimal digits. Zero without a number.
 pub(crate) fn length(text: &str) -> usize {
     let bytes = text.as_bytes();
     if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
@@ -11,6 +11,7 @@ pub(crate) fn length(text: &str) -> usize {
         return if digits > 0 { 2 + digits } else { 0 };
     }
     let whole = run(bytes, u8::is_ascii_digit);
+    // The grammar permits no leading zeros.
     if whole > 1 && bytes[0] == b'0' {
         return 0;
     }
@@ -25,6 +26,7 @@ pub(crate) fn length(text: &str) -> usize {
     if end > 0 && matches!(bytes.get(end), Some(b'e' | b'E')) {
         let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
         let digits = run(&bytes[end + 1 + sign..], u8::is_ascii_digit);
+        // Without digits the letter is not an exponent, and the caller refuses the word.
         if digits > 0 {
             end += 1 + sign + digits;
         }
@@ -32,8 +34,9 @@ pub(crate) fn length(text: &str) -> usize {
     end
 }
 
-/// The value of a text that [`length`] measured; `None` when no finite double can hold it.
+/// The value of a text measured by [`length`]; `None` if no finite double can hold it.
 pub(crate) fn value(text: &str, negative: bool) -> Option<Number> {
+    // The sign takes part in the conversion: the smallest integer has no positive counterpart.
     let sign = if negative { "-" } else { "" };
     if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         return i64::from_str_radix(&format!("{sign}{hex}"), 16)
@@ -48,6 +51,7 @@ pub(crate) fn value(text: &str, negative: bool) -> Option<Number> {
     double.is_finite().then(|| Number::from(double))
 }
 
+/// The number of leading bytes that satisfy a condition.
 fn run(bytes: &[u8], accept: fn(&u8) -> bool) -> usize {
     bytes.iter().take_while(|byte| accept(byte)).count()
 }

@@ -1,9 +1,9 @@
-//! Where in the text something stands.
+//! Positions in the query text.
 
-/// Zero-based character offsets into the query text, end exclusive.
+/// Zero-based character offsets into the query text; the end is exclusive.
 ///
-/// All spans are equal to each other, so that two syntax trees are equal when they say the same,
-/// wherever their texts put the words.
+/// All spans compare as equal, so that two syntax trees with the same meaning are equal, wherever
+/// their words stand.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Span {
     pub start: usize,

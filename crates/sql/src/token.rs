@@ -1,26 +1,28 @@
-//! The words of the language.
+//! The tokens of the query language.
 
 use crate::{Span, SyntaxErrorKind, keyword::Keyword};
 
+/// A token with its position.
 #[derive(Debug, Clone)]
 pub(crate) struct Token<'a> {
     pub(crate) kind: TokenKind,
-    /// The text as written.
+    /// The token as written.
     pub(crate) text: &'a str,
     pub(crate) span: Span,
 }
 
+/// The kinds of tokens.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum TokenKind {
     Identifier,
     Keyword(Keyword),
     Parameter,
     Number,
-    /// A string literal, with its escapes resolved.
+    /// A string literal with resolved escapes.
     String(String),
     Symbol(Symbol),
-    /// What the lexer could not read. It is the last token before the end, and it becomes an
-    /// error only when the parser arrives at it: an earlier mistake is reported first.
+    /// Text that the lexer could not read. It is the last token before the end, and becomes an
+    /// error only when the parser reaches it, so that an earlier error is reported first.
     Invalid(SyntaxErrorKind),
     End,
 }
@@ -44,7 +46,7 @@ macro_rules! symbols {
     };
 }
 
-// A longer symbol stands before its own beginning.
+// Longer symbols precede their own beginnings, because the first match wins.
 symbols! {
     ShiftRightUnsigned ">>>"
     ShiftRight ">>"

@@ -1,4 +1,4 @@
-//! Text made to exhaust the parser is refused, on the stack a server thread has.
+//! The parser refuses hostile text within the stack of a server thread.
 
 use orrery_sql::{SyntaxErrorKind, parse, parse_filter};
 

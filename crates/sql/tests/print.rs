@@ -2,9 +2,9 @@
 
 use orrery_json::Number;
 use orrery_sql::ast::{
-    BinaryOp, Call, Collection, Count, Direction, Expr, Identifier, Literal, LogicalOp,
-    OffsetLimit, OrderBy, OrderItem, PathStep, Projection, Property, Query, Select, SelectItem,
-    Source, SubqueryKind, UnaryOp,
+    BinaryOp, Call, Collection, Expr, FromSource, Identifier, Literal, LogicalOp, OffsetLimit,
+    OrderBy, OrderItem, PathStep, Projection, Property, Query, RowCount, Select, SelectItem,
+    SortDirection, SubqueryKind, UnaryOp,
 };
 use orrery_sql::{Span, parse};
 use proptest::collection::vec;
@@ -172,8 +172,11 @@ fn expression() -> impl Strategy<Value = Expr> + Clone {
         let boxed = inner.clone().prop_map(Box::new).boxed();
         prop_oneof![
             (boxed.clone(), name()).prop_map(|(object, name)| Expr::Member { object, name }),
-            (boxed.clone(), boxed.clone())
-                .prop_map(|(object, index)| Expr::Index { object, index }),
+            (boxed.clone(), boxed.clone()).prop_map(|(object, index)| Expr::Index {
+                object,
+                index,
+                span: Span::default(),
+            }),
             (unary_op(), boxed.clone()).prop_map(|(op, operand)| Expr::Unary { op, operand }),
             (binary_op(), boxed.clone(), boxed.clone())
                 .prop_map(|(op, left, right)| Expr::Binary { op, left, right }),
@@ -287,10 +290,10 @@ fn subquery_kind() -> impl Strategy<Value = SubqueryKind> {
     ])
 }
 
-fn count() -> impl Strategy<Value = Count> {
+fn count() -> impl Strategy<Value = RowCount> {
     prop_oneof![
-        any::<u32>().prop_map(Count::Literal),
-        parameter().prop_map(Count::Parameter)
+        any::<u32>().prop_map(RowCount::Literal),
+        parameter().prop_map(RowCount::Parameter)
     ]
 }
 
@@ -334,14 +337,14 @@ fn query(expr: impl Strategy<Value = Expr> + Clone + 'static) -> impl Strategy<V
         .boxed()
 }
 
-fn direction() -> impl Strategy<Value = Option<Direction>> {
+fn direction() -> impl Strategy<Value = Option<SortDirection>> {
     option::of(proptest::sample::select(vec![
-        Direction::Ascending,
-        Direction::Descending,
+        SortDirection::Ascending,
+        SortDirection::Descending,
     ]))
 }
 
-fn source() -> impl Strategy<Value = Source> {
+fn source() -> impl Strategy<Value = FromSource> {
     let step = prop_oneof![
         name().prop_map(PathStep::Name),
         ".{0,4}".prop_map(PathStep::Key),
@@ -352,8 +355,8 @@ fn source() -> impl Strategy<Value = Source> {
         .boxed();
     prop_oneof![
         (collection.clone(), option::of(identifier()))
-            .prop_map(|(collection, alias)| Source::Value { collection, alias }),
+            .prop_map(|(collection, alias)| FromSource::Value { collection, alias }),
         (identifier(), collection)
-            .prop_map(|(alias, collection)| Source::Elements { alias, collection }),
+            .prop_map(|(alias, collection)| FromSource::Elements { alias, collection }),
     ]
 }

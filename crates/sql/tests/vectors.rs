@@ -1,5 +1,4 @@
-//! The grammar against recorded queries: what is accepted, what is refused, how it is grouped and
-//! how it is printed.
+//! Compares the grammar with recorded queries: acceptance, refusal, grouping and printed form.
 
 use orrery_json::{Value, parse_bounded};
 use orrery_sql::{Query, parse};
@@ -35,7 +34,8 @@ fn assert_survives_printing(query: &Query) {
     }
 }
 
-/// A client's grammar groups bitwise operators as C does; the service has one level for them.
+/// A client library's grammar groups bitwise operators as C does; the service has one level for
+/// them.
 const OTHER_GROUPING: &[&str] = &[
     "SELECT VALUE 1 | 2 & 3 ^ 4",
     "SELECT VALUE 1 = 2 & 3 != 4",
@@ -43,7 +43,7 @@ const OTHER_GROUPING: &[&str] = &[
     "SELECT VALUE 1 | 2 ^ 3 | 4",
 ];
 
-/// A client's grammar wants AS before an alias in quotes; the service does not.
+/// A client library's grammar requires AS before a quoted alias; the service does not.
 const ALIASED: &str = r#"SELECT c.age LIKE "a!%" "!""#;
 
 #[test]
@@ -66,7 +66,8 @@ fn parser_vectors() {
             assert_ne!(printed, expected, "{input} needs no exception");
             continue;
         }
-        // That grammar prints the default order too; the service prints what was written.
+        // The client library's grammar prints the default direction; the service prints only a
+        // written one.
         if suite.ends_with("OrderBy") {
             printed = printed.replace(" ASC", "");
             expected = expected.replace(" ASC", "");
@@ -79,7 +80,7 @@ fn parser_vectors() {
 fn gateway_acceptance() {
     let vectors = section("gatewayAcceptance");
     assert_eq!(vectors.len(), 268);
-    // Refused for what they mean, which is not the grammar's to say.
+    // The grammar accepts these texts; a later stage refuses their meaning.
     let refused_later = [
         "SELECT * FROM root AS r WHERE c.tenant = 'acme' AND c.userId = 'u1'",
         "SELECT TOP @n * FROM c",
@@ -133,8 +134,7 @@ fn native_precedence() {
     }
 }
 
-/// Plans were recorded with the errors of the grammar among them; texts that the service wrote
-/// itself print back as they are.
+/// Recorded plans include syntax errors. Texts that the service has rewritten print back unchanged.
 #[test]
 fn plan_vectors() {
     let vectors = section("planVectors");
@@ -172,9 +172,10 @@ fn plan_vectors() {
             continue;
         }
         let printed = parse(&rewritten).unwrap_or_else(|error| panic!("{rewritten}: {error}"));
-        // A bare `true` in the place of the placeholder loses its parentheses.
+        // A bare `true` in place of the placeholder loses its parentheses.
         let rewritten = rewritten.replace("(true)", "true");
-        // Seventeen digits there, the shortest that read back the same here.
+        // The service prints seventeen digits; Orrery prints the shortest text that reads back the
+        // same.
         if !OTHER_DIGITS.iter().any(|digits| rewritten.contains(digits)) {
             assert_eq!(printed.to_string(), rewritten);
         }

@@ -1,17 +1,17 @@
-//! Operators, from the loosest to the tightest.
+//! Parses operators, from the loosest to the tightest.
 //!
 //! ```text
 //! ? :                                     branches are whole expressions
-//! ??                                      to the right
+//! ??                                      associates to the right
 //! BETWEEN                                 beside the whole OR level
 //! OR
 //! AND
-//! IN LIKE                                 once
-//! = != <> < > <= >= << >> >>>             one level, to the left
+//! IN LIKE                                 at most once
+//! = != <> < > <= >= << >> >>>             one level, associates to the left
 //! ||
-//! + - & ^ |                               one level, to the left
+//! + - & ^ |                               one level, associates to the left
 //! * / %
-//! NOT - + ~                               to the right
+//! NOT - + ~                               prefix, apply right to left
 //! . [ ]                                   (primary.rs)
 //! ```
 
@@ -21,18 +21,21 @@ use crate::keyword::Keyword;
 use crate::token::{Symbol, TokenKind};
 
 impl Parser<'_> {
+    /// Parses an expression one nesting level deeper.
     pub(super) fn expression(&mut self) -> Result<Box<Expr>> {
         self.nested(Self::expression_here)
     }
 
-    /// An expression as the part of a list.
+    /// Parses an expression as an item of a list.
     pub(super) fn element(&mut self) -> Result<Expr> {
         self.expression().map(|expr| *expr)
     }
 
-    /// Each parenthesis that opens the expression closes around all that was read so far, and
-    /// what follows it goes on with that as its left operand.
+    /// Parses an expression with its leading parentheses. A closing parenthesis ends one of them,
+    /// and everything read inside becomes the left operand of what follows. So a chain of leading
+    /// parentheses costs no recursion.
     fn expression_here(&mut self) -> Result<Box<Expr>> {
+        let first = self.position;
         let mut open = 0_usize;
         while self.at_parenthesis() {
             self.advance();
@@ -46,28 +49,29 @@ impl Parser<'_> {
             }
             self.expect(Symbol::ParenClose)?;
             open -= 1;
-            expr = self.postfix(expr)?;
+            expr = self.postfix(expr, first + open)?;
         }
     }
 
-    /// Whether a parenthesis opens here that is neither a subquery nor a `LET`.
+    /// Whether the next token opens a plain parenthesis, without a subquery or a `LET`.
     fn at_parenthesis(&self) -> bool {
         self.at(Symbol::ParenOpen) && !self.at_keyword_ahead(1, Keyword::Select) && !self.at_let()
     }
 
-    /// Everything that may follow the operand `left` in an expression.
+    /// Parses everything that may follow the operand `left` in an expression.
     fn operators(&mut self, left: Box<Expr>) -> Result<Box<Expr>> {
         let left = self.alternative(left)?;
         let left = self.coalesce(left)?;
         if !self.eat(Symbol::Question) {
             return Ok(left);
         }
+        // The height of every branch counts, because `height` holds only the last one.
         let mut height = self.height;
         let then = self.expression()?;
         height = height.max(self.height);
         self.expect(Symbol::Colon)?;
         let otherwise = self.expression()?;
-        self.raise(height)?;
+        self.add_level(height)?;
         Ok(Box::new(Expr::Conditional {
             condition: left,
             then,
@@ -75,6 +79,8 @@ impl Parser<'_> {
         }))
     }
 
+    /// Parses `??`, which associates to the right. The operands are collected first, so that a long
+    /// chain costs no recursion.
     fn coalesce(&mut self, first: Box<Expr>) -> Result<Box<Expr>> {
         if !self.at(Symbol::Coalesce) {
             return Ok(first);
@@ -84,20 +90,21 @@ impl Parser<'_> {
             let operand = self.unary()?;
             let operand = self.alternative(operand)?;
             operands.push((operand, self.height));
-            self.nested_chain(operands.len())?;
+            // The printed text nests once per operand, and the parser must accept that text again.
+            self.check_printed_depth(operands.len())?;
         }
         let (mut expr, height) = operands.pop().ok_or_else(|| self.unexpected())?;
         self.height = height;
         for (left, height) in operands.into_iter().rev() {
-            self.raise(height)?;
+            self.add_level(height)?;
             expr = Box::new(Expr::Coalesce { left, right: expr });
         }
         Ok(expr)
     }
 
-    /// `BETWEEN`, or `OR` and all that binds tighter.
+    /// Parses `BETWEEN`, or `OR` and all tighter operators.
     fn alternative(&mut self, left: Box<Expr>) -> Result<Box<Expr>> {
-        let left = self.binary(left, Level::Comparison)?;
+        let left = self.binary(left, Precedence::Comparison)?;
         if self.at_keyword(Keyword::Between)
             || self.at_keyword(Keyword::Not) && self.at_keyword_ahead(1, Keyword::Between)
         {
@@ -108,6 +115,7 @@ impl Parser<'_> {
         self.chain(left, Keyword::Or, LogicalOp::Or, Self::or_operand)
     }
 
+    /// Parses `BETWEEN low AND high`. The bounds are comparisons, so the `AND` is unambiguous.
     fn between(&mut self, value: Box<Expr>) -> Result<Box<Expr>> {
         let mut height = self.height;
         let negated = self.eat_keyword(Keyword::Not);
@@ -116,7 +124,7 @@ impl Parser<'_> {
         height = height.max(self.height);
         self.expect_keyword(Keyword::And)?;
         let high = self.comparison()?;
-        self.raise(height)?;
+        self.add_level(height)?;
         Ok(Box::new(Expr::Between {
             value,
             low,
@@ -125,16 +133,20 @@ impl Parser<'_> {
         }))
     }
 
+    /// Parses a term of `OR`.
     fn or_operand(&mut self) -> Result<Box<Expr>> {
         let left = self.and_operand()?;
         self.chain(left, Keyword::And, LogicalOp::And, Self::and_operand)
     }
 
+    /// Parses a term of `AND`.
     fn and_operand(&mut self) -> Result<Box<Expr>> {
         let left = self.comparison()?;
         self.membership(left)
     }
 
+    /// Parses a chain of `AND` or `OR` into one node. A parenthesised chain of the same operator at
+    /// the left is continued, so that client queries with a parenthesis per term stay flat.
     fn chain(
         &mut self,
         left: Box<Expr>,
@@ -146,6 +158,7 @@ impl Parser<'_> {
             return Ok(left);
         }
         let (mut terms, mut height) = match *left {
+            // The continued chain already counts one level for its node.
             Expr::Logical { op: same, terms } if same == op => (terms, self.height - 1),
             left => (vec![left], self.height),
         };
@@ -154,11 +167,11 @@ impl Parser<'_> {
             height = height.max(self.height);
         }
         self.height = height;
-        self.raise(0)?;
+        self.add_level(0)?;
         Ok(Box::new(Expr::Logical { op, terms }))
     }
 
-    /// `IN` or `LIKE` after `left`, if one is here.
+    /// Parses `IN` or `LIKE` behind `left`, if one follows.
     fn membership(&mut self, left: Box<Expr>) -> Result<Box<Expr>> {
         let ahead = usize::from(self.at_keyword(Keyword::Not));
         let negated = ahead == 1;
@@ -168,7 +181,7 @@ impl Parser<'_> {
             self.expect(Symbol::ParenOpen)?;
             let list = self.list(Self::element)?;
             self.expect(Symbol::ParenClose)?;
-            self.raise(height)?;
+            self.add_level(height)?;
             return Ok(Box::new(Expr::In {
                 needle: left,
                 list,
@@ -179,7 +192,7 @@ impl Parser<'_> {
             self.position += ahead + 1;
             let height = self.height;
             let pattern = self.comparison()?;
-            self.raise(height)?;
+            self.add_level(height)?;
             let escape = self.escape()?;
             return Ok(Box::new(Expr::Like {
                 value: left,
@@ -191,11 +204,12 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    /// `ESCAPE 'x'`: one character, and not the backslash.
+    /// Parses `ESCAPE 'x'`: a single character other than the backslash.
     fn escape(&mut self) -> Result<Option<char>> {
         if !self.eat_keyword(Keyword::Escape) {
             return Ok(None);
         }
+        // The error refers to the literal, which is consumed before it is checked.
         let refusal = self.unexpected();
         let text = self.eat_string().unwrap_or_default();
         let mut chars = text.chars();
@@ -205,14 +219,14 @@ impl Parser<'_> {
         }
     }
 
-    /// Comparison and what binds tighter, from its first operand.
+    /// Parses a comparison and all tighter operators, from the first operand.
     pub(super) fn comparison(&mut self) -> Result<Box<Expr>> {
         let left = self.unary()?;
-        self.binary(left, Level::Comparison)
+        self.binary(left, Precedence::Comparison)
     }
 
-    /// Operators of `loosest` level and tighter after `left`.
-    fn binary(&mut self, mut left: Box<Expr>, loosest: Level) -> Result<Box<Expr>> {
+    /// Parses operators of the level `loosest` and tighter behind `left`.
+    fn binary(&mut self, mut left: Box<Expr>, loosest: Precedence) -> Result<Box<Expr>> {
         while let Some((op, level)) = self
             .binary_operator()
             .filter(|(_, level)| *level <= loosest)
@@ -220,62 +234,71 @@ impl Parser<'_> {
             self.advance();
             let left_height = self.height;
             let mut right = self.unary()?;
+            // Operators of the same level associate to the left, so the right side takes only
+            // tighter ones.
             if let Some(tighter) = level.tighter() {
                 right = self.binary(right, tighter)?;
             }
-            self.raise(left_height)?;
+            self.add_level(left_height)?;
             left = Box::new(Expr::Binary { op, left, right });
         }
         Ok(left)
     }
 
-    fn binary_operator(&self) -> Option<(BinaryOp, Level)> {
+    /// The operator at the current token with its level.
+    fn binary_operator(&self) -> Option<(BinaryOp, Precedence)> {
         let TokenKind::Symbol(symbol) = self.peek().kind else {
             return None;
         };
         Some(match symbol {
-            Symbol::Star => (BinaryOp::Multiply, Level::Multiplicative),
-            Symbol::Slash => (BinaryOp::Divide, Level::Multiplicative),
-            Symbol::Percent => (BinaryOp::Modulo, Level::Multiplicative),
-            Symbol::Plus => (BinaryOp::Add, Level::Additive),
-            Symbol::Minus => (BinaryOp::Subtract, Level::Additive),
-            Symbol::BitAnd => (BinaryOp::BitAnd, Level::Additive),
-            Symbol::BitXor => (BinaryOp::BitXor, Level::Additive),
-            Symbol::BitOr => (BinaryOp::BitOr, Level::Additive),
-            Symbol::Concat => (BinaryOp::Concat, Level::Concat),
-            Symbol::Equal => (BinaryOp::Equal, Level::Comparison),
-            Symbol::NotEqual | Symbol::LessOrGreater => (BinaryOp::NotEqual, Level::Comparison),
-            Symbol::Less => (BinaryOp::Less, Level::Comparison),
-            Symbol::Greater => (BinaryOp::Greater, Level::Comparison),
-            Symbol::LessOrEqual => (BinaryOp::LessOrEqual, Level::Comparison),
-            Symbol::GreaterOrEqual => (BinaryOp::GreaterOrEqual, Level::Comparison),
-            Symbol::ShiftLeft => (BinaryOp::ShiftLeft, Level::Comparison),
-            Symbol::ShiftRight => (BinaryOp::ShiftRight, Level::Comparison),
-            Symbol::ShiftRightUnsigned => (BinaryOp::ShiftRightUnsigned, Level::Comparison),
+            Symbol::Star => (BinaryOp::Multiply, Precedence::Multiplicative),
+            Symbol::Slash => (BinaryOp::Divide, Precedence::Multiplicative),
+            Symbol::Percent => (BinaryOp::Modulo, Precedence::Multiplicative),
+            Symbol::Plus => (BinaryOp::Add, Precedence::Additive),
+            Symbol::Minus => (BinaryOp::Subtract, Precedence::Additive),
+            Symbol::BitAnd => (BinaryOp::BitAnd, Precedence::Additive),
+            Symbol::BitXor => (BinaryOp::BitXor, Precedence::Additive),
+            Symbol::BitOr => (BinaryOp::BitOr, Precedence::Additive),
+            Symbol::Concat => (BinaryOp::Concat, Precedence::Concat),
+            Symbol::Equal => (BinaryOp::Equal, Precedence::Comparison),
+            Symbol::NotEqual | Symbol::LessOrGreater => {
+                (BinaryOp::NotEqual, Precedence::Comparison)
+            }
+            Symbol::Less => (BinaryOp::Less, Precedence::Comparison),
+            Symbol::Greater => (BinaryOp::Greater, Precedence::Comparison),
+            Symbol::LessOrEqual => (BinaryOp::LessOrEqual, Precedence::Comparison),
+            Symbol::GreaterOrEqual => (BinaryOp::GreaterOrEqual, Precedence::Comparison),
+            Symbol::ShiftLeft => (BinaryOp::ShiftLeft, Precedence::Comparison),
+            Symbol::ShiftRight => (BinaryOp::ShiftRight, Precedence::Comparison),
+            Symbol::ShiftRightUnsigned => (BinaryOp::ShiftRightUnsigned, Precedence::Comparison),
             _ => return None,
         })
     }
 
-    /// Signs are collected before they are applied: `- - - 1` costs no recursion.
+    /// Parses prefix operators. They are collected before they apply, so that `- - - 1` costs no
+    /// recursion.
     fn unary(&mut self) -> Result<Box<Expr>> {
         let mut ops = Vec::new();
         while let Some(op) = self.unary_operator() {
+            // The sign belongs to the literal, or the smallest integer could not be written.
             if op == UnaryOp::Minus && self.at_signed_number() {
                 break;
             }
             self.advance();
             ops.push(op);
-            self.nested_chain(ops.len())?;
+            self.check_printed_depth(ops.len())?;
         }
+        let first = self.position;
         let operand = self.primary()?;
-        let mut expr = self.postfix(operand)?;
+        let mut expr = self.postfix(operand, first)?;
         for op in ops.into_iter().rev() {
-            self.raise(0)?;
+            self.add_level(0)?;
             expr = Box::new(Expr::Unary { op, operand: expr });
         }
         Ok(expr)
     }
 
+    /// The prefix operator at the current token.
     fn unary_operator(&self) -> Option<UnaryOp> {
         match self.peek().kind {
             TokenKind::Keyword(Keyword::Not) => Some(UnaryOp::Not),
@@ -286,7 +309,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether a minus and a number stand here without a gap: then the sign is the number's.
+    /// Whether a minus is directly followed by a number: the sign is then part of the number.
     pub(super) fn at_signed_number(&self) -> bool {
         self.at(Symbol::Minus)
             && self.peek_at(1).kind == TokenKind::Number
@@ -294,22 +317,23 @@ impl Parser<'_> {
     }
 }
 
-/// How tightly a binary operator binds, tightest first.
+/// Binding strength of binary operators, tightest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Level {
+enum Precedence {
     Multiplicative,
     Additive,
     Concat,
     Comparison,
 }
 
-impl Level {
-    fn tighter(self) -> Option<Level> {
+impl Precedence {
+    /// The next tighter level.
+    fn tighter(self) -> Option<Precedence> {
         match self {
-            Level::Multiplicative => None,
-            Level::Additive => Some(Level::Multiplicative),
-            Level::Concat => Some(Level::Additive),
-            Level::Comparison => Some(Level::Concat),
+            Precedence::Multiplicative => None,
+            Precedence::Additive => Some(Precedence::Multiplicative),
+            Precedence::Concat => Some(Precedence::Additive),
+            Precedence::Comparison => Some(Precedence::Concat),
         }
     }
 }

@@ -1,11 +1,12 @@
-//! Tokens to syntax tree: recursive descent without backtracking.
+//! Parses tokens into a syntax tree, by recursive descent without backtracking.
 //!
-//! Hostile text cannot exhaust the stack. `depth` bounds how deeply the parser itself recurses,
-//! `height` bounds the tree it makes, which a long chain such as `1+1+1+...` raises without any
-//! recursion. Each parsing function leaves the height of what it returns in `height`.
+//! Hostile text cannot exhaust the stack. `depth` limits the recursion of the parser, and `height`
+//! limits the resulting tree, which a long chain such as `1+1+1+...` raises without recursion. Each
+//! parsing function leaves the height of its result in `height`.
 //!
-//! Clients write chains as `(((a OR b) OR c) OR d)`, a parenthesis for every term. Parentheses
-//! that open an expression are therefore counted, not recursed into (see `expression.rs`).
+//! Clients write chains as `(((a OR b) OR c) OR d)`, with a parenthesis for every term. Parentheses
+//! at the start of an expression are therefore counted instead of parsed recursively (see
+//! `expression.rs`).
 
 mod expression;
 mod primary;
@@ -17,33 +18,34 @@ use crate::lexer::tokenize;
 use crate::token::{Symbol, Token, TokenKind};
 use crate::{Span, SyntaxError, SyntaxErrorKind};
 
-/// Text that [`parse`] accepts.
+/// Maximal bytes of a query text.
 pub const TEXT_BYTES_MAX: usize = 256 * 1024;
 
-/// Levels of the tree that an expression may have.
+/// Maximal levels of an expression tree.
 pub const HEIGHT_MAX: usize = 512;
 
-/// Levels of nesting in an expression: what the stack of a server thread carries in a debug build.
+/// Maximal nesting of expressions: the stack of a server thread in a debug build carries this much.
 const DEPTH_MAX: usize = 256;
 
-/// Levels of subqueries. A query costs the parser more stack than an expression does.
+/// Maximal nesting of subqueries. A query needs more parser stack than an expression.
 const QUERY_DEPTH_MAX: usize = 64;
 
-/// Reads one query of at most [`TEXT_BYTES_MAX`] bytes.
+/// Parses one query of at most [`TEXT_BYTES_MAX`] bytes.
 pub fn parse(text: &str) -> Result<Query, SyntaxError> {
     parse_bounded(text, TEXT_BYTES_MAX)
 }
 
-/// Reads one query of at most `bytes_max` bytes.
+/// Parses one query of at most `bytes_max` bytes.
 pub fn parse_bounded(text: &str, bytes_max: usize) -> Result<Query, SyntaxError> {
     whole(text, bytes_max, Parser::query).map_err(|error| *error)
 }
 
-/// Reads the condition of a patch, `FROM c WHERE c.n = 3`, as the query `SELECT *` with it.
+/// Parses the condition of a patch operation, `FROM c WHERE c.n = 3`, into a query with `SELECT *`.
 pub fn parse_filter(text: &str) -> Result<Query, SyntaxError> {
     whole(text, TEXT_BYTES_MAX, Parser::filter).map_err(|error| *error)
 }
 
+/// Parses a whole text: any token behind the query is an error.
 fn whole<'a>(
     text: &'a str,
     bytes_max: usize,
@@ -55,22 +57,24 @@ fn whole<'a>(
     Ok(query)
 }
 
-/// Trees and errors travel in boxes: the frames of the recursion stay small.
+/// Trees and errors are boxed, so that the stack frames of the recursion stay small.
 type Result<T, E = Box<SyntaxError>> = std::result::Result<T, E>;
 
+/// The state of the parser: a position in the tokens, and the limits.
 struct Parser<'a> {
     tokens: Vec<Token<'a>>,
     position: usize,
-    /// Calls of `expression` under way.
+    /// Active calls of `expression`.
     depth: usize,
-    /// Calls of `query` under way.
+    /// Active calls of `query`.
     query_depth: usize,
-    /// The height of the tree returned last.
+    /// The height of the tree that the last parsing function returned.
     height: usize,
 }
 
 impl<'a> Parser<'a> {
     fn new(text: &'a str, bytes_max: usize) -> Result<Self> {
+        // The length is checked before the text is split into tokens, whose memory it determines.
         if text.len() > bytes_max {
             return Err(Box::new(SyntaxError {
                 kind: SyntaxErrorKind::TooLong { bytes_max },
@@ -89,6 +93,7 @@ impl<'a> Parser<'a> {
         })
     }
 
+    /// Expects the end of the text.
     fn end(&self) -> Result<()> {
         if self.peek().kind == TokenKind::End {
             Ok(())
@@ -101,12 +106,13 @@ impl<'a> Parser<'a> {
         self.peek_at(0)
     }
 
-    /// The token `ahead` places further on; the last token for ever at the end.
+    /// The token `ahead` positions further on; at the end always the last token.
     fn peek_at(&self, ahead: usize) -> &Token<'a> {
         let last = self.tokens.len() - 1;
         &self.tokens[(self.position + ahead).min(last)]
     }
 
+    /// Moves to the next token. The end token is never passed, so every `peek` finds a token.
     fn advance(&mut self) {
         self.position = (self.position + 1).min(self.tokens.len() - 1);
     }
@@ -127,12 +133,13 @@ impl<'a> Parser<'a> {
         self.peek_at(ahead).kind == TokenKind::Keyword(keyword)
     }
 
-    /// Whether an identifier stands here that reads `word` in any case.
+    /// Whether the next token is an identifier that spells `word` in any case.
     fn at_word(&self, word: &str) -> bool {
         let token = self.peek();
         token.kind == TokenKind::Identifier && token.text.eq_ignore_ascii_case(word)
     }
 
+    /// Consumes a symbol if it is next.
     fn eat(&mut self, symbol: Symbol) -> bool {
         let found = self.at(symbol);
         if found {
@@ -149,6 +156,7 @@ impl<'a> Parser<'a> {
         found
     }
 
+    /// Consumes a symbol, or fails at the present token.
     fn expect(&mut self, symbol: Symbol) -> Result<()> {
         if self.eat(symbol) {
             Ok(())
@@ -165,6 +173,7 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// Consumes an identifier; a reserved word is not one.
     fn identifier(&mut self) -> Result<Identifier> {
         if self.peek().kind != TokenKind::Identifier {
             return self.refuse();
@@ -172,7 +181,7 @@ impl<'a> Parser<'a> {
         Ok(self.take_name())
     }
 
-    /// The token here as a name, whatever it is.
+    /// Consumes the present token as a name, whatever its kind.
     fn take_name(&mut self) -> Identifier {
         let token = self.peek();
         let name = Identifier {
@@ -183,7 +192,7 @@ impl<'a> Parser<'a> {
         name
     }
 
-    /// The string literal here, if there is one.
+    /// Consumes a string literal if it is next.
     fn eat_string(&mut self) -> Option<String> {
         let TokenKind::String(value) = &mut self.tokens[self.position].kind else {
             return None;
@@ -193,6 +202,7 @@ impl<'a> Parser<'a> {
         Some(value)
     }
 
+    /// The error at the present token. A token that the lexer could not read carries its own error.
     fn unexpected(&self) -> SyntaxError {
         let token = self.peek();
         let kind = match &token.kind {
@@ -210,11 +220,12 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// Fails at the present token.
     fn refuse<T>(&self) -> Result<T> {
         Err(Box::new(self.unexpected()))
     }
 
-    /// Runs `parse` one level deeper.
+    /// Runs `parse` one nesting level deeper.
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth == DEPTH_MAX {
             return self.too_deep();
@@ -225,8 +236,8 @@ impl<'a> Parser<'a> {
         parsed
     }
 
-    /// Refuses a chain whose canonical text nests once for every link.
-    fn nested_chain(&self, links: usize) -> Result<()> {
+    /// Refuses a chain whose printed text would nest too deeply: printed text must parse again.
+    fn check_printed_depth(&self, links: usize) -> Result<()> {
         if self.depth + links > DEPTH_MAX {
             self.too_deep()
         } else {
@@ -234,8 +245,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Puts one level over the tree returned last and a sibling of the given height.
-    fn raise(&mut self, sibling_height: usize) -> Result<()> {
+    /// Adds one level above the last returned tree and a sibling of the given height.
+    fn add_level(&mut self, sibling_height: usize) -> Result<()> {
         self.height = self.height.max(sibling_height) + 1;
         if self.height > HEIGHT_MAX {
             self.too_deep()
@@ -244,6 +255,7 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// Fails because of a nesting or height limit.
     fn too_deep<T>(&self) -> Result<T> {
         Err(Box::new(SyntaxError {
             kind: SyntaxErrorKind::TooDeep,
@@ -251,7 +263,8 @@ impl<'a> Parser<'a> {
         }))
     }
 
-    /// `item, item, ...`, one at least. The height is that of the highest.
+    /// Parses `item, item, ...` with at least one item. The height becomes that of the highest
+    /// item.
     fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let mut items = vec![item(self)?];
         let mut height = self.height;
@@ -263,12 +276,13 @@ impl<'a> Parser<'a> {
         Ok(items)
     }
 
-    /// A list that may be empty, up to and including `close`.
+    /// Parses a possibly empty list up to and including `close`.
     fn list_until<T>(
         &mut self,
         close: Symbol,
         item: impl FnMut(&mut Self) -> Result<T>,
     ) -> Result<Vec<T>> {
+        // An empty list has no height of its own.
         self.height = 0;
         if self.eat(close) {
             return Ok(Vec::new());

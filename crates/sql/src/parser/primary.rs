@@ -1,4 +1,4 @@
-//! Operands: literals, names, calls, subqueries, arrays and objects, and access to their parts.
+//! Parses operands: literals, names, calls, subqueries, arrays, objects, and access to their parts.
 
 use orrery_json::Number;
 
@@ -9,25 +9,35 @@ use crate::token::{Symbol, TokenKind};
 use crate::{Span, number};
 
 impl Parser<'_> {
-    /// `.name` and `[index]` after `object`.
-    pub(super) fn postfix(&mut self, mut object: Box<Expr>) -> Result<Box<Expr>> {
+    /// Parses `.name` and `[index]` behind `object`, whose first token is at the position `first`.
+    pub(super) fn postfix(&mut self, mut object: Box<Expr>, first: usize) -> Result<Box<Expr>> {
         loop {
+            // The index expression overwrites `height`, so the object's height is kept here.
             let height = self.height;
             if self.eat(Symbol::Dot) {
                 let name = self.identifier()?.name;
-                self.raise(0)?;
+                self.add_level(0)?;
                 object = Box::new(Expr::Member { object, name });
             } else if self.eat(Symbol::BracketOpen) {
                 let index = self.expression()?;
                 self.expect(Symbol::BracketClose)?;
-                self.raise(height)?;
-                object = Box::new(Expr::Index { object, index });
+                self.add_level(height)?;
+                let span = Span {
+                    start: self.tokens[first].span.start,
+                    end: self.tokens[self.position - 1].span.end,
+                };
+                object = Box::new(Expr::Index {
+                    object,
+                    index,
+                    span,
+                });
             } else {
                 return Ok(object);
             }
         }
     }
 
+    /// Parses one operand without access to its parts.
     pub(super) fn primary(&mut self) -> Result<Box<Expr>> {
         self.height = 1;
         match &self.peek().kind {
@@ -50,12 +60,14 @@ impl Parser<'_> {
         }
     }
 
+    /// Parses a number literal; a number beyond the finite doubles is an error.
     fn number(&mut self, negative: bool) -> Result<Box<Expr>> {
         let value = number::value(self.peek().text, negative).ok_or_else(|| self.unexpected())?;
         self.advance();
         Ok(Box::new(Expr::Literal(Literal::Number(value))))
     }
 
+    /// Parses an operand that begins with a reserved word.
     fn keyword(&mut self, keyword: Keyword) -> Result<Box<Expr>> {
         let literal = match keyword {
             Keyword::True => Literal::Bool(true),
@@ -70,6 +82,7 @@ impl Parser<'_> {
                 self.advance();
                 return self.subquery(SubqueryKind::Array);
             }
+            // `LEFT` and `RIGHT` are reserved and also names of functions.
             Keyword::Left | Keyword::Right if self.at_ahead(1, Symbol::ParenOpen) => {
                 return self.call(false);
             }
@@ -84,9 +97,11 @@ impl Parser<'_> {
         Ok(Box::new(Expr::Literal(literal)))
     }
 
-    /// An identifier, and what it turns out to be.
+    /// Parses an operand that begins with an identifier: a name, a number constant, a subquery or a
+    /// call.
     fn name(&mut self) -> Result<Box<Expr>> {
         if !self.at_ahead(1, Symbol::ParenOpen) {
+            // `NaN` and `Infinity` are numbers only in this spelling.
             let literal = match self.peek().text {
                 "NaN" => Some(f64::NAN),
                 "Infinity" => Some(f64::INFINITY),
@@ -111,7 +126,7 @@ impl Parser<'_> {
         self.call(false)
     }
 
-    /// `name(argument, ...)`, of whatever token stands here as the name.
+    /// Parses `name(argument, ...)` with the present token as the name, whatever its kind.
     pub(super) fn call(&mut self, udf: bool) -> Result<Box<Expr>> {
         let name = if udf {
             self.identifier()?
@@ -120,7 +135,7 @@ impl Parser<'_> {
         };
         self.expect(Symbol::ParenOpen)?;
         let arguments = self.list_until(Symbol::ParenClose, Self::element)?;
-        self.raise(0)?;
+        self.add_level(0)?;
         let span = Span {
             start: name.span.start,
             end: self.tokens[self.position - 1].span.end,
@@ -138,13 +153,14 @@ impl Parser<'_> {
         self.expect(Symbol::ParenOpen)?;
         let query = self.query()?;
         self.expect(Symbol::ParenClose)?;
-        self.raise(0)?;
+        self.add_level(0)?;
         Ok(Box::new(Expr::Subquery {
             kind,
             query: Box::new(query),
         }))
     }
 
+    /// Parses a parenthesis inside of an expression: a subquery, a `LET`, or a plain expression.
     fn parenthesis(&mut self) -> Result<Box<Expr>> {
         if self.at_keyword_ahead(1, Keyword::Select) {
             return self.subquery(SubqueryKind::Scalar);
@@ -158,7 +174,7 @@ impl Parser<'_> {
         Ok(expr)
     }
 
-    /// Whether `(LET name` stands here. `LET` alone is an ordinary name.
+    /// Whether `(LET name` follows. `LET` alone is an ordinary name.
     pub(super) fn at_let(&self) -> bool {
         let word = self.peek_at(1);
         self.at(Symbol::ParenOpen)
@@ -167,8 +183,8 @@ impl Parser<'_> {
             && self.peek_at(2).kind == TokenKind::Identifier
     }
 
-    /// `(LET name = value IN body)`. Its parts are not whole expressions, so the depth is counted
-    /// here.
+    /// Parses `(LET name = value IN body)`. Its parts are comparisons and not whole expressions, so
+    /// this function counts the nesting itself.
     fn let_in(&mut self) -> Result<Box<Expr>> {
         self.nested(|parser| {
             parser.position += 2;
@@ -179,7 +195,7 @@ impl Parser<'_> {
             parser.expect_keyword(Keyword::In)?;
             let body = parser.comparison()?;
             parser.expect(Symbol::ParenClose)?;
-            parser.raise(height)?;
+            parser.add_level(height)?;
             Ok(Box::new(Expr::Let { name, value, body }))
         })
     }
@@ -187,17 +203,18 @@ impl Parser<'_> {
     fn array(&mut self) -> Result<Box<Expr>> {
         self.advance();
         let elements = self.list_until(Symbol::BracketClose, Self::element)?;
-        self.raise(0)?;
+        self.add_level(0)?;
         Ok(Box::new(Expr::Array(elements)))
     }
 
     fn object(&mut self) -> Result<Box<Expr>> {
         self.advance();
         let properties = self.list_until(Symbol::BraceClose, Self::property)?;
-        self.raise(0)?;
+        self.add_level(0)?;
         Ok(Box::new(Expr::Object(properties)))
     }
 
+    /// Parses a property of an object; its name may be a string or an identifier.
     fn property(&mut self) -> Result<Property> {
         let name = match self.eat_string() {
             Some(name) => name,

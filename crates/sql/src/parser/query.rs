@@ -1,15 +1,16 @@
-//! Clauses.
+//! Parses the clauses of a query.
 
 use super::{Parser, QUERY_DEPTH_MAX, Result};
 use crate::ast::{
-    Collection, Count, Direction, Expr, OffsetLimit, OrderBy, OrderItem, PathStep, Projection,
-    Query, Select, SelectItem, Source,
+    Collection, Expr, FromSource, OffsetLimit, OrderBy, OrderItem, PathStep, Projection, Query,
+    RowCount, Select, SelectItem, SortDirection,
 };
 use crate::keyword::Keyword;
 use crate::token::{Symbol, TokenKind};
 use crate::{Span, SyntaxError, SyntaxErrorKind};
 
 impl Parser<'_> {
+    /// Parses a query or subquery.
     pub(super) fn query(&mut self) -> Result<Query> {
         if self.query_depth == QUERY_DEPTH_MAX {
             return self.too_deep();
@@ -20,6 +21,8 @@ impl Parser<'_> {
         query
     }
 
+    /// Parses the clauses in their fixed order. The height of the query is that of its highest
+    /// clause.
     fn query_here(&mut self) -> Result<Query> {
         let mut height = 0;
         let select = self.select()?;
@@ -31,7 +34,7 @@ impl Parser<'_> {
         let group_by = self.clause(Keyword::Group, &mut height, Self::group_by)?;
         let order_by = self.clause(Keyword::Order, &mut height, Self::order_by)?;
         let offset_limit = self.clause(Keyword::Offset, &mut height, Self::offset_limit)?;
-        self.raise(height)?;
+        self.add_level(height)?;
         Ok(Query {
             select,
             from,
@@ -42,7 +45,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `FROM c WHERE ...` alone.
+    /// Parses `FROM c WHERE ...` without a `SELECT`.
     pub(super) fn filter(&mut self) -> Result<Query> {
         self.expect_keyword(Keyword::From)?;
         let from = self.sources()?;
@@ -62,7 +65,7 @@ impl Parser<'_> {
         })
     }
 
-    /// The clause that `keyword` opens, if it is here.
+    /// Parses the clause that `keyword` opens, if it follows.
     fn clause<T>(
         &mut self,
         keyword: Keyword,
@@ -77,6 +80,7 @@ impl Parser<'_> {
         Ok(Some(parsed))
     }
 
+    /// Parses `SELECT` with its modifiers and its list.
     fn select(&mut self) -> Result<Select> {
         self.expect_keyword(Keyword::Select)?;
         let distinct = self.eat_keyword(Keyword::Distinct);
@@ -101,6 +105,7 @@ impl Parser<'_> {
         })
     }
 
+    /// Parses an item with its alias. `AS` is optional, and a string may be an alias.
     fn select_item(&mut self) -> Result<SelectItem> {
         let expr = self.element()?;
         let required = self.eat_keyword(Keyword::As);
@@ -114,7 +119,8 @@ impl Parser<'_> {
         Ok(SelectItem { expr, alias })
     }
 
-    fn sources(&mut self) -> Result<Vec<Source>> {
+    /// Parses the source of `FROM` and those of all `JOIN` clauses.
+    fn sources(&mut self) -> Result<Vec<FromSource>> {
         let mut sources = vec![self.source()?];
         let mut height = self.height;
         while self.eat_keyword(Keyword::Join) {
@@ -125,13 +131,14 @@ impl Parser<'_> {
         Ok(sources)
     }
 
-    fn source(&mut self) -> Result<Source> {
+    /// Parses one source, with its alias in front of `IN` or behind the collection.
+    fn source(&mut self) -> Result<FromSource> {
         let elements =
             self.peek().kind == TokenKind::Identifier && self.at_keyword_ahead(1, Keyword::In);
         if elements {
             let alias = self.identifier()?;
             self.expect_keyword(Keyword::In)?;
-            return Ok(Source::Elements {
+            return Ok(FromSource::Elements {
                 alias,
                 collection: self.collection()?,
             });
@@ -143,9 +150,10 @@ impl Parser<'_> {
         } else {
             None
         };
-        Ok(Source::Value { collection, alias })
+        Ok(FromSource::Value { collection, alias })
     }
 
+    /// Parses a path or a subquery as a collection.
     fn collection(&mut self) -> Result<Collection> {
         self.height = 0;
         if self.eat(Symbol::ParenOpen) {
@@ -167,6 +175,7 @@ impl Parser<'_> {
         }
     }
 
+    /// Parses the key or index inside of brackets; a path in a source permits no other expression.
     fn bracket_step(&mut self) -> Result<PathStep> {
         if let Some(key) = self.eat_string() {
             return Ok(PathStep::Key(key));
@@ -184,9 +193,11 @@ impl Parser<'_> {
         self.list(Self::element)
     }
 
+    /// Parses the items of `ORDER BY` or of `ORDER BY RANK`.
     fn order_by(&mut self) -> Result<OrderBy> {
         self.expect_keyword(Keyword::By)?;
-        // RANK is a name as well: what follows it tells.
+        // `RANK` can also be a column name. Only a following identifier makes it the ranking
+        // clause.
         let rank = self.at_word("RANK") && self.peek_at(1).kind == TokenKind::Identifier;
         if rank {
             self.advance();
@@ -203,6 +214,7 @@ impl Parser<'_> {
         })
     }
 
+    /// Parses an item of `ORDER BY RANK`, which must be a call.
     fn rank_item(&mut self) -> Result<OrderItem> {
         if self.peek().kind != TokenKind::Identifier || !self.at_ahead(1, Symbol::ParenOpen) {
             return self.refuse();
@@ -214,16 +226,17 @@ impl Parser<'_> {
         })
     }
 
-    fn direction(&mut self) -> Option<Direction> {
+    fn direction(&mut self) -> Option<SortDirection> {
         if self.eat_keyword(Keyword::Asc) {
-            Some(Direction::Ascending)
+            Some(SortDirection::Ascending)
         } else if self.eat_keyword(Keyword::Desc) {
-            Some(Direction::Descending)
+            Some(SortDirection::Descending)
         } else {
             None
         }
     }
 
+    /// Parses `OFFSET n LIMIT m`. Row counts are no expressions, so they have no height.
     fn offset_limit(&mut self) -> Result<OffsetLimit> {
         let offset = self.count(&SyntaxErrorKind::OffsetCount)?;
         self.expect_keyword(Keyword::Limit)?;
@@ -232,10 +245,11 @@ impl Parser<'_> {
         Ok(OffsetLimit { offset, limit })
     }
 
-    fn count(&mut self, refusal: &SyntaxErrorKind) -> Result<Count> {
+    /// Parses a row count: a parameter or an unsigned integer of 32 bits.
+    fn count(&mut self, refusal: &SyntaxErrorKind) -> Result<RowCount> {
         let token = self.peek();
         match token.kind {
-            TokenKind::Parameter => Ok(Count::Parameter(self.take_name())),
+            TokenKind::Parameter => Ok(RowCount::Parameter(self.take_name())),
             TokenKind::Number => {
                 let count = token.text.parse().map_err(|_| {
                     Box::new(SyntaxError {
@@ -244,7 +258,7 @@ impl Parser<'_> {
                     })
                 })?;
                 self.advance();
-                Ok(Count::Literal(count))
+                Ok(RowCount::Literal(count))
             }
             _ => self.refuse(),
         }

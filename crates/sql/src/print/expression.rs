@@ -1,4 +1,4 @@
-//! Expressions.
+//! Prints expressions.
 
 use std::fmt::{self, Formatter};
 
@@ -7,6 +7,8 @@ use orrery_json::Number;
 use super::{Indent, list, string, subquery};
 use crate::ast::{BinaryOp, Expr, Literal, LogicalOp, SubqueryKind, UnaryOp};
 
+/// Prints an expression with parentheses around every operator, so that the text needs no
+/// precedence.
 pub(super) fn write(expr: &Expr, indent: Indent, f: &mut Formatter<'_>) -> fmt::Result {
     let part = |expr: &Expr, f: &mut Formatter<'_>| write(expr, indent, f);
     match expr {
@@ -16,7 +18,7 @@ pub(super) fn write(expr: &Expr, indent: Indent, f: &mut Formatter<'_>) -> fmt::
             accessed(object, indent, f)?;
             write!(f, ".{name}")
         }
-        Expr::Index { object, index } => {
+        Expr::Index { object, index, .. } => {
             accessed(object, indent, f)?;
             f.write_str("[")?;
             part(index, f)?;
@@ -122,7 +124,8 @@ pub(super) fn write(expr: &Expr, indent: Indent, f: &mut Formatter<'_>) -> fmt::
     }
 }
 
-/// A number keeps its distance from a dot that would become part of it.
+/// Prints an accessed object. A number gets parentheses, because a following dot would become part
+/// of it.
 fn accessed(object: &Expr, indent: Indent, f: &mut Formatter<'_>) -> fmt::Result {
     if !matches!(object, Expr::Literal(Literal::Number(_))) {
         return write(object, indent, f);
@@ -132,6 +135,7 @@ fn accessed(object: &Expr, indent: Indent, f: &mut Formatter<'_>) -> fmt::Result
     f.write_str(")")
 }
 
+/// Prints a binary operator with its operands in parentheses.
 fn infix(
     left: &Expr,
     op: &str,
@@ -146,7 +150,7 @@ fn infix(
     f.write_str(")")
 }
 
-/// `((a AND b) AND c)`.
+/// Prints a chain with its left association: `((a AND b) AND c)`.
 fn logical(op: LogicalOp, terms: &[Expr], indent: Indent, f: &mut Formatter<'_>) -> fmt::Result {
     let word = match op {
         LogicalOp::And => " AND ",
@@ -167,6 +171,7 @@ fn logical(op: LogicalOp, terms: &[Expr], indent: Indent, f: &mut Formatter<'_>)
     Ok(())
 }
 
+/// Prints a literal.
 fn literal(literal: &Literal, f: &mut Formatter<'_>) -> fmt::Result {
     match literal {
         Literal::Undefined => f.write_str("undefined"),
@@ -177,6 +182,7 @@ fn literal(literal: &Literal, f: &mut Formatter<'_>) -> fmt::Result {
     }
 }
 
+/// Prints a number. `NaN` and `Infinity` have no JSON text.
 fn number(number: Number, f: &mut Formatter<'_>) -> fmt::Result {
     let value = number.as_f64();
     if value.is_nan() {
@@ -199,6 +205,7 @@ fn unary_text(op: UnaryOp) -> &'static str {
     }
 }
 
+/// The canonical spelling of an operator; `<>` prints as `!=`.
 fn binary_text(op: BinaryOp) -> &'static str {
     match op {
         BinaryOp::Multiply => "*",

@@ -1,8 +1,8 @@
-//! Syntax tree to canonical text, the form in which queries are rewritten.
+//! Prints a syntax tree as canonical text, the form in which queries are rewritten.
 //!
-//! Key words in capitals, a line for each clause, parentheses around every operator, strings in
-//! double quotes. What was written two ways is printed one way; what had a choice that clients
-//! can see (`c.a` or `c["a"]`, the spelling of a function) keeps it. Parsing the text gives the
+//! Keywords are capitals, each clause is a line, every operator has parentheses, and strings have
+//! double quotes. Different spellings of one meaning print alike. A choice that clients can observe
+//! (`c.a` or `c["a"]`, the spelling of a function) is preserved. Parsing the printed text gives the
 //! same tree.
 
 mod expression;
@@ -24,7 +24,7 @@ impl fmt::Display for Expr {
     }
 }
 
-/// How many levels of subqueries stand around the text.
+/// The number of subqueries around the text.
 #[derive(Clone, Copy)]
 struct Indent(usize);
 
@@ -33,12 +33,13 @@ impl Indent {
         Indent(self.0 + 1)
     }
 
-    /// Begins a line.
+    /// Begins an indented line.
     fn line(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\n{:width$}", "", width = self.0 * 4)
     }
 }
 
+/// Prints a subquery in parentheses, one indentation level deeper.
 fn subquery(query: &Query, indent: Indent, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str("(")?;
     indent.deeper().line(f)?;
@@ -47,12 +48,14 @@ fn subquery(query: &Query, indent: Indent, f: &mut fmt::Formatter<'_>) -> fmt::R
     f.write_str(")")
 }
 
+/// Prints a string as JSON does, which the lexer reads back.
 fn string(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut quoted = Vec::with_capacity(text.len() + 2);
     orrery_json::write_string(text, &mut quoted);
     f.write_str(&String::from_utf8_lossy(&quoted))
 }
 
+/// Prints items with commas in between.
 fn list<T>(
     items: &[T],
     f: &mut fmt::Formatter<'_>,

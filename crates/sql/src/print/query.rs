@@ -1,14 +1,15 @@
-//! Clauses.
+//! Prints the clauses of a query.
 
 use std::fmt::{self, Formatter};
 
 use super::{Indent, expression, list, string, subquery};
 use crate::ast::{
-    Collection, Count, Direction, OrderBy, OrderItem, PathStep, Projection, Query, Select,
-    SelectItem, Source,
+    Collection, FromSource, OrderBy, OrderItem, PathStep, Projection, Query, RowCount, Select,
+    SelectItem, SortDirection,
 };
 use crate::keyword::is_identifier;
 
+/// Prints a query, one line per clause.
 pub(super) fn write(query: &Query, indent: Indent, f: &mut Formatter<'_>) -> fmt::Result {
     select(&query.select, indent, f)?;
     for (index, from) in query.from.iter().enumerate() {
@@ -62,10 +63,12 @@ fn select(select: &Select, indent: Indent, f: &mut Formatter<'_>) -> fmt::Result
     }
 }
 
+/// Prints an item of the select list with its alias.
 fn select_item(item: &SelectItem, indent: Indent, f: &mut Formatter<'_>) -> fmt::Result {
     expression::write(&item.expr, indent, f)?;
     match &item.alias {
         None => Ok(()),
+        // Any other alias needs quotation marks to be read back.
         Some(alias) if is_identifier(alias) => write!(f, " AS {alias}"),
         Some(alias) => {
             f.write_str(" AS ")?;
@@ -74,9 +77,10 @@ fn select_item(item: &SelectItem, indent: Indent, f: &mut Formatter<'_>) -> fmt:
     }
 }
 
-fn source(source: &Source, indent: Indent, f: &mut Formatter<'_>) -> fmt::Result {
+/// Prints a source. `AS` is always written, although the grammar makes it optional.
+fn source(source: &FromSource, indent: Indent, f: &mut Formatter<'_>) -> fmt::Result {
     match source {
-        Source::Value {
+        FromSource::Value {
             collection: value,
             alias,
         } => {
@@ -85,7 +89,7 @@ fn source(source: &Source, indent: Indent, f: &mut Formatter<'_>) -> fmt::Result
                 .as_ref()
                 .map_or(Ok(()), |alias| write!(f, " AS {}", alias.name))
         }
-        Source::Elements {
+        FromSource::Elements {
             alias,
             collection: elements,
         } => {
@@ -105,6 +109,7 @@ fn collection(collection: &Collection, indent: Indent, f: &mut Formatter<'_>) ->
     }
 }
 
+/// Prints a path step in the notation of the query text, because clients can observe it.
 fn path_step(step: &PathStep, f: &mut Formatter<'_>) -> fmt::Result {
     match step {
         PathStep::Name(name) => write!(f, ".{name}"),
@@ -135,14 +140,14 @@ fn order_item(item: &OrderItem, indent: Indent, f: &mut Formatter<'_>) -> fmt::R
     expression::write(&item.expr, indent, f)?;
     f.write_str(match item.direction {
         None => "",
-        Some(Direction::Ascending) => " ASC",
-        Some(Direction::Descending) => " DESC",
+        Some(SortDirection::Ascending) => " ASC",
+        Some(SortDirection::Descending) => " DESC",
     })
 }
 
-fn count(count: &Count, f: &mut Formatter<'_>) -> fmt::Result {
+fn count(count: &RowCount, f: &mut Formatter<'_>) -> fmt::Result {
     match count {
-        Count::Literal(count) => write!(f, "{count}"),
-        Count::Parameter(parameter) => f.write_str(&parameter.name),
+        RowCount::Literal(count) => write!(f, "{count}"),
+        RowCount::Parameter(parameter) => f.write_str(&parameter.name),
     }
 }
