@@ -1,31 +1,27 @@
-//! Why a query has no plan.
+//! The reasons why a query has no plan.
 //!
-//! Messages with a code are the service's own, letter for letter, because clients and their tests
-//! look for them. So are the shapes: a list of `errors` with places and codes, a list of `Errors`
-//! that are plain texts, or just a text.
+//! Messages with a code are copied verbatim from the service, because clients and their tests match
+//! them. The three formats are copied as well: a list `errors` with positions and codes, a list
+//! `Errors` of plain texts, and a single text.
 
 use orrery_json::{Object, Value};
 use orrery_sql::{Span, SyntaxError};
 
 use crate::Features;
 
-/// A query that is refused before it runs. Every variant is the client's to correct.
+/// A query that is rejected before it runs. The client can correct every one of these errors.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PlanError {
-    /// Mistakes in the text, in its order.
+    /// Problems in the order of the query text.
     #[error("{}", listed(.0))]
     Problems(Vec<Problem>),
     #[error(
         r#"{{"Errors":["Compositions of aggregates and other expressions are not allowed."]}}"#
     )]
     ComposedAggregates,
-    #[error(
-        r#"{{"Errors":["Aggregates over distinct rows are not allowed, except for their count."]}}"#
-    )]
-    AggregateOfDistinctRows,
     #[error(r#"{{"Errors":["Order-by over correlated collections is not supported."]}}"#)]
     CorrelatedOrderBy,
-    /// The plan needs what the client does not advertise.
+    /// The plan needs features that the client does not advertise.
     #[error(
         "Query contains the following features, which the calling client does not support:\n\
          None {missing}"
@@ -34,6 +30,7 @@ pub enum PlanError {
 }
 
 impl From<SyntaxError> for PlanError {
+    // The parser stops at its first error, so the list has one element.
     fn from(error: SyntaxError) -> PlanError {
         let span = Some(error.span);
         let kind = ProblemKind::Syntax(error);
@@ -47,7 +44,7 @@ impl From<Problem> for PlanError {
     }
 }
 
-/// One mistake, with its place where the syntax tree keeps it.
+/// One problem, with its position if the syntax tree stores one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
     pub kind: ProblemKind,
@@ -123,16 +120,16 @@ pub enum ProblemKind {
     TooMany { what: &'static str, max: usize },
 }
 
-/// The two ways in which the service writes a code.
+/// The two formats in which the service writes an error code.
 enum Code {
     Text(&'static str),
     Number(i64),
-    /// A mistake for which no code is known.
+    /// The service's code for this problem is not known.
     Unknown,
 }
 
 impl ProblemKind {
-    /// The code of the service's error body, where one is known.
+    /// The code of the problem in the service's error body.
     fn code(&self) -> Code {
         match self {
             ProblemKind::Syntax(error) => Code::Text(error.code()),
@@ -171,8 +168,8 @@ impl ProblemKind {
         }
     }
 
-    /// For clauses whose place the syntax tree does not keep.
-    pub(crate) fn somewhere(self) -> Problem {
+    /// A problem in a clause whose position the syntax tree does not store.
+    pub(crate) fn without_position(self) -> Problem {
         Problem {
             kind: self,
             span: None,
@@ -180,6 +177,7 @@ impl ProblemKind {
     }
 }
 
+/// The error body of the service for a list of problems.
 fn listed(problems: &[Problem]) -> Value {
     let errors = problems.iter().map(entry).collect();
     Value::Object(Object::from_iter([(
@@ -188,6 +186,7 @@ fn listed(problems: &[Problem]) -> Value {
     )]))
 }
 
+/// One element of the `errors` list. Absent positions and codes are left out, as the service does.
 fn entry(problem: &Problem) -> Value {
     let mut entry = Object::default();
     let mut put = |name: &str, value: Value| entry.insert(name.to_owned(), value);

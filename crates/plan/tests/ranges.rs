@@ -1,10 +1,10 @@
-//! What filters say about partition keys.
+//! The partition keys that filters imply.
 
 mod common;
 
 use common::Setting;
 use orrery_json::Value;
-use orrery_plan::{PlannedRange, RangeKey};
+use orrery_plan::{KeyScope, PlannedRange};
 use proptest::prelude::*;
 
 fn ranges(setting: &Setting, filter: &str) -> Vec<PlannedRange> {
@@ -15,19 +15,53 @@ fn ranges(setting: &Setting, filter: &str) -> Vec<PlannedRange> {
     }
 }
 
-/// The keys without their order; a prefix ends in an ellipsis.
+/// The keys in sorted order; a prefix ends in an ellipsis.
 fn keys(setting: &Setting, filter: &str) -> String {
-    let mut keys: Vec<String> = ranges(setting, filter)
+    keys_of(ranges(setting, filter))
+}
+
+fn keys_of(ranges: Vec<PlannedRange>) -> String {
+    let mut keys: Vec<String> = ranges
         .into_iter()
         .map(|range| match range.key {
-            RangeKey::All => "all".to_owned(),
-            RangeKey::Nothing => "nothing".to_owned(),
-            RangeKey::Point(key) => key.to_json(),
-            RangeKey::Prefix(key) => format!("{}...", key.to_json()),
+            KeyScope::All => "all".to_owned(),
+            KeyScope::Nothing => "nothing".to_owned(),
+            KeyScope::Point(key) => key.to_json(),
+            KeyScope::Prefix(key) => format!("{}...", key.to_json()),
         })
         .collect();
     keys.sort();
     keys.join(" ")
+}
+
+#[test]
+fn subqueries_that_only_filter() {
+    let setting = Setting::with_key(&["/pk"]);
+    for (query, expected) in [
+        (
+            "SELECT VALUE s FROM (SELECT * FROM c) s WHERE s.pk = 'b'",
+            r#"["b"]"#,
+        ),
+        (
+            "SELECT VALUE s FROM (SELECT * FROM root c WHERE c.pk IN ('a', 'b')) s WHERE s.pk != 'a'",
+            r#"["a"] ["b"]"#,
+        ),
+        (
+            "SELECT VALUE s FROM (SELECT * FROM c WHERE c.pk = 'a') s ORDER BY s.id",
+            r#"["a"]"#,
+        ),
+        (
+            "SELECT VALUE s FROM (SELECT * FROM c WHERE c.pk = 'a') s WHERE s.pk = 'b'",
+            "nothing",
+        ),
+        (
+            "SELECT VALUE s FROM (SELECT VALUE c.x FROM c) s WHERE s.pk = 'b'",
+            "all",
+        ),
+    ] {
+        let plan = setting.plan(query).expect(query);
+        assert_eq!(keys_of(plan.ranges), expected, "{query}");
+    }
 }
 
 #[test]
@@ -150,7 +184,7 @@ fn levels_of_a_hierarchy() {
     }
 }
 
-/// Clients ask partitions in the order of the ranges, and count on it.
+/// Clients query partitions in the order of the ranges, and rely on that order.
 #[test]
 fn several_points_come_in_the_order_of_their_hashes() {
     let setting = Setting::with_key(&["/pk"]);
@@ -172,22 +206,26 @@ fn sources_other_than_the_document() {
     let kind = |query: &str| setting.plan(query).expect("a plan").ranges[0].key.clone();
     assert!(matches!(
         kind("SELECT x FROM c.a AS x WHERE x.b = 1"),
-        RangeKey::Point(_)
+        KeyScope::Point(_)
     ));
     assert!(matches!(
         kind("SELECT x FROM c JOIN c.a AS x WHERE x.b = 1"),
-        RangeKey::Point(_)
+        KeyScope::Point(_)
     ));
-    assert_eq!(kind("SELECT x FROM x IN c.a WHERE x.b = 1"), RangeKey::All);
-    assert_eq!(
+    assert_eq!(kind("SELECT x FROM x IN c.a WHERE x.b = 1"), KeyScope::All);
+    assert!(matches!(
         kind("SELECT x FROM (SELECT VALUE c FROM c) x WHERE x.a.b = 1"),
-        RangeKey::All
+        KeyScope::Point(_)
+    ));
+    assert_eq!(
+        kind("SELECT x FROM (SELECT DISTINCT VALUE c FROM c) x WHERE x.a.b = 1"),
+        KeyScope::All
     );
-    assert_eq!(kind("SELECT 1"), RangeKey::Nothing);
+    assert_eq!(kind("SELECT 1"), KeyScope::Nothing);
 }
 
 #[test]
-fn on_the_wire() {
+fn ranges_as_json() {
     let json = |setting: &Setting, filter: &str| {
         let plan = setting.plan(&format!("SELECT * FROM c WHERE {filter}"));
         plan.expect("a plan")
@@ -238,7 +276,7 @@ fn value() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// Conditions in which `K` is the key.
+/// Conditions in which `K` stands for the key path.
 fn condition() -> impl Strategy<Value = String> {
     let comparison = prop::sample::select(vec!["=", "!=", "<", ">="]);
     let leaf = prop_oneof![
@@ -262,8 +300,8 @@ fn condition() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// With a value in place of the key the filter is constant, and then the plan says exactly
-    /// whether it holds.
+    /// With a constant in place of the key the whole filter is constant. The plan then tells
+    /// exactly whether the filter holds.
     #[test]
     fn no_document_is_missed(condition in condition(), value in value()) {
         let setting = Setting::with_key(&["/pk"]);
@@ -273,7 +311,7 @@ proptest! {
         let component = ranges(&setting, &format!("c.pk = {component}"))[0].clone();
         let found = planned
             .iter()
-            .any(|range| range.key == RangeKey::All || range.key == component.key);
+            .any(|range| range.key == KeyScope::All || range.key == component.key);
         prop_assert!(!holds || found, "{condition} misses {value}");
     }
 

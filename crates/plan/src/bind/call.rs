@@ -1,26 +1,28 @@
-//! Calls: is there such a function, may it stand here, does it take so many arguments?
+//! Checks calls: the function exists, is allowed in this clause, and accepts this number of
+//! arguments.
 
 use orrery_json::Value;
-use orrery_sql::ast::{Call, Expr, Literal};
+use orrery_sql::ast::{Call, Collection, Expr, FromSource, Literal, Query, SubqueryKind};
 
-use super::{Binder, Place};
-use crate::aggregate::{Aggregate, contains_aggregate};
-use crate::walk::any;
+use super::{Binder, ExprContext};
+use crate::aggregate::{AggregateKind, contains_aggregate};
+use crate::walk::{any, selected};
 use crate::{Arity, ProblemKind};
 
-/// Options of `VectorDistance` that must be between 1 and 100.
+/// Options of `VectorDistance` whose value must be between 1 and 100.
 const VECTOR_MULTIPLIERS: [&str; 2] = ["searchListSizeMultiplier", "quantizedVectorListMultiplier"];
 
 impl Binder<'_> {
-    pub(super) fn call(&mut self, call: &Call, place: Place) {
+    pub(super) fn call(&mut self, call: &Call, context: ExprContext) {
+        // User-defined functions are resolved when the query runs, so only their number is checked.
         if call.udf {
             self.udf_calls += 1;
-            return self.arguments(call, Place::Elsewhere);
+            return self.arguments(call, ExprContext::Elsewhere);
         }
-        if Aggregate::of_call(call).is_some() {
-            return self.aggregate(call, place);
+        if AggregateKind::of_call(call).is_some() {
+            return self.aggregate(call, context);
         }
-        match self.known(call, place) {
+        match self.known(call, context) {
             Err(problem) => self.problem(problem),
             Ok(arity) if arity.accepts(call.arguments.len()) => {}
             Ok(arity) => self.argument_count(call, arity),
@@ -28,51 +30,56 @@ impl Binder<'_> {
         if is(call, "VectorDistance") {
             self.vector_options(call);
         }
-        // Scores may be arguments of a rank fusion, and of nothing else.
-        let inner = match place {
-            Place::RankClause if !is(call, "RRF") => Place::Elsewhere,
-            place => place,
+        // Only `RRF` may have scores as arguments, so every other function ends the rank clause.
+        let inner = match context {
+            ExprContext::RankClause if !is(call, "RRF") => ExprContext::Elsewhere,
+            context => context,
         };
         self.arguments(call, inner);
     }
 
-    fn known(&self, call: &Call, place: Place) -> Result<Arity, crate::Problem> {
+    /// The arity of a built-in function, if this clause may call it.
+    fn known(&self, call: &Call, context: ExprContext) -> Result<Arity, crate::Problem> {
         let name = &call.name;
         if is(call, "FullTextScore") {
-            return match place {
-                Place::RankClause => Ok(Arity::AtLeast(2)),
+            return match context {
+                ExprContext::RankClause => Ok(Arity::AtLeast(2)),
                 _ => Err(ProblemKind::MisplacedFullTextScore.at(call.span)),
             };
         }
         let arity = if is(call, "RRF") {
-            (place == Place::RankClause).then_some(Arity::AtLeast(1))
+            (context == ExprContext::RankClause).then_some(Arity::AtLeast(1))
         } else {
+            // A name unknown to the engine is an error here, before any partition runs the query.
             self.functions.arity(&name.name)
         };
         arity.ok_or_else(|| ProblemKind::UnknownFunction(name.name.clone()).at(name.span))
     }
 
-    fn aggregate(&mut self, call: &Call, place: Place) {
+    /// Checks an aggregate: it needs one argument without aggregates and without several rows, in
+    /// the select list.
+    fn aggregate(&mut self, call: &Call, context: ExprContext) {
         if call.arguments.len() != 1 {
             self.argument_count(call, Arity::Exactly(1));
         }
-        if place != Place::SelectList {
+        if context != ExprContext::SelectList {
             let kind = ProblemKind::MisplacedAggregate(call.name.name.clone());
             return self.problem(kind.at(call.span));
         }
-        let nested = call.arguments.iter().any(|argument| {
-            contains_aggregate(argument)
-                || any(argument, &mut |part| matches!(part, Expr::Subquery { .. }))
-        });
-        if nested {
+        let nested = call.arguments.iter().any(contains_aggregate);
+        let many = call
+            .arguments
+            .iter()
+            .any(|argument| any(argument, &mut may_give_rows));
+        if nested || many {
             return self.problem(ProblemKind::NestedAggregate.at(call.span));
         }
-        self.arguments(call, Place::Elsewhere);
+        self.arguments(call, ExprContext::Elsewhere);
     }
 
-    fn arguments(&mut self, call: &Call, place: Place) {
+    fn arguments(&mut self, call: &Call, context: ExprContext) {
         for argument in &call.arguments {
-            self.expr(argument, place);
+            self.expr(argument, context);
         }
     }
 
@@ -101,6 +108,32 @@ impl Binder<'_> {
             }
         }
     }
+}
+
+/// Whether the expression is a scalar subquery that may return several rows. Such a subquery has no
+/// single value to aggregate.
+fn may_give_rows(expr: &Expr) -> bool {
+    match expr {
+        Expr::Subquery {
+            kind: SubqueryKind::Scalar,
+            query,
+        } => may_have_rows(query),
+        _ => false,
+    }
+}
+
+fn may_have_rows(query: &Query) -> bool {
+    // An aggregate without groups always returns exactly one row.
+    if query.group_by.is_empty() && selected(query).into_iter().any(contains_aggregate) {
+        return false;
+    }
+    query.from.iter().any(|source| match source {
+        FromSource::Elements { .. } => true,
+        FromSource::Value { collection, .. } => match collection {
+            Collection::Path { .. } => false,
+            Collection::Subquery(query) => may_have_rows(query),
+        },
+    })
 }
 
 pub(super) fn is(call: &Call, name: &str) -> bool {

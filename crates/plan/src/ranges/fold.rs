@@ -1,24 +1,25 @@
-//! Values that are known before any document is read.
+//! Constant folding: computes expressions whose value is known before any document is read.
 //!
-//! Only what filters are made of is folded; anything else is unknown, which is always right.
+//! Only the operators that commonly occur in filters are folded. Any other expression counts as
+//! unknown, which is always safe, because an unknown filter selects every key.
 
 use std::cmp::Ordering;
 
 use orrery_json::{Number, Object, Value, compare, equal};
 use orrery_sql::ast::{BinaryOp, Call, Expr, Literal, LogicalOp, Property, UnaryOp};
 
-use crate::Functions;
+use crate::BuiltinFunctions;
 
 #[derive(Clone, Copy)]
-pub(crate) struct Constants<'a> {
+pub(crate) struct ConstantFolder<'a> {
     pub(crate) parameters: &'a [(String, Value)],
-    pub(crate) functions: &'a dyn Functions,
+    pub(crate) functions: &'a dyn BuiltinFunctions,
 }
 
-impl Constants<'_> {
-    /// The value of the expression for every document; `None` if it is unknown.
+impl ConstantFolder<'_> {
+    /// The constant value of the expression; `None` if the value is unknown.
     ///
-    /// Every arm is a call, so that the frame of this recursion stays small.
+    /// Every arm delegates to a function, so that the stack frame of this recursion stays small.
     pub(crate) fn value(&self, expr: &Expr) -> Option<Value> {
         match expr {
             Expr::Literal(literal) => Some(literal_value(literal)),
@@ -117,6 +118,7 @@ impl Constants<'_> {
 
     fn logical(&self, op: LogicalOp, terms: &[Expr]) -> Option<Value> {
         let values = self.values(terms)?;
+        // One decisive term determines the result, even beside terms that are `undefined`.
         let decisive = op == LogicalOp::Or;
         if values.contains(&Value::Bool(decisive)) {
             return Some(Value::Bool(decisive));
@@ -193,7 +195,8 @@ fn binary(op: BinaryOp, left: &Value, right: &Value) -> Option<Value> {
     }
 }
 
-/// Whole numbers that would leave the range of integers are left to the engine.
+/// Computes a number. `None` for whole numbers outside the range of integers; the engine computes
+/// those.
 fn arithmetic(op: BinaryOp, left: Number, right: Number) -> Option<Value> {
     if let (Number::Int(left), Number::Int(right)) = (left, right) {
         let whole = match op {
@@ -219,7 +222,7 @@ fn arithmetic(op: BinaryOp, left: Number, right: Number) -> Option<Value> {
     Some(Value::from(value))
 }
 
-/// Only values of the same simple type have an order.
+/// Compares two values. Only values of the same scalar type are ordered.
 fn ordered(op: BinaryOp, left: &Value, right: &Value) -> Value {
     let comparable = matches!(
         (left, right),
@@ -240,6 +243,7 @@ fn ordered(op: BinaryOp, left: &Value, right: &Value) -> Value {
     })
 }
 
+/// Conjunction in three-valued logic, in which `undefined` is neither true nor false.
 fn and(left: &Value, right: &Value) -> Value {
     match (left, right) {
         (Value::Bool(false), _) | (_, Value::Bool(false)) => Value::Bool(false),
@@ -248,6 +252,7 @@ fn and(left: &Value, right: &Value) -> Value {
     }
 }
 
+/// Negates a boolean if `negated` is set; `undefined` stays `undefined`.
 fn negate(value: Value, negated: bool) -> Value {
     match value {
         Value::Bool(value) => Value::Bool(value != negated),

@@ -1,24 +1,25 @@
-//! Sets of partition keys, as far as a filter describes them.
+//! Sets of partition keys, as a filter restricts them.
 //!
-//! A set is a union of boxes. A box says for each level of the key which values it may have, or
-//! nothing. Sets only ever err by being too large.
+//! A set is a union of boxes. A box lists the allowed values of each key level, or allows any value
+//! at that level. An inexact set contains superfluous keys and lacks none, so that a plan never
+//! misses a document.
 
 use std::collections::HashSet;
 
-use orrery_keys::Component;
+use orrery_keys::KeyComponent;
 
 use crate::limits::ALTERNATIVES_MAX;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct KeySet {
-    /// Levels of a key.
+    /// Number of levels of a key.
     depth: usize,
-    /// None: no key at all.
+    /// Empty for the set without any key.
     boxes: Vec<KeyBox>,
 }
 
-/// The values of each level; `None` is any value.
-pub(crate) type KeyBox = Vec<Option<Vec<Component>>>;
+/// The allowed values of each level; `None` allows every value.
+pub(crate) type KeyBox = Vec<Option<Vec<KeyComponent>>>;
 
 impl KeySet {
     pub(crate) fn all(depth: usize) -> KeySet {
@@ -35,8 +36,8 @@ impl KeySet {
         }
     }
 
-    /// The keys with one of these values at `level`.
-    pub(crate) fn at(depth: usize, level: usize, values: Vec<Component>) -> KeySet {
+    /// The keys with one of `values` at `level`.
+    pub(crate) fn at(depth: usize, level: usize, values: Vec<KeyComponent>) -> KeySet {
         if values.is_empty() {
             return KeySet::nothing(depth);
         }
@@ -48,6 +49,7 @@ impl KeySet {
         }
     }
 
+    /// Whether some box of the set allows every key.
     fn is_all(&self) -> bool {
         self.boxes
             .iter()
@@ -62,13 +64,15 @@ impl KeySet {
         for keys in other.boxes {
             self.add(keys);
         }
+        // Too many alternatives: the set widens to all keys instead of growing further.
         if self.boxes.len() > ALTERNATIVES_MAX {
             return KeySet::all(self.depth);
         }
         self
     }
 
-    /// A long chain of `k = 1 OR k = 2 OR ...` stays one box.
+    /// Adds a box. Boxes that restrict the same single level are merged, so that a long chain of `k
+    /// = 1 OR k = 2 OR ...` stays one box.
     fn add(&mut self, keys: KeyBox) {
         if let Some(level) = single_level(&keys) {
             for known in &mut self.boxes {
@@ -87,6 +91,8 @@ impl KeySet {
         if other.is_all() {
             return self;
         }
+        // The product would be too large. Ignoring `other` only makes the result larger than
+        // necessary.
         if self.boxes.len() * other.boxes.len() > ALTERNATIVES_MAX {
             return self;
         }
@@ -102,20 +108,22 @@ impl KeySet {
     }
 }
 
+/// The only level that a box restricts; `None` for none or several.
 fn single_level(keys: &KeyBox) -> Option<usize> {
     let mut levels = (0..keys.len()).filter(|level| keys[*level].is_some());
     let first = levels.next()?;
     levels.next().is_none().then_some(first)
 }
 
+/// The intersection of two boxes; `None` if it is empty.
 fn common(left: &KeyBox, right: &KeyBox) -> Option<KeyBox> {
     left.iter()
         .zip(right)
         .map(|(left, right)| match (left, right) {
             (None, values) | (values, None) => Some(values.clone()),
             (Some(left), Some(right)) => {
-                let right: HashSet<&Component> = right.iter().collect();
-                let values: Vec<Component> = left
+                let right: HashSet<&KeyComponent> = right.iter().collect();
+                let values: Vec<KeyComponent> = left
                     .iter()
                     .filter(|value| right.contains(value))
                     .cloned()
@@ -133,7 +141,7 @@ mod tests {
     fn at(level: usize, values: &[i32]) -> KeySet {
         let values = values
             .iter()
-            .map(|value| Component::Number(f64::from(*value)));
+            .map(|value| KeyComponent::Number(f64::from(*value)));
         KeySet::at(2, level, values.collect())
     }
 

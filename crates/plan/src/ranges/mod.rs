@@ -1,74 +1,77 @@
-//! Where documents of a query can be: ranges of effective partition keys.
+//! The EPK ranges that may contain documents of a query.
 
-mod condition;
 mod fold;
+mod key_analyzer;
 mod key_set;
 
 use std::collections::HashSet;
 
-use orrery_json::Path;
-use orrery_keys::{Component, Epk, KeyDefinition, PartitionKey};
+use orrery_json::PropertyPath;
+use orrery_keys::{Epk, KeyComponent, PartitionKey, PartitionKeyDefinition};
 
 use crate::PlanRequest;
 use crate::limits::KEY_POINTS_MAX;
-use crate::rewrite::counted;
+use crate::rewrite::counted_subquery;
 use crate::scope::Scope;
-use condition::Conditions;
-use fold::Constants;
+use fold::ConstantFolder;
+use key_analyzer::KeyAnalyzer;
 use key_set::{KeyBox, KeySet};
 
-/// A range that the client asks.
+/// An EPK range that the client queries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedRange {
-    pub key: RangeKey,
+    pub key: KeyScope,
     pub min: Epk,
     pub max: Epk,
-    /// Otherwise `max` is outside. `min` is always inside.
+    /// Whether `max` belongs to the range. `min` always does.
     pub is_max_inclusive: bool,
 }
 
-/// The keys of a range, before they are hashed.
+/// The partition keys of a range, before they are hashed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RangeKey {
+pub enum KeyScope {
     All,
-    /// No document matches. The client still asks one partition, so as to get an empty page.
+    /// No document matches. The client still queries one partition, to receive an empty page.
     Nothing,
     Point(PartitionKey),
-    /// All complete keys that begin so.
+    /// All complete keys with this prefix.
     Prefix(PartitionKey),
 }
 
 impl PlannedRange {
     pub fn is_point(&self) -> bool {
         match self.key {
-            RangeKey::Nothing | RangeKey::Point(_) => true,
-            RangeKey::All | RangeKey::Prefix(_) => false,
+            KeyScope::Nothing | KeyScope::Point(_) => true,
+            KeyScope::All | KeyScope::Prefix(_) => false,
         }
     }
 
+    /// The range of all keys, for a filter that does not restrict the first key level.
     fn all() -> PlannedRange {
         PlannedRange {
-            key: RangeKey::All,
+            key: KeyScope::All,
             min: Epk::min(),
             max: Epk::max(),
             is_max_inclusive: false,
         }
     }
 
+    /// A single point without keys, for a query that matches no document.
     fn nothing() -> PlannedRange {
         PlannedRange {
-            key: RangeKey::Nothing,
+            key: KeyScope::Nothing,
             min: Epk::min(),
             max: Epk::min(),
             is_max_inclusive: true,
         }
     }
 
-    fn of(key: PartitionKey, definition: &KeyDefinition) -> PlannedRange {
+    /// The range of a complete key or of a prefix.
+    fn of(key: PartitionKey, definition: &PartitionKeyDefinition) -> PlannedRange {
         if key.len() < definition.paths().len() {
             let range = definition.prefix_range(&key);
             return PlannedRange {
-                key: RangeKey::Prefix(key),
+                key: KeyScope::Prefix(key),
                 min: range.min,
                 max: range.max,
                 is_max_inclusive: false,
@@ -76,7 +79,7 @@ impl PlannedRange {
         }
         let point = definition.epk(&key);
         PlannedRange {
-            key: RangeKey::Point(key),
+            key: KeyScope::Point(key),
             min: point.clone(),
             max: point,
             is_max_inclusive: true,
@@ -84,23 +87,24 @@ impl PlannedRange {
     }
 }
 
-/// The ranges where documents of a query can be: in their order, at least one, none overlapping
-/// another. A part of the plan, for those who run the query themselves.
+/// The EPK ranges that may contain documents of a query: at least one range, ascending, without
+/// overlaps. Callers that run the query themselves need only this part of a plan.
 pub fn ranges(request: &PlanRequest<'_>) -> Vec<PlannedRange> {
+    // A query without `FROM` reads no document, so any single partition can answer it.
     if request.query.from.is_empty() {
         return vec![PlannedRange::nothing()];
     }
-    let paths: &[Path] = request.key.map_or(&[], KeyDefinition::paths);
-    let mut conditions = Conditions {
+    let paths: &[PropertyPath] = request.key.map_or(&[], PartitionKeyDefinition::paths);
+    let mut conditions = KeyAnalyzer {
         paths,
-        constants: Constants {
+        constants: ConstantFolder {
             parameters: request.parameters,
             functions: request.functions,
         },
         scope: Scope::default(),
     };
-    // A subquery whose rows are counted is sent in place of the query.
-    let query = counted(request.query).unwrap_or(request.query);
+    // For a count of distinct rows, the client sends the subquery in place of the query.
+    let query = counted_subquery(request.query).unwrap_or(request.query);
     let keys = conditions.keys_of_query(query);
     if keys.boxes().is_empty() {
         return vec![PlannedRange::nothing()];
@@ -111,8 +115,8 @@ pub fn ranges(request: &PlanRequest<'_>) -> Vec<PlannedRange> {
         .unwrap_or_else(|| vec![PlannedRange::all()])
 }
 
-/// `None` if the keys are not known even by their first level.
-fn ranges_of(keys: &KeySet, definition: &KeyDefinition) -> Option<Vec<PlannedRange>> {
+/// The ranges of the keys; `None` if not even the first key level is restricted.
+fn ranges_of(keys: &KeySet, definition: &PartitionKeyDefinition) -> Option<Vec<PlannedRange>> {
     let mut prefixes = HashSet::new();
     let mut ordered = Vec::new();
     for known in keys.boxes() {
@@ -125,18 +129,22 @@ fn ranges_of(keys: &KeySet, definition: &KeyDefinition) -> Option<Vec<PlannedRan
             return None;
         }
     }
+    // A prefix covers all keys below it, so the ranges of longer keys with this prefix would
+    // overlap its range.
     ordered.retain(|key| !has_shorter(key, &prefixes));
     let mut ranges: Vec<PlannedRange> = ordered
         .into_iter()
         .map(|key| PlannedRange::of(key, definition))
         .collect();
+    // Clients query partitions in the order of the ranges and rely on it for the order of pages.
     ranges.sort_by(|left, right| left.min.cmp(&right.min));
     Some(ranges)
 }
 
-/// Every combination of the levels known from the first on, as many levels as are affordable.
+/// Every combination of the values of the leading restricted levels, with as many levels as
+/// [`KEY_POINTS_MAX`] allows. `None` if the first level is unrestricted.
 fn prefixes_of(known: &KeyBox) -> Option<Vec<PartitionKey>> {
-    let mut prefixes: Vec<Vec<Component>> = vec![Vec::new()];
+    let mut prefixes: Vec<Vec<KeyComponent>> = vec![Vec::new()];
     for values in known.iter().map_while(Option::as_ref) {
         if prefixes.len() * values.len() > KEY_POINTS_MAX {
             break;
@@ -158,6 +166,7 @@ fn prefixes_of(known: &KeyBox) -> Option<Vec<PartitionKey>> {
     Some(prefixes.into_iter().map(PartitionKey::new).collect())
 }
 
+/// Whether the set contains a proper prefix of the key.
 fn has_shorter(key: &PartitionKey, prefixes: &HashSet<PartitionKey>) -> bool {
     (1..key.len()).any(|length| {
         let shorter = PartitionKey::new(key.components()[..length].to_vec());

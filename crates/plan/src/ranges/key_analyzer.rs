@@ -1,40 +1,54 @@
-//! What a filter says about the partition key.
+//! Derives the possible partition keys from a filter.
 
-use orrery_json::{Number, Path, Value};
-use orrery_keys::Component;
-use orrery_sql::ast::{BinaryOp, Call, Expr, LogicalOp, Query, SubqueryKind, UnaryOp};
+use orrery_json::{Number, PropertyPath, Value};
+use orrery_keys::KeyComponent;
+use orrery_sql::ast::{
+    BinaryOp, Call, Collection, Expr, FromSource, LogicalOp, Query, SubqueryKind, UnaryOp,
+};
 
-use super::fold::Constants;
+use super::fold::ConstantFolder;
 use super::key_set::KeySet;
 use crate::aggregate::contains_aggregate;
-use crate::scope::{Scope, is_at};
+use crate::scope::{Scope, matches_path};
 use crate::walk::selected;
 
-pub(crate) struct Conditions<'a> {
-    /// The paths of the key.
-    pub(crate) paths: &'a [Path],
-    pub(crate) constants: Constants<'a>,
+pub(crate) struct KeyAnalyzer<'a> {
+    /// The partition key paths of the container.
+    pub(crate) paths: &'a [PropertyPath],
+    pub(crate) constants: ConstantFolder<'a>,
     pub(crate) scope: Scope,
 }
 
-impl Conditions<'_> {
-    /// The keys of the documents that can have rows.
+impl KeyAnalyzer<'_> {
+    /// The keys of the documents that may produce rows of the query.
     pub(crate) fn keys_of_query(&mut self, query: &Query) -> KeySet {
         let mark = self.scope.mark();
+        let mut keys = self.all();
+        // A row of the query needs a row of its `FROM` subquery, so the subquery's filter restricts
+        // the keys as well.
         for source in &query.from {
+            if let FromSource::Value {
+                collection: Collection::Subquery(subquery),
+                ..
+            } = source
+                && subquery.filtered_source().is_some()
+            {
+                keys = keys.intersection(&self.keys_of_query(subquery));
+            }
             self.scope.bind_source(source);
         }
-        let keys = match &query.filter {
-            Some(filter) => self.keys(filter, true),
-            None => self.all(),
-        };
+        if let Some(filter) = &query.filter {
+            keys = keys.intersection(&self.keys(filter, true));
+        }
         self.scope.leave(mark);
         keys
     }
 
-    /// The keys for which the condition can have the value `wanted`.
+    /// The keys for which the condition can have the truth value `wanted`.
     fn keys(&mut self, expr: &Expr, wanted: bool) -> KeySet {
         match expr {
+            // `NOT` maps `undefined` to `undefined`, so negation only exchanges the two truth
+            // values.
             Expr::Unary {
                 op: UnaryOp::Not,
                 operand,
@@ -57,8 +71,9 @@ impl Conditions<'_> {
             } if wanted != *negated => self.like(value, pattern, *escape),
             Expr::Call(call) if wanted && !call.udf => self.call(call, expr),
             Expr::Identifier(_) | Expr::Member { .. } | Expr::Index { .. } => {
+                // A bare path has the truth value `wanted` only if its value is that boolean.
                 match self.level(expr) {
-                    Some(level) => self.at(level, vec![Component::Bool(wanted)]),
+                    Some(level) => self.at(level, vec![KeyComponent::Bool(wanted)]),
                     None => self.all(),
                 }
             }
@@ -67,6 +82,8 @@ impl Conditions<'_> {
     }
 
     fn logical(&mut self, op: LogicalOp, terms: &[Expr], wanted: bool) -> KeySet {
+        // De Morgan: a conjunction that must be true and a disjunction that must be false need all
+        // terms; otherwise one term suffices.
         let all_of = wanted == (op == LogicalOp::And);
         let mut keys = if all_of { self.all() } else { self.nothing() };
         for term in terms {
@@ -107,7 +124,7 @@ impl Conditions<'_> {
         }
     }
 
-    /// `k = value` and `ABS(k) = value`.
+    /// The keys that satisfy `k = value` or `ABS(k) = value`.
     fn equality(&self, path: &Expr, value: &Expr) -> Option<KeySet> {
         if let Some(level) = self.level(path) {
             let value = self.constants.value(value)?;
@@ -130,7 +147,8 @@ impl Conditions<'_> {
         Some(self.at(level, values))
     }
 
-    /// A comparison with a scalar subquery needs the subquery to have a row.
+    /// The keys for which a scalar subquery has a row. A comparison with a missing row is
+    /// `undefined`. A subquery with an aggregate always has a row.
     fn rows_of_operand(&mut self, operand: &Expr) -> KeySet {
         match operand {
             Expr::Subquery {
@@ -141,6 +159,8 @@ impl Conditions<'_> {
         }
     }
 
+    /// The keys with one of the listed values at `level`. A list with an unknown element restricts
+    /// nothing.
     fn any_of(&self, level: usize, list: &[Expr]) -> KeySet {
         let values: Option<Vec<Value>> =
             list.iter().map(|item| self.constants.value(item)).collect();
@@ -150,25 +170,30 @@ impl Conditions<'_> {
         }
     }
 
+    /// The keys for `LIKE`, which restricts a key only if its pattern has no wildcard.
     fn like(&self, value: &Expr, pattern: &Expr, escape: Option<char>) -> KeySet {
         match (self.level(value), self.constants.value(pattern)) {
             (Some(level), Some(Value::String(pattern))) => match plain_text(&pattern, escape) {
-                Some(text) => self.at(level, vec![Component::String(text)]),
+                Some(text) => self.at(level, vec![KeyComponent::String(text)]),
                 None => self.all(),
             },
             _ => self.all(),
         }
     }
 
+    /// The keys for type tests and for `ARRAY_CONTAINS` over a constant array.
     fn call(&self, call: &Call, whole: &Expr) -> KeySet {
         if let [argument] = call.arguments.as_slice()
             && let Some(level) = self.level(argument)
         {
             if is(call, "IS_NULL") {
-                return self.at(level, vec![Component::Null]);
+                return self.at(level, vec![KeyComponent::Null]);
             }
             if is(call, "IS_BOOL") || is(call, "IS_BOOLEAN") {
-                return self.at(level, vec![Component::Bool(false), Component::Bool(true)]);
+                return self.at(
+                    level,
+                    vec![KeyComponent::Bool(false), KeyComponent::Bool(true)],
+                );
             }
         }
         if let [array, needle] = call.arguments.as_slice()
@@ -181,8 +206,8 @@ impl Conditions<'_> {
         self.other(whole, true)
     }
 
-    /// A condition that does not name the key says something only if it never depends on a
-    /// document.
+    /// The keys for a condition without a key path: all keys or none if the condition is constant,
+    /// else all keys.
     fn other(&self, expr: &Expr, wanted: bool) -> KeySet {
         match self.constants.value(expr) {
             Some(value) if value.as_bool() != Some(wanted) => self.nothing(),
@@ -190,13 +215,15 @@ impl Conditions<'_> {
         }
     }
 
-    /// The level of the key that is at this path.
+    /// The level of the partition key whose path equals this expression.
     fn level(&self, expr: &Expr) -> Option<usize> {
-        let place = self.scope.document_path(expr)?;
-        self.paths.iter().position(|path| is_at(&place, path))
+        let document_path = self.scope.document_path(expr)?;
+        self.paths
+            .iter()
+            .position(|path| matches_path(&document_path, path))
     }
 
-    fn at(&self, level: usize, values: Vec<Component>) -> KeySet {
+    fn at(&self, level: usize, values: Vec<KeyComponent>) -> KeySet {
         KeySet::at(self.paths.len(), level, values)
     }
 
@@ -209,21 +236,22 @@ impl Conditions<'_> {
     }
 }
 
-/// Nothing is equal to `undefined`. Arrays and objects share the place of documents without a
-/// key.
-fn component(value: &Value) -> Option<Component> {
+/// The key component of a value. `None` for `undefined`, which no comparison equals. Documents with
+/// an array or an object at a key path have the same component as documents without the path.
+fn component(value: &Value) -> Option<KeyComponent> {
     match value {
         Value::Undefined => None,
-        value => Some(Component::from_value(value).unwrap_or(Component::Undefined)),
+        value => Some(KeyComponent::from_value(value).unwrap_or(KeyComponent::Undefined)),
     }
 }
 
-fn both_signs(number: Number) -> Vec<Component> {
+/// Both numbers with this absolute value.
+fn both_signs(number: Number) -> Vec<KeyComponent> {
     let number = number.as_f64();
-    vec![Component::Number(number), Component::Number(-number)]
+    vec![KeyComponent::Number(number), KeyComponent::Number(-number)]
 }
 
-/// The one text that a pattern without wildcards matches.
+/// The only text that a pattern without wildcards matches; `None` with a wildcard.
 fn plain_text(pattern: &str, escape: Option<char>) -> Option<String> {
     let mut text = String::new();
     let mut characters = pattern.chars();
