@@ -1,85 +1,89 @@
-//! The plan, and the one function that makes it.
+//! The plan, and the function that builds it.
 
-use orrery_sql::ast::Direction;
+use orrery_sql::ast::SortDirection;
 
 use crate::ranges::{PlannedRange, ranges};
-use crate::rewrite::{Shape, shape};
-use crate::{Aggregate, Features, PlanError, PlanRequest, bind};
+use crate::rewrite::{PlanBody, plan_body};
+use crate::{AggregateKind, Features, PlanError, PlanRequest, bind};
 
-/// What a client does to run a query.
+/// The instructions by which a client runs a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryPlan {
-    /// Absent for hybrid search.
+    /// `None` for hybrid search.
     pub info: Option<QueryInfo>,
     pub hybrid: Option<HybridInfo>,
-    /// In their order, at least one, none overlapping another.
+    /// At least one range, in ascending order, without overlaps.
     pub ranges: Vec<PlannedRange>,
 }
 
-/// What a client does with the rows of one query.
+/// The instructions for the rows of one query.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct QueryInfo {
-    pub distinct: Distinct,
+    pub distinct: DistinctType,
     pub top: Option<u32>,
     pub offset: Option<u32>,
     pub limit: Option<u32>,
-    pub order_by: Vec<Direction>,
+    pub order_by: Vec<SortDirection>,
     pub order_by_expressions: Vec<String>,
     pub group_by_expressions: Vec<String>,
-    /// The properties of a row in their order, each with how it is combined, or as it is. Empty
-    /// unless there are groups or aggregates, and for `SELECT VALUE`.
-    pub group_by_aliases: Vec<(String, Option<Aggregate>)>,
-    /// Of `SELECT VALUE` alone.
-    pub aggregates: Vec<Aggregate>,
-    /// Empty if the user's text is sent.
+    /// The properties of a row in order, each with its aggregate or `None` for a plain value. Empty
+    /// for queries without groups and aggregates, and for `SELECT VALUE`.
+    pub group_by_aliases: Vec<(String, Option<AggregateKind>)>,
+    /// The aggregate of a `SELECT VALUE` query.
+    pub aggregates: Vec<AggregateKind>,
+    /// Empty if the client sends the user's text.
     pub rewritten_query: String,
     pub has_select_value: bool,
-    /// The rows are distinct ones of which the user asked for the number: under this name, or with
-    /// no name as the value itself.
+    /// Set when the user counts distinct rows: the client counts the rows and returns the count
+    /// under this name, or as a plain value if the name is empty.
     pub distinct_count: Option<String>,
-    /// The rows come in no order that can be merged page by page.
+    /// The rows arrive in no order that the client could merge page by page.
     pub has_non_streaming_order_by: bool,
 }
 
-/// How a client finds duplicates.
+/// The method by which a client removes duplicates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Distinct {
+pub enum DistinctType {
     #[default]
     None,
-    /// Equal rows follow each other.
+    /// Equal rows are adjacent.
     Ordered,
     Unordered,
 }
 
-/// The parts of `ORDER BY RANK`.
+/// The queries of an `ORDER BY RANK`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HybridInfo {
     pub global_statistics_query: String,
     pub component_queries: Vec<QueryInfo>,
-    /// Absolute; empty without weights.
+    /// Absolute values of the weights; empty without weights.
     pub component_weights: Vec<f64>,
     pub skip: Option<u32>,
+    /// The number of rows that remain after `skip`: `LIMIT`, or else `TOP`.
     pub take: Option<u32>,
     pub requires_global_statistics: bool,
 }
 
-/// Plans a query, or says what is wrong with it.
+/// Plans a query, or returns the problems of the query.
 pub fn plan(request: &PlanRequest<'_>) -> Result<QueryPlan, PlanError> {
-    bind::check(request.query, request.functions)?;
+    // The binder runs first: the later steps rely on its checks, for instance on the argument
+    // counts.
+    bind::check(request.query, request.parameters, request.functions)?;
     let ranges = ranges(request);
-    let shape = shape(request, is_single_point(&ranges))?;
+    let shape = plan_body(request, is_single_point(&ranges))?;
     let plan = match shape {
-        Shape::Ordinary(info) => QueryPlan {
+        PlanBody::Ordinary(info) => QueryPlan {
             info: Some(info),
             hybrid: None,
             ranges,
         },
-        Shape::Hybrid(hybrid) => QueryPlan {
+        PlanBody::Hybrid(hybrid) => QueryPlan {
             info: None,
             hybrid: Some(hybrid),
             ranges,
         },
     };
+    // A request without a features header skips this check.
     let missing = match request.features {
         Some(features) => plan.required_features().without(features),
         None => Features::NONE,
@@ -92,13 +96,14 @@ pub fn plan(request: &PlanRequest<'_>) -> Result<QueryPlan, PlanError> {
 }
 
 impl QueryPlan {
-    /// Whether one logical partition has all the rows, so that nothing fans out.
+    /// Whether one logical partition contains all rows, so that the query does not fan out.
     pub fn is_single_point(&self) -> bool {
         is_single_point(&self.ranges)
     }
 
-    /// Whether pages of partitions, one after the other, are not yet the answer.
-    pub fn has_state(&self) -> bool {
+    /// Whether the client must process the rows further than by concatenating the pages of all
+    /// partitions.
+    pub fn needs_merge(&self) -> bool {
         let Some(info) = &self.info else {
             return true;
         };
@@ -109,10 +114,10 @@ impl QueryPlan {
             || !info.aggregates.is_empty()
             || !info.group_by_aliases.is_empty()
             || !info.group_by_expressions.is_empty()
-            || info.distinct != Distinct::None
+            || info.distinct != DistinctType::None
     }
 
-    /// What the client must be able to do.
+    /// The features that a client needs to run the plan.
     pub fn required_features(&self) -> Features {
         if let Some(hybrid) = &self.hybrid {
             return Features::HYBRID_SEARCH
@@ -125,22 +130,25 @@ impl QueryPlan {
 }
 
 impl QueryInfo {
+    /// The features that the plan of one query requires, one for each clause that the client must
+    /// handle.
     fn required_features(&self) -> Features {
-        let of_list: Vec<Aggregate> = self
+        let of_list: Vec<AggregateKind> = self
             .group_by_aliases
             .iter()
             .filter_map(|(_, aggregate)| *aggregate)
             .collect();
         let all = || self.aggregates.iter().chain(&of_list);
-        let uses = |wanted: &[Aggregate]| all().any(|aggregate| wanted.contains(aggregate));
+        let uses = |wanted: &[AggregateKind]| all().any(|aggregate| wanted.contains(aggregate));
         let is_paged = self.offset.is_some() || self.limit.is_some();
         [
             Features::AGGREGATE.when(!self.aggregates.is_empty()),
             Features::NON_VALUE_AGGREGATE.when(!of_list.is_empty()),
             Features::MULTIPLE_AGGREGATES.when(all().count() > 1),
-            Features::LIST_AND_SET_AGGREGATE.when(uses(&[Aggregate::MakeList, Aggregate::MakeSet])),
-            Features::COUNT_IF.when(uses(&[Aggregate::CountIf])),
-            Features::DISTINCT.when(self.distinct != Distinct::None),
+            Features::LIST_AND_SET_AGGREGATE
+                .when(uses(&[AggregateKind::MakeList, AggregateKind::MakeSet])),
+            Features::COUNT_IF.when(uses(&[AggregateKind::CountIf])),
+            Features::DISTINCT.when(self.distinct != DistinctType::None),
             Features::DISTINCT_COUNT.when(self.distinct_count.is_some()),
             Features::GROUP_BY.when(!self.group_by_expressions.is_empty()),
             Features::ORDER_BY.when(self.order_by.len() == 1),
@@ -154,6 +162,7 @@ impl QueryInfo {
     }
 }
 
+/// Whether the only range is a single partition key.
 fn is_single_point(ranges: &[PlannedRange]) -> bool {
     matches!(ranges, [range] if range.is_point())
 }

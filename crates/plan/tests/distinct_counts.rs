@@ -1,13 +1,13 @@
-//! A client that carries out the plan of a count of distinct rows gets what the query itself gives.
+//! A client that follows the plan of a distinct count gets the same result as the query itself.
 
 mod common;
 
 use bytes::Bytes;
 use common::Setting;
-use orrery_exec::{Document, Flow, PageLimits, Program, Row};
+use orrery_exec::{Flow, InputDocument, PageLimits, Program, ResultRow};
 use orrery_json::{Object, Value, parse};
 
-/// Two partitions with values in common.
+/// Two partitions with common values.
 const PARTITIONS: [&[&str]; 2] = [
     &[
         r#"{"pk":1,"x":1,"o":{"a":1,"b":2},"tags":["p","q"]}"#,
@@ -48,6 +48,14 @@ fn the_count_is_that_of_the_whole() {
             "SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.x FROM c WHERE c.x = 'none')",
             "[0]",
         ),
+        (
+            "SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE 1)",
+            "[1]",
+        ),
+        (
+            "SELECT COUNT(1) AS n FROM (SELECT DISTINCT 1 AS a)",
+            r#"[{"n":1}]"#,
+        ),
     ] {
         let whole = PARTITIONS.concat();
         assert_eq!(
@@ -60,7 +68,17 @@ fn the_count_is_that_of_the_whole() {
     }
 }
 
-/// What a client does: distinct rows of all partitions, counted under the name of the plan.
+#[test]
+fn a_row_without_from_is_asked_of_every_partition() {
+    let query = "SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE 1)";
+    let plan = Setting::with_key(&["/pk"]).plan(query).expect("a plan");
+    assert!(!plan.is_single_point());
+    let info = plan.info.expect("not a hybrid search");
+    assert_eq!(info.rewritten_query, "SELECT DISTINCT VALUE 1");
+}
+
+/// Simulates the client: collects the distinct rows of all partitions and counts them under the
+/// plan's name.
 fn merged(query: &str) -> Value {
     let mut setting = Setting::with_key(&["/pk"]);
     setting.parameters = parameters();
@@ -90,22 +108,28 @@ fn rows(query: &str, documents: &[&'static str]) -> Vec<Value> {
         bytes_max: 1 << 20,
         deadline: None,
         now_ticks: 0,
+        position_bytes_max: 480,
     };
     let mut page = program.page(None, limits).expect("a page");
+    let documents = if program.reads_documents() {
+        documents
+    } else {
+        &[]
+    };
     for (number, text) in (1_u64..).zip(documents) {
-        let document = Document {
+        let document = InputDocument {
             value: &parse(text.as_bytes()).expect("JSON of a test"),
             rid: number,
             text: &Bytes::from_static(text.as_bytes()),
-            place: &number.to_be_bytes(),
+            scan_position: &number.to_be_bytes(),
         };
         assert_eq!(page.push(document), Ok(Flow::More));
     }
     let rows = page.finish().expect("a page").rows;
     rows.into_iter()
         .map(|row| match row {
-            Row::Value(value) => value,
-            Row::Text(text) => parse(&text).expect("stored text"),
+            ResultRow::Value(value) => value,
+            ResultRow::Text(text) => parse(&text).expect("stored text"),
         })
         .collect()
 }

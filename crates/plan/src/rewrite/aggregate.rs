@@ -1,4 +1,4 @@
-//! Aggregates: each partition gives a partial value that can be combined with others.
+//! Aggregates: each partition returns a partial value, and the client combines the partial values.
 
 use orrery_sql::ast::{Call, Expr, Projection, Property, Query};
 
@@ -6,16 +6,16 @@ use super::Draft;
 use super::select_names::names;
 use super::tree::{aliased, call, object, property};
 use crate::PlanError;
-use crate::aggregate::{Aggregate, contains_aggregate};
+use crate::aggregate::{AggregateKind, contains_aggregate};
 use crate::plan::QueryInfo;
 use crate::walk::selected;
 
-/// Whether there are aggregates. One inside another expression has no partial value, so there is
-/// no plan for it.
+/// Whether the select list has aggregates. An aggregate inside a larger expression is an error: the
+/// expression cannot be computed from partial values.
 pub(super) fn are_selected(query: &Query) -> Result<bool, PlanError> {
     let mut found = false;
     for expr in selected(query) {
-        if Aggregate::of(expr).is_some() {
+        if AggregateKind::of(expr).is_some() {
             found = true;
         } else if contains_aggregate(expr) {
             return Err(PlanError::ComposedAggregates);
@@ -26,6 +26,8 @@ pub(super) fn are_selected(query: &Query) -> Result<bool, PlanError> {
 
 pub(super) fn plan(draft: &mut Draft) {
     draft.is_rewritten = true;
+    // A partition returns a single row of partial values, so `DISTINCT` has nothing to remove
+    // there.
     draft.query.select.distinct = false;
     let payload = payload(&draft.query.select.projection, &mut draft.info);
     draft.query.select.projection = match &draft.query.select.projection {
@@ -36,10 +38,11 @@ pub(super) fn plan(draft: &mut Draft) {
     };
 }
 
-/// The row with partial values in place of aggregates; notes how the client combines them.
+/// The row with partial values in place of aggregates. Records in `info` how the client combines
+/// them.
 pub(super) fn payload(projection: &Projection, info: &mut QueryInfo) -> Expr {
     match projection {
-        Projection::Value(expr) => match (Aggregate::of(expr), expr) {
+        Projection::Value(expr) => match (AggregateKind::of(expr), expr) {
             (Some(aggregate), Expr::Call(call)) => {
                 info.aggregates.push(aggregate);
                 Expr::Array(vec![partial(aggregate, call)])
@@ -49,7 +52,7 @@ pub(super) fn payload(projection: &Projection, info: &mut QueryInfo) -> Expr {
         Projection::Items(items) => {
             let mut properties: Vec<Property> = Vec::with_capacity(items.len());
             for (name, item) in names(items).into_iter().zip(items) {
-                let aggregate = Aggregate::of(&item.expr);
+                let aggregate = AggregateKind::of(&item.expr);
                 let value = match (aggregate, &item.expr) {
                     (Some(aggregate), Expr::Call(call)) => partial(aggregate, call),
                     (_, expr) => expr.clone(),
@@ -63,9 +66,9 @@ pub(super) fn payload(projection: &Projection, info: &mut QueryInfo) -> Expr {
     }
 }
 
-/// Clients prefer `item2` to `item`: the count tells a partition without values from one whose
-/// values have no minimum.
-fn partial(aggregate: Aggregate, original: &Call) -> Expr {
+/// The partial value of an aggregate. For `MIN` and `MAX` clients prefer `item2` over `item`: its
+/// count distinguishes a partition without values from a partition whose values have no minimum.
+fn partial(aggregate: AggregateKind, original: &Call) -> Expr {
     let itself = Expr::Call(original.clone());
     let arguments = || original.arguments.clone();
     let with_count = |name| {
@@ -75,19 +78,20 @@ fn partial(aggregate: Aggregate, original: &Call) -> Expr {
         ])
     };
     match aggregate {
-        Aggregate::Average => object([(
+        // Averages cannot be averaged, so the partial value holds sum and count.
+        AggregateKind::Average => object([(
             "item",
             object([
                 ("sum", call("SUM", arguments())),
                 ("count", call("COUNT", arguments())),
             ]),
         )]),
-        Aggregate::Min => object([("item", itself.clone()), ("item2", with_count("min"))]),
-        Aggregate::Max => object([("item", itself.clone()), ("item2", with_count("max"))]),
-        Aggregate::Count
-        | Aggregate::CountIf
-        | Aggregate::MakeList
-        | Aggregate::MakeSet
-        | Aggregate::Sum => object([("item", itself)]),
+        AggregateKind::Min => object([("item", itself.clone()), ("item2", with_count("min"))]),
+        AggregateKind::Max => object([("item", itself.clone()), ("item2", with_count("max"))]),
+        AggregateKind::Count
+        | AggregateKind::CountIf
+        | AggregateKind::MakeList
+        | AggregateKind::MakeSet
+        | AggregateKind::Sum => object([("item", itself)]),
     }
 }

@@ -1,32 +1,35 @@
-//! The numbers of `TOP`, `OFFSET` and `LIMIT`, which may be parameters.
+//! The numbers in `TOP`, `OFFSET` and `LIMIT`, which may be parameters.
 
 use orrery_json::Value;
-use orrery_sql::ast::Count;
+use orrery_sql::ast::RowCount;
 
 use crate::{PlanError, PlanRequest, ProblemKind};
 
-pub(super) struct Counts {
+/// The row counts of a query, with the values of parameters.
+#[derive(Default)]
+pub(super) struct RowCounts {
     pub(super) top: Option<u32>,
     pub(super) offset_limit: Option<(u32, u32)>,
 }
 
-impl Counts {
-    pub(super) fn of(request: &PlanRequest<'_>) -> Result<Counts, PlanError> {
-        let number = |count: &Count| number(count, request.parameters);
+impl RowCounts {
+    pub(super) fn of(request: &PlanRequest<'_>) -> Result<RowCounts, PlanError> {
+        let number = |count: &RowCount| number(count, request.parameters);
         let query = request.query;
         let top = query.select.top.as_ref().map(number).transpose()?;
         let offset_limit = match &query.offset_limit {
             Some(clause) => Some((number(&clause.offset)?, number(&clause.limit)?)),
             None => None,
         };
-        Ok(Counts { top, offset_limit })
+        Ok(RowCounts { top, offset_limit })
     }
 }
 
-fn number(count: &Count, parameters: &[(String, Value)]) -> Result<u32, PlanError> {
+/// The value of a row count. A parameter must be a non-negative integer of at most 32 bits.
+fn number(count: &RowCount, parameters: &[(String, Value)]) -> Result<u32, PlanError> {
     match count {
-        Count::Literal(count) => Ok(*count),
-        Count::Parameter(name) => parameters
+        RowCount::Literal(count) => Ok(*count),
+        RowCount::Parameter(name) => parameters
             .iter()
             .find(|(supplied, _)| *supplied == name.name)
             .and_then(|(_, value)| value.as_number()?.as_i64())

@@ -1,62 +1,45 @@
 //! Counts of distinct rows: `SELECT COUNT(1) FROM (SELECT DISTINCT VALUE c.x FROM c)`.
 //!
-//! Counts of partitions do not add up, because a value may be in several of them. So the subquery
-//! takes the place of the query: partitions give their distinct rows, the client removes what is
-//! left of duplicates, and counts.
+//! Counts of partitions do not add up, because a value may occur in several partitions. So the
+//! client sends the subquery in place of the query: each partition returns its distinct rows, and
+//! the client removes the remaining duplicates and counts.
+//!
+//! Any other aggregate over distinct rows has an ordinary plan, as in the service: each partition
+//! aggregates its own distinct rows, so a row of two partitions enters the result twice.
 
-use orrery_sql::ast::{Call, Collection, Expr, Identifier, Literal, Projection, Query, Source};
+use orrery_sql::ast::{Call, Collection, Expr, FromSource, Identifier, Literal, Projection, Query};
 
+use super::Draft;
 use super::select_names::names;
-use super::{Draft, aggregate, distinct};
-use crate::PlanError;
-use crate::aggregate::Aggregate;
-use crate::plan::QueryInfo;
+use crate::aggregate::AggregateKind;
 
-/// The subquery whose rows are counted, if counting them is all that the query does.
-pub(crate) fn counted(query: &Query) -> Option<&Query> {
+/// The `SELECT DISTINCT` subquery of a query that only counts the subquery's rows.
+pub(crate) fn counted_subquery(query: &Query) -> Option<&Query> {
     let (subquery, alias) = distinct_source(query)?;
-    let is_bare = !query.select.distinct
-        && query.select.top.is_none()
-        && query.filter.is_none()
+    // Any of these clauses would apply to the counted rows, which the client never sees as rows of
+    // the query.
+    let is_bare = query.filter.is_none()
         && query.group_by.is_empty()
         && query.order_by.is_none()
         && query.offset_limit.is_none();
-    let is_plain = !subquery.from.is_empty()
-        && subquery.group_by.is_empty()
-        && matches!(aggregate::are_selected(subquery), Ok(false));
-    (is_bare && is_plain && counts_every_row(query, alias)).then_some(subquery)
+    (is_bare && counts_every_row(query, alias)).then_some(subquery)
 }
 
-/// Aggregates over distinct rows other than their count have no partial values.
-pub(super) fn refuse_others(query: &Query) -> Result<(), PlanError> {
-    match distinct_source(query) {
-        Some(_) => Err(PlanError::AggregateOfDistinctRows),
-        None => Ok(()),
-    }
+/// Puts the subquery in place of the query, and marks the plan with the name of the count.
+pub(super) fn plan(draft: &mut Draft, subquery: &Query) {
+    draft.info.distinct_count = Some(match &draft.query.select.projection {
+        Projection::Items(items) => names(items).swap_remove(0),
+        Projection::Value(_) | Projection::Star(_) => String::new(),
+    });
+    draft.query = subquery.clone();
+    draft.is_rewritten = true;
 }
 
-pub(super) fn plan(query: &Query, subquery: &Query) -> QueryInfo {
-    let mut draft = Draft {
-        info: QueryInfo {
-            has_select_value: matches!(query.select.projection, Projection::Value(_)),
-            distinct_count: Some(match &query.select.projection {
-                Projection::Items(items) => names(items).swap_remove(0),
-                Projection::Value(_) | Projection::Star(_) => String::new(),
-            }),
-            ..QueryInfo::default()
-        },
-        query: subquery.clone(),
-        is_rewritten: true,
-    };
-    distinct::plan(&mut draft);
-    draft.info.rewritten_query = draft.query.to_string();
-    draft.info
-}
-
+/// The only source of the query and its alias, if it is a `SELECT DISTINCT` subquery.
 fn distinct_source(query: &Query) -> Option<(&Query, Option<&Identifier>)> {
     match query.from.as_slice() {
         [
-            Source::Value {
+            FromSource::Value {
                 collection: Collection::Subquery(subquery),
                 alias,
             },
@@ -65,7 +48,8 @@ fn distinct_source(query: &Query) -> Option<(&Query, Option<&Identifier>)> {
     }
 }
 
-/// `COUNT(1)`, or `COUNT` of the row itself: no row of a subquery is undefined.
+/// Whether the query counts every row: `COUNT(1)`, or `COUNT` of the row itself, because a subquery
+/// never returns an undefined row.
 fn counts_every_row(query: &Query, alias: Option<&Identifier>) -> bool {
     let expr = match &query.select.projection {
         Projection::Value(expr) => expr,
@@ -78,7 +62,7 @@ fn counts_every_row(query: &Query, alias: Option<&Identifier>) -> bool {
     let Expr::Call(Call { arguments, .. }) = expr else {
         return false;
     };
-    Aggregate::of(expr) == Some(Aggregate::Count)
+    AggregateKind::of(expr) == Some(AggregateKind::Count)
         && match arguments.as_slice() {
             [Expr::Literal(literal)] => *literal != Literal::Undefined,
             [Expr::Identifier(row)] => alias.is_some_and(|alias| alias.name == row.name),

@@ -1,57 +1,63 @@
-//! `ORDER BY RANK`: one query for each score, fused by the client.
+//! `ORDER BY RANK`: one query for each score, whose results the client fuses.
 //!
-//! A full-text score depends on how common its words are everywhere, so the client first adds up
-//! statistics of all partitions and puts them into the component queries.
+//! A full-text score depends on the frequency of its terms in all documents. So the client first
+//! sums statistics over all partitions and then inserts the sums into the component queries.
 
 use orrery_sql::ast::{
-    BinaryOp, Call, Count, Direction, Expr, Literal, OrderBy, OrderItem, Projection, Query,
-    SelectItem,
+    BinaryOp, Call, Expr, Literal, OrderBy, OrderItem, Projection, Query, RowCount, SelectItem,
+    SortDirection,
 };
 
-use super::count::Counts;
+use super::count::RowCounts;
 use super::offset_limit::first;
 use super::placeholder;
 use super::tree::{aliased, all_of, call, items, object, payload, rid, verbatim};
-use crate::bind::rank::{fused, number};
+use crate::bind::rank::{fusion_arguments, number};
 use crate::plan::{HybridInfo, QueryInfo};
 use crate::{Features, PlanRequest};
 
-/// Rows of a component that are fused, at the least.
+/// Minimum number of rows that each component contributes to the fusion.
 const COMPONENT_ROWS_MIN: u32 = 120;
 
-/// Stands for no score at all, printed as the service prints it.
+/// The score of a document without a score, in the text form of the service.
 const FARTHEST: &str = "1.79769e+308";
 
-struct Component {
+struct ScoreComponent {
     score: Expr,
-    /// The full-text call that needs statistics.
+    /// The statistics that a full-text score needs.
     statistics: Option<Expr>,
     is_vector: bool,
-    /// With a negative weight, the lowest score is the best.
+    /// A negative weight, which makes the lowest score the best.
     is_inverted: bool,
 }
 
-pub(super) fn plan(request: &PlanRequest<'_>, items: &[OrderItem], counts: &Counts) -> HybridInfo {
+pub(super) fn plan(
+    request: &PlanRequest<'_>,
+    items: &[OrderItem],
+    counts: &RowCounts,
+) -> HybridInfo {
     let query = request.query;
     let weights = weights(items);
     let components = components(items, &weights);
-    // A client that says nothing of this gets the form that all clients read.
-    let is_short_known = request
+    // A client without a features header gets the long form, which every client understands.
+    let knows_short_form = request
         .features
         .is_some_and(|features| features.contains(Features::HYBRID_SEARCH_SKIP_ORDER_BY_REWRITE));
-    let is_short = is_short_known && components.len() > 1;
-    let scores: Vec<Expr> = if is_short_known && !is_short {
+    let is_short_form = knows_short_form && components.len() > 1;
+    // A single component needs no fusion, so a client that understands the short form needs no
+    // component scores.
+    let scores: Vec<Expr> = if knows_short_form && !is_short_form {
         Vec::new()
     } else {
         components
             .iter()
-            .map(|component| component.score_or_worst(is_short))
+            .map(|component| component.score_or_worst(is_short_form))
             .collect()
     };
     let component_queries = components
         .iter()
         .map(|component| {
-            if is_short {
+            if is_short_form {
                 short_form(query, component, &scores, counts)
             } else {
                 long_form(query, component, &scores, counts)
@@ -61,6 +67,7 @@ pub(super) fn plan(request: &PlanRequest<'_>, items: &[OrderItem], counts: &Coun
     HybridInfo {
         global_statistics_query: statistics_query(query, &components).to_string(),
         component_queries,
+        // The sign of a weight is expressed by the sort direction of its component.
         component_weights: weights.iter().map(|weight| weight.abs()).collect(),
         skip: counts.offset_limit.map(|(offset, _)| offset),
         take: counts.offset_limit.map(|(_, limit)| limit).or(counts.top),
@@ -70,9 +77,10 @@ pub(super) fn plan(request: &PlanRequest<'_>, items: &[OrderItem], counts: &Coun
     }
 }
 
+/// The weights of the components; empty for a rank without weights.
 fn weights(items: &[OrderItem]) -> Vec<f64> {
     match items.first().map(|item| &item.expr) {
-        Some(Expr::Call(call)) if is_fusion(call) => fused(call)
+        Some(Expr::Call(call)) if is_fusion(call) => fusion_arguments(call)
             .1
             .unwrap_or_default()
             .iter()
@@ -82,9 +90,10 @@ fn weights(items: &[OrderItem]) -> Vec<f64> {
     }
 }
 
-fn components(items: &[OrderItem], weights: &[f64]) -> Vec<Component> {
+/// The components of a rank, with one component for each fused score.
+fn components(items: &[OrderItem], weights: &[f64]) -> Vec<ScoreComponent> {
     let scores: Vec<&Expr> = match items.first().map(|item| &item.expr) {
-        Some(Expr::Call(call)) if is_fusion(call) => fused(call).0.iter().collect(),
+        Some(Expr::Call(call)) if is_fusion(call) => fusion_arguments(call).0.iter().collect(),
         Some(score) => vec![score],
         None => Vec::new(),
     };
@@ -101,9 +110,10 @@ fn components(items: &[OrderItem], weights: &[f64]) -> Vec<Component> {
         .collect()
 }
 
-fn component(index: usize, score: &Call, is_inverted: bool) -> Component {
+/// Rewrites one score. A full-text score gets placeholders for the statistics of the container.
+fn component(index: usize, score: &Call, is_inverted: bool) -> ScoreComponent {
     if !score.name.name.eq_ignore_ascii_case("FullTextScore") {
-        return Component {
+        return ScoreComponent {
             score: call("_VectorScore", score.arguments.clone()),
             statistics: None,
             is_vector: true,
@@ -123,7 +133,7 @@ fn component(index: usize, score: &Call, is_inverted: bool) -> Component {
         })
         .collect();
     let words = call("_FullTextWordCount", vec![path.clone()]);
-    Component {
+    ScoreComponent {
         score: call(
             "_FullTextScore",
             vec![
@@ -143,16 +153,17 @@ fn component(index: usize, score: &Call, is_inverted: bool) -> Component {
     }
 }
 
-impl Component {
-    fn direction(&self) -> Direction {
+impl ScoreComponent {
+    fn direction(&self) -> SortDirection {
         if self.is_inverted {
-            Direction::Ascending
+            SortDirection::Ascending
         } else {
-            Direction::Descending
+            SortDirection::Descending
         }
     }
 
-    /// Vectors come nearest first without a word.
+    /// The sort key of the component. A vector score without a direction sorts nearest first,
+    /// whatever the distance function is.
     fn order_item(&self) -> OrderItem {
         OrderItem {
             expr: self.score.clone(),
@@ -160,8 +171,9 @@ impl Component {
         }
     }
 
-    /// In the short form all scores are best when highest.
-    fn score_or_worst(&self, is_short: bool) -> Expr {
+    /// The score, or the worst possible score for a document without one. The short form negates an
+    /// inverted score, so that the highest value is always best.
+    fn score_or_worst(&self, is_short_form: bool) -> Expr {
         let worst = match (self.is_inverted, self.is_vector) {
             (true, _) => FARTHEST.to_owned(),
             (false, true) => format!("-{FARTHEST}"),
@@ -171,7 +183,7 @@ impl Component {
             left: Box::new(self.score.clone()),
             right: Box::new(verbatim(worst)),
         };
-        if !(is_short && self.is_inverted) {
+        if !(is_short_form && self.is_inverted) {
             return score;
         }
         Expr::Binary {
@@ -182,7 +194,8 @@ impl Component {
     }
 }
 
-fn statistics_query(query: &Query, components: &[Component]) -> Query {
+/// The query for the statistics of all components, which each partition answers with one row.
+fn statistics_query(query: &Query, components: &[ScoreComponent]) -> Query {
     let one = Expr::Literal(Literal::Number(1.into()));
     let statistics = components
         .iter()
@@ -195,13 +208,20 @@ fn statistics_query(query: &Query, components: &[Component]) -> Query {
         aliased(call("COUNT", vec![one]), "documentCount"),
         aliased(Expr::Array(statistics), "fullTextStatistics"),
     ]);
+    // The user's filter selects results and does not change how common a term is in the container.
     statistics_query.filter = None;
     statistics_query.order_by = None;
     statistics_query.offset_limit = None;
     statistics_query
 }
 
-fn long_form(query: &Query, component: &Component, scores: &[Expr], counts: &Counts) -> QueryInfo {
+/// The component query that every client understands: ordered rows with sort key and all scores.
+fn long_form(
+    query: &Query,
+    component: &ScoreComponent,
+    scores: &[Expr],
+    counts: &RowCounts,
+) -> QueryInfo {
     let row = object([
         ("payload", payload(query)),
         ("componentScores", Expr::Array(scores.to_vec())),
@@ -226,7 +246,13 @@ fn long_form(query: &Query, component: &Component, scores: &[Expr], counts: &Cou
     }
 }
 
-fn short_form(query: &Query, component: &Component, scores: &[Expr], counts: &Counts) -> QueryInfo {
+/// The component query without `ORDER BY` rewriting. The client merges by the component scores.
+fn short_form(
+    query: &Query,
+    component: &ScoreComponent,
+    scores: &[Expr],
+    counts: &RowCounts,
+) -> QueryInfo {
     let projection = vec![
         rid(query),
         aliased(payload(query), "payload"),
@@ -239,14 +265,14 @@ fn short_form(query: &Query, component: &Component, scores: &[Expr], counts: &Co
     }
 }
 
-/// The text, and for how many rows it asks: more than the user does, because the best of the
-/// fusion need not be the best of one score.
+/// The text of the component query and its number of rows. A component asks for more rows than the
+/// user, because the best documents of the fusion need not be the best of a single score.
 fn component_query(
     query: &Query,
-    component: &Component,
+    component: &ScoreComponent,
     projection: Vec<SelectItem>,
     filter: Option<Expr>,
-    counts: &Counts,
+    counts: &RowCounts,
 ) -> (String, u32) {
     let wanted = match counts.offset_limit {
         Some((offset, limit)) => offset.saturating_add(limit),
@@ -260,7 +286,7 @@ fn component_query(
     text.order_by = Some(OrderBy::Items(vec![component.order_item()]));
     match counts.offset_limit {
         Some(_) => text.offset_limit = Some(first(rows)),
-        None => text.select.top = Some(Count::Literal(rows)),
+        None => text.select.top = Some(RowCount::Literal(rows)),
     }
     (text.to_string(), rows)
 }

@@ -1,8 +1,8 @@
-//! From clauses to plan: what the client does, and the text that makes it possible.
+//! Rewrites the clauses of a query into the plan and into the text that the client sends.
 //!
-//! One file for each clause. The text of a rewritten query is printed from a syntax tree, so what
-//! the user wrote arrives unharmed; only placeholders, which the client replaces before it sends
-//! the text, are names that no user can write.
+//! Each clause has its own file. The rewritten text is printed from a syntax tree, so the user's
+//! expressions stay intact. Placeholders, which the client replaces before it sends the text,
+//! contain characters that no user identifier can have.
 
 mod aggregate;
 mod count;
@@ -18,30 +18,34 @@ mod top;
 mod tree;
 mod vector;
 
-use orrery_sql::ast::{OrderBy, Projection};
+use orrery_sql::ast::{OrderBy, Projection, Query};
 
 use crate::plan::{HybridInfo, QueryInfo};
 use crate::{PlanError, PlanRequest};
-use count::Counts;
-pub(crate) use distinct_count::counted;
+use count::RowCounts;
+pub(crate) use distinct_count::counted_subquery;
 
-/// A query on its way to its plan.
+/// A query during rewriting.
 struct Draft {
     info: QueryInfo,
-    /// Differs from the user's query as soon as `is_rewritten`.
-    query: orrery_sql::ast::Query,
+    /// Differs from the user's query once `is_rewritten` is set.
+    query: Query,
     is_rewritten: bool,
 }
 
-pub(crate) enum Shape {
+/// The instructions of a plan, without its ranges.
+pub(crate) enum PlanBody {
     Ordinary(QueryInfo),
     Hybrid(HybridInfo),
 }
 
-/// `is_single_point` says that one partition has all the rows.
-pub(crate) fn shape(request: &PlanRequest<'_>, is_single_point: bool) -> Result<Shape, PlanError> {
+/// `is_single_point` means that one logical partition contains all rows.
+pub(crate) fn plan_body(
+    request: &PlanRequest<'_>,
+    is_single_point: bool,
+) -> Result<PlanBody, PlanError> {
     let query = request.query;
-    let counts = Counts::of(request)?;
+    let counts = RowCounts::of(request)?;
     let mut draft = Draft {
         info: QueryInfo {
             has_select_value: matches!(query.select.projection, Projection::Value(_)),
@@ -50,53 +54,69 @@ pub(crate) fn shape(request: &PlanRequest<'_>, is_single_point: bool) -> Result<
         query: query.clone(),
         is_rewritten: false,
     };
-    // A query without FROM has one row, wherever it runs.
+    // A query without `FROM` returns one row in any partition, so nothing is merged.
     if query.from.is_empty() {
-        return Ok(Shape::Ordinary(draft.info));
+        return Ok(PlanBody::Ordinary(draft.info));
     }
     if let Some(OrderBy::Rank(items)) = &query.order_by {
-        return Ok(Shape::Hybrid(hybrid::plan(request, items, &counts)));
+        return Ok(PlanBody::Hybrid(hybrid::plan(request, items, &counts)));
     }
-    if let Some(subquery) = counted(query) {
-        return Ok(Shape::Ordinary(distinct_count::plan(query, subquery)));
-    }
-    let has_aggregates = aggregate::are_selected(query)?;
-    let is_grouped = !query.group_by.is_empty();
-    let is_aggregated = is_grouped || has_aggregates;
-    if has_aggregates && !is_grouped {
-        distinct_count::refuse_others(query)?;
-    }
-
-    distinct::plan(&mut draft);
-    let counting = if is_aggregated || query.select.distinct {
-        Counting::Client
-    } else if is_single_point && query.order_by.is_none() {
-        Counting::Server
+    if let Some(subquery) = counted_subquery(query) {
+        distinct_count::plan(&mut draft, subquery);
+        // The count is a single row, so the service ignores its `TOP`.
+        let counts = RowCounts::default();
+        plan_clauses(&mut draft, request, subquery, &counts, is_single_point)?;
     } else {
-        Counting::Both
-    };
-    top::plan(&mut draft, &counts, counting);
-    offset_limit::plan(&mut draft, &counts, counting);
-    if is_grouped {
-        group_by::plan(&mut draft);
-    } else if is_aggregated {
-        aggregate::plan(&mut draft);
-    } else if let Some(OrderBy::Items(items)) = &query.order_by {
-        order_by::plan(&mut draft, request, items);
+        plan_clauses(&mut draft, request, query, &counts, is_single_point)?;
     }
     if draft.is_rewritten {
         draft.info.rewritten_query = draft.query.to_string();
     }
-    Ok(Shape::Ordinary(draft.info))
+    Ok(PlanBody::Ordinary(draft.info))
 }
 
-/// Who may stop counting rows at `TOP` or `LIMIT`.
+/// Plans the clauses of the query whose rows the client merges: the user's query, or its counted
+/// subquery.
+fn plan_clauses(
+    draft: &mut Draft,
+    request: &PlanRequest<'_>,
+    query: &Query,
+    counts: &RowCounts,
+    is_single_point: bool,
+) -> Result<(), PlanError> {
+    let is_grouped = !query.group_by.is_empty();
+    let is_aggregated = aggregate::are_selected(query)? || is_grouped;
+
+    // `distinct` runs first: it reads the user's `DISTINCT` flag, which the later steps clear.
+    distinct::plan(draft);
+    let limit_enforcement = if is_aggregated || query.select.distinct {
+        LimitEnforcement::Client
+    } else if is_single_point && query.order_by.is_none() {
+        LimitEnforcement::Server
+    } else {
+        LimitEnforcement::Both
+    };
+    top::plan(draft, counts, limit_enforcement);
+    offset_limit::plan(draft, counts, limit_enforcement);
+    if is_grouped {
+        group_by::plan(draft);
+    } else if is_aggregated {
+        aggregate::plan(draft);
+    } else if let Some(OrderBy::Items(items)) = &query.order_by {
+        order_by::plan(draft, request, items);
+    }
+    Ok(())
+}
+
+/// The side that applies `TOP` and `LIMIT`.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Counting {
-    /// A partition cannot know which of its partial rows will be rows.
+enum LimitEnforcement {
+    /// Only the client, because a partition cannot know which of its partial rows become rows of
+    /// the result.
     Client,
-    /// The client counts, and a partition never needs to give more than that.
+    /// The client, and each partition as well: a partition never contributes more rows than the
+    /// limit.
     Both,
-    /// One partition has all the rows.
+    /// Only the server, because one partition contains all rows.
     Server,
 }

@@ -1,31 +1,33 @@
-//! `OFFSET` and `LIMIT`: the skipped rows may all be in one partition, so each is asked for the
-//! sum.
+//! `OFFSET` and `LIMIT`: all skipped rows may come from one partition, so each partition returns up
+//! to offset plus limit rows.
 
-use orrery_sql::ast::{Count, OffsetLimit};
+use orrery_sql::ast::{OffsetLimit, RowCount};
 
-use super::count::Counts;
-use super::{Counting, Draft};
+use super::count::RowCounts;
+use super::{Draft, LimitEnforcement};
 
-pub(super) fn plan(draft: &mut Draft, counts: &Counts, counting: Counting) {
+pub(super) fn plan(draft: &mut Draft, counts: &RowCounts, limit_enforcement: LimitEnforcement) {
     let Some((offset, limit)) = counts.offset_limit else {
         return;
     };
-    if counting == Counting::Server {
+    if limit_enforcement == LimitEnforcement::Server {
         return;
     }
     draft.info.offset = Some(offset);
     draft.info.limit = Some(limit);
     draft.is_rewritten = true;
-    draft.query.offset_limit = match counting {
-        Counting::Client => None,
-        Counting::Both | Counting::Server => Some(first(offset.saturating_add(limit))),
+    draft.query.offset_limit = match limit_enforcement {
+        LimitEnforcement::Client => None,
+        LimitEnforcement::Both | LimitEnforcement::Server => {
+            Some(first(offset.saturating_add(limit)))
+        }
     };
 }
 
-/// `OFFSET 0 LIMIT count`
+/// `OFFSET 0 LIMIT count`.
 pub(super) fn first(count: u32) -> OffsetLimit {
     OffsetLimit {
-        offset: Count::Literal(0),
-        limit: Count::Literal(count),
+        offset: RowCount::Literal(0),
+        limit: RowCount::Literal(count),
     }
 }

@@ -1,5 +1,5 @@
-//! `ORDER BY`: rows bring their sort keys, for the client to merge, and their document's rid, for
-//! it to resume.
+//! `ORDER BY`: each row carries its sort keys, by which the client merges, and the `_rid` of its
+//! document, by which the client resumes.
 
 use orrery_sql::ast::{OrderItem, Projection};
 
@@ -17,6 +17,8 @@ pub(super) fn plan(draft: &mut Draft, request: &PlanRequest<'_>, items: &[OrderI
     info.order_by_expressions = items.iter().map(|item| item.expr.to_string()).collect();
     info.has_non_streaming_order_by = items.iter().any(|item| is_score(&item.expr));
 
+    // `SELECT VALUE` returns no row for an undefined value, but the rewritten row always exists.
+    // The condition `IS_DEFINED` restores the user's semantics.
     let query = &mut draft.query;
     let is_defined = match &query.select.projection {
         Projection::Value(expr) => Some(call("IS_DEFINED", vec![expr.clone()])),

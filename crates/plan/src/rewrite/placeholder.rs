@@ -1,12 +1,12 @@
-//! Texts that a client replaces before it sends a rewritten query.
+//! Placeholders that a client replaces before it sends a rewritten query.
 //!
-//! They are no part of the language: a query that still has one does not parse.
+//! Placeholders are not valid query syntax: a query that still contains one fails to parse.
 
 use orrery_sql::ast::Expr;
 
 use super::tree::verbatim;
 
-/// Where the client puts the condition to resume behind rows it already has, or `true`.
+/// The condition by which the client resumes after the rows it has received, or `true`.
 pub(super) fn order_by_filter() -> Expr {
     verbatim("({documentdb-formattableorderbyquery-filter})")
 }
@@ -15,14 +15,14 @@ pub(super) fn document_count() -> Expr {
     verbatim("{documentdb-formattablehybridsearchquery-totaldocumentcount}")
 }
 
-/// The words of all documents, for the score at this place among the scores.
+/// The number of words in all documents, for the component with this index.
 pub(super) fn word_count(component: usize) -> Expr {
     verbatim(format!(
         "{{documentdb-formattablehybridsearchquery-totalwordcount-{component}}}"
     ))
 }
 
-/// The documents with each term, for the score at this place among the scores.
+/// The number of documents with each term, for the component with this index.
 pub(super) fn hit_counts(component: usize) -> Expr {
     verbatim(format!(
         "{{documentdb-formattablehybridsearchquery-hitcountsarray-{component}}}"

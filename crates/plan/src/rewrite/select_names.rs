@@ -1,8 +1,8 @@
-//! What the properties of a row are called.
+//! The property names of result rows.
 
 use orrery_sql::ast::{Expr, Literal, SelectItem};
 
-/// The alias, or the end of a path, or `$1`, `$2`, ... for what has no name.
+/// The alias, or the last name of a path, or `$1`, `$2`, ... for expressions without a name.
 pub(super) fn names(items: &[SelectItem]) -> Vec<String> {
     let mut unnamed = 0;
     items
@@ -16,6 +16,7 @@ pub(super) fn names(items: &[SelectItem]) -> Vec<String> {
         .collect()
 }
 
+/// The name of one expression; `None` for an expression that is neither a path nor has an alias.
 fn name(item: &SelectItem) -> Option<String> {
     if let Some(alias) = &item.alias {
         return Some(alias.clone());

@@ -1,11 +1,11 @@
-//! `TOP` runs in every partition and again in the client.
+//! `TOP`: applied in every partition and again in the client.
 
-use super::count::Counts;
-use super::{Counting, Draft};
+use super::count::RowCounts;
+use super::{Draft, LimitEnforcement};
 
-pub(super) fn plan(draft: &mut Draft, counts: &Counts, counting: Counting) {
+pub(super) fn plan(draft: &mut Draft, counts: &RowCounts, limit_enforcement: LimitEnforcement) {
     draft.info.top = counts.top;
-    if counts.top.is_some() && counting == Counting::Client {
+    if counts.top.is_some() && limit_enforcement == LimitEnforcement::Client {
         draft.query.select.top = None;
         draft.is_rewritten = true;
     }

@@ -1,12 +1,13 @@
-//! Short names for the parts of rewritten queries.
+//! Short constructors for the syntax tree of rewritten queries.
 
 use orrery_sql::Span;
-use orrery_sql::ast::{Call, Expr, Identifier, LogicalOp, Projection, Property, Query, SelectItem};
+use orrery_sql::ast::{
+    Call, Expr, FromSource, Identifier, LogicalOp, Projection, Property, Query, SelectItem,
+};
 
 use super::select_names::names;
-use crate::scope::alias;
 
-/// Text that is printed as it is.
+/// An expression that prints as exactly this text.
 pub(super) fn verbatim(text: impl Into<String>) -> Expr {
     Expr::Identifier(identifier(text))
 }
@@ -31,7 +32,7 @@ pub(super) fn property(name: impl Into<String>, value: Expr) -> Property {
     }
 }
 
-/// `[{"item": a}, {"item": b}] AS alias`
+/// `[{"item": a}, {"item": b}] AS alias`.
 pub(super) fn items<'a>(keys: impl Iterator<Item = &'a Expr>, alias: &str) -> SelectItem {
     let items = keys.map(|key| object([("item", key.clone())])).collect();
     aliased(Expr::Array(items), alias)
@@ -44,7 +45,7 @@ pub(super) fn aliased(expr: Expr, alias: &str) -> SelectItem {
     }
 }
 
-/// `c._rid`, of the first source whatever is joined to it.
+/// `c._rid` of the first source, regardless of joins.
 pub(super) fn rid(query: &Query) -> SelectItem {
     SelectItem {
         expr: Expr::Member {
@@ -55,7 +56,7 @@ pub(super) fn rid(query: &Query) -> SelectItem {
     }
 }
 
-/// The row that the user asked for, as one expression.
+/// The user's row as a single expression.
 pub(super) fn payload(query: &Query) -> Expr {
     match &query.select.projection {
         Projection::Star(_) => root(query),
@@ -70,12 +71,12 @@ pub(super) fn payload(query: &Query) -> Expr {
     }
 }
 
-/// `a AND b AND c`, of the conditions there are.
+/// `a AND b AND c` of the present conditions; `None` without any condition.
 pub(super) fn all_of(conditions: impl IntoIterator<Item = Option<Expr>>) -> Option<Expr> {
     let mut terms = Vec::new();
     for condition in conditions.into_iter().flatten() {
         match condition {
-            // A chain in first place is part of ours.
+            // A user's leading chain is extended instead of nested.
             Expr::Logical {
                 op: LogicalOp::And,
                 terms: chain,
@@ -93,7 +94,13 @@ pub(super) fn all_of(conditions: impl IntoIterator<Item = Option<Expr>>) -> Opti
 }
 
 fn root(query: &Query) -> Expr {
-    verbatim(query.from.first().and_then(alias).unwrap_or("root"))
+    verbatim(
+        query
+            .from
+            .first()
+            .and_then(FromSource::alias)
+            .unwrap_or("root"),
+    )
 }
 
 fn identifier(name: impl Into<String>) -> Identifier {

@@ -1,25 +1,27 @@
-//! The direction in which vectors are nearer: it is in no text, but in the distance function.
+//! The sort direction of vector distances, which depends on the distance function.
 
-use orrery_sql::ast::{Call, Direction, Expr, Literal, OrderItem};
+use orrery_sql::ast::{Call, Expr, Literal, OrderItem, SortDirection};
 
-use crate::scope::{Scope, is_at};
+use crate::scope::{Scope, matches_path};
 use crate::{DistanceFunction, PlanRequest};
 
-/// The direction of an `ORDER BY` item. Without a written one, vectors come nearest first.
-pub(super) fn direction(item: &OrderItem, request: &PlanRequest<'_>) -> Direction {
+/// The direction of an `ORDER BY` item. Without an explicit direction, the nearest vectors sort
+/// first.
+pub(super) fn direction(item: &OrderItem, request: &PlanRequest<'_>) -> SortDirection {
     if let Some(direction) = item.direction {
         return direction;
     }
     match &item.expr {
         Expr::Call(call) => match distance_function(call, request) {
-            DistanceFunction::Euclidean => Direction::Ascending,
-            DistanceFunction::Cosine | DistanceFunction::DotProduct => Direction::Descending,
+            DistanceFunction::Euclidean => SortDirection::Ascending,
+            DistanceFunction::Cosine | DistanceFunction::DotProduct => SortDirection::Descending,
         },
-        _ => Direction::Ascending,
+        _ => SortDirection::Ascending,
     }
 }
 
-/// What the call says, else what the container's policy says of its path, else cosine.
+/// The distance function from the options of the call, else from the container's policy for the
+/// path, else cosine.
 fn distance_function(call: &Call, request: &PlanRequest<'_>) -> DistanceFunction {
     let of_call = call.arguments.get(3).and_then(option);
     let of_policy = || {
@@ -33,6 +35,7 @@ fn distance_function(call: &Call, request: &PlanRequest<'_>) -> DistanceFunction
         .unwrap_or(DistanceFunction::Cosine)
 }
 
+/// The option `distanceFunction` of a `VectorDistance` call.
 fn option(options: &Expr) -> Option<DistanceFunction> {
     let Expr::Object(options) = options else {
         return None;
@@ -46,15 +49,16 @@ fn option(options: &Expr) -> Option<DistanceFunction> {
     }
 }
 
+/// The distance function that the container's vector policy defines for a path.
 fn of_path(argument: &Expr, request: &PlanRequest<'_>) -> Option<DistanceFunction> {
     let mut scope = Scope::default();
     for source in &request.query.from {
         scope.bind_source(source);
     }
-    let place = scope.document_path(argument)?;
+    let path = scope.document_path(argument)?;
     request
         .vectors
         .iter()
-        .find(|embedding| is_at(&place, &embedding.path))
+        .find(|embedding| matches_path(&path, &embedding.path))
         .map(|embedding| embedding.distance_function)
 }
