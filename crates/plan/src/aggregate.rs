@@ -1,4 +1,4 @@
-//! Aggregates by name.
+//! Recognises aggregate functions by name.
 
 use orrery_sql::ast::{Call, Expr};
 
@@ -6,7 +6,7 @@ use crate::walk::any;
 
 /// How a client combines the partial values of an aggregate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Aggregate {
+pub enum AggregateKind {
     Average,
     Count,
     CountIf,
@@ -17,19 +17,19 @@ pub enum Aggregate {
     Sum,
 }
 
-const NAMES: [(&str, Aggregate); 8] = [
-    ("AVG", Aggregate::Average),
-    ("COUNT", Aggregate::Count),
-    ("COUNTIF", Aggregate::CountIf),
-    ("MAKELIST", Aggregate::MakeList),
-    ("MAKESET", Aggregate::MakeSet),
-    ("MAX", Aggregate::Max),
-    ("MIN", Aggregate::Min),
-    ("SUM", Aggregate::Sum),
+const NAMES: [(&str, AggregateKind); 8] = [
+    ("AVG", AggregateKind::Average),
+    ("COUNT", AggregateKind::Count),
+    ("COUNTIF", AggregateKind::CountIf),
+    ("MAKELIST", AggregateKind::MakeList),
+    ("MAKESET", AggregateKind::MakeSet),
+    ("MAX", AggregateKind::Max),
+    ("MIN", AggregateKind::Min),
+    ("SUM", AggregateKind::Sum),
 ];
 
-impl Aggregate {
-    pub(crate) fn of_call(call: &Call) -> Option<Aggregate> {
+impl AggregateKind {
+    pub(crate) fn of_call(call: &Call) -> Option<AggregateKind> {
         if call.udf {
             return None;
         }
@@ -39,31 +39,31 @@ impl Aggregate {
             .map(|(_, aggregate)| *aggregate)
     }
 
-    /// The aggregate that the whole expression is.
-    pub(crate) fn of(expr: &Expr) -> Option<Aggregate> {
+    /// The aggregate, if the whole expression is one aggregate call.
+    pub(crate) fn of(expr: &Expr) -> Option<AggregateKind> {
         match expr {
-            Expr::Call(call) => Aggregate::of_call(call),
+            Expr::Call(call) => AggregateKind::of_call(call),
             _ => None,
         }
     }
 
-    /// The word of the plan, which is not the function's name.
+    /// The name of the aggregate in a plan, which differs from the name of the function.
     pub fn plan_name(self) -> &'static str {
         match self {
-            Aggregate::Average => "Average",
-            Aggregate::Count => "Count",
-            Aggregate::CountIf => "CountIf",
-            Aggregate::MakeList => "MakeList",
-            Aggregate::MakeSet => "MakeSet",
-            Aggregate::Max => "Max",
-            Aggregate::Min => "Min",
-            Aggregate::Sum => "Sum",
+            AggregateKind::Average => "Average",
+            AggregateKind::Count => "Count",
+            AggregateKind::CountIf => "CountIf",
+            AggregateKind::MakeList => "MakeList",
+            AggregateKind::MakeSet => "MakeSet",
+            AggregateKind::Max => "Max",
+            AggregateKind::Min => "Min",
+            AggregateKind::Sum => "Sum",
         }
     }
 }
 
-/// Whether an aggregate over the rows of the query is somewhere in its expression. Aggregates in
-/// subqueries are over other rows.
+/// Whether the expression contains an aggregate over the rows of its own query. A subquery
+/// aggregates other rows, so the search does not enter subqueries.
 pub(crate) fn contains_aggregate(expr: &Expr) -> bool {
-    any(expr, &mut |part| Aggregate::of(part).is_some())
+    any(expr, &mut |part| AggregateKind::of(part).is_some())
 }

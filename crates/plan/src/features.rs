@@ -1,4 +1,5 @@
-//! What a client can do with a plan, as it says in the header of supported query features.
+//! The plan features that a client supports, from the header
+//! `x-ms-cosmos-supported-query-features`.
 
 use std::fmt;
 
@@ -6,7 +7,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Features(u32);
 
-/// In the order in which the refusal names them.
+/// The names, in the order in which an error lists missing features.
 const NAMES: [(&str, Features); 17] = [
     ("Aggregate", Features::AGGREGATE),
     ("CompositeAggregate", Features::COMPOSITE_AGGREGATE),
@@ -48,10 +49,11 @@ impl Features {
     pub const COUNT_IF: Features = Features(1 << 13);
     pub const HYBRID_SEARCH: Features = Features(1 << 14);
     pub const WEIGHTED_RANK_FUSION: Features = Features(1 << 15);
-    /// Chooses the short form of the component queries; no plan needs it.
+    /// Selects the short form of component queries. No plan requires this feature.
     pub const HYBRID_SEARCH_SKIP_ORDER_BY_REWRITE: Features = Features(1 << 16);
 
-    /// Reads the comma-separated names of the header; unknown names are nobody's concern.
+    /// Parses the comma-separated names of the header. Unknown names are ignored: a newer client
+    /// may support features that no plan uses.
     pub fn parse(header: &str) -> Features {
         let known = |name: &str| {
             NAMES
@@ -66,21 +68,23 @@ impl Features {
     }
 
     #[must_use]
+    /// The union of both sets.
     pub fn with(self, other: Features) -> Features {
         Features(self.0 | other.0)
     }
 
-    /// These features if the condition holds, and none otherwise.
+    /// This set if the condition holds, else the empty set.
     #[must_use]
     pub(crate) fn when(self, condition: bool) -> Features {
         if condition { self } else { Features::NONE }
     }
 
+    /// Whether this set includes all features of `other`.
     pub fn contains(self, other: Features) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// The features in this set that are not in `other`.
+    /// The set difference of this set and `other`.
     #[must_use]
     pub fn without(self, other: Features) -> Features {
         Features(self.0 & !other.0)
@@ -91,7 +95,7 @@ impl Features {
     }
 }
 
-/// The names, separated by spaces.
+/// Prints the names, separated by spaces.
 impl fmt::Display for Features {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = NAMES

@@ -1,26 +1,27 @@
-//! What planning must know of the built-in functions.
+//! The planner's interface to the built-in functions.
 
 use std::fmt;
 
 use orrery_json::Value;
 
-/// The built-in functions of whoever will run the query.
+/// The built-in functions of the engine that runs the query.
 ///
-/// Aggregates, `FullTextScore` and `RRF` are clauses in disguise; the planner knows them itself
-/// and does not ask for them.
-pub trait Functions {
-    /// How many arguments the function takes; `None` if there is no such function. Names are
-    /// equal in any case.
+/// The planner treats aggregates, `FullTextScore` and `RRF` as clauses and does not look them up
+/// here.
+pub trait BuiltinFunctions {
+    /// The number of arguments of the function; `None` if the function does not exist. Names are
+    /// compared without case.
     fn arity(&self, name: &str) -> Option<Arity>;
 
-    /// The value of a call whose arguments are known before any document is read.
+    /// The value of a call with constant arguments.
     ///
-    /// `None` if the value is not known then: it depends on the clock, on chance, or the
-    /// function cannot be run yet. A constant filter is then taken as one that may hold.
+    /// `None` if the value is not constant, because the function depends on the clock or on random
+    /// numbers, or cannot run during planning. The planner then assumes that a constant filter may
+    /// hold.
     fn evaluate(&self, name: &str, arguments: &[Value]) -> Option<Value>;
 }
 
-/// How many arguments a function takes.
+/// The number of arguments that a function accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arity {
     Exactly(usize),

@@ -1,18 +1,18 @@
-//! The plan as clients read it.
+//! The plan as JSON, in the format that clients parse.
 //!
-//! Clients differ in what they take for granted: some read the length of an absent array, some
-//! take an absent word for another than the default. So every field is always there.
+//! Clients make different assumptions about absent fields: some read the length of an absent array,
+//! some have other defaults than the service. So the plan always contains every field.
 
 use orrery_json::{Object, Value};
-use orrery_sql::ast::Direction;
+use orrery_sql::ast::SortDirection;
 
-use crate::plan::{Distinct, HybridInfo, QueryInfo, QueryPlan};
-use crate::{Aggregate, PlannedRange};
+use crate::plan::{DistinctType, HybridInfo, QueryInfo, QueryPlan};
+use crate::{AggregateKind, PlannedRange};
 
 const VERSION: i64 = 2;
 
 impl QueryPlan {
-    /// The body of the answer to a plan request.
+    /// The response body of a plan request.
     pub fn to_json(&self) -> Value {
         let mut plan = Object::default();
         plan.insert(
@@ -69,6 +69,8 @@ fn query_info(info: &QueryInfo) -> Value {
     ])
 }
 
+/// The JSON of a hybrid search plan. The fields for queries without payload are always empty,
+/// because no plan uses them.
 fn hybrid_info(hybrid: &HybridInfo) -> Value {
     object([
         (
@@ -97,6 +99,7 @@ fn hybrid_info(hybrid: &HybridInfo) -> Value {
     ])
 }
 
+/// The JSON of an EPK range. A point has equal bounds, both of them inclusive.
 fn range(range: &PlannedRange) -> Value {
     object([
         ("min", Value::from(range.min.to_string())),
@@ -106,11 +109,11 @@ fn range(range: &PlannedRange) -> Value {
     ])
 }
 
-fn distinct(distinct: Distinct) -> Value {
+fn distinct(distinct: DistinctType) -> Value {
     Value::from(match distinct {
-        Distinct::None => "None",
-        Distinct::Ordered => "Ordered",
-        Distinct::Unordered => "Unordered",
+        DistinctType::None => "None",
+        DistinctType::Ordered => "Ordered",
+        DistinctType::Unordered => "Unordered",
     })
 }
 
@@ -120,14 +123,14 @@ fn distinct_count(alias: Option<&str>) -> Value {
     })
 }
 
-fn direction(direction: Direction) -> Value {
+fn direction(direction: SortDirection) -> Value {
     Value::from(match direction {
-        Direction::Ascending => "Ascending",
-        Direction::Descending => "Descending",
+        SortDirection::Ascending => "Ascending",
+        SortDirection::Descending => "Descending",
     })
 }
 
-fn aggregate(aggregate: Aggregate) -> Value {
+fn aggregate(aggregate: AggregateKind) -> Value {
     Value::from(aggregate.plan_name())
 }
 

@@ -1,19 +1,22 @@
-//! Query plans that SDKs ask for: what a client must merge, sort and count, and which ranges it asks.
+//! Query plans for SDKs: how a client merges, sorts and counts rows, and which EPK ranges it
+//! queries.
 //!
-//! A client that fans a query out over partitions cannot send the user's text to each of them:
-//! averages of averages are wrong, and sorted pages merge only if every row brings its sort key.
-//! So it asks for a plan first, and gets three things: what to do with the rows (`QueryInfo`), a
-//! text to send in place of the user's, whose rows carry what the merge needs, and the ranges of
-//! partition keys where matching documents can be. One query goes through these steps:
+//! A client that sends a query to several partitions cannot send the user's text: averages of
+//! averages are wrong, and sorted pages merge only if every row carries its sort key. So the client
+//! first requests a plan with three parts: instructions for the rows (`QueryInfo`), a rewritten
+//! query whose rows carry the values for the merge, and the EPK ranges that may contain matching
+//! documents. Planning has four steps:
 //!
-//! 1. `bind` refuses what has no meaning: unknown names and functions, misplaced clauses.
-//! 2. `ranges` reads the filter for what it says about the partition key.
-//! 3. `rewrite` turns the clauses into the plan and the new text, one file for each clause.
-//! 4. `features` refuses a plan that the asking client could not carry out.
+//! 1. `bind` rejects queries without a valid meaning: unknown names and functions, misplaced
+//!    clauses.
+//! 2. `ranges` derives the possible partition keys from the filter.
+//! 3. `rewrite` derives the plan and the rewritten query from the clauses, with one file for each
+//!    clause.
+//! 4. `features` rejects a plan that the requesting client does not support.
 //!
-//! Everything here is a pure function of the syntax tree and of the container's definition. The
-//! crate does not evaluate functions and knows no documents: what it needs of the built-in
-//! functions is given to it as [`Functions`]. It does no I/O and holds no clock.
+//! All steps are pure functions of the syntax tree and of the container's definition. The crate
+//! does not evaluate functions and has no access to documents: the caller supplies the built-in
+//! functions as [`BuiltinFunctions`]. The crate performs no I/O and reads no clock.
 
 mod aggregate;
 mod bind;
@@ -29,11 +32,11 @@ mod rewrite;
 mod scope;
 mod walk;
 
-pub use aggregate::Aggregate;
+pub use aggregate::AggregateKind;
 pub use bind::check;
 pub use error::{PlanError, Problem, ProblemKind};
 pub use features::Features;
-pub use functions::{Arity, Functions};
-pub use plan::{Distinct, HybridInfo, QueryInfo, QueryPlan, plan};
-pub use ranges::{PlannedRange, RangeKey, ranges};
+pub use functions::{Arity, BuiltinFunctions};
+pub use plan::{DistinctType, HybridInfo, QueryInfo, QueryPlan, plan};
+pub use ranges::{KeyScope, PlannedRange, ranges};
 pub use request::{DistanceFunction, PlanRequest, VectorEmbedding};

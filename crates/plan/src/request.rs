@@ -1,30 +1,31 @@
-//! What a plan is made from.
+//! The input of planning.
 
-use orrery_json::{Path, Value};
-use orrery_keys::KeyDefinition;
+use orrery_json::{PropertyPath, Value};
+use orrery_keys::PartitionKeyDefinition;
 use orrery_sql::ast::Query;
 
-use crate::{Features, Functions};
+use crate::{BuiltinFunctions, Features};
 
-/// A query and what the plan needs to know of its container and of its client.
+/// A query, with the facts about its container and its client that a plan depends on.
 #[derive(Clone, Copy)]
 pub struct PlanRequest<'a> {
     pub query: &'a Query,
-    /// Names begin with `@`.
+    /// Parameters by name; a name begins with `@`.
     pub parameters: &'a [(String, Value)],
     /// `None` for a container without partition key paths.
-    pub key: Option<&'a KeyDefinition>,
-    /// What the client says it can do; `None` if it says nothing, which is taken as everything.
+    pub key: Option<&'a PartitionKeyDefinition>,
+    /// The features that the client advertises. `None` for a client without the header, which is
+    /// assumed to support every feature.
     pub features: Option<Features>,
-    pub functions: &'a dyn Functions,
-    /// The vector policy of the container: the direction of a vector's order depends on it.
+    pub functions: &'a dyn BuiltinFunctions,
+    /// The vector policy of the container, which determines the sort direction of vector distances.
     pub vectors: &'a [VectorEmbedding],
 }
 
 /// One entry of a container's vector policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VectorEmbedding {
-    pub path: Path,
+    pub path: PropertyPath,
     pub distance_function: DistanceFunction,
 }
 
@@ -36,7 +37,7 @@ pub enum DistanceFunction {
 }
 
 impl DistanceFunction {
-    /// Reads the name in any case.
+    /// Parses the name without regard to case.
     pub fn parse(name: &str) -> Option<DistanceFunction> {
         [
             ("cosine", DistanceFunction::Cosine),

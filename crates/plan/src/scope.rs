@@ -1,9 +1,9 @@
-//! What the names of a query stand for.
+//! The bindings of names in a query.
 
-use orrery_json::Path;
-use orrery_sql::ast::{Collection, Expr, Identifier, Literal, PathStep, Source};
+use orrery_json::PropertyPath;
+use orrery_sql::ast::{Collection, Expr, FromSource, Identifier, Literal, PathStep};
 
-/// The names in sight, innermost last.
+/// The visible names, innermost last.
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
     names: Vec<(String, Binding)>,
@@ -11,24 +11,26 @@ pub(crate) struct Scope {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Binding {
-    /// The value at one place of every document.
-    Document(Vec<Segment>),
-    /// An element, a row of a subquery, or the value of a `LET`.
+    /// The value at one path of every document.
+    Document(Vec<PathSegment>),
+    /// An array element, a row of a subquery, or the value of a `LET`.
     Derived,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Segment {
+pub(crate) enum PathSegment {
     Name(String),
     Index(u64),
 }
 
 impl Scope {
-    /// What to give [`leave`](Self::leave) to forget the names bound from here on.
+    /// The position to pass to [`leave`](Self::leave), which removes the names bound after this
+    /// call.
     pub(crate) fn mark(&self) -> usize {
         self.names.len()
     }
 
+    /// Ends the visibility of all names that were bound since `mark`.
     pub(crate) fn leave(&mut self, mark: usize) {
         self.names.truncate(mark);
     }
@@ -42,11 +44,13 @@ impl Scope {
         self.names[mark..].iter().map(|(name, _)| name.as_str())
     }
 
+    /// Makes a name visible until [`leave`](Self::leave) truncates the scope.
     pub(crate) fn bind(&mut self, name: &str, binding: Binding) {
         self.names.push((name.to_owned(), binding));
     }
 
     pub(crate) fn lookup(&self, name: &str) -> Option<&Binding> {
+        // The innermost binding wins, because a subquery may reuse a name of the enclosing query.
         self.names
             .iter()
             .rev()
@@ -54,21 +58,33 @@ impl Scope {
             .map(|(_, binding)| binding)
     }
 
-    /// Binds the alias of a source, if it has one.
-    pub(crate) fn bind_source(&mut self, source: &Source) {
-        let binding = match source {
-            Source::Value {
-                collection: Collection::Path { root, steps },
-                ..
-            } => self.path_of_collection(&root.name, steps),
-            Source::Value { .. } | Source::Elements { .. } => Binding::Derived,
-        };
-        if let Some(alias) = alias(source) {
+    /// Binds the alias of a source, if the source has one.
+    pub(crate) fn bind_source(&mut self, source: &FromSource) {
+        if let Some(alias) = source.alias() {
+            let binding = self.binding(source);
             self.bind(alias, binding);
         }
     }
 
-    /// A name that is not in sight is that of the container.
+    /// The binding of a source: a document path, or a derived value for elements and subquery rows.
+    fn binding(&self, source: &FromSource) -> Binding {
+        match source {
+            FromSource::Value {
+                collection: Collection::Path { root, steps },
+                ..
+            } => self.path_of_collection(&root.name, steps),
+            FromSource::Value {
+                collection: Collection::Subquery(query),
+                ..
+            } => match query.filtered_source() {
+                Some(source) => self.binding(source),
+                None => Binding::Derived,
+            },
+            FromSource::Elements { .. } => Binding::Derived,
+        }
+    }
+
+    /// The path of a collection. An unbound root name denotes the container.
     fn path_of_collection(&self, root: &str, steps: &[PathStep]) -> Binding {
         match self.lookup(root) {
             Some(Binding::Derived) => Binding::Derived,
@@ -77,8 +93,9 @@ impl Scope {
         }
     }
 
-    /// The place in the document that a path expression leads to.
-    pub(crate) fn document_path(&self, expr: &Expr) -> Option<Vec<Segment>> {
+    /// The document path of a path expression. `None` for expressions that are not paths into the
+    /// document.
+    pub(crate) fn document_path(&self, expr: &Expr) -> Option<Vec<PathSegment>> {
         match expr {
             Expr::Identifier(name) => match self.lookup(&name.name)? {
                 Binding::Document(path) => Some(path.clone()),
@@ -86,14 +103,14 @@ impl Scope {
             },
             Expr::Member { object, name } => {
                 let mut path = self.document_path(object)?;
-                path.push(Segment::Name(name.clone()));
+                path.push(PathSegment::Name(name.clone()));
                 Some(path)
             }
-            Expr::Index { object, index } => {
+            Expr::Index { object, index, .. } => {
                 let segment = match &**index {
-                    Expr::Literal(Literal::String(name)) => Segment::Name(name.clone()),
+                    Expr::Literal(Literal::String(name)) => PathSegment::Name(name.clone()),
                     Expr::Literal(Literal::Number(number)) => {
-                        Segment::Index(u64::try_from(number.as_i64()?).ok()?)
+                        PathSegment::Index(u64::try_from(number.as_i64()?).ok()?)
                     }
                     _ => return None,
                 };
@@ -106,39 +123,17 @@ impl Scope {
     }
 }
 
-/// The name a source is known by: `FROM c.a.b` binds `b`, and `FROM c[0]` nothing.
-pub(crate) fn alias(source: &Source) -> Option<&str> {
-    match source {
-        Source::Elements { alias, .. }
-        | Source::Value {
-            alias: Some(alias), ..
-        } => Some(&alias.name),
-        Source::Value {
-            collection: Collection::Path { root, steps },
-            alias: None,
-        } => match steps.last() {
-            None => Some(&root.name),
-            Some(PathStep::Name(name)) => Some(name),
-            Some(PathStep::Key(_) | PathStep::Index(_)) => None,
-        },
-        Source::Value {
-            collection: Collection::Subquery(_),
-            alias: None,
-        } => None,
-    }
-}
-
-/// Whether a place in the document is the one that a policy writes as this path.
-pub(crate) fn is_at(place: &[Segment], path: &Path) -> bool {
+/// Whether a document path equals a path of a policy.
+pub(crate) fn matches_path(document_path: &[PathSegment], path: &PropertyPath) -> bool {
     let names = path.segments();
-    place.len() == names.len()
-        && place
+    document_path.len() == names.len()
+        && document_path
             .iter()
             .zip(names)
-            .all(|(segment, name)| matches!(segment, Segment::Name(known) if known == name))
+            .all(|(segment, name)| matches!(segment, PathSegment::Name(known) if known == name))
 }
 
-/// The identifier at the beginning of `c.a[0].b`; `None` for what is not such a path.
+/// The identifier at the start of a path such as `c.a[0].b`; `None` for other expressions.
 pub(crate) fn path_root(expr: &Expr) -> Option<&Identifier> {
     match expr {
         Expr::Identifier(name) => Some(name),
@@ -147,15 +142,15 @@ pub(crate) fn path_root(expr: &Expr) -> Option<&Identifier> {
     }
 }
 
-/// `ROOT` names the container in any case.
+/// The word `ROOT` denotes the container, in upper or lower case.
 pub(crate) fn is_root_word(name: &str) -> bool {
     name.eq_ignore_ascii_case("root")
 }
 
-fn extended(path: &[Segment], steps: &[PathStep]) -> Vec<Segment> {
+fn extended(path: &[PathSegment], steps: &[PathStep]) -> Vec<PathSegment> {
     let steps = steps.iter().map(|step| match step {
-        PathStep::Name(name) | PathStep::Key(name) => Segment::Name(name.clone()),
-        PathStep::Index(index) => Segment::Index(*index),
+        PathStep::Name(name) | PathStep::Key(name) => PathSegment::Name(name.clone()),
+        PathStep::Index(index) => PathSegment::Index(*index),
     });
     path.iter().cloned().chain(steps).collect()
 }

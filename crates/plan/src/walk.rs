@@ -1,38 +1,15 @@
-//! Walks over expressions.
+//! Traversal of expressions.
 
 use orrery_sql::ast::{Expr, Projection, Query};
 
-/// The expressions directly inside one. Subqueries are other queries, not parts.
-pub(crate) fn parts(expr: &Expr) -> Vec<&Expr> {
-    match expr {
-        Expr::Literal(_) | Expr::Parameter(_) | Expr::Identifier(_) | Expr::Subquery { .. } => {
-            Vec::new()
-        }
-        Expr::Member { object, .. } => vec![object],
-        Expr::Index { object, index } => vec![object, index],
-        Expr::Unary { operand, .. } => vec![operand],
-        Expr::Binary { left, right, .. } | Expr::Coalesce { left, right } => vec![left, right],
-        Expr::Logical { terms, .. } => terms.iter().collect(),
-        Expr::In { needle, list, .. } => std::iter::once(&**needle).chain(list).collect(),
-        Expr::Between {
-            value, low, high, ..
-        } => vec![value, low, high],
-        Expr::Like { value, pattern, .. } => vec![value, pattern],
-        Expr::Conditional {
-            condition,
-            then,
-            otherwise,
-        } => vec![condition, then, otherwise],
-        Expr::Array(elements) => elements.iter().collect(),
-        Expr::Object(properties) => properties.iter().map(|property| &property.value).collect(),
-        Expr::Call(call) => call.arguments.iter().collect(),
-        Expr::Let { value, body, .. } => vec![value, body],
-    }
+/// The direct subexpressions of an expression.
+pub(crate) fn children(expr: &Expr) -> Vec<&Expr> {
+    expr.children()
 }
 
-/// Whether the expression or something inside it is what is looked for.
+/// Whether the expression or one of its subexpressions satisfies `found`.
 pub(crate) fn any(expr: &Expr, found: &mut impl FnMut(&Expr) -> bool) -> bool {
-    found(expr) || parts(expr).into_iter().any(|part| any(part, found))
+    found(expr) || children(expr).into_iter().any(|part| any(part, found))
 }
 
 /// The expressions of the select list.

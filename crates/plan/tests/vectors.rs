@@ -1,18 +1,18 @@
-//! Plans against recorded ones.
+//! Plans compared with recorded plans of the service.
 
 mod common;
 
 use common::{AnyFunction, Setting, definition};
-use orrery_json::{Path, Value, parse, parse_bounded};
+use orrery_json::{PropertyPath, Value, parse, parse_bounded};
 use orrery_plan::{
-    Arity, DistanceFunction, Features, Functions, PlannedRange, QueryPlan, RangeKey,
+    Arity, BuiltinFunctions, DistanceFunction, Features, KeyScope, PlannedRange, QueryPlan,
     VectorEmbedding,
 };
 
 const DATA: &[u8] = include_bytes!("../../sql/tests/data/query-plan-vectors.json");
 
-/// Vectors whose recorded plan is not ours, by their place, with the reason. What is listed must
-/// still differ, and the rest of the plan must be equal.
+/// Vectors whose recorded plan differs from the plan of this crate, by index, with the reason. The
+/// test fails if such a vector no longer differs, or differs in another part of its plan.
 const OTHER_RANGES: &[(usize, &str)] = &[
     (92, HASH_OF_TWO),
     (231, HASH_OF_TWO),
@@ -38,13 +38,14 @@ const RANGE_KEY: &str = "there are no containers with range keys";
 const PLANE: &str = "shapes on a plane are not measured when planning, so the filter may hold";
 const OVERFLOW: &str = "the recorded number of rows has overflowed 32 bits; ours is clamped";
 
-/// Numbers are recorded with 17 digits, and we print the shortest text of the same number.
+/// The recording prints numbers with 17 digits, this crate prints the shortest text of the same
+/// number.
 const DIGITS: [usize; 3] = [362, 363, 364];
 
-/// As [`AnyFunction`], with the values that the built-in functions have.
+/// Like [`AnyFunction`], with values for the built-in functions.
 struct BuiltIn;
 
-impl Functions for BuiltIn {
+impl BuiltinFunctions for BuiltIn {
     fn arity(&self, name: &str) -> Option<Arity> {
         AnyFunction.arity(name)
     }
@@ -90,7 +91,7 @@ fn gateway_acceptance() {
     }
 }
 
-/// How a plan, or the refusal of one, differs from what is recorded.
+/// The differences between a plan or an error and the recording.
 struct Compared {
     info: Result<(), String>,
     ranges: Result<(), String>,
@@ -127,7 +128,7 @@ fn compare(vector: &Value, compare_trees: bool) -> Compared {
     Compared { info, ranges }
 }
 
-/// Every field that is recorded must be equal; texts up to white space.
+/// Every recorded field must be equal; texts are compared without white space.
 fn same_info(
     found: &Value,
     expected: &Value,
@@ -159,7 +160,7 @@ fn same_info(
             }
             Err(format!("{query}:\n{found}\ninstead of\n{expected}"))
         }
-        // Recorded by an engine that writes booleans as numbers.
+        // The recording engine writes booleans as numbers.
         (Value::Bool(found), Value::Number(_)) => {
             same(&Value::from(i64::from(*found)), expected, query)
         }
@@ -174,14 +175,14 @@ fn same(found: &Value, expected: &Value, query: &str) -> Result<(), String> {
     Err(format!("{query}: {found} instead of {expected}"))
 }
 
-/// The ranges as key components, as they are recorded.
+/// The ranges as key components, in the format of the recording.
 fn components(plan: &QueryPlan) -> Value {
     let range = |range: &PlannedRange| {
         let (min, max) = match &range.key {
-            RangeKey::All => ("[]".to_owned(), r#""Infinity""#.to_owned()),
-            RangeKey::Nothing => ("[]".to_owned(), "[]".to_owned()),
-            RangeKey::Point(key) => (key.to_json(), key.to_json()),
-            RangeKey::Prefix(key) => (key.to_json(), r#""prefix""#.to_owned()),
+            KeyScope::All => ("[]".to_owned(), r#""Infinity""#.to_owned()),
+            KeyScope::Nothing => ("[]".to_owned(), "[]".to_owned()),
+            KeyScope::Point(key) => (key.to_json(), key.to_json()),
+            KeyScope::Prefix(key) => (key.to_json(), r#""prefix""#.to_owned()),
         };
         let inclusive = range.is_max_inclusive;
         let text = format!(
@@ -192,7 +193,7 @@ fn components(plan: &QueryPlan) -> Value {
     Value::Array(plan.ranges.iter().map(range).collect())
 }
 
-/// The recorded order is that of a hash which neither version of ours is.
+/// The recording sorts ranges by a hash that is neither of the two supported versions.
 fn as_set(ranges: &Value) -> Value {
     let mut texts: Vec<String> = ranges
         .as_array()
@@ -218,7 +219,7 @@ fn setting(vector: &Value) -> Setting {
         .expect("recorded data");
     let paths: Vec<&str> = paths.iter().filter_map(Value::as_str).collect();
     let list = |value: &Value| value.as_array().unwrap_or_default().to_vec();
-    let functions: &'static dyn Functions = match vector.get("geospatialType").as_str() {
+    let functions: &'static dyn BuiltinFunctions = match vector.get("geospatialType").as_str() {
         Some("Geometry") => &AnyFunction,
         _ => &BuiltIn,
     };
@@ -236,7 +237,7 @@ fn setting(vector: &Value) -> Setting {
         vectors: list(vector.get("vectorEmbeddingPolicy").get("vectorEmbeddings"))
             .iter()
             .map(|embedding| VectorEmbedding {
-                path: Path::parse(text(embedding, "path")).expect("recorded data"),
+                path: PropertyPath::parse(text(embedding, "path")).expect("recorded data"),
                 distance_function: DistanceFunction::parse(text(embedding, "distanceFunction"))
                     .expect("recorded data"),
             })
@@ -266,7 +267,7 @@ fn folded(text: &str) -> String {
     words.join(" ").replace("( ", "(").replace(" )", ")")
 }
 
-/// Read as a query or an expression and printed again.
+/// Parses the text as a query or an expression and prints it again.
 fn canonical(text: &str) -> String {
     let text = text.replace("{documentdb-formattableorderbyquery-filter}", "true");
     let query =

@@ -1,16 +1,16 @@
-//! What the tests of plans share.
+//! Shared fixtures of the plan tests.
 
-use orrery_json::{Path, Value};
-use orrery_keys::{KeyDefinition, KeyKind, KeyVersion};
+use orrery_json::{PropertyPath, Value};
+use orrery_keys::{PartitionKeyDefinition, PartitionKeyKind, PartitionKeyVersion};
 use orrery_plan::{
-    Arity, Features, Functions, PlanError, PlanRequest, QueryPlan, VectorEmbedding, plan,
+    Arity, BuiltinFunctions, Features, PlanError, PlanRequest, QueryPlan, VectorEmbedding, plan,
 };
 
-/// Accepts every function but one, and evaluates none: what functions there are is not the
-/// planner's concern.
+/// Accepts every function name but one and evaluates no function: the planner does not depend on
+/// the set of functions.
 pub(crate) struct AnyFunction;
 
-impl Functions for AnyFunction {
+impl BuiltinFunctions for AnyFunction {
     fn arity(&self, name: &str) -> Option<Arity> {
         match name {
             "BADFUNC" => None,
@@ -25,15 +25,15 @@ impl Functions for AnyFunction {
 }
 
 pub(crate) struct Setting {
-    pub(crate) key: Option<KeyDefinition>,
+    pub(crate) key: Option<PartitionKeyDefinition>,
     pub(crate) parameters: Vec<(String, Value)>,
     pub(crate) features: Option<Features>,
     pub(crate) vectors: Vec<VectorEmbedding>,
-    pub(crate) functions: &'static dyn Functions,
+    pub(crate) functions: &'static dyn BuiltinFunctions,
 }
 
 impl Setting {
-    /// A container with this key, and a client that can do everything.
+    /// A container with this partition key, and a client that supports every feature.
     pub(crate) fn with_key(paths: &[&str]) -> Setting {
         Setting {
             key: definition(paths),
@@ -57,16 +57,16 @@ impl Setting {
     }
 }
 
-/// One path is hashed as a whole, several one by one.
-pub(crate) fn definition(paths: &[&str]) -> Option<KeyDefinition> {
+/// A `Hash` definition for one path, a `MultiHash` definition for several.
+pub(crate) fn definition(paths: &[&str]) -> Option<PartitionKeyDefinition> {
     let (kind, version) = match paths.len() {
         0 => return None,
-        1 => (KeyKind::Hash, KeyVersion::V2),
-        _ => (KeyKind::MultiHash, KeyVersion::V2),
+        1 => (PartitionKeyKind::Hash, PartitionKeyVersion::V2),
+        _ => (PartitionKeyKind::MultiHash, PartitionKeyVersion::V2),
     };
     let paths = paths
         .iter()
-        .map(|path| Path::parse(path).expect("a path of a test"))
+        .map(|path| PropertyPath::parse(path).expect("a path of a test"))
         .collect();
-    Some(KeyDefinition::new(paths, kind, version).expect("a key of a test"))
+    Some(PartitionKeyDefinition::new(paths, kind, version).expect("a key of a test"))
 }
