@@ -1,8 +1,9 @@
-//! What a query says about single paths of its documents, so that an index can be asked first.
+//! The implications of a query for single document paths, for use with an index.
 //!
 //! A [`Predicate`] is a consequence of the filter, not the filter: every document that gives a row
-//! satisfies it, and others may as well. Who uses it to find documents still runs the program over
-//! them, unless [`Narrowing::is_exact`] says that there is nothing left to test.
+//! satisfies it, and other documents may satisfy it too. A caller that finds documents by the
+//! predicate still runs the program over them, unless [`SargableFilter::is_exact`] says that the
+//! predicate is the whole filter.
 
 use std::ops::Bound;
 
@@ -12,11 +13,11 @@ use orrery_json::Value;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PathStep {
     Name(String),
-    /// Some element of an array; indexes do not tell which.
+    /// Some element of an array; an index does not record which.
     Element,
 }
 
-/// From the root of a document to a value.
+/// The path from the root of a document to a value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct DocumentPath(pub Vec<PathStep>);
 
@@ -27,37 +28,37 @@ impl DocumentPath {
     }
 }
 
-/// What every matching document satisfies.
+/// A condition that every matching document satisfies.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Predicate {
-    /// The filter says nothing that an index could use.
+    /// The filter implies nothing that an index could use.
     Anything,
     /// No document matches.
     Nothing,
-    /// Never empty, never nested directly.
+    /// Never empty, and no term is itself an `And`.
     And(Vec<Predicate>),
-    /// Never empty, never nested directly.
+    /// Never empty, and no term is itself an `Or`.
     Or(Vec<Predicate>),
-    /// A value at `path` is in one of the ranges. Never without ranges.
+    /// A value at `path` lies in one of the ranges. The list is never empty.
     Value {
         path: DocumentPath,
         ranges: Vec<ValueRange>,
     },
-    /// A geometry at `path` is near or in another.
+    /// A geometry at `path` is near, within or in contact with another.
     Spatial {
         path: DocumentPath,
         relation: SpatialRelation,
-        /// The `GeoJSON` value that the query names.
+        /// The `GeoJSON` value in the query.
         geometry: Value,
     },
 }
 
-/// A set of values that stand together in the order of values.
+/// A contiguous set of values in value order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ValueRange {
     /// Equal to this scalar.
     Equal(Value),
-    /// Between two bounds of one scalar type. A side without a bound ends with the type.
+    /// Between two bounds of one scalar type. A missing bound means the end of the type.
     Between {
         low: Bound<Value>,
         high: Bound<Value>,
@@ -65,7 +66,7 @@ pub enum ValueRange {
     /// Strings that begin with this text.
     Prefix(String),
     OfType(ValueType),
-    /// Anything that is there.
+    /// Any defined value.
     Defined,
 }
 
@@ -83,16 +84,16 @@ pub enum ValueType {
 pub enum SpatialRelation {
     Within,
     Intersects,
-    /// At most so many metres away.
+    /// At most this many metres apart.
     Distance {
         metres_max: f64,
     },
 }
 
-/// The predicate of a program, and whether it says all.
+/// The predicate of a program, and whether it is the whole filter.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Narrowing {
+pub struct SargableFilter {
     pub predicate: Predicate,
-    /// Whether a document that satisfies the predicate passes the filter for certain.
+    /// Whether every document that satisfies the predicate also passes the filter.
     pub is_exact: bool,
 }
