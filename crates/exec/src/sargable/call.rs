@@ -1,9 +1,9 @@
-//! What it takes for a function to give true, or false.
+//! Predicates implied by a function call that returns true, or false.
 
 use orrery_json::Value;
 
 use super::range::{self, Ranges};
-use super::{Frames, Narrow, atom, combine};
+use super::{FrameBindings, ImpliedPredicate, atom, combine};
 use crate::functions::{Function, evaluate_function};
 use crate::predicate::{Predicate, SpatialRelation, ValueRange, ValueType};
 use crate::scalar::Scalar;
@@ -15,16 +15,17 @@ const PRIMITIVES: [ValueType; 4] = [
     ValueType::String,
 ];
 
-/// The most needles of an `ARRAY_CONTAINS_ALL` that the index is searched for, because combining them
-/// compares each needle with each other one.
+/// Limit of needles of an `ARRAY_CONTAINS_ALL` for the index, because combining needles compares
+/// each pair.
 const NEEDLES_MAX: usize = 200;
 
-pub(super) fn holds(
+/// The predicate implied by a call whose result is `wanted`.
+pub(super) fn implied_by(
     function: &Function,
     arguments: &[Scalar],
     wanted: bool,
-    frames: &Frames<'_>,
-) -> Narrow {
+    frames: &FrameBindings<'_>,
+) -> ImpliedPredicate {
     let is_type = |types: &[ValueType]| {
         let types = types.iter().copied().map(ValueRange::OfType);
         Ranges::exactly(types.collect())
@@ -38,8 +39,9 @@ pub(super) fn holds(
         "IS_ARRAY" => is_type(&[ValueType::Array]),
         "IS_OBJECT" => is_type(&[ValueType::Object]),
         "IS_PRIMITIVE" => is_type(&PRIMITIVES),
-        "IS_INTEGER" | "IS_FINITE_NUMBER" => is_type(&[ValueType::Number]).vague(),
-        "IS_DATETIME" => is_type(&[ValueType::String]).vague(),
+        // The function is stricter than the type, so the range is only a consequence.
+        "IS_INTEGER" | "IS_FINITE_NUMBER" => is_type(&[ValueType::Number]).inexact(),
+        "IS_DATETIME" => is_type(&[ValueType::String]).inexact(),
         "STARTSWITH" | "CONTAINS" | "ENDSWITH" | "STRINGEQUALS" | "STRING_EQUALS"
         | "REGEXMATCH" => return text(function.name(), arguments, wanted, frames),
         "ARRAY_CONTAINS" | "_TRY_ARRAY_CONTAINS" => return contains(arguments, wanted, frames),
@@ -49,31 +51,39 @@ pub(super) fn holds(
         "ST_INTERSECTS" => {
             return spatial(SpatialRelation::Intersects, arguments, wanted, frames);
         }
-        _ => return Narrow::UNKNOWN,
+        _ => return ImpliedPredicate::UNKNOWN,
     };
-    match arguments.first().and_then(|value| frames.place(value)) {
-        // A type check is false for what is not there, of which a predicate cannot speak.
-        Some(place) if wanted => atom::value(place, checked),
-        _ => Narrow::UNKNOWN,
+    match arguments.first().and_then(|value| frames.bound_path(value)) {
+        // A type check is false for a missing value, and no predicate covers missing values.
+        Some(bound_path) if wanted => atom::value(bound_path, checked),
+        _ => ImpliedPredicate::UNKNOWN,
     }
 }
 
-/// Functions of two strings that are undefined for anything else.
-fn text(name: &str, arguments: &[Scalar], wanted: bool, frames: &Frames<'_>) -> Narrow {
+/// Functions of two strings, which are undefined for other values.
+fn text(
+    name: &str,
+    arguments: &[Scalar],
+    wanted: bool,
+    frames: &FrameBindings<'_>,
+) -> ImpliedPredicate {
     let [subject, part, flag @ ..] = arguments else {
-        return Narrow::UNKNOWN;
+        return ImpliedPredicate::UNKNOWN;
     };
-    let both = [subject, part].map(|side| match (frames.place(side), frames.constant(side)) {
-        (Some(place), _) => atom::value(place, Ranges::of_type(ValueType::String)),
-        (None, Some(value)) if value.as_str().is_none() => Narrow::FALSE,
-        _ => Narrow::UNKNOWN,
-    });
-    let strings = combine::all(both.into()).vague();
+    let both = [subject, part].map(
+        |side| match (frames.bound_path(side), frames.constant(side)) {
+            (Some(bound_path), _) => atom::value(bound_path, Ranges::of_type(ValueType::String)),
+            (None, Some(value)) if value.as_str().is_none() => ImpliedPredicate::FALSE,
+            _ => ImpliedPredicate::UNKNOWN,
+        },
+    );
+    let strings = combine::all(both.into()).inexact();
     let sees_case = match flag {
         [] => true,
         [flag, ..] => frames.constant(flag) == Some(Value::Bool(false)),
     };
     if !wanted || !sees_case {
+        // Without case sensitivity an index range of one spelling would miss other spellings.
         return strings;
     }
     let (side, constant) = match (frames.constant(subject), frames.constant(part)) {
@@ -89,54 +99,62 @@ fn text(name: &str, arguments: &[Scalar], wanted: bool, frames: &Frames<'_>) -> 
         "STARTSWITH" => Ranges::exactly(vec![ValueRange::Prefix(constant)]),
         _ => return strings,
     };
-    match frames.place(side) {
-        Some(place) => atom::value(place, ranges),
-        None => Narrow::UNKNOWN,
+    match frames.bound_path(side) {
+        Some(bound_path) => atom::value(bound_path, ranges),
+        None => ImpliedPredicate::UNKNOWN,
     }
 }
 
-fn contains(arguments: &[Scalar], wanted: bool, frames: &Frames<'_>) -> Narrow {
+/// `ARRAY_CONTAINS`, with the path on the side of the array or of the needle.
+fn contains(arguments: &[Scalar], wanted: bool, frames: &FrameBindings<'_>) -> ImpliedPredicate {
     let [array, needle, flag @ ..] = arguments else {
-        return Narrow::UNKNOWN;
+        return ImpliedPredicate::UNKNOWN;
     };
     let partial = match flag.first().map(|scalar| frames.constant(scalar)) {
         None | Some(Some(Value::Undefined | Value::Bool(false))) => Some(false),
         Some(Some(Value::Bool(true))) => Some(true),
-        Some(Some(_)) => return Narrow::FALSE,
+        // The function is undefined for a third argument that is no boolean.
+        Some(Some(_)) => return ImpliedPredicate::FALSE,
         Some(None) => None,
     };
     match (frames.constant(array), frames.constant(needle)) {
-        (Some(Value::Array(elements)), None) => match frames.place(needle) {
-            Some(place) if wanted => {
+        (Some(Value::Array(elements)), None) => match frames.bound_path(needle) {
+            Some(bound_path) if wanted => {
                 let ranges = range::equal_to_any(&elements);
                 let is_plain = partial == Some(false);
-                atom::value(place, if is_plain { ranges } else { ranges.vague() })
+                atom::value(bound_path, if is_plain { ranges } else { ranges.inexact() })
             }
-            place => atom::defined(place),
+            bound_path => atom::defined(bound_path),
         },
-        (Some(_), None) | (None, Some(Value::Undefined)) => Narrow::FALSE,
+        (Some(_), None) | (None, Some(Value::Undefined)) => ImpliedPredicate::FALSE,
         (None, needle) => {
-            let Some(place) = frames.place(array) else {
-                return Narrow::UNKNOWN;
+            let Some(bound_path) = frames.bound_path(array) else {
+                return ImpliedPredicate::UNKNOWN;
             };
             match (needle, partial) {
-                (Some(needle), Some(false)) if wanted => atom::has_any(place, [&needle]),
+                (Some(needle), Some(false)) if wanted => atom::has_any(bound_path, [&needle]),
                 (Some(needle), Some(true) | None) if wanted => {
-                    atom::covers(place.element(), &needle)
+                    atom::covers(bound_path.element(), &needle)
                 }
-                _ => atom::value(place, Ranges::of_type(ValueType::Array)),
+                _ => atom::value(bound_path, Ranges::of_type(ValueType::Array)),
             }
         }
-        (Some(_), Some(_)) => Narrow::UNKNOWN,
+        (Some(_), Some(_)) => ImpliedPredicate::UNKNOWN,
     }
 }
 
-fn contains_several(arguments: &[Scalar], wanted: bool, frames: &Frames<'_>, all: bool) -> Narrow {
+/// `ARRAY_CONTAINS_ANY` and `ARRAY_CONTAINS_ALL` with constant needles.
+fn contains_several(
+    arguments: &[Scalar],
+    wanted: bool,
+    frames: &FrameBindings<'_>,
+    all: bool,
+) -> ImpliedPredicate {
     let Some((array, needles)) = arguments.split_first() else {
-        return Narrow::UNKNOWN;
+        return ImpliedPredicate::UNKNOWN;
     };
-    let Some(place) = frames.place(array) else {
-        return Narrow::UNKNOWN;
+    let Some(bound_path) = frames.bound_path(array) else {
+        return ImpliedPredicate::UNKNOWN;
     };
     let needles: Option<Vec<Value>> = needles
         .iter()
@@ -146,51 +164,56 @@ fn contains_several(arguments: &[Scalar], wanted: bool, frames: &Frames<'_>, all
         Some(needles) if wanted && all && needles.len() <= NEEDLES_MAX => {
             let each = needles
                 .iter()
-                .map(|needle| atom::has_any(place.clone(), [needle]));
+                .map(|needle| atom::has_any(bound_path.clone(), [needle]));
             combine::all(each.collect())
         }
-        Some(needles) if wanted && !all => atom::has_any(place, &needles),
-        _ => atom::value(place, Ranges::of_type(ValueType::Array)),
+        Some(needles) if wanted && !all => atom::has_any(bound_path, &needles),
+        _ => atom::value(bound_path, Ranges::of_type(ValueType::Array)),
     }
 }
 
-fn within(arguments: &[Scalar], wanted: bool, frames: &Frames<'_>) -> Narrow {
+/// `ST_WITHIN` of a path in a constant shape. In the other direction the index cannot help.
+fn within(arguments: &[Scalar], wanted: bool, frames: &FrameBindings<'_>) -> ImpliedPredicate {
     match arguments {
-        [shape, _] if frames.place(shape).is_some() => {
+        [shape, _] if frames.bound_path(shape).is_some() => {
             spatial(SpatialRelation::Within, arguments, wanted, frames)
         }
-        _ => Narrow::UNKNOWN,
+        _ => ImpliedPredicate::UNKNOWN,
     }
 }
 
-/// A relation of a path with a constant shape, on either side.
+/// A spatial relation of a path with a constant shape, on either side.
 pub(super) fn spatial(
     relation: SpatialRelation,
     arguments: &[Scalar],
     wanted: bool,
-    frames: &Frames<'_>,
-) -> Narrow {
+    frames: &FrameBindings<'_>,
+) -> ImpliedPredicate {
     let [left, right] = arguments else {
-        return Narrow::UNKNOWN;
+        return ImpliedPredicate::UNKNOWN;
     };
     let (shape, geometry) = match (frames.constant(left), frames.constant(right)) {
         (None, Some(geometry)) => (left, geometry),
         (Some(geometry), None) => (right, geometry),
-        _ => return Narrow::UNKNOWN,
+        _ => return ImpliedPredicate::UNKNOWN,
     };
+    // A function of an invalid shape is undefined, so no document matches.
     let is_valid = evaluate_function("ST_ISVALID", std::slice::from_ref(&geometry));
     if is_valid != Some(Value::Bool(true)) {
-        return Narrow::FALSE;
+        return ImpliedPredicate::FALSE;
     }
-    let Some(place) = frames.place(shape).filter(|place| !place.path.0.is_empty()) else {
-        return Narrow::UNKNOWN;
+    let Some(bound_path) = frames
+        .bound_path(shape)
+        .filter(|bound_path| !bound_path.path.0.is_empty())
+    else {
+        return ImpliedPredicate::UNKNOWN;
     };
     if !wanted {
-        return atom::value(place, Ranges::of_type(ValueType::Object));
+        return atom::value(bound_path, Ranges::of_type(ValueType::Object));
     }
-    Narrow {
+    ImpliedPredicate {
         predicate: Predicate::Spatial {
-            path: place.path,
+            path: bound_path.path,
             relation,
             geometry,
         },

@@ -1,8 +1,8 @@
-//! What a program says about single paths.
+//! The predicates that programs imply for single paths.
 
 use std::ops::Bound;
 
-use orrery_exec::{DocumentPath, Narrowing, PathStep, Predicate, SpatialRelation, ValueRange};
+use orrery_exec::{DocumentPath, PathStep, Predicate, SargableFilter, SpatialRelation, ValueRange};
 use orrery_json::Value;
 
 use super::support::{json, program};
@@ -58,21 +58,29 @@ fn predicate_text(predicate: &Predicate) -> String {
     }
 }
 
-fn text(narrowing: &Narrowing) -> String {
+fn text(narrowing: &SargableFilter) -> String {
     let exact = if narrowing.is_exact { "" } else { "~ " };
     format!("{exact}{}", predicate_text(&narrowing.predicate))
 }
 
 fn check(table: &[(&str, &str)]) {
     for (query, expected) in table {
-        assert_eq!(text(&program(query).narrowing()), *expected, "{query}");
+        assert_eq!(
+            text(&program(query).sargable_filter()),
+            *expected,
+            "{query}"
+        );
     }
 }
 
 fn check_filters(table: &[(&str, &str)]) {
     for (filter, expected) in table {
         let query = format!("SELECT * FROM c WHERE {filter}");
-        assert_eq!(text(&program(&query).narrowing()), *expected, "{filter}");
+        assert_eq!(
+            text(&program(&query).sargable_filter()),
+            *expected,
+            "{filter}"
+        );
     }
 }
 
@@ -284,7 +292,7 @@ fn ordered_results_that_begin_later() {
     ] {
         let program = program(query).with_resume_filter(&[json(value)], None, false);
         assert_eq!(
-            text(&program.unwrap().narrowing()),
+            text(&program.unwrap().sargable_filter()),
             expected,
             "{query} from {value}"
         );

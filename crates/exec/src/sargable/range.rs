@@ -1,4 +1,4 @@
-//! Sets of values: what a comparison with a constant admits, and what two sets share.
+//! Sets of values: the set that a comparison with a constant admits, and operations on sets.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -10,10 +10,11 @@ use orrery_sql::ast::BinaryOp;
 use crate::distinct_hash::DistinctHash;
 use crate::predicate::{ValueRange, ValueType};
 
-/// From here on several integers are one double, and an index of doubles cannot tell them apart.
+/// At this size and above, several integers share one double, and an index of doubles does not
+/// distinguish them.
 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 
-/// Ranges and whether they are exactly the values that are meant. Without ranges there are none.
+/// Ranges, and whether they are exactly the intended values. An empty list is the empty set.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Ranges {
     pub(super) list: Vec<ValueRange>,
@@ -43,7 +44,7 @@ impl Ranges {
         Ranges::within(vec![ValueRange::OfType(value_type)])
     }
 
-    pub(super) fn vague(self) -> Ranges {
+    pub(super) fn inexact(self) -> Ranges {
         Ranges::within(self.list)
     }
 }
@@ -52,6 +53,7 @@ impl Ranges {
 pub(super) fn equal_to(value: &Value) -> Ranges {
     match value {
         Value::Undefined => Ranges::exactly(Vec::new()),
+        // An index entry of an array or object holds only its type.
         Value::Array(_) => Ranges::of_type(ValueType::Array),
         Value::Object(_) => Ranges::of_type(ValueType::Object),
         scalar => Ranges {
@@ -81,6 +83,8 @@ pub(super) fn compared(op: BinaryOp, constant: &Value, wanted: bool) -> Ranges {
     };
     match constant {
         Value::Null if admits(Ordering::Equal) => equal_to(&Value::Null),
+        // Only values of the same type compare, and null, arrays and objects have no smaller or
+        // larger ones.
         Value::Null | Value::Undefined | Value::Array(_) | Value::Object(_) => {
             Ranges::exactly(Vec::new())
         }
@@ -121,7 +125,7 @@ fn opposite(op: BinaryOp) -> BinaryOp {
     }
 }
 
-/// Values of some of the sets. Ranges that lie within others are left out.
+/// Union of the sets, without ranges that lie within other ranges.
 pub(super) fn union(sets: impl IntoIterator<Item = Ranges>) -> Ranges {
     let mut all = Ranges::exactly(Vec::new());
     for set in sets {
@@ -151,10 +155,10 @@ pub(super) fn union(sets: impl IntoIterator<Item = Ranges>) -> Ranges {
     all
 }
 
-/// More pairs than this are not looked at.
+/// Limit of range pairs in an intersection.
 const PAIRS_MAX: usize = 4096;
 
-/// Values of both sets; none when that would be too much work.
+/// Intersection of two sets; `None` when it would be too much work.
 pub(super) fn intersection(a: &[ValueRange], b: &[ValueRange]) -> Option<Ranges> {
     if a.len() * b.len() > PAIRS_MAX {
         return None;
@@ -162,10 +166,10 @@ pub(super) fn intersection(a: &[ValueRange], b: &[ValueRange]) -> Option<Ranges>
     let mut shared = Ranges::exactly(Vec::new());
     for a in a {
         for b in b {
-            match meet(a, b) {
-                Meet::Nowhere => {}
-                Meet::Exactly(range) => shared.list.push(range),
-                Meet::Within(range) => {
+            match intersect(a, b) {
+                RangeOverlap::Nowhere => {}
+                RangeOverlap::Exactly(range) => shared.list.push(range),
+                RangeOverlap::Within(range) => {
                     shared.is_exact = false;
                     shared.list.push(range);
                 }
@@ -175,41 +179,45 @@ pub(super) fn intersection(a: &[ValueRange], b: &[ValueRange]) -> Option<Ranges>
     Some(union([shared]))
 }
 
-enum Meet {
+/// The common part of two ranges.
+enum RangeOverlap {
     Nowhere,
     Exactly(ValueRange),
-    /// Somewhere in this range, or nowhere.
+    /// Values in this range, or none.
     Within(ValueRange),
 }
 
-fn meet(a: &ValueRange, b: &ValueRange) -> Meet {
+/// Intersects two ranges.
+fn intersect(a: &ValueRange, b: &ValueRange) -> RangeOverlap {
     match (type_of(a), type_of(b)) {
-        (None, _) => return Meet::Exactly(b.clone()),
-        (_, None) => return Meet::Exactly(a.clone()),
-        (Some(a), Some(b)) if a != b => return Meet::Nowhere,
+        (None, _) => return RangeOverlap::Exactly(b.clone()),
+        (_, None) => return RangeOverlap::Exactly(a.clone()),
+        (Some(a), Some(b)) if a != b => return RangeOverlap::Nowhere,
         _ => {}
     }
     match (a, b) {
         (ValueRange::OfType(_), other) | (other, ValueRange::OfType(_)) => {
-            Meet::Exactly(other.clone())
+            RangeOverlap::Exactly(other.clone())
         }
         (ValueRange::Equal(value), range) | (range, ValueRange::Equal(value)) => {
             let same = ValueRange::Equal(value.clone());
             match contains(range, value) {
-                Some(true) => Meet::Exactly(same),
-                Some(false) => Meet::Nowhere,
-                None => Meet::Within(same),
+                Some(true) => RangeOverlap::Exactly(same),
+                Some(false) => RangeOverlap::Nowhere,
+                None => RangeOverlap::Within(same),
             }
         }
         (ValueRange::Prefix(a), ValueRange::Prefix(b)) if a.starts_with(b.as_str()) => {
-            Meet::Exactly(ValueRange::Prefix(a.clone()))
+            RangeOverlap::Exactly(ValueRange::Prefix(a.clone()))
         }
         (ValueRange::Prefix(a), ValueRange::Prefix(b)) if b.starts_with(a.as_str()) => {
-            Meet::Exactly(ValueRange::Prefix(b.clone()))
+            RangeOverlap::Exactly(ValueRange::Prefix(b.clone()))
         }
-        (ValueRange::Prefix(_), ValueRange::Prefix(_)) => Meet::Nowhere,
+        (ValueRange::Prefix(_), ValueRange::Prefix(_)) => RangeOverlap::Nowhere,
+        // The part of a string interval within a prefix is not computed, so the prefix is an upper
+        // bound.
         (ValueRange::Prefix(prefix), _) | (_, ValueRange::Prefix(prefix)) => {
-            Meet::Within(ValueRange::Prefix(prefix.clone()))
+            RangeOverlap::Within(ValueRange::Prefix(prefix.clone()))
         }
         (
             ValueRange::Between { low, high },
@@ -218,40 +226,42 @@ fn meet(a: &ValueRange, b: &ValueRange) -> Meet {
                 high: other_high,
             },
         ) => between(
-            tighter(low, other_low, Ordering::Greater),
-            tighter(high, other_high, Ordering::Less),
+            stricter(low, other_low, Ordering::Greater),
+            stricter(high, other_high, Ordering::Less),
         ),
-        (ValueRange::Between { .. }, ValueRange::Defined) => Meet::Exactly(a.clone()),
-        (ValueRange::Defined, _) => Meet::Exactly(b.clone()),
+        (ValueRange::Between { .. }, ValueRange::Defined) => RangeOverlap::Exactly(a.clone()),
+        (ValueRange::Defined, _) => RangeOverlap::Exactly(b.clone()),
     }
 }
 
-fn between(low: &Bound<Value>, high: &Bound<Value>) -> Meet {
+/// The range between two bounds, if it is not empty.
+fn between(low: &Bound<Value>, high: &Bound<Value>) -> RangeOverlap {
     let range = ValueRange::Between {
         low: low.clone(),
         high: high.clone(),
     };
     let (Some(from), Some(to)) = (end(low), end(high)) else {
-        return Meet::Exactly(range);
+        return RangeOverlap::Exactly(range);
     };
     let is_closed = matches!((low, high), (Bound::Included(_), Bound::Included(_)));
+    // Large integers may be equal as doubles, so only a strict difference makes the set empty.
     if !is_certain(from) || !is_certain(to) {
         return match (from, to) {
             (Value::Number(from), Value::Number(to)) if from.as_f64() > to.as_f64() => {
-                Meet::Nowhere
+                RangeOverlap::Nowhere
             }
-            _ => Meet::Within(range),
+            _ => RangeOverlap::Within(range),
         };
     }
     match compare(from, to) {
-        Ordering::Less => Meet::Exactly(range),
-        Ordering::Equal if is_closed => Meet::Exactly(ValueRange::Equal(from.clone())),
-        _ => Meet::Nowhere,
+        Ordering::Less => RangeOverlap::Exactly(range),
+        Ordering::Equal if is_closed => RangeOverlap::Exactly(ValueRange::Equal(from.clone())),
+        _ => RangeOverlap::Nowhere,
     }
 }
 
-/// Of two bounds on the same side the one that admits less.
-fn tighter<'a>(a: &'a Bound<Value>, b: &'a Bound<Value>, wanted: Ordering) -> &'a Bound<Value> {
+/// The bound of two on the same side that admits less.
+fn stricter<'a>(a: &'a Bound<Value>, b: &'a Bound<Value>, wanted: Ordering) -> &'a Bound<Value> {
     let (Some(of_a), Some(of_b)) = (end(a), end(b)) else {
         return if end(a).is_none() { b } else { a };
     };
@@ -270,7 +280,7 @@ fn end(bound: &Bound<Value>) -> Option<&Value> {
     }
 }
 
-/// None where large numbers leave it open.
+/// Whether a range contains a value; `None` where large numbers leave it open.
 fn contains(range: &ValueRange, value: &Value) -> Option<bool> {
     let bounds = match range {
         ValueRange::Equal(other) => [Some(other), None],
@@ -300,7 +310,7 @@ fn contains(range: &ValueRange, value: &Value) -> Option<bool> {
     })
 }
 
-/// Whether equality with this value and order around it are the same in doubles.
+/// Whether doubles represent the value exactly, for equality and for order.
 fn is_certain(value: &Value) -> bool {
     match value {
         Value::Number(number) => is_small(*number),

@@ -1,5 +1,5 @@
-//! Any filter against its predicate: what gives a row satisfies it, and nothing else does if it is
-//! exact.
+//! Random filters against their predicates: every document with a row satisfies the predicate, and
+//! an exact predicate admits no other document.
 
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -140,7 +140,7 @@ fn any_path() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// A condition on `path`, which is a path or a name.
+/// A condition on `path`, which is a property path or a bound name.
 fn condition(path: &'static str) -> impl Strategy<Value = String> {
     let operator = prop::sample::select(vec!["=", "!=", "<", "<=", ">", ">="]);
     let check = prop::sample::select(vec![
@@ -251,7 +251,7 @@ fn check(text: &str, documents: &[Value]) -> Result<(), TestCaseError> {
         Err(CompileError::TooMany { .. }) => return Ok(()),
         program => program.expect(text),
     };
-    let narrowing = program.narrowing();
+    let narrowing = program.sargable_filter();
     for document in documents {
         let scope = Scope::of(vec![document.clone()]);
         let rows = scope.pages(&program, 100, 1 << 20).expect("rows");
@@ -291,12 +291,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn filters(filter in any_filter(), documents in prop::collection::vec(any_document(), 1..8)) {
+    fn random_filters_imply_their_predicates(
+        filter in any_filter(),
+        documents in prop::collection::vec(any_document(), 1..8),
+    ) {
         check(&format!("SELECT VALUE 1 FROM c WHERE {filter}"), &documents)?;
     }
 
     #[test]
-    fn joins(
+    fn random_joins_imply_their_predicates(
         filter in any_filter(),
         (path, more) in (any_path(), prop_oneof![condition("t"), condition("t.x")]),
         documents in prop::collection::vec(any_document(), 1..8),
@@ -309,7 +312,7 @@ proptest! {
     }
 
     #[test]
-    fn resumed(
+    fn resume_filters_imply_their_predicates(
         filter in any_filter(),
         value in any_scalar(),
         descending: bool,
@@ -322,7 +325,7 @@ proptest! {
             program => program.expect(&text),
         };
         let program = program.with_resume_filter(&[json(value)], None, false).expect("a filter");
-        let narrowing = program.narrowing();
+        let narrowing = program.sargable_filter();
         for document in &documents {
             let rows = Scope::of(vec![document.clone()]).pages(&program, 100, 1 << 20).expect("rows");
             prop_assert!(

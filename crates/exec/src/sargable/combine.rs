@@ -1,43 +1,44 @@
-//! Conjunction and disjunction, flat and without what the other terms say already.
+//! Conjunctions and disjunctions in flat form, without terms that other terms imply.
 
-use super::Narrow;
+use super::ImpliedPredicate;
 use super::range::{self, Ranges};
 use crate::predicate::{DocumentPath, Predicate, ValueRange};
 
 /// All conditions hold.
-pub(super) fn all(terms: Vec<Narrow>) -> Narrow {
+pub(super) fn all(terms: Vec<ImpliedPredicate>) -> ImpliedPredicate {
     let mut is_exact = true;
     let mut kept: Vec<Predicate> = Vec::new();
     for term in terms {
         if term.predicate == Predicate::Nothing {
-            return Narrow::FALSE;
+            return ImpliedPredicate::FALSE;
         }
         is_exact &= term.is_exact;
         for predicate in parts_of_and(term.predicate) {
             match conjoin(&mut kept, predicate) {
-                Conjoined::Exactly => {}
-                Conjoined::Vaguely => is_exact = false,
-                Conjoined::Nowhere => return Narrow::FALSE,
+                Conjunction::Exactly => {}
+                Conjunction::Vaguely => is_exact = false,
+                Conjunction::Nowhere => return ImpliedPredicate::FALSE,
             }
         }
     }
+    // The flags are computed before the removal, because each check compares with all terms.
     let implied: Vec<bool> = kept.iter().map(|one| is_implied(one, &kept)).collect();
     let mut implied = implied.into_iter();
     kept.retain(|_| !implied.next().unwrap_or_default());
-    Narrow {
+    ImpliedPredicate {
         predicate: one_or(kept, Predicate::Anything, Predicate::And),
         is_exact,
     }
 }
 
-/// Some condition holds.
-pub(super) fn any(terms: Vec<Narrow>) -> Narrow {
+/// At least one condition holds.
+pub(super) fn any(terms: Vec<ImpliedPredicate>) -> ImpliedPredicate {
     let mut is_exact = true;
     let mut kept: Vec<Predicate> = Vec::new();
     for term in terms {
         if term.predicate == Predicate::Anything {
             if term.is_exact {
-                return Narrow::TRUE;
+                return ImpliedPredicate::TRUE;
             }
             is_exact = false;
         }
@@ -46,10 +47,11 @@ pub(super) fn any(terms: Vec<Narrow>) -> Narrow {
             disjoin(&mut kept, predicate);
         }
     }
+    // A disjunction with an unrestricted term restricts nothing.
     if kept.contains(&Predicate::Anything) {
         kept = vec![Predicate::Anything];
     }
-    Narrow {
+    ImpliedPredicate {
         predicate: one_or(kept, Predicate::Nothing, Predicate::Or),
         is_exact,
     }
@@ -83,16 +85,18 @@ fn parts_of_or(predicate: Predicate) -> Vec<Predicate> {
     }
 }
 
-enum Conjoined {
+/// The effect of a further term on a conjunction.
+enum Conjunction {
     Exactly,
     Vaguely,
     Nowhere,
 }
 
-/// Adds a term; ranges of a path that has one value are intersected.
-fn conjoin(kept: &mut Vec<Predicate>, predicate: Predicate) -> Conjoined {
+/// Adds a term; intersects the ranges of a path that has a single value. An array path cannot be
+/// intersected: different elements may satisfy different terms.
+fn conjoin(kept: &mut Vec<Predicate>, predicate: Predicate) -> Conjunction {
     if kept.contains(&predicate) {
-        return Conjoined::Exactly;
+        return Conjunction::Exactly;
     }
     if let Predicate::Value { path, ranges } = &predicate
         && !path.is_multiple()
@@ -100,20 +104,20 @@ fn conjoin(kept: &mut Vec<Predicate>, predicate: Predicate) -> Conjoined {
         && let Some(shared) = range::intersection(known, ranges)
     {
         if shared.list.is_empty() {
-            return Conjoined::Nowhere;
+            return Conjunction::Nowhere;
         }
         *known = shared.list;
         return if shared.is_exact {
-            Conjoined::Exactly
+            Conjunction::Exactly
         } else {
-            Conjoined::Vaguely
+            Conjunction::Vaguely
         };
     }
     kept.push(predicate);
-    Conjoined::Exactly
+    Conjunction::Exactly
 }
 
-/// Adds a term; ranges of one path are put together.
+/// Adds a term; unites the ranges of equal paths.
 fn disjoin(kept: &mut Vec<Predicate>, predicate: Predicate) {
     if kept.contains(&predicate) {
         return;
@@ -128,6 +132,7 @@ fn disjoin(kept: &mut Vec<Predicate>, predicate: Predicate) {
     kept.push(predicate);
 }
 
+/// The ranges of the term that restricts exactly this path.
 fn ranges_of<'a>(
     kept: &'a mut [Predicate],
     path: &DocumentPath,
@@ -138,7 +143,8 @@ fn ranges_of<'a>(
     })
 }
 
-/// That a value is there says nothing beside a term about the value or a part of it.
+/// Whether a term only requires that a value exists, while another term restricts the same value or
+/// a part of it.
 fn is_implied(term: &Predicate, terms: &[Predicate]) -> bool {
     let Predicate::Value { path, ranges } = term else {
         return false;

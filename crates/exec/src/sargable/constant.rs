@@ -1,5 +1,5 @@
-//! Expressions that have the same value for every document. An expression that takes long to
-//! evaluate does not count as constant, because nobody times the compiler.
+//! Expressions with the same value for every document. An expression that takes long does not count
+//! as constant, because the compiler runs without a time limit.
 
 use orrery_json::Value;
 
@@ -7,7 +7,8 @@ use crate::context::Context;
 use crate::frame::Frame;
 use crate::scalar::Scalar;
 
-/// The value of an expression without names; none if it has names, or depends on the moment.
+/// The value of an expression without names; `None` if the expression has names, or depends on the
+/// query's time.
 pub(super) fn value(scalar: &Scalar, parameters: &[Value]) -> Option<Value> {
     match scalar {
         Scalar::Constant(value) => return Some(value.clone()),
@@ -21,6 +22,7 @@ pub(super) fn value(scalar: &Scalar, parameters: &[Value]) -> Option<Value> {
     let value = scalar
         .evaluate(&Frame::document(&Value::Undefined, &context))
         .into_owned();
+    // An index holds no numbers beyond the finite ones.
     let is_number_without_end = matches!(&value, Value::Number(number) if !number.is_finite());
     (!context.has_failed() && !is_number_without_end).then_some(value)
 }
@@ -29,14 +31,15 @@ fn is_constant(scalar: &Scalar) -> bool {
     match scalar {
         Scalar::Constant(_) | Scalar::Parameter(_) => true,
         Scalar::Path(..)
-        | Scalar::Cell(..)
+        | Scalar::GroupCell(..)
         | Scalar::UserCall(..)
+        | Scalar::UnknownUserCall(_)
         | Scalar::Let { .. }
         | Scalar::Subquery(..)
-        | Scalar::OfDocument(_) => false,
-        Scalar::Part(value, _) | Scalar::Unary(_, value) | Scalar::LikeConstant { value, .. } => {
-            is_constant(value)
-        }
+        | Scalar::ComputedProperty(_) => false,
+        Scalar::FieldAccess(value, _)
+        | Scalar::Unary(_, value)
+        | Scalar::LikeConstant { value, .. } => is_constant(value),
         Scalar::Index(left, right)
         | Scalar::Binary(_, left, right)
         | Scalar::Coalesce(left, right)
