@@ -1,86 +1,95 @@
 //! `GROUP BY` and aggregates.
 //!
-//! Groups come in the order of the hashes of their keys, and a page holds only the groups it
-//! gives. Under `ORDER BY` or `DISTINCT` all groups are needed before the first is known; they are
-//! bounded by the cells they may have, and their rows go through the operator of that clause.
+//! Groups leave in the hash order of their keys, and a page holds only the groups that it returns.
+//! With `ORDER BY` or `DISTINCT` all groups must exist before the first row is known. The limit of
+//! cells bounds them, and their rows pass through the operator of that clause.
 
 use std::collections::HashSet;
 
 use orrery_json::Value;
 
-use super::{Distinct, Setup, Sorted, hash_position, make};
+use super::{DistinctOperator, Setup, SortOperator, hash_position, make_row};
 use crate::aggregate::HASH_BYTES;
 use crate::context::Context;
+use crate::continuation::ContinuationPosition;
 use crate::distinct_hash::DistinctHash;
 use crate::frame::Frame;
 use crate::groups::{GROUP_CELLS_MAX, Grouping, Groups};
-use crate::ledger::Held;
-use crate::resume::Position;
+use crate::ledger::MemoryLease;
+use crate::skip_take::{PageBuffer, fill};
 use crate::sort_key::Tie;
-use crate::window::{Output, fill};
-use crate::{ExecError, Resume};
+use crate::{Continuation, ExecError};
 
-/// Groups that a page holds at most, if it does not give more.
+/// Minimum of groups that a page may hold, if the page does not return more.
 const GROUPS_MAX: usize = 50_000;
 
+/// Collects groups and passes their rows on when all documents have been read.
 #[derive(Debug)]
-pub(crate) struct Grouped<'a> {
+pub(crate) struct GroupOperator<'a> {
     pub(super) setup: Setup<'a>,
     groups: Option<(&'a Grouping, Groups)>,
-    then: Then<'a>,
-    /// The rows counted so far, where each counts once.
-    counted: Option<(HashSet<DistinctHash>, Held)>,
+    /// The operator behind the groups.
+    downstream: Downstream<'a>,
+    /// Hashes of the rows counted so far, for a query that counts distinct rows.
+    counted: Option<(HashSet<DistinctHash>, MemoryLease)>,
 }
 
+/// The step that receives the rows of the groups.
 #[derive(Debug)]
-enum Then<'a> {
-    Give,
-    Sort(Box<Sorted<'a>>),
-    Distinct(Box<Distinct<'a>>),
+enum Downstream<'a> {
+    Emit,
+    Sort(Box<SortOperator<'a>>),
+    Distinct(Box<DistinctOperator<'a>>),
 }
 
-impl<'a> Grouped<'a> {
+impl<'a> GroupOperator<'a> {
     pub(super) fn new(
         setup: Setup<'a>,
-        position: Option<Position>,
+        position: Option<ContinuationPosition>,
         context: &Context<'_>,
-    ) -> Result<Grouped<'a>, ExecError> {
+    ) -> Result<GroupOperator<'a>, ExecError> {
         let program = setup.program;
         let block = program.block();
-        let (then, after) = if !program.order().is_empty() {
-            (Then::Sort(Box::new(Sorted::new(setup, position)?)), None)
+        let (downstream, after) = if !program.order().is_empty() {
+            (
+                Downstream::Sort(Box::new(SortOperator::new(setup, position)?)),
+                None,
+            )
         } else if block.distinct {
             (
-                Then::Distinct(Box::new(Distinct::new(setup, position.as_ref())?)),
+                Downstream::Distinct(Box::new(DistinctOperator::new(setup, position.as_ref())?)),
                 None,
             )
         } else {
-            (Then::Give, hash_position(position.as_ref())?)
+            (Downstream::Emit, hash_position(position.as_ref())?)
         };
-        let groups_max = match then {
-            Then::Give => setup
-                .window
+        let groups_max = match downstream {
+            Downstream::Emit => setup
+                .skip_take
                 .rows_wanted(&setup.limits)
                 .min(setup.limits.items_max.max(GROUPS_MAX)),
-            Then::Sort(_) | Then::Distinct(_) => usize::MAX,
+            // A sort or a distinct needs all groups, so none may be dropped.
+            Downstream::Sort(_) | Downstream::Distinct(_) => usize::MAX,
         };
         let groups = match &block.grouping {
             Some(grouping) => {
-                let groups = Groups::page(grouping, after, groups_max, context)?;
+                let groups = Groups::for_page(grouping, after, groups_max, context)?;
                 Some((grouping, groups))
             }
             None => None,
         };
         let counted = program.counts_distinct_rows();
-        Ok(Grouped {
+        Ok(GroupOperator {
             setup,
             groups,
-            then,
-            counted: counted.then(|| (HashSet::new(), context.keep())),
+            downstream,
+            counted: counted.then(|| (HashSet::new(), context.lease())),
         })
     }
 
+    /// Adds a row to its group.
     pub(super) fn add(&mut self, frame: &Frame<'_>) -> Result<(), ExecError> {
+        // Level 1 is the row of the subquery whose distinct rows the query counts.
         if let Some((counted, held)) = &mut self.counted {
             if !counted.insert(DistinctHash::of(frame.value_at(1))) {
                 return Ok(());
@@ -99,24 +108,25 @@ impl<'a> Grouped<'a> {
         }
     }
 
+    /// Completes the groups and returns their rows through the next step.
     pub(super) fn finish(
         self,
         context: &Context<'_>,
-        output: &mut Output,
-    ) -> Result<Option<Resume>, ExecError> {
+        output: &mut PageBuffer,
+    ) -> Result<Option<Continuation>, ExecError> {
         let Some((_, groups)) = self.groups else {
             return Ok(None);
         };
         let nothing = Frame::document(&Value::Undefined, context);
-        match self.then {
-            Then::Give => give(self.setup, groups, &nothing, output),
-            Then::Sort(mut sorted) => {
+        match self.downstream {
+            Downstream::Emit => emit(self.setup, groups, &nothing, output),
+            Downstream::Sort(mut sorted) => {
                 for (hash, cells) in groups.finish() {
                     sorted.add(&nothing.with_cells(&cells), Tie::Hash(hash), None)?;
                 }
                 sorted.finish(output)
             }
-            Then::Distinct(mut distinct) => {
+            Downstream::Distinct(mut distinct) => {
                 for (_, cells) in groups.finish() {
                     distinct.add(&nothing.with_cells(&cells), None)?;
                 }
@@ -126,20 +136,21 @@ impl<'a> Grouped<'a> {
     }
 }
 
-fn give(
+/// Returns the groups as rows of the page, without a further operator.
+fn emit(
     setup: Setup<'_>,
     groups: Groups,
     nothing: &Frame<'_>,
-    output: &mut Output,
-) -> Result<Option<Resume>, ExecError> {
-    let mut window = setup.window;
+    output: &mut PageBuffer,
+) -> Result<Option<Continuation>, ExecError> {
+    let mut window = setup.skip_take;
     let is_truncated = groups.is_truncated();
-    let selection = &setup.program.block().selection;
+    let selection = &setup.program.block().projection;
     let mut last_seen = None;
     let mut failed = None;
     let rows = groups.finish().map_while(|(hash, cells)| {
         last_seen = Some(hash);
-        let made = make(selection, &nothing.with_cells(&cells), None);
+        let made = make_row(selection, &nothing.with_cells(&cells), None);
         match made {
             Ok(made) => Some(made.map(|made| (hash, made))),
             Err(error) => {
@@ -153,13 +164,15 @@ fn give(
     if let Some(error) = failed {
         return Err(error);
     }
-    let last = if used.is_cut {
+    // A full page continues behind its last row; otherwise dropped groups continue behind the last
+    // group that this page has examined.
+    let last = if used.has_more {
         used.keys.last().copied()
     } else {
         last_seen.filter(|_| is_truncated)
     };
-    Ok(last.filter(|_| !window.is_over()).map(|hash| Resume {
-        window,
-        position: Position::Hash(hash),
+    Ok(last.filter(|_| !window.is_over()).map(|hash| Continuation {
+        skip_take: window,
+        position: ContinuationPosition::Hash(hash),
     }))
 }
