@@ -1,20 +1,22 @@
-//! `ORDER BY`: which expressions order rows.
+//! Checks which expressions may order rows.
 //!
-//! An item is a path of the document, as an index would hold it, a property that the container
-//! computes, or a score of vectors or of words. Over groups it is one of their keys.
+//! An item is a document path, as an index would hold it, a computed property of the container, or
+//! a score of vectors or words. Over groups an item is one of the group keys.
 
 use orrery_sql::Query;
-use orrery_sql::ast::{Call, Direction, Expr, Literal, OrderBy, OrderItem};
+use orrery_sql::ast::{Call, Expr, Literal, OrderBy, OrderItem, SortDirection};
 
 use crate::CompileError;
-use crate::block::Block;
+use crate::query_block::QueryBlock;
 use crate::scalar::Scalar;
 use crate::sort_key::OrderColumn;
 use crate::walk;
 
+/// Functions whose calls may order rows in a rewritten query.
 const SCORES: &[&str] = &["VectorDistance", "_VectorScore", "_FullTextScore"];
 const RANKS: &[&str] = &["VectorDistance", "FullTextScore", "RRF"];
 
+/// The items of `ORDER BY`. `ORDER BY RANK` is refused.
 pub(crate) fn items(query: &Query) -> Result<&[OrderItem], CompileError> {
     match &query.order_by {
         None => Ok(&[]),
@@ -23,16 +25,17 @@ pub(crate) fn items(query: &Query) -> Result<&[OrderItem], CompileError> {
     }
 }
 
+/// The columns of an order. An unsupported item is refused.
 pub(crate) fn columns(
     items: &[OrderItem],
     scalars: Vec<Scalar>,
-    block: &Block,
+    block: &QueryBlock,
 ) -> Result<Vec<OrderColumn>, CompileError> {
     let columns = items.iter().zip(scalars).map(|(item, scalar)| {
         let is_path = match (&block.grouping, &scalar) {
-            (Some(grouping), Scalar::Cell(_, index)) => *index < grouping.keys.len(),
+            (Some(grouping), Scalar::GroupCell(_, index)) => *index < grouping.keys.len(),
             (_, Scalar::Path(0, steps)) => !steps.is_empty(),
-            (_, Scalar::OfDocument(_)) => true,
+            (_, Scalar::ComputedProperty(_)) => true,
             _ => false,
         };
         if !is_path && score(&item.expr).is_none() {
@@ -42,6 +45,7 @@ pub(crate) fn columns(
         Ok(OrderColumn { scalar, direction })
     });
     let columns = columns.collect::<Result<Vec<_>, _>>()?;
+    // Without group keys the result is one row, so its order is irrelevant.
     let has_one_row = block
         .grouping
         .as_ref()
@@ -49,11 +53,12 @@ pub(crate) fn columns(
     Ok(if has_one_row { Vec::new() } else { columns })
 }
 
-/// Rows most alike come first: by the largest score, except for a distance between points.
-fn natural(expr: &Expr) -> Direction {
+/// The default direction: the most similar rows come first, by the largest score, or by the
+/// smallest euclidean distance.
+fn natural(expr: &Expr) -> SortDirection {
     match score(expr) {
-        Some(call) if !call.arguments.iter().any(is_euclidean) => Direction::Descending,
-        _ => Direction::Ascending,
+        Some(call) if !call.arguments.iter().any(is_euclidean) => SortDirection::Descending,
+        _ => SortDirection::Ascending,
     }
 }
 
@@ -68,16 +73,18 @@ fn is_euclidean(options: &Expr) -> bool {
     })
 }
 
-/// The call of a scoring function: the item itself, or a part of one that a planner wrote.
+/// The call of a scoring function: the item itself, or a part of an item that a planner wrote.
 fn score(expr: &Expr) -> Option<&Call> {
     if let Expr::Call(call) = expr
         && is_named(call, SCORES)
     {
         return Some(call);
     }
-    walk::parts(expr).into_iter().find_map(score)
+    walk::children(expr).into_iter().find_map(score)
 }
 
+/// The refusal of `ORDER BY RANK`. An item that is no ranking function is an error in the service
+/// too.
 fn refuse_rank(items: &[OrderItem]) -> CompileError {
     let is_rank =
         |item: &OrderItem| matches!(&item.expr, Expr::Call(call) if is_named(call, RANKS));

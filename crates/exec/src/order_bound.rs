@@ -1,51 +1,71 @@
-//! Documents that come in the order of their rows: where to begin, and when to stop.
+//! Bounds of documents that arrive in row order: where a walk begins, and when it stops.
 //!
-//! The keys of an index hold less than the values: a long string is cut, an integer beyond 53 bits
-//! becomes a double, of an array only the type is there. What is compared here is what stays true
-//! of the values.
+//! Index keys hold less than the values: a long string is cut, an integer beyond 53 bits becomes a
+//! double, and an array is only its type. The comparisons here use only what is certain about the
+//! values.
 
 use std::cmp::Ordering;
 
 use orrery_json::{Value, compare};
-use orrery_sql::ast::Direction;
+use orrery_sql::ast::SortDirection;
 
+use crate::position::{CutPosition, extends_prefix};
 use crate::sort_key::{OrderKey, SortKey};
 
-/// From here on several integers are one double.
+/// At this size and above, several integers share one double.
 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 
-/// What is known of the next document, and so of all behind it, in the leading columns of an
-/// order.
+/// What is known about the next document and all later ones, in the leading columns of an order.
 ///
-/// A value is exact only if no document behind it can come before it in the order of values. Where
-/// an index cuts strings at different lengths, one that is long enough to stand beside a cut one
-/// has to be given as cut, too.
+/// A value is exact only if no later document can precede it in value order. If an index cuts
+/// strings at different lengths, a string that is long enough to stand beside a cut one must be
+/// passed as cut too.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OrderBound {
-    /// Arrays and objects stand for any of their type.
+    /// An array or object stands for any value of its type.
     pub values: Vec<Value>,
-    /// Whether the last value is a string that may be only the beginning of the real one. Integers of
-    /// more than 53 bits may be rounded to doubles without saying so.
+    /// Whether the last value may be only the beginning of a string. Integers of more than 53 bits
+    /// may be rounded to doubles without this mark.
     pub is_cut_last: bool,
 }
 
-/// Where the rows of a page begin in the first column of the order: at this value, or behind it.
+/// The first value of a page's rows in the first column of the order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OrderKeyHint {
-    /// Arrays and objects stand for any of their type.
+    /// An array or object stands for any value of its type.
     pub value: Value,
-    /// Whether the place is somewhere among the strings that begin with the value. Going down, a
-    /// walk has to begin behind all of them.
+    /// Whether the start lies among the strings that begin with this value. A descending walk must
+    /// begin behind all of them.
     pub is_cut: bool,
 }
 
 impl OrderBound {
-    /// Whether every document from here on comes behind `row` for certain.
+    /// Whether every document from here on certainly comes behind `row`.
     pub(crate) fn is_behind(&self, row: &SortKey) -> bool {
         let last = self.values.len().saturating_sub(1);
         for (index, (value, key)) in self.values.iter().zip(&row.keys).enumerate() {
             let is_cut = self.is_cut_last && index == last;
-            match certain(value, is_cut, key) {
+            match certain_order(value, is_cut, key) {
+                Some(Ordering::Equal) => {}
+                order => return order == Some(Ordering::Greater),
+            }
+        }
+        false
+    }
+
+    /// Whether every document from here on follows all rows that begin like `cut`.
+    pub(crate) fn is_behind_all(&self, cut: &CutPosition) -> bool {
+        let last = self.values.len().saturating_sub(1);
+        for (index, (value, key)) in self.values.iter().zip(&cut.keys).enumerate() {
+            let is_cut = self.is_cut_last && index == last;
+            let begins_alike = index + 1 == cut.keys.len()
+                && (extends_prefix(value, &key.value)
+                    || is_cut && extends_prefix(&key.value, value));
+            // Strings with the same beginning may still belong in front of the cut position.
+            if begins_alike {
+                return false;
+            }
+            match certain_order(value, is_cut, key) {
                 Some(Ordering::Equal) => {}
                 order => return order == Some(Ordering::Greater),
             }
@@ -54,9 +74,9 @@ impl OrderBound {
     }
 }
 
-/// How all values that `value` may stand for compare with `key`, in the direction of its column;
-/// none when they differ in that.
-fn certain(value: &Value, is_cut: bool, key: &OrderKey) -> Option<Ordering> {
+/// The order of all values that `value` may stand for against `key`, in the column's direction;
+/// `None` when these values compare differently.
+fn certain_order(value: &Value, is_cut: bool, key: &OrderKey) -> Option<Ordering> {
     let order = match (value, &key.value) {
         (Value::Array(_), Value::Array(_)) | (Value::Object(_), Value::Object(_)) => None,
         (Value::Number(a), Value::Number(b)) => {
@@ -65,13 +85,14 @@ fn certain(value: &Value, is_cut: bool, key: &OrderKey) -> Option<Ordering> {
             a.partial_cmp(&b).filter(|order| is_exact || order.is_ne())
         }
         (Value::String(text), Value::String(other)) if is_cut => {
+            // A cut string stands for all its extensions, and some of them may follow `other`.
             let is_among = other.starts_with(text.as_str());
             (!is_among).then(|| compare(value, &key.value))
         }
         (value, other) => Some(compare(value, other)),
     }?;
     Some(match key.direction {
-        Direction::Ascending => order,
-        Direction::Descending => order.reverse(),
+        SortDirection::Ascending => order,
+        SortDirection::Descending => order.reverse(),
     })
 }

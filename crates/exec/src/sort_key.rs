@@ -1,57 +1,61 @@
 //! The order of rows under `ORDER BY`.
 //!
-//! Columns compare by the total order of the language, arrays and objects by their hash. Rows
-//! that are equal in all columns follow their resource ids in the direction of the first column,
-//! because clients that merge partitions expect it; rows of one document follow their number.
+//! Columns compare by the total order of the language; arrays and objects compare by hash. Rows
+//! with equal columns follow their resource ids in the direction of the first column, because
+//! clients that merge partitions expect this. Rows of one document follow their ordinal.
 
 use std::cmp::Ordering;
 
 use orrery_json::{Number, Value, compare};
-use orrery_sql::ast::Direction;
+use orrery_sql::ast::SortDirection;
 
 use crate::ExecError;
 use crate::distinct_hash::DistinctHash;
 use crate::frame::Frame;
 use crate::scalar::Scalar;
 
+/// A column of the order.
 #[derive(Debug, Clone)]
 pub(crate) struct OrderColumn {
     pub(crate) scalar: Scalar,
-    pub(crate) direction: Direction,
+    pub(crate) direction: SortDirection,
 }
 
-/// The value of a row in one column. What an array or an object holds is only in its hash.
+/// The value of a row in one column. An array or object is represented by its hash.
 #[derive(Debug, Clone)]
 pub(crate) struct OrderKey {
     pub(crate) value: Value,
     pub(crate) hash: DistinctHash,
-    pub(crate) direction: Direction,
+    pub(crate) direction: SortDirection,
 }
 
+/// The sort key of a row.
 #[derive(Debug, Clone)]
 pub(crate) struct SortKey {
     pub(crate) keys: Vec<OrderKey>,
     pub(crate) tie: Tie,
 }
 
-/// What orders rows with equal keys.
+/// The order of rows with equal keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tie {
     Row {
         rid: u64,
         row: u64,
     },
-    /// Rows without a document of their own: groups, and distinct rows.
+    /// Rows without their own document: groups, and distinct rows.
     Hash(DistinctHash),
 }
 
 impl SortKey {
+    /// Evaluates the columns for a row.
     pub(crate) fn of(
         columns: &[OrderColumn],
         frame: &Frame<'_>,
         tie: Tie,
     ) -> Result<SortKey, ExecError> {
-        let mut held = frame.context().keep();
+        // The lease covers the strings while the key is built; the caller counts the finished key.
+        let mut held = frame.context().lease();
         let mut keys = Vec::with_capacity(columns.len());
         for column in columns {
             let value = column.scalar.evaluate(frame);
@@ -69,6 +73,7 @@ impl SortKey {
         2 * size_of::<SortKey>() + keys.sum::<usize>()
     }
 
+    /// Compares the resource ids of rows with equal columns, in the direction of the first column.
     pub(crate) fn compare_tie(&self, other: Tie) -> Ordering {
         match (self.tie, other) {
             (
@@ -81,7 +86,7 @@ impl SortKey {
                 let descending = self
                     .keys
                     .first()
-                    .is_some_and(|key| key.direction == Direction::Descending);
+                    .is_some_and(|key| key.direction == SortDirection::Descending);
                 let order = rid.cmp(&other);
                 let order = if descending { order.reverse() } else { order };
                 order.then(row.cmp(&other_row))
@@ -94,7 +99,7 @@ impl SortKey {
 }
 
 impl OrderKey {
-    pub(crate) fn of(value: &Value, direction: Direction) -> OrderKey {
+    pub(crate) fn of(value: &Value, direction: SortDirection) -> OrderKey {
         let (value, hash) = match value {
             Value::Array(_) => (Value::Array(Vec::new()), DistinctHash::of(value)),
             Value::Object(_) => (
@@ -112,16 +117,16 @@ impl OrderKey {
 }
 
 impl OrderKey {
-    /// How a row with this value in the column stands to the key, before anything is copied.
-    /// Arrays among arrays and objects among objects are equal.
+    /// Compares a row's value with the key, before anything is copied. Two arrays compare as equal,
+    /// and so do two objects.
     pub(crate) fn compare_value(&self, value: &Value) -> Ordering {
         self.directed(compare_values(value, &self.value))
     }
 
     fn directed(&self, order: Ordering) -> Ordering {
         match self.direction {
-            Direction::Ascending => order,
-            Direction::Descending => order.reverse(),
+            SortDirection::Ascending => order,
+            SortDirection::Descending => order.reverse(),
         }
     }
 }
@@ -133,6 +138,7 @@ impl Ord for OrderKey {
     }
 }
 
+/// Compares two values without hashes.
 fn compare_values(a: &Value, b: &Value) -> Ordering {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => compare_numbers(*a, *b),
@@ -140,8 +146,8 @@ fn compare_values(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-/// Exact where a double cannot hold the integer, so that the order stays one of equals and
-/// betters: two integers equal to one double would be equal to each other.
+/// Compares numbers exactly where a double cannot hold the integer. Otherwise two different
+/// integers could both equal one double, and the order would not be transitive.
 fn compare_numbers(a: Number, b: Number) -> Ordering {
     match (a, b) {
         (Number::Int(a), Number::Float(b)) => compare_mixed(a, b),
@@ -155,7 +161,7 @@ fn compare_mixed(integer: i64, double: f64) -> Ordering {
     if order != Ordering::Equal {
         return order;
     }
-    // Equal as doubles, so the double is whole and at most 2^63.
+    // The two are equal as doubles, so the double is an integer of at most 2^63.
     #[expect(clippy::cast_possible_truncation, reason = "far below 2^127")]
     let whole = double as i128;
     i128::from(integer).cmp(&whole)

@@ -1,37 +1,38 @@
-//! The first rows of an order, out of rows that come in any order.
+//! Collects the first rows of an order from rows in any order.
 //!
-//! It holds at most as many rows, and about as many bytes, as a page can give. A row that is
-//! dropped comes after all rows that are kept, and from then on nothing behind it is taken in, so
-//! what is kept is at any time an unbroken beginning of all rows seen.
+//! The collection is limited to the rows, and approximately to the bytes, of one page. A dropped
+//! row lies behind all kept rows, and the collection refuses every later row behind it. So the kept
+//! rows are always an unbroken prefix of all rows seen.
 
 use std::collections::BTreeMap;
 
-use crate::window::Made;
+use crate::skip_take::BufferedRow;
 
-/// Rows that a page may hold only to pass over them.
-const PASSED_ROWS_MAX: usize = 50_000;
+/// Limit of rows that a page may hold only to skip them.
+pub(crate) const SKIPPED_ROWS_MAX: usize = 50_000;
 const PASSED_BYTES_MAX: usize = 64 << 20;
 
+/// The kept rows in their order.
 #[derive(Debug)]
-pub(crate) struct Prefix<K> {
-    rows: BTreeMap<K, Made>,
+pub(crate) struct TopRows<K> {
+    rows: BTreeMap<K, BufferedRow>,
     bytes: usize,
     rows_max: usize,
     bytes_max: usize,
-    /// The first row that was dropped to make room.
+    /// The first key that was dropped for lack of room.
     horizon: Option<K>,
     truncated: bool,
 }
 
-impl<K: Ord + Clone> Prefix<K> {
-    /// `passed` of the `rows` will not be in the page.
-    pub(crate) fn new(rows: usize, passed: usize, bytes_max: usize) -> Prefix<K> {
-        let given = rows.saturating_sub(passed).max(1);
-        Prefix {
+impl<K: Ord + Clone> TopRows<K> {
+    /// Creates a collection of `rows`, of which `skipped` will not be in the page.
+    pub(crate) fn new(rows: usize, skipped: usize, bytes_max: usize) -> TopRows<K> {
+        let given = rows.saturating_sub(skipped).max(1);
+        TopRows {
             rows: BTreeMap::new(),
             bytes: 0,
-            rows_max: rows.min(given.max(PASSED_ROWS_MAX)),
-            bytes_max: if passed == 0 {
+            rows_max: rows.min(given.max(SKIPPED_ROWS_MAX)),
+            bytes_max: if skipped == 0 {
                 bytes_max
             } else {
                 bytes_max.max(PASSED_BYTES_MAX)
@@ -41,9 +42,9 @@ impl<K: Ord + Clone> Prefix<K> {
         }
     }
 
-    /// Without a bound on rows, for results that must be known completely.
-    pub(crate) fn unbounded() -> Prefix<K> {
-        Prefix {
+    /// Creates a collection without limits, for results that must be known completely.
+    pub(crate) fn unbounded() -> TopRows<K> {
+        TopRows {
             rows: BTreeMap::new(),
             bytes: 0,
             rows_max: usize::MAX,
@@ -53,7 +54,8 @@ impl<K: Ord + Clone> Prefix<K> {
         }
     }
 
-    /// Whether a row with this key would be kept; if not, there are rows behind the prefix.
+    /// Whether a row with this key belongs to the prefix. A refused key records that rows exist
+    /// behind the prefix.
     pub(crate) fn admits(&mut self, key: &K) -> bool {
         let is_behind = self.horizon.as_ref().is_some_and(|horizon| key >= horizon)
             || self.last_of_all().is_some_and(|last| key > last);
@@ -61,12 +63,12 @@ impl<K: Ord + Clone> Prefix<K> {
         !is_behind
     }
 
-    /// A key behind which no row is kept any more.
+    /// A key behind which no row is kept.
     pub(crate) fn limit(&self) -> Option<&K> {
         self.last_of_all().or(self.horizon.as_ref())
     }
 
-    /// Notes that there was a row behind the limit.
+    /// Records that a row exists behind the limit.
     pub(crate) fn refuse(&mut self) {
         self.truncated = true;
     }
@@ -75,7 +77,7 @@ impl<K: Ord + Clone> Prefix<K> {
         self.rows_max
     }
 
-    /// The last row that is kept when there are as many as can be.
+    /// The last kept row of a full collection.
     fn last_of_all(&self) -> Option<&K> {
         if self.rows.len() < self.rows_max {
             return None;
@@ -87,7 +89,8 @@ impl<K: Ord + Clone> Prefix<K> {
         self.rows.contains_key(key)
     }
 
-    pub(crate) fn insert(&mut self, key: K, made: Made) {
+    /// Inserts a row, and drops rows from the end until the limits hold.
+    pub(crate) fn insert(&mut self, key: K, made: BufferedRow) {
         self.bytes += made.bytes;
         if let Some(replaced) = self.rows.insert(key, made) {
             self.bytes -= replaced.bytes;
@@ -97,6 +100,7 @@ impl<K: Ord + Clone> Prefix<K> {
                 return;
             };
             self.bytes -= made.bytes;
+            // Later rows behind the dropped one are refused, or the prefix would have a gap.
             self.horizon = Some(key);
             self.truncated = true;
         }
@@ -120,11 +124,11 @@ impl<K: Ord + Clone> Prefix<K> {
         self.truncated
     }
 
-    pub(crate) fn into_rows(self) -> impl Iterator<Item = (K, Made)> {
+    pub(crate) fn into_rows(self) -> impl Iterator<Item = (K, BufferedRow)> {
         self.rows.into_iter()
     }
 
-    /// Too many rows, or bytes enough without the last row.
+    /// Whether the collection has too many rows, or enough bytes without its last row.
     fn is_too_long(&self) -> bool {
         let last = self.rows.last_key_value();
         let last_bytes = last.map_or(0, |(_, made)| made.bytes);
