@@ -1,116 +1,163 @@
-//! Where an ordered result was left, in a few hundred bytes.
+//! The end position of an ordered page, in a bounded number of bytes.
 //!
-//! A position is the sort key of the last row of a page. Keys of any length must fit a token of
-//! one kilobyte, so a long string is cut: what is left says of most rows whether they come before
-//! or after, and of the rows that begin with the same text nothing. Those rows stand together in
-//! the order, so the position counts how many of them are done, and the next page passes over as
-//! many. What follows a cut key can decide nothing and is left out.
+//! A position is the sort key of the last row of a page. Some clients limit a token to one
+//! kilobyte, so a long string is cut, and columns behind the cut are left out. The remainder
+//! decides for most rows whether they come before or behind the position; it decides nothing about
+//! rows with the same beginning. The hash of the whole key settles those: the next page meets the
+//! last row again, or a row with the same key, and takes the whole key from it. A count of rows
+//! cannot replace the hash, because the next page may see fewer rows: a client may add a resume
+//! filter or another filter text, and after a split each child partition has only part of the rows.
+//! A child without the last row gets the whole key from its caller, who finds the row in another
+//! child with a page of the same query.
+//!
+//! If no row with that key is left, the rows with the same beginning are indistinguishable. The
+//! next page then returns all of them: no row is lost, and some rows repeat.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use orrery_json::Value;
+use orrery_sql::ast::SortDirection;
 
+use crate::distinct_hash::DistinctHash;
 use crate::sort_key::{OrderKey, SortKey, Tie};
 
-/// Bytes of strings in one position, shared by its keys.
-const TEXT_BYTES_MAX: usize = 480;
-const KEY_BYTES_MIN: usize = 16;
-
+/// A position in an ordered result.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SortPosition {
-    pub(crate) keys: Vec<PositionKey>,
-    /// None when the last key is cut.
-    pub(crate) tie: Option<Tie>,
-    /// Rows done that the cut key cannot tell apart.
-    pub(crate) done: u64,
+pub(crate) enum SortPosition {
+    /// Behind a row with this key.
+    After(SortKey),
+    Cut(CutPosition),
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct PositionKey {
-    pub(crate) key: OrderKey,
-    pub(crate) is_cut: bool,
-}
+/// The whole key of a position that a token holds cut.
+#[derive(Debug, Clone)]
+pub struct PositionKey(pub(crate) Vec<OrderKey>);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
-    Before,
-    /// It begins like the position, and only counting tells.
-    Unknown,
-    After,
+/// The beginning of a key, and the means to recognise the whole key.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct CutPosition {
+    /// The keys up to the cut; the last one is the beginning of a string.
+    pub(crate) keys: Vec<OrderKey>,
+    /// The hash of all keys without the cut.
+    pub(crate) hash: DistinctHash,
+    pub(crate) tie: Tie,
+    /// Estimated number of rows with the same beginning in front of the position. The next page
+    /// reserves room for these rows until the whole key is known.
+    pub(crate) rows: u64,
 }
 
 impl SortPosition {
-    pub(crate) fn of(row: &SortKey) -> SortPosition {
-        let bytes_max = (TEXT_BYTES_MAX / row.keys.len().max(1)).max(KEY_BYTES_MIN);
+    /// The position behind a row. All its strings share `bytes_max`.
+    pub(crate) fn of(row: &SortKey, bytes_max: usize) -> SortPosition {
+        let mut bytes_left = bytes_max;
         let mut keys = Vec::with_capacity(row.keys.len());
         for key in &row.keys {
-            let key = cut(key, bytes_max);
-            let is_cut = key.is_cut;
-            keys.push(key);
-            if is_cut {
-                return SortPosition {
-                    keys,
-                    tie: None,
-                    done: 0,
-                };
+            let Value::String(text) = &key.value else {
+                keys.push(key.clone());
+                continue;
+            };
+            // The cut is made behind a character. So of two cut strings neither is cut to the
+            // beginning of the other, and no uncut string begins with either.
+            let end = text.ceil_char_boundary(bytes_left);
+            if end == text.len() {
+                bytes_left = bytes_left.saturating_sub(end);
+                keys.push(key.clone());
+                continue;
             }
+            keys.push(OrderKey {
+                value: Value::from(&text[..end]),
+                ..key.clone()
+            });
+            return SortPosition::Cut(CutPosition {
+                keys,
+                hash: hash(&row.keys),
+                tie: row.tie,
+                rows: 0,
+            });
         }
-        SortPosition {
-            keys,
-            tie: Some(row.tie),
-            done: 0,
+        SortPosition::After(row.clone())
+    }
+
+    pub(crate) fn keys(&self) -> &[OrderKey] {
+        match self {
+            SortPosition::After(row) => &row.keys,
+            SortPosition::Cut(cut) => &cut.keys,
         }
     }
 
-    pub(crate) fn side(&self, row: &SortKey) -> Side {
-        for (position, key) in self.keys.iter().zip(&row.keys) {
-            if position.is_cut && begins_with(&key.value, &position.key.value) {
-                return Side::Unknown;
-            }
-            match key.cmp(&position.key) {
-                Ordering::Less => return Side::Before,
-                Ordering::Greater => return Side::After,
-                Ordering::Equal => {}
-            }
-        }
-        match self.tie.map(|tie| row.compare_tie(tie)) {
-            Some(Ordering::Greater) => Side::After,
-            _ => Side::Before,
+    /// Whether a row certainly or possibly follows the position.
+    pub(crate) fn admits(&self, row: &SortKey) -> bool {
+        match self {
+            SortPosition::After(last) => row > last,
+            SortPosition::Cut(cut) => cut.begins(&row.keys) || cut.is_before(&row.keys),
         }
     }
 
-    /// Whether a row with this value in the first column comes before for certain.
+    /// Whether a row with this value in the first column certainly comes before the position.
     pub(crate) fn is_before(&self, value: &Value) -> bool {
-        self.keys.first().is_some_and(|first| {
-            first.key.compare_value(value) == Ordering::Less
-                && !(first.is_cut && begins_with(value, &first.key.value))
+        let Some(first) = self.keys().first() else {
+            return false;
+        };
+        first.compare_value(value).is_lt()
+            && !matches!(self, SortPosition::Cut(cut)
+                if cut.keys.len() == 1 && extends_prefix(value, &first.value))
+    }
+}
+
+impl CutPosition {
+    /// Whether a row with these keys begins like the position, so that the position does not decide
+    /// about it.
+    pub(crate) fn begins(&self, keys: &[OrderKey]) -> bool {
+        let Some((last, whole)) = self.keys.split_last() else {
+            return false;
+        };
+        keys.starts_with(whole)
+            && keys
+                .get(whole.len())
+                .is_some_and(|key| extends_prefix(&key.value, &last.value))
+    }
+
+    /// Whether a row that does not begin like the position comes behind it. The cut string is
+    /// longer than its remainder here.
+    fn is_before(&self, keys: &[OrderKey]) -> bool {
+        let orders = keys.iter().zip(&self.keys).map(|(key, at)| key.cmp(at));
+        let order = orders.fold(Ordering::Equal, Ordering::then);
+        let last = self.keys.last();
+        let is_down = last.is_some_and(|last| last.direction == SortDirection::Descending);
+        order == Ordering::Greater || order == Ordering::Equal && is_down
+    }
+
+    /// The complete position, if these are its keys.
+    pub(crate) fn whole(&self, keys: &[OrderKey]) -> Option<SortPosition> {
+        (hash(keys) == self.hash).then(|| {
+            SortPosition::After(SortKey {
+                keys: keys.to_vec(),
+                tie: self.tie,
+            })
         })
     }
-
-    /// Whether two positions were cut to the same text, so that they count the same rows.
-    pub(crate) fn counts_with(&self, other: &SortPosition) -> bool {
-        self.tie.is_none() && other.tie.is_none() && self.keys == other.keys
-    }
 }
 
-fn cut(key: &OrderKey, bytes_max: usize) -> PositionKey {
-    let mut key = key.clone();
-    let is_cut = match &mut key.value {
-        Value::String(text) if text.len() > bytes_max => {
-            let end = (0..=bytes_max)
-                .rev()
-                .find(|end| text.is_char_boundary(*end));
-            text.truncate(end.unwrap_or_default());
-            true
-        }
-        _ => false,
-    };
-    PositionKey { key, is_cut }
+/// The hash of a key list. A key holds only the hash of an array or object.
+fn hash(keys: &[OrderKey]) -> DistinctHash {
+    let cells = keys.iter().map(|key| match &key.value {
+        Value::Array(_) | Value::Object(_) => Cow::Owned(Value::Array(vec![
+            key.value.clone(),
+            Value::from(key.hash.low.cast_signed()),
+            Value::from(key.hash.high.cast_signed()),
+        ])),
+        value => Cow::Borrowed(value),
+    });
+    DistinctHash::of_cells(&cells.collect::<Vec<_>>())
 }
 
-fn begins_with(value: &Value, prefix: &Value) -> bool {
+/// Whether a string continues behind `prefix`.
+pub(crate) fn extends_prefix(value: &Value, prefix: &Value) -> bool {
     match (value, prefix) {
-        (Value::String(text), Value::String(prefix)) => text.starts_with(prefix.as_str()),
+        (Value::String(text), Value::String(prefix)) => {
+            text.len() > prefix.len() && text.starts_with(prefix.as_str())
+        }
         _ => false,
     }
 }

@@ -1,6 +1,6 @@
 //! The state between two pages.
 
-use orrery_exec::{ExecError, PageLimits, Resume};
+use orrery_exec::{Continuation, ExecError, PageLimits};
 use proptest::prelude::*;
 
 use super::support::{Scope, program, value};
@@ -10,6 +10,7 @@ const ONE: PageLimits<'static> = PageLimits {
     bytes_max: 1 << 20,
     deadline: None,
     now_ticks: 0,
+    position_bytes_max: 480,
 };
 
 fn scope() -> Scope {
@@ -28,20 +29,23 @@ fn a_resume_belongs_to_its_kind_of_query() {
         "SELECT DISTINCT VALUE c.a FROM c",
     ];
     for text in texts {
-        let resume = scope().page(&program(text), None, ONE).unwrap().resume;
+        let resume = scope()
+            .page(&program(text), None, ONE)
+            .unwrap()
+            .continuation;
         for other in texts {
             let page = scope().page(&program(other), resume.clone(), ONE);
             assert_eq!(page.is_ok(), text == other, "{text} {other}");
         }
     }
     let ascending = program("SELECT * FROM c ORDER BY c.a");
-    let resume = scope().page(&ascending, None, ONE).unwrap().resume;
+    let resume = scope().page(&ascending, None, ONE).unwrap().continuation;
     for other in [
         "SELECT * FROM c ORDER BY c.a DESC",
         "SELECT * FROM c ORDER BY c.a, c.b",
     ] {
         let page = scope().page(&program(other), resume.clone(), ONE);
-        assert_eq!(page.unwrap_err(), ExecError::InvalidResume, "{other}");
+        assert_eq!(page.unwrap_err(), ExecError::InvalidContinuation, "{other}");
     }
 }
 
@@ -54,15 +58,15 @@ fn a_document_that_is_gone_has_no_rows_left() {
     };
     let first = scope().page(&program, None, limits).unwrap();
     assert_eq!(first.rows.len(), 2);
-    // The scan now finds other documents at and after the place.
-    let mut page = program.page(first.resume, limits).unwrap();
-    let start = page.start_place().unwrap().to_vec();
+    // The scan now finds other documents from that position on.
+    let mut page = program.page(first.continuation, limits).unwrap();
+    let start = page.start_position().unwrap().to_vec();
     let document = super::support::json(r#"{"t":[7,8]}"#);
-    page.push(orrery_exec::Document {
+    page.push(orrery_exec::InputDocument {
         value: &document,
         rid: 9,
         text: &bytes::Bytes::new(),
-        place: &[&start[..], &[1]].concat(),
+        scan_position: &[&start[..], &[1]].concat(),
     })
     .unwrap();
     let rows: Vec<_> = page.finish().unwrap().rows.into_iter().map(value).collect();
@@ -73,10 +77,10 @@ fn a_document_that_is_gone_has_no_rows_left() {
 fn an_interrupted_page_goes_on() {
     let program = program("SELECT VALUE c.a FROM c");
     let mut page = program.page(None, ONE).unwrap();
-    page.interrupt(&[5]);
-    let resume = page.finish().unwrap().resume;
+    page.end_before(&[5]);
+    let resume = page.finish().unwrap().continuation;
     let page = program.page(resume, ONE).unwrap();
-    assert_eq!(page.start_place(), Some(&[5_u8][..]));
+    assert_eq!(page.start_position(), Some(&[5_u8][..]));
 }
 
 #[test]
@@ -87,26 +91,32 @@ fn damaged_bytes_are_refused() {
         "SELECT DISTINCT VALUE c.a FROM c",
         "SELECT VALUE c.a FROM c OFFSET 1 LIMIT 2",
     ] {
-        let resume = scope().page(&program(text), None, ONE).unwrap().resume;
+        let resume = scope()
+            .page(&program(text), None, ONE)
+            .unwrap()
+            .continuation;
         let bytes = resume.unwrap().encode();
         for length in 0..bytes.len() {
-            assert!(Resume::decode(&bytes[..length]).is_err(), "{text} {length}");
+            assert!(
+                Continuation::decode(&bytes[..length]).is_err(),
+                "{text} {length}"
+            );
         }
         let longer = [&bytes[..], &[0]].concat();
-        assert!(Resume::decode(&longer).is_err());
+        assert!(Continuation::decode(&longer).is_err());
     }
 }
 
 proptest! {
     #[test]
     fn any_bytes_can_be_decoded(bytes in prop::collection::vec(any::<u8>(), 0..64), kind in 0_u8..3) {
-        let _ = Resume::decode(&bytes);
+        let _ = Continuation::decode(&bytes);
         let bytes = [&[1, 0, 0, kind][..], &bytes].concat();
-        if let Ok(resume) = Resume::decode(&bytes) {
+        if let Ok(resume) = Continuation::decode(&bytes) {
             for text in ["SELECT * FROM c", "SELECT * FROM c ORDER BY c.a", "SELECT DISTINCT VALUE c.a FROM c"] {
                 let _ = scope().page(&program(text), Some(resume.clone()), ONE);
             }
-            prop_assert_eq!(Resume::decode(&resume.encode()).map(|again| again.encode()), Ok(resume.encode()));
+            prop_assert_eq!(Continuation::decode(&resume.encode()).map(|again| again.encode()), Ok(resume.encode()));
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Ordered results that begin at given values.
 
-use orrery_exec::{CompileError, DistinctHash};
+use orrery_exec::{CompileError, DistinctHash, PageLimits, ResultRow};
 use orrery_json::Value;
 
-use super::support::{Scope, json, program};
+use super::support::{Scope, json, program, value};
 
 fn scope() -> Scope {
     Scope::new(&[
@@ -33,7 +33,7 @@ fn ids(query: &str, values: &str, rid: Option<u64>, exclude: bool) -> String {
 }
 
 #[test]
-fn values() {
+fn results_begin_at_the_given_values() {
     let ascending = "SELECT VALUE c.id FROM c WHERE (true) ORDER BY c.a";
     let descending = "SELECT VALUE c.id FROM c ORDER BY c.a DESC";
     for (query, values, rid, exclude, expected) in [
@@ -65,6 +65,63 @@ fn values() {
     assert_eq!(ids(ascending, &array, None, false), "6");
     assert_eq!(ids(ascending, &array, None, true), "");
     assert_eq!(ids(descending, &array, None, true), "573214");
+}
+
+#[test]
+fn a_filter_and_a_long_position_leave_out_no_row() {
+    let long = "x".repeat(600);
+    let texts: Vec<String> = (0..10)
+        .map(|n| format!(r#"{{"n":{n},"l":"{long}"}}"#))
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let scope = Scope::new(&texts);
+    let whole = program("SELECT VALUE c.n FROM c ORDER BY c.l");
+    let limits = PageLimits {
+        items_max: 3,
+        bytes_max: 1 << 20,
+        deadline: None,
+        now_ticks: 0,
+        position_bytes_max: 480,
+    };
+    let numbers = |rows: Vec<ResultRow>| {
+        rows.into_iter()
+            .map(|row| value(row).to_string())
+            .collect::<String>()
+    };
+    let first = scope.page(&whole, None, limits).unwrap();
+    assert_eq!(numbers(first.rows), "012");
+    for (rid, exclude, expected) in [(3, false, "345"), (3, true, "345"), (5, false, "456")] {
+        let filtered = whole
+            .clone()
+            .with_resume_filter(&[Value::from(&*long)], Some(rid), exclude);
+        let page = scope
+            .page(&filtered.unwrap(), first.continuation.clone(), limits)
+            .unwrap();
+        assert_eq!(numbers(page.rows), expected);
+        // The next page continues from both kinds of position.
+        let next = scope.page(&whole, page.continuation, limits).unwrap();
+        let last = expected.as_bytes()[2] - b'0';
+        assert_eq!(numbers(next.rows).as_bytes()[0] - b'0', last + 1);
+    }
+}
+
+#[test]
+fn rows_wanted_once_are_given_at_their_first_place() {
+    let texts = [
+        r#"{"a":1,"b":"p"}"#,
+        r#"{"a":2,"b":"q"}"#,
+        r#"{"a":3,"b":"p"}"#,
+    ];
+    let program = program("SELECT DISTINCT VALUE c.b FROM c ORDER BY c.a");
+    let program = program
+        .with_resume_filter(&[Value::from(1)], None, true)
+        .unwrap();
+    for items_max in [1, 10] {
+        let rows = Scope::new(&texts)
+            .pages(&program, items_max, 1 << 20)
+            .unwrap();
+        assert_eq!(rows, [Value::from("q")]);
+    }
 }
 
 #[test]
