@@ -1,4 +1,4 @@
-//! Queries that would take too long or too much.
+//! Queries that exceed the limits of time or memory.
 
 use std::cell::Cell;
 
@@ -29,6 +29,7 @@ fn a_deadline_ends_products() {
             bytes_max: 1 << 20,
             deadline: Some(&deadline),
             now_ticks: 0,
+            position_bytes_max: 480,
         };
         let page = scope.page(&program(text), None, limits);
         assert_eq!(page.unwrap_err(), ExecError::Timeout, "{text}");
@@ -78,6 +79,7 @@ fn a_long_offset_is_passed_over_in_pages() {
             bytes_max: 1 << 20,
             deadline: None,
             now_ticks: 0,
+            position_bytes_max: 480,
         },
     );
     assert_eq!(first.unwrap().rows, []);
@@ -111,10 +113,11 @@ fn a_page_ends_at_its_bytes_with_one_row_at_least() {
                 bytes_max,
                 deadline: None,
                 now_ticks: 0,
+                position_bytes_max: 480,
             };
             let page = scope.page(&program, resume, limits).unwrap();
             pages.push(page.rows.len());
-            resume = page.resume;
+            resume = page.continuation;
             if resume.is_none() {
                 break;
             }
@@ -131,6 +134,7 @@ fn work_is_counted() {
         bytes_max: 1 << 20,
         deadline: None,
         now_ticks: 0,
+        position_bytes_max: 480,
     };
     let text = "SELECT VALUE t FROM c JOIN t IN c.t WHERE c.a = 1";
     let work = scope.page(&program(text), None, limits).unwrap().work;

@@ -1,7 +1,7 @@
-//! How much memory a query may borrow from the share of its client.
+//! Limits of the memory that a query borrows from its client's share.
 
-use orrery_exec::{ExecError, PAGE_MEMORY_BYTES_MAX, PageLimits, Row};
-use orrery_memory::{MemoryPool, Share};
+use orrery_exec::{ExecError, PAGE_MEMORY_BYTES_MAX, PageLimits, ResultRow};
+use orrery_memory::{MemoryPool, MemoryShare};
 
 use super::support::{Scope, json, program, value};
 
@@ -22,16 +22,17 @@ fn limits(items_max: usize) -> PageLimits<'static> {
         bytes_max: 4 << 20,
         deadline: None,
         now_ticks: 0,
+        position_bytes_max: 480,
     }
 }
 
-/// How many rows the first page has, which borrows through `share`.
-fn rows(scope: &Scope, text: &str, share: &Share) -> Result<usize, ExecError> {
+/// The number of rows of the first page, which borrows from `share`.
+fn rows(scope: &Scope, text: &str, share: &MemoryShare) -> Result<usize, ExecError> {
     let page = scope.page_of(&program(text), None, limits(100), share)?;
     Ok(page.rows.len())
 }
 
-/// Texts that made hundreds of megabytes or more of a document of 20 KB.
+/// Queries that once made hundreds of megabytes from a document of 20 KB.
 const GREEDY: &[&str] = &[
     "SELECT VALUE ARRAY_LENGTH(ARRAY(SELECT a, b, d FROM a IN c.arr JOIN b IN c.arr JOIN d IN c.arr)) FROM c",
     "SELECT VALUE ARRAY_LENGTH(ARRAY(SELECT DISTINCT VALUE [a, b, d] FROM a IN c.arr JOIN b IN c.arr JOIN d IN c.arr)) FROM c",
@@ -62,7 +63,7 @@ fn what_a_query_makes_is_counted_as_allocated() {
 
 #[test]
 fn no_page_holds_more_than_any_page_may() {
-    let refused = rows(&numbers(200), GREEDY[0], &Share::unlimited());
+    let refused = rows(&numbers(200), GREEDY[0], &MemoryShare::unlimited());
     let limit = PAGE_MEMORY_BYTES_MAX;
     assert_eq!(refused.unwrap_err(), ExecError::TooMuchMemory { limit });
 }
@@ -70,7 +71,7 @@ fn no_page_holds_more_than_any_page_may() {
 #[test]
 fn a_page_that_has_rows_ends_where_memory_is_refused() {
     let scope = numbers(200);
-    // A thousandth of a row of 20 KB at a time: pages of text would be much longer.
+    // A page may have a thousand rows of 20 KB each, which is far more than the pool lends.
     let text = "SELECT VALUE [c.text, a] FROM c JOIN a IN c.arr";
     let all: Vec<_> = scope.rows(text);
     let pool = MemoryPool::new(MEBIBYTE);
@@ -83,7 +84,7 @@ fn a_page_that_has_rows_ends_where_memory_is_refused() {
         assert!(pool.used() > 0, "the rows are held");
         found.extend(page.rows.into_iter().map(value));
         pages += 1;
-        resume = page.resume;
+        resume = page.continuation;
         if resume.is_none() {
             break;
         }
@@ -109,7 +110,7 @@ fn rows_are_held_until_the_page_goes() {
         assert!(
             page.rows
                 .iter()
-                .all(|row| matches!(row, Row::Value(_) | Row::Text(_)))
+                .all(|row| matches!(row, ResultRow::Value(_) | ResultRow::Text(_)))
         );
         assert!(pool.used() > 0, "{text}");
         drop(page);
@@ -119,7 +120,7 @@ fn rows_are_held_until_the_page_goes() {
 
 #[test]
 fn work_of_functions_ends_at_the_deadline() {
-    // Each call works on megabytes, and there is no row of a loop between two of them.
+    // Each call works on megabytes of text, without a loop row between two calls.
     let long = "a".repeat(1 << 20);
     let scope = Scope::of(vec![json(&format!(r#"{{"t":"{long}"}}"#))]);
     let upper = "UPPER(c.t) = c.t OR ".repeat(400);
@@ -147,7 +148,7 @@ fn constants_that_take_long_are_not_worked_out_while_compiling() {
     let longer = format!("CONCAT({})", vec![long; 100].join(","));
     let pattern = format!("{longer} LIKE CONCAT('%', {longer}, 'b%')");
     let program = program(&format!("SELECT * FROM c WHERE c.a = 1 AND {pattern}"));
-    assert!(!program.narrowing().is_exact);
+    assert!(!program.sargable_filter().is_exact);
 }
 
 #[test]

@@ -1,17 +1,19 @@
-//! Documents that come in the order of the rows: a walk may begin late and stop early, and the
-//! pages are the same.
+//! Documents in row order: a walk may begin late and stop early without a change of the pages.
 
 use std::cmp::Ordering;
 
 use bytes::Bytes;
-use orrery_exec::{Document, Flow, OrderBound, OrderKeyHint, PageLimits, Program, Resume, Row};
+use orrery_exec::{
+    Continuation, Flow, InputDocument, OrderBound, OrderKeyHint, PageLimits, Program, ResultRow,
+};
 use orrery_json::{Number, Value, compare};
-use orrery_sql::ast::Direction;
+use orrery_sql::ast::SortDirection;
 use proptest::prelude::*;
 
 use super::support::{json, program};
 
-/// What an index would hold of a value. It does not tell a text of this length from longer ones.
+/// The text bytes of a value that an index entry holds. A text of this length is indistinguishable
+/// from longer ones.
 const TEXT_BYTES_MAX: usize = 4;
 
 /// Whether the index holds the value exactly, cut, or only its type.
@@ -38,9 +40,9 @@ fn key_of(value: &Value) -> (Value, Kept) {
     }
 }
 
-/// Documents in the order of an index, with their numbers.
+/// Documents in index order, with their resource ids.
 struct Walk {
-    columns: Vec<(String, Direction)>,
+    columns: Vec<(String, SortDirection)>,
     documents: Vec<(Value, u64)>,
 }
 
@@ -95,14 +97,14 @@ impl Walk {
         turned(compare(&key, &hint_key), *direction) == Ordering::Less
     }
 
-    /// A page, what comes after it, and how many documents it took.
+    /// A page, its continuation, and the number of documents it consumed.
     fn page(
         &self,
         program: &Program,
-        resume: Option<Resume>,
+        resume: Option<Continuation>,
         limits: PageLimits<'_>,
         stops: bool,
-    ) -> (Vec<Row>, Option<Resume>, usize) {
+    ) -> (Vec<ResultRow>, Option<Continuation>, usize) {
         let mut page = program.page(resume, limits).expect("a page");
         let hint = page.seek_hint().filter(|_| stops);
         let mut pushed = 0;
@@ -118,25 +120,25 @@ impl Walk {
             }
             pushed += 1;
             let text = Bytes::from(document.to_string());
-            let flow = page.push(Document {
+            let flow = page.push(InputDocument {
                 value: document,
                 rid: *rid,
                 text: &text,
-                place: &rid.to_be_bytes(),
+                scan_position: &rid.to_be_bytes(),
             });
             if flow.expect("no failure") == Flow::Full {
                 break;
             }
         }
         let finished = page.finish().expect("a page");
-        (finished.rows, finished.resume, pushed)
+        (finished.rows, finished.continuation, pushed)
     }
 }
 
-fn turned(order: Ordering, direction: Direction) -> Ordering {
+fn turned(order: Ordering, direction: SortDirection) -> Ordering {
     match direction {
-        Direction::Ascending => order,
-        Direction::Descending => order.reverse(),
+        SortDirection::Ascending => order,
+        SortDirection::Descending => order.reverse(),
     }
 }
 
@@ -194,7 +196,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn an_early_end_changes_nothing(
+    fn a_scan_that_ends_early_gives_the_same_page(
         documents in any_documents(),
         items_max in 1_usize..6,
         bytes_max in prop_oneof![Just(1_usize << 20), 1_usize..60],
@@ -202,9 +204,9 @@ proptest! {
         for text in QUERIES {
             let program = program(text);
             let walk = Walk::new(&program, &documents);
-            let mut resume: Option<Resume> = None;
+            let mut resume: Option<Continuation> = None;
             for _ in 0..100 {
-                let limits = PageLimits { items_max, bytes_max, deadline: None, now_ticks: 0 };
+                let limits = PageLimits { items_max, bytes_max, deadline: None, now_ticks: 0, position_bytes_max: 480 };
                 let (rows, next, _) = walk.page(&program, resume.clone(), limits, false);
                 let (early_rows, early_next, _) = walk.page(&program, resume, limits, true);
                 prop_assert_eq!(early_rows, rows, "{}", text);
@@ -235,6 +237,7 @@ fn a_page_takes_little_more_than_its_rows() {
             bytes_max: 1 << 20,
             deadline: None,
             now_ticks: 0,
+            position_bytes_max: 480,
         };
         let walk = Walk::new(&program, &documents);
         let (rows, resume, pushed) = walk.page(&program, None, limits, true);

@@ -1,37 +1,39 @@
-//! `TOP`, `OFFSET` and `LIMIT`, and the end of a page.
+//! `TOP`, `OFFSET` and `LIMIT`, and the filling of a page.
 
 use orrery_json::Value;
 use orrery_sql::Query;
-use orrery_sql::ast::Count;
+use orrery_sql::ast::RowCount;
 
 use crate::CompileError;
-use crate::ledger::Held;
-use crate::page::{PageLimits, Row};
+use crate::ledger::MemoryLease;
+use crate::page::{PageLimits, ResultRow};
 use crate::parameters;
 
-/// Rows still to pass over, and rows still to give.
+/// Rows still to skip, and rows still to return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Window {
+pub(crate) struct SkipTake {
     pub(crate) skip: u64,
     pub(crate) take: Option<u64>,
 }
 
-impl Window {
+impl SkipTake {
+    /// Compiles the row limits of a query.
     pub(crate) fn compile(
         query: &Query,
         parameters: &[(String, Value)],
-    ) -> Result<Window, CompileError> {
+    ) -> Result<SkipTake, CompileError> {
         let top = query.select.top.as_ref();
         let top = top
             .map(|top| count(top, parameters, "TOP", "SC2060"))
             .transpose()?;
         let Some(page) = &query.offset_limit else {
-            return Ok(Window { skip: 0, take: top });
+            return Ok(SkipTake { skip: 0, take: top });
         };
         let skip = count(&page.offset, parameters, "OFFSET", "SC2062")?;
         let limit = count(&page.limit, parameters, "LIMIT", "SC2061")?;
-        Ok(Window {
+        Ok(SkipTake {
             skip,
+            // `TOP` and `LIMIT` both apply, so the smaller count wins.
             take: Some(top.map_or(limit, |top| top.min(limit))),
         })
     }
@@ -40,7 +42,7 @@ impl Window {
         self.take == Some(0)
     }
 
-    /// Passes over one row, if rows are to be passed over.
+    /// Skips one row, if rows remain to be skipped.
     pub(crate) fn skips(&mut self) -> bool {
         let skips = self.skip > 0;
         self.skip -= u64::from(skips);
@@ -53,7 +55,7 @@ impl Window {
         }
     }
 
-    /// How many rows of an ordered result a page has to look at.
+    /// The number of rows that a page of an ordered result must examine.
     pub(crate) fn rows_wanted(self, limits: &PageLimits<'_>) -> usize {
         let rows = self
             .take
@@ -67,15 +69,16 @@ impl Window {
     }
 }
 
+/// The count of a clause: a literal, or a parameter with an integer from 0 to 2^32 - 1.
 fn count(
-    count: &Count,
+    count: &RowCount,
     parameters: &[(String, Value)],
     clause: &'static str,
     code: &'static str,
 ) -> Result<u64, CompileError> {
     let value = match count {
-        Count::Literal(count) => return Ok(u64::from(*count)),
-        Count::Parameter(name) => parameters::find(parameters, name)?,
+        RowCount::Literal(count) => return Ok(u64::from(*count)),
+        RowCount::Parameter(name) => parameters::find(parameters, name),
     };
     let number = match value {
         Value::Number(number) => number.as_i64(),
@@ -87,60 +90,60 @@ fn count(
         .ok_or(CompileError::Count { clause, code })
 }
 
-/// A row with the bytes of its text, and with the memory that the row holds.
+/// A row, the bytes of its text, and its memory lease.
 #[derive(Debug)]
-pub(crate) struct Made {
-    pub(crate) row: Row,
+pub(crate) struct BufferedRow {
+    pub(crate) row: ResultRow,
     pub(crate) bytes: usize,
-    pub(crate) held: Held,
+    pub(crate) held: MemoryLease,
 }
 
-/// Rows of a page while they are collected.
+/// The rows of a page while they are collected.
 #[derive(Debug)]
-pub(crate) struct Output {
-    pub(crate) rows: Vec<Row>,
+pub(crate) struct PageBuffer {
+    pub(crate) rows: Vec<ResultRow>,
     pub(crate) bytes: usize,
-    pub(crate) held: Held,
+    pub(crate) held: MemoryLease,
 }
 
-impl Output {
-    pub(crate) fn new(held: Held) -> Output {
-        Output {
+impl PageBuffer {
+    pub(crate) fn new(held: MemoryLease) -> PageBuffer {
+        PageBuffer {
             rows: Vec::new(),
             bytes: 0,
             held,
         }
     }
 
-    /// A page has at least one row, however long it is.
+    /// Whether a row fits. The first row always fits, so that every page progresses.
     pub(crate) fn has_room(&self, bytes: usize, limits: &PageLimits<'_>) -> bool {
         self.rows.is_empty()
             || self.rows.len() < limits.items_max && self.bytes + bytes <= limits.bytes_max
     }
 
-    pub(crate) fn push(&mut self, made: Made) {
+    pub(crate) fn push(&mut self, made: BufferedRow) {
         self.rows.push(made.row);
         self.bytes += made.bytes;
         self.held.absorb(made.held);
     }
 }
 
-/// What was used of an ordered result.
+/// The part of an ordered result that a page has used.
 #[derive(Debug)]
-pub(crate) struct Used<K> {
-    /// The keys of rows that were given or passed over.
+pub(crate) struct FillOutcome<K> {
+    /// The keys of returned and skipped rows.
     pub(crate) keys: Vec<K>,
-    /// Whether there are more.
-    pub(crate) is_cut: bool,
+    /// Whether further rows exist.
+    pub(crate) has_more: bool,
 }
 
 /// Fills a page from rows in their order.
 pub(crate) fn fill<K>(
-    rows: impl Iterator<Item = (K, Made)>,
-    window: &mut Window,
+    rows: impl Iterator<Item = (K, BufferedRow)>,
+    window: &mut SkipTake,
     limits: &PageLimits<'_>,
-    output: &mut Output,
-) -> Used<K> {
+    output: &mut PageBuffer,
+) -> FillOutcome<K> {
     let mut keys = Vec::new();
     for (key, made) in rows {
         if window.is_over() {
@@ -148,15 +151,18 @@ pub(crate) fn fill<K>(
         }
         if !window.skips() {
             if !output.has_room(made.bytes, limits) {
-                return Used { keys, is_cut: true };
+                return FillOutcome {
+                    keys,
+                    has_more: true,
+                };
             }
             output.push(made);
             window.takes();
         }
         keys.push(key);
     }
-    Used {
+    FillOutcome {
         keys,
-        is_cut: false,
+        has_more: false,
     }
 }
