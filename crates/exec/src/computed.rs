@@ -1,14 +1,14 @@
-//! Properties that a container computes: `c.lower` is `SELECT VALUE LOWER(c.name) FROM c`.
+//! Computed properties of a container: `c.lower` is `SELECT VALUE LOWER(c.name) FROM c`.
 //!
-//! A query sees them as properties of the document wherever it names them, before stored
-//! properties of the same name; `SELECT *` does not.
+//! A query sees a computed property wherever it names the property, in preference to a stored
+//! property of the same name. `SELECT *` does not return computed properties.
 
 use orrery_sql::Query;
-use orrery_sql::ast::{Collection, Projection, Source};
+use orrery_sql::ast::{Collection, FromSource, Projection};
 
 use crate::CompileError;
 use crate::scalar::Scalar;
-use crate::scope::{Container, Scope};
+use crate::scope::{ContainerName, Scope};
 
 /// The computed properties of a container, compiled once for all queries.
 #[derive(Debug, Clone, Default)]
@@ -17,7 +17,7 @@ pub struct ComputedProperties {
 }
 
 impl ComputedProperties {
-    /// One computed property does not see another.
+    /// Compiles the definitions. A computed property cannot use another one.
     pub fn compile(definitions: &[(String, Query)]) -> Result<ComputedProperties, CompileError> {
         let properties = definitions
             .iter()
@@ -30,10 +30,12 @@ impl ComputedProperties {
         self.properties
             .iter()
             .find(|(known, _)| known == name)
-            .map(|(_, value)| Scalar::OfDocument(Box::new(value.clone())))
+            .map(|(_, value)| Scalar::ComputedProperty(Box::new(value.clone())))
     }
 }
 
+/// Compiles one definition: `SELECT VALUE` of an expression over the container, without further
+/// clauses.
 fn compile(name: &str, query: &Query) -> Result<Scalar, CompileError> {
     let refused = || CompileError::ComputedProperty {
         name: name.to_owned(),
@@ -42,7 +44,7 @@ fn compile(name: &str, query: &Query) -> Result<Scalar, CompileError> {
         return Err(refused());
     };
     let [
-        Source::Value {
+        FromSource::Value {
             collection: Collection::Path { root, steps },
             alias,
         },
@@ -50,6 +52,7 @@ fn compile(name: &str, query: &Query) -> Result<Scalar, CompileError> {
     else {
         return Err(refused());
     };
+    // The value must be one expression of one document, so every other clause is refused.
     let has_clauses = query.select.distinct
         || query.select.top.is_some()
         || query.filter.is_some()
@@ -59,7 +62,8 @@ fn compile(name: &str, query: &Query) -> Result<Scalar, CompileError> {
     if has_clauses || !steps.is_empty() {
         return Err(refused());
     }
-    let mut scope = Scope::new(Container::Named(root.name.clone()), &[]);
+    // The scope has no computed properties, so a definition cannot refer to another.
+    let mut scope = Scope::new(ContainerName::Named(root.name.clone()), &[]);
     let alias = alias.as_ref().unwrap_or(root);
     scope.bind(&alias.name, Scalar::Path(0, Vec::new()));
     scope.compile(value)

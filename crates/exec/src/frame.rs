@@ -1,17 +1,18 @@
-//! What an expression can see while it is evaluated.
+//! The values that an expression can see during its evaluation.
 //!
-//! Frames form a chain: the document is at level 0, and every element, row of a subquery, `LET`
-//! or group adds one level. Names were resolved to levels when compiling, so a lookup is a short
-//! walk up the chain, and everything is borrowed from where it already is.
+//! Frames form a chain. The document is level 0; each array element, subquery row, `LET` or group
+//! adds one level. The compiler has resolved names to levels, so a lookup walks up the chain. A
+//! frame borrows all its values.
 
 use orrery_json::Value;
 
 use crate::context::Context;
 
+/// One level of the chain. Frames are small and live on the stack of the evaluation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Frame<'a> {
     value: &'a Value,
-    /// The keys of a group and the results of its aggregates; they may be undefined.
+    /// The keys of a group and the results of its aggregates; a cell may be undefined.
     cells: &'a [Value],
     level: usize,
     parent: Option<&'a Frame<'a>>,
@@ -19,6 +20,7 @@ pub(crate) struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
+    /// The frame of a document, at level 0.
     pub(crate) fn document(value: &'a Value, context: &'a Context<'a>) -> Frame<'a> {
         Frame {
             value,
@@ -29,6 +31,7 @@ impl<'a> Frame<'a> {
         }
     }
 
+    /// A frame one level up, for an array element, a subquery row or a `LET`.
     pub(crate) fn with<'b>(&'b self, value: &'b Value) -> Frame<'b> {
         Frame {
             value,
@@ -39,6 +42,7 @@ impl<'a> Frame<'a> {
         }
     }
 
+    /// A frame one level up, for a group.
     pub(crate) fn with_cells<'b>(&'b self, cells: &'b [Value]) -> Frame<'b> {
         Frame {
             cells,
@@ -46,6 +50,7 @@ impl<'a> Frame<'a> {
         }
     }
 
+    /// The value at a level; undefined if the chain has no such level.
     pub(crate) fn value_at(&self, level: usize) -> &'a Value {
         self.at(level).map_or(&Value::Undefined, |(value, _)| value)
     }
@@ -60,6 +65,7 @@ impl<'a> Frame<'a> {
         self.context
     }
 
+    /// Walks up the chain to a level.
     fn at(&self, level: usize) -> Option<(&'a Value, &'a [Value])> {
         if self.level == level {
             return Some((self.value, self.cells));

@@ -1,4 +1,4 @@
-//! `SELECT`: what one row becomes.
+//! `SELECT`: computes the row from a combination of sources.
 
 use orrery_json::Value;
 use orrery_sql::ast::{Expr, Literal, Projection, SelectItem};
@@ -8,25 +8,26 @@ use crate::frame::Frame;
 use crate::scalar::{self, Scalar};
 use crate::scope::Scope;
 
+/// The form of a row.
 #[derive(Debug, Clone)]
-pub(crate) enum Selection {
+pub(crate) enum RowProjection {
     Document,
     Value(Scalar),
     Properties(Vec<(String, Scalar)>),
 }
 
-impl Selection {
-    /// `star` is what `*` stands for, where it stands for anything.
+impl RowProjection {
+    /// Compiles the select list; `star` is the value of `*`, if `*` is allowed.
     pub(crate) fn compile(
         syntax: &Projection,
         scope: &Scope<'_>,
         star: Option<Scalar>,
-    ) -> Result<Selection, CompileError> {
+    ) -> Result<RowProjection, CompileError> {
         match syntax {
             Projection::Star(span) => star
-                .map(Selection::of_value)
+                .map(RowProjection::of_value)
                 .ok_or(CompileError::StarWithoutSingleSource { span: *span }),
-            Projection::Value(expr) => scope.compile(expr).map(Selection::of_value),
+            Projection::Value(expr) => scope.compile(expr).map(RowProjection::of_value),
             Projection::Items(items) => {
                 let names = names(items);
                 let scalars = items.iter().map(|item| scope.compile(&item.expr));
@@ -35,31 +36,33 @@ impl Selection {
                     .zip(scalars)
                     .map(|(name, scalar)| Ok((name, scalar?)))
                     .collect::<Result<_, _>>()
-                    .map(Selection::Properties)
+                    .map(RowProjection::Properties)
             }
         }
     }
 
-    fn of_value(scalar: Scalar) -> Selection {
+    /// Recognises the document itself, whose stored text can be returned without rendering.
+    fn of_value(scalar: Scalar) -> RowProjection {
         match scalar {
-            Scalar::Path(0, steps) if steps.is_empty() => Selection::Document,
-            scalar => Selection::Value(scalar),
+            Scalar::Path(0, steps) if steps.is_empty() => RowProjection::Document,
+            scalar => RowProjection::Value(scalar),
         }
     }
 
-    /// The row as a value of the language; `Undefined` when there is none.
+    /// The row as a value of the language; `Undefined` for no row.
     pub(crate) fn value(&self, frame: &Frame<'_>) -> Value {
         match self {
-            Selection::Document => frame.value_at(0).clone(),
-            Selection::Value(scalar) => scalar.evaluate(frame).into_owned(),
-            Selection::Properties(properties) => scalar::object(properties, frame),
+            RowProjection::Document => frame.value_at(0).clone(),
+            RowProjection::Value(scalar) => scalar.evaluate(frame).into_owned(),
+            RowProjection::Properties(properties) => scalar::object(properties, frame),
         }
     }
 
-    /// The row as it is printed: numbers that are not finite have no text and leave it, as an
-    /// undefined value does.
+    /// The row as it is returned. JSON has no text for numbers that are not finite, so they are
+    /// left out like undefined values.
     pub(crate) fn output(&self, frame: &Frame<'_>) -> Value {
         let value = self.value(frame);
+        // Most rows are finite and are returned without a copy.
         if is_finite(&value) {
             value
         } else {
@@ -67,35 +70,37 @@ impl Selection {
         }
     }
 
-    /// Whether equal rows have equal values of `path` of the document.
-    pub(crate) fn decides(&self, path: &Scalar) -> bool {
+    /// Whether equal rows imply equal values of `path` in the document.
+    pub(crate) fn determines(&self, path: &Scalar) -> bool {
         match self {
-            Selection::Document => true,
-            Selection::Value(scalar) => holds(scalar, path),
-            Selection::Properties(properties) => {
-                properties.iter().any(|(_, scalar)| holds(scalar, path))
+            RowProjection::Document => true,
+            RowProjection::Value(scalar) => contains(scalar, path),
+            RowProjection::Properties(properties) => {
+                properties.iter().any(|(_, scalar)| contains(scalar, path))
             }
         }
     }
 }
 
-fn holds(scalar: &Scalar, path: &Scalar) -> bool {
+/// Whether `scalar` contains the value of `path`: the path itself, a prefix of it, or an object
+/// with it.
+fn contains(scalar: &Scalar, path: &Scalar) -> bool {
     match (scalar, path) {
         (Scalar::Path(level, steps), Scalar::Path(path_level, path_steps)) => {
             level == path_level && path_steps.starts_with(steps)
         }
-        (Scalar::Cell(level, index), Scalar::Cell(path_level, path_index)) => {
+        (Scalar::GroupCell(level, index), Scalar::GroupCell(path_level, path_index)) => {
             level == path_level && index == path_index
         }
         (Scalar::Object(properties), path) => {
-            properties.iter().any(|(_, scalar)| holds(scalar, path))
+            properties.iter().any(|(_, scalar)| contains(scalar, path))
         }
         _ => false,
     }
 }
 
-/// The property names of a select list: the alias, the last name of a path, or `$1`, `$2`, ...
-/// counted over the items that have neither.
+/// The property names of a select list: the alias, the last name of a path, or else `$1`, `$2`, ...
+/// counted over the items without a name.
 fn names(items: &[SelectItem]) -> Vec<String> {
     let mut unnamed = 0;
     items
@@ -133,6 +138,7 @@ fn is_finite(value: &Value) -> bool {
     }
 }
 
+/// Removes numbers that are not finite, at any depth.
 fn finite(value: Value) -> Value {
     match value {
         Value::Number(number) if !number.is_finite() => Value::Undefined,

@@ -1,31 +1,31 @@
-//! What a program reads of a document, so that a scan can leave the rest unread.
+//! Computes the fields that a program reads, so that a scan can skip the rest.
 //!
-//! A frame of a join stands for the elements it goes through, and what is read of the frame is
-//! read of them. The value of any other frame was made by an expression, which has said what it
-//! reads; where that expression decides whether there is a row, it reads its value whole, because
-//! a part of it cannot tell.
+//! A frame of a join stands for the array elements it visits, and reads through the frame count as
+//! reads of these elements. Any other frame's value comes from an expression, whose reads have been
+//! recorded. If that expression decides whether a row exists, its value is read as a whole, because
+//! a part of it does not decide.
 
-use orrery_json::{FieldStep, Fields};
+use orrery_json::{FieldMask, FieldStep};
 
 use crate::aggregate::{Aggregate, AggregateKind};
-use crate::block::Block;
-use crate::projection::Selection;
-use crate::scalar::{Scalar, Step};
+use crate::projection::RowProjection;
+use crate::query_block::QueryBlock;
+use crate::row_source::RowSource;
+use crate::scalar::{Scalar, ValueStep};
 use crate::sort_key::OrderColumn;
-use crate::source::Source;
 
-/// What the rows of a query need. The rows of `SELECT *` are stored texts and need nothing,
-/// unless they are compared with each other.
-pub(crate) fn of(block: &Block, order: &[OrderColumn]) -> Fields {
+/// The fields that the rows of a query need. The rows of `SELECT *` are stored texts and need no
+/// field, unless rows are compared with each other.
+pub(crate) fn of(block: &QueryBlock, order: &[OrderColumn]) -> FieldMask {
     let mut reads = Reads::default();
-    let frames = reads.sources(block, &Frames(vec![Some(Vec::new())]));
+    let frames = reads.sources(block, &FramePaths(vec![Some(Vec::new())]));
     let over_rows = match &block.grouping {
         None => frames,
-        Some(_) => reads.groups(block, &frames, &Frames(vec![None])),
+        Some(_) => reads.groups(block, &frames, &FramePaths(vec![None])),
     };
-    match &block.selection {
-        Selection::Document if block.grouping.is_none() && !block.distinct => {}
-        selection => reads.selection(selection, &over_rows),
+    match &block.projection {
+        RowProjection::Document if block.grouping.is_none() && !block.distinct => {}
+        selection => reads.projection(selection, &over_rows),
     }
     for column in order {
         reads.scalar(&column.scalar, &over_rows);
@@ -33,7 +33,7 @@ pub(crate) fn of(block: &Block, order: &[OrderColumn]) -> Fields {
     reads.fields
 }
 
-/// `COUNT(c)`, which looks at nothing of a document but that it is there.
+/// Whether the aggregate is `COUNT(c)`, which needs only the existence of a document.
 fn counts_documents(aggregate: &Aggregate) -> bool {
     aggregate.kind == AggregateKind::Count
         && matches!(&aggregate.argument, Scalar::Path(0, steps) if steps.is_empty())
@@ -41,48 +41,52 @@ fn counts_documents(aggregate: &Aggregate) -> bool {
 
 type Path = Vec<FieldStep<'static>>;
 
-/// Where in the document the value of each level is, if it is there at all.
+/// The document path of each level's value, if the value is part of the document.
 #[derive(Debug, Clone)]
-struct Frames(Vec<Option<Path>>);
+struct FramePaths(Vec<Option<Path>>);
 
-impl Frames {
-    fn place(&self, scalar: &Scalar) -> Option<Path> {
+impl FramePaths {
+    /// The document path of an expression, if the expression is a path.
+    fn field_path(&self, scalar: &Scalar) -> Option<Path> {
         let Scalar::Path(level, steps) = scalar else {
             return None;
         };
         let mut path = self.0.get(*level)?.clone()?;
         path.extend(steps.iter().map(|step| match step {
-            Step::Name(name) => FieldStep::Name(name.clone().into()),
-            Step::Index(_) => FieldStep::Element,
+            ValueStep::Name(name) => FieldStep::Name(name.clone().into()),
+            ValueStep::Index(_) => FieldStep::Element,
         }));
         Some(path)
     }
 
-    fn with(&self, place: Option<Path>) -> Frames {
+    fn with(&self, place: Option<Path>) -> FramePaths {
         let mut frames = self.clone();
         frames.0.push(place);
         frames
     }
 }
 
+/// Collects the fields.
 #[derive(Debug, Default)]
 struct Reads {
-    fields: Fields,
+    fields: FieldMask,
 }
 
 impl Reads {
-    /// Sources and filter of a block; gives its frames.
-    fn sources(&mut self, block: &Block, outer: &Frames) -> Frames {
+    /// Records the sources and the filter of a block; returns its frames.
+    fn sources(&mut self, block: &QueryBlock, outer: &FramePaths) -> FramePaths {
         let mut frames = outer.clone();
         for source in &block.sources {
             let place = match source {
-                Source::Defined(value) => {
+                RowSource::Defined(value) => {
                     self.scalar(value, &frames);
                     continue;
                 }
-                Source::Elements(array) => match frames.place(array) {
+                RowSource::Elements(array) => match frames.field_path(array) {
                     Some(mut path) => {
-                        self.fields.want_length(path.iter().cloned());
+                        // The number of elements decides the number of rows, even if no element is
+                        // read.
+                        self.fields.include_length(path.iter().cloned());
                         path.push(FieldStep::Element);
                         Some(path)
                     }
@@ -91,7 +95,7 @@ impl Reads {
                         None
                     }
                 },
-                Source::Rows(block) | Source::ElementsOfRows(block) => {
+                RowSource::Rows(block) | RowSource::ElementsOfRows(block) => {
                     self.block(block, &frames);
                     None
                 }
@@ -104,8 +108,8 @@ impl Reads {
         frames
     }
 
-    /// Keys and aggregates; gives the frames of the groups.
-    fn groups(&mut self, block: &Block, rows: &Frames, outer: &Frames) -> Frames {
+    /// Records the group keys and aggregates; returns the frames of the groups.
+    fn groups(&mut self, block: &QueryBlock, rows: &FramePaths, outer: &FramePaths) -> FramePaths {
         if let Some(grouping) = &block.grouping {
             self.all(&grouping.keys, rows);
             for aggregate in &grouping.aggregates {
@@ -117,20 +121,20 @@ impl Reads {
         outer.with(None)
     }
 
-    fn block(&mut self, block: &Block, outer: &Frames) {
+    fn block(&mut self, block: &QueryBlock, outer: &FramePaths) {
         let frames = self.sources(block, outer);
         let over_rows = match &block.grouping {
             None => frames,
             Some(_) => self.groups(block, &frames, outer),
         };
-        self.selection(&block.selection, &over_rows);
+        self.projection(&block.projection, &over_rows);
     }
 
-    fn selection(&mut self, selection: &Selection, frames: &Frames) {
+    fn projection(&mut self, selection: &RowProjection, frames: &FramePaths) {
         match selection {
-            Selection::Document => self.fields.want([]),
-            Selection::Value(value) => self.scalar(value, frames),
-            Selection::Properties(properties) => {
+            RowProjection::Document => self.fields.include([]),
+            RowProjection::Value(value) => self.scalar(value, frames),
+            RowProjection::Properties(properties) => {
                 for (_, value) in properties {
                     self.scalar(value, frames);
                 }
@@ -138,21 +142,22 @@ impl Reads {
         }
     }
 
-    fn all(&mut self, scalars: &[Scalar], frames: &Frames) {
+    fn all(&mut self, scalars: &[Scalar], frames: &FramePaths) {
         for scalar in scalars {
             self.scalar(scalar, frames);
         }
     }
 
-    fn scalar(&mut self, scalar: &Scalar, frames: &Frames) {
+    /// Records the fields that an expression reads.
+    fn scalar(&mut self, scalar: &Scalar, frames: &FramePaths) {
         match scalar {
-            Scalar::Constant(_) | Scalar::Parameter(_) | Scalar::Cell(..) => {}
+            Scalar::Constant(_) | Scalar::Parameter(_) | Scalar::GroupCell(..) => {}
             Scalar::Path(..) => {
-                if let Some(path) = frames.place(scalar) {
-                    self.fields.want(path);
+                if let Some(path) = frames.field_path(scalar) {
+                    self.fields.include(path);
                 }
             }
-            Scalar::Part(value, _)
+            Scalar::FieldAccess(value, _)
             | Scalar::Unary(_, value)
             | Scalar::LikeConstant { value, .. } => self.scalar(value, frames),
             Scalar::Index(left, right)
@@ -194,23 +199,30 @@ impl Reads {
                 }
             }
             Scalar::Call(function, arguments) => match (function.name(), arguments.as_slice()) {
-                ("DOCUMENTID", [item]) if frames.place(item).is_some() => {
-                    let path = frames.place(item).into_iter().flatten();
+                // The function reads only the resource id of the item.
+                ("DOCUMENTID", [item]) if frames.field_path(item).is_some() => {
+                    let path = frames.field_path(item).into_iter().flatten();
                     let rid = FieldStep::Name("_rid".into());
-                    self.fields.want(path.chain([rid]));
+                    self.fields.include(path.chain([rid]));
                 }
                 _ => self.all(arguments, frames),
             },
             Scalar::UserCall(_, arguments) => self.all(arguments, frames),
+            // The call fails only when it meets a document, so the documents themselves must be
+            // read.
+            Scalar::UnknownUserCall(_) => self.fields.include([]),
             Scalar::Let { value, body } => {
-                let place = frames.place(value);
+                let place = frames.field_path(value);
+                // A path needs no read of its own: the body records what it reads through the name.
                 if place.is_none() {
                     self.scalar(value, frames);
                 }
                 self.scalar(body, &frames.with(place));
             }
             Scalar::Subquery(_, block) => self.block(block, frames),
-            Scalar::OfDocument(value) => self.scalar(value, &Frames(vec![Some(Vec::new())])),
+            Scalar::ComputedProperty(value) => {
+                self.scalar(value, &FramePaths(vec![Some(Vec::new())]));
+            }
         }
     }
 }

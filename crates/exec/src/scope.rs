@@ -1,4 +1,4 @@
-//! What names mean in one place of a query.
+//! Resolves names at one position of a query.
 
 use orrery_json::Value;
 use orrery_sql::ast::{Expr, Identifier};
@@ -10,24 +10,26 @@ use crate::parameters::{self, Parameters};
 use crate::scalar::Scalar;
 use crate::user_functions::FunctionNames;
 
+/// The names in scope, with the frame levels at which their values stand. A scope is cloned for
+/// each inner block, so bindings never escape from it.
 #[derive(Clone)]
 pub(crate) struct Scope<'a> {
-    /// The innermost name is last.
+    /// Bound names; the innermost name is last.
     names: Vec<(String, Scalar)>,
-    /// How many frames there are below the document.
+    /// The number of frames above the document.
     level: usize,
-    container: Container,
+    container: ContainerName,
     parameters: Parameters<'a>,
     computed: Option<&'a ComputedProperties>,
     functions: Option<&'a FunctionNames<'a>>,
     group: Option<&'a GroupScope<'a>>,
-    subset: bool,
+    filter_language: bool,
 }
 
-/// By which name a `FROM` reaches the document.
+/// The name by which a `FROM` refers to the container.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Container {
-    /// No `FROM` has named it yet: the first name does.
+pub(crate) enum ContainerName {
+    /// No `FROM` has named the container yet; the first name does.
     Unnamed,
     Named(String),
     /// The query has no `FROM`.
@@ -35,11 +37,11 @@ pub(crate) enum Container {
 }
 
 impl<'a> Scope<'a> {
-    pub(crate) fn new(container: Container, parameters: &'a [(String, Value)]) -> Scope<'a> {
+    pub(crate) fn new(container: ContainerName, parameters: &'a [(String, Value)]) -> Scope<'a> {
         Scope::with(container, Parameters::Values(parameters))
     }
 
-    pub(crate) fn with(container: Container, parameters: Parameters<'a>) -> Scope<'a> {
+    pub(crate) fn with(container: ContainerName, parameters: Parameters<'a>) -> Scope<'a> {
         Scope {
             names: Vec::new(),
             level: 0,
@@ -48,14 +50,17 @@ impl<'a> Scope<'a> {
             computed: None,
             functions: None,
             group: None,
-            subset: false,
+            filter_language: false,
         }
     }
 
-    /// The part of the language that looks at one document and cannot fail.
-    pub(crate) fn of_filters(container: Container, parameters: &'a [(String, Value)]) -> Scope<'a> {
+    /// The scope of the filter subset: it reads one document and cannot fail.
+    pub(crate) fn of_filters(
+        container: ContainerName,
+        parameters: &'a [(String, Value)],
+    ) -> Scope<'a> {
         Scope {
-            subset: true,
+            filter_language: true,
             ..Scope::new(container, parameters)
         }
     }
@@ -72,11 +77,11 @@ impl<'a> Scope<'a> {
         self.functions
     }
 
-    pub(crate) fn is_subset(&self) -> bool {
-        self.subset
+    pub(crate) fn is_filter_language(&self) -> bool {
+        self.filter_language
     }
 
-    /// The names outside a `GROUP BY`, where the rows have become cells one level up.
+    /// The scope behind a `GROUP BY`, where rows have become cells one level up.
     pub(crate) fn grouped<'b>(&self, group: &'b GroupScope<'b>) -> Scope<'b>
     where
         'a: 'b,
@@ -84,13 +89,13 @@ impl<'a> Scope<'a> {
         Scope {
             level: self.level + 1,
             // A group has no document that a subquery could read.
-            container: Container::Absent,
+            container: ContainerName::Absent,
             group: Some(group),
             ..self.clone()
         }
     }
 
-    /// The names a subquery sees.
+    /// The scope of a subquery.
     pub(crate) fn inside(&self) -> Scope<'a> {
         Scope {
             group: None,
@@ -102,12 +107,12 @@ impl<'a> Scope<'a> {
         self.level
     }
 
-    /// A name for a value without a frame of its own.
+    /// Binds a name to a value without a frame of its own.
     pub(crate) fn bind(&mut self, name: &str, value: Scalar) {
         self.names.push((name.to_owned(), value));
     }
 
-    /// A frame, with a name or without one.
+    /// Adds a frame, with or without a name.
     pub(crate) fn push(&mut self, name: Option<&str>) -> Scalar {
         self.level += 1;
         let value = Scalar::Path(self.level, Vec::new());
@@ -123,6 +128,8 @@ impl<'a> Scope<'a> {
             .ok_or_else(|| unresolved(name))
     }
 
+    /// Finds a name, innermost first. Any spelling of `ROOT` finds the name that `ROOT` was bound
+    /// to.
     pub(crate) fn find(&self, name: &str) -> Option<&Scalar> {
         let is_root = is_root_word(name);
         self.names
@@ -132,7 +139,7 @@ impl<'a> Scope<'a> {
             .map(|(_, value)| value)
     }
 
-    /// Whether a name was bound here and not in `outer`.
+    /// Whether a name was bound in this scope and not in `outer`.
     pub(crate) fn binds_more_than(&self, outer: &Scope<'_>, name: &str) -> bool {
         self.names
             .iter()
@@ -140,46 +147,54 @@ impl<'a> Scope<'a> {
             .any(|(known, _)| known == name)
     }
 
-    /// What a `FROM` or `JOIN` starts from: a name in scope, or the container.
+    /// Resolves the root of a `FROM` or `JOIN`: a bound name, or the container.
     pub(crate) fn resolve_source(&mut self, name: &Identifier) -> Result<Scalar, CompileError> {
         if let Some(value) = self.find(&name.name) {
             return Ok(value.clone());
         }
         let document = Scalar::Path(0, Vec::new());
         match &self.container {
-            Container::Unnamed => {
-                self.container = Container::Named(name.name.clone());
+            ContainerName::Unnamed => {
+                self.container = ContainerName::Named(name.name.clone());
                 Ok(document)
             }
-            Container::Named(container) if *container == name.name || is_root_word(&name.name) => {
+            ContainerName::Named(container)
+                if *container == name.name || is_root_word(&name.name) =>
+            {
                 Ok(document)
             }
-            Container::Named(_) | Container::Absent => Err(unresolved(name)),
+            ContainerName::Named(_) | ContainerName::Absent => Err(unresolved(name)),
         }
     }
 
-    /// Once the first source is read, the container has the name it got there or none.
-    pub(crate) fn seal_container(&mut self) {
-        if self.container == Container::Unnamed {
-            self.container = Container::Absent;
+    /// Moves to the level of a scope that was opened inside of this one.
+    pub(crate) fn adopt_level(&mut self, inside: &Scope<'_>) {
+        self.level = inside.level;
+    }
+
+    /// Fixes the container's name after the first source: it has the name given there, or none.
+    pub(crate) fn fix_container_name(&mut self) {
+        if self.container == ContainerName::Unnamed {
+            self.container = ContainerName::Absent;
         }
     }
 
-    pub(crate) fn parameter(&self, name: &Identifier) -> Result<Scalar, CompileError> {
-        Ok(match self.parameters {
-            Parameters::Values(values) => Scalar::Constant(parameters::find(values, name)?.clone()),
+    /// A parameter: its value as a constant, or its slot.
+    pub(crate) fn parameter(&self, name: &Identifier) -> Scalar {
+        match self.parameters {
+            Parameters::Values(values) => Scalar::Constant(parameters::find(values, name).clone()),
             Parameters::Slots(slots) => Scalar::Parameter(slots.of(name)),
-        })
-    }
-
-    /// Called where a constant is looked into while compiling.
-    pub(crate) fn look_into(&self, scalar: &Scalar) {
-        if let (Parameters::Slots(slots), Scalar::Parameter(_)) = (self.parameters, scalar) {
-            slots.mark_decisive();
         }
     }
 
-    /// What a property of the document is, if the container computes it.
+    /// Records that the compiler has used a constant's value, which rules out a slot.
+    pub(crate) fn note_constant_use(&self, scalar: &Scalar) {
+        if let (Parameters::Slots(slots), Scalar::Parameter(_)) = (self.parameters, scalar) {
+            slots.mark_values_needed();
+        }
+    }
+
+    /// Finds the computed property of the document by its name.
     pub(crate) fn computed(&self, object: &Scalar, name: &str) -> Option<Scalar> {
         match object {
             Scalar::Path(0, steps) if steps.is_empty() => self.computed?.find(name),
@@ -187,7 +202,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// What `expr` is in a group, if it is a key or an aggregate.
+    /// The group cell of `expr`, if it is a key or aggregate.
     pub(crate) fn group_cell(&self, expr: &Expr) -> Result<Option<Scalar>, CompileError> {
         match self.group {
             Some(group) => group.cell(expr),

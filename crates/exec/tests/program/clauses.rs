@@ -71,6 +71,56 @@ fn joins_are_products_of_one_document() {
 }
 
 #[test]
+fn a_subquery_that_only_filters_is_its_source() {
+    scope().check(&[
+        (
+            r#"SELECT VALUE s.id FROM (SELECT * FROM root c WHERE c.a > 1) s ORDER BY s["a"] DESC"#,
+            r#"["4","3","2"]"#,
+        ),
+        (
+            "SELECT VALUE s.id FROM (SELECT VALUE c FROM c WHERE c.a > 1) s WHERE s.a < 4 ORDER BY s.a",
+            r#"["2","3"]"#,
+        ),
+        (
+            "SELECT * FROM (SELECT * FROM (SELECT * FROM c.o.b) x) y",
+            r#"[{"x":7},null]"#,
+        ),
+        (
+            "SELECT VALUE [s.id, t] FROM (SELECT * FROM c WHERE c.a != 1) s JOIN t IN s.t ORDER BY s.a DESC",
+            r#"[["4",3],["4",null],["4",[4]]]"#,
+        ),
+        (
+            "SELECT VALUE [c.id, b] FROM c JOIN (SELECT * FROM c.o.b WHERE IS_NULL(b)) z JOIN c.o.b",
+            r#"[["2",null]]"#,
+        ),
+        (
+            "SELECT VALUE [s.k, t] FROM (SELECT * FROM (SELECT c.a AS k, c.t FROM c) x WHERE x.k = 1) s JOIN t IN s.t",
+            "[[1,1],[1,2]]",
+        ),
+        ("SELECT VALUE COUNT(1) FROM (SELECT * FROM c WHERE c.a > 1) s", "[3]"),
+    ]);
+}
+
+#[test]
+fn aggregates_take_scalar_subqueries() {
+    scope().check(&[
+        (
+            "SELECT VALUE SUM((SELECT VALUE MAX(t) FROM t IN c.t WHERE IS_NUMBER(t))) FROM c",
+            "[5]",
+        ),
+        (
+            "SELECT VALUE SUM(1 + (SELECT VALUE COUNT(1) FROM t IN c.t)) FROM c",
+            "[9]",
+        ),
+        (
+            "SELECT VALUE SUM((SELECT VALUE SUM((SELECT VALUE MAX(v) FROM v IN n.v)) FROM n IN c.n)) FROM c WHERE c.a = 1",
+            "[13]",
+        ),
+        ("SELECT VALUE MAX((SELECT VALUE c.a)) FROM c", "[4]"),
+    ]);
+}
+
+#[test]
 fn rows_without_a_value_are_no_rows() {
     scope().check(&[
         ("SELECT VALUE c.o.b.x FROM c", "[7]"),
@@ -107,7 +157,7 @@ fn without_from_there_is_one_row() {
 }
 
 #[test]
-fn windows() {
+fn top_offset_and_limit() {
     scope().check(&[
         ("SELECT TOP 2 VALUE c.a FROM c", "[1,2]"),
         ("SELECT TOP 0 VALUE c.a FROM c", "[]"),
@@ -143,7 +193,7 @@ fn let_binds_a_value() {
 }
 
 #[test]
-fn envelopes_of_planners() {
+fn queries_rewritten_by_a_plan() {
     Scope::new(&[
         r#"{"_rid":"r1","id":"1","x":2}"#,
         r#"{"_rid":"r2","id":"2"}"#,
@@ -195,5 +245,5 @@ fn programs_know_what_they_need() {
 fn programs_are_shared_between_threads() {
     fn shared<T: Send + Sync>() {}
     shared::<orrery_exec::Program>();
-    shared::<orrery_exec::Resume>();
+    shared::<orrery_exec::Continuation>();
 }

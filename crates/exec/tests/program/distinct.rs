@@ -95,3 +95,19 @@ fn windows_agree_at_any_page_size() {
         }
     }
 }
+
+#[test]
+fn a_subquery_without_from_has_one_row() {
+    for documents in [&[][..], &[r#"{"a":1}"#, r#"{"a":2}"#]] {
+        Scope::new(documents).check(&[
+            (
+                "SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE 1)",
+                "[1]",
+            ),
+            (
+                "SELECT COUNT(1) AS n FROM (SELECT DISTINCT 1 AS a)",
+                r#"[{"n":1}]"#,
+            ),
+        ]);
+    }
+}

@@ -6,39 +6,43 @@ use orrery_json::Value;
 use orrery_sql::ast::{self, Collection, Identifier, PathStep};
 
 use crate::CompileError;
-use crate::block::Block;
 use crate::compile::step_into;
 use crate::frame::Frame;
-use crate::scalar::{Scalar, Step};
+use crate::query_block::QueryBlock;
+use crate::scalar::{Scalar, ValueStep};
 use crate::scope::Scope;
 
+/// Limit of joins in one query.
 const JOINS_MAX: usize = 10;
 
+/// A compiled source.
 #[derive(Debug, Clone)]
-pub(crate) enum Source {
-    /// A row where the value is there. It needs no frame: its name stands for the path.
+pub(crate) enum RowSource {
+    /// A row if the value is defined. It needs no frame: its name stands for the path.
     Defined(Scalar),
     /// A row for each element of an array.
     Elements(Scalar),
     /// A row for each row of a subquery.
-    Rows(Box<Block>),
-    /// A row for each element of the arrays that a subquery gives.
-    ElementsOfRows(Box<Block>),
+    Rows(Box<QueryBlock>),
+    /// A row for each element of the arrays that a subquery returns.
+    ElementsOfRows(Box<QueryBlock>),
 }
 
-/// Sources in the order they are written, and what `*` is when there is one.
+/// The sources in written order, and the value of `*` for a single source.
 #[derive(Debug)]
-pub(crate) struct Sources {
-    pub(crate) list: Vec<Source>,
+pub(crate) struct RowSources {
+    pub(crate) list: Vec<RowSource>,
+    /// Conditions of subqueries that only filter a path; they apply to every row.
+    pub(crate) filters: Vec<Scalar>,
     pub(crate) star: Option<Scalar>,
 }
 
-impl Sources {
-    /// Binds the aliases in `scope`; each source sees those before it.
+impl RowSources {
+    /// Compiles the sources and binds their aliases in `scope`; each source sees the earlier ones.
     pub(crate) fn compile(
-        from: &[ast::Source],
+        from: &[ast::FromSource],
         scope: &mut Scope<'_>,
-    ) -> Result<Sources, CompileError> {
+    ) -> Result<RowSources, CompileError> {
         if from.len() > JOINS_MAX + 1 {
             return Err(CompileError::TooMany {
                 what: "JOIN clauses",
@@ -46,28 +50,32 @@ impl Sources {
             });
         }
         let outer = scope.inside();
-        let mut list = Vec::new();
+        let (mut list, mut filters) = (Vec::new(), Vec::new());
         let mut star = None;
         for source in from {
-            let (compiled, value) = compile(source, scope, &outer)?;
+            let (compiled, value) = compile(source, scope, &outer, &mut filters)?;
             list.extend(compiled);
             star = Some(value);
-            scope.seal_container();
+            // Only the first source may name the container, so later unknown names are errors.
+            scope.fix_container_name();
         }
-        Ok(Sources {
+        Ok(RowSources {
             list,
+            filters,
             star: star.filter(|_| from.len() == 1),
         })
     }
 }
 
+/// Compiles one source; returns it together with the value that `*` has for it.
 fn compile(
-    source: &ast::Source,
+    source: &ast::FromSource,
     scope: &mut Scope<'_>,
     outer: &Scope<'_>,
-) -> Result<(Option<Source>, Scalar), CompileError> {
+    filters: &mut Vec<Scalar>,
+) -> Result<(Option<RowSource>, Scalar), CompileError> {
     match source {
-        ast::Source::Value {
+        ast::FromSource::Value {
             collection: Collection::Path { root, steps },
             alias,
         } => {
@@ -78,26 +86,46 @@ fn compile(
             } else if let Some(name) = inferred_alias(root, steps) {
                 scope.bind(name, value.clone());
             }
+            // The document itself is always defined and needs no source.
             let is_document = matches!(&value, Scalar::Path(0, steps) if steps.is_empty());
-            let defined = (!is_document).then(|| Source::Defined(value.clone()));
+            let defined = (!is_document).then(|| RowSource::Defined(value.clone()));
             Ok((defined, value))
         }
-        ast::Source::Value {
+        ast::FromSource::Value {
             collection: Collection::Subquery(query),
             alias,
         } => {
-            let block = Block::subquery(query, scope)?;
+            // A subquery that only filters a path becomes that path and a condition, so an index
+            // can serve it.
+            if let Some(filtered) = query.filtered_source() {
+                let outside = scope.inside();
+                let mut inside = scope.inside();
+                let (compiled, value) = compile(filtered, &mut inside, &outside, filters)?;
+                if let Some(filter) = &query.filter {
+                    inside.fix_container_name();
+                    filters.push(inside.compile(filter)?);
+                }
+                if let Some(alias) = alias {
+                    check_alias(alias, scope, outer)?;
+                    scope.bind(&alias.name, value.clone());
+                }
+                // A source that is not a path has its own frame, and later names must count that
+                // frame.
+                scope.adopt_level(&inside);
+                return Ok((compiled, value));
+            }
+            let block = QueryBlock::subquery(query, scope)?;
             if let Some(alias) = alias {
                 check_alias(alias, scope, outer)?;
             }
             let value = scope.push(alias.as_ref().map(|alias| &*alias.name));
-            Ok((Some(Source::Rows(Box::new(block))), value))
+            Ok((Some(RowSource::Rows(Box::new(block))), value))
         }
-        ast::Source::Elements { alias, collection } => {
+        ast::FromSource::Elements { alias, collection } => {
             let source = match collection {
-                Collection::Path { root, steps } => Source::Elements(path(root, steps, scope)?),
+                Collection::Path { root, steps } => RowSource::Elements(path(root, steps, scope)?),
                 Collection::Subquery(query) => {
-                    Source::ElementsOfRows(Box::new(Block::subquery(query, scope)?))
+                    RowSource::ElementsOfRows(Box::new(QueryBlock::subquery(query, scope)?))
                 }
             };
             check_alias(alias, scope, outer)?;
@@ -116,16 +144,16 @@ fn path(
         step_into(
             value,
             match step {
-                PathStep::Name(name) | PathStep::Key(name) => Step::Name(name.clone()),
+                PathStep::Name(name) | PathStep::Key(name) => ValueStep::Name(name.clone()),
                 PathStep::Index(index) => {
-                    Step::Index(usize::try_from(*index).unwrap_or(usize::MAX))
+                    ValueStep::Index(usize::try_from(*index).unwrap_or(usize::MAX))
                 }
             },
         )
     }))
 }
 
-/// `FROM c.a.b` binds `b`; an indexer binds nothing.
+/// The implicit alias: `FROM c.a.b` binds `b`; an indexer binds nothing.
 fn inferred_alias<'a>(root: &'a Identifier, steps: &'a [PathStep]) -> Option<&'a str> {
     match steps.last() {
         None => Some(&root.name),
@@ -134,6 +162,7 @@ fn inferred_alias<'a>(root: &'a Identifier, steps: &'a [PathStep]) -> Option<&'a
     }
 }
 
+/// Refuses an alias that the same `FROM` clause has bound before.
 fn check_alias(
     alias: &Identifier,
     scope: &Scope<'_>,
@@ -148,9 +177,9 @@ fn check_alias(
     Ok(())
 }
 
-/// Gives every combination of the sources to `visit`, until it breaks or the query fails.
+/// Visits every combination of the sources until `visit` breaks or the query fails.
 pub(crate) fn each(
-    sources: &[Source],
+    sources: &[RowSource],
     frame: &Frame<'_>,
     visit: &mut dyn FnMut(&Frame<'_>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
@@ -165,30 +194,31 @@ pub(crate) fn each(
         each(rest, &frame.with(value), visit)
     };
     match source {
-        Source::Defined(value) => {
+        RowSource::Defined(value) => {
             if value.evaluate(frame).is_undefined() {
                 return Continue(());
             }
             each(rest, frame, visit)
         }
-        Source::Elements(array) => {
+        RowSource::Elements(array) => {
+            // The elements stay in memory during the whole loop below, so the lease spans the loop.
             let array = array.evaluate(frame);
-            let mut held = context.hold();
+            let mut held = context.scoped_lease();
             if !held.add_made(&array) {
                 return Break(());
             }
             let elements = array.as_array().unwrap_or_default();
             elements.iter().try_for_each(go_on)
         }
-        Source::Rows(block) => block.each_row(frame, &mut |row| {
-            let mut held = context.hold();
+        RowSource::Rows(block) => block.each_row(frame, &mut |row| {
+            let mut held = context.scoped_lease();
             if !held.add(&row) {
                 return Break(());
             }
             go_on(&row)
         }),
-        Source::ElementsOfRows(block) => block.each_row(frame, &mut |row| {
-            let mut held = context.hold();
+        RowSource::ElementsOfRows(block) => block.each_row(frame, &mut |row| {
+            let mut held = context.scoped_lease();
             if !held.add(&row) {
                 return Break(());
             }

@@ -1,7 +1,7 @@
-//! One `SELECT`: sources, filter, groups and row, without order and without a window.
+//! One `SELECT`: sources, filter, groups and row, without an order and without row limits.
 //!
-//! The query itself and each of its subqueries is a block. A block runs over the frame that
-//! surrounds it; a subquery therefore sees the current document and never the container.
+//! The query and each of its subqueries are blocks. A block runs within the frame that surrounds
+//! it, so a subquery sees the current document and never the container.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow::{self, Break, Continue};
@@ -16,74 +16,79 @@ use crate::distinct_hash::DistinctHash;
 use crate::frame::Frame;
 use crate::grouping::{GroupScope, has_aggregate};
 use crate::groups::{Grouping, Groups};
-use crate::projection::Selection;
+use crate::projection::RowProjection;
+use crate::row_source::{self, RowSource, RowSources};
 use crate::scalar::Scalar;
 use crate::scope::Scope;
-use crate::source::{self, Source, Sources};
 
+/// A compiled block.
 #[derive(Debug, Clone)]
-pub(crate) struct Block {
-    pub(crate) sources: Vec<Source>,
+pub(crate) struct QueryBlock {
+    pub(crate) sources: Vec<RowSource>,
     pub(crate) filter: Option<Scalar>,
     pub(crate) grouping: Option<Grouping>,
-    pub(crate) selection: Selection,
+    pub(crate) projection: RowProjection,
     pub(crate) distinct: bool,
 }
 
-impl Block {
-    /// A subquery in an expression or in `FROM`.
-    pub(crate) fn subquery(query: &Query, outer: &Scope<'_>) -> Result<Block, CompileError> {
+impl QueryBlock {
+    /// Compiles a subquery of an expression or of `FROM`.
+    pub(crate) fn subquery(query: &Query, outer: &Scope<'_>) -> Result<QueryBlock, CompileError> {
         refuse_clauses(query)?;
-        let (block, _) = Block::compile(query, outer, &[])?;
+        let (block, _) = QueryBlock::compile(query, outer, &[])?;
         Ok(block)
     }
 
-    /// The block, and what `order` means in it: over its groups when it has keys, else over its
-    /// rows.
+    /// Compiles a block, and the `order` expressions within it: over the groups if the block has
+    /// group keys, otherwise over its rows.
     pub(crate) fn compile(
         query: &Query,
         outer: &Scope<'_>,
         order: &[&Expr],
-    ) -> Result<(Block, Vec<Scalar>), CompileError> {
+    ) -> Result<(QueryBlock, Vec<Scalar>), CompileError> {
         let projection = &query.select.projection;
         if let (Projection::Star(span), [_, ..]) = (projection, &*query.group_by) {
             return Err(CompileError::StarWithGroupBy { span: *span });
         }
+        // The aliases of this block must not leak into the surrounding one.
         let mut rows = outer.inside();
-        let sources = Sources::compile(&query.from, &mut rows)?;
+        let sources = RowSources::compile(&query.from, &mut rows)?;
         let filter = query.filter.as_ref();
         let filter = filter.map(|filter| rows.compile(filter)).transpose()?;
+        let filter = all_of(sources.filters, filter);
         let is_grouped = !query.group_by.is_empty() || selects_aggregate(projection);
-        let (selection, order, grouping) = if is_grouped && !rows.is_subset() {
+        let (selection, order, grouping) = if is_grouped && !rows.is_filter_language() {
             let keys = rows.all(&query.group_by)?;
             let group = GroupScope::new(outer, &rows, &query.group_by);
             let over_groups = outer.grouped(&group);
-            let selection = Selection::compile(projection, &over_groups, None)?;
+            let selection = RowProjection::compile(projection, &over_groups, None)?;
+            // Without keys all rows form one group, so an order over rows is checked and then
+            // ignored.
             let order_scope = if keys.is_empty() { &rows } else { &over_groups };
             let order = compile_all(order, order_scope)?;
             let aggregates = group.into_aggregates();
             (selection, order, Some(Grouping { keys, aggregates }))
         } else {
-            let selection = Selection::compile(projection, &rows, sources.star)?;
+            let selection = RowProjection::compile(projection, &rows, sources.star)?;
             (selection, compile_all(order, &rows)?, None)
         };
-        let block = Block {
+        let block = QueryBlock {
             sources: sources.list,
             filter,
             grouping,
-            selection,
+            projection: selection,
             distinct: query.select.distinct,
         };
         Ok((block, order))
     }
 
-    /// Every combination of sources that passes the filter.
+    /// Visits every combination of sources that passes the filter.
     pub(crate) fn each_frame(
         &self,
         outer: &Frame<'_>,
         visit: &mut dyn FnMut(&Frame<'_>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        source::each(&self.sources, outer, &mut |frame| {
+        row_source::each(&self.sources, outer, &mut |frame| {
             if !self.passes(frame) {
                 return Continue(());
             }
@@ -91,21 +96,23 @@ impl Block {
         })
     }
 
+    /// Whether a combination passes the filter: only `true` passes, not undefined.
     pub(crate) fn passes(&self, frame: &Frame<'_>) -> bool {
         self.filter
             .as_ref()
             .is_none_or(|filter| filter.truth(frame) == Some(true))
     }
 
-    /// Every row of a subquery. A row without a value is no row.
+    /// Visits every row of a subquery. An undefined value is no row.
     pub(crate) fn each_row(
         &self,
         outer: &Frame<'_>,
         visit: &mut dyn FnMut(Value) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let mut seen = HashSet::new();
-        let mut held = outer.context().hold();
+        let mut held = outer.context().scoped_lease();
         let mut emit = |row: Value| {
+            // Every row counts as a step, so that a subquery cannot run past the limits.
             if !outer.context().step() {
                 return Break(());
             }
@@ -123,11 +130,12 @@ impl Block {
             visit(row)
         };
         match &self.grouping {
-            None => self.each_frame(outer, &mut |frame| emit(self.selection.value(frame))),
+            None => self.each_frame(outer, &mut |frame| emit(self.projection.value(frame))),
             Some(grouping) => self.each_group(grouping, outer, &mut emit),
         }
     }
 
+    /// Visits the row of every group.
     fn each_group(
         &self,
         grouping: &Grouping,
@@ -142,12 +150,22 @@ impl Block {
             Ok(groups) => groups,
             Err(error) => return stopped(error),
         };
+        // Aggregates need all rows, so the groups are complete before the first row is emitted.
         self.each_frame(outer, &mut |frame| {
             groups.add(grouping, frame).map_or_else(stopped, Continue)
         })?;
         groups
             .finish()
-            .try_for_each(|(_, cells)| emit(self.selection.value(&outer.with_cells(&cells))))
+            .try_for_each(|(_, cells)| emit(self.projection.value(&outer.with_cells(&cells))))
+    }
+}
+
+/// The conjunction of the source conditions and the filter.
+fn all_of(mut filters: Vec<Scalar>, filter: Option<Scalar>) -> Option<Scalar> {
+    filters.extend(filter);
+    match filters.len() {
+        0 | 1 => filters.pop(),
+        _ => Some(Scalar::And(filters)),
     }
 }
 
@@ -163,6 +181,7 @@ fn compile_all(exprs: &[&Expr], scope: &Scope<'_>) -> Result<Vec<Scalar>, Compil
     exprs.iter().map(|expr| scope.compile(expr)).collect()
 }
 
+/// Refuses clauses that the service does not permit in a subquery.
 fn refuse_clauses(query: &Query) -> Result<(), CompileError> {
     let refuse = |clause, code| Err(CompileError::ClauseInSubquery { clause, code });
     match &query.order_by {
