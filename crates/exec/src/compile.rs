@@ -1,4 +1,5 @@
-//! Syntax tree to scalar expression: names bound, parameters replaced or given slots, functions found.
+//! Compiles a syntax tree to a scalar expression: it binds names, replaces parameters by values or
+//! slots, and finds functions.
 
 use orrery_json::Value;
 use orrery_sql::ast::{
@@ -7,23 +8,26 @@ use orrery_sql::ast::{
 
 use crate::CompileError;
 use crate::aggregate::AggregateKind;
-use crate::block::Block;
 use crate::functions;
-use crate::scalar::{Pattern, Scalar, Step, index_of};
+use crate::query_block::QueryBlock;
+use crate::scalar::{Pattern, Scalar, ValueStep, index_of};
 use crate::scope::Scope;
 
 impl Scope<'_> {
-    /// Every arm is a call, so that the frame of this recursion stays small.
+    /// Compiles one expression. Every arm is a call, so that the stack frame of this recursion
+    /// stays small.
     pub(crate) fn compile(&self, expr: &Expr) -> Result<Scalar, CompileError> {
+        // Inside a `GROUP BY`, a key or an aggregate is a cell of the group and not an expression
+        // over rows.
         if let Some(cell) = self.group_cell(expr)? {
             return Ok(cell);
         }
         match expr {
             Expr::Literal(literal) => Ok(Scalar::Constant(literal_value(literal))),
-            Expr::Parameter(name) => self.parameter(name),
+            Expr::Parameter(name) => Ok(self.parameter(name)),
             Expr::Identifier(name) => self.resolve(name),
             Expr::Member { object, name } => self.member(object, name),
-            Expr::Index { object, index } => self.index(object, index),
+            Expr::Index { object, index, .. } => self.index(object, index),
             Expr::Unary { op, operand } => self.unary(*op, operand),
             Expr::Binary { op, left, right } => self.binary(*op, left, right),
             Expr::Logical { op, terms } => self.logical(*op, terms),
@@ -105,7 +109,9 @@ impl Scope<'_> {
     ) -> Result<Scalar, CompileError> {
         let value = self.boxed(value)?;
         let pattern = self.boxed(pattern)?;
-        self.look_into(&pattern);
+        // A pattern from a parameter value makes the program depend on that value.
+        self.note_constant_use(&pattern);
+        // A constant pattern is parsed once at compile time rather than for every row.
         Ok(match *pattern {
             Scalar::Constant(Value::String(text)) => Scalar::LikeConstant {
                 value,
@@ -138,18 +144,23 @@ impl Scope<'_> {
         })
     }
 
+    /// A property by name: a computed property of the container, or a step of the path.
     fn member(&self, object: &Expr, name: &str) -> Result<Scalar, CompileError> {
         let object = self.boxed(object)?;
+        // A computed property hides a stored property of the same name.
         if let Some(value) = self.computed(&object, name) {
             return Ok(value);
         }
-        Ok(step_into(*object, Step::Name(name.to_owned())))
+        Ok(step_into(*object, ValueStep::Name(name.to_owned())))
     }
 
+    /// A property or element by index. A constant index becomes a path step, which an index can
+    /// serve.
     fn index(&self, object: &Expr, index: &Expr) -> Result<Scalar, CompileError> {
         let object = self.boxed(object)?;
         let index = self.boxed(index)?;
-        self.look_into(&index);
+        // A parameter as index decides which path the program reads.
+        self.note_constant_use(&index);
         if let Scalar::Constant(Value::String(name)) = index.as_ref()
             && let Some(value) = self.computed(&object, name)
         {
@@ -174,18 +185,21 @@ impl Scope<'_> {
     }
 
     fn subquery(&self, kind: SubqueryKind, query: &Query) -> Result<Scalar, CompileError> {
-        if self.is_subset() {
+        // The filter subset of the language must not fail, and a subquery can.
+        if self.is_filter_language() {
             return Err(CompileError::unsupported(feature(kind)));
         }
-        let block = Block::subquery(query, self)?;
+        let block = QueryBlock::subquery(query, self)?;
         Ok(Scalar::Subquery(kind, Box::new(block)))
     }
 
+    /// A `LET` adds a frame, whose level the name of the value refers to.
     fn let_in(&self, name: &Identifier, value: &Expr, body: &Expr) -> Result<Scalar, CompileError> {
-        if self.is_subset() {
+        if self.is_filter_language() {
             return Err(CompileError::unsupported("LET"));
         }
         let value = self.boxed(value)?;
+        // The clone keeps the bound name inside of the `LET` body.
         let mut inner = self.clone();
         inner.push(Some(&name.name));
         Ok(Scalar::Let {
@@ -194,11 +208,15 @@ impl Scope<'_> {
         })
     }
 
+    /// A call of a user-defined function or of a built-in one. An aggregate outside of a select
+    /// list over groups is an error.
     fn call(&self, call: &Call) -> Result<Scalar, CompileError> {
         if call.udf {
             return self.user_function(call);
         }
-        if self.is_subset() {
+        // The filter subset has no clock and no aggregates, so functions of the current time are
+        // refused.
+        if self.is_filter_language() {
             let function = functions::find(call)?;
             return Ok(Scalar::Call(function, self.all(&call.arguments)?));
         }
@@ -213,21 +231,23 @@ impl Scope<'_> {
     }
 }
 
-pub(crate) fn step_into(object: Scalar, step: Step) -> Scalar {
+/// Extends a path by one step, or accesses a part of a computed value.
+pub(crate) fn step_into(object: Scalar, step: ValueStep) -> Scalar {
     match object {
         Scalar::Path(level, mut steps) => {
             steps.push(step);
             Scalar::Path(level, steps)
         }
-        object => Scalar::Part(Box::new(object), step),
+        object => Scalar::FieldAccess(Box::new(object), step),
     }
 }
 
-/// The step that an index known when compiling makes; none when it leads nowhere.
-fn constant_step(index: &Scalar) -> Option<Step> {
+/// The path step of an index that is constant at compile time; `None` for an index that never finds
+/// a value.
+fn constant_step(index: &Scalar) -> Option<ValueStep> {
     match index {
-        Scalar::Constant(Value::String(name)) => Some(Step::Name(name.clone())),
-        Scalar::Constant(value) => index_of(value).map(Step::Index),
+        Scalar::Constant(Value::String(name)) => Some(ValueStep::Name(name.clone())),
+        Scalar::Constant(value) => index_of(value).map(ValueStep::Index),
         _ => None,
     }
 }
@@ -242,6 +262,7 @@ fn literal_value(literal: &Literal) -> Value {
     }
 }
 
+/// The name of a subquery form in a refusal.
 fn feature(kind: SubqueryKind) -> &'static str {
     match kind {
         SubqueryKind::Scalar => "scalar subquery",

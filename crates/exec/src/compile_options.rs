@@ -1,11 +1,11 @@
-//! What a query is compiled against, besides its text and its parameters.
+//! The container's properties against which a query is compiled.
 
 use crate::ComputedProperties;
 
-/// What the container has beyond documents. By default it has nothing.
+/// Computed properties and functions of the container. By default a container has neither.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CompileOptions<'a> {
     pub computed: Option<&'a ComputedProperties>,
-    /// The names of its user-defined functions; `None` when they cannot be called at all.
+    /// Names of the user-defined functions; `None` where the query must not call any.
     pub functions: Option<&'a [String]>,
 }

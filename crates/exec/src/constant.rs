@@ -1,4 +1,4 @@
-//! Queries without `FROM`: one row, whatever the container holds.
+//! Queries without `FROM`: they return one row, independent of the container.
 
 use orrery_json::Value;
 use orrery_sql::Query;
@@ -6,14 +6,14 @@ use orrery_sql::Query;
 use crate::CompileError;
 use crate::filter::{self, FilterQuery};
 
-/// `SELECT VALUE 1 + 1`.
+/// A query such as `SELECT VALUE 1 + 1`.
 #[derive(Debug, Clone)]
 pub struct ConstantQuery {
     query: FilterQuery,
 }
 
 impl ConstantQuery {
-    /// Refuses a query that reads a container.
+    /// Compiles the query; refuses a query that reads a container.
     pub fn compile(
         query: &Query,
         parameters: &[(String, Value)],
@@ -26,7 +26,7 @@ impl ConstantQuery {
         })
     }
 
-    /// The row, unless `WHERE` drops it or it is undefined.
+    /// The row, unless `WHERE` rejects it or it is undefined.
     pub fn row(&self) -> Option<Value> {
         let nothing = Value::Undefined;
         if !self.query.matches(&nothing) {

@@ -1,11 +1,11 @@
-//! Why a query that parses cannot be run.
+//! Errors of a query that parses and does not compile.
 
 use orrery_sql::{Span, SyntaxError};
 
-/// A query refused before it reads a document.
+/// A query that is refused before it reads a document.
 ///
-/// The messages with a code are the service's own, letter for letter, because clients and their
-/// tests look for them.
+/// Messages with a code repeat the service's text exactly, because clients and their tests compare
+/// them.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CompileError {
     #[error(transparent)]
@@ -14,8 +14,6 @@ pub enum CompileError {
     UnresolvedIdentifier { name: String, span: Span },
     #[error("'{name}' is not a recognized built-in function name.")]
     UnknownFunction { name: String, span: Span },
-    #[error("'{name}' is not a recognized user-defined function name.")]
-    UnknownUserFunction { name: String, span: Span },
     #[error("The {name} function requires {expected} argument(s).")]
     ArgumentCount {
         name: String,
@@ -27,8 +25,6 @@ pub enum CompileError {
     /// `SELECT *` needs exactly one source.
     #[error("'SELECT *' is only valid with a single input set.")]
     StarWithoutSingleSource { span: Span },
-    #[error("Parameter '{name}' is used in the query but has no value.")]
-    MissingParameter { name: String, span: Span },
     #[error(
         "Cannot perform an aggregate function on an expression containing an aggregate or a subquery."
     )]
@@ -65,13 +61,13 @@ pub enum CompileError {
     ResumeFilter,
     #[error("The computed property '{name}' must be defined by SELECT VALUE of one expression.")]
     ComputedProperty { name: String },
-    /// Part of the language, not yet of Orrery.
+    /// Part of the query language that Orrery does not implement.
     #[error("{what} is not supported")]
     Unsupported { what: String },
 }
 
 impl CompileError {
-    /// The code of the service's error body, where it has one.
+    /// The code in the service's error body, if the service has one.
     pub fn code(&self) -> Option<&'static str> {
         match self {
             CompileError::Syntax(error) => Some(error.code()),
@@ -87,8 +83,6 @@ impl CompileError {
                 Some(code)
             }
             CompileError::StarWithoutSingleSource { .. }
-            | CompileError::UnknownUserFunction { .. }
-            | CompileError::MissingParameter { .. }
             | CompileError::DuplicateAlias { .. }
             | CompileError::MisplacedAggregate { .. }
             | CompileError::TooMany { .. }
@@ -98,15 +92,13 @@ impl CompileError {
         }
     }
 
-    /// Where in the text the mistake is, when it is in one place.
+    /// The position of the error in the query text, if it has a single position.
     pub fn span(&self) -> Option<Span> {
         match self {
             CompileError::Syntax(error) => Some(error.span),
             CompileError::UnresolvedIdentifier { span, .. }
             | CompileError::UnknownFunction { span, .. }
-            | CompileError::UnknownUserFunction { span, .. }
             | CompileError::ArgumentCount { span, .. }
-            | CompileError::MissingParameter { span, .. }
             | CompileError::NotGrouped { span, .. }
             | CompileError::DuplicateAlias { span, .. }
             | CompileError::MisplacedAggregate { span, .. }
@@ -124,6 +116,7 @@ impl CompileError {
         }
     }
 
+    /// A refusal of a part of the language that is not implemented.
     pub(crate) fn unsupported(what: impl Into<String>) -> CompileError {
         CompileError::Unsupported { what: what.into() }
     }

@@ -1,25 +1,25 @@
-//! Queries that look at one document at a time: `SELECT ... FROM c WHERE ...`.
+//! Queries over one document at a time: `SELECT ... FROM c WHERE ...`.
 
 use orrery_json::Value;
 use orrery_sql::Query;
-use orrery_sql::ast::{Collection, Source};
+use orrery_sql::ast::{Collection, FromSource};
 
-use crate::block::Block;
 use crate::context::Context;
 use crate::frame::Frame;
-use crate::projection::Selection;
-use crate::scope::{Container, Scope};
+use crate::projection::RowProjection;
+use crate::query_block::QueryBlock;
+use crate::scope::{ContainerName, Scope};
 use crate::{CompileError, ExecError};
 
-/// A filter and a projection, ready to run.
+/// A compiled filter and projection.
 #[derive(Debug, Clone)]
 pub struct FilterQuery {
-    block: Block,
+    block: QueryBlock,
 }
 
 impl FilterQuery {
-    /// Binds the names of `query` and the values of its parameters. Parameters that the query
-    /// does not use are ignored.
+    /// Binds the names of `query` and the values of its parameters. Supplied parameters that the
+    /// query does not use are ignored.
     pub fn compile(
         query: &Query,
         parameters: &[(String, Value)],
@@ -30,47 +30,46 @@ impl FilterQuery {
         compile(query, parameters)
     }
 
-    /// Whether the document passes `WHERE`: the filter is exactly `true`.
+    /// Whether the document passes `WHERE`: only `true` passes, not undefined.
     pub fn matches(&self, document: &Value) -> bool {
         self.decide(document).unwrap_or_default()
     }
 
-    /// Decides as [`FilterQuery::matches`] does, or gives the error that ended the evaluation of
-    /// the filter.
+    /// Decides like [`FilterQuery::matches`], or returns the error that ended the evaluation.
     pub(crate) fn decide(&self, document: &Value) -> Result<bool, ExecError> {
         let context = Context::untimed();
         let passes = self.block.passes(&Frame::document(document, &context));
         context.check().map(|()| passes)
     }
 
-    /// The row a matching document gives; `Undefined` when it gives none.
+    /// The row of a matching document; `Undefined` for a document without a row.
     pub fn project(&self, document: &Value) -> Value {
         let context = Context::untimed();
         let frame = Frame::document(document, &context);
-        self.block.selection.output(&frame)
+        self.block.projection.output(&frame)
     }
 
-    /// Whether every row is the document itself, so that its stored text can be the answer.
+    /// Whether every row is the document itself, so that its stored text can be returned.
     pub fn selects_whole_document(&self) -> bool {
-        matches!(self.block.selection, Selection::Document)
+        matches!(self.block.projection, RowProjection::Document)
     }
 }
 
-/// Compiles with or without `FROM`; every clause that needs more than one document is refused.
+/// Compiles with or without `FROM`; refuses every clause that needs more than one document.
 pub(crate) fn compile(
     query: &Query,
     parameters: &[(String, Value)],
 ) -> Result<FilterQuery, CompileError> {
     let container = match query.from.as_slice() {
-        [] => Container::Absent,
+        [] => ContainerName::Absent,
         [source] => {
             refuse_source(source)?;
-            Container::Unnamed
+            ContainerName::Unnamed
         }
         [_, ..] => return Err(CompileError::unsupported("JOIN")),
     };
     let scope = Scope::of_filters(container, parameters);
-    let (block, _) = Block::compile(query, &scope, &[])?;
+    let (block, _) = QueryBlock::compile(query, &scope, &[])?;
     let clauses = [
         (query.select.distinct, "DISTINCT"),
         (query.select.top.is_some(), "TOP"),
@@ -84,18 +83,19 @@ pub(crate) fn compile(
     }
 }
 
-fn refuse_source(source: &Source) -> Result<(), CompileError> {
+/// Refuses a source that is not the document itself.
+fn refuse_source(source: &FromSource) -> Result<(), CompileError> {
     let what = match source {
-        Source::Elements { .. } => "FROM ... IN",
-        Source::Value {
+        FromSource::Elements { .. } => "FROM ... IN",
+        FromSource::Value {
             collection: Collection::Subquery(_),
             ..
         } => "subquery in FROM",
-        Source::Value {
+        FromSource::Value {
             collection: Collection::Path { steps, .. },
             ..
         } if !steps.is_empty() => "path in FROM",
-        Source::Value { .. } => return Ok(()),
+        FromSource::Value { .. } => return Ok(()),
     };
     Err(CompileError::unsupported(what))
 }

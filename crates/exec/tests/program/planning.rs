@@ -1,7 +1,7 @@
-//! What a planner may know of a program beside its filter.
+//! The facts that a program gives to the planner, in addition to its filter.
 
-use orrery_exec::{ComputedProperties, DocumentPath, PathStep, Predicate, Program, Shape};
-use orrery_json::{FieldStep, Fields};
+use orrery_exec::{ComputedProperties, DocumentPath, PathStep, Predicate, Program, ResultShape};
+use orrery_json::{FieldMask, FieldStep};
 
 use super::support::program;
 
@@ -40,17 +40,21 @@ fn orders_that_an_index_can_have() {
 }
 
 #[test]
-fn shapes_and_windows() {
+fn result_shapes_and_row_limits() {
     for (query, shape, rows_max) in [
-        ("SELECT * FROM c", Shape::Stream, None),
-        ("SELECT TOP 3 * FROM c", Shape::Stream, Some(3)),
+        ("SELECT * FROM c", ResultShape::Stream, None),
+        ("SELECT TOP 3 * FROM c", ResultShape::Stream, Some(3)),
         (
             "SELECT * FROM c ORDER BY c.a OFFSET 2 LIMIT 3",
-            Shape::Sorted,
+            ResultShape::Sorted,
             Some(5),
         ),
-        ("SELECT DISTINCT VALUE c.a FROM c", Shape::Distinct, None),
-        ("SELECT COUNT(1) FROM c", Shape::Grouped, None),
+        (
+            "SELECT DISTINCT VALUE c.a FROM c",
+            ResultShape::Distinct,
+            None,
+        ),
+        ("SELECT COUNT(1) FROM c", ResultShape::Grouped, None),
     ] {
         let program = program(query);
         assert_eq!(program.shape(), shape, "{query}");
@@ -111,9 +115,9 @@ fn parts_that_are_read() {
         ("SELECT VALUE c[c.a] FROM c", None),
     ] {
         let expected = expected.map(|paths| {
-            let mut fields = Fields::default();
+            let mut fields = FieldMask::default();
             for path in paths {
-                fields.want(path.split('.').map(|step| match step {
+                fields.include(path.split('.').map(|step| match step {
                     "[]" => FieldStep::Element,
                     name => FieldStep::Name(name.into()),
                 }));
@@ -121,7 +125,7 @@ fn parts_that_are_read() {
             fields
         });
         let program = program(query);
-        let order_blind = |fields: Option<&Fields>| fields.map(sorted);
+        let order_blind = |fields: Option<&FieldMask>| fields.map(sorted);
         assert_eq!(
             order_blind(program.fields()),
             order_blind(expected.as_ref()),
@@ -130,7 +134,7 @@ fn parts_that_are_read() {
     }
 }
 
-fn sorted(fields: &Fields) -> Vec<String> {
+fn sorted(fields: &FieldMask) -> Vec<String> {
     let text = format!("{fields:?}");
     let mut words: Vec<String> = text
         .split(|c: char| !c.is_alphanumeric() && c != '_')
@@ -141,7 +145,7 @@ fn sorted(fields: &Fields) -> Vec<String> {
 }
 
 #[test]
-fn one_path_and_nothing_else() {
+fn covering_paths() {
     for (query, expected) in [
         ("SELECT DISTINCT VALUE c.a FROM c", "/a"),
         ("SELECT COUNT(1) FROM c WHERE c.a.b > 1", "/a/b"),
@@ -153,7 +157,7 @@ fn one_path_and_nothing_else() {
         ("SELECT COUNT(1) FROM c", ""),
         ("SELECT VALUE t FROM t IN c.t", ""),
     ] {
-        let path = program(query).reads_only();
+        let path = program(query).covering_path();
         assert_eq!(
             path.as_ref().map(names).unwrap_or_default(),
             expected,
@@ -169,11 +173,11 @@ fn computed_properties_are_read_but_are_no_paths() {
     let query = "SELECT c.b FROM c WHERE c.a = 'x' ORDER BY c.a";
     let query = orrery_sql::parse(query).unwrap();
     let program = Program::compile_with(&query, &[], &computed).unwrap();
-    assert_eq!(program.narrowing().predicate, Predicate::Anything);
-    assert!(!program.narrowing().is_exact);
+    assert_eq!(program.sargable_filter().predicate, Predicate::Anything);
+    assert!(!program.sargable_filter().is_exact);
     assert!(program.order_terms().is_empty());
-    let mut fields = Fields::default();
-    fields.want([FieldStep::Name("name".into())]);
-    fields.want([FieldStep::Name("b".into())]);
+    let mut fields = FieldMask::default();
+    fields.include([FieldStep::Name("name".into())]);
+    fields.include([FieldStep::Name("b".into())]);
     assert_eq!(program.fields(), Some(&fields));
 }
