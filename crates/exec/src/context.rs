@@ -1,8 +1,8 @@
-//! What one evaluation may cost, and why it stopped.
+//! The limits of one evaluation, and the reason of its failure.
 //!
-//! Expressions give values, not results: what fails inside one (a subquery with two rows, a time
-//! limit) is noted here once, the expression goes on as undefined, and whoever drives the rows
-//! asks before it uses them.
+//! Expressions return values and no errors. A failure inside an expression (a subquery with two
+//! rows, a time limit) is stored here once, and the expression continues with undefined. The
+//! operator that drives the rows checks for a failure before it uses them.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -10,47 +10,50 @@ use std::fmt;
 use std::rc::Rc;
 
 use orrery_json::Value;
-use orrery_memory::Share;
+use orrery_memory::MemoryShare;
 
-use crate::ledger::{Held, Ledger};
-use crate::{ExecError, FunctionError, Functions};
+use crate::ledger::{Ledger, MemoryLease};
+use crate::{ExecError, UserFunctionError, UserFunctions};
 
-/// Steps between two looks at the clock of the caller.
+/// Steps between two checks of the caller's deadline.
 const STEPS_PER_LOOK: u64 = 1024;
 
-/// The same for calls of user-defined functions, each of which may take long.
+/// Calls of user-defined functions between two checks; a single call may take long.
 const CALLS_PER_LOOK: u64 = 16;
 
-/// Bytes of text that a function works on in about the time of one row of a loop.
+/// Bytes of text that a function processes in about the time of one loop row.
 pub(crate) const BYTES_PER_STEP: usize = 256;
 
-/// The most memory that one page may hold at one time, even where the share of its client could
-/// lend more. A document of the largest size takes more than half of it in the worst case.
+/// Memory limit of one page, whatever the client's share could lend. In the worst case a document
+/// of maximal size takes more than half of it.
 pub const PAGE_MEMORY_BYTES_MAX: usize = 512 << 20;
 
-/// Rows that the sources and subqueries of one document may make.
+/// Limit of rows that the sources and subqueries may produce from one document.
 pub(crate) const DOCUMENT_ROWS_MAX: u64 = 10_000_000;
 
-/// Steps of an evaluation that nobody times: of a condition, or of a constant while compiling.
+/// Step limit of an evaluation without a deadline: a patch condition, or a constant at compile
+/// time.
 const UNTIMED_STEPS_MAX: u64 = 200_000;
 const UNTIMED_BYTES_MAX: usize = 32 << 20;
 
+/// The state of one evaluation. Cells make it shareable: all frames of the evaluation borrow it.
 pub(crate) struct Context<'a> {
-    /// Whether the time of the request is over.
+    /// Returns true when the time of the request is over.
     deadline: Option<&'a dyn Fn() -> bool>,
-    /// The moment of the query.
+    /// The time of the query, in ticks.
     now_ticks: i64,
-    /// The values of parameters, by their slots.
+    /// Parameter values, indexed by slot.
     parameters: &'a [Value],
-    functions: Option<&'a dyn Functions>,
-    /// By the numbers of the functions.
+    functions: Option<&'a dyn UserFunctions>,
+    /// Names of the user-defined functions, indexed by function number.
     function_names: &'a [String],
     calls: Cell<u64>,
-    /// How many documents alike the present one stands for.
-    times: Cell<u64>,
+    /// The number of identical documents that the present document stands for.
+    repetitions: Cell<u64>,
     steps: Cell<u64>,
     steps_max: u64,
     next_look: Cell<u64>,
+    /// Counts from the start of the present document, so that the limit applies to each document.
     document_rows: Cell<u64>,
     ledger: Rc<Ledger>,
     failed: Cell<bool>,
@@ -62,8 +65,8 @@ impl<'a> Context<'a> {
         Context::with_limits(deadline, now_ticks, u64::MAX, PAGE_MEMORY_BYTES_MAX)
     }
 
-    /// The context of an evaluation that has no clock. Other requests wait while such an evaluation
-    /// runs, so small limits of its steps and its bytes end it after a moment.
+    /// A context without a deadline. Other requests wait while such an evaluation runs, so small
+    /// limits of steps and bytes end it soon.
     pub(crate) fn untimed() -> Context<'a> {
         Context::with_limits(None, 0, UNTIMED_STEPS_MAX, UNTIMED_BYTES_MAX)
     }
@@ -81,7 +84,7 @@ impl<'a> Context<'a> {
             functions: None,
             function_names: &[],
             calls: Cell::new(0),
-            times: Cell::new(1),
+            repetitions: Cell::new(1),
             steps: Cell::new(0),
             steps_max,
             next_look: Cell::new(STEPS_PER_LOOK.min(steps_max)),
@@ -98,7 +101,7 @@ impl<'a> Context<'a> {
 
     pub(crate) fn with_functions(
         self,
-        functions: Option<&'a dyn Functions>,
+        functions: Option<&'a dyn UserFunctions>,
         function_names: &'a [String],
     ) -> Context<'a> {
         Context {
@@ -108,7 +111,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    pub(crate) fn borrow_through(&self, share: &Share) {
+    /// Makes the page borrow its memory from the share of a client.
+    pub(crate) fn borrow_through(&self, share: &MemoryShare) {
         self.ledger.borrow_through(share);
     }
 
@@ -116,46 +120,50 @@ impl<'a> Context<'a> {
         self.parameters.get(slot).unwrap_or(&Value::Undefined)
     }
 
-    pub(crate) fn set_times(&self, times: u64) {
-        self.times.set(times);
+    /// Sets the number of identical documents that the next document stands for.
+    pub(crate) fn set_repetitions(&self, times: u64) {
+        self.repetitions.set(times);
     }
 
-    pub(crate) fn times(&self) -> u64 {
-        self.times.get()
+    pub(crate) fn repetitions(&self) -> u64 {
+        self.repetitions.get()
     }
 
-    /// Calls a user-defined function, unless the evaluation has to end.
+    /// Calls a user-defined function, unless the evaluation has already failed.
     pub(crate) fn call(&self, function: usize, arguments: &[Value]) -> Value {
         if self.has_failed() {
             return Value::Undefined;
         }
         let calls = self.calls.get() + 1;
         self.calls.set(calls);
+        // The check runs before the call: a late page must not start another call.
         if calls.is_multiple_of(CALLS_PER_LOOK) && self.is_late() {
             self.fail(ExecError::Timeout);
             return Value::Undefined;
         }
         let result = match self.functions {
             Some(functions) => functions.call(function, arguments),
-            None => Err(FunctionError::Failed(
-                "This query cannot call functions.".to_owned(),
-            )),
+            None => Err(UserFunctionError::Failed {
+                message: "This query cannot call functions.".to_owned(),
+                number: None,
+            }),
         };
         result.unwrap_or_else(|error| {
             let name = self.function_names.get(function);
             self.fail(match error {
-                FunctionError::Failed(message) => ExecError::Function {
+                UserFunctionError::Failed { message, number } => ExecError::Function {
                     name: name.cloned().unwrap_or_default(),
                     message,
+                    number,
                 },
-                FunctionError::OutOfTime => ExecError::Timeout,
-                FunctionError::Exhausted(exhausted) => ExecError::Exhausted(exhausted),
+                UserFunctionError::OutOfTime => ExecError::Timeout,
+                UserFunctionError::Exhausted(exhausted) => ExecError::Exhausted(exhausted),
             });
             Value::Undefined
         })
     }
 
-    /// One row of some loop; false when the evaluation has to end.
+    /// Counts one row of a loop; returns false when the evaluation must end.
     pub(crate) fn step(&self) -> bool {
         let rows = self.document_rows.get() + 1;
         self.document_rows.set(rows);
@@ -168,7 +176,7 @@ impl<'a> Context<'a> {
         self.work(1)
     }
 
-    /// Work that takes as long as so many rows of a loop; false when the evaluation has to end.
+    /// Counts work equal to this many loop rows; returns false when the evaluation must end.
     pub(crate) fn work(&self, steps: u64) -> bool {
         let steps = self.steps.get().saturating_add(steps);
         self.steps.set(steps);
@@ -178,12 +186,14 @@ impl<'a> Context<'a> {
         !self.failed.get()
     }
 
-    /// Work on so many bytes of text.
+    /// Counts the work on this many bytes of text.
     pub(crate) fn work_on_text(&self, bytes: usize) -> bool {
         let steps = bytes / BYTES_PER_STEP;
         steps == 0 || self.work(steps as u64)
     }
 
+    /// Checks the step limit and the deadline. The counter triggers this check at intervals, so
+    /// that most steps cost one comparison.
     fn look(&self, steps: u64) {
         let next = steps.saturating_add(STEPS_PER_LOOK).min(self.steps_max);
         self.next_look.set(next);
@@ -202,34 +212,37 @@ impl<'a> Context<'a> {
         self.deadline.is_some_and(|is_over| is_over())
     }
 
-    /// An account of values that are about to be kept in memory, empty so far.
-    pub(crate) fn hold(&self) -> Holding<'_> {
-        Holding {
+    /// An empty lease for values of one expression.
+    pub(crate) fn scoped_lease(&self) -> ScopedLease<'_> {
+        ScopedLease {
             context: self,
             bytes: 0,
         }
     }
 
-    /// An account that may outlive the evaluation of an expression.
-    pub(crate) fn keep(&self) -> Held {
-        Held::nothing(&self.ledger)
+    /// An empty lease that may outlive the evaluation of one expression.
+    pub(crate) fn lease(&self) -> MemoryLease {
+        MemoryLease::nothing(&self.ledger)
     }
 
+    /// Starts the row count of the next document.
     pub(crate) fn begin_document(&self) {
         self.document_rows.set(0);
     }
 
-    /// The first failure is the one that counts.
+    /// Stores a failure. Only the first failure counts: later ones follow from its undefined value.
     pub(crate) fn fail(&self, error: ExecError) {
         if !self.failed.replace(true) {
             *self.failure.borrow_mut() = Some(error);
         }
     }
 
+    /// Whether the evaluation has failed. Values of a failed evaluation are meaningless.
     pub(crate) fn has_failed(&self) -> bool {
         self.failed.get()
     }
 
+    /// Returns the failure of the evaluation, if it has failed.
     pub(crate) fn check(&self) -> Result<(), ExecError> {
         match self.failure.borrow().as_ref() {
             None => Ok(()),
@@ -237,8 +250,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Clears the failure, for a page that ends early and gives the rows that it has made before.
-    pub(crate) fn forgive(&self) {
+    /// Clears the failure of a page that ends early and returns its finished rows.
+    pub(crate) fn clear_failure(&self) {
         self.failed.set(false);
         *self.failure.borrow_mut() = None;
     }
@@ -256,21 +269,21 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Bytes that an expression holds while it is evaluated.
+/// Memory that an expression holds during its evaluation.
 #[derive(Debug)]
-pub(crate) struct Holding<'a> {
+pub(crate) struct ScopedLease<'a> {
     context: &'a Context<'a>,
     bytes: usize,
 }
 
-impl Holding<'_> {
-    /// Counts a value; false when there is too much, and the evaluation has failed.
+impl ScopedLease<'_> {
+    /// Counts a value; returns false if the limit is exceeded and the evaluation has failed.
     pub(crate) fn add(&mut self, value: &Value) -> bool {
         self.add_bytes(value.allocated_bytes())
     }
 
-    /// Counts a value that the evaluation made; a value borrowed from a document takes no memory of
-    /// its own.
+    /// Counts a value that the evaluation created. A value borrowed from a document has no memory
+    /// of its own.
     #[expect(clippy::ptr_arg, reason = "whether it is borrowed is what matters")]
     pub(crate) fn add_made(&mut self, value: &Cow<'_, Value>) -> bool {
         match value {
@@ -281,6 +294,7 @@ impl Holding<'_> {
         }
     }
 
+    /// Counts bytes; returns false if the evaluation has failed.
     pub(crate) fn add_bytes(&mut self, bytes: usize) -> bool {
         match self.context.ledger.take(bytes) {
             Ok(()) => self.bytes += bytes,
@@ -290,7 +304,7 @@ impl Holding<'_> {
     }
 }
 
-impl Drop for Holding<'_> {
+impl Drop for ScopedLease<'_> {
     fn drop(&mut self) {
         if self.bytes > 0 {
             self.context.ledger.give_back(self.bytes);

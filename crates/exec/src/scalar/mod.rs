@@ -1,10 +1,9 @@
-//! Scalar expressions over the values that a frame holds.
+//! Scalar expressions over the values of a frame.
 //!
-//! Names are bound and parameters have values, so evaluation always gives a value:
-//! what has none is `Undefined`, and what must end the query is noted in the context. Values are
-//! borrowed from the document or from the expression as long as nothing new is made. Expressions
-//! are as high as the syntax tree they come from, which the parser bounds, so evaluation may
-//! recurse.
+//! Names are bound and parameters have values, so evaluation always gives a value. A missing value
+//! is `Undefined`, and an error that must end the query is stored in the context. Values are
+//! borrowed from the document or the expression until something new is made. Expressions are as
+//! deep as their syntax tree, whose depth the parser limits, so evaluation may recurse.
 
 pub(crate) mod arithmetic;
 mod bits;
@@ -17,22 +16,24 @@ use std::borrow::Cow;
 use orrery_json::{NameHasher, Object, Value, equal};
 use orrery_sql::ast::{BinaryOp, SubqueryKind, UnaryOp};
 
-use crate::block::Block;
+use crate::ExecError;
 use crate::frame::Frame;
 use crate::functions::Function;
+use crate::query_block::QueryBlock;
 use crate::user_functions;
 pub(crate) use like::Pattern;
 
+/// A compiled expression.
 #[derive(Debug, Clone)]
 pub(crate) enum Scalar {
     Constant(Value),
-    /// The value that the program was given for a parameter.
+    /// The value of a parameter slot.
     Parameter(usize),
-    /// A path into the value of a level. Level 0 is the document; with no steps it is whole.
-    Path(usize, Vec<Step>),
-    /// A key or an aggregate of the group at a level.
-    Cell(usize, usize),
-    Part(Box<Scalar>, Step),
+    /// A path into the value of a level. Level 0 is the document; an empty path is the whole value.
+    Path(usize, Vec<ValueStep>),
+    /// A key or aggregate of the group at a level.
+    GroupCell(usize, usize),
+    FieldAccess(Box<Scalar>, ValueStep),
     Index(Box<Scalar>, Box<Scalar>),
     Unary(UnaryOp, Box<Scalar>),
     Binary(BinaryOp, Box<Scalar>, Box<Scalar>),
@@ -49,7 +50,7 @@ pub(crate) enum Scalar {
         high: Box<Scalar>,
         negated: bool,
     },
-    /// A pattern that is known when compiling.
+    /// A pattern that is constant at compile time.
     LikeConstant {
         value: Box<Scalar>,
         pattern: Pattern,
@@ -72,39 +73,45 @@ pub(crate) enum Scalar {
     Call(&'static Function, Vec<Scalar>),
     /// A call of the user-defined function with this number.
     UserCall(usize, Vec<Scalar>),
+    /// A call of a user-defined function that the container lacks. It fails when it is evaluated,
+    /// so a query over no rows succeeds.
+    UnknownUserCall(String),
     Let {
         value: Box<Scalar>,
         body: Box<Scalar>,
     },
-    Subquery(SubqueryKind, Box<Block>),
-    /// An expression that sees the document only, whatever frames there are.
-    OfDocument(Box<Scalar>),
+    Subquery(SubqueryKind, Box<QueryBlock>),
+    /// An expression that sees only the document, whatever the surrounding frames.
+    ComputedProperty(Box<Scalar>),
 }
 
+/// One step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum ValueStep {
     Name(String),
     Index(usize),
 }
 
-impl Step {
+impl ValueStep {
     fn of<'a>(&self, value: &'a Value) -> &'a Value {
         match self {
-            Step::Name(name) => value.get(name),
-            Step::Index(index) => value.at(*index),
+            ValueStep::Name(name) => value.get(name),
+            ValueStep::Index(index) => value.at(*index),
         }
     }
 }
 
-/// Values that are compared in about the time of one row of a loop.
+/// Values that are compared in about the time of one loop row.
 const VALUES_PER_STEP: u64 = 8;
 
-/// What a property takes beside its name and its value.
+/// Memory of a property in addition to its name and value.
 const PROPERTY_BYTES: usize = 64;
 
 const UNDEFINED: Cow<'static, Value> = Cow::Owned(Value::Undefined);
 
 impl Scalar {
+    /// Evaluates the expression. After a failure the result is undefined, and the context has the
+    /// reason.
     pub(crate) fn evaluate<'a>(&'a self, frame: &'a Frame<'a>) -> Cow<'a, Value> {
         match self {
             Scalar::Constant(value) => Cow::Borrowed(value),
@@ -113,11 +120,13 @@ impl Scalar {
                 let value = frame.value_at(*level);
                 Cow::Borrowed(steps.iter().fold(value, |value, step| step.of(value)))
             }
-            Scalar::Cell(level, index) => Cow::Borrowed(frame.cell_at(*level, *index)),
-            Scalar::Part(object, step) => part(object.evaluate(frame), |value| step.of(value)),
+            Scalar::GroupCell(level, index) => Cow::Borrowed(frame.cell_at(*level, *index)),
+            Scalar::FieldAccess(object, step) => {
+                part(object.evaluate(frame), |value| step.of(value))
+            }
             Scalar::Index(object, index) => {
                 let index = index.evaluate(frame);
-                part(beside(&index, object, frame), |value| {
+                part(evaluate_holding(&index, object, frame), |value| {
                     element(value, &index)
                 })
             }
@@ -133,10 +142,11 @@ impl Scalar {
             }
             Scalar::Binary(op, left, right) => {
                 let left = left.evaluate(frame);
+                // An undefined operand decides the result, so the right side is not evaluated.
                 if left.is_undefined() {
                     return UNDEFINED;
                 }
-                let right = beside(&left, right, frame);
+                let right = evaluate_holding(&left, right, frame);
                 if *op == BinaryOp::Concat {
                     return Cow::Owned(concat(&left, &right, frame));
                 }
@@ -163,18 +173,23 @@ impl Scalar {
             Scalar::UserCall(function, arguments) => {
                 Cow::Owned(user_functions::call(*function, arguments, frame))
             }
+            Scalar::UnknownUserCall(name) => {
+                let name = name.clone();
+                frame.context().fail(ExecError::UnknownFunction { name });
+                Cow::Owned(Value::Undefined)
+            }
             Scalar::Let { value, body } => Cow::Owned(bind(value, body, frame)),
-            Scalar::OfDocument(value) => Cow::Owned(of_document(value, frame)),
+            Scalar::ComputedProperty(value) => Cow::Owned(computed_property(value, frame)),
             Scalar::Subquery(kind, block) => Cow::Owned(subquery::evaluate(*kind, block, frame)),
         }
     }
 
-    /// The value as a truth: `None` is undefined, and so is whatever is not a boolean.
+    /// The truth of the value: `None` for undefined and for any value that is no boolean.
     pub(crate) fn truth(&self, frame: &Frame<'_>) -> Option<bool> {
         match self {
             Scalar::Unary(UnaryOp::Not, operand) => operand.truth(frame).map(|truth| !truth),
-            Scalar::And(terms) => settle(terms, frame, false),
-            Scalar::Or(terms) => settle(terms, frame, true),
+            Scalar::And(terms) => logical(terms, frame, false),
+            Scalar::Or(terms) => logical(terms, frame, true),
             Scalar::In {
                 needle,
                 list,
@@ -193,10 +208,11 @@ impl Scalar {
                 negated,
             } => {
                 let value = value.evaluate(frame);
-                let low = beside(&value, low, frame);
+                let low = evaluate_holding(&value, low, frame);
                 let from = comparison::order(BinaryOp::GreaterOrEqual, &value, &low);
-                let high = beside(&value, high, frame);
+                let high = evaluate_holding(&value, high, frame);
                 let to = comparison::order(BinaryOp::LessOrEqual, &value, &high);
+                // One false comparison decides, even if the other is undefined.
                 let inside = match (from, to) {
                     (Some(false), _) | (_, Some(false)) => Some(false),
                     (Some(true), Some(true)) => Some(true),
@@ -219,12 +235,13 @@ impl Scalar {
                 negated,
             } => {
                 let value = value.evaluate(frame);
-                let mut held = frame.context().hold();
+                let mut held = frame.context().scoped_lease();
                 if !held.add_made(&value) {
                     return None;
                 }
                 let pattern = pattern.evaluate(frame);
                 let text = pattern.as_str()?;
+                // The memory of the pattern is reserved before it is parsed.
                 if !held.add_bytes(Pattern::bytes_max(text)) {
                     return None;
                 }
@@ -236,9 +253,9 @@ impl Scalar {
     }
 }
 
-/// `AND` and `OR`: one `decisive` term settles the result wherever it stands; without one an
-/// undefined term leaves it undefined.
-fn settle(terms: &[Scalar], frame: &Frame<'_>, decisive: bool) -> Option<bool> {
+/// `AND` and `OR`. A term equal to `decisive` settles the result wherever it stands; otherwise an
+/// undefined term makes the result undefined.
+fn logical(terms: &[Scalar], frame: &Frame<'_>, decisive: bool) -> Option<bool> {
     let mut result = Some(!decisive);
     for term in terms {
         match term.truth(frame) {
@@ -259,8 +276,8 @@ fn binary(op: BinaryOp, left: &Value, right: &Value) -> Value {
         BinaryOp::Less | BinaryOp::LessOrEqual | BinaryOp::Greater | BinaryOp::GreaterOrEqual => {
             truth_value(comparison::order(op, left, right)).into_owned()
         }
-        // `concat` computes this operator, because the ledger must count the bytes of the result
-        // before the result is made.
+        // `concat` computes this operator, because the ledger must count the result before it is
+        // made.
         BinaryOp::Concat => Value::Undefined,
         BinaryOp::Add
         | BinaryOp::Subtract
@@ -276,53 +293,61 @@ fn binary(op: BinaryOp, left: &Value, right: &Value) -> Value {
     }
 }
 
-/// Evaluates the expression `other` while the ledger counts the memory of `value`.
+/// Evaluates `other` while the ledger counts the memory of `value`.
 #[expect(clippy::ptr_arg, reason = "whether it is borrowed is what matters")]
-fn beside<'a>(value: &Cow<'_, Value>, other: &'a Scalar, frame: &'a Frame<'a>) -> Cow<'a, Value> {
-    match value {
-        Cow::Borrowed(_) => other.evaluate(frame),
-        Cow::Owned(_) => beside_made(value, other, frame),
-    }
-}
-
-#[expect(clippy::ptr_arg, reason = "whether it is borrowed is what matters")]
-#[inline(never)]
-fn beside_made<'a>(
+fn evaluate_holding<'a>(
     value: &Cow<'_, Value>,
     other: &'a Scalar,
     frame: &'a Frame<'a>,
 ) -> Cow<'a, Value> {
-    let mut held = frame.context().hold();
+    match value {
+        Cow::Borrowed(_) => other.evaluate(frame),
+        Cow::Owned(_) => evaluate_holding_owned(value, other, frame),
+    }
+}
+
+#[expect(clippy::ptr_arg, reason = "whether it is borrowed is what matters")]
+// A separate function keeps the stack frame of the recursion small in the common case.
+#[inline(never)]
+fn evaluate_holding_owned<'a>(
+    value: &Cow<'_, Value>,
+    other: &'a Scalar,
+    frame: &'a Frame<'a>,
+) -> Cow<'a, Value> {
+    let mut held = frame.context().scoped_lease();
     if !held.add_made(value) {
         return UNDEFINED;
     }
     other.evaluate(frame)
 }
 
+/// Whether a list contains a value. Every element is evaluated until one is equal.
 #[expect(clippy::ptr_arg, reason = "whether it is borrowed is what matters")]
 fn is_listed(needle: &Cow<'_, Value>, list: &[Scalar], frame: &Frame<'_>) -> Option<bool> {
-    let mut held = frame.context().hold();
+    let mut held = frame.context().scoped_lease();
     if !held.add_made(needle) {
         return None;
     }
+    // The comparisons of a long list count as work before they are made.
     frame.context().work(list.len() as u64 / VALUES_PER_STEP);
     let mut values = list.iter();
     Some(values.any(|value| equal(&value.evaluate(frame), needle)))
 }
 
+/// Concatenates two strings; other values make the result undefined.
 fn concat(left: &Value, right: &Value, frame: &Frame<'_>) -> Value {
     let (Value::String(left), Value::String(right)) = (left, right) else {
         return Value::Undefined;
     };
     let bytes = left.len() + right.len();
     let context = frame.context();
-    if !context.hold().add_bytes(bytes) || !context.work_on_text(bytes) {
+    if !context.scoped_lease().add_bytes(bytes) || !context.work_on_text(bytes) {
         return Value::Undefined;
     }
     Value::String([left.as_str(), right].concat())
 }
 
-/// `None` if the value is not a string, or if the time ended before the match did.
+/// `None` if the value is no string, or if the time ended before the match.
 fn like(pattern: &Pattern, value: &Value, frame: &Frame<'_>) -> Option<bool> {
     let context = frame.context();
     pattern.matches(value.as_str()?, &mut |chars| context.work_on_text(chars))
@@ -342,12 +367,12 @@ fn element<'a>(value: &'a Value, index: &Value) -> &'a Value {
     }
 }
 
-/// A whole number that is not negative.
+/// The value as an array index: an integer that is not negative.
 pub(crate) fn index_of(value: &Value) -> Option<usize> {
     usize::try_from(value.as_number()?.as_i64()?).ok()
 }
 
-/// A part of a value that may be borrowed or not.
+/// A part of a value, borrowed if the value is borrowed.
 fn part(whole: Cow<'_, Value>, find: impl Fn(&Value) -> &Value) -> Cow<'_, Value> {
     match whole {
         Cow::Borrowed(value) => Cow::Borrowed(find(value)),
@@ -355,8 +380,9 @@ fn part(whole: Cow<'_, Value>, find: impl Fn(&Value) -> &Value) -> Cow<'_, Value
     }
 }
 
+/// Builds an array from the defined elements. Its memory is counted element by element.
 fn array(elements: &[Scalar], frame: &Frame<'_>) -> Value {
-    let mut held = frame.context().hold();
+    let mut held = frame.context().scoped_lease();
     let mut values = Vec::with_capacity(elements.len());
     for element in elements {
         let value = element.evaluate(frame);
@@ -370,8 +396,9 @@ fn array(elements: &[Scalar], frame: &Frame<'_>) -> Value {
     Value::Array(values)
 }
 
+/// Builds an object from the defined properties. Its memory is counted property by property.
 pub(crate) fn object(properties: &[(String, Scalar)], frame: &Frame<'_>) -> Value {
-    let mut held = frame.context().hold();
+    let mut held = frame.context().scoped_lease();
     let mut object = Object::with_capacity_and_hasher(properties.len(), NameHasher::default());
     for (name, value) in properties {
         let value = value.evaluate(frame);
@@ -385,10 +412,10 @@ pub(crate) fn object(properties: &[(String, Scalar)], frame: &Frame<'_>) -> Valu
     Value::Object(object)
 }
 
-/// Until the call has ended, the ledger counts the arguments that were made for this call.
+/// Calls a function. The ledger counts the computed arguments until the call has ended.
 fn call(function: &Function, arguments: &[Scalar], frame: &Frame<'_>) -> Value {
     let context = frame.context();
-    let mut held = context.hold();
+    let mut held = context.scoped_lease();
     let values = arguments.iter().map(|argument| {
         let value = argument.evaluate(frame);
         if held.add_made(&value) {
@@ -400,8 +427,9 @@ fn call(function: &Function, arguments: &[Scalar], frame: &Frame<'_>) -> Value {
     function.call_in(context, values)
 }
 
+/// Evaluates the body of a `LET` in a frame with the value.
 fn bind(value: &Scalar, body: &Scalar, frame: &Frame<'_>) -> Value {
-    let mut held = frame.context().hold();
+    let mut held = frame.context().scoped_lease();
     let value = value.evaluate(frame);
     if !held.add_made(&value) {
         return Value::Undefined;
@@ -409,7 +437,8 @@ fn bind(value: &Scalar, body: &Scalar, frame: &Frame<'_>) -> Value {
     body.evaluate(&frame.with(&value)).into_owned()
 }
 
-fn of_document(value: &Scalar, frame: &Frame<'_>) -> Value {
+/// Evaluates a computed property in a fresh frame: it sees the document and no names of the query.
+fn computed_property(value: &Scalar, frame: &Frame<'_>) -> Value {
     let document = Frame::document(frame.value_at(0), frame.context());
     value.evaluate(&document).into_owned()
 }

@@ -1,10 +1,12 @@
-//! User-defined functions: where they may stand, what they see, and how they fail.
+//! User-defined functions: permitted positions, arguments, and failures.
 
 use std::cell::Cell;
 use std::time::Instant;
 
 use bytes::Bytes;
-use orrery_exec::{Document, ExecError, FunctionError, Functions, PageLimits, Program};
+use orrery_exec::{
+    ExecError, InputDocument, PageLimits, Program, UserFunctionError, UserFunctions,
+};
 use orrery_json::Value;
 
 use super::support::{Scope, compile_calling, program, sorted};
@@ -14,6 +16,7 @@ const ALL: PageLimits<'_> = PageLimits {
     bytes_max: 1 << 20,
     deadline: None,
     now_ticks: 0,
+    position_bytes_max: 480,
 };
 
 fn calling(text: &str) -> Program {
@@ -30,7 +33,7 @@ fn scope() -> Scope {
 }
 
 #[test]
-fn they_give_values_wherever_expressions_stand() {
+fn user_functions_give_values_in_every_clause() {
     for (text, expected) in [
         ("SELECT VALUE udf.same(c.n) FROM c", "[1,-2,null]"),
         ("SELECT VALUE udf.same(c).id FROM c", r#"["a","b","c","d"]"#),
@@ -97,7 +100,7 @@ fn they_give_values_wherever_expressions_stand() {
 }
 
 #[test]
-fn they_make_groups_and_distinct_rows() {
+fn user_functions_in_groups_and_distinct_rows() {
     for (text, expected) in [
         (
             "SELECT udf.kind(c.n) AS k, COUNT(1) AS n FROM c GROUP BY udf.kind(c.n)",
@@ -147,14 +150,11 @@ fn undefined_is_neither_true_nor_false() {
 
 #[test]
 fn what_cannot_be_called_is_refused() {
-    let unknown = "'Same' is not a recognized user-defined function name.";
     let order = "Unsupported ORDER BY clause. ORDER BY item expression could not be mapped to a \
                  document path.";
     let aggregate = "An aggregate function is not allowed in this place: COUNT.";
     let eleven = ["udf.same(1)"; 11].join(", ");
     for (text, expected) in [
-        ("SELECT VALUE udf.Same(c.a) FROM c", unknown),
-        ("SELECT 1 FROM c WHERE EXISTS(SELECT udf.Same(1))", unknown),
         ("SELECT 1 FROM c ORDER BY udf.same(c.a)", order),
         ("SELECT udf.same(COUNT(1)) FROM c", aggregate),
         ("SELECT VALUE udf.same(1 + COUNT(1)) FROM c", aggregate),
@@ -166,8 +166,30 @@ fn what_cannot_be_called_is_refused() {
         let error = compile_calling(text).expect_err(text);
         assert_eq!(error.to_string(), expected, "{text}");
     }
-    let span = compile_calling("SELECT udf.f(1)").unwrap_err().span();
-    assert!(span.is_some());
+}
+
+#[test]
+fn an_unknown_function_fails_at_its_first_call() {
+    for text in [
+        "SELECT VALUE udf.Same(c.a) FROM c",
+        "SELECT VALUE udf.Same(c.a) FROM c WHERE c.n = 1",
+        "SELECT 1 FROM c WHERE EXISTS(SELECT udf.Same(1))",
+        "SELECT VALUE COUNT(1) FROM c WHERE udf.Same(1)",
+        "SELECT VALUE COUNT(udf.Same()) FROM c",
+        "SELECT VALUE udf.Same(1)",
+    ] {
+        let program = calling(text);
+        let name = "Same".to_owned();
+        let error = scope().pages(&program, 2, usize::MAX).expect_err(text);
+        assert_eq!(error, ExecError::UnknownFunction { name }, "{text}");
+    }
+    let program = calling("SELECT VALUE udf.Same(c.a) FROM c WHERE c.id = 'z'");
+    assert_eq!(scope().pages(&program, 2, usize::MAX), Ok(Vec::new()));
+    let program = calling("SELECT * FROM c WHERE c.n = 1 OR (c.n = 2 AND udf.Same(c))");
+    assert_eq!(
+        Scope::new(&[]).pages(&program, 2, usize::MAX),
+        Ok(Vec::new())
+    );
 }
 
 #[test]
@@ -192,6 +214,7 @@ fn a_failure_ends_the_query() {
     let failed = ExecError::Function {
         name: "tax".to_owned(),
         message: "Exception = no input".to_owned(),
+        number: None,
     };
     for text in [
         "SELECT VALUE udf.tax(c.n) FROM c",
@@ -230,12 +253,15 @@ struct Tiring {
     calls: Cell<u64>,
 }
 
-impl Functions for Tiring {
-    fn call(&self, _: usize, _: &[Value]) -> Result<Value, FunctionError> {
+impl UserFunctions for Tiring {
+    fn call(&self, _: usize, _: &[Value]) -> Result<Value, UserFunctionError> {
         self.calls.set(self.calls.get() + 1);
         match self.calls.get() {
             1 => Ok(Value::Undefined),
-            _ => Err(FunctionError::Failed("tired".to_owned())),
+            _ => Err(UserFunctionError::Failed {
+                message: "tired".to_owned(),
+                number: None,
+            }),
         }
     }
 }
@@ -261,11 +287,11 @@ fn nothing_is_called_after_a_failure() {
 
 fn page_over(mut page: orrery_exec::Page<'_>) -> Result<(), ExecError> {
     let text = Bytes::from_static(b"{}");
-    page.push(Document {
+    page.push(InputDocument {
         value: &Value::Undefined,
         rid: 1,
         text: &text,
-        place: &[1],
+        scan_position: &[1],
     })
     .map(|_| ())
 }
@@ -302,8 +328,8 @@ fn a_call_tells_an_index_nothing() {
         ("c.b IN (1, udf.same(2))", "IS_DEFINED(c.b)"),
         ("NOT udf.positive(c.a)", "c.a ?? true"),
     ] {
-        let narrowing = calling(&format!("SELECT * FROM c WHERE {filter}")).narrowing();
-        let expected = program(&format!("SELECT * FROM c WHERE {same}")).narrowing();
+        let narrowing = calling(&format!("SELECT * FROM c WHERE {filter}")).sargable_filter();
+        let expected = program(&format!("SELECT * FROM c WHERE {same}")).sargable_filter();
         assert_eq!(narrowing.predicate, expected.predicate, "{filter}");
         assert!(!narrowing.is_exact, "{filter}");
     }
@@ -333,8 +359,8 @@ fn a_call_reads_its_arguments() {
 
 struct Constant;
 
-impl Functions for Constant {
-    fn call(&self, _: usize, arguments: &[Value]) -> Result<Value, FunctionError> {
+impl UserFunctions for Constant {
+    fn call(&self, _: usize, arguments: &[Value]) -> Result<Value, UserFunctionError> {
         Ok(Value::Bool(arguments.is_empty()))
     }
 }
@@ -356,11 +382,11 @@ fn time_of_a_call() {
         let mut page = program.page_with_functions(None, ALL, &Constant).unwrap();
         let start = Instant::now();
         for rid in 0..1_000_000 {
-            let document = Document {
+            let document = InputDocument {
                 value: &value,
                 rid,
                 text: &text,
-                place: &[],
+                scan_position: &[],
             };
             page.push(document).expect("no failure");
         }
