@@ -1,14 +1,15 @@
-//! The 128-bit hash by which the language tells values apart.
+//! The 128-bit hash by which the query language distinguishes values.
 //!
-//! Clients compute it too: it decides DISTINCT, the order of arrays among arrays and of objects
-//! among objects, and it stands for them where an ORDER BY is resumed. Equal values have equal
-//! hashes whatever the order of their properties. Pinned by `tests/data/function-vectors.json`.
+//! Clients compute the same hash. It decides `DISTINCT`, it orders arrays among arrays and objects
+//! among objects, and it represents them where an `ORDER BY` resumes. Equal values have equal
+//! hashes, whatever the order of their properties. `tests/data/function-vectors.json` pins the
+//! recorded hashes.
 
 use std::borrow::Borrow;
 
 use orrery_json::{Number, Value};
 
-/// `MurmurHash3` of a value. The order is that of its sixteen little-endian bytes.
+/// `MurmurHash3` of a value. Hashes compare as their sixteen little-endian bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct DistinctHash {
     pub low: u64,
@@ -16,11 +17,12 @@ pub struct DistinctHash {
 }
 
 impl DistinctHash {
+    /// The hash of a value.
     pub fn of(value: &Value) -> DistinctHash {
         hash(value, ROOT_SEED)
     }
 
-    /// Of a list whose elements may be undefined, each at its place.
+    /// The hash of a list whose elements may be undefined; each position counts.
     pub(crate) fn of_cells<V: Borrow<Value>>(cells: &[V]) -> DistinctHash {
         elements(cells.iter().map(Borrow::borrow), ROOT_SEED)
     }
@@ -41,6 +43,7 @@ impl DistinctHash {
 }
 
 impl Ord for DistinctHash {
+    // Comparing the swapped halves compares the little-endian bytes from the first one on.
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         let key = |hash: &Self| (hash.low.swap_bytes(), hash.high.swap_bytes());
         key(self).cmp(&key(other))
@@ -57,6 +60,7 @@ const fn seed(low: u64, high: u64) -> DistinctHash {
     DistinctHash { low, high }
 }
 
+// The seeds are constants of the service; clients use the same ones.
 const ROOT_SEED: DistinctHash = seed(0xbfc2_359e_afc0_e2b7, 0x8846_e002_84c4_cf1f);
 const NULL: DistinctHash = seed(0x1380_f68b_b3b0_cfe4, 0x156c_918b_f564_ee48);
 const FALSE: DistinctHash = seed(0xc1be_517f_e893_b40c, 0xe9fc_8a4c_531c_d0dd);
@@ -68,6 +72,7 @@ const ARRAY_INDEX: DistinctHash = seed(0xfe05_7204_216d_b999, 0x5b1c_c317_8bd9_c
 const PROPERTY_NAME: DistinctHash = seed(0xc915_dde0_5849_2a8a, 0x7c8b_e2eb_a72e_4634);
 const NUMBER: DistinctHash = seed(0x2400_e8b8_94ce_9c2a, 0x790b_e1ea_bd7b_9481);
 
+/// Hashes a value with a seed, which distinguishes array positions and property names.
 fn hash(value: &Value, seed: DistinctHash) -> DistinctHash {
     match value {
         Value::Undefined => seed,
@@ -78,6 +83,7 @@ fn hash(value: &Value, seed: DistinctHash) -> DistinctHash {
         Value::String(text) => murmur(text.as_bytes(), murmur(&STRING.bytes(), seed)),
         Value::Array(array) => elements(array.iter(), seed),
         Value::Object(properties) => {
+            // Exclusive or is commutative, so the order of properties does not matter.
             let mut both = DistinctHash::default();
             for (name, value) in properties {
                 let name = murmur(name.as_bytes(), murmur(&STRING.bytes(), PROPERTY_NAME));
@@ -86,6 +92,7 @@ fn hash(value: &Value, seed: DistinctHash) -> DistinctHash {
                 both.high ^= property.high;
             }
             let object = murmur(&OBJECT.bytes(), seed);
+            // An object without properties hashes as its type alone.
             if both == DistinctHash::default() {
                 object
             } else {
@@ -95,9 +102,11 @@ fn hash(value: &Value, seed: DistinctHash) -> DistinctHash {
     }
 }
 
+/// Hashes an array: each defined element with a seed of its index.
 fn elements<'a>(elements: impl Iterator<Item = &'a Value>, seed: DistinctHash) -> DistinctHash {
     let mut array = murmur(&ARRAY.bytes(), seed);
     for (index, element) in elements.enumerate() {
+        // An undefined element changes the result only through the positions of the others.
         if !element.is_undefined() {
             let place = DistinctHash {
                 low: ARRAY_INDEX.low.wrapping_add(index as u64),
@@ -109,7 +118,7 @@ fn elements<'a>(elements: impl Iterator<Item = &'a Value>, seed: DistinctHash) -
     array
 }
 
-/// A double, and sixteen bits for what an integer of more than 53 bits has beyond it.
+/// The double of a number, and sixteen bits for the part of an integer beyond 53 bits.
 fn number_bytes(number: Number) -> [u8; 10] {
     let (double, extra) = match number {
         Number::Int(integer) => split(integer),
@@ -137,7 +146,7 @@ fn split(integer: i64) -> (f64, u16) {
     (if integer < 0 { -double } else { double }, extra)
 }
 
-/// `MurmurHash3`, x64, 128 bits, with a seed for each half of the state.
+/// `MurmurHash3` for x64 with 128 bits, with a seed for each half of the state.
 fn murmur(bytes: &[u8], seed: DistinctHash) -> DistinctHash {
     const C1: u64 = 0x87c3_7b91_1142_53d5;
     const C2: u64 = 0x4cf5_ad43_2745_937f;
@@ -173,6 +182,7 @@ fn murmur(bytes: &[u8], seed: DistinctHash) -> DistinctHash {
     DistinctHash { low: h1, high: h2 }
 }
 
+/// The finalisation mix of `MurmurHash3`.
 fn finish(mut word: u64) -> u64 {
     word ^= word >> 33;
     word = word.wrapping_mul(0xff51_afd7_ed55_8ccd);

@@ -1,7 +1,8 @@
-//! How long the text of a value is, near enough for limits: escapes are not counted.
+//! Estimates the length of a value's JSON text for limits; escapes are not counted.
 
 use orrery_json::{Number, Value};
 
+/// Typical text length of a floating-point number.
 const FLOAT_TEXT_BYTES: usize = 17;
 
 pub(crate) fn text_bytes(value: &Value) -> usize {

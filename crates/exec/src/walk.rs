@@ -1,13 +1,9 @@
-//! Questions about syntax trees. They stop at subqueries, which have clauses of their own.
+//! Walks over syntax trees. A walk stops at subqueries, which have their own clauses.
 
 use orrery_sql::ast::{Expr, Identifier, Literal};
 
-/// Whether `question` is true of the expression or of a part of it.
-pub(crate) fn any(expr: &Expr, question: &dyn Fn(&Expr) -> bool) -> bool {
-    question(expr) || parts(expr).into_iter().any(|part| any(part, question))
-}
-
-pub(crate) fn parts(expr: &Expr) -> Vec<&Expr> {
+/// The direct operands of an expression.
+pub(crate) fn children(expr: &Expr) -> Vec<&Expr> {
     match expr {
         Expr::Literal(_) | Expr::Parameter(_) | Expr::Identifier(_) | Expr::Subquery { .. } => {
             Vec::new()
@@ -17,6 +13,7 @@ pub(crate) fn parts(expr: &Expr) -> Vec<&Expr> {
         Expr::Index {
             object: left,
             index: right,
+            ..
         }
         | Expr::Binary { left, right, .. }
         | Expr::Coalesce { left, right }
@@ -48,7 +45,7 @@ pub(crate) fn parts(expr: &Expr) -> Vec<&Expr> {
     }
 }
 
-/// The name that a property path starts from.
+/// The name at the start of a property path.
 pub(crate) fn path_root(expr: &Expr) -> Option<&Identifier> {
     match expr {
         Expr::Identifier(name) => Some(name),
@@ -57,7 +54,7 @@ pub(crate) fn path_root(expr: &Expr) -> Option<&Identifier> {
     }
 }
 
-/// Whether two expressions say the same; `c.a` and `c["a"]` do.
+/// Whether two expressions have the same meaning, as `c.a` and `c["a"]` do.
 pub(crate) fn same(a: &Expr, b: &Expr) -> bool {
     match (step(a), step(b)) {
         (Some((a, a_name)), Some((b, b_name))) => a_name == b_name && same(a, b),
@@ -65,10 +62,11 @@ pub(crate) fn same(a: &Expr, b: &Expr) -> bool {
     }
 }
 
+/// The object and property name of one path step, in either notation.
 fn step(expr: &Expr) -> Option<(&Expr, &str)> {
     match expr {
         Expr::Member { object, name } => Some((object, name)),
-        Expr::Index { object, index } => match index.as_ref() {
+        Expr::Index { object, index, .. } => match index.as_ref() {
             Expr::Literal(Literal::String(name)) => Some((object, name)),
             _ => None,
         },

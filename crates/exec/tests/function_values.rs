@@ -159,7 +159,7 @@ fn sets() {
     ]);
 }
 
-/// Each pair of elements compared with each other would take minutes.
+/// A comparison of all pairs of elements would take minutes.
 #[test]
 fn large_sets_take_linear_time() {
     let numbers = |from: i64| Value::Array((from..from + 100_000).map(Value::from).collect());

@@ -1,19 +1,20 @@
-//! Recorded queries with their results. What is not implemented is skipped and counted; what is
-//! implemented must agree.
+//! Runs recorded queries and compares their results. Queries with unimplemented features are
+//! counted and skipped; all others must agree.
 
 use orrery_exec::{CompileError, ConstantQuery, FilterQuery};
 use orrery_json::{Value, parse_bounded};
 
 const DATA: &[u8] = include_bytes!("data/function-vectors.json");
 
-/// How many of the recorded queries run, and how many are refused. The second number only shrinks.
+/// The number of recorded queries that run, and of those that are refused. The second number may
+/// only shrink.
 const RUN_COUNT: usize = 188;
 const SKIPPED_COUNT: usize = 30;
 
-/// A page of documentation names an order item, which no grammar of the language allows.
+/// A documentation page names this order item, which the grammar does not permit.
 const NOT_GRAMMAR: &str = "ORDER BY VectorDistance(c.vector, [1,2,3]) AS";
 
-/// Recorded results that are not ours, and why.
+/// Recorded results that Orrery does not reproduce, with the reasons.
 const DIFFERENT: &[(&str, &str)] = &[
     (
         "contains-all-cs",
@@ -26,7 +27,7 @@ const DIFFERENT: &[(&str, &str)] = &[
     ),
 ];
 
-/// Measured on the same ellipsoid, but rounded in another way.
+/// Both systems measure on the same ellipsoid and round differently.
 const MEASURED: &[&str] = &["st-area", "st-distance"];
 const MEASURED_ERROR_MAX: f64 = 1e-7;
 
@@ -85,7 +86,7 @@ fn recorded_results() {
     );
 }
 
-/// A result that depends on the moment or on chance has only its form in common.
+/// A result that depends on the time or on chance agrees in its form only.
 fn agree(vector: &Value, rows: &Value) -> bool {
     let expected = vector.get("result");
     let name = vector.get("name").as_str().expect("recorded data");
@@ -105,7 +106,7 @@ fn agree(vector: &Value, rows: &Value) -> bool {
     rows == expected
 }
 
-/// Whether two values have the same elements and properties, down to what is alike.
+/// Whether two values have the same elements and properties, where `alike` compares the scalars.
 fn similar(a: &Value, b: &Value, alike: &dyn Fn(&Value, &Value) -> bool) -> bool {
     match (a, b) {
         (Value::Array(a), Value::Array(b)) => {

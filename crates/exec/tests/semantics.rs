@@ -1,4 +1,5 @@
-//! The rules of the language, one table each: an expression and its value over a document.
+//! The semantics of the query language, one table per rule: an expression and its value over a
+//! document.
 
 use orrery_exec::FilterQuery;
 use orrery_json::{Value, parse};
@@ -286,7 +287,7 @@ fn only_true_passes_where() {
     }
 }
 
-/// The highest trees that the parser makes are evaluated on the stack of a server thread.
+/// The stack of a server thread suffices for the highest trees of the parser.
 #[test]
 fn height_is_no_danger() {
     let nested = |open: &str, close: &str| {

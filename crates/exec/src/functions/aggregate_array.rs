@@ -1,5 +1,5 @@
-//! One value of the elements of an array. An element of a wrong type makes the result undefined,
-//! and so does an empty array where there is no value to give.
+//! Aggregates of array elements. An element of a wrong type makes the result undefined, and so does
+//! an empty array without a natural result.
 
 use orrery_json::{Number, Value, compare};
 
@@ -29,6 +29,7 @@ const fn unary(name: &'static str, evaluate: Evaluate) -> Function {
     Function::new(name, Arity::Exactly(1), evaluate)
 }
 
+/// The numbers of an array; `None` if any element is not a number.
 fn numbers(arguments: &[Argument<'_>]) -> Option<Vec<Number>> {
     arguments
         .first()?
@@ -38,13 +39,15 @@ fn numbers(arguments: &[Argument<'_>]) -> Option<Vec<Number>> {
         .collect()
 }
 
+/// The elements of an array; `None` if any element is an array or object, because these have no
+/// order.
 fn primitives<'a>(arguments: &'a [Argument<'_>]) -> Option<&'a [Value]> {
     let elements = arguments.first()?.as_array()?;
     let composite = |value: &Value| matches!(value, Value::Array(_) | Value::Object(_));
     (!elements.iter().any(composite)).then_some(elements)
 }
 
-/// Integers stay integers while the sum is exact.
+/// Sums numbers. Integers stay integers while the sum fits 64 bits.
 fn sum(numbers: &[Number]) -> Number {
     let exact = numbers
         .iter()
@@ -63,6 +66,7 @@ fn average(arguments: &[Argument<'_>]) -> Option<Value> {
     Some(Value::from(sum(&numbers).as_f64() / numbers.len() as f64))
 }
 
+/// The median. Of an even number of elements it is the mean of the two middle ones.
 fn median(arguments: &[Argument<'_>]) -> Option<Value> {
     let mut numbers = numbers(arguments)?;
     numbers.sort_by(|a, b| a.total_cmp(*b));

@@ -1,39 +1,40 @@
-//! Arrays, and objects as arrays.
+//! Functions of arrays, and conversions of objects to arrays.
 
 use orrery_json::{NameHasher, Object, VALUE_BYTES, Value, equal};
 
 use super::{Argument, Arity, Function, count};
 
 pub(super) const FUNCTIONS: &[Function] = &[
-    // An undefined third argument counts as false.
+    // An undefined third argument counts as false, so this function must see it.
     Function::seeing_undefined("ARRAY_CONTAINS", Arity::Between(2, 3), contains),
-    // Written into queries by planners; the same thing.
+    // Planners write this name into queries; the function is the same.
     Function::new("_TRY_ARRAY_CONTAINS", Arity::Exactly(2), contains),
     Function::seeing_undefined("ARRAY_CONTAINS_ANY", Arity::AtLeast(2), contains_any),
     Function::seeing_undefined("ARRAY_CONTAINS_ALL", Arity::AtLeast(2), contains_all),
-    Function::new("ARRAY_CONCAT", Arity::AtLeast(2), concat).making(copies),
+    Function::new("ARRAY_CONCAT", Arity::AtLeast(2), concat).with_memory_bound(copies),
     Function::new("ARRAY_LENGTH", Arity::Exactly(1), |arguments| {
         count(arguments.first()?.as_array()?.len())
     }),
-    Function::new("ARRAY_SLICE", Arity::Between(2, 3), slice).making(copies),
-    Function::new("OBJECTTOARRAY", Arity::Between(1, 3), object_to_array).making(pairs),
-    Function::new("OBJECT_TO_ARRAY", Arity::Between(1, 3), object_to_array).making(pairs),
+    Function::new("ARRAY_SLICE", Arity::Between(2, 3), slice).with_memory_bound(copies),
+    Function::new("OBJECTTOARRAY", Arity::Between(1, 3), object_to_array).with_memory_bound(pairs),
+    Function::new("OBJECT_TO_ARRAY", Arity::Between(1, 3), object_to_array)
+        .with_memory_bound(pairs),
 ];
 
 /// Bytes of an object with two properties, without the contents of these properties.
 const PAIR_BYTES: usize = 8 * VALUE_BYTES;
 
-/// The longest array that is made of others. An item has fewer elements, but queries inside
-/// queries could double an array again and again.
+/// Limit of elements in a concatenated array. Nested queries could otherwise double an array
+/// repeatedly.
 const CONCAT_ELEMENTS_MAX: usize = 2 * 1024 * 1024;
 
-/// Bounds the bytes of a result that copies the contents of the arguments.
+/// Upper bound of a result that copies the contents of its arguments.
 pub(super) fn copies(arguments: &[Argument<'_>]) -> usize {
     let values = arguments.iter();
     values.map(|value| value.allocated_bytes()).sum()
 }
 
-/// A pair for each property, with the names of its two parts.
+/// Upper bound of an array with one pair per property.
 fn pairs(arguments: &[Argument<'_>]) -> usize {
     let [object, names @ ..] = arguments else {
         return 0;
@@ -44,6 +45,8 @@ fn pairs(arguments: &[Argument<'_>]) -> usize {
     object.allocated_bytes() + count.saturating_mul(pair_bytes)
 }
 
+/// Whether an array contains a value. With a third argument `true`, an object also matches if it
+/// contains the properties of the value.
 fn contains(arguments: &[Argument<'_>]) -> Option<Value> {
     let elements = arguments.first()?.as_array()?;
     let needle = defined(arguments.get(1)?)?;
@@ -57,7 +60,7 @@ fn contains(arguments: &[Argument<'_>]) -> Option<Value> {
     ))
 }
 
-/// Whether every property of `part` is in `whole`, recursively; other values are compared.
+/// Whether `whole` contains every property of `part`, recursively; other values must be equal.
 fn covers(whole: &Value, part: &Value) -> bool {
     match (whole, part) {
         (Value::Object(whole), Value::Object(part)) => part
@@ -68,16 +71,16 @@ fn covers(whole: &Value, part: &Value) -> bool {
 }
 
 fn contains_any(arguments: &[Argument<'_>]) -> Option<Value> {
-    settle(arguments, true)
+    contains_any_or_all(arguments, true)
 }
 
 fn contains_all(arguments: &[Argument<'_>]) -> Option<Value> {
-    settle(arguments, false)
+    contains_any_or_all(arguments, false)
 }
 
-/// One needle that is found, or not, as `decisive` says settles the result; without one, an
-/// undefined needle leaves it undefined.
-fn settle(arguments: &[Argument<'_>], decisive: bool) -> Option<Value> {
+/// A needle whose presence equals `decisive` settles the result. Otherwise an undefined needle
+/// makes the result undefined.
+fn contains_any_or_all(arguments: &[Argument<'_>], decisive: bool) -> Option<Value> {
     let (array, needles) = arguments.split_first()?;
     let elements = array.as_array()?;
     let mut result = Some(Value::Bool(!decisive));
@@ -91,16 +94,18 @@ fn settle(arguments: &[Argument<'_>], decisive: bool) -> Option<Value> {
     result
 }
 
+/// Concatenates arrays; undefined above the element limit.
 fn concat(arguments: &[Argument<'_>]) -> Option<Value> {
     let arrays = arguments
         .iter()
         .map(|array| array.as_array())
         .collect::<Option<Vec<_>>>()?;
     let elements: usize = arrays.iter().map(|array| array.len()).sum();
+    // The limit is checked before the copy.
     (elements <= CONCAT_ELEMENTS_MAX).then(|| Value::Array(arrays.concat()))
 }
 
-/// From a place, counted from the end when it is negative.
+/// A slice from a start position; a negative start counts from the end.
 fn slice(arguments: &[Argument<'_>]) -> Option<Value> {
     let elements = arguments.first()?.as_array()?;
     let start = arguments.get(1)?.as_number()?.as_i64()?;
@@ -118,6 +123,7 @@ fn slice(arguments: &[Argument<'_>]) -> Option<Value> {
     Some(Value::Array(elements[start..end].to_vec()))
 }
 
+/// Converts an object to an array of name and value pairs, under given or default property names.
 fn object_to_array(arguments: &[Argument<'_>]) -> Option<Value> {
     let object = arguments.first()?.as_object()?;
     let name_of = |index: usize, default: &'static str| match arguments.get(index) {

@@ -1,7 +1,7 @@
-//! A text of bytes for every value that is the same for equal values and no others, so that many
-//! values are compared by hashing instead of each with each.
+//! A byte string for each value that is identical for equal values and differs for all others. Sets
+//! of values compare by hashing these strings instead of comparing each pair.
 //!
-//! Every part is self-delimiting: a mark of its type, then its length where it has one.
+//! Every part is self-delimiting: a type mark, then a length where the type has one.
 
 use orrery_json::{Number, Value};
 
@@ -13,6 +13,7 @@ pub(super) fn canonical(value: &Value) -> Vec<u8> {
     bytes
 }
 
+/// Appends the form of a value.
 fn write(value: &Value, bytes: &mut Vec<u8>) {
     match value {
         Value::Undefined => bytes.push(b'u'),
@@ -31,6 +32,7 @@ fn write(value: &Value, bytes: &mut Vec<u8>) {
         Value::Object(object) => {
             bytes.push(b'o');
             bytes.extend(object.len().to_le_bytes());
+            // Equal objects may list their properties in different orders.
             let mut properties: Vec<_> = object.iter().collect();
             properties.sort_unstable_by_key(|(name, _)| *name);
             for (name, value) in properties {
@@ -42,6 +44,7 @@ fn write(value: &Value, bytes: &mut Vec<u8>) {
 }
 
 fn write_number(value: &Value, number: Number, bytes: &mut Vec<u8>) {
+    // An integer and an equal double must have one form.
     match whole(value) {
         Some(whole) => {
             bytes.push(b'i');

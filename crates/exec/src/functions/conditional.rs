@@ -1,4 +1,4 @@
-//! Choosing one of the arguments; the others may be undefined.
+//! Functions that select one argument; the other arguments may be undefined.
 
 use orrery_json::Value;
 
@@ -9,6 +9,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::seeing_undefined("CHOOSE", Arity::AtLeast(2), choose),
 ];
 
+/// Selects the second argument for exactly `true`, otherwise the third.
 fn iif(arguments: &[Argument<'_>]) -> Option<Value> {
     let chosen = if arguments.first()?.as_bool() == Some(true) {
         1
@@ -18,7 +19,7 @@ fn iif(arguments: &[Argument<'_>]) -> Option<Value> {
     arguments.get(chosen).map(|value| value.as_ref().clone())
 }
 
-/// Counts from one.
+/// Selects by a position that counts from one.
 fn choose(arguments: &[Argument<'_>]) -> Option<Value> {
     let chosen = usize::try_from(arguments.first()?.as_number()?.as_i64()?).ok()?;
     if chosen == 0 {

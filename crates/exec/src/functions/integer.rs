@@ -1,4 +1,4 @@
-//! Integers of 64 bits that wrap around.
+//! Integer functions of 64 bits that wrap around on overflow.
 
 use orrery_json::{Number, Value};
 
@@ -37,18 +37,20 @@ const fn binary(name: &'static str, evaluate: Evaluate) -> Function {
     Function::new(name, Arity::Exactly(2), evaluate)
 }
 
-/// The value as an integer of 64 bits, when it is one exactly.
+/// The value as a 64-bit integer, if it is exactly one.
 pub(super) fn whole(value: &Value) -> Option<i64> {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     match value.as_number()? {
         Number::Int(value) => Some(value),
         #[expect(clippy::cast_possible_truncation, reason = "whole and within 64 bits")]
         Number::Float(value) => {
+            // The upper bound itself is 2^63 and does not fit.
             (value.fract() == 0.0 && (-LIMIT..LIMIT).contains(&value)).then_some(value as i64)
         }
     }
 }
 
+/// Applies an operation to two integers; other arguments make the result undefined.
 fn apply(arguments: &[Argument<'_>], compute: fn(i64, i64) -> Option<i64>) -> Option<Value> {
     compute(whole(arguments.first()?)?, whole(arguments.get(1)?)?).map(Value::from)
 }
@@ -73,7 +75,7 @@ fn bit_not(arguments: &[Argument<'_>]) -> Option<Value> {
     whole(arguments.first()?).map(|value| Value::from(!value))
 }
 
-/// A shift by less than nothing or by all the bits has no value.
+/// Shifts left. A negative shift, or one by 64 bits or more, has no result.
 fn left_shift(arguments: &[Argument<'_>]) -> Option<Value> {
     apply(arguments, |a, b| a.checked_shl(u32::try_from(b).ok()?))
 }

@@ -7,11 +7,11 @@ use orrery_json::Value;
 use super::{Argument, Arity, Function};
 
 pub(super) const FUNCTIONS: &[Function] = &[
-    // Of a value that is no item it is undefined.
+    // The function is undefined for a value that is not an item.
     Function::new("DOCUMENTID", Arity::Exactly(1), document_id),
 ];
 
-/// The number of the item in its partition: the second half of its resource id.
+/// The counter of the item in its partition: the second half of its resource id.
 fn document_id(arguments: &[Argument<'_>]) -> Option<Value> {
     let resource_id = arguments.first()?.get("_rid").as_str()?.replace('-', "/");
     let bytes: [u8; 16] = STANDARD.decode(resource_id).ok()?.try_into().ok()?;

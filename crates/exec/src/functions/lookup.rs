@@ -1,4 +1,4 @@
-//! What others may know of the functions without running a query.
+//! Facts about built-in functions for callers that run no query.
 
 use std::borrow::Cow;
 
@@ -8,10 +8,10 @@ use crate::context::Context;
 
 use super::{Arity, FAMILIES, Function, pending};
 
-/// How many arguments a function takes: at least, and at most if there is a bound.
+/// The number of arguments of a function: a minimum and an optional maximum.
 ///
-/// A function that is not implemented yet is known and takes any number: it is refused when a
-/// query that calls it is compiled.
+/// A function that is not implemented yet is known and accepts any number of arguments; the
+/// compiler refuses a query that calls it.
 pub fn function_arity(name: &str) -> Option<(usize, Option<usize>)> {
     match named(name) {
         Some(function) => Some(match function.arity {
@@ -23,8 +23,8 @@ pub fn function_arity(name: &str) -> Option<(usize, Option<usize>)> {
     }
 }
 
-/// The value of a call with constant arguments; none if it depends on the moment, takes long or is
-/// not implemented.
+/// The value of a call with constant arguments; `None` if the value depends on the query's time,
+/// takes too long, or the function is not implemented.
 pub fn evaluate_function(name: &str, arguments: &[Value]) -> Option<Value> {
     let function = named(name)?;
     if function.takes_now || !function.arity.accepts(arguments.len()) {
@@ -35,6 +35,7 @@ pub fn evaluate_function(name: &str, arguments: &[Value]) -> Option<Value> {
     (!context.has_failed()).then_some(value)
 }
 
+/// Finds a function by its name in any case.
 fn named(name: &str) -> Option<&'static Function> {
     let mut functions = FAMILIES.iter().flat_map(|family| family.iter());
     functions.find(|function| function.name.eq_ignore_ascii_case(name))

@@ -1,4 +1,5 @@
-//! Mathematics: numbers only. A result that is not finite stays a number, but leaves no row.
+//! Mathematical functions of numbers. A result that is not finite stays a number, but is left out
+//! of rows.
 
 use orrery_json::{Number, Value};
 
@@ -54,7 +55,7 @@ fn doubles(arguments: &[Argument<'_>], compute: fn(f64, f64) -> f64) -> Option<V
     Some(Value::from(compute(a.as_f64(), b.as_f64())))
 }
 
-/// An integer is whole already, and stays exact.
+/// Rounds a number to an integer. An integer is returned unchanged and stays exact.
 fn whole(arguments: &[Argument<'_>], compute: fn(f64) -> f64) -> Option<Value> {
     match arguments.first()?.as_number()? {
         Number::Int(value) => Some(Value::from(value)),
@@ -64,11 +65,12 @@ fn whole(arguments: &[Argument<'_>], compute: fn(f64) -> f64) -> Option<Value> {
 
 fn abs(arguments: &[Argument<'_>]) -> Option<Value> {
     let number = arguments.first()?.as_number()?;
+    // The absolute value of the smallest integer does not fit 64 bits and becomes a double.
     let exact = number.as_i64().and_then(i64::checked_abs);
     Some(exact.map_or_else(|| Value::from(number.as_f64().abs()), Value::from))
 }
 
-/// Halves away from zero, at a number of decimal places.
+/// Rounds halves away from zero, at the given decimal place.
 fn round(arguments: &[Argument<'_>]) -> Option<Value> {
     let Some(places) = arguments.get(1) else {
         return whole(arguments, f64::round);
@@ -79,11 +81,13 @@ fn round(arguments: &[Argument<'_>]) -> Option<Value> {
     Some(Value::from((number * scale).round() / scale))
 }
 
+/// The sign. Zero is tested by itself, because the sign of a floating-point zero is one.
 fn sign(arguments: &[Argument<'_>]) -> Option<Value> {
     double(arguments, |x| if x == 0.0 { 0.0 } else { x.signum() })
 }
 
-/// Base ten has its own function: the quotient of two logarithms is off in the last digit.
+/// Logarithm. Base ten has its own computation: the quotient of two logarithms is off in the last
+/// digit.
 fn log(arguments: &[Argument<'_>]) -> Option<Value> {
     match arguments.get(1).map(|base| base.as_number()) {
         None => double(arguments, f64::ln),
@@ -92,6 +96,7 @@ fn log(arguments: &[Argument<'_>]) -> Option<Value> {
     }
 }
 
+/// Rounds down to a multiple of the bin size.
 fn number_bin(arguments: &[Argument<'_>]) -> Option<Value> {
     let number = arguments.first()?.as_number()?.as_f64();
     let size = match arguments.get(1) {

@@ -1,4 +1,4 @@
-//! Built-in functions: one family per file, each with a table of what it has.
+//! Built-in functions: one function family per file, each with a table of its functions.
 
 mod aggregate_array;
 mod array;
@@ -31,7 +31,7 @@ use crate::aggregate::AggregateKind;
 use crate::context::Context;
 pub use lookup::{evaluate_function, function_arity};
 
-/// The tables, in no particular order; no name occurs twice.
+/// The tables of all families; no name occurs twice.
 const FAMILIES: &[&[Function]] = &[
     aggregate_array::FUNCTIONS,
     array::FUNCTIONS,
@@ -54,41 +54,42 @@ const FAMILIES: &[&[Function]] = &[
 /// One built-in function.
 #[derive(Debug)]
 pub(crate) struct Function {
-    /// Found in any case.
+    /// The name; calls match it in any case.
     name: &'static str,
     arity: Arity,
     on_undefined: OnUndefined,
-    /// Whether the moment of the query stands before the written arguments.
+    /// Whether the query's time precedes the written arguments.
     takes_now: bool,
-    /// Bounds the bytes of the result, for a function whose result may be larger than its
-    /// arguments.
-    made_bytes: Option<MadeBytes>,
-    /// Of a function that takes longer than reading its arguments.
+    /// Upper bound of the result's bytes, for a function whose result can exceed its arguments.
+    memory_bound: Option<MemoryBound>,
+    /// The step count of a function that takes longer than reading its arguments.
     steps: Option<Steps>,
     evaluate: Evaluate,
 }
 
-/// Gives the most bytes of memory that a call with these arguments takes, before the function makes
-/// its result.
-type MadeBytes = fn(&[Argument<'_>]) -> usize;
+/// Computes the maximal memory of a call from its arguments, before the function makes its result.
+type MemoryBound = fn(&[Argument<'_>]) -> usize;
 
-/// Gives the number of loop rows that would take about as long as a call with these arguments.
+/// Computes the number of loop rows that would take about as long as the call.
 type Steps = fn(&[Argument<'_>]) -> u64;
 
+/// An argument: borrowed from a document, or computed.
 pub(crate) type Argument<'a> = Cow<'a, Value>;
 
-/// Gets as many arguments as the arity allows. Arguments of a wrong type give `None`, which is
-/// `Undefined`; there are no errors.
+/// Evaluates a call. The number of arguments fits the arity. Arguments of a wrong type give `None`,
+/// which means `Undefined`; functions have no errors.
 type Evaluate = fn(&[Argument<'_>]) -> Option<Value>;
 
+/// The treatment of undefined arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OnUndefined {
-    /// One undefined argument makes the result undefined.
+    /// An undefined argument makes the result undefined.
     Propagate,
-    /// The function looks at undefined arguments itself.
+    /// The function handles undefined arguments itself.
     Evaluate,
 }
 
+/// The permitted numbers of arguments.
 #[derive(Debug, Clone, Copy)]
 enum Arity {
     Exactly(usize),
@@ -103,7 +104,7 @@ impl Function {
             arity,
             on_undefined: OnUndefined::Propagate,
             takes_now: false,
-            made_bytes: None,
+            memory_bound: None,
             steps: None,
             evaluate,
         }
@@ -116,7 +117,7 @@ impl Function {
         }
     }
 
-    /// The arity is that of the written arguments.
+    /// A function that receives the query's time. The arity counts the written arguments only.
     const fn given_now(name: &'static str, arity: Arity, evaluate: Evaluate) -> Function {
         Function {
             takes_now: true,
@@ -124,31 +125,32 @@ impl Function {
         }
     }
 
-    const fn making(self, made_bytes: MadeBytes) -> Function {
+    const fn with_memory_bound(self, made_bytes: MemoryBound) -> Function {
         Function {
-            made_bytes: Some(made_bytes),
+            memory_bound: Some(made_bytes),
             ..self
         }
     }
 
-    const fn taking(self, steps: Steps) -> Function {
+    const fn with_step_cost(self, steps: Steps) -> Function {
         Function {
             steps: Some(steps),
             ..self
         }
     }
 
-    /// In the case of its table.
+    /// The name as its table spells it.
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Whether the value depends on the moment of the query.
+    /// Whether the result depends on the query's time.
     pub(crate) fn takes_now(&self) -> bool {
         self.takes_now
     }
 
-    /// The value of the call, with its arguments evaluated one by one as long as that matters.
+    /// Evaluates a call. Argument evaluation stops at the first undefined one if that decides the
+    /// result.
     fn call_with<'a>(
         &self,
         context: &Context<'_>,
@@ -161,20 +163,22 @@ impl Function {
             }
             values.push(value);
         }
-        let mut held = context.hold();
+        // Time and memory are reserved before the function runs, because it cannot be interrupted.
+        let mut held = context.scoped_lease();
         let sizes = values.iter().map(|value| size_to_work_on(value));
         let has_time = match self.steps {
             Some(steps) => context.work(steps(&values)),
             None => context.work_on_text(sizes.sum()),
         };
-        let has_room = |bytes: MadeBytes| held.add_bytes(bytes(&values));
-        if !has_time || !self.made_bytes.is_none_or(has_room) {
+        let has_room = |bytes: MemoryBound| held.add_bytes(bytes(&values));
+        if !has_time || !self.memory_bound.is_none_or(has_room) {
             return Value::Undefined;
         }
         (self.evaluate)(&values).unwrap_or_default()
     }
 
-    /// The value of the call in an evaluation, unless that has to end.
+    /// Evaluates a call with the time of the evaluation. An evaluation that has failed gets
+    /// undefined.
     pub(crate) fn call_in<'a>(
         &self,
         context: &Context<'_>,
@@ -208,7 +212,8 @@ impl fmt::Display for Arity {
     }
 }
 
-/// The function that `call` names, if it takes as many arguments and does not ask for the time.
+/// Finds the function of a call; refuses a wrong number of arguments and functions of the query's
+/// time.
 pub(crate) fn find(call: &Call) -> Result<&'static Function, CompileError> {
     let function = named(call)?;
     if function.takes_now {
@@ -218,11 +223,13 @@ pub(crate) fn find(call: &Call) -> Result<&'static Function, CompileError> {
     Ok(function)
 }
 
-/// The function that `call` names, if it takes as many arguments.
+/// Finds the function of a call; refuses a wrong number of arguments.
 pub(crate) fn find_with_clock(call: &Call) -> Result<&'static Function, CompileError> {
     named(call)
 }
 
+/// Finds the function of a call. A name that is known but unusable here gets its own refusal
+/// instead of the one for unknown names.
 fn named(call: &Call) -> Result<&'static Function, CompileError> {
     let name = &call.name;
     let function = FAMILIES
@@ -241,7 +248,7 @@ fn named(call: &Call) -> Result<&'static Function, CompileError> {
             Err(CompileError::unsupported(what))
         }
         None if pending::contains(&name.name) => {
-            Err(CompileError::unsupported(format!("function {}", name.name)))
+            Err(CompileError::unsupported(pending::named(&name.name)))
         }
         None => Err(CompileError::UnknownFunction {
             name: name.name.clone(),
@@ -250,7 +257,7 @@ fn named(call: &Call) -> Result<&'static Function, CompileError> {
     }
 }
 
-/// About how many bytes a function looks at, without looking into the elements of an array.
+/// The approximate bytes that a function reads of a value, without the contents of array elements.
 fn size_to_work_on(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),
@@ -260,7 +267,7 @@ fn size_to_work_on(value: &Value) -> usize {
     }
 }
 
-/// An element takes as long to look at as so many bytes of text.
+/// Reading an element takes as long as this many bytes of text.
 const ELEMENT_BYTES: usize = 32;
 
 /// A count as a value.
@@ -290,7 +297,7 @@ mod tests {
         assert_eq!(names.len(), count);
     }
 
-    /// The value of one call with constant arguments, at a moment.
+    /// The value of one call with constant arguments at a given time.
     fn value_at(now: &str, text: &str) -> Value {
         let query = orrery_sql::parse(&format!("SELECT VALUE {text}")).unwrap();
         let Projection::Value(Expr::Call(call)) = &query.select.projection else {

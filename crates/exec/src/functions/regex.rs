@@ -1,7 +1,7 @@
-//! Regular expressions, in time linear in the text. A pattern that cannot be compiled, or is too
-//! large when compiled, gives undefined, and so does a large one with a long text, because a search
-//! cannot be stopped and takes as long as their product; so do the look-around and back-references of other
-//! engines, which have no linear form.
+//! Regular expressions with matching time linear in the text. The result is undefined for a pattern
+//! that does not compile or compiles to a large program, and for a large program over a long text:
+//! a search cannot be interrupted and takes time proportional to their product. Look-around and
+//! back-references of other engines have no linear form and do not compile.
 
 use std::cell::RefCell;
 
@@ -16,44 +16,46 @@ pub(super) const FUNCTIONS: &[Function] = &[
         let (text, regex) = subject(arguments)?;
         Some(Value::Bool(regex.is_match(text)))
     })
-    .taking(steps),
+    .with_step_cost(steps),
     extract("REGEXEXTRACT", |arguments| {
         let (text, regex) = subject(arguments)?;
         let found = regex.captures(text)?.get(group(arguments)?)?;
         Some(Value::from(found.as_str()))
     }),
-    extract("REGEXEXTRACTALL", extract_all).making(matches),
+    extract("REGEXEXTRACTALL", extract_all).with_memory_bound(matches),
 ];
 
-/// The memory of one compiled pattern, and of the states it makes while it searches.
+/// Memory limit of one compiled pattern, and of its states during a search.
 const COMPILED_BYTES_MAX: usize = 2 * 1024 * 1024;
 
-/// Sizes that a compiled pattern is tried with: the first one that is enough says how large it is.
+/// Sizes with which a pattern is compiled in turn: the first sufficient size tells how large it is.
 const SIZES: [usize; 3] = [16 * 1024, 128 * 1024, COMPILED_BYTES_MAX];
 
-/// Of the size of a pattern and the length of a text: the longest text that functions make may be
-/// searched for a pattern of the smallest size, and 32 KB for the largest.
+/// Limit for pattern size times text length. The longest text of a function can be searched with a
+/// pattern of the smallest size, and 32 KB with the largest.
 const PRODUCT_MAX: usize = 1 << 36;
 
-/// Rows of a loop that take as long as to compile a pattern of some size.
+/// Loop rows that take as long as compiling a pattern.
 const STEPS: u64 = 8;
 const BYTES_PER_STEP: usize = 64;
 
-/// How many patterns a thread remembers: those of the queries it works on.
-const REMEMBERED_MAX: usize = 8;
+/// Limit of patterns that a thread remembers: those of the queries on which it works.
+const CACHED_PATTERNS_MAX: usize = 8;
 
 const fn extract(name: &'static str, evaluate: Evaluate) -> Function {
-    Function::new(name, Arity::Between(2, 4), evaluate).taking(steps)
+    Function::new(name, Arity::Between(2, 4), evaluate).with_step_cost(steps)
 }
 
-/// Bounds the bytes of all matches: a pattern may match before every character and once at the end.
+/// Upper bound of all matches: a pattern can match in front of every character and once at the end.
 fn matches(arguments: &[Argument<'_>]) -> usize {
     let text = arguments.first().and_then(|text| text.as_str());
     let bytes = text.unwrap_or_default().len();
     strings_bytes(bytes + 1, bytes)
 }
 
+/// All matches, or all occurrences of one group.
 fn extract_all(arguments: &[Argument<'_>]) -> Option<Value> {
+    // An unknown group is undefined rather than an empty list.
     let (text, regex) = subject(arguments)?;
     let group = group(arguments)?;
     if group >= regex.captures_len() {
@@ -70,6 +72,7 @@ fn extract_all(arguments: &[Argument<'_>]) -> Option<Value> {
     Some(Value::Array(found.collect()))
 }
 
+/// The text and the compiled pattern of a call; `None` if the search could take too long.
 fn subject<'a>(arguments: &'a [Argument<'_>]) -> Option<(&'a str, Regex)> {
     let (text, pattern) = (arguments.first()?.as_str()?, arguments.get(1)?.as_str()?);
     let modifiers = match arguments.get(2) {
@@ -80,13 +83,14 @@ fn subject<'a>(arguments: &'a [Argument<'_>]) -> Option<(&'a str, Regex)> {
     (text.len().saturating_mul(size) <= PRODUCT_MAX).then_some((text, regex))
 }
 
-/// Counts compiling the pattern as well, because the thread may not remember that pattern.
+/// Step count of a call. It includes the compilation, because the thread may not remember the
+/// pattern.
 fn steps(arguments: &[Argument<'_>]) -> u64 {
     let lengths = arguments.iter().filter_map(|text| text.as_str());
     STEPS + (lengths.map(str::len).sum::<usize>() / BYTES_PER_STEP) as u64
 }
 
-/// Zero is the whole match.
+/// The group to extract; zero is the whole match.
 fn group(arguments: &[Argument<'_>]) -> Option<usize> {
     match arguments.get(3) {
         Some(group) => usize::try_from(group.as_number()?.as_i64()?).ok(),
@@ -94,10 +98,10 @@ fn group(arguments: &[Argument<'_>]) -> Option<usize> {
     }
 }
 
-/// In any order; the same one twice is once.
+/// The modifier letters, in any order and possibly repeated.
 const MODIFIERS: &str = "msix";
 
-/// Which of the letters are given.
+/// The modifiers that a call sets, in the order of [`MODIFIERS`].
 type Modifiers = [bool; MODIFIERS.len()];
 
 fn parse_modifiers(text: &str) -> Option<Modifiers> {
@@ -108,30 +112,34 @@ fn parse_modifiers(text: &str) -> Option<Modifiers> {
     Some(modifiers)
 }
 
-struct Remembered {
+/// A pattern that this thread has compiled.
+struct CachedPattern {
     pattern: String,
     modifiers: Modifiers,
-    /// None for a pattern that cannot be compiled, so that it is not tried for every row.
+    /// `None` for a pattern that does not compile; this entry saves compiling the pattern for every
+    /// row.
     regex: Option<(Regex, usize)>,
 }
 
 thread_local! {
-    /// The most recent first.
-    static REMEMBERED: RefCell<Vec<Remembered>> = const { RefCell::new(Vec::new()) };
+    /// Ordered by use, most recent first.
+    static PATTERN_CACHE: RefCell<Vec<CachedPattern>> = const { RefCell::new(Vec::new()) };
 }
 
+/// The compiled pattern from the cache of this thread, compiled if it is missing.
 fn compiled(pattern: &str, modifiers: Modifiers) -> Option<(Regex, usize)> {
-    REMEMBERED.with_borrow_mut(|remembered| {
+    PATTERN_CACHE.with_borrow_mut(|remembered| {
         let known = remembered
             .iter()
             .position(|known| known.pattern == pattern && known.modifiers == modifiers);
         match known {
+            // The rotation moves the found pattern to the front and keeps the order of the others.
             Some(index) => remembered[..=index].rotate_right(1),
             None => {
-                remembered.truncate(REMEMBERED_MAX - 1);
+                remembered.truncate(CACHED_PATTERNS_MAX - 1);
                 remembered.insert(
                     0,
-                    Remembered {
+                    CachedPattern {
                         pattern: pattern.to_owned(),
                         modifiers,
                         regex: compile(pattern, modifiers),
@@ -143,12 +151,13 @@ fn compiled(pattern: &str, modifiers: Modifiers) -> Option<(Regex, usize)> {
     })
 }
 
-/// The compiled pattern, with the first of `SIZES` that is large enough for it.
+/// The compiled pattern with the first of [`SIZES`] that is large enough for it.
 fn compile(pattern: &str, modifiers: Modifiers) -> Option<(Regex, usize)> {
     let mut sizes = SIZES.into_iter();
     sizes.find_map(|size| Some((compile_within(size, pattern, modifiers)?, size)))
 }
 
+/// Compiles a pattern with a size limit; `None` if the pattern is invalid or too large.
 fn compile_within(size: usize, pattern: &str, modifiers: Modifiers) -> Option<Regex> {
     let [
         multi_line,
@@ -173,15 +182,15 @@ mod tests {
 
     #[test]
     fn a_thread_remembers_a_few_patterns() {
-        let count = || REMEMBERED.with_borrow(Vec::len);
+        let count = || PATTERN_CACHE.with_borrow(Vec::len);
         for _ in 0..3 {
-            for number in 0..=REMEMBERED_MAX {
+            for number in 0..=CACHED_PATTERNS_MAX {
                 assert!(compiled(&format!("a{number}"), Modifiers::default()).is_some());
                 assert!(compiled("(", Modifiers::default()).is_none());
             }
         }
-        assert_eq!(count(), REMEMBERED_MAX);
-        let latest = REMEMBERED.with_borrow(|remembered| remembered[0].pattern.clone());
+        assert_eq!(count(), CACHED_PATTERNS_MAX);
+        let latest = PATTERN_CACHE.with_borrow(|remembered| remembered[0].pattern.clone());
         assert_eq!(latest, "(");
     }
 

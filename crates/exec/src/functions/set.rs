@@ -1,4 +1,4 @@
-//! Arrays as sets: no element twice in a result. The cost is that of reading both arrays.
+//! Arrays as sets: results contain no element twice. The cost is linear in both arrays.
 
 use std::collections::HashSet;
 
@@ -20,8 +20,9 @@ pub(super) const FUNCTIONS: &[Function] = &[
 ];
 
 const fn binary(name: &'static str, evaluate: Evaluate) -> Function {
-    // The forms that are compared, and the result.
-    Function::new(name, Arity::Exactly(2), evaluate).making(|arguments| 2 * copies(arguments))
+    // The bound covers the canonical forms for the comparison, and the result.
+    Function::new(name, Arity::Exactly(2), evaluate)
+        .with_memory_bound(|arguments| 2 * copies(arguments))
 }
 
 fn arrays<'a>(arguments: &'a [Argument<'_>]) -> Option<(&'a [Value], &'a [Value])> {
@@ -31,7 +32,7 @@ fn arrays<'a>(arguments: &'a [Argument<'_>]) -> Option<(&'a [Value], &'a [Value]
     ))
 }
 
-/// In the order of the second array, as the service answers.
+/// The intersection in the order of the second array, as the service returns it.
 fn intersect(arguments: &[Argument<'_>]) -> Option<Value> {
     let (a, b) = arrays(arguments)?;
     let a = members(a);
@@ -54,10 +55,12 @@ fn equals(arguments: &[Argument<'_>]) -> Option<Value> {
     Some(Value::Bool(members(a) == members(b)))
 }
 
+/// The canonical forms of all elements.
 fn members(values: &[Value]) -> HashSet<Vec<u8>> {
     values.iter().map(canonical).collect()
 }
 
+/// The accepted values in their order, each once.
 fn distinct<'a>(
     values: impl IntoIterator<Item = &'a Value>,
     accept: impl Fn(&Vec<u8>) -> bool,

@@ -1,4 +1,5 @@
-//! Making strings of strings. Lengths and places count UTF-16 units, as the order of strings does.
+//! Functions that produce strings. Lengths and positions count UTF-16 units, as the string order
+//! does.
 
 use orrery_json::{VALUE_BYTES, Value};
 
@@ -24,14 +25,14 @@ pub(super) const FUNCTIONS: &[Function] = &[
     trim("RTRIM", |arguments| trimmed(arguments, false, true)),
     Function::new("STRINGJOIN", Arity::Exactly(2), join),
     Function::new("STRING_JOIN", Arity::Exactly(2), join),
-    Function::new("STRINGSPLIT", Arity::Exactly(2), split).making(parts),
-    Function::new("STRING_SPLIT", Arity::Exactly(2), split).making(parts),
+    Function::new("STRINGSPLIT", Arity::Exactly(2), split).with_memory_bound(parts),
+    Function::new("STRING_SPLIT", Arity::Exactly(2), split).with_memory_bound(parts),
 ];
 
-/// The longest text that a function multiplies out of its arguments: no row can be larger.
+/// Limit for the text that a function multiplies out of its arguments: no row can be larger.
 const PRODUCT_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// The longest text that `REPLICATE` makes.
+/// Limit for the result of `REPLICATE`.
 const REPLICATE_UNITS_MAX: usize = 10_000;
 
 const fn unary(name: &'static str, evaluate: Evaluate) -> Function {
@@ -83,7 +84,7 @@ fn substring(arguments: &[Argument<'_>]) -> Option<Value> {
     )))
 }
 
-/// A whole number, as a length that is not negative.
+/// An integer as a length; negative numbers count as zero.
 fn length(value: &Value) -> Option<usize> {
     usize::try_from(value.as_number()?.as_i64()?.max(0)).ok()
 }
@@ -94,6 +95,7 @@ fn replace(arguments: &[Argument<'_>]) -> Option<Value> {
     if find.is_empty() {
         return Some(Value::from(text));
     }
+    // The product is checked before the text is built.
     let bytes = text.matches(find).count().saturating_mul(replacement.len());
     (bytes <= PRODUCT_BYTES_MAX).then(|| Value::String(text.replace(find, replacement)))
 }
@@ -114,7 +116,7 @@ fn replicate(arguments: &[Argument<'_>]) -> Option<Value> {
     (units <= REPLICATE_UNITS_MAX).then(|| Value::String(text.repeat(times)))
 }
 
-/// Strips white space, or any of the characters of the second argument.
+/// Strips white space, or the characters of the second argument.
 fn trimmed(arguments: &[Argument<'_>], start: bool, end: bool) -> Option<Value> {
     let text = arguments.first()?.as_str()?;
     let set = match arguments.get(1) {
@@ -146,7 +148,7 @@ fn join(arguments: &[Argument<'_>]) -> Option<Value> {
     (bytes <= PRODUCT_BYTES_MAX).then(|| Value::String(parts.join(separator)))
 }
 
-/// Of the parts between separators.
+/// Upper bound of the strings between separators.
 fn parts(arguments: &[Argument<'_>]) -> usize {
     let texts = arguments.first().and_then(|text| text.as_str());
     let (Some(text), Some(separator)) = (texts, arguments.get(1).and_then(|text| text.as_str()))
@@ -159,8 +161,8 @@ fn parts(arguments: &[Argument<'_>]) -> usize {
     strings_bytes(1 + text.matches(separator).count(), text.len())
 }
 
-/// Bounds the bytes of a list of `count` texts with `text_bytes` bytes altogether; the list grows
-/// while a function makes the texts one after the other.
+/// Upper bound of a list of `count` strings with `text_bytes` bytes in total; the list grows string
+/// by string.
 pub(super) fn strings_bytes(count: usize, text_bytes: usize) -> usize {
     let string_bytes = 2 * VALUE_BYTES + 16;
     count
@@ -170,6 +172,7 @@ pub(super) fn strings_bytes(count: usize, text_bytes: usize) -> usize {
 
 fn split(arguments: &[Argument<'_>]) -> Option<Value> {
     let (text, separator) = (arguments.first()?.as_str()?, arguments.get(1)?.as_str()?);
+    // The service does not split at an empty separator.
     if separator.is_empty() {
         return Some(Value::Array(vec![Value::from(text)]));
     }
@@ -194,10 +197,11 @@ fn upper(text: &str) -> String {
         .collect()
 }
 
-/// The micro sign stays: its capital would be the Greek letter, another character's.
+/// The micro sign keeps its form: its capital letter is that of the Greek letter mu.
 const MICRO_SIGN: char = '\u{B5}';
 
-/// The invariant mapping keeps the number of characters: one that has no single counterpart stays.
+/// Maps one character. The invariant mapping keeps the number of characters, so a character without
+/// a single counterpart stays.
 fn single(c: char, mut mapped: impl Iterator<Item = char>) -> char {
     match (mapped.next(), mapped.next()) {
         (Some(one), None) => one,
@@ -209,7 +213,8 @@ pub(super) fn units(text: &str) -> Vec<u16> {
     text.encode_utf16().collect()
 }
 
-/// Half a character at a cut becomes the replacement character: strings hold whole ones.
+/// Converts units to text. A cut surrogate pair becomes the replacement character, because strings
+/// hold whole characters.
 pub(super) fn text_of_units(units: &[u16]) -> String {
     String::from_utf16_lossy(units)
 }

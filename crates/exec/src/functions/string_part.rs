@@ -1,5 +1,5 @@
-//! What stands before or after a delimiter. A text without it has neither, so the result is
-//! undefined; the service's documentation does not say.
+//! The text in front of or behind a delimiter. Without the delimiter the result is undefined; the
+//! service's documentation does not define this case.
 
 use orrery_json::Value;
 

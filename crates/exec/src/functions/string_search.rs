@@ -1,4 +1,5 @@
-//! Looking into strings. A third argument `true`, or a name that ends in `CI`, ignores case.
+//! Functions that search strings. A third argument `true`, or a name that ends in `CI`, ignores
+//! case.
 
 use std::borrow::Cow;
 
@@ -63,7 +64,7 @@ fn string_equals(arguments: &[Argument<'_>]) -> Option<Value> {
     compare(arguments, |text, other| text == other)
 }
 
-/// The first place at or after the third argument, or -1.
+/// The first position at or behind the third argument, or -1.
 fn index_of(arguments: &[Argument<'_>]) -> Option<Value> {
     let (text, part) = (arguments.first()?.as_str()?, arguments.get(1)?.as_str()?);
     let all = units(text);
@@ -81,7 +82,7 @@ fn index_of(arguments: &[Argument<'_>]) -> Option<Value> {
     }
 }
 
-/// The last place of a match that ends at or before the third argument, or -1.
+/// The last position of a match that ends at or in front of the third argument, or -1.
 fn last_index_of(arguments: &[Argument<'_>]) -> Option<Value> {
     let (text, part) = (arguments.first()?.as_str()?, arguments.get(1)?.as_str()?);
     let all = units(text);
@@ -99,24 +100,28 @@ fn last_index_of(arguments: &[Argument<'_>]) -> Option<Value> {
 }
 
 fn contains_any_ci(arguments: &[Argument<'_>]) -> Option<Value> {
-    settle(arguments, true, true)
+    contains_any_or_all(arguments, true, true)
 }
 
 fn contains_any_cs(arguments: &[Argument<'_>]) -> Option<Value> {
-    settle(arguments, false, true)
+    contains_any_or_all(arguments, false, true)
 }
 
 fn contains_all_ci(arguments: &[Argument<'_>]) -> Option<Value> {
-    settle(arguments, true, false)
+    contains_any_or_all(arguments, true, false)
 }
 
 fn contains_all_cs(arguments: &[Argument<'_>]) -> Option<Value> {
-    settle(arguments, false, false)
+    contains_any_or_all(arguments, false, false)
 }
 
-/// One part that is contained, or not, as `decisive` says settles the result; without one, a
-/// part that is no string leaves it undefined.
-fn settle(arguments: &[Argument<'_>], ignore_case: bool, decisive: bool) -> Option<Value> {
+/// A part whose presence equals `decisive` settles the result. Otherwise a part that is no string
+/// makes the result undefined.
+fn contains_any_or_all(
+    arguments: &[Argument<'_>],
+    ignore_case: bool,
+    decisive: bool,
+) -> Option<Value> {
     let (text, parts) = arguments.split_first()?;
     let text = folded(text.as_str()?, ignore_case);
     let mut result = Some(Value::Bool(!decisive));

@@ -1,4 +1,4 @@
-//! `IS_*`: never undefined; an undefined argument gives `false`.
+//! The `IS_*` functions. They are never undefined; an undefined argument gives `false`.
 
 use orrery_json::Value;
 
@@ -60,7 +60,7 @@ fn is_primitive(value: &Value) -> bool {
     )
 }
 
-/// Whole, and within 64 bits.
+/// Whether a value is an integer within 64 bits.
 fn is_integer(value: &Value) -> bool {
     super::integer::whole(value).is_some()
 }

@@ -1,4 +1,4 @@
-//! Signs and `+ - * / %`: numbers only. Integers stay integers while the result is exact.
+//! Signs and `+ - * / %` on numbers. Integers stay integers while the result is exact.
 
 use orrery_json::{Number, Value};
 use orrery_sql::ast::{BinaryOp, UnaryOp};
@@ -17,6 +17,7 @@ pub(super) fn unary(op: UnaryOp, operand: &Value) -> Value {
     }
 }
 
+/// A binary operation: exact for integers where possible, otherwise in doubles.
 pub(crate) fn binary(op: BinaryOp, left: &Value, right: &Value) -> Value {
     let (Value::Number(left), Value::Number(right)) = (left, right) else {
         return Value::Undefined;
@@ -31,6 +32,7 @@ pub(crate) fn binary(op: BinaryOp, left: &Value, right: &Value) -> Value {
     })
 }
 
+/// The exact integer result; `None` on overflow, for division, and for a zero divisor.
 fn integer(op: BinaryOp, left: i64, right: i64) -> Option<i64> {
     match op {
         BinaryOp::Add => left.checked_add(right),
@@ -52,6 +54,7 @@ fn double(op: BinaryOp, left: f64, right: f64) -> f64 {
     }
 }
 
+/// The negative number; the smallest integer has no integer negative and becomes a double.
 fn negate(number: Number) -> Number {
     match number {
         Number::Int(value) => value

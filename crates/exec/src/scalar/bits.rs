@@ -1,4 +1,4 @@
-//! `& | ^ ~ << >> >>>`: on 32 bits, with JavaScript's conversion.
+//! `& | ^ ~ << >> >>>` on 32 bits, with JavaScript's conversion.
 
 use orrery_json::{Number, Value};
 use orrery_sql::ast::BinaryOp;
@@ -20,7 +20,7 @@ pub(super) fn binary(op: BinaryOp, left: &Value, right: &Value) -> Value {
     })
 }
 
-/// The whole part modulo 2^32, as a signed number; zero for what is not finite.
+/// The integer part modulo 2^32 as a signed number; zero for numbers that are not finite.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the conversion is a truncation"

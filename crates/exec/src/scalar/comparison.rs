@@ -1,4 +1,4 @@
-//! `<`, `<=`, `>`, `>=`: only between two values of the same primitive type.
+//! `<`, `<=`, `>`, `>=` between two values of the same primitive type.
 
 use std::cmp::Ordering;
 

@@ -1,15 +1,16 @@
-//! `LIKE`: `%` is any run, `_` one character, `[a-f]` a set, `[^a-f]` what is not in it.
+//! `LIKE`: `%` matches any run, `_` one character, `[a-f]` a set, `[^a-f]` the complement of a set.
 
-/// How many characters a match looks at before it asks its caller whether there is time for more.
+/// Characters that a match examines between two checks of the caller's limits.
 const LOOKS_AT_ONCE: usize = 16 * 1024;
 
+/// A parsed pattern.
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
-    parts: Vec<Part>,
+    parts: Vec<PatternPart>,
 }
 
 #[derive(Debug, Clone)]
-enum Part {
+enum PatternPart {
     Run,
     Any,
     Char(char),
@@ -19,35 +20,38 @@ enum Part {
     },
 }
 
-/// The plain text before anything that stands for other text.
+/// The literal text in front of the first wildcard.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Beginning {
     pub(crate) text: String,
-    /// Whether more may follow.
+    /// Whether a match may continue behind the text.
     pub(crate) is_open: bool,
-    /// Whether the pattern asks for nothing else.
+    /// Whether the pattern demands nothing behind the text.
     pub(crate) is_all: bool,
 }
 
 impl Pattern {
+    /// Parses a pattern. An opening bracket without a closing one stands for itself.
     pub(crate) fn new(text: &str, escape: Option<char>) -> Pattern {
         let mut parts = Vec::new();
         let mut rest = text.chars();
         while let Some(c) = rest.next() {
             let part = match c {
-                _ if Some(c) == escape => Part::Char(rest.next().unwrap_or(c)),
-                '%' => Part::Run,
-                '_' => Part::Any,
+                _ if Some(c) == escape => PatternPart::Char(rest.next().unwrap_or(c)),
+                '%' => PatternPart::Run,
+                '_' => PatternPart::Any,
                 '[' => match rest.as_str().split_once(']') {
                     Some((set, after)) => {
                         rest = after.chars();
                         set_part(set)
                     }
-                    None => Part::Char(c),
+                    None => PatternPart::Char(c),
                 },
-                _ => Part::Char(c),
+                _ => PatternPart::Char(c),
             };
-            let repeated_run = matches!(part, Part::Run) && matches!(parts.last(), Some(Part::Run));
+            // Adjacent runs match like one run.
+            let repeated_run =
+                matches!(part, PatternPart::Run) && matches!(parts.last(), Some(PatternPart::Run));
             if !repeated_run {
                 parts.push(part);
             }
@@ -55,10 +59,10 @@ impl Pattern {
         Pattern { parts }
     }
 
-    /// What every text that matches begins with.
+    /// The beginning that all matching texts share.
     pub(crate) fn beginning(&self) -> Beginning {
         let plain = self.parts.iter().map_while(|part| match part {
-            Part::Char(c) => Some(*c),
+            PatternPart::Char(c) => Some(*c),
             _ => None,
         });
         let text: String = plain.collect();
@@ -66,18 +70,18 @@ impl Pattern {
         Beginning {
             text,
             is_open: !rest.is_empty(),
-            is_all: matches!(rest, [] | [Part::Run]),
+            is_all: matches!(rest, [] | [PatternPart::Run]),
         }
     }
 
-    /// An upper bound of the bytes that the parts of a pattern take.
+    /// Upper bound of the memory of a pattern's parts.
     pub(crate) fn bytes_max(text: &str) -> usize {
-        2 * text.len() * size_of::<Part>()
+        2 * text.len() * size_of::<PatternPart>()
     }
 
-    /// On a mismatch only the last run is lengthened, so the cost is at most the product of the two
-    /// lengths. The match tells `work` how many characters it has looked at, and `work` says
-    /// whether there is time for more; without time the match gives `None`.
+    /// Matches a text. A mismatch lengthens only the last run, so the cost is at most the product
+    /// of both lengths. The match reports its work to `work`, which says whether to continue; if
+    /// not, the result is `None`.
     pub(crate) fn matches(&self, text: &str, work: &mut dyn FnMut(usize) -> bool) -> Option<bool> {
         let mut looks = 0;
         let mut part = 0;
@@ -91,7 +95,7 @@ impl Pattern {
                     return None;
                 }
             }
-            if let Some(Part::Run) = self.parts.get(part) {
+            if let Some(PatternPart::Run) = self.parts.get(part) {
                 part += 1;
                 retry = Some((part, rest.clone()));
                 continue;
@@ -119,20 +123,21 @@ impl Pattern {
     }
 }
 
-impl Part {
+impl PatternPart {
     fn matches(&self, c: char) -> bool {
         match self {
-            Part::Run => false,
-            Part::Any => true,
-            Part::Char(expected) => *expected == c,
-            Part::Set { ranges, negated } => {
+            PatternPart::Run => false,
+            PatternPart::Any => true,
+            PatternPart::Char(expected) => *expected == c,
+            PatternPart::Set { ranges, negated } => {
                 ranges.iter().any(|(low, high)| (*low..=*high).contains(&c)) != *negated
             }
         }
     }
 }
 
-fn set_part(text: &str) -> Part {
+/// Parses a set such as `a-f` or `^a-f`. A dash at the end stands for itself.
+fn set_part(text: &str) -> PatternPart {
     let (negated, text) = match text.strip_prefix('^') {
         Some(rest) => (true, rest),
         None => (false, text),
@@ -150,7 +155,7 @@ fn set_part(text: &str) -> Part {
         };
         ranges.push((low, high));
     }
-    Part::Set { ranges, negated }
+    PatternPart::Set { ranges, negated }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Subqueries as values: `(SELECT ...)`, `EXISTS`, `ARRAY`, `ALL`, `FIRST`, `LAST`.
 //!
-//! Rows are made one at a time, and no more of them than the form needs.
+//! Rows are computed one at a time, and only as many as the form needs.
 
 use std::ops::ControlFlow::{Break, Continue};
 
@@ -8,10 +8,11 @@ use orrery_json::{VALUE_BYTES, Value};
 use orrery_sql::ast::SubqueryKind;
 
 use crate::ExecError;
-use crate::block::Block;
 use crate::frame::Frame;
+use crate::query_block::QueryBlock;
 
-pub(super) fn evaluate(kind: SubqueryKind, block: &Block, frame: &Frame<'_>) -> Value {
+/// Evaluates a subquery as a value.
+pub(super) fn evaluate(kind: SubqueryKind, block: &QueryBlock, frame: &Frame<'_>) -> Value {
     match kind {
         SubqueryKind::Scalar => only(block, frame),
         SubqueryKind::Exists => Value::Bool(exists(block, frame)),
@@ -22,20 +23,22 @@ pub(super) fn evaluate(kind: SubqueryKind, block: &Block, frame: &Frame<'_>) -> 
     }
 }
 
-fn only(block: &Block, frame: &Frame<'_>) -> Value {
+/// The single row of a scalar subquery; undefined without a row.
+fn only(block: &QueryBlock, frame: &Frame<'_>) -> Value {
     let mut only = Value::Undefined;
     let _ = block.each_row(frame, &mut |row| {
         if only.is_undefined() {
             only = row;
             return Continue(());
         }
+        // A second row is an error of the query, as in the service.
         frame.context().fail(ExecError::Cardinality);
         Break(())
     });
     only
 }
 
-fn exists(block: &Block, frame: &Frame<'_>) -> bool {
+fn exists(block: &QueryBlock, frame: &Frame<'_>) -> bool {
     let mut found = false;
     let _ = block.each_row(frame, &mut |_| {
         found = true;
@@ -44,11 +47,11 @@ fn exists(block: &Block, frame: &Frame<'_>) -> bool {
     found
 }
 
-fn array(block: &Block, frame: &Frame<'_>) -> Value {
-    let mut held = frame.context().hold();
+fn array(block: &QueryBlock, frame: &Frame<'_>) -> Value {
+    let mut held = frame.context().scoped_lease();
     let mut rows = Vec::new();
     let _ = block.each_row(frame, &mut |row| {
-        // A list that is full grows to twice its length.
+        // A full list doubles its capacity.
         if !held.add(&row) || !held.add_bytes(VALUE_BYTES) {
             return Break(());
         }
@@ -58,7 +61,8 @@ fn array(block: &Block, frame: &Frame<'_>) -> Value {
     Value::Array(rows)
 }
 
-fn all(block: &Block, frame: &Frame<'_>) -> bool {
+/// Whether every row is `true`; a subquery without rows is true.
+fn all(block: &QueryBlock, frame: &Frame<'_>) -> bool {
     let mut all = true;
     let _ = block.each_row(frame, &mut |row| {
         all = row.as_bool() == Some(true);
@@ -67,7 +71,7 @@ fn all(block: &Block, frame: &Frame<'_>) -> bool {
     all
 }
 
-fn first(block: &Block, frame: &Frame<'_>) -> Value {
+fn first(block: &QueryBlock, frame: &Frame<'_>) -> Value {
     let mut first = Value::Undefined;
     let _ = block.each_row(frame, &mut |row| {
         first = row;
@@ -76,7 +80,7 @@ fn first(block: &Block, frame: &Frame<'_>) -> Value {
     first
 }
 
-fn last(block: &Block, frame: &Frame<'_>) -> Value {
+fn last(block: &QueryBlock, frame: &Frame<'_>) -> Value {
     let mut last = Value::Undefined;
     let _ = block.each_row(frame, &mut |row| {
         last = row;

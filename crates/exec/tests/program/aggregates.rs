@@ -5,7 +5,7 @@ use orrery_json::{Value, parse_bounded};
 use super::support::{Scope, json};
 
 #[test]
-fn results() {
+fn aggregates_over_values_of_all_types() {
     Scope::new(&[
         r#"{"a":1,"b":"x","n":null,"m":[1],"f":true}"#,
         r#"{"a":2,"b":"y","n":null,"m":{"k":1},"f":false}"#,

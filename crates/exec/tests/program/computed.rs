@@ -9,7 +9,7 @@ fn definition(name: &str, text: &str) -> (String, orrery_sql::Query) {
 }
 
 #[test]
-fn they_are_properties_of_the_document() {
+fn computed_properties_are_properties_of_the_document() {
     let computed = ComputedProperties::compile(&[
         definition("low", "SELECT VALUE LOWER(x.n) FROM x"),
         definition(
@@ -55,7 +55,7 @@ fn they_are_properties_of_the_document() {
 }
 
 #[test]
-fn only_one_expression_defines_them() {
+fn one_expression_defines_a_computed_property() {
     for text in [
         "SELECT c.a FROM c",
         "SELECT VALUE c.a FROM c WHERE true",

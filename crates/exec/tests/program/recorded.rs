@@ -1,14 +1,14 @@
-//! Recorded queries with their results, as far as they need more than one document at a time.
+//! Recorded queries over more than one document at a time, with their results.
 
 use orrery_exec::{CompileError, ConstantQuery, FilterQuery};
 use orrery_json::{Value, parse_bounded};
 
 use super::support::{Scope, compile, sorted};
 
-/// How many of the recorded queries are run here. The number only grows.
+/// The number of recorded queries that run here. It may only grow.
 const RUN_COUNT: usize = 28;
 
-/// Recorded over the documents of another query.
+/// This query was recorded over the documents of another query.
 const WITHOUT_DOCUMENTS: &str = "order-by-multiple";
 
 #[test]
@@ -66,7 +66,7 @@ fn recorded_results() {
     assert_eq!(run, RUN_COUNT, "skipped for want of {skipped:?}");
 }
 
-/// Texts, with the properties of objects in order.
+/// The rows as texts with sorted property names.
 fn sorted_values(rows: &[Value]) -> Vec<String> {
     let rows: Vec<Value> = rows.iter().map(|row| in_order(row.clone())).collect();
     sorted(&rows)

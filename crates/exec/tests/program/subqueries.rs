@@ -13,7 +13,7 @@ fn scope() -> Scope {
 }
 
 #[test]
-fn forms() {
+fn every_kind_of_subquery() {
     scope().check(&[
         ("SELECT VALUE (SELECT VALUE t FROM t IN c.t WHERE t > 2) FROM c", "[3]"),
         ("SELECT VALUE (SELECT c.id) FROM c", r#"[{"id":"1"},{"id":"2"},{"id":"3"}]"#),
@@ -64,7 +64,7 @@ fn a_scalar_subquery_has_one_row() {
 
 #[test]
 fn depth_is_no_danger() {
-    // As deep as the parser allows, in every form that recurses.
+    // Maximal nesting in every recursive form.
     for (open, close) in [
         ("(SELECT VALUE ", ")"),
         ("ARRAY(SELECT VALUE ", ")"),

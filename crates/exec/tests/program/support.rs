@@ -1,18 +1,18 @@
-//! A scope of documents in memory, scanned as an engine would.
+//! Documents in memory, scanned as the engine scans a scope.
 
 use bytes::Bytes;
 use orrery_exec::{
-    CompileError, CompileOptions, Document, ExecError, Finished, Flow, FunctionError, Functions,
-    PageLimits, Program, Resume, Row,
+    CompileError, CompileOptions, Continuation, ExecError, Flow, InputDocument, PageLimits,
+    PageResult, Program, ResultRow, UserFunctionError, UserFunctions,
 };
 use orrery_json::{Value, parse_bounded};
-use orrery_memory::Share;
+use orrery_memory::MemoryShare;
 
 pub(crate) fn json(text: &str) -> Value {
     parse_bounded(text.as_bytes(), 128).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Documents in the order of the scan; the resource id of the first one is 1.
+/// Documents in scan order; the resource id of the first one is 1.
 #[derive(Debug)]
 pub(crate) struct Scope {
     documents: Vec<(Value, Bytes)>,
@@ -40,34 +40,37 @@ impl Scope {
     pub(crate) fn page(
         &self,
         program: &Program,
-        resume: Option<Resume>,
+        resume: Option<Continuation>,
         limits: PageLimits<'_>,
-    ) -> Result<Finished, ExecError> {
-        self.page_of(program, resume, limits, &Share::unlimited())
+    ) -> Result<PageResult, ExecError> {
+        self.page_of(program, resume, limits, &MemoryShare::unlimited())
     }
 
     /// As [`Scope::page`], of a client.
     pub(crate) fn page_of(
         &self,
         program: &Program,
-        resume: Option<Resume>,
+        resume: Option<Continuation>,
         limits: PageLimits<'_>,
-        share: &Share,
-    ) -> Result<Finished, ExecError> {
+        share: &MemoryShare,
+    ) -> Result<PageResult, ExecError> {
         let functions = Fake(program.functions_used());
         let page = program.page_with_functions(resume, limits, &functions)?;
         let mut page = page.borrowing(share);
-        let start = page.start_place().map(<[u8]>::to_vec).unwrap_or_default();
+        let start = page
+            .start_position()
+            .map(<[u8]>::to_vec)
+            .unwrap_or_default();
         for (index, (value, text)) in self.documents.iter().enumerate() {
             let place = (index as u64).to_be_bytes();
             if place.as_slice() < start.as_slice() {
                 continue;
             }
-            let document = Document {
+            let document = InputDocument {
                 value,
                 rid: index as u64 + 1,
                 text,
-                place: &place,
+                scan_position: &place,
             };
             if page.push(document)? == Flow::Full {
                 break;
@@ -76,7 +79,7 @@ impl Scope {
         page.finish()
     }
 
-    /// All rows, page by page; the state between two pages goes through its bytes.
+    /// All rows, page by page; the continuation between two pages is encoded and decoded.
     pub(crate) fn pages(
         &self,
         program: &Program,
@@ -91,17 +94,18 @@ impl Scope {
                 bytes_max,
                 deadline: None,
                 now_ticks: 0,
+                position_bytes_max: 480,
             };
             let page = self.page(program, resume, limits)?;
             assert!(page.rows.len() <= items_max);
             assert_eq!(page.work.rows, page.rows.len() as u64);
             rows.extend(page.rows.into_iter().map(value));
-            let Some(next) = page.resume else {
+            let Some(next) = page.continuation else {
                 return Ok(rows);
             };
             let bytes = next.encode();
             assert!(bytes.len() < 1024, "{} bytes", bytes.len());
-            let decoded = Resume::decode(&bytes).expect("own bytes");
+            let decoded = Continuation::decode(&bytes).expect("own bytes");
             assert_eq!(decoded, next);
             resume = Some(decoded);
         }
@@ -113,7 +117,8 @@ impl Scope {
             .unwrap_or_else(|error| panic!("{text}: {error}"))
     }
 
-    /// Compares with the text of a JSON array, in one page and in pages of one row.
+    /// Compares each query's rows with the text of a JSON array, in one page and in pages of one
+    /// row.
     pub(crate) fn check(&self, table: &[(&str, &str)]) {
         for (text, expected) in table {
             let program = program(text);
@@ -126,7 +131,7 @@ impl Scope {
         }
     }
 
-    /// As [`Scope::check`], whatever the order of the rows.
+    /// Like [`Scope::check`], but ignores the order of the rows.
     pub(crate) fn check_unordered(&self, table: &[(&str, &str)]) {
         for (text, expected) in table {
             for items_max in [usize::MAX, 1] {
@@ -144,10 +149,10 @@ impl Scope {
     }
 }
 
-pub(crate) fn value(row: Row) -> Value {
+pub(crate) fn value(row: ResultRow) -> Value {
     match row {
-        Row::Value(value) => value,
-        Row::Text(text) => parse_bounded(&text, 128).expect("a document"),
+        ResultRow::Value(value) => value,
+        ResultRow::Text(text) => parse_bounded(&text, 128).expect("a document"),
     }
 }
 
@@ -171,7 +176,7 @@ pub(crate) fn program(text: &str) -> Program {
     compile(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// As [`compile`], in a container with the functions of [`Fake`].
+/// Like [`compile`], in a container with the functions of [`Fake`].
 pub(crate) fn compile_calling(text: &str) -> Result<Program, CompileError> {
     let functions = Fake::NAMES.map(str::to_owned);
     let options = CompileOptions {
@@ -181,7 +186,7 @@ pub(crate) fn compile_calling(text: &str) -> Result<Program, CompileError> {
     Program::compile_with_options(&orrery_sql::parse(text)?, &[], options)
 }
 
-/// User-defined functions, under the names that a program calls them by.
+/// Fake user-defined functions, with the names that a program calls.
 pub(crate) struct Fake<'a>(pub(crate) &'a [String]);
 
 impl Fake<'_> {
@@ -189,8 +194,8 @@ impl Fake<'_> {
         ["same", "positive", "kind", "all", "nothing", "tax"];
 }
 
-impl Functions for Fake<'_> {
-    fn call(&self, function: usize, arguments: &[Value]) -> Result<Value, FunctionError> {
+impl UserFunctions for Fake<'_> {
+    fn call(&self, function: usize, arguments: &[Value]) -> Result<Value, UserFunctionError> {
         let first = arguments.first().unwrap_or(&Value::Undefined);
         Ok(match &*self.0[function] {
             "same" => first.clone(),
@@ -208,7 +213,10 @@ impl Functions for Fake<'_> {
             "nothing" => Value::Undefined,
             "tax" => match first {
                 Value::Undefined => {
-                    return Err(FunctionError::Failed("Exception = no input".to_owned()));
+                    return Err(UserFunctionError::Failed {
+                        message: "Exception = no input".to_owned(),
+                        number: None,
+                    });
                 }
                 income => income.clone(),
             },

@@ -1,9 +1,9 @@
-//! What a scan costs for each document.
+//! Measures the cost of a scan per document.
 
 use std::time::Instant;
 
 use bytes::Bytes;
-use orrery_exec::{Document, PageLimits};
+use orrery_exec::{InputDocument, PageLimits};
 use orrery_json::parse_fields;
 
 use super::support::program;
@@ -36,6 +36,7 @@ fn time_of_a_scan() {
         bytes_max: 4 << 20,
         deadline: None,
         now_ticks: 0,
+        position_bytes_max: 480,
     };
     for text in [
         "SELECT * FROM c WHERE c.n = -5",
@@ -59,11 +60,11 @@ fn time_of_a_scan() {
             let start = Instant::now();
             for (index, text) in texts.iter().enumerate() {
                 let value = parse_fields(text, fields).expect("a document");
-                let document = Document {
+                let document = InputDocument {
                     value: &value,
                     rid: index as u64,
                     text,
-                    place: &(index as u64).to_be_bytes(),
+                    scan_position: &(index as u64).to_be_bytes(),
                 };
                 page.push(document).expect("no failure");
             }
