@@ -1,17 +1,17 @@
-//! The Gregorian calendar, before its introduction too: ticks to fields and back.
+//! Converts ticks to date fields and back, in the proleptic Gregorian calendar.
 //!
-//! Years are counted from March in the arithmetic, so that the leap day is the last of the year
-//! and every month begins a fixed number of days after the year.
+//! The arithmetic counts years from March, so that the leap day is the last day of the year and
+//! every month begins a fixed number of days after the start of the year.
 
-/// Ticks of 100 nanoseconds since 1970, within the years that text can express.
+/// Ticks of 100 nanoseconds since 1970, within the years that the text form can express.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) struct Moment {
+pub(in super::super) struct DateTime {
     ticks: i64,
 }
 
-/// The fields of a moment; `fraction` counts ticks of the second.
+/// The date and time fields; `fraction` counts ticks within the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Fields {
+pub(super) struct DateFields {
     pub(super) year: i64,
     pub(super) month: i64,
     pub(super) day: i64,
@@ -26,37 +26,40 @@ pub(super) const MILLISECOND_TICKS: i64 = 10_000;
 const SECOND_TICKS: i64 = 10_000_000;
 const DAY_TICKS: i64 = 86_400 * SECOND_TICKS;
 
-/// The beginning of year 1, and the last tick of 9999.
+/// The first tick of year 1, and the last tick of year 9999.
 const TICKS_MIN: i64 = -621_355_968_000_000_000;
 const TICKS_MAX: i64 = 2_534_023_007_999_999_999;
 
+/// The Gregorian calendar repeats after 400 years.
 const CYCLE_YEARS: i64 = 400;
 const CYCLE_DAYS: i64 = 146_097;
-/// From the first of March of year 0 to the first of January 1970.
+/// Days from March 1 of year 0 to January 1, 1970.
 const EPOCH_DAYS: i64 = 719_468;
 
-impl Moment {
-    pub(in super::super) fn of_ticks(ticks: impl Into<i128>) -> Option<Moment> {
+impl DateTime {
+    /// The time at these ticks; `None` outside of the years 1 to 9999.
+    pub(in super::super) fn of_ticks(ticks: impl Into<i128>) -> Option<DateTime> {
         let ticks = i64::try_from(ticks.into()).ok()?;
         (TICKS_MIN..=TICKS_MAX)
             .contains(&ticks)
-            .then_some(Moment { ticks })
+            .then_some(DateTime { ticks })
     }
 
     pub(super) fn ticks(self) -> i64 {
         self.ticks
     }
 
-    /// Milliseconds since 1970, with what is smaller dropped.
+    /// Milliseconds since 1970, rounded down.
     pub(super) fn milliseconds(self) -> i64 {
         self.ticks.div_euclid(MILLISECOND_TICKS)
     }
 
-    pub(super) fn fields(self) -> Fields {
+    /// Splits the ticks into fields. Euclidean division also serves times before 1970.
+    pub(super) fn fields(self) -> DateFields {
         let (year, month, day) = date_of_days(self.ticks.div_euclid(DAY_TICKS));
         let time = self.ticks.rem_euclid(DAY_TICKS);
         let seconds = time / SECOND_TICKS;
-        Fields {
+        DateFields {
             year,
             month,
             day,
@@ -68,9 +71,9 @@ impl Moment {
     }
 }
 
-impl Fields {
-    /// `None` when a field is out of its range.
-    pub(super) fn moment(&self) -> Option<Moment> {
+impl DateFields {
+    /// `None` when a field is out of range.
+    pub(super) fn date_time(&self) -> Option<DateTime> {
         let valid = (1..=9999).contains(&self.year)
             && (1..=12).contains(&self.month)
             && (1..=days_of_month(self.year, self.month)).contains(&self.day)
@@ -83,7 +86,7 @@ impl Fields {
         }
         let days = days_of_date(self.year, self.month, self.day);
         let seconds = (self.hour * 60 + self.minute) * 60 + self.second;
-        Moment::of_ticks(days * DAY_TICKS + seconds * SECOND_TICKS + self.fraction)
+        DateTime::of_ticks(days * DAY_TICKS + seconds * SECOND_TICKS + self.fraction)
     }
 }
 
@@ -97,6 +100,7 @@ pub(super) fn days_of_month(year: i64, month: i64) -> i64 {
     }
 }
 
+/// Days from January 1, 1970 to a date.
 fn days_of_date(year: i64, month: i64, day: i64) -> i64 {
     let months_from_march = (month + 9) % 12;
     let year = year - i64::from(month <= 2);
@@ -107,6 +111,7 @@ fn days_of_date(year: i64, month: i64, day: i64) -> i64 {
     cycle * CYCLE_DAYS + year_of_cycle * 365 + leap_days + day_of_year - EPOCH_DAYS
 }
 
+/// The date of a number of days since January 1, 1970; the inverse of [`days_of_date`].
 fn date_of_days(days: i64) -> (i64, i64, i64) {
     let days = days + EPOCH_DAYS;
     let cycle = days.div_euclid(CYCLE_DAYS);
@@ -146,14 +151,14 @@ mod tests {
 
     #[test]
     fn the_range_is_what_text_can_express() {
-        let first = Moment::of_ticks(TICKS_MIN).unwrap().fields();
+        let first = DateTime::of_ticks(TICKS_MIN).unwrap().fields();
         assert_eq!((first.year, first.month, first.day), (1, 1, 1));
-        let last = Moment::of_ticks(TICKS_MAX).unwrap().fields();
+        let last = DateTime::of_ticks(TICKS_MAX).unwrap().fields();
         assert_eq!(
             (last.year, last.second, last.fraction),
             (9999, 59, 9_999_999)
         );
-        assert_eq!(Moment::of_ticks(TICKS_MIN - 1), None);
-        assert_eq!(Moment::of_ticks(TICKS_MAX + 1), None);
+        assert_eq!(DateTime::of_ticks(TICKS_MIN - 1), None);
+        assert_eq!(DateTime::of_ticks(TICKS_MAX + 1), None);
     }
 }

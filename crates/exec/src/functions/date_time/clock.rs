@@ -1,11 +1,11 @@
-//! Functions of the moment of the query, which stands before their written arguments.
+//! Functions of the query's time, which the engine passes in front of their written arguments.
 //!
-//! The moment is the same for every row and every call, so a page can be computed again; the
-//! forms that the service evaluates for each row are no different from the static ones here.
+//! All rows and calls see the same time, so a page can be computed again. The service's variants
+//! that are evaluated per row are therefore equal to the static variants here.
 
 use orrery_json::Value;
 
-use super::calendar::Moment;
+use super::calendar::DateTime;
 use super::functions::{date, part_and_count};
 use super::part::add;
 use crate::functions::{Argument, Arity, Evaluate, Function};
@@ -32,8 +32,9 @@ const fn current(name: &'static str, evaluate: Evaluate) -> Function {
     Function::given_now(name, Arity::Exactly(0), evaluate)
 }
 
-fn now(arguments: &[Argument<'_>]) -> Option<Moment> {
-    Moment::of_ticks(arguments.first()?.as_number()?.as_i64()?)
+/// The query's time, which is the first argument.
+fn now(arguments: &[Argument<'_>]) -> Option<DateTime> {
+    DateTime::of_ticks(arguments.first()?.as_number()?.as_i64()?)
 }
 
 fn ticks(arguments: &[Argument<'_>]) -> Option<Value> {
@@ -44,6 +45,7 @@ fn timestamp(arguments: &[Argument<'_>]) -> Option<Value> {
     Some(Value::from(now(arguments)?.milliseconds()))
 }
 
+/// The query's time, moved by a number of date parts.
 fn moved(arguments: &[Argument<'_>], direction: i64) -> Option<Value> {
     let (part, count) = part_and_count(arguments.get(1..)?)?;
     add(part, count.checked_mul(direction)?, now(arguments)?).map(date)

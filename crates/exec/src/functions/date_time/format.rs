@@ -1,15 +1,16 @@
-//! `DATETIMEFORMAT`: letters repeated say what and how wide, everything else stands for itself.
+//! `DATETIMEFORMAT`: repeated letters select a field and its width; other characters are copied.
 
 use std::fmt::Write;
 
-use super::calendar::{Fields, Moment};
+use super::calendar::{DateFields, DateTime};
 
-/// `None` when a letter of the pattern is repeated in a way that means nothing.
-pub(super) fn format(moment: Moment, pattern: &str) -> Option<String> {
+/// Returns `None` for a letter with an invalid repetition.
+pub(super) fn format(moment: DateTime, pattern: &str) -> Option<String> {
     let fields = moment.fields();
     let mut text = String::with_capacity(pattern.len());
     let mut rest = pattern.chars().peekable();
     while let Some(letter) = rest.next() {
+        // A backslash copies the next character literally.
         if letter == '\\' {
             text.extend(rest.next());
             continue;
@@ -27,7 +28,8 @@ pub(super) fn format(moment: Moment, pattern: &str) -> Option<String> {
     Some(text)
 }
 
-fn write_field(text: &mut String, fields: &Fields, letter: char, width: usize) -> Option<()> {
+/// Writes one field; returns `None` if the letter is repeated too often.
+fn write_field(text: &mut String, fields: &DateFields, letter: char, width: usize) -> Option<()> {
     let (value, width_max) = match letter {
         'f' | 'F' => return write_fraction(text, fields.fraction, letter == 'f', width),
         'y' if width <= 2 => (fields.year % 100, 2),
@@ -45,6 +47,7 @@ fn write_field(text: &mut String, fields: &Fields, letter: char, width: usize) -
     write!(text, "{value:0width$}").ok()
 }
 
+/// Writes the first digits of the fraction. Lower case keeps trailing zeros, upper case drops them.
 fn write_fraction(text: &mut String, fraction: i64, zeros: bool, width: usize) -> Option<()> {
     let digits = format!("{fraction:07}");
     let digits = digits.get(..width)?;

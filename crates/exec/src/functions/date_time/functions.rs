@@ -1,40 +1,40 @@
-//! Functions of the moments they are given.
+//! Functions of date and time arguments.
 
 use orrery_json::Value;
 
-use super::calendar::{Fields, MILLISECOND_TICKS, Moment};
+use super::calendar::{DateFields, DateTime, MILLISECOND_TICKS};
 use super::format::format;
-use super::part::{Part, add, bin, difference};
+use super::part::{DatePart, add, bin, difference};
 use super::text::{parse, print};
 use crate::functions::{Argument, Arity, Evaluate, Function};
 
 pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("DATETIMEADD", Arity::Exactly(3), |arguments| {
         let (part, count) = part_and_count(arguments)?;
-        add(part, count, moment(arguments, 2)?).map(date)
+        add(part, count, date_time(arguments, 2)?).map(date)
     }),
     Function::new("DATETIMEBIN", Arity::Between(2, 4), date_time_bin),
     Function::new("DATETIMEDIFF", Arity::Exactly(3), |arguments| {
-        let (start, end) = (moment(arguments, 1)?, moment(arguments, 2)?);
+        let (start, end) = (date_time(arguments, 1)?, date_time(arguments, 2)?);
         difference(part(arguments, 0)?, start, end).map(Value::from)
     }),
     Function::new("DATETIMEFORMAT", Arity::Exactly(2), |arguments| {
         let pattern = arguments.get(1)?.as_str()?;
-        format(moment(arguments, 0)?, pattern).map(Value::String)
+        format(date_time(arguments, 0)?, pattern).map(Value::String)
     }),
     Function::new("DATETIMEFROMPARTS", Arity::Between(3, 7), from_parts),
     Function::new("DATETIMEPART", Arity::Exactly(2), |arguments| {
         let part = part(arguments, 0)?;
-        Some(Value::from(part.of(moment(arguments, 1)?)))
+        Some(Value::from(part.of(date_time(arguments, 1)?)))
     }),
-    unary("YEAR", |arguments| field(arguments, Part::Year)),
-    unary("MONTH", |arguments| field(arguments, Part::Month)),
-    unary("DAY", |arguments| field(arguments, Part::Day)),
+    unary("YEAR", |arguments| field(arguments, DatePart::Year)),
+    unary("MONTH", |arguments| field(arguments, DatePart::Month)),
+    unary("DAY", |arguments| field(arguments, DatePart::Day)),
     unary("DATETIMETOTICKS", |arguments| {
-        Some(Value::from(moment(arguments, 0)?.ticks()))
+        Some(Value::from(date_time(arguments, 0)?.ticks()))
     }),
     unary("DATETIMETOTIMESTAMP", |arguments| {
-        Some(Value::from(moment(arguments, 0)?.milliseconds()))
+        Some(Value::from(date_time(arguments, 0)?.milliseconds()))
     }),
     unary("TICKSTODATETIME", |arguments| of_ticks(arguments, 1)),
     unary("TIMESTAMPTODATETIME", |arguments| {
@@ -46,19 +46,19 @@ const fn unary(name: &'static str, evaluate: Evaluate) -> Function {
     Function::new(name, Arity::Exactly(1), evaluate)
 }
 
-pub(super) fn part_and_count(arguments: &[Argument<'_>]) -> Option<(Part, i64)> {
+pub(super) fn part_and_count(arguments: &[Argument<'_>]) -> Option<(DatePart, i64)> {
     Some((part(arguments, 0)?, whole(arguments.get(1)?)?))
 }
 
-pub(super) fn date(moment: Moment) -> Value {
+pub(super) fn date(moment: DateTime) -> Value {
     Value::String(print(moment))
 }
 
-fn part(arguments: &[Argument<'_>], index: usize) -> Option<Part> {
-    Part::of_name(arguments.get(index)?.as_str()?)
+fn part(arguments: &[Argument<'_>], index: usize) -> Option<DatePart> {
+    DatePart::of_name(arguments.get(index)?.as_str()?)
 }
 
-fn moment(arguments: &[Argument<'_>], index: usize) -> Option<Moment> {
+fn date_time(arguments: &[Argument<'_>], index: usize) -> Option<DateTime> {
     parse(arguments.get(index)?.as_str()?)
 }
 
@@ -66,34 +66,36 @@ fn whole(value: &Value) -> Option<i64> {
     value.as_number()?.as_i64()
 }
 
-fn field(arguments: &[Argument<'_>], part: Part) -> Option<Value> {
-    Some(Value::from(part.of(moment(arguments, 0)?)))
+fn field(arguments: &[Argument<'_>], part: DatePart) -> Option<Value> {
+    Some(Value::from(part.of(date_time(arguments, 0)?)))
 }
 
 fn of_ticks(arguments: &[Argument<'_>], scale: i64) -> Option<Value> {
     let count = whole(arguments.first()?)?;
-    Moment::of_ticks(i128::from(count) * i128::from(scale)).map(date)
+    DateTime::of_ticks(i128::from(count) * i128::from(scale)).map(date)
 }
 
+/// Rounds down to a bin. The size is one part and the origin 1970 unless the call says otherwise.
 fn date_time_bin(arguments: &[Argument<'_>]) -> Option<Value> {
     let size = match arguments.get(2) {
         Some(size) => whole(size)?,
         None => 1,
     };
     let origin = match arguments.get(3) {
-        Some(_) => moment(arguments, 3)?,
-        None => Moment::of_ticks(0)?,
+        Some(_) => date_time(arguments, 3)?,
+        None => DateTime::of_ticks(0)?,
     };
-    let (moment, part) = (moment(arguments, 0)?, part(arguments, 1)?);
+    let (moment, part) = (date_time(arguments, 0)?, part(arguments, 1)?);
     bin(moment, part, size, origin).map(date)
 }
 
+/// Builds a date from its fields. Missing time fields are zero.
 fn from_parts(arguments: &[Argument<'_>]) -> Option<Value> {
     let number = |index: usize| match arguments.get(index) {
         Some(value) => whole(value),
         None => Some(0),
     };
-    let fields = Fields {
+    let fields = DateFields {
         year: number(0)?,
         month: number(1)?,
         day: number(2)?,
@@ -102,5 +104,5 @@ fn from_parts(arguments: &[Argument<'_>]) -> Option<Value> {
         second: number(5)?,
         fraction: number(6)?,
     };
-    fields.moment().map(date)
+    fields.date_time().map(date)
 }

@@ -1,8 +1,8 @@
-//! Date and time: moments of UTC between the years 1 and 9999, to a tenth of a microsecond.
+//! Date and time: UTC times between the years 1 and 9999 with a resolution of 100 nanoseconds.
 //!
-//! `calendar` counts days, `text` reads and writes moments, `part` does arithmetic in years to
-//! nanoseconds, `format` prints by a pattern. The tables are in `functions`, and in `clock` for
-//! what depends on the moment of the query.
+//! `calendar` counts days, `text` reads and writes the text form, `part` does arithmetic in years
+//! to nanoseconds, `format` prints by a pattern. The function tables are in `functions`, and in
+//! `clock` for functions of the query's time.
 
 mod calendar;
 mod clock;

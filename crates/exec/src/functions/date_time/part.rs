@@ -1,10 +1,11 @@
-//! The parts of a moment, and arithmetic in them. Nanoseconds are the common measure, although a
-//! moment keeps only hundreds of them.
+//! Date parts and arithmetic with them. Nanoseconds are the common unit, although a time has a
+//! resolution of 100 nanoseconds.
 
-use super::calendar::{Moment, TICK_NANOSECONDS, days_of_month};
+use super::calendar::{DateTime, TICK_NANOSECONDS, days_of_month};
 
+/// A part of a date or time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum DatePart {
     Year,
     Month,
     Day,
@@ -16,57 +17,58 @@ pub(super) enum Part {
     Nanosecond,
 }
 
-impl Part {
-    pub(super) fn of_name(name: &str) -> Option<Part> {
+impl DatePart {
+    /// The part of a name or abbreviation, as the service spells it.
+    pub(super) fn of_name(name: &str) -> Option<DatePart> {
         Some(match name {
-            "year" | "yyyy" | "yy" => Part::Year,
-            "month" | "mm" | "m" => Part::Month,
-            "day" | "dd" | "d" => Part::Day,
-            "hour" | "hh" => Part::Hour,
-            "minute" | "mi" | "n" => Part::Minute,
-            "second" | "ss" | "s" => Part::Second,
-            "millisecond" | "ms" => Part::Millisecond,
-            "microsecond" | "mcs" => Part::Microsecond,
-            "nanosecond" | "ns" => Part::Nanosecond,
+            "year" | "yyyy" | "yy" => DatePart::Year,
+            "month" | "mm" | "m" => DatePart::Month,
+            "day" | "dd" | "d" => DatePart::Day,
+            "hour" | "hh" => DatePart::Hour,
+            "minute" | "mi" | "n" => DatePart::Minute,
+            "second" | "ss" | "s" => DatePart::Second,
+            "millisecond" | "ms" => DatePart::Millisecond,
+            "microsecond" | "mcs" => DatePart::Microsecond,
+            "nanosecond" | "ns" => DatePart::Nanosecond,
             _ => return None,
         })
     }
 
-    /// None for years and months, which differ.
+    /// Nanoseconds of the part; `None` for years and months, whose lengths vary.
     fn nanoseconds(self) -> Option<i128> {
         Some(match self {
-            Part::Year | Part::Month => return None,
-            Part::Day => 86_400_000_000_000,
-            Part::Hour => 3_600_000_000_000,
-            Part::Minute => 60_000_000_000,
-            Part::Second => 1_000_000_000,
-            Part::Millisecond => 1_000_000,
-            Part::Microsecond => 1000,
-            Part::Nanosecond => 1,
+            DatePart::Year | DatePart::Month => return None,
+            DatePart::Day => 86_400_000_000_000,
+            DatePart::Hour => 3_600_000_000_000,
+            DatePart::Minute => 60_000_000_000,
+            DatePart::Second => 1_000_000_000,
+            DatePart::Millisecond => 1_000_000,
+            DatePart::Microsecond => 1000,
+            DatePart::Nanosecond => 1,
         })
     }
 
-    pub(super) fn of(self, moment: Moment) -> i64 {
+    pub(super) fn of(self, moment: DateTime) -> i64 {
         let fields = moment.fields();
         match self {
-            Part::Year => fields.year,
-            Part::Month => fields.month,
-            Part::Day => fields.day,
-            Part::Hour => fields.hour,
-            Part::Minute => fields.minute,
-            Part::Second => fields.second,
-            Part::Millisecond => fields.fraction / 10_000,
-            Part::Microsecond => fields.fraction / 10,
-            Part::Nanosecond => fields.fraction * TICK_NANOSECONDS,
+            DatePart::Year => fields.year,
+            DatePart::Month => fields.month,
+            DatePart::Day => fields.day,
+            DatePart::Hour => fields.hour,
+            DatePart::Minute => fields.minute,
+            DatePart::Second => fields.second,
+            DatePart::Millisecond => fields.fraction / 10_000,
+            DatePart::Microsecond => fields.fraction / 10,
+            DatePart::Nanosecond => fields.fraction * TICK_NANOSECONDS,
         }
     }
 }
 
-/// A day that the month does not have becomes its last.
-pub(super) fn add(part: Part, count: i64, moment: Moment) -> Option<Moment> {
+/// Adds a number of parts. A day that the target month does not have becomes the month's last day.
+pub(super) fn add(part: DatePart, count: i64, moment: DateTime) -> Option<DateTime> {
     match part {
-        Part::Year => add_months(count.checked_mul(12)?, moment),
-        Part::Month => add_months(count, moment),
+        DatePart::Year => add_months(count.checked_mul(12)?, moment),
+        DatePart::Month => add_months(count, moment),
         part => {
             let unit = part.nanoseconds()?;
             of_nanoseconds(nanoseconds(moment) + i128::from(count) * unit)
@@ -74,21 +76,22 @@ pub(super) fn add(part: Part, count: i64, moment: Moment) -> Option<Moment> {
     }
 }
 
-fn add_months(count: i64, moment: Moment) -> Option<Moment> {
+/// Adds months. The day is limited to the length of the target month.
+fn add_months(count: i64, moment: DateTime) -> Option<DateTime> {
     let mut fields = moment.fields();
     let months = (fields.year * 12 + fields.month - 1).checked_add(count)?;
     fields.year = months.div_euclid(12);
     fields.month = months.rem_euclid(12) + 1;
     fields.day = fields.day.min(days_of_month(fields.year, fields.month));
-    fields.moment()
+    fields.date_time()
 }
 
-/// How many times the part turns over between two moments.
-pub(super) fn difference(part: Part, start: Moment, end: Moment) -> Option<i64> {
+/// The number of part boundaries between two times.
+pub(super) fn difference(part: DatePart, start: DateTime, end: DateTime) -> Option<i64> {
     let (from, to) = (start.fields(), end.fields());
     match part {
-        Part::Year => Some(to.year - from.year),
-        Part::Month => Some((to.year - from.year) * 12 + to.month - from.month),
+        DatePart::Year => Some(to.year - from.year),
+        DatePart::Month => Some((to.year - from.year) * 12 + to.month - from.month),
         part => {
             let unit = part.nanoseconds()?;
             let turns = |moment| nanoseconds(moment).div_euclid(unit);
@@ -97,8 +100,13 @@ pub(super) fn difference(part: Part, start: Moment, end: Moment) -> Option<i64> 
     }
 }
 
-/// The beginning of the bin of `size` parts that holds the moment; one bin begins at `origin`.
-pub(super) fn bin(moment: Moment, part: Part, size: i64, origin: Moment) -> Option<Moment> {
+/// The start of the bin of `size` parts that contains the time; one bin starts at `origin`.
+pub(super) fn bin(
+    moment: DateTime,
+    part: DatePart,
+    size: i64,
+    origin: DateTime,
+) -> Option<DateTime> {
     if size <= 0 {
         return None;
     }
@@ -108,12 +116,13 @@ pub(super) fn bin(moment: Moment, part: Part, size: i64, origin: Moment) -> Opti
     of_nanoseconds(origin + bins * width)
 }
 
-fn nanoseconds(moment: Moment) -> i128 {
+fn nanoseconds(moment: DateTime) -> i128 {
     i128::from(moment.ticks()) * i128::from(TICK_NANOSECONDS)
 }
 
-fn of_nanoseconds(nanoseconds: i128) -> Option<Moment> {
-    Moment::of_ticks(nanoseconds.div_euclid(i128::from(TICK_NANOSECONDS)))
+/// The time at these nanoseconds, rounded down to ticks.
+fn of_nanoseconds(nanoseconds: i128) -> Option<DateTime> {
+    DateTime::of_ticks(nanoseconds.div_euclid(i128::from(TICK_NANOSECONDS)))
 }
 
 #[cfg(test)]
@@ -153,7 +162,11 @@ mod tests {
             ("yy", i64::MIN, "2020-01-01", None),
             ("dd", i64::MAX, "2020-01-01", None),
         ] {
-            let sum = add(Part::of_name(part).unwrap(), count, parse(from).unwrap());
+            let sum = add(
+                DatePart::of_name(part).unwrap(),
+                count,
+                parse(from).unwrap(),
+            );
             assert_eq!(
                 sum.map(print).as_deref(),
                 expected,
@@ -171,7 +184,7 @@ mod tests {
             ("hh", "2020-01-01T00:59:59", "2020-01-01T00:00:00", 0),
             ("ns", "2020-01-01", "2020-01-01T00:00:01", 1_000_000_000),
         ] {
-            let part = Part::of_name(part).unwrap();
+            let part = DatePart::of_name(part).unwrap();
             let (start, end) = (parse(start).unwrap(), parse(end).unwrap());
             assert_eq!(difference(part, start, end), Some(expected), "{part:?}");
         }
@@ -183,9 +196,9 @@ mod tests {
             parse("1969-12-31T23:00:00").unwrap(),
             parse("1970-01-01").unwrap(),
         );
-        let begin = bin(moment, Part::Hour, 5, origin).map(print);
+        let begin = bin(moment, DatePart::Hour, 5, origin).map(print);
         assert_eq!(begin.as_deref(), Some("1969-12-31T19:00:00.0000000Z"));
-        assert_eq!(bin(moment, Part::Hour, 0, origin), None);
-        assert_eq!(bin(moment, Part::Month, 1, origin), None);
+        assert_eq!(bin(moment, DatePart::Hour, 0, origin), None);
+        assert_eq!(bin(moment, DatePart::Month, 1, origin), None);
     }
 }

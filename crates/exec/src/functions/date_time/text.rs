@@ -1,15 +1,16 @@
-//! Moments as text: `2020-07-03T13:00:00.0000000Z`.
+//! The text form of times: `2020-07-03T13:00:00.0000000Z`.
 
-use super::calendar::{Fields, Moment};
+use super::calendar::{DateFields, DateTime};
 
-/// A date, alone or with a time after `T` or a space; up to seven digits of fraction; `Z` or not.
-pub(in super::super) fn parse(text: &str) -> Option<Moment> {
+/// Parses a date, alone or with a time after `T` or a space; up to seven fraction digits; optional
+/// `Z`.
+pub(in super::super) fn parse(text: &str) -> Option<DateTime> {
     let text = text.strip_suffix('Z').unwrap_or(text);
     let mut rest = text.as_bytes();
     let year = number(&mut rest, 4)?;
     let month = number(after(&mut rest, b"-")?, 2)?;
     let day = number(after(&mut rest, b"-")?, 2)?;
-    let mut fields = Fields {
+    let mut fields = DateFields {
         year,
         month,
         day,
@@ -26,11 +27,11 @@ pub(in super::super) fn parse(text: &str) -> Option<Moment> {
     if !rest.is_empty() {
         fields.fraction = fraction(after(&mut rest, b".")?)?;
     }
-    fields.moment()
+    fields.date_time()
 }
 
-pub(super) fn print(moment: Moment) -> String {
-    let Fields {
+pub(super) fn print(moment: DateTime) -> String {
+    let DateFields {
         year,
         month,
         day,
@@ -42,6 +43,7 @@ pub(super) fn print(moment: Moment) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:07}Z")
 }
 
+/// Consumes one of the expected characters.
 fn after<'r, 'a>(rest: &'r mut &'a [u8], expected: &[u8]) -> Option<&'r mut &'a [u8]> {
     let (first, after) = rest.split_first()?;
     if !expected.contains(first) {
@@ -57,7 +59,7 @@ fn number(rest: &mut &[u8], digits: usize) -> Option<i64> {
     value(number)
 }
 
-/// All that is left, as ticks of the second.
+/// Parses the remaining digits as a fraction of a second, in ticks.
 fn fraction(rest: &[u8]) -> Option<i64> {
     let scale = [1_000_000, 100_000, 10_000, 1000, 100, 10, 1];
     let scale = scale.get(rest.len().checked_sub(1)?)?;
@@ -77,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_read() {
+    fn accepted_date_texts() {
         for (text, printed) in [
             ("2020-07-03", Some("2020-07-03T00:00:00.0000000Z")),
             ("2020-07-03Z", Some("2020-07-03T00:00:00.0000000Z")),

@@ -1,8 +1,9 @@
-//! Functions of shapes. What is not a valid shape gives undefined, except when that is asked.
+//! Spatial functions. An invalid shape makes the result undefined, except in the validity
+//! functions.
 
 use orrery_json::{Object, Value};
 
-use super::geojson::{self, Shape};
+use super::geojson::{self, GeoShape};
 use super::{measure, relation};
 use crate::functions::{Argument, Arity, Evaluate, Function};
 
@@ -34,11 +35,10 @@ const fn unary(name: &'static str, evaluate: Evaluate) -> Function {
 }
 
 const fn binary(name: &'static str, evaluate: Evaluate) -> Function {
-    Function::new(name, Arity::Exactly(2), evaluate).taking(pairs_of_points)
+    Function::new(name, Arity::Exactly(2), evaluate).with_step_cost(pairs_of_points)
 }
 
-/// Counts pairs of points, because a function may compare every edge of one shape with every edge
-/// of the other.
+/// Step count: a function may compare every edge of one shape with every edge of the other.
 fn pairs_of_points(arguments: &[Argument<'_>]) -> u64 {
     let points = arguments
         .iter()
@@ -46,6 +46,7 @@ fn pairs_of_points(arguments: &[Argument<'_>]) -> u64 {
     points.product::<u64>() / PAIRS_PER_STEP
 }
 
+/// The number of points in nested coordinate arrays.
 fn points(coordinates: &Value) -> u64 {
     match coordinates.as_array().unwrap_or_default() {
         [] => 0,
@@ -54,17 +55,18 @@ fn points(coordinates: &Value) -> u64 {
     }
 }
 
-/// Pairs of edges that are compared in about the time of one row of a loop.
+/// Pairs of edges that are compared in about the time of one loop row.
 const PAIRS_PER_STEP: u64 = 8;
 
-fn shapes(arguments: &[Argument<'_>]) -> Option<(Shape, Shape)> {
+fn shapes(arguments: &[Argument<'_>]) -> Option<(GeoShape, GeoShape)> {
     Some((shape(arguments.first()?)?, shape(arguments.get(1)?)?))
 }
 
-fn shape(value: &Value) -> Option<Shape> {
+fn shape(value: &Value) -> Option<GeoShape> {
     geojson::parse(value.as_object()?).ok()
 }
 
+/// The validity of a shape with the reason of a refusal, in the form of the service.
 fn is_valid_detailed(arguments: &[Argument<'_>]) -> Option<Value> {
     let shape = geojson::parse(arguments.first()?.as_object()?);
     let mut details = Object::default();

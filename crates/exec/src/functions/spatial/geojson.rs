@@ -1,27 +1,28 @@
-//! `GeoJSON` objects to shapes.
+//! Parses `GeoJSON` objects into shapes.
 
 use orrery_json::{Object, Value};
 
-/// A longitude and a latitude, in degrees.
+/// Longitude and latitude in degrees.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Position {
+pub(super) struct GeoPosition {
     pub(super) longitude: f64,
     pub(super) latitude: f64,
 }
 
-/// The outer ring and then the holes; each ends where it begins.
-pub(super) type Rings = Vec<Vec<Position>>;
+/// The outer ring and then the holes; each ring ends at its first point.
+pub(super) type Rings = Vec<Vec<GeoPosition>>;
 
+/// A parsed shape.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Shape {
-    Point(Position),
-    Line(Vec<Position>),
+pub(super) enum GeoShape {
+    Point(GeoPosition),
+    Line(Vec<GeoPosition>),
     Polygons(Vec<Rings>),
 }
 
-/// Why an object is not a valid shape. The first is the service's sentence.
+/// The reason for which an object is not a valid shape. The first text is the service's.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub(super) enum Invalid {
+pub(super) enum GeoJsonError {
     #[error("Latitude values must be between -90 and 90 degrees.")]
     Latitude,
     #[error("Longitude values must be between -180 and 180 degrees.")]
@@ -40,113 +41,116 @@ pub(super) enum Invalid {
     Points,
 }
 
-/// As documented for polygons; it bounds the work that one row can ask for.
+/// The documented limit for polygons; it bounds the work of one row.
 const POINTS_MAX: usize = 4096;
 const RING_POINTS_MIN: usize = 4;
 
-pub(super) fn parse(object: &Object) -> Result<Shape, Invalid> {
+/// Parses a shape; the first violation is the error.
+pub(super) fn parse(object: &Object) -> Result<GeoShape, GeoJsonError> {
     let (Some(kind), Some(coordinates)) = (object.get("type"), object.get("coordinates")) else {
-        return Err(Invalid::Structure);
+        return Err(GeoJsonError::Structure);
     };
     match kind.as_str() {
-        Some("Point") => position(coordinates).map(Shape::Point),
-        Some("LineString") => line(coordinates).map(Shape::Line),
-        Some("Polygon") => Ok(Shape::Polygons(bounded(vec![rings(coordinates)?])?)),
+        Some("Point") => position(coordinates).map(GeoShape::Point),
+        Some("LineString") => line(coordinates).map(GeoShape::Line),
+        Some("Polygon") => Ok(GeoShape::Polygons(bounded(vec![rings(coordinates)?])?)),
         Some("MultiPolygon") => {
             let polygons = elements(coordinates)?
                 .iter()
                 .map(rings)
                 .collect::<Result<_, _>>()?;
-            Ok(Shape::Polygons(bounded(polygons)?))
+            Ok(GeoShape::Polygons(bounded(polygons)?))
         }
-        _ => Err(Invalid::Type),
+        _ => Err(GeoJsonError::Type),
     }
 }
 
-impl Shape {
-    pub(super) fn positions(&self) -> impl Iterator<Item = &Position> + Clone {
-        let (alone, polygons): (&[Position], &[Rings]) = match self {
-            Shape::Point(position) => (std::slice::from_ref(position), &[]),
-            Shape::Line(positions) => (positions, &[]),
-            Shape::Polygons(polygons) => (&[], polygons),
+impl GeoShape {
+    pub(super) fn positions(&self) -> impl Iterator<Item = &GeoPosition> + Clone {
+        let (alone, polygons): (&[GeoPosition], &[Rings]) = match self {
+            GeoShape::Point(position) => (std::slice::from_ref(position), &[]),
+            GeoShape::Line(positions) => (positions, &[]),
+            GeoShape::Polygons(polygons) => (&[], polygons),
         };
         alone.iter().chain(polygons.iter().flatten().flatten())
     }
 
-    /// The line, or all the rings.
-    pub(super) fn lines(&self) -> Vec<&[Position]> {
+    /// The line, or all rings.
+    pub(super) fn lines(&self) -> Vec<&[GeoPosition]> {
         match self {
-            Shape::Point(_) => Vec::new(),
-            Shape::Line(positions) => vec![positions],
-            Shape::Polygons(polygons) => polygons.iter().flatten().map(Vec::as_slice).collect(),
+            GeoShape::Point(_) => Vec::new(),
+            GeoShape::Line(positions) => vec![positions],
+            GeoShape::Polygons(polygons) => polygons.iter().flatten().map(Vec::as_slice).collect(),
         }
     }
 }
 
-fn elements(value: &Value) -> Result<&[Value], Invalid> {
+/// The parts of a collection. Their number is limited before they are parsed.
+fn elements(value: &Value) -> Result<&[Value], GeoJsonError> {
     value
         .as_array()
         .filter(|elements| !elements.is_empty() && elements.len() <= POINTS_MAX)
-        .ok_or(Invalid::Structure)
+        .ok_or(GeoJsonError::Structure)
 }
 
-/// What follows longitude and latitude, an altitude, is not looked at.
-fn position(value: &Value) -> Result<Position, Invalid> {
-    let coordinates = value.as_array().ok_or(Invalid::Structure)?;
+/// Parses a position. An altitude behind longitude and latitude is ignored.
+fn position(value: &Value) -> Result<GeoPosition, GeoJsonError> {
+    let coordinates = value.as_array().ok_or(GeoJsonError::Structure)?;
     let number = |index: usize| {
         let number = coordinates.get(index).and_then(Value::as_number);
         number
             .filter(|number| number.is_finite())
-            .ok_or(Invalid::Structure)
+            .ok_or(GeoJsonError::Structure)
     };
     let (longitude, latitude) = (number(0)?.as_f64(), number(1)?.as_f64());
     if latitude.abs() > 90.0 {
-        return Err(Invalid::Latitude);
+        return Err(GeoJsonError::Latitude);
     }
     if longitude.abs() > 180.0 {
-        return Err(Invalid::Longitude);
+        return Err(GeoJsonError::Longitude);
     }
-    Ok(Position {
+    Ok(GeoPosition {
         longitude,
         latitude,
     })
 }
 
-fn positions(value: &Value) -> Result<Vec<Position>, Invalid> {
-    let elements = value.as_array().ok_or(Invalid::Structure)?;
+fn positions(value: &Value) -> Result<Vec<GeoPosition>, GeoJsonError> {
+    let elements = value.as_array().ok_or(GeoJsonError::Structure)?;
     if elements.len() > POINTS_MAX {
-        return Err(Invalid::Points);
+        return Err(GeoJsonError::Points);
     }
     elements.iter().map(position).collect()
 }
 
-fn line(value: &Value) -> Result<Vec<Position>, Invalid> {
+fn line(value: &Value) -> Result<Vec<GeoPosition>, GeoJsonError> {
     let positions = positions(value)?;
     if positions.len() < 2 {
-        return Err(Invalid::LineLength);
+        return Err(GeoJsonError::LineLength);
     }
     Ok(positions)
 }
 
-fn rings(value: &Value) -> Result<Rings, Invalid> {
+fn rings(value: &Value) -> Result<Rings, GeoJsonError> {
     elements(value)?.iter().map(ring).collect()
 }
 
-fn ring(value: &Value) -> Result<Vec<Position>, Invalid> {
+fn ring(value: &Value) -> Result<Vec<GeoPosition>, GeoJsonError> {
     let positions = positions(value)?;
     if positions.first() != positions.last() {
-        return Err(Invalid::RingOpen);
+        return Err(GeoJsonError::RingOpen);
     }
     if positions.len() < RING_POINTS_MIN {
-        return Err(Invalid::RingLength);
+        return Err(GeoJsonError::RingLength);
     }
     Ok(positions)
 }
 
-fn bounded(polygons: Vec<Rings>) -> Result<Vec<Rings>, Invalid> {
+/// Limits the points of all rings together: each ring alone may be within the limit.
+fn bounded(polygons: Vec<Rings>) -> Result<Vec<Rings>, GeoJsonError> {
     let points: usize = polygons.iter().flatten().map(Vec::len).sum();
     if points > POINTS_MAX {
-        return Err(Invalid::Points);
+        return Err(GeoJsonError::Points);
     }
     Ok(polygons)
 }
@@ -162,29 +166,29 @@ mod tests {
             (r#"{"type":"Point","coordinates":[1,2,3]}"#, None),
             (
                 r#"{"type":"Point","coordinates":[1]}"#,
-                Some(Invalid::Structure),
+                Some(GeoJsonError::Structure),
             ),
             (
                 r#"{"type":"Point","coordinates":["1",2]}"#,
-                Some(Invalid::Structure),
+                Some(GeoJsonError::Structure),
             ),
-            (r#"{"type":"Point"}"#, Some(Invalid::Structure)),
+            (r#"{"type":"Point"}"#, Some(GeoJsonError::Structure)),
             (
                 r#"{"type":"point","coordinates":[1,2]}"#,
-                Some(Invalid::Type),
+                Some(GeoJsonError::Type),
             ),
             (
                 r#"{"type":"Point","coordinates":[1,-91]}"#,
-                Some(Invalid::Latitude),
+                Some(GeoJsonError::Latitude),
             ),
             (
                 r#"{"type":"Point","coordinates":[181,0]}"#,
-                Some(Invalid::Longitude),
+                Some(GeoJsonError::Longitude),
             ),
             (r#"{"type":"LineString","coordinates":[[0,0],[1,1]]}"#, None),
             (
                 r#"{"type":"LineString","coordinates":[[0,0]]}"#,
-                Some(Invalid::LineLength),
+                Some(GeoJsonError::LineLength),
             ),
             (
                 r#"{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}"#,
@@ -192,15 +196,15 @@ mod tests {
             ),
             (
                 r#"{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1]]]}"#,
-                Some(Invalid::RingOpen),
+                Some(GeoJsonError::RingOpen),
             ),
             (
                 r#"{"type":"Polygon","coordinates":[[[0,0],[1,0],[0,0]]]}"#,
-                Some(Invalid::RingLength),
+                Some(GeoJsonError::RingLength),
             ),
             (
                 r#"{"type":"Polygon","coordinates":[]}"#,
-                Some(Invalid::Structure),
+                Some(GeoJsonError::Structure),
             ),
             (
                 r#"{"type":"MultiPolygon","coordinates":[[[[0,0],[1,0],[1,1],[0,0]]]]}"#,

@@ -2,19 +2,20 @@
 
 use geo::{Distance, Geodesic, GeodesicArea, LineString, Point, Polygon};
 
-use super::geojson::{Position, Rings, Shape};
+use super::geojson::{GeoPosition, GeoShape, Rings};
 use super::plane::is_inverted;
 use super::relation::intersects;
-use super::sphere::{Direction, nearest_on_arc};
+use super::sphere::{Vector3, nearest_on_arc};
 
-/// Of the whole ellipsoid, in square metres.
+/// Area of the whole ellipsoid in square metres.
 const EARTH_AREA: f64 = 510_065_621_724_088.4;
 
-/// In metres, between the nearest places of the two.
-pub(super) fn distance(a: &Shape, b: &Shape) -> f64 {
-    if let (Shape::Point(a), Shape::Point(b)) = (a, b) {
+/// The distance in metres between the nearest points of two shapes.
+pub(super) fn distance(a: &GeoShape, b: &GeoShape) -> f64 {
+    if let (GeoShape::Point(a), GeoShape::Point(b)) = (a, b) {
         return Geodesic.distance(point(*a), point(*b));
     }
+    // Without a common point the minimum lies at a vertex of one of the shapes.
     if intersects(a, b) {
         return 0.0;
     }
@@ -25,10 +26,10 @@ pub(super) fn distance(a: &Shape, b: &Shape) -> f64 {
     })
 }
 
-/// In square metres; nothing but polygons has an area. A polygon written clockwise is the rest of
-/// the earth.
-pub(super) fn area(shape: &Shape) -> f64 {
-    let Shape::Polygons(polygons) = shape else {
+/// The area in square metres; only polygons have one. A clockwise polygon is the rest of the
+/// earth's surface.
+pub(super) fn area(shape: &GeoShape) -> f64 {
+    let GeoShape::Polygons(polygons) = shape else {
         return 0.0;
     };
     let area: f64 = polygons.iter().map(polygon_area).sum();
@@ -39,38 +40,38 @@ pub(super) fn area(shape: &Shape) -> f64 {
     }
 }
 
-/// Rings are measured alone, as holes are written in either direction.
+/// Measures each ring by itself, because holes occur in either direction.
 fn polygon_area(rings: &Rings) -> f64 {
     let mut areas = rings.iter().map(|ring| ring_area(ring));
     let outer = areas.next().unwrap_or_default();
     outer - areas.sum::<f64>()
 }
 
-fn ring_area(ring: &[Position]) -> f64 {
+/// The unsigned area of a ring.
+fn ring_area(ring: &[GeoPosition]) -> f64 {
     let ring: LineString<f64> = ring.iter().map(|position| point(*position)).collect();
     Polygon::new(ring, Vec::new()).geodesic_area_signed().abs()
 }
 
-fn point(position: Position) -> Point<f64> {
+fn point(position: GeoPosition) -> Point<f64> {
     Point::new(position.longitude, position.latitude)
 }
 
-/// Of all vertices of `a`, the one that is nearest to `b`, and the place there.
-fn nearest(a: &Shape, b: &Shape) -> Option<(Direction, Direction)> {
-    let mut targets: Vec<(Direction, Direction)> = Vec::new();
+/// The vertex of `a` that is nearest to `b`, and the nearest point on `b`.
+fn nearest(a: &GeoShape, b: &GeoShape) -> Option<(Vector3, Vector3)> {
+    let mut targets: Vec<(Vector3, Vector3)> = Vec::new();
     for line in b.lines() {
         let arcs = line.windows(2);
-        targets.extend(arcs.map(|arc| (Direction::from(&arc[0]), Direction::from(&arc[1]))));
+        targets.extend(arcs.map(|arc| (Vector3::from(&arc[0]), Vector3::from(&arc[1]))));
     }
-    if let Shape::Point(position) = b {
-        targets.push((Direction::from(position), Direction::from(position)));
+    if let GeoShape::Point(position) = b {
+        targets.push((Vector3::from(position), Vector3::from(position)));
     }
     a.positions()
-        .map(Direction::from)
+        .map(Vector3::from)
         .flat_map(|from| {
-            let place = move |(start, end): &(Direction, Direction)| {
-                (from, nearest_on_arc(from, *start, *end))
-            };
+            let place =
+                move |(start, end): &(Vector3, Vector3)| (from, nearest_on_arc(from, *start, *end));
             targets.iter().map(place)
         })
         .max_by(|(a, b), (c, d)| a.dot(*b).total_cmp(&c.dot(*d)))
@@ -80,7 +81,7 @@ fn nearest(a: &Shape, b: &Shape) -> Option<(Direction, Direction)> {
 mod tests {
     use super::*;
 
-    fn shape(text: &str) -> Shape {
+    fn shape(text: &str) -> GeoShape {
         let value = orrery_json::parse(text.as_bytes()).unwrap();
         super::super::geojson::parse(value.as_object().unwrap()).unwrap()
     }

@@ -1,9 +1,9 @@
 //! Shapes on the earth: `GeoJSON` points, lines, polygons and collections of polygons.
 //!
-//! Longitudes and latitudes are on the WGS 84 ellipsoid. Distances and areas are measured on it;
-//! whether shapes touch is decided on the sphere, with great circles as the edges. `geojson` reads
-//! shapes, `sphere` has the vectors, `plane` lays two shapes flat so that great circles are
-//! straight, `relation` compares them there, `measure` has distances and areas.
+//! Positions lie on the WGS 84 ellipsoid. Distances and areas are measured on the ellipsoid;
+//! contacts between shapes are decided on the sphere, with great circles as edges. `geojson` parses
+//! shapes, `sphere` has the vectors, `plane` projects two shapes so that great circles become
+//! straight lines, `relation` compares the projections, `measure` computes distances and areas.
 
 mod functions;
 mod geojson;

@@ -1,49 +1,50 @@
-//! Two shapes laid on one plane by the gnomonic projection, which makes every great circle a
-//! straight line, across the date line and the poles too.
+//! Projects two shapes to one plane by the gnomonic projection, which maps great circles to
+//! straight lines, also across the date line and the poles.
 //!
-//! It shows less than half of the sphere. Shapes that do not fit, wherever it is centred, are laid
-//! on the plane of longitude and latitude instead: far from each other they still come out apart.
+//! The projection covers less than half of the sphere. Shapes that do not fit are placed on the
+//! plane of longitude and latitude instead; shapes far from each other still do not touch there.
 
 use geo::{Area, Coord, Geometry, LineString, MultiPolygon, Point, Polygon};
 
-use super::geojson::{Position, Rings, Shape};
-use super::sphere::{Direction, centre};
+use super::geojson::{GeoPosition, GeoShape, Rings};
+use super::sphere::{Vector3, centre};
 
-/// The cosine of the angle from the centre beyond which the plane is too stretched, 87 degrees.
+/// Cosine of the angle from the centre beyond which the projection is too stretched: 87 degrees.
 const COSINE_MIN: f64 = 0.05;
 
-/// A shape on the plane, with every outer ring counter-clockwise.
-pub(super) struct Flat {
+/// A projected shape; every outer ring is counter-clockwise.
+pub(super) struct PlanarShape {
     pub(super) geometry: Geometry<f64>,
-    /// The shape is all that is outside of the geometry: a polygon that was written clockwise.
+    /// The shape is everything outside of the geometry: a polygon that was written clockwise.
     pub(super) inverted: bool,
 }
 
-pub(super) fn flatten(a: &Shape, b: &Shape) -> (Flat, Flat) {
-    let projection = Projection::of(a.positions().chain(b.positions()));
+/// Projects two shapes to a common plane.
+pub(super) fn flatten(a: &GeoShape, b: &GeoShape) -> (PlanarShape, PlanarShape) {
+    let projection = MapProjection::of(a.positions().chain(b.positions()));
     (projection.flat(a), projection.flat(b))
 }
 
-/// Whether the one polygon of a shape was written clockwise.
-pub(super) fn is_inverted(shape: &Shape) -> bool {
-    Projection::of(shape.positions()).flat(shape).inverted
+/// Whether the single polygon of a shape is clockwise.
+pub(super) fn is_inverted(shape: &GeoShape) -> bool {
+    MapProjection::of(shape.positions()).flat(shape).inverted
 }
 
-enum Projection {
+enum MapProjection {
     Gnomonic {
-        centre: Direction,
-        east: Direction,
-        north: Direction,
+        centre: Vector3,
+        east: Vector3,
+        north: Vector3,
     },
     Degrees,
 }
 
-impl Projection {
-    fn of<'a>(positions: impl Iterator<Item = &'a Position> + Clone) -> Projection {
-        Projection::gnomonic(positions.map(Direction::from)).unwrap_or(Projection::Degrees)
+impl MapProjection {
+    fn of<'a>(positions: impl Iterator<Item = &'a GeoPosition> + Clone) -> MapProjection {
+        MapProjection::gnomonic(positions.map(Vector3::from)).unwrap_or(MapProjection::Degrees)
     }
 
-    fn gnomonic(directions: impl Iterator<Item = Direction> + Clone) -> Option<Projection> {
+    fn gnomonic(directions: impl Iterator<Item = Vector3> + Clone) -> Option<MapProjection> {
         let centre = centre(directions.clone())?;
         if directions
             .map(|direction| direction.dot(centre))
@@ -51,37 +52,38 @@ impl Projection {
         {
             return None;
         }
-        let east = Direction::NORTH.cross(centre).unit();
-        let east = east.unwrap_or(Direction::EQUATOR);
-        Some(Projection::Gnomonic {
+        // At a pole the cross product vanishes, and any direction can serve as east.
+        let east = Vector3::NORTH.cross(centre).unit();
+        let east = east.unwrap_or(Vector3::EQUATOR);
+        Some(MapProjection::Gnomonic {
             centre,
             east,
             north: centre.cross(east),
         })
     }
 
-    fn coord(&self, position: &Position) -> Coord<f64> {
+    fn coord(&self, position: &GeoPosition) -> Coord<f64> {
         match self {
-            Projection::Gnomonic {
+            MapProjection::Gnomonic {
                 centre,
                 east,
                 north,
             } => {
-                let direction = Direction::from(position);
+                let direction = Vector3::from(position);
                 let scale = direction.dot(*centre);
                 Coord {
                     x: direction.dot(*east) / scale,
                     y: direction.dot(*north) / scale,
                 }
             }
-            Projection::Degrees => Coord {
+            MapProjection::Degrees => Coord {
                 x: position.longitude,
                 y: position.latitude,
             },
         }
     }
 
-    fn line(&self, positions: &[Position]) -> LineString<f64> {
+    fn line(&self, positions: &[GeoPosition]) -> LineString<f64> {
         positions
             .iter()
             .map(|position| self.coord(position))
@@ -94,19 +96,20 @@ impl Projection {
         Polygon::new(outer, rings.collect())
     }
 
-    /// Only a polygon alone can be inverted: in a collection the direction is not looked at.
-    fn flat(&self, shape: &Shape) -> Flat {
-        let upright = |geometry| Flat {
+    /// Projects a shape. Only a single polygon can be inverted; collections ignore the ring
+    /// direction.
+    fn flat(&self, shape: &GeoShape) -> PlanarShape {
+        let upright = |geometry| PlanarShape {
             geometry,
             inverted: false,
         };
         match shape {
-            Shape::Point(position) => upright(Geometry::Point(Point(self.coord(position)))),
-            Shape::Line(positions) => upright(Geometry::LineString(self.line(positions))),
-            Shape::Polygons(polygons) => match polygons.as_slice() {
+            GeoShape::Point(position) => upright(Geometry::Point(Point(self.coord(position)))),
+            GeoShape::Line(positions) => upright(Geometry::LineString(self.line(positions))),
+            GeoShape::Polygons(polygons) => match polygons.as_slice() {
                 [rings] => {
                     let polygon = self.polygon(rings);
-                    Flat {
+                    PlanarShape {
                         inverted: is_clockwise(&polygon),
                         geometry: Geometry::Polygon(polygon),
                     }

@@ -1,36 +1,38 @@
-//! Whether shapes lie in or touch each other.
+//! Decides whether shapes contain or touch each other.
 //!
-//! A line or a ring is cut where it meets the other shape; each piece is then wholly inside, on
-//! the edge or outside, and its middle says which.
+//! A line or ring is cut where it meets the other shape. Each piece is then wholly inside, on the
+//! edge or outside, and its midpoint tells which.
 
 use geo::coordinate_position::{CoordPos, CoordinatePosition};
 use geo::line_intersection::{LineIntersection, line_intersection};
 use geo::{Coord, CoordsIter, Geometry, Intersects, Line, LinesIter};
 
-use super::geojson::Shape;
-use super::plane::{Flat, flatten};
+use super::geojson::GeoShape;
+use super::plane::{PlanarShape, flatten};
 
-pub(super) fn intersects(a: &Shape, b: &Shape) -> bool {
+pub(super) fn intersects(a: &GeoShape, b: &GeoShape) -> bool {
     let (a, b) = flatten(a, b);
     touch(&a, &b)
 }
 
-/// A point on the edge of a polygon is not within it.
-pub(super) fn within(a: &Shape, b: &Shape) -> bool {
+/// Whether `a` lies within `b`. A point on the edge of a polygon counts as outside.
+pub(super) fn within(a: &GeoShape, b: &GeoShape) -> bool {
     let (a, b) = flatten(a, b);
     match (a.inverted, b.inverted) {
         (false, false) => is_within(&a.geometry, &b.geometry),
         (false, true) => !a.geometry.intersects(&b.geometry),
+        // An inverted shape is the rest of the earth, which lies in no ordinary polygon.
         (true, false) => false,
         (true, true) => is_within(&b.geometry, &a.geometry),
     }
 }
 
-fn touch(a: &Flat, b: &Flat) -> bool {
+fn touch(a: &PlanarShape, b: &PlanarShape) -> bool {
     match (a.inverted, b.inverted) {
         (false, false) => a.geometry.intersects(&b.geometry),
         (false, true) => !is_within(&a.geometry, &b.geometry),
         (true, false) => !is_within(&b.geometry, &a.geometry),
+        // The complements of two polygons always share points.
         (true, true) => true,
     }
 }
@@ -53,7 +55,7 @@ fn is_within(a: &Geometry<f64>, b: &Geometry<f64>) -> bool {
     if !is_area(a) {
         return inside;
     }
-    // With its rings in `b`, an area reaches out only through a hole or a gap of `b`.
+    // The rings of `a` lie in `b`, so `a` can leave `b` only through a hole or a gap of `b`.
     let gap = |coord: Coord<f64>| a.coordinate_position(&coord) == CoordPos::Inside;
     is_area(b) && !b.coords_iter().any(gap)
 }
@@ -71,10 +73,10 @@ fn lines(geometry: &Geometry<f64>) -> Vec<Line<f64>> {
     }
 }
 
-/// A part of a line that the edges of another shape do not cut.
+/// A part of a line that no edge of the other shape cuts.
 struct Piece {
     middle: Coord<f64>,
-    /// Along an edge, on which the middle is only up to rounding.
+    /// The piece runs along an edge; its midpoint is on that edge only up to rounding.
     on_edge: bool,
 }
 
@@ -119,6 +121,7 @@ fn pieces(line: Line<f64>, edges: &[Line<f64>]) -> Vec<Piece> {
     cuts.windows(2).map(piece).collect()
 }
 
+/// Compares bounding boxes, which is much cheaper than an intersection.
 fn may_meet(a: Line<f64>, b: Line<f64>) -> bool {
     a.start.x.min(a.end.x) <= b.start.x.max(b.end.x)
         && b.start.x.min(b.end.x) <= a.start.x.max(a.end.x)
@@ -126,7 +129,7 @@ fn may_meet(a: Line<f64>, b: Line<f64>) -> bool {
         && b.start.y.min(b.end.y) <= a.start.y.max(a.end.y)
 }
 
-/// How far along a line a place on it is, from 0 to 1.
+/// The position of a point along a line, from 0 to 1.
 fn fraction(line: Line<f64>, place: Coord<f64>) -> f64 {
     let (delta, offset) = (line.delta(), place - line.start);
     let length = delta.x * delta.x + delta.y * delta.y;
@@ -139,25 +142,25 @@ fn fraction(line: Line<f64>, place: Coord<f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::functions::spatial::geojson::Position;
+    use crate::functions::spatial::geojson::GeoPosition;
 
-    fn positions(coordinates: &[(f64, f64)]) -> Vec<Position> {
-        let position = |(longitude, latitude): &(f64, f64)| Position {
+    fn positions(coordinates: &[(f64, f64)]) -> Vec<GeoPosition> {
+        let position = |(longitude, latitude): &(f64, f64)| GeoPosition {
             longitude: *longitude,
             latitude: *latitude,
         };
         coordinates.iter().map(position).collect()
     }
 
-    fn point(longitude: f64, latitude: f64) -> Shape {
-        Shape::Point(positions(&[(longitude, latitude)])[0])
+    fn point(longitude: f64, latitude: f64) -> GeoShape {
+        GeoShape::Point(positions(&[(longitude, latitude)])[0])
     }
 
-    fn polygon(rings: &[&[(f64, f64)]]) -> Shape {
-        Shape::Polygons(vec![rings.iter().map(|ring| positions(ring)).collect()])
+    fn polygon(rings: &[&[(f64, f64)]]) -> GeoShape {
+        GeoShape::Polygons(vec![rings.iter().map(|ring| positions(ring)).collect()])
     }
 
-    fn square(west: f64, south: f64, east: f64, north: f64) -> Shape {
+    fn square(west: f64, south: f64, east: f64, north: f64) -> GeoShape {
         polygon(&[&[
             (west, south),
             (east, south),
@@ -167,7 +170,7 @@ mod tests {
         ]])
     }
 
-    fn clockwise(west: f64, south: f64, east: f64, north: f64) -> Shape {
+    fn clockwise(west: f64, south: f64, east: f64, north: f64) -> GeoShape {
         polygon(&[&[
             (west, south),
             (west, north),
@@ -179,7 +182,7 @@ mod tests {
 
     #[test]
     fn shapes_within_shapes() {
-        let line = |coordinates: &[(f64, f64)]| Shape::Line(positions(coordinates));
+        let line = |coordinates: &[(f64, f64)]| GeoShape::Line(positions(coordinates));
         let outer = || square(0.0, 0.0, 10.0, 10.0);
         let holed = polygon(&[
             &[

@@ -1,23 +1,24 @@
-//! Directions from the centre of a sphere. Latitudes are taken as they are, so that what is decided
-//! here is off the ellipsoid by a few minutes of arc at most and only far from the vertices.
+//! Direction vectors from the centre of a sphere. Latitudes are used as they are, so decisions
+//! differ from those on the ellipsoid by a few minutes of arc at most, and only far from the
+//! vertices.
 
-use super::geojson::Position;
+use super::geojson::GeoPosition;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Direction {
+pub(super) struct Vector3 {
     x: f64,
     y: f64,
     z: f64,
 }
 
-/// Shorter vectors have no direction worth the name.
+/// Vectors below this length have no reliable direction.
 const LENGTH_MIN: f64 = 1e-12;
 
-impl From<&Position> for Direction {
-    fn from(position: &Position) -> Direction {
+impl From<&GeoPosition> for Vector3 {
+    fn from(position: &GeoPosition) -> Vector3 {
         let (longitude_sin, longitude_cos) = position.longitude.to_radians().sin_cos();
         let (latitude_sin, latitude_cos) = position.latitude.to_radians().sin_cos();
-        Direction {
+        Vector3 {
             x: latitude_cos * longitude_cos,
             y: latitude_cos * longitude_sin,
             z: latitude_sin,
@@ -25,56 +26,56 @@ impl From<&Position> for Direction {
     }
 }
 
-impl Direction {
-    pub(super) const NORTH: Direction = Direction {
+impl Vector3 {
+    pub(super) const NORTH: Vector3 = Vector3 {
         x: 0.0,
         y: 0.0,
         z: 1.0,
     };
-    pub(super) const EQUATOR: Direction = Direction {
+    pub(super) const EQUATOR: Vector3 = Vector3 {
         x: 1.0,
         y: 0.0,
         z: 0.0,
     };
 
-    pub(super) fn position(self) -> Position {
-        Position {
+    pub(super) fn position(self) -> GeoPosition {
+        GeoPosition {
             longitude: self.y.atan2(self.x).to_degrees(),
             latitude: self.z.atan2(self.x.hypot(self.y)).to_degrees(),
         }
     }
 
-    pub(super) fn dot(self, other: Direction) -> f64 {
+    pub(super) fn dot(self, other: Vector3) -> f64 {
         self.x * other.x + self.y * other.y + self.z * other.z
     }
 
-    pub(super) fn cross(self, other: Direction) -> Direction {
-        Direction {
+    pub(super) fn cross(self, other: Vector3) -> Vector3 {
+        Vector3 {
             x: self.y * other.z - self.z * other.y,
             y: self.z * other.x - self.x * other.z,
             z: self.x * other.y - self.y * other.x,
         }
     }
 
-    pub(super) fn minus(self, other: Direction) -> Direction {
+    pub(super) fn minus(self, other: Vector3) -> Vector3 {
         self.plus(other.scaled(-1.0))
     }
 
-    pub(super) fn unit(self) -> Option<Direction> {
+    pub(super) fn unit(self) -> Option<Vector3> {
         let length = self.dot(self).sqrt();
         (length > LENGTH_MIN).then(|| self.scaled(1.0 / length))
     }
 
-    fn plus(self, other: Direction) -> Direction {
-        Direction {
+    fn plus(self, other: Vector3) -> Vector3 {
+        Vector3 {
             x: self.x + other.x,
             y: self.y + other.y,
             z: self.z + other.z,
         }
     }
 
-    fn scaled(self, factor: f64) -> Direction {
-        Direction {
+    fn scaled(self, factor: f64) -> Vector3 {
+        Vector3 {
             x: self.x * factor,
             y: self.y * factor,
             z: self.z * factor,
@@ -82,18 +83,19 @@ impl Direction {
     }
 }
 
-/// The middle of many directions, unless they cancel each other.
-pub(super) fn centre(directions: impl Iterator<Item = Direction>) -> Option<Direction> {
-    directions.reduce(Direction::plus)?.unit()
+/// The mean of directions, unless they cancel out.
+pub(super) fn centre(directions: impl Iterator<Item = Vector3>) -> Option<Vector3> {
+    directions.reduce(Vector3::plus)?.unit()
 }
 
-/// The place on the arc from `start` to `end` that is nearest to `from`.
-pub(super) fn nearest_on_arc(from: Direction, start: Direction, end: Direction) -> Direction {
+/// The point on the arc from `start` to `end` that is nearest to `from`.
+pub(super) fn nearest_on_arc(from: Vector3, start: Vector3, end: Vector3) -> Vector3 {
     let nearer_end = if from.dot(start) >= from.dot(end) {
         start
     } else {
         end
     };
+    // An arc without length has no plane, so the nearer end is the answer.
     let Some(pole) = start.cross(end).unit() else {
         return nearer_end;
     };
@@ -108,8 +110,8 @@ pub(super) fn nearest_on_arc(from: Direction, start: Direction, end: Direction) 
 mod tests {
     use super::*;
 
-    fn at(longitude: f64, latitude: f64) -> Direction {
-        Direction::from(&Position {
+    fn at(longitude: f64, latitude: f64) -> Vector3 {
+        Vector3::from(&GeoPosition {
             longitude,
             latitude,
         })
