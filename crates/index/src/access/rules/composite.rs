@@ -1,43 +1,48 @@
-//! Composite indexes: several equalities at once, a range behind them, an order of several paths.
+//! Composite indexes: several equalities at once, a range after equalities, an order of several
+//! paths.
 //!
-//! Every document has an entry in every composite index, with `undefined` for what it does not
-//! have, so nothing has to be known about the paths to walk it in its order.
+//! Every document has an entry in every composite index, with `undefined` for missing paths. So the
+//! index is complete for any order over its paths, without knowledge of the documents.
 
-use crate::access::candidate::{Candidate, Found, Situation};
-use crate::access::composite::{Composite, Narrowed, composites};
+use crate::access::candidate::{Candidate, PlanningContext, SetCandidate};
+use crate::access::composite::{Composite, CompositeMatch, composites};
 use crate::access::estimate::whole;
 use crate::access::{
-    Access, AccessKind, AccessTag, Direction, EntryScan, Estimate, Places, PlanNode, QueryShape,
-    Take, cost,
+    AccessKind, AccessPath, AccessTag, DocumentSet, EntryOutput, EntryScan, Estimate, PlanNode,
+    QueryShape, ScanDirection, cost,
 };
 
-/// With fewer parts the index of the one path does the same with shorter entries.
+/// With fewer parts, the index of the single path does the same with shorter entries.
 const PARTS_USED_MIN: usize = 2;
 
-pub(super) fn propose(situation: &Situation<'_>) -> Vec<Candidate> {
+pub(super) fn propose(context: &PlanningContext<'_>) -> Vec<Candidate> {
     let mut candidates = Vec::new();
-    for composite in composites(situation.request.definition) {
-        let narrowed = composite.narrow(situation.filter);
+    for composite in composites(context.request.definition) {
+        let narrowed = composite.match_filter(context.filter);
         if narrowed.used >= PARTS_USED_MIN {
-            candidates.push(filtered(situation, &composite, &narrowed));
+            candidates.push(filtered(context, &composite, &narrowed));
         }
-        if situation.request.shape == QueryShape::Sorted
-            && let Some(direction) = composite.direction(situation.request.order, narrowed.equal)
+        if context.request.shape == QueryShape::Sorted
+            && let Some(direction) = composite.direction(context.request.order, narrowed.equal)
         {
-            candidates.push(ordered(situation, &composite, &narrowed, direction));
+            candidates.push(ordered(context, &composite, &narrowed, direction));
         }
     }
     candidates
 }
 
-fn filtered(situation: &Situation<'_>, composite: &Composite, narrowed: &Narrowed) -> Candidate {
-    let entries = entries(situation, composite, narrowed);
+fn filtered(
+    context: &PlanningContext<'_>,
+    composite: &Composite,
+    narrowed: &CompositeMatch,
+) -> Candidate {
+    let entries = entries(context, composite, narrowed);
     let cursors = narrowed.intervals.list.len();
     let first = cursors as f64 * cost::CURSOR;
     let node = node("composite", composite, narrowed, entries);
     if narrowed.intervals.all_points() && cursors <= cost::MERGED_POINTS_MAX {
-        return situation.candidate_of(Found {
-            places: points(composite, narrowed),
+        return context.candidate_of(SetCandidate {
+            set: points(composite, narrowed),
             entries,
             documents: entries,
             cost_first: first,
@@ -46,13 +51,13 @@ fn filtered(situation: &Situation<'_>, composite: &Composite, narrowed: &Narrowe
         });
     }
     let walk =
-        situation.estimator.walked(entries) * cost::ENTRY + entries as f64 * cost::DOCUMENT_FETCHED;
+        context.estimator.walked(entries) * cost::ENTRY + entries as f64 * cost::DOCUMENT_FETCHED;
     Candidate {
-        access: Access::Entries(EntryScan {
-            runs: narrowed.intervals.runs(composite.index),
-            direction: Direction::Forward,
+        access: AccessPath::Entries(EntryScan {
+            ranges: narrowed.intervals.entry_ranges(composite.index),
+            direction: ScanDirection::Forward,
             ordered_columns: 0,
-            take: Take::Documents { once: false },
+            output: EntryOutput::Documents { once: false },
         }),
         tag: AccessTag {
             kind: AccessKind::CompositeRange,
@@ -62,36 +67,36 @@ fn filtered(situation: &Situation<'_>, composite: &Composite, narrowed: &Narrowe
             entries,
             documents: entries,
         },
-        cost: situation.cost_unordered(first, walk),
+        cost: context.cost_unordered(first, walk),
         node,
     }
 }
 
-fn points(composite: &Composite, narrowed: &Narrowed) -> Places {
-    let runs = narrowed.intervals.runs(composite.index);
-    let mut places: Vec<Places> = runs.into_iter().map(Places::Run).collect();
-    if places.len() == 1 {
-        places.remove(0)
+fn points(composite: &Composite, narrowed: &CompositeMatch) -> DocumentSet {
+    let runs = narrowed.intervals.entry_ranges(composite.index);
+    let mut sets: Vec<DocumentSet> = runs.into_iter().map(DocumentSet::Point).collect();
+    if sets.len() == 1 {
+        sets.remove(0)
     } else {
-        Places::Any(places)
+        DocumentSet::Union(sets)
     }
 }
 
 fn ordered(
-    situation: &Situation<'_>,
+    context: &PlanningContext<'_>,
     composite: &Composite,
-    narrowed: &Narrowed,
-    direction: Direction,
+    narrowed: &CompositeMatch,
+    direction: ScanDirection,
 ) -> Candidate {
-    let all = entries(situation, composite, narrowed);
-    let entries = whole(all as f64 * situation.page_share());
+    let all = entries(context, composite, narrowed);
+    let entries = whole(all as f64 * context.page_fraction());
     let first = narrowed.intervals.list.len() as f64 * cost::CURSOR;
     Candidate {
-        access: Access::Entries(EntryScan {
-            runs: narrowed.intervals.runs(composite.index),
+        access: AccessPath::Entries(EntryScan {
+            ranges: narrowed.intervals.entry_ranges(composite.index),
             direction,
-            ordered_columns: situation.request.order.len(),
-            take: Take::Documents { once: false },
+            ordered_columns: context.request.order.len(),
+            output: EntryOutput::Documents { once: false },
         }),
         tag: AccessTag {
             kind: AccessKind::CompositeOrdered,
@@ -102,21 +107,22 @@ fn ordered(
             documents: entries,
         },
         cost: first
-            + situation.estimator.walked(entries) * cost::ENTRY
+            + context.estimator.walked(entries) * cost::ENTRY
             + entries as f64 * cost::DOCUMENT_FETCHED,
         node: PlanNode {
             detail: Some(match direction {
-                Direction::Forward => "forward",
-                Direction::Backward => "backward",
+                ScanDirection::Forward => "forward",
+                ScanDirection::Backward => "backward",
             }),
             ..node("ordered composite", composite, narrowed, entries)
         },
     }
 }
 
-/// Values of composite indexes are too mixed to measure ranges by their bytes.
-fn entries(situation: &Situation<'_>, composite: &Composite, narrowed: &Narrowed) -> u64 {
-    let estimator = situation.estimator;
+/// Estimates the entries. Encoded composite values mix several types, so byte distances cannot
+/// measure a range of them.
+fn entries(context: &PlanningContext<'_>, composite: &Composite, narrowed: &CompositeMatch) -> u64 {
+    let estimator = context.estimator;
     if narrowed.used > 0
         && let Some(counted) = estimator.counted(composite.index, &narrowed.intervals)
     {
@@ -124,13 +130,18 @@ fn entries(situation: &Situation<'_>, composite: &Composite, narrowed: &Narrowed
     }
     let used = composite.parts[..narrowed.used].iter();
     let share: f64 = used
-        .filter_map(|part| situation.filter.value_at(&part.path))
-        .map(|term| estimator.share_of_value(term))
+        .filter_map(|part| context.filter.value_at(&part.path))
+        .map(|term| estimator.selectivity_of_value(term))
         .product();
     whole(estimator.documents() as f64 * share)
 }
 
-fn node(name: &'static str, composite: &Composite, narrowed: &Narrowed, entries: u64) -> PlanNode {
+fn node(
+    name: &'static str,
+    composite: &Composite,
+    narrowed: &CompositeMatch,
+    entries: u64,
+) -> PlanNode {
     PlanNode {
         name,
         index: Some(composite.name()),

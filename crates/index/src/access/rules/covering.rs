@@ -1,23 +1,24 @@
-//! Queries that read one path and nothing else: entries stand for their documents.
+//! Queries that read one path and nothing else: entries replace documents.
 //!
-//! That holds when each document that passes the filter has exactly one entry in the intervals and
-//! no other document has one: one value at the path, a filter that is about this path alone and
-//! is told by entries, and no document without the path unless the filter leaves it out.
+//! This is valid when each document that passes the filter has exactly one entry in the intervals
+//! and no other document has an entry there. The conditions: the path is single-valued, the filter
+//! is exact and concerns only this path, and every document has the path unless the filter excludes
+//! documents without it.
 //!
-//! Long strings and large integers do not survive in entries. Which paths have them is not known
-//! here: who takes the values goes to the documents where a decoded one is not exact.
+//! Entries do not preserve long strings and large integers, and the planner does not know which
+//! paths have such values. The executor reads the document where a decoded value is not exact.
 
 use crate::IndexHash;
-use crate::access::candidate::{Candidate, Situation};
+use crate::access::candidate::{Candidate, PlanningContext};
 use crate::access::filter::Term;
 use crate::access::intervals::Intervals;
 use crate::access::{
-    Access, AccessKind, AccessTag, Direction, EntryScan, Estimate, PlanNode, QueryShape, Take,
-    composed, cost, wording,
+    AccessKind, AccessPath, AccessTag, EntryOutput, EntryScan, Estimate, PlanNode, QueryShape,
+    ScanDirection, cost, non_scalar, wording,
 };
 
-/// The entries that stand for the documents of a query.
-pub(super) struct Covered {
+/// The entries that replace the documents of a query.
+pub(super) struct CoveringEntries {
     pub(super) index: IndexHash,
     pub(super) intervals: Intervals,
     pub(super) entries: u64,
@@ -25,19 +26,19 @@ pub(super) struct Covered {
     predicate: Option<String>,
 }
 
-pub(super) fn propose(situation: &Situation<'_>) -> Vec<Candidate> {
-    if situation.request.shape != QueryShape::Grouped {
+pub(super) fn propose(context: &PlanningContext<'_>) -> Vec<Candidate> {
+    if context.request.shape != QueryShape::Grouped {
         return Vec::new();
     }
-    covered(situation)
+    covering_entries(context)
         .map(|covered| {
             let entries = covered.entries;
-            let walked = situation.estimator.walked(entries);
+            let walked = context.estimator.walked(entries);
             let first = covered.intervals.list.len() as f64 * cost::CURSOR;
-            covered.candidate(&Taken {
-                take: Take::Values,
+            covered.candidate(&CoveringOutput {
+                output: EntryOutput::Values,
                 kind: AccessKind::Values,
-                direction: Direction::Forward,
+                direction: ScanDirection::Forward,
                 name: "values",
                 entries,
                 cost: first + walked * cost::ENTRY,
@@ -47,15 +48,15 @@ pub(super) fn propose(situation: &Situation<'_>) -> Vec<Candidate> {
         .collect()
 }
 
-pub(super) fn covered(situation: &Situation<'_>) -> Option<Covered> {
-    let request = situation.request;
+pub(super) fn covering_entries(context: &PlanningContext<'_>) -> Option<CoveringEntries> {
+    let request = context.request;
     let path = request.covering?;
-    let estimator = situation.estimator;
-    if path.is_multiple() || !request.definition.covers(path) || !request.narrowing.is_exact {
+    let estimator = context.estimator;
+    if path.is_multiple() || !request.definition.covers(path) || !request.sargable_filter.is_exact {
         return None;
     }
     let index = IndexHash::of_path(path);
-    let (intervals, entries, predicate) = match &situation.filter.terms[..] {
+    let (intervals, entries, predicate) = match &context.filter.terms[..] {
         [] if estimator.is_everywhere(path) => {
             (Intervals::everything(), estimator.documents(), None)
         }
@@ -66,10 +67,10 @@ pub(super) fn covered(situation: &Situation<'_>) -> Option<Covered> {
         ),
         _ => return None,
     };
-    if composed::are_possible(estimator, index, &intervals) {
+    if non_scalar::are_possible(estimator, index, &intervals) {
         return None;
     }
-    Some(Covered {
+    Some(CoveringEntries {
         index,
         intervals,
         entries,
@@ -78,24 +79,24 @@ pub(super) fn covered(situation: &Situation<'_>) -> Option<Covered> {
     })
 }
 
-/// What is made of covered entries.
-pub(super) struct Taken {
-    pub(super) take: Take,
+/// The output for covered entries.
+pub(super) struct CoveringOutput {
+    pub(super) output: EntryOutput,
     pub(super) kind: AccessKind,
-    pub(super) direction: Direction,
+    pub(super) direction: ScanDirection,
     pub(super) name: &'static str,
     pub(super) entries: u64,
     pub(super) cost: f64,
 }
 
-impl Covered {
-    pub(super) fn candidate(self, taken: &Taken) -> Candidate {
+impl CoveringEntries {
+    pub(super) fn candidate(self, taken: &CoveringOutput) -> Candidate {
         Candidate {
-            access: Access::Entries(EntryScan {
-                runs: self.intervals.runs(self.index),
+            access: AccessPath::Entries(EntryScan {
+                ranges: self.intervals.entry_ranges(self.index),
                 direction: taken.direction,
                 ordered_columns: 0,
-                take: taken.take,
+                output: taken.output,
             }),
             tag: AccessTag {
                 kind: taken.kind,

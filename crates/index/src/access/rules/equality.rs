@@ -1,22 +1,25 @@
-//! One value of one path: its entries are one run and stand in the order of places.
+//! One value of one path: its entries are one contiguous range in document key order.
 
-use crate::access::candidate::{Candidate, Found, Situation};
+use crate::access::candidate::{Candidate, PlanningContext, SetCandidate};
 use crate::access::filter::ValueTerm;
-use crate::access::{Places, PlanNode, cost, wording};
+use crate::access::{DocumentSet, PlanNode, cost, wording};
 
-pub(super) fn propose(situation: &Situation<'_>) -> Vec<Candidate> {
-    let terms = situation.filter.values();
-    let found = terms.filter_map(|term| found(situation, term));
-    found.map(|found| situation.candidate_of(found)).collect()
+pub(super) fn propose(context: &PlanningContext<'_>) -> Vec<Candidate> {
+    let terms = context.filter.values();
+    let found = terms.filter_map(|term| document_set(context, term));
+    found.map(|found| context.candidate_of(found)).collect()
 }
 
-pub(super) fn found(situation: &Situation<'_>, term: &ValueTerm) -> Option<Found> {
+pub(super) fn document_set(
+    context: &PlanningContext<'_>,
+    term: &ValueTerm,
+) -> Option<SetCandidate> {
     let index = term.index?;
-    let run = term.intervals.point()?.run(index);
+    let run = term.intervals.point()?.entry_range(index);
     let entries = term.entries;
-    let documents = situation.estimator.documents_of(entries);
-    Some(Found {
-        places: Places::Run(run),
+    let documents = context.estimator.documents_of(entries);
+    Some(SetCandidate {
+        set: DocumentSet::Point(run),
         entries,
         documents,
         cost_first: cost::CURSOR,

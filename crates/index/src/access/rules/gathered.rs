@@ -1,32 +1,37 @@
-//! Few entries that are not in the order of places: ranges, long lists, paths with several values.
+//! Small numbers of entries in another order than document keys: ranges, long lists, paths with
+//! several values.
 //!
-//! All of them are read and their places sorted before the first document. Each page does it
-//! again, which keeps the order of places at the price of a limit.
+//! Before the first document, the executor reads all entries and sorts their document keys. Every
+//! page repeats this work, so the number of entries is limited; in return the result is in document
+//! key order.
 
 use orrery_exec::DocumentPath;
 
 use crate::IndexHash;
-use crate::access::candidate::{Candidate, Found, Situation};
+use crate::access::candidate::{Candidate, PlanningContext, SetCandidate};
 use crate::access::filter::{Term, ValueTerm};
 use crate::access::intervals::Intervals;
-use crate::access::{Places, PlanNode, cost, wording};
+use crate::access::{DocumentSet, PlanNode, cost, wording};
 
-pub(super) fn propose(situation: &Situation<'_>) -> Vec<Candidate> {
-    let terms = situation.filter.terms.iter();
+pub(super) fn propose(context: &PlanningContext<'_>) -> Vec<Candidate> {
+    let terms = context.filter.terms.iter();
     let found = terms.filter_map(|term| match term {
-        Term::Value(term) => found(situation, term),
-        Term::Shape(_) | Term::Either(_) => None,
+        Term::Value(term) => document_set(context, term),
+        Term::Spatial(_) | Term::Either(_) => None,
     });
-    found.map(|found| situation.candidate_of(found)).collect()
+    found.map(|found| context.candidate_of(found)).collect()
 }
 
-pub(super) fn found(situation: &Situation<'_>, term: &ValueTerm) -> Option<Found> {
+pub(super) fn document_set(
+    context: &PlanningContext<'_>,
+    term: &ValueTerm,
+) -> Option<SetCandidate> {
     let intervals = &term.intervals;
     if intervals.all_points() && intervals.list.len() <= cost::MERGED_POINTS_MAX {
         return None;
     }
     gather(
-        situation,
+        context,
         &EntrySet {
             index: term.index?,
             intervals,
@@ -37,7 +42,7 @@ pub(super) fn found(situation: &Situation<'_>, term: &ValueTerm) -> Option<Found
     )
 }
 
-/// Entries of one index.
+/// The entries of one index that a term selects.
 pub(super) struct EntrySet<'a> {
     pub(super) index: IndexHash,
     pub(super) intervals: &'a Intervals,
@@ -46,20 +51,20 @@ pub(super) struct EntrySet<'a> {
     pub(super) text: &'a str,
 }
 
-/// The places of some entries, when they are few.
-pub(super) fn gather(situation: &Situation<'_>, set: &EntrySet<'_>) -> Option<Found> {
+/// The documents of the selected entries, if the entries are few.
+pub(super) fn gather(context: &PlanningContext<'_>, set: &EntrySet<'_>) -> Option<SetCandidate> {
     let entries = set.entries;
-    let walked = situation.estimator.walked(entries);
+    let walked = context.estimator.walked(entries);
     if walked >= cost::GATHERED_ENTRIES_MAX {
         return None;
     }
-    let documents = situation.estimator.documents_of(entries);
+    let documents = context.estimator.documents_of(entries);
     let cursors = set.intervals.list.len() as f64 * cost::CURSOR;
-    Some(Found {
-        places: Places::Gathered(set.intervals.runs(set.index)),
+    Some(SetCandidate {
+        set: DocumentSet::Gathered(set.intervals.entry_ranges(set.index)),
         entries,
         documents,
-        cost_first: cursors + walked * cost::ENTRY + entries as f64 * cost::PLACE_GATHERED,
+        cost_first: cursors + walked * cost::ENTRY + entries as f64 * cost::KEY_GATHERED,
         cost_walk: 0.0,
         node: PlanNode {
             name: "gathered",

@@ -1,35 +1,35 @@
-//! The rules, one for each way to find documents. Each proposes what it can; the cheapest wins.
+//! The rules, one for each kind of access path. Each rule proposes candidates; the cheapest wins.
 
 mod composite;
-mod counted;
 mod covering;
 mod distinct;
 mod equality;
-mod extreme;
 mod gathered;
+mod id_lookup;
 mod in_list;
 mod intersection;
-mod named;
+mod min_max;
 mod once;
 mod ordered;
 mod range;
 mod scan;
 mod spatial;
+mod stored_count;
 mod union;
 
-use super::candidate::{Candidate, Found, Situation};
+use super::candidate::{Candidate, PlanningContext, SetCandidate};
 use super::filter::Term;
 
-pub(super) use named::propose as propose_named;
+pub(super) use id_lookup::propose as propose_id_lookup;
 
-pub(super) type Rule = fn(&Situation<'_>) -> Vec<Candidate>;
+pub(super) type AccessRule = fn(&PlanningContext<'_>) -> Vec<Candidate>;
 
-/// What is right with no index at all.
-pub(super) const ALWAYS: [Rule; 2] = [counted::propose, scan::propose];
+/// Rules that are valid without any index.
+pub(super) const ALWAYS: [AccessRule; 2] = [stored_count::propose, scan::propose];
 
-/// What is right when every document has its entries. Of two proposals with one price the earlier
-/// wins.
-pub(super) const INDEXED: [Rule; 11] = [
+/// Rules that are valid when every document has its entries. Of two proposals with equal cost the
+/// earlier one wins.
+pub(super) const INDEXED: [AccessRule; 11] = [
     equality::propose,
     in_list::propose,
     union::propose,
@@ -43,21 +43,21 @@ pub(super) const INDEXED: [Rule; 11] = [
     values,
 ];
 
-/// Entries that stand for their documents.
-fn values(situation: &Situation<'_>) -> Vec<Candidate> {
-    [covering::propose, distinct::propose, extreme::propose]
+/// Rules in which entries replace documents.
+fn values(context: &PlanningContext<'_>) -> Vec<Candidate> {
+    [covering::propose, distinct::propose, min_max::propose]
         .into_iter()
-        .flat_map(|rule| rule(situation))
+        .flat_map(|rule| rule(context))
         .collect()
 }
 
-/// The documents of one term in the order of places, in the cheapest way that has that order.
-fn found(situation: &Situation<'_>, term: &Term) -> Option<Found> {
+/// The documents of one term in document key order, by the cheapest method with that order.
+fn document_set(context: &PlanningContext<'_>, term: &Term) -> Option<SetCandidate> {
     match term {
-        Term::Value(term) => equality::found(situation, term)
-            .or_else(|| in_list::found(situation, term))
-            .or_else(|| gathered::found(situation, term)),
-        Term::Shape(term) => spatial::found(situation, term),
-        Term::Either(filters) => union::found(situation, filters),
+        Term::Value(term) => equality::document_set(context, term)
+            .or_else(|| in_list::document_set(context, term))
+            .or_else(|| gathered::document_set(context, term)),
+        Term::Spatial(term) => spatial::document_set(context, term),
+        Term::Either(filters) => union::document_set(context, filters),
     }
 }

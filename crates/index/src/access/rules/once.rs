@@ -1,28 +1,28 @@
-//! Ranges over a path with several values, for queries that see all documents before they answer.
+//! Ranges over a multi-valued path, for queries that read all documents before they answer.
 //!
-//! A document may have several entries in the ranges; who walks them remembers which came. A page
-//! of a stream could not remember that for the next one, so streams have no part in this.
+//! A document may have several entries in the ranges, so the executor remembers the documents it
+//! has returned. A stream query cannot carry this memory from one page to the next, so this rule
+//! does not apply to streams.
 
-use crate::access::candidate::{Candidate, Situation};
+use crate::access::candidate::{Candidate, PlanningContext};
 use crate::access::filter::ValueTerm;
 use crate::access::rules::gathered::EntrySet;
 use crate::access::{
-    Access, AccessKind, AccessTag, Direction, EntryScan, Estimate, PlanNode, Take, cost, wording,
+    AccessKind, AccessPath, AccessTag, EntryOutput, EntryScan, Estimate, PlanNode, ScanDirection,
+    cost, wording,
 };
 
-pub(super) fn propose(situation: &Situation<'_>) -> Vec<Candidate> {
-    let terms = situation.filter.values();
-    terms
-        .filter_map(|term| candidate(situation, term))
-        .collect()
+pub(super) fn propose(context: &PlanningContext<'_>) -> Vec<Candidate> {
+    let terms = context.filter.values();
+    terms.filter_map(|term| candidate(context, term)).collect()
 }
 
-fn candidate(situation: &Situation<'_>, term: &ValueTerm) -> Option<Candidate> {
+fn candidate(context: &PlanningContext<'_>, term: &ValueTerm) -> Option<Candidate> {
     if !term.path.is_multiple() || term.intervals.all_points() {
         return None;
     }
     each_once(
-        situation,
+        context,
         &EntrySet {
             index: term.index?,
             intervals: &term.intervals,
@@ -33,31 +33,31 @@ fn candidate(situation: &Situation<'_>, term: &ValueTerm) -> Option<Candidate> {
     )
 }
 
-/// The documents of some entries, each at its first one.
-pub(super) fn each_once(situation: &Situation<'_>, set: &EntrySet<'_>) -> Option<Candidate> {
+/// The documents of the selected entries, each returned at its first entry.
+pub(super) fn each_once(context: &PlanningContext<'_>, set: &EntrySet<'_>) -> Option<Candidate> {
     let entries = set.entries;
-    let walked = situation.estimator.walked(entries);
-    if situation.is_stream() || walked >= cost::ONCE_ENTRIES_MAX {
+    let walked = context.estimator.walked(entries);
+    if context.is_stream() || walked >= cost::ONCE_ENTRIES_MAX {
         return None;
     }
-    let documents = situation.estimator.documents_of(entries);
+    let documents = context.estimator.documents_of(entries);
     let walk = walked * cost::ENTRY
-        + entries as f64 * cost::PLACE_GATHERED
+        + entries as f64 * cost::KEY_GATHERED
         + documents as f64 * cost::DOCUMENT_FETCHED;
     let first = set.intervals.list.len() as f64 * cost::CURSOR;
     Some(Candidate {
-        access: Access::Entries(EntryScan {
-            runs: set.intervals.runs(set.index),
-            direction: Direction::Forward,
+        access: AccessPath::Entries(EntryScan {
+            ranges: set.intervals.entry_ranges(set.index),
+            direction: ScanDirection::Forward,
             ordered_columns: 0,
-            take: Take::Documents { once: true },
+            output: EntryOutput::Documents { once: true },
         }),
         tag: AccessTag {
             kind: AccessKind::Once,
             index: set.index,
         },
         estimate: Estimate { entries, documents },
-        cost: situation.cost_unordered(first, walk),
+        cost: context.cost_unordered(first, walk),
         node: PlanNode {
             name: "range",
             index: Some(wording::single_spec(set.path)),

@@ -1,34 +1,35 @@
-//! `ORDER BY` one path: its entries are in that order already, so a page reads what it gives.
+//! `ORDER BY` one path: the index has this order, so a page reads only the entries of its rows.
 //!
-//! Documents without the path have no entry. They would come first or last, so the index gives the
-//! order only when there are none, or when the filter leaves none of them.
+//! A document without the path has no entry, but its row would sort first or last. So the index
+//! provides the order only when every document has the path, or when the filter excludes documents
+//! without it.
 
 use crate::IndexHash;
-use crate::access::candidate::{Candidate, Situation};
+use crate::access::candidate::{Candidate, PlanningContext};
 use crate::access::estimate::whole;
 use crate::access::intervals::Intervals;
 use crate::access::{
-    Access, AccessKind, AccessTag, Direction, EntryScan, Estimate, PlanNode, QueryShape, Take,
-    composed, cost, wording,
+    AccessKind, AccessPath, AccessTag, EntryOutput, EntryScan, Estimate, PlanNode, QueryShape,
+    ScanDirection, cost, non_scalar, wording,
 };
 
-pub(super) fn propose(situation: &Situation<'_>) -> Vec<Candidate> {
-    candidate(situation).into_iter().collect()
+pub(super) fn propose(context: &PlanningContext<'_>) -> Vec<Candidate> {
+    candidate(context).into_iter().collect()
 }
 
-fn candidate(situation: &Situation<'_>) -> Option<Candidate> {
-    let [term] = situation.request.order else {
+fn candidate(context: &PlanningContext<'_>) -> Option<Candidate> {
+    let [term] = context.request.order else {
         return None;
     };
-    let estimator = situation.estimator;
-    if situation.request.shape != QueryShape::Sorted
+    let estimator = context.estimator;
+    if context.request.shape != QueryShape::Sorted
         || term.path.is_multiple()
-        || !situation.request.definition.covers(&term.path)
+        || !context.request.definition.covers(&term.path)
     {
         return None;
     }
     let index = IndexHash::of_path(&term.path);
-    let said = situation.filter.value_at(&term.path);
+    let said = context.filter.value_at(&term.path);
     let (intervals, all) = match said {
         Some(said) => (said.intervals.clone(), said.entries),
         None if estimator.is_everywhere(&term.path) => {
@@ -36,21 +37,21 @@ fn candidate(situation: &Situation<'_>) -> Option<Candidate> {
         }
         None => return None,
     };
-    if composed::are_possible(estimator, index, &intervals) {
+    if non_scalar::are_possible(estimator, index, &intervals) {
         return None;
     }
-    let entries = whole(all as f64 * situation.page_share());
+    let entries = whole(all as f64 * context.page_fraction());
     let first = intervals.list.len() as f64 * cost::CURSOR;
     Some(Candidate {
-        access: Access::Entries(EntryScan {
-            runs: intervals.runs(index),
+        access: AccessPath::Entries(EntryScan {
+            ranges: intervals.entry_ranges(index),
             direction: if term.descending {
-                Direction::Backward
+                ScanDirection::Backward
             } else {
-                Direction::Forward
+                ScanDirection::Forward
             },
             ordered_columns: 1,
-            take: Take::Documents { once: false },
+            output: EntryOutput::Documents { once: false },
         }),
         tag: AccessTag {
             kind: AccessKind::Ordered,

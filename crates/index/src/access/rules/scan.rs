@@ -1,19 +1,19 @@
-//! All documents of the scope. Always right, and cheap when most of them match anyway.
+//! The scan of all documents in scope: always valid, and cheap when most documents match.
 
-use crate::access::candidate::{Candidate, Situation};
-use crate::access::{Access, AccessTag, Estimate, PlanNode, cost};
+use crate::access::candidate::{Candidate, PlanningContext};
+use crate::access::{AccessPath, AccessTag, Estimate, PlanNode, cost};
 
-pub(super) fn propose(situation: &Situation<'_>) -> Vec<Candidate> {
-    let documents = situation.estimator.documents();
+pub(super) fn propose(context: &PlanningContext<'_>) -> Vec<Candidate> {
+    let documents = context.estimator.documents();
     let walk = documents as f64 * cost::DOCUMENT_SCANNED;
     vec![Candidate {
-        access: Access::Documents,
-        tag: AccessTag::PLACE_ORDER,
+        access: AccessPath::DocumentScan,
+        tag: AccessTag::KEY_ORDER,
         estimate: Estimate {
             entries: 0,
             documents,
         },
-        cost: situation.cost_unordered(cost::CURSOR, walk),
+        cost: context.cost_unordered(cost::CURSOR, walk),
         node: PlanNode {
             name: "scan of documents",
             index: None,

@@ -1,43 +1,48 @@
-//! `OR`: the documents of any of several filters, each found in its own way.
+//! `OR`: the union of several filters, each with its own access path.
 //!
-//! Branches over one path were made one list before. Here the branches are about different paths,
-//! so all of them must have the order of places to be merged.
+//! `Filter::of` has already merged branches over one path into one list. The branches here concern
+//! different paths, so all of them must be in document key order to be merged.
 
-use crate::access::candidate::{Candidate, Found, Situation};
+use crate::access::candidate::{Candidate, PlanningContext, SetCandidate};
 use crate::access::filter::{Filter, Term};
 use crate::access::rules::intersection;
-use crate::access::{Places, PlanNode};
+use crate::access::{DocumentSet, PlanNode};
 
-pub(super) fn propose(situation: &Situation<'_>) -> Vec<Candidate> {
-    let terms = situation.filter.terms.iter();
+pub(super) fn propose(context: &PlanningContext<'_>) -> Vec<Candidate> {
+    let terms = context.filter.terms.iter();
     let found = terms.filter_map(|term| match term {
-        Term::Either(filters) => found(situation, filters),
-        Term::Value(_) | Term::Shape(_) => None,
+        Term::Either(filters) => document_set(context, filters),
+        Term::Value(_) | Term::Spatial(_) => None,
     });
-    found.map(|found| situation.candidate_of(found)).collect()
+    found.map(|found| context.candidate_of(found)).collect()
 }
 
-pub(super) fn found(situation: &Situation<'_>, filters: &[Filter]) -> Option<Found> {
-    let branches: Vec<Found> = filters
+pub(super) fn document_set(
+    context: &PlanningContext<'_>,
+    filters: &[Filter],
+) -> Option<SetCandidate> {
+    let branches: Vec<SetCandidate> = filters
         .iter()
-        .map(|filter| intersection::best(situation, filter))
+        .map(|filter| intersection::best(context, filter))
         .collect::<Option<_>>()?;
     let entries = branches.iter().map(|branch| branch.entries).sum();
     let documents = branches.iter().map(|branch| branch.documents).sum();
-    let documents = situation.estimator.documents_of(documents);
-    let (mut places, mut children) = (Vec::new(), Vec::new());
+    let documents = context.estimator.documents_of(documents);
+    let (mut sets, mut children) = (Vec::new(), Vec::new());
     let (mut cost_first, mut cost_walk) = (0.0, 0.0);
     for branch in branches {
         cost_first += branch.cost_first;
         cost_walk += branch.cost_walk;
         children.push(branch.node);
-        match branch.places {
-            Places::Any(inner) => places.extend(inner),
-            other @ (Places::Run(_) | Places::All(_) | Places::Gathered(_)) => places.push(other),
+        match branch.set {
+            DocumentSet::Union(inner) => sets.extend(inner),
+            other @ (DocumentSet::Point(_)
+            | DocumentSet::Intersection(_)
+            | DocumentSet::Gathered(_)) => sets.push(other),
         }
     }
-    Some(Found {
-        places: Places::Any(places),
+    Some(SetCandidate {
+        set: DocumentSet::Union(sets),
         entries,
         documents,
         cost_first,

@@ -1,24 +1,24 @@
-//! Documents whose ids the filter lists, in one logical partition: their places are known without an
-//! index, and nothing finds them sooner.
+//! Documents whose ids the filter lists, in one logical partition: the ids determine the document
+//! keys, and no index lookup is cheaper.
 
 use orrery_exec::{DocumentPath, PathStep, Predicate, ValueRange};
 use orrery_json::Value;
 
 use crate::access::candidate::Candidate;
-use crate::access::{Access, AccessRequest, AccessTag, Estimate, PlanNode, cost};
+use crate::access::{AccessPath, AccessRequest, AccessTag, Estimate, PlanNode, cost};
 
-/// A longer list is looked up in an index, one cursor after the other.
+/// Maximum number of ids. A longer list uses an index, one cursor after the other.
 const NAMES_MAX: usize = 1_000;
 
 pub(in crate::access) fn propose(request: &AccessRequest<'_>) -> Option<Candidate> {
     if !request.is_one_partition {
         return None;
     }
-    let names = names(&request.narrowing.predicate)?;
+    let names = names(&request.sargable_filter.predicate)?;
     let documents = names.len() as u64;
     Some(Candidate {
-        access: Access::Named(names),
-        tag: AccessTag::PLACE_ORDER,
+        access: AccessPath::IdLookup(names),
+        tag: AccessTag::KEY_ORDER,
         estimate: Estimate {
             entries: 0,
             documents,
@@ -36,7 +36,7 @@ pub(in crate::access) fn propose(request: &AccessRequest<'_>) -> Option<Candidat
     })
 }
 
-/// The ids that a document must have one of, if the filter says so.
+/// The ids that the filter allows, if it restricts documents to a list of ids.
 fn names(predicate: &Predicate) -> Option<Vec<String>> {
     match predicate {
         Predicate::And(all) => all.iter().find_map(names),
@@ -45,7 +45,7 @@ fn names(predicate: &Predicate) -> Option<Vec<String>> {
             for range in ranges {
                 match range {
                     ValueRange::Equal(Value::String(name)) => names.push(name.clone()),
-                    // No document has another id than a string.
+                    // An id is always a string, so no document matches this value.
                     ValueRange::Equal(_) => {}
                     _ => return None,
                 }
