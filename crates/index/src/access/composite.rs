@@ -1,36 +1,37 @@
-//! What a composite index can do for a filter and an order.
+//! Matches a composite index with a filter and an order.
 //!
-//! Its values are those of its parts, one after the other, so that equalities on its first parts
-//! are a common beginning and a range on the next part narrows what follows it.
+//! The value of an entry is the concatenation of the parts. So equalities on the leading parts form
+//! a common byte prefix, and a range on the next part narrows the entries within that prefix.
 
 use orrery_exec::{DocumentPath, PathStep};
 use orrery_model::{CompositePath, IndexStep, SortOrder};
 
 use super::filter::{Filter, ValueTerm};
 use super::intervals::{Interval, Intervals};
-use super::{Direction, OrderTerm, wording};
+use super::{OrderTerm, ScanDirection, wording};
 use crate::value::successor;
 use crate::{IndexDefinition, IndexHash};
 
-/// A composite index in the terms of queries.
+/// A composite index in the terms of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Composite {
     pub(super) index: IndexHash,
     pub(super) parts: Vec<OrderTerm>,
 }
 
-/// Which entries of a composite index a filter needs.
+/// The entries of a composite index that a filter selects.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Narrowed {
+pub(super) struct CompositeMatch {
     pub(super) intervals: Intervals,
-    /// How many of the first parts have one value.
+    /// Number of leading parts with an equality.
     pub(super) equal: usize,
-    /// How many of the first parts narrow the entries: at most one more than are equal.
+    /// Number of leading parts that narrow the entries: the equalities, and at most one range after
+    /// them.
     pub(super) used: usize,
     pub(super) text: String,
 }
 
-/// Those without elements of arrays, which have no place in an order of documents.
+/// The composite indexes without paths through array elements, which cannot order documents.
 pub(super) fn composites(definition: &IndexDefinition) -> impl Iterator<Item = Composite> {
     definition.composites().filter_map(|(index, paths)| {
         let parts = paths.iter().map(part).collect::<Option<_>>()?;
@@ -63,7 +64,7 @@ impl Composite {
         format!("({})", self.specs().join(", "))
     }
 
-    pub(super) fn narrow(&self, filter: &Filter) -> Narrowed {
+    pub(super) fn match_filter(&self, filter: &Filter) -> CompositeMatch {
         let mut beginning = Vec::new();
         let mut texts = Vec::new();
         for (position, part) in self.parts.iter().enumerate() {
@@ -71,8 +72,10 @@ impl Composite {
                 break;
             };
             texts.push(format!("{} {}", wording::path(&term.path), term.text));
+            // A part that is not a single value ends the prefix: later parts are sorted only within
+            // each of its values.
             let Some(point) = term.intervals.point() else {
-                return Narrowed {
+                return CompositeMatch {
                     intervals: self.continued(&beginning, position, term),
                     equal: position,
                     used: position + 1,
@@ -94,7 +97,7 @@ impl Composite {
                 is_exact: false,
             }
         };
-        Narrowed {
+        CompositeMatch {
             intervals,
             equal,
             used: equal,
@@ -102,10 +105,10 @@ impl Composite {
         }
     }
 
-    /// How its entries are walked so that documents come in this order, when its first parts up to
-    /// `equal` have one value each. A longer index does not serve a shorter order: its ties would
-    /// not be in the order of documents.
-    pub(super) fn direction(&self, order: &[OrderTerm], equal: usize) -> Option<Direction> {
+    /// The direction in which the entries give documents in this order, when the first `equal`
+    /// parts have one value each. An index with further parts after the order does not qualify: it
+    /// would not return ties in document key order.
+    pub(super) fn direction(&self, order: &[OrderTerm], equal: usize) -> Option<ScanDirection> {
         let start = self.parts.len().checked_sub(order.len())?;
         if start > equal || order.is_empty() {
             return None;
@@ -115,15 +118,15 @@ impl Composite {
             return None;
         }
         if pairs().all(|(part, term)| part.descending == term.descending) {
-            Some(Direction::Forward)
+            Some(ScanDirection::Forward)
         } else if pairs().all(|(part, term)| part.descending != term.descending) {
-            Some(Direction::Backward)
+            Some(ScanDirection::Backward)
         } else {
             None
         }
     }
 
-    /// The intervals of a part behind a common beginning.
+    /// The intervals of one part after the common prefix of the earlier parts.
     fn continued(&self, beginning: &[u8], position: usize, term: &ValueTerm) -> Intervals {
         let descending = self.parts[position].descending;
         let is_last = position + 1 == self.parts.len();

@@ -1,8 +1,7 @@
-//! How many entries and documents a step meets.
+//! Estimates the numbers of entries and documents that a step reads.
 //!
-//! A short run is counted. A long one is estimated: a value is as frequent as values are on
-//! average, and a range has the share of entries that it has of the way from the first value to
-//! the last.
+//! Short entry ranges are counted. Long ranges are estimated: a value has the average frequency of
+//! all values, and a range has its share of the distance between the first and the last value.
 
 use orrery_exec::DocumentPath;
 use orrery_json::Value;
@@ -10,22 +9,22 @@ use orrery_json::Value;
 use super::cost::DIVE_POINTS_MAX;
 use super::filter::{Filter, Term, ValueTerm};
 use super::intervals::{Interval, Intervals};
-use super::{Run, Statistics};
+use super::{EntryRange, Statistics};
 use crate::IndexHash;
 use crate::value::decode;
 
-/// Of values about which nothing is known.
-const SHARE_EQUAL: f64 = 0.1;
-const SHARE_RANGE: f64 = 1.0 / 3.0;
+/// Default selectivities for values without statistics.
+const SELECTIVITY_EQUAL: f64 = 0.1;
+const SELECTIVITY_RANGE: f64 = 1.0 / 3.0;
 
-/// How many bytes of a value are compared when the share of a range is measured.
+/// Number of value bytes that the share of a range is computed from.
 const BYTES_COMPARED: usize = 8;
 
 pub(super) struct Estimator<'a> {
     statistics: &'a dyn Statistics,
     scope_documents: u64,
-    /// Which part of the container the query sees.
-    scope_share: f64,
+    /// The fraction of the container's documents that are in the scope of the query.
+    scope_fraction: f64,
 }
 
 impl<'a> Estimator<'a> {
@@ -35,7 +34,7 @@ impl<'a> Estimator<'a> {
         Estimator {
             statistics,
             scope_documents,
-            scope_share: ratio(scope_documents.max(1) as f64, documents as f64).min(1.0),
+            scope_fraction: ratio(scope_documents.max(1) as f64, documents as f64).min(1.0),
         }
     }
 
@@ -43,10 +42,10 @@ impl<'a> Estimator<'a> {
         self.scope_documents
     }
 
-    /// Entries in all of some intervals of an index.
+    /// Number of entries in all given intervals of an index.
     pub(super) fn entries(&self, index: IndexHash, intervals: &Intervals) -> u64 {
         let runs = &intervals.list;
-        let entries_of = |run| self.entries_of_run(index, run);
+        let entries_of = |run| self.entries_of_interval(index, run);
         if runs.len() <= DIVE_POINTS_MAX || !intervals.all_points() {
             return runs.iter().map(entries_of).sum();
         }
@@ -56,86 +55,88 @@ impl<'a> Estimator<'a> {
         whole(sum as f64 * runs.len() as f64 / count as f64)
     }
 
-    /// Entries of some intervals when they are few enough to be counted.
+    /// Exact number of entries in the given intervals, if it is small enough to count.
     pub(super) fn counted(&self, index: IndexHash, intervals: &Intervals) -> Option<u64> {
         if intervals.list.len() > DIVE_POINTS_MAX {
             return None;
         }
         let runs = intervals.list.iter();
-        runs.map(|interval| self.count(&interval.run(index)))
+        runs.map(|interval| self.count(&interval.entry_range(index)))
             .map(|count| (count < self.statistics.dive_entries_max()).then_some(count))
             .sum()
     }
 
-    /// Entries that are passed to meet so many in the scope. Those of one value stand in the order
-    /// of places, so that the scope is a part of them; those of a range are mixed.
+    /// The number of entries that a cursor passes to find `entries` entries within the scope.
+    /// Entries of one value are sorted by document key, so the scope is one part of them; entries
+    /// of a range are mixed.
     pub(super) fn walked(&self, entries: u64) -> f64 {
-        entries as f64 / self.scope_share
+        entries as f64 / self.scope_fraction
     }
 
-    /// Documents that some entries lead to: all different ones, unless there are fewer documents.
+    /// Number of documents that the entries refer to: one for each entry, up to the documents in
+    /// scope.
     pub(super) fn documents_of(&self, entries: u64) -> u64 {
         entries.min(self.scope_documents)
     }
 
-    /// Which part of the documents a filter lets through, as if its terms had nothing to do with
-    /// one another.
-    pub(super) fn share(&self, filter: &Filter) -> f64 {
+    /// The fraction of documents that pass a filter, under the assumption that its terms are
+    /// independent.
+    pub(super) fn selectivity(&self, filter: &Filter) -> f64 {
         filter
             .terms
             .iter()
-            .map(|term| self.share_of_term(term))
+            .map(|term| self.selectivity_of_term(term))
             .product()
     }
 
-    pub(super) fn share_of_term(&self, term: &Term) -> f64 {
+    pub(super) fn selectivity_of_term(&self, term: &Term) -> f64 {
         match term {
-            Term::Value(term) => self.share_of_value(term),
-            Term::Shape(term) => match term.index {
-                Some(_) => self.share_of_entries(term.entries),
-                None => SHARE_EQUAL,
+            Term::Value(term) => self.selectivity_of_value(term),
+            Term::Spatial(term) => match term.index {
+                Some(_) => self.selectivity_of_entries(term.entries),
+                None => SELECTIVITY_EQUAL,
             },
             Term::Either(filters) => {
-                let sum: f64 = filters.iter().map(|filter| self.share(filter)).sum();
+                let sum: f64 = filters.iter().map(|filter| self.selectivity(filter)).sum();
                 sum.min(1.0)
             }
         }
     }
 
-    pub(super) fn share_of_value(&self, term: &ValueTerm) -> f64 {
+    pub(super) fn selectivity_of_value(&self, term: &ValueTerm) -> f64 {
         match term.index {
-            Some(_) => self.share_of_entries(term.entries),
+            Some(_) => self.selectivity_of_entries(term.entries),
             None if term.intervals.all_points() => {
-                (SHARE_EQUAL * term.intervals.list.len() as f64).min(1.0)
+                (SELECTIVITY_EQUAL * term.intervals.list.len() as f64).min(1.0)
             }
-            None => SHARE_RANGE,
+            None => SELECTIVITY_RANGE,
         }
     }
 
-    /// Whether every document that is indexed has an entry there.
+    /// Whether every indexed document has an entry in the index of this path.
     pub(super) fn is_everywhere(&self, path: &DocumentPath) -> bool {
         self.statistics
             .path(IndexHash::of_path(path))
             .is_some_and(|of_path| of_path.entries == self.statistics.indexed_documents())
     }
 
-    /// How many different values an index has in the scope, at most.
+    /// Upper bound of the number of distinct values of an index in the scope.
     pub(super) fn distinct(&self, index: IndexHash) -> Option<u64> {
         self.statistics.path(index).map(|of_path| of_path.distinct)
     }
 
-    /// Whether arrays or objects are among the entries of an index.
-    pub(super) fn has_composed(&self, index: IndexHash) -> bool {
+    /// Whether an index may have entries for arrays or objects.
+    pub(super) fn has_non_scalar(&self, index: IndexHash) -> bool {
         let of_path = self.statistics.path(index);
-        of_path.is_none_or(|of_path| of_path.composed > 0)
+        of_path.is_none_or(|of_path| of_path.non_scalar > 0)
     }
 
-    fn share_of_entries(&self, entries: u64) -> f64 {
+    fn selectivity_of_entries(&self, entries: u64) -> f64 {
         ratio(entries as f64, self.scope_documents as f64).min(1.0)
     }
 
-    /// About how many entries some intervals have by the statistics alone, where that is good
-    /// enough for a first plan.
+    /// Estimated number of entries in the intervals from statistics alone. `None` where this
+    /// estimate is not good enough for a first plan.
     pub(super) fn guess(&self, index: IndexHash, intervals: &Intervals) -> Option<u64> {
         let is_small = self.scope_documents < self.statistics.guess_documents_min();
         if is_small || intervals.list.len() > DIVE_POINTS_MAX {
@@ -147,35 +148,35 @@ impl<'a> Estimator<'a> {
         Some(guess.max(1))
     }
 
-    fn entries_of_run(&self, index: IndexHash, interval: &Interval) -> u64 {
-        let counted = self.count(&interval.run(index));
+    fn entries_of_interval(&self, index: IndexHash, interval: &Interval) -> u64 {
+        let counted = self.count(&interval.entry_range(index));
         if counted < self.statistics.dive_entries_max() {
             return counted;
         }
         counted.max(self.estimated(index, interval))
     }
 
-    /// What the statistics say of a run, without a look at its entries.
+    /// The estimate of the statistics for an interval, without reading its entries.
     fn estimated(&self, index: IndexHash, interval: &Interval) -> u64 {
         let Some(of_path) = self.statistics.path(index) else {
-            return whole(self.scope_documents as f64 * SHARE_RANGE);
+            return whole(self.scope_documents as f64 * SELECTIVITY_RANGE);
         };
-        let entries = of_path.entries as f64 * self.scope_share;
+        let entries = of_path.entries as f64 * self.scope_fraction;
         whole(if interval.is_point {
             entries / of_path.distinct.max(1) as f64
         } else {
-            entries * self.share_of_range(index, interval)
+            entries * self.selectivity_of_range(index, interval)
         })
     }
 
-    fn count(&self, run: &Run) -> u64 {
+    fn count(&self, run: &EntryRange) -> u64 {
         let limit = self.statistics.dive_entries_max();
         self.statistics.count(run, limit)
     }
 
-    fn share_of_range(&self, index: IndexHash, interval: &Interval) -> f64 {
+    fn selectivity_of_range(&self, index: IndexHash, interval: &Interval) -> f64 {
         let Some((first, last)) = self.statistics.extent(index) else {
-            return SHARE_RANGE;
+            return SELECTIVITY_RANGE;
         };
         let to = interval.to.as_ref();
         if interval.from <= first && to.is_none_or(|to| *to > last) {
@@ -189,12 +190,12 @@ impl<'a> Estimator<'a> {
                 let high = number(&high).unwrap_or(last);
                 ratio(high - low, last - first)
             }
-            _ => share_of_bytes(&first, &last, &low, &high),
+            _ => fraction_of_bytes(&first, &last, &low, &high),
         };
         if share.is_finite() {
             share.clamp(0.0, 1.0)
         } else {
-            SHARE_RANGE
+            SELECTIVITY_RANGE
         }
     }
 }
@@ -206,9 +207,9 @@ fn number(bytes: &[u8]) -> Option<f64> {
     }
 }
 
-/// How far apart two values are next to the first and the last one, by the bytes after those that
-/// the first and the last one share.
-fn share_of_bytes(first: &[u8], last: &[u8], low: &[u8], high: &[u8]) -> f64 {
+/// The distance between `low` and `high` relative to the distance between `first` and `last`. Only
+/// the bytes after the common prefix of `first` and `last` count.
+fn fraction_of_bytes(first: &[u8], last: &[u8], low: &[u8], high: &[u8]) -> f64 {
     let same = first.iter().zip(last).take_while(|(a, b)| a == b).count();
     let position = |bytes: &[u8]| {
         let digits = (0..BYTES_COMPARED).map(|at| bytes.get(same + at).copied().unwrap_or(0));
@@ -224,7 +225,7 @@ fn ratio(part: f64, of: f64) -> f64 {
     if of > 0.0 { part / of } else { 1.0 }
 }
 
-/// The nearest count.
+/// Rounds to the nearest count.
 pub(super) fn whole(estimate: f64) -> u64 {
     #[expect(
         clippy::cast_possible_truncation,

@@ -1,19 +1,19 @@
-//! The plan as a tree that people read; who runs it adds what really happened.
+//! The plan as a tree for people. The executor adds the actual numbers.
 
 use std::fmt::Write;
 
 use super::AccessPlan;
 
-/// One step of a plan, above the steps that feed it.
+/// One step of a plan, with the steps that feed it as children.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanNode {
-    /// What is done: `scan of documents`, `point`, `range`, `intersection` and so on.
+    /// The kind of step: `scan of documents`, `point`, `range`, `intersection` and so on.
     pub name: &'static str,
-    /// The index it reads: `/a/?`, or `(/a ASC, /b DESC)`.
+    /// The index that the step reads: `/a/?`, or `(/a ASC, /b DESC)`.
     pub index: Option<String>,
-    /// Which entries of the index.
+    /// The entries that the step selects.
     pub predicate: Option<String>,
-    /// What is said beside: the direction, or what is taken of an entry.
+    /// An addition such as the direction, or the output of an entry.
     pub detail: Option<&'static str>,
     pub entries: u64,
     pub documents: u64,
@@ -21,7 +21,7 @@ pub struct PlanNode {
 }
 
 impl PlanNode {
-    /// One line for each step, children indented by two.
+    /// One line for each step, with children indented by two spaces.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         self.write_lines(0, &mut lines);
@@ -56,10 +56,10 @@ impl PlanNode {
 }
 
 impl AccessPlan {
-    /// The tree, then what else was considered.
+    /// The tree of the plan, then the alternatives that the planner compared.
     pub fn explain(&self) -> Vec<String> {
         let mut lines = self.root.lines();
-        for other in &self.considered {
+        for other in &self.alternatives {
             lines.push(format!(
                 "considered: {}, cost {:.0}",
                 other.what(),

@@ -1,4 +1,4 @@
-//! The predicate of a query, sorted by the indexes that could answer it.
+//! The predicate of a query, grouped by the indexes that can answer it.
 
 use orrery_exec::{DocumentPath, Predicate, SpatialRelation, ValueRange};
 use orrery_json::Value;
@@ -8,7 +8,7 @@ use super::intervals::Intervals;
 use super::wording;
 use crate::{IndexDefinition, IndexHash};
 
-/// Every document that matches satisfies all of the terms.
+/// A conjunction of terms that every matching document satisfies.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Filter {
     pub(super) terms: Vec<Term>,
@@ -17,28 +17,28 @@ pub(super) struct Filter {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Term {
     Value(ValueTerm),
-    Shape(ShapeTerm),
-    /// At least one of several filters.
+    Spatial(SpatialTerm),
+    /// A disjunction, which requires one of the filters.
     Either(Vec<Filter>),
 }
 
-/// Some value at a path is in some intervals.
+/// A value at the path lies in the intervals.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ValueTerm {
     pub(super) path: DocumentPath,
-    /// None when the policy leaves the path out.
+    /// `None` when the policy excludes the path.
     pub(super) index: Option<IndexHash>,
     pub(super) intervals: Intervals,
-    /// How many entries of the index are in them; none without an index.
+    /// Number of index entries in the intervals; zero without an index.
     pub(super) entries: u64,
     pub(super) text: String,
 }
 
-/// Some geometry at a path touches some cells.
+/// A geometry at the path touches the cells.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct ShapeTerm {
+pub(super) struct SpatialTerm {
     pub(super) path: DocumentPath,
-    /// None when the policy or the geometry gives no cells.
+    /// `None` when the policy has no spatial index at the path, or the geometry has no cells.
     pub(super) index: Option<IndexHash>,
     pub(super) cells: Intervals,
     pub(super) entries: u64,
@@ -46,7 +46,7 @@ pub(super) struct ShapeTerm {
 }
 
 impl Filter {
-    /// None when no document can match.
+    /// `None` when no document can match.
     pub(super) fn of(predicate: &Predicate, definition: &IndexDefinition) -> Option<Filter> {
         let mut terms = Vec::new();
         let all = match predicate {
@@ -67,20 +67,21 @@ impl Filter {
                     relation,
                     geometry,
                 } => {
-                    let shape = ShapeTerm::of(path, *relation, geometry, definition);
-                    terms.push(Term::Shape(shape));
+                    let shape = SpatialTerm::of(path, *relation, geometry, definition);
+                    terms.push(Term::Spatial(shape));
                 }
             }
         }
         let terms = merged(terms);
         let is_possible = terms.iter().all(|term| match term {
             Term::Value(term) => !term.intervals.is_empty(),
-            Term::Shape(_) | Term::Either(_) => true,
+            Term::Spatial(_) | Term::Either(_) => true,
         });
         is_possible.then_some(Filter { terms })
     }
 
-    /// Learns how many entries each term has. Apart, because it reads entries.
+    /// Sets the number of entries of each term. Separate from [`Filter::of`], because it reads
+    /// entries.
     pub(super) fn measure(&mut self, estimator: &Estimator<'_>) {
         for term in &mut self.terms {
             match term {
@@ -89,7 +90,7 @@ impl Filter {
                         term.entries = estimator.entries(index, &term.intervals);
                     }
                 }
-                Term::Shape(term) => {
+                Term::Spatial(term) => {
                     if let Some(index) = term.index {
                         term.entries = estimator.entries(index, &term.cells);
                     }
@@ -106,11 +107,11 @@ impl Filter {
     pub(super) fn values(&self) -> impl Iterator<Item = &ValueTerm> {
         self.terms.iter().filter_map(|term| match term {
             Term::Value(value) => Some(value),
-            Term::Shape(_) | Term::Either(_) => None,
+            Term::Spatial(_) | Term::Either(_) => None,
         })
     }
 
-    /// What the filter says about the one value that a path has.
+    /// The term about a path that has exactly one value in each document.
     pub(super) fn value_at(&self, path: &DocumentPath) -> Option<&ValueTerm> {
         self.values()
             .find(|term| term.path == *path && !path.is_multiple())
@@ -134,18 +135,18 @@ impl ValueTerm {
     }
 }
 
-impl ShapeTerm {
+impl SpatialTerm {
     fn of(
         path: &DocumentPath,
         relation: SpatialRelation,
         geometry: &Value,
         definition: &IndexDefinition,
-    ) -> ShapeTerm {
+    ) -> SpatialTerm {
         let cells = definition
             .spatial(path)
             .map(|grid| grid.cover_query(geometry, relation))
             .filter(|cells| !cells.is_empty());
-        ShapeTerm {
+        SpatialTerm {
             path: path.clone(),
             index: cells.as_ref().map(|_| IndexHash::of_spatial(path)),
             cells: cells.map_or_else(Intervals::everything, Intervals::of_cells),
@@ -155,7 +156,7 @@ impl ShapeTerm {
     }
 }
 
-/// The terms that say that one of several predicates holds; none when all are impossible.
+/// The terms of a disjunction. `None` when every branch is impossible.
 fn either(any: &[Predicate], definition: &IndexDefinition) -> Option<Vec<Term>> {
     if let Some(term) = one_path(any, definition) {
         return Some(vec![Term::Value(term)]);
@@ -164,6 +165,7 @@ fn either(any: &[Predicate], definition: &IndexDefinition) -> Option<Vec<Term>> 
         .iter()
         .filter_map(|one| Filter::of(one, definition))
         .collect();
+    // A branch without terms matches every document, so the disjunction restricts nothing.
     if filters.iter().any(|filter| filter.terms.is_empty()) {
         return Some(Vec::new());
     }
@@ -174,7 +176,7 @@ fn either(any: &[Predicate], definition: &IndexDefinition) -> Option<Vec<Term>> 
     }
 }
 
-/// Ranges over the same path are one set of ranges, even when the path has several values.
+/// The union of ranges over one path is one set of ranges, even when the path has several values.
 fn one_path(any: &[Predicate], definition: &IndexDefinition) -> Option<ValueTerm> {
     let Predicate::Value { path: first, .. } = any.first()? else {
         return None;
@@ -189,8 +191,8 @@ fn one_path(any: &[Predicate], definition: &IndexDefinition) -> Option<ValueTerm
     Some(ValueTerm::of(first, &all, definition))
 }
 
-/// Terms about the one value of a path become one term. Where a path has several values, each
-/// term may be about another of them.
+/// Intersects the terms about one single-valued path. The terms of a multi-valued path stay
+/// separate, because each may hold for a different value.
 fn merged(terms: Vec<Term>) -> Vec<Term> {
     let mut merged: Vec<Term> = Vec::with_capacity(terms.len());
     for term in terms {
@@ -199,7 +201,7 @@ fn merged(terms: Vec<Term>) -> Vec<Term> {
         {
             let same = merged.iter_mut().find_map(|other| match other {
                 Term::Value(other) if other.path == next.path => Some(other),
-                Term::Value(_) | Term::Shape(_) | Term::Either(_) => None,
+                Term::Value(_) | Term::Spatial(_) | Term::Either(_) => None,
             });
             if let Some(same) = same {
                 same.and(next);

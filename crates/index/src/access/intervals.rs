@@ -1,30 +1,31 @@
-//! Sets of encoded values: what a predicate leaves of an index.
+//! Sets of encoded values: the part of an index that a predicate selects.
 //!
-//! An interval holds the byte strings from `from` up to but without `to`. Encodings end themselves,
-//! so an interval whose bounds lie between values holds all entries of a value or none.
+//! An interval contains the byte strings from `from` up to but without `to`. Encodings are
+//! self-delimiting, so an interval whose bounds lie between values contains either all entries of a
+//! value or none.
 
 use std::cmp::Ordering;
 
 use orrery_exec::ValueRange;
 
-use super::Run;
+use super::EntryRange;
 use crate::IndexHash;
 use crate::value::{ByteRange, byte_range, successor};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Interval {
     pub(super) from: Vec<u8>,
-    /// None has no end.
+    /// `None` for an interval without an upper bound.
     pub(super) to: Option<Vec<u8>>,
-    /// Whether all is one encoded value, which is `from`.
+    /// Whether the interval is exactly one encoded value, `from`.
     pub(super) is_point: bool,
 }
 
-/// Ascending and disjoint intervals.
+/// Ascending, disjoint intervals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Intervals {
     pub(super) list: Vec<Interval>,
-    /// Whether no other values than those that were asked for are inside.
+    /// Whether the intervals contain only values of the predicate.
     pub(super) is_exact: bool,
 }
 
@@ -54,7 +55,7 @@ impl Intervals {
         }
     }
 
-    /// Of ranges of a spatial index, each from the first bytes up to but without the second.
+    /// The intervals of a spatial index, each from the first bytes up to but without the second.
     pub(super) fn of_cells(cells: Vec<(Vec<u8>, Vec<u8>)>) -> Intervals {
         let list = cells.into_iter().map(|(from, to)| Interval {
             from,
@@ -67,7 +68,7 @@ impl Intervals {
         }
     }
 
-    /// What is in both.
+    /// The intersection of two sets.
     pub(super) fn and(&self, other: &Intervals) -> Intervals {
         let (mut left, mut right) = (self.list.iter().peekable(), other.list.iter().peekable());
         let mut list = Vec::new();
@@ -93,7 +94,7 @@ impl Intervals {
         self.list.iter().all(|interval| interval.is_point)
     }
 
-    /// The only point, when there is nothing else.
+    /// The interval of a set that consists of a single point.
     pub(super) fn point(&self) -> Option<&Interval> {
         match &self.list[..] {
             [only] if only.is_point => Some(only),
@@ -101,8 +102,8 @@ impl Intervals {
         }
     }
 
-    pub(super) fn runs(&self, index: IndexHash) -> Vec<Run> {
-        let runs = self.list.iter().map(|interval| interval.run(index));
+    pub(super) fn entry_ranges(&self, index: IndexHash) -> Vec<EntryRange> {
+        let runs = self.list.iter().map(|interval| interval.entry_range(index));
         runs.collect()
     }
 }
@@ -116,8 +117,8 @@ impl Interval {
         }
     }
 
-    pub(super) fn run(&self, index: IndexHash) -> Run {
-        Run {
+    pub(super) fn entry_range(&self, index: IndexHash) -> EntryRange {
+        EntryRange {
             index,
             from: self.from.clone(),
             to: self.to.clone(),
@@ -125,7 +126,7 @@ impl Interval {
         }
     }
 
-    /// The same values in a descending part of a composite index.
+    /// The interval of the same values in a descending part of a composite index.
     pub(super) fn reversed(&self) -> Interval {
         let invert = |bytes: &[u8]| bytes.iter().map(|byte| !byte).collect::<Vec<u8>>();
         let from = match &self.to {
@@ -160,6 +161,7 @@ fn disjoint(mut list: Vec<Interval>) -> Vec<Interval> {
                     last.is_point |= next.is_point;
                     continue;
                 }
+                // The union of two different overlapping intervals is not a point.
                 last.is_point = false;
                 if compare_ends(last.to.as_ref(), next.to.as_ref()).is_lt() {
                     last.to = next.to;
@@ -187,7 +189,7 @@ fn ends_before(a: &Interval, b: &Interval) -> bool {
     compare_ends(a.to.as_ref(), b.to.as_ref()).is_lt()
 }
 
-/// No end is behind all ends.
+/// Compares upper bounds. A missing bound is above all bounds.
 fn compare_ends(a: Option<&Vec<u8>>, b: Option<&Vec<u8>>) -> Ordering {
     match (a, b) {
         (Some(a), Some(b)) => a.cmp(b),

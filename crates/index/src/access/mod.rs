@@ -1,17 +1,17 @@
-//! How the documents of a query are found: the physical plan that `partition` carries out.
+//! Access paths: the physical plan by which `partition` finds the documents of a query.
 //!
 //! The filter of a query becomes sets of intervals over indexes (`filter`, `intervals`). Each of
-//! the `rules` proposes ways to use them, with a price (`cost`, `estimate`), and the `planner`
-//! takes the cheapest.
+//! the `rules` proposes access paths with a cost (`cost`, `estimate`), and the `planner` selects
+//! the cheapest.
 
 mod candidate;
-mod composed;
 mod composite;
 mod cost;
 mod estimate;
 mod explain;
 mod filter;
 mod intervals;
+mod non_scalar;
 mod plan;
 mod planner;
 mod request;
@@ -22,108 +22,115 @@ mod usage;
 mod wording;
 
 pub use explain::PlanNode;
-pub use plan::{AccessKind, AccessPlan, AccessTag, Considered, Estimate};
+pub use plan::{AccessKind, AccessPlan, AccessTag, AlternativePlan, Estimate};
 pub use planner::{plan_access, resume_access};
-pub use request::{AccessRequest, Extreme, OrderTerm, QueryShape, Statistics};
+pub use request::{AccessRequest, MinMax, OrderTerm, QueryShape, Statistics};
 pub use usage::IndexUsage;
 
 use crate::IndexHash;
 
-/// Where the candidates of a query come from.
+/// The source of the candidate documents of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Access {
-    /// All documents of the scope, in the order of places.
-    Documents,
-    /// There are none.
+pub enum AccessPath {
+    /// All documents of the scope, in document key order.
+    DocumentScan,
+    /// No document can match.
     Nothing,
-    /// So many, of which nothing is read.
-    Counted(u64),
-    /// Documents found through entries, in the order of places.
-    Places(Places),
-    /// The documents of these ids, in one logical partition.
-    Named(Vec<String>),
-    /// Entries in their own order, with or without their documents.
+    /// The query needs only the number of documents, which is stored.
+    StoredCount(u64),
+    /// Documents found through entries, in document key order.
+    DocumentSet(DocumentSet),
+    /// The documents with these ids, in one logical partition.
+    IdLookup(Vec<String>),
+    /// Entries in index order, with or without their documents.
     Entries(EntryScan),
 }
 
-impl Access {
-    /// Whether documents come in the order of the rows.
+impl AccessPath {
+    /// Whether the access path returns documents in the order of the query's rows.
     pub fn is_ordered(&self) -> bool {
-        matches!(self, Access::Entries(scan) if scan.ordered_columns > 0)
+        matches!(self, AccessPath::Entries(scan) if scan.ordered_columns > 0)
     }
 
-    /// Whether all candidates come from this index.
+    /// Whether the access path reads no index besides this one.
     fn reads_only(&self, index: IndexHash) -> bool {
         match self {
-            Access::Documents | Access::Counted(_) | Access::Named(_) => false,
-            Access::Nothing => true,
-            Access::Places(places) => places.reads_only(index),
-            Access::Entries(scan) => scan.runs.iter().all(|run| run.index == index),
+            AccessPath::DocumentScan | AccessPath::StoredCount(_) | AccessPath::IdLookup(_) => {
+                false
+            }
+            AccessPath::Nothing => true,
+            AccessPath::DocumentSet(set) => set.reads_only(index),
+            AccessPath::Entries(scan) => scan.ranges.iter().all(|run| run.index == index),
         }
     }
 }
 
-/// A set of documents that can be walked in the order of places.
+/// A set of documents that an executor walks in document key order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Places {
-    /// The entries of one value; the run is a point.
-    Run(Run),
-    /// The documents in any of these, each once.
-    Any(Vec<Places>),
-    /// The documents in all of these.
-    All(Vec<Places>),
-    /// The documents of few entries in any order: read, sorted and made single before the first.
-    Gathered(Vec<Run>),
+pub enum DocumentSet {
+    /// The documents with one value. The entry range is a point.
+    Point(EntryRange),
+    /// The union of the sets, without duplicates.
+    Union(Vec<DocumentSet>),
+    /// The intersection of the sets.
+    Intersection(Vec<DocumentSet>),
+    /// The documents of a small number of entries in any order. The executor reads all entries,
+    /// sorts their document keys and removes duplicates before it returns the first document.
+    Gathered(Vec<EntryRange>),
 }
 
-impl Places {
+impl DocumentSet {
     fn reads_only(&self, index: IndexHash) -> bool {
         match self {
-            Places::Run(run) => run.index == index,
-            Places::Any(list) | Places::All(list) => list.iter().all(|one| one.reads_only(index)),
-            Places::Gathered(runs) => runs.iter().all(|run| run.index == index),
+            DocumentSet::Point(run) => run.index == index,
+            DocumentSet::Union(list) | DocumentSet::Intersection(list) => {
+                list.iter().all(|one| one.reads_only(index))
+            }
+            DocumentSet::Gathered(runs) => runs.iter().all(|run| run.index == index),
         }
     }
 }
 
-/// Neighbouring entries of one index: those whose bytes after the path hash are from `from` up to
-/// but without `to`, places included.
+/// A contiguous range of entries of one index: entries whose bytes after the index hash are from
+/// `from` up to but without `to`. These bytes include the document key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Run {
+pub struct EntryRange {
     pub index: IndexHash,
     pub from: Vec<u8>,
-    /// None ends with the index.
+    /// `None` for a range up to the end of the index.
     pub to: Option<Vec<u8>>,
-    /// Whether all entries have one value, whose bytes are `from`; places follow directly.
+    /// Whether all entries have one value, encoded as `from`. The document key follows these bytes
+    /// directly.
     pub is_point: bool,
 }
 
-/// A walk over entries.
+/// A walk over index entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryScan {
-    /// Ascending and disjoint.
-    pub runs: Vec<Run>,
-    pub direction: Direction,
-    /// How many columns of `ORDER BY` follow the order of the entries.
+    /// Ascending, disjoint ranges.
+    pub ranges: Vec<EntryRange>,
+    pub direction: ScanDirection,
+    /// Number of `ORDER BY` columns that the order of the entries satisfies.
     pub ordered_columns: usize,
-    pub take: Take,
+    pub output: EntryOutput,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub enum ScanDirection {
     Forward,
     Backward,
 }
 
-/// What is made of an entry.
+/// The output of a walk for each entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Take {
-    /// The document it leads to. With `once`, several entries may lead to one document.
+pub enum EntryOutput {
+    /// The document of the entry. With `once`, several entries may refer to one document, and the
+    /// executor returns it once.
     Documents { once: bool },
-    /// Its value, which is all that the query reads.
+    /// The value of the entry, when the query reads nothing else of the document.
     Values,
-    /// Its value, and nothing of the other entries with the same value.
+    /// The value of the first entry with each distinct value.
     DistinctValues,
-    /// The value of the first entry alone.
+    /// The value of the first entry only.
     FirstValue,
 }

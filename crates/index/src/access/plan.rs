@@ -1,27 +1,27 @@
-//! What the planner answers.
+//! The result of the planner.
 
-use super::{Access, PlanNode};
+use super::{AccessPath, PlanNode};
 use crate::IndexHash;
 
-/// How the documents of a query are found, and why so.
+/// The selected access path, with its cost and an explanation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AccessPlan {
-    pub access: Access,
+    pub access: AccessPath,
     pub tag: AccessTag,
     pub estimate: Estimate,
     pub cost: f64,
     pub root: PlanNode,
-    /// What was compared with it, the cheapest first.
-    pub considered: Vec<Considered>,
+    /// The access paths that were compared with the selected one, cheapest first.
+    pub alternatives: Vec<AlternativePlan>,
 }
 
 impl AccessPlan {
-    /// The plan that looks at every document, whatever that costs.
+    /// The plan that reads every document, regardless of cost.
     #[must_use]
     pub fn scan() -> AccessPlan {
         AccessPlan {
-            access: Access::Documents,
-            tag: AccessTag::PLACE_ORDER,
+            access: AccessPath::DocumentScan,
+            tag: AccessTag::KEY_ORDER,
             estimate: Estimate::default(),
             cost: 0.0,
             root: PlanNode {
@@ -33,47 +33,48 @@ impl AccessPlan {
                 documents: 0,
                 children: Vec::new(),
             },
-            considered: Vec::new(),
+            alternatives: Vec::new(),
         }
     }
 }
 
-/// How much is read, as far as the planner can tell.
+/// The estimated numbers of entries and documents that the plan reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Estimate {
     pub entries: u64,
     pub documents: u64,
 }
 
-/// One of the ways that were compared.
+/// An access path that was compared with the selected one.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Considered {
+pub struct AlternativePlan {
     pub node: PlanNode,
     pub cost: f64,
 }
 
-impl Considered {
-    /// In one line.
+impl AlternativePlan {
+    /// A description in one line.
     pub fn what(&self) -> String {
         self.node.title()
     }
 }
 
-/// What a continuation must repeat so that its position keeps its meaning.
+/// The part of a plan that a continuation token stores, so that its position stays valid.
 ///
-/// All accesses in the order of places have one tag, because a place means the same to each.
+/// All access paths in document key order share one tag, because a document key is a valid position
+/// in each of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccessTag {
     pub kind: AccessKind,
-    /// That of the root for the order of places.
+    /// [`IndexHash::ROOT`] for access paths in document key order.
     pub index: IndexHash,
 }
 
-/// The numbers are part of continuation tokens.
+/// The numbers are part of continuation tokens and must not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum AccessKind {
-    PlaceOrder = 0,
+    KeyOrder = 0,
     Range = 1,
     Ordered = 2,
     CompositeRange = 3,
@@ -85,8 +86,8 @@ pub enum AccessKind {
 }
 
 impl AccessTag {
-    pub const PLACE_ORDER: AccessTag = AccessTag {
-        kind: AccessKind::PlaceOrder,
+    pub const KEY_ORDER: AccessTag = AccessTag {
+        kind: AccessKind::KeyOrder,
         index: IndexHash::ROOT,
     };
 }
@@ -98,7 +99,7 @@ impl AccessKind {
 
     pub fn from_code(code: u8) -> Option<AccessKind> {
         [
-            AccessKind::PlaceOrder,
+            AccessKind::KeyOrder,
             AccessKind::Range,
             AccessKind::Ordered,
             AccessKind::CompositeRange,

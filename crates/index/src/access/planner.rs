@@ -1,21 +1,23 @@
-//! The choice: all rules propose, the cheapest proposal wins.
+//! The planner: all rules propose access paths, and the cheapest wins.
 
-use super::candidate::{Candidate, Situation};
+use super::candidate::{Candidate, PlanningContext};
 use super::estimate::Estimator;
 use super::filter::{Filter, Term};
 use super::rules;
-use super::{Access, AccessPlan, AccessRequest, AccessTag, Considered, Estimate, PlanNode};
+use super::{
+    AccessPath, AccessPlan, AccessRequest, AccessTag, AlternativePlan, Estimate, PlanNode,
+};
 
-/// How to find the documents of a query.
+/// Selects the access path of a query.
 ///
-/// The access meets every document that can give a row; the program still has to test each, except
-/// where entries stand for documents.
+/// The access path finds every document that can yield a row. The query program still evaluates its
+/// filter on each document, except where entries replace documents.
 pub fn plan_access(request: &AccessRequest<'_>) -> AccessPlan {
     plan(request, |_| true).expect("a scan of documents is always proposed")
 }
 
-/// The access whose positions mean what they meant to the plan with this tag; none when it is no
-/// longer possible, because of another policy or other documents.
+/// Selects the access path with this tag, in which a continuation's position is valid. `None` when
+/// the path is no longer possible, because the policy or the documents have changed.
 pub fn resume_access(request: &AccessRequest<'_>, tag: AccessTag) -> Option<AccessPlan> {
     plan(request, |candidate| candidate.tag == tag)
 }
@@ -24,10 +26,10 @@ fn plan(
     request: &AccessRequest<'_>,
     is_welcome: impl Fn(&Candidate) -> bool,
 ) -> Option<AccessPlan> {
-    if let Some(named) = rules::propose_named(request).filter(&is_welcome) {
-        return Some(planned(named, Vec::new()));
+    if let Some(id_lookup) = rules::propose_id_lookup(request).filter(&is_welcome) {
+        return Some(planned(id_lookup, Vec::new()));
     }
-    let filter = Filter::of(&request.narrowing.predicate, request.definition);
+    let filter = Filter::of(&request.sargable_filter.predicate, request.definition);
     let mut candidates = match filter {
         Some(filter) => candidates(request, filter),
         None => return Some(planned(nothing(), Vec::new())),
@@ -36,20 +38,21 @@ fn plan(
     candidates.sort_by(|a, b| a.cost.total_cmp(&b.cost));
     let mut candidates = candidates.into_iter();
     let best = candidates.next()?;
-    let others = candidates.map(|candidate| Considered {
+    let others = candidates.map(|candidate| AlternativePlan {
         node: candidate.node,
         cost: candidate.cost,
     });
     Some(planned(best, others.collect()))
 }
 
-/// What all rules propose for a filter that documents can pass.
+/// The proposals of all rules for a satisfiable filter.
 pub(super) fn candidates(request: &AccessRequest<'_>, mut filter: Filter) -> Vec<Candidate> {
     let estimator = Estimator::of(request.statistics);
     let statistics = request.statistics;
-    // A document that was written without entries can only be met by a scan.
+    // Indexes cannot find a document that was written without entries. For a query that sees such
+    // documents only a scan is complete.
     let is_indexed = !request.definition.is_nothing()
-        && statistics.indexed_documents() == statistics.documents();
+        && (request.only_indexed || statistics.indexed_documents() == statistics.documents());
     if is_indexed {
         if let Some(proposals) = guessed(request, &mut filter, &estimator) {
             return proposals;
@@ -59,8 +62,9 @@ pub(super) fn candidates(request: &AccessRequest<'_>, mut filter: Filter) -> Vec
     propose(request, &filter, &estimator, is_indexed)
 }
 
-/// What the rules propose without a look at entries, if a look could change nothing: it can only
-/// tell that a filter of one term has fewer entries, and what reads no others is the best already.
+/// The proposals without counting entries, if counting cannot change the choice: for a filter of
+/// one term, a count can only lower the number of entries, which makes an access path that reads
+/// only this index even cheaper.
 fn guessed(
     request: &AccessRequest<'_>,
     filter: &mut Filter,
@@ -83,27 +87,27 @@ fn propose(
     estimator: &Estimator<'_>,
     is_indexed: bool,
 ) -> Vec<Candidate> {
-    let situation = Situation::of(request, filter, estimator);
-    let indexed: &[rules::Rule] = if is_indexed { &rules::INDEXED } else { &[] };
+    let context = PlanningContext::of(request, filter, estimator);
+    let indexed: &[rules::AccessRule] = if is_indexed { &rules::INDEXED } else { &[] };
     let rules = indexed.iter().chain(&rules::ALWAYS);
-    rules.flat_map(|rule| rule(&situation)).collect()
+    rules.flat_map(|rule| rule(&context)).collect()
 }
 
-fn planned(best: Candidate, considered: Vec<Considered>) -> AccessPlan {
+fn planned(best: Candidate, considered: Vec<AlternativePlan>) -> AccessPlan {
     AccessPlan {
         access: best.access,
         tag: best.tag,
         estimate: best.estimate,
         cost: best.cost,
         root: best.node,
-        considered,
+        alternatives: considered,
     }
 }
 
 fn nothing() -> Candidate {
     Candidate {
-        access: Access::Nothing,
-        tag: AccessTag::PLACE_ORDER,
+        access: AccessPath::Nothing,
+        tag: AccessTag::KEY_ORDER,
         estimate: Estimate::default(),
         cost: 0.0,
         node: PlanNode {

@@ -1,36 +1,40 @@
-//! What the planner is told: the query, the indexes and the size of things.
+//! The input of the planner: the query, the indexes and the statistics.
 
-use orrery_exec::{DocumentPath, Narrowing};
+use orrery_exec::{DocumentPath, SargableFilter};
 
-use super::Run;
-use crate::{IndexDefinition, IndexHash, PathFigures};
+use super::EntryRange;
+use crate::{IndexDefinition, IndexHash, PathSummary};
 
-/// A query, as far as it matters for finding its documents.
+/// The properties of a query that matter for finding its documents.
 #[derive(Clone, Copy)]
 pub struct AccessRequest<'a> {
-    /// The indexes that can be relied on; while a policy changes, those of both policies.
+    /// The indexes that are complete. During a policy change these are the indexes that both
+    /// policies have.
     pub definition: &'a IndexDefinition,
     pub statistics: &'a dyn Statistics,
-    pub narrowing: &'a Narrowing,
+    pub sargable_filter: &'a SargableFilter,
     pub shape: QueryShape,
-    /// Whether all documents that the query sees are in one logical partition.
+    /// Whether all documents in the scope of the query are in one logical partition.
     pub is_one_partition: bool,
-    /// Empty when rows are not sorted, or not by plain paths of the document.
+    /// The sort order. Empty when rows are not sorted, or are sorted by expressions instead of
+    /// document paths.
     pub order: &'a [OrderTerm],
-    /// The only path that the program reads, when an entry may stand for its document.
+    /// The only path that the program reads, when an entry may replace its document.
     pub covering: Option<&'a DocumentPath>,
-    /// Whether nothing of the documents is read, only their number.
+    /// Whether the query needs the number of documents and no document content.
     pub reads_nothing: bool,
-    /// Set when the query is one `MIN` or `MAX` over the covering path.
-    pub extreme: Option<Extreme>,
-    /// How many rows the page can give at most.
+    /// Set when the query is a single `MIN` or `MAX` over the covering path.
+    pub min_max: Option<MinMax>,
+    /// Whether the query does not see documents that were written without entries.
+    pub only_indexed: bool,
+    /// Maximum number of rows of the page.
     pub page_rows: Option<u64>,
 }
 
-/// What becomes of the rows that the documents give.
+/// The processing of the rows that the documents yield.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueryShape {
-    /// They leave as they come; a page ends anywhere.
+    /// Rows are returned as they arrive, and a page may end after any row.
     Stream,
     Sorted,
     Distinct,
@@ -44,38 +48,39 @@ pub struct OrderTerm {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extreme {
+pub enum MinMax {
     Min,
     Max,
 }
 
-/// What is known of the documents and entries of a container.
+/// Statistics of the documents and entries of a container.
 ///
-/// Numbers may be out of date, except that `documents`, `indexed_documents`, `scope_count`, and the
-/// `entries` and `composed` of a path belong to the state that the query reads.
+/// The numbers may be stale, except `documents`, `indexed_documents`, `scope_count`, and the
+/// `entries` and `non_scalar` of a path: these belong to the snapshot that the query reads.
 pub trait Statistics {
-    /// Documents of the container.
+    /// Number of documents in the container.
     fn documents(&self) -> u64;
-    /// Those of them that were written with their index entries.
+    /// Number of documents that were written with their index entries.
     fn indexed_documents(&self) -> u64;
-    fn path(&self, index: IndexHash) -> Option<PathFigures>;
-    /// How many entries it is worth to count to learn the size of a run.
+    fn path(&self, index: IndexHash) -> Option<PathSummary>;
+    /// Maximum number of entries that the planner counts to size one range.
     fn dive_entries_max(&self) -> u64 {
         256
     }
-    /// From how many documents in the scope on a plan may rest on averages. Among fewer counting
-    /// costs little, and what is explained is exact.
+    /// Minimum number of documents in scope for a plan from averages. Below it, counting is cheap
+    /// and makes the explanation exact.
     fn guess_documents_min(&self) -> u64 {
         2_000
     }
-    /// Entries of the run that lead into the scope of the query, counted up to `limit`.
-    fn count(&self, run: &Run, limit: u64) -> u64;
-    /// About how many documents the query could see.
+    /// Counts the entries of the range whose documents are in the scope of the query, up to
+    /// `limit`.
+    fn count(&self, run: &EntryRange, limit: u64) -> u64;
+    /// Estimated number of documents in the scope of the query.
     fn documents_in_scope(&self) -> u64;
-    /// How many documents the query sees, if that is known without reading them.
+    /// Exact number of documents in the scope of the query, if known without reading them.
     fn scope_count(&self) -> Option<u64> {
         None
     }
-    /// The first and the last value of an index, as bytes.
+    /// The first and the last value of an index, encoded.
     fn extent(&self, index: IndexHash) -> Option<(Vec<u8>, Vec<u8>)>;
 }

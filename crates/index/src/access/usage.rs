@@ -1,7 +1,7 @@
-//! Which indexes serve a query and which would, as the index metrics of a response tell it.
+//! The indexes that serve a query and the indexes that would, for the index metrics of a response.
 //!
-//! This follows the shape of the query and the policy, not the plan: a container of five documents
-//! is scanned, and its metrics still name the index that the query is written for.
+//! The metrics follow the query and the policy and not the plan: a container of five documents is
+//! scanned, and its metrics still name the index that matches the query.
 
 use orrery_exec::{DocumentPath, Predicate};
 
@@ -9,22 +9,22 @@ use super::composite::composites;
 use super::filter::Filter;
 use super::{AccessRequest, wording};
 
-/// Names as in `/a/?` and `/a ASC`.
+/// Index names as in `/a/?` and `/a ASC`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IndexUsage {
     pub utilized_single: Vec<String>,
     pub utilized_composite: Vec<Vec<String>>,
-    /// Paths of the filter and the order that the policy leaves out.
+    /// Paths of the filter and of the order that the policy excludes.
     pub potential_single: Vec<String>,
     pub potential_composite: Vec<Vec<String>>,
 }
 
 impl IndexUsage {
-    /// Of a query, however its documents are found.
+    /// The index usage of a query, independent of its plan.
     pub fn of(request: &AccessRequest<'_>) -> IndexUsage {
-        let filter = Filter::of(&request.narrowing.predicate, request.definition);
+        let filter = Filter::of(&request.sargable_filter.predicate, request.definition);
         let mut usage = IndexUsage::default();
-        usage.add_paths(request, &request.narrowing.predicate);
+        usage.add_paths(request, &request.sargable_filter.predicate);
         if let [term] = request.order {
             usage.add_path(&term.path, request.definition.covers(&term.path));
         }
@@ -35,6 +35,16 @@ impl IndexUsage {
             usage.add_composites(request, &filter);
         }
         usage
+    }
+
+    /// Adds the partition key paths of a query in one logical partition, where the key selects
+    /// documents like an equality filter.
+    #[must_use]
+    pub fn with_keys(mut self, paths: impl Iterator<Item = DocumentPath>) -> IndexUsage {
+        for path in paths {
+            self.add_path(&path, true);
+        }
+        self
     }
 
     fn add_paths(&mut self, request: &AccessRequest<'_>, predicate: &Predicate) {
@@ -66,7 +76,7 @@ impl IndexUsage {
 
     fn add_composites(&mut self, request: &AccessRequest<'_>, filter: &Filter) {
         for composite in composites(request.definition) {
-            let narrowed = composite.narrow(filter);
+            let narrowed = composite.match_filter(filter);
             let is_filter = narrowed.used == composite.parts.len();
             let is_order = composite.direction(request.order, narrowed.equal).is_some();
             if is_filter || is_order {
@@ -79,7 +89,8 @@ impl IndexUsage {
     }
 }
 
-/// The composite index that would serve the query: equalities, then the order, or else one range.
+/// The composite index that would serve the query: the equalities, then the order or else one
+/// range.
 fn wanted(request: &AccessRequest<'_>, filter: &Filter) -> Option<Vec<String>> {
     let is_ordered = |path: &DocumentPath| request.order.iter().any(|term| term.path == *path);
     let terms = || {

@@ -1,4 +1,4 @@
-//! Paths and ranges in the words of policies and people.
+//! Paths and ranges in the syntax of policies, for explanations and metrics.
 
 use std::fmt::Write;
 use std::ops::Bound;
@@ -6,10 +6,10 @@ use std::ops::Bound;
 use orrery_exec::{DocumentPath, PathStep, SpatialRelation, ValueRange, ValueType};
 use orrery_json::{Value, write_value};
 
-/// Values of a list that are written out; the others are counted.
+/// Number of list values that a description prints. Further values are only counted.
 const LIST_SHOWN: usize = 4;
 
-/// `/a/"b c"/[]`, as in policies but without the ending.
+/// `/a/"b c"/[]`: the syntax of policies without the suffix.
 pub(super) fn path(path: &DocumentPath) -> String {
     let mut text = String::new();
     for step in &path.0 {
@@ -25,12 +25,12 @@ pub(super) fn path(path: &DocumentPath) -> String {
     text
 }
 
-/// `/a/?`: the name of the index over single values of a path.
+/// `/a/?`: the name of the value index of a path.
 pub(super) fn single_spec(of: &DocumentPath) -> String {
     path(of) + "/?"
 }
 
-/// `/a ASC`: a part of the name of a composite index.
+/// `/a ASC`: one part of the name of a composite index.
 pub(super) fn composite_spec(of: &DocumentPath, descending: bool) -> String {
     path(of) + if descending { " DESC" } else { " ASC" }
 }

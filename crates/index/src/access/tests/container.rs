@@ -1,32 +1,33 @@
-//! A container of a test: documents, their entries, and what a partition would know of them.
+//! A test container: documents, their index entries, and the statistics of a partition.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use orrery_exec::{DocumentPath, Narrowing, Predicate};
+use orrery_exec::{DocumentPath, Predicate, SargableFilter};
 use orrery_json::{Value, parse};
 use orrery_model::ContainerDefinition;
 
 use crate::access::{
-    Access, AccessRequest, Direction, EntryScan, Places, QueryShape, Run, Statistics,
+    AccessPath, AccessRequest, DocumentSet, EntryRange, EntryScan, QueryShape, ScanDirection,
+    Statistics,
 };
-use crate::{IndexDefinition, IndexHash, PathFigures, PathStatistics, skip};
+use crate::{IndexDefinition, IndexHash, PathStatistics, PathSummary, skip};
 
-pub(super) type Place = [u8; 4];
+pub(super) type KeyPosition = [u8; 4];
 
 pub(super) struct Container {
     pub(super) definition: IndexDefinition,
-    pub(super) documents: Vec<(Place, Value)>,
-    /// What follows the hash in the keys of entries.
+    pub(super) documents: Vec<(KeyPosition, Value)>,
+    /// The bytes after the hash in the keys of entries.
     entries: BTreeSet<(IndexHash, Vec<u8>)>,
     paths: BTreeMap<IndexHash, PathStatistics>,
-    /// Documents that were written without entries.
+    /// Number of documents that were written without entries.
     pub(super) not_indexed: u64,
-    /// How many documents, from the first on, the query sees.
+    /// Number of leading documents in the scope of the query.
     pub(super) scope: Option<u32>,
-    /// How many times more documents and entries the container is said to have.
+    /// Factor by which the statistics inflate the numbers of documents and entries.
     pub(super) factor: u64,
-    /// How often entries were counted.
+    /// Number of calls that counted entries.
     pub(super) counts: Cell<u32>,
 }
 
@@ -53,88 +54,98 @@ impl Container {
             counts: Cell::new(0),
         };
         for (number, document) in documents.into_iter().enumerate() {
-            let place = u32::try_from(number).unwrap().to_be_bytes();
-            let entries = container.definition.entries(7, &document, &place);
+            let key_position = u32::try_from(number).unwrap().to_be_bytes();
+            let entries = container.definition.entries(7, &document, &key_position);
             for (index, value) in entries.values() {
                 container.paths.entry(index).or_default().add(value);
-                let key = [value, &place].concat();
+                let key = [value, &key_position].concat();
                 container.entries.insert((index, key));
             }
-            container.documents.push((place, document));
+            container.documents.push((key_position, document));
         }
         container
     }
 
-    pub(super) fn request<'a>(&'a self, narrowing: &'a Narrowing) -> AccessRequest<'a> {
+    pub(super) fn request<'a>(&'a self, narrowing: &'a SargableFilter) -> AccessRequest<'a> {
         AccessRequest {
             definition: &self.definition,
             statistics: self,
-            narrowing,
+            sargable_filter: narrowing,
             shape: QueryShape::Stream,
             is_one_partition: false,
             order: &[],
             covering: None,
             reads_nothing: false,
-            extreme: None,
+            min_max: None,
+            only_indexed: false,
             page_rows: None,
         }
     }
 
-    /// The places that an access meets, in its order and as often as it meets them.
-    pub(super) fn met(&self, access: &Access) -> Vec<Place> {
+    /// The documents that an access returns, in its order and with its repetitions.
+    pub(super) fn met(&self, access: &AccessPath) -> Vec<KeyPosition> {
         match access {
-            Access::Documents => self.documents.iter().map(|(place, _)| *place).collect(),
-            Access::Nothing | Access::Counted(_) | Access::Named(_) => Vec::new(),
-            Access::Places(places) => self.places(places).into_iter().collect(),
-            Access::Entries(scan) => self.scan(scan).into_iter().map(|(_, at)| at).collect(),
+            AccessPath::DocumentScan => self
+                .documents
+                .iter()
+                .map(|(key_position, _)| *key_position)
+                .collect(),
+            AccessPath::Nothing | AccessPath::StoredCount(_) | AccessPath::IdLookup(_) => {
+                Vec::new()
+            }
+            AccessPath::DocumentSet(set) => self.key_positions(set).into_iter().collect(),
+            AccessPath::Entries(scan) => self.scan(scan).into_iter().map(|(_, at)| at).collect(),
         }
     }
 
-    /// The value and the place of each entry that a scan meets.
-    pub(super) fn scan(&self, scan: &EntryScan) -> Vec<(Vec<u8>, Place)> {
-        for pair in scan.runs.windows(2) {
+    /// The value and the document of each entry that a scan returns.
+    pub(super) fn scan(&self, scan: &EntryScan) -> Vec<(Vec<u8>, KeyPosition)> {
+        for pair in scan.ranges.windows(2) {
             let end = pair[0].to.as_ref().expect("only the last run has no end");
             assert!(*end <= pair[1].from, "runs are ascending and disjoint");
         }
-        let mut entries: Vec<_> = scan.runs.iter().flat_map(|run| self.run(run)).collect();
-        if scan.direction == Direction::Backward {
+        let mut entries: Vec<_> = scan.ranges.iter().flat_map(|run| self.run(run)).collect();
+        if scan.direction == ScanDirection::Backward {
             entries.reverse();
         }
         entries
     }
 
-    fn places(&self, places: &Places) -> BTreeSet<Place> {
-        match places {
-            Places::Run(run) => {
+    fn key_positions(&self, set: &DocumentSet) -> BTreeSet<KeyPosition> {
+        match set {
+            DocumentSet::Point(run) => {
                 assert!(
                     run.is_point,
-                    "only the entries of a point are ordered by place"
+                    "only the entries of a point are ordered by key position"
                 );
-                self.run(run).into_iter().map(|(_, place)| place).collect()
+                self.run(run)
+                    .into_iter()
+                    .map(|(_, key_position)| key_position)
+                    .collect()
             }
-            Places::Any(any) => any.iter().flat_map(|one| self.places(one)).collect(),
-            Places::All(all) => all
+            DocumentSet::Union(any) => any.iter().flat_map(|one| self.key_positions(one)).collect(),
+            DocumentSet::Intersection(all) => all
                 .iter()
-                .map(|one| self.places(one))
+                .map(|one| self.key_positions(one))
                 .reduce(|a, b| &a & &b)
                 .unwrap(),
-            Places::Gathered(runs) => {
+            DocumentSet::Gathered(runs) => {
                 let entries = runs.iter().flat_map(|run| self.run(run));
-                entries.map(|(_, place)| place).collect()
+                entries.map(|(_, key_position)| key_position).collect()
             }
         }
     }
 
-    fn run(&self, run: &Run) -> Vec<(Vec<u8>, Place)> {
+    fn run(&self, run: &EntryRange) -> Vec<(Vec<u8>, KeyPosition)> {
         let start = (run.index, run.from.clone());
         let entries = self.entries.range(start..).take_while(|(index, key)| {
             *index == run.index && run.to.as_ref().is_none_or(|to| key < to)
         });
         entries
             .map(|(_, key)| {
-                let (value, place) = key.split_at(key.len() - size_of::<Place>());
+                let (value, key_position) = key.split_at(key.len() - size_of::<KeyPosition>());
                 assert!(!run.is_point || value == run.from, "a point has one value");
-                (value.to_vec(), place.try_into().unwrap())
+                (value.to_vec(), key_position.try_into().unwrap())
             })
             .collect()
     }
@@ -149,16 +160,17 @@ impl Statistics for Container {
         self.documents() - self.not_indexed
     }
 
-    fn path(&self, index: IndexHash) -> Option<PathFigures> {
+    fn path(&self, index: IndexHash) -> Option<PathSummary> {
         let mut of_path = self.paths.get(&index)?.clone();
         of_path.entries *= self.factor;
-        Some(of_path.figures())
+        Some(of_path.summary())
     }
 
-    fn count(&self, run: &Run, limit: u64) -> u64 {
+    fn count(&self, run: &EntryRange, limit: u64) -> u64 {
         self.counts.set(self.counts.get() + 1);
-        let is_seen = |(_, place): &(Vec<u8>, Place)| {
-            self.scope.is_none_or(|scope| *place < scope.to_be_bytes())
+        let is_seen = |(_, key_position): &(Vec<u8>, KeyPosition)| {
+            self.scope
+                .is_none_or(|scope| *key_position < scope.to_be_bytes())
         };
         let entries = self.run(run).into_iter().filter(is_seen);
         (entries.count() as u64 * self.factor).min(limit)
@@ -173,14 +185,14 @@ impl Statistics for Container {
     }
 
     fn extent(&self, index: IndexHash) -> Option<(Vec<u8>, Vec<u8>)> {
-        let all = Run {
+        let all = EntryRange {
             index,
             from: Vec::new(),
             to: None,
             is_point: false,
         };
         let entries = self.run(&all);
-        let value = |at: Option<&(Vec<u8>, Place)>| at.map(|(value, _)| value.clone());
+        let value = |at: Option<&(Vec<u8>, KeyPosition)>| at.map(|(value, _)| value.clone());
         let (first, last) = (value(entries.first())?, value(entries.last())?);
         assert!(skip(&first).is_some());
         Some((first, last))
@@ -204,8 +216,8 @@ pub(super) fn values_at<'a>(document: &'a Value, path: &DocumentPath) -> Vec<&'a
     values
 }
 
-pub(super) fn narrowing(predicate: Predicate) -> Narrowing {
-    Narrowing {
+pub(super) fn sargable_filter(predicate: Predicate) -> SargableFilter {
+    SargableFilter {
         predicate,
         is_exact: true,
     }

@@ -1,7 +1,7 @@
-//! Plans for small containers whose statistics are counted from real entries.
+//! Plans for small containers, with statistics that count real entries.
 
 mod container;
-mod named;
+mod id_lookup;
 mod predicates;
 mod properties;
 mod rules;

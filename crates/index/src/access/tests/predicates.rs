@@ -1,4 +1,4 @@
-//! Short ways to write predicates, and what they mean for a document.
+//! Short constructors for predicates, and their evaluation on documents.
 
 use std::ops::Bound;
 

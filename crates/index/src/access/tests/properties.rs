@@ -1,23 +1,23 @@
-//! Whatever is proposed for a query meets every document that the query wants.
+//! Every proposed access returns all documents that match the query.
 //!
-//! All proposals are carried out, not only the cheapest: in a small container that would be the
-//! scan most of the time.
+//! The test executes all proposals and not only the cheapest one, because in a small container the
+//! cheapest is mostly the document scan.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
-use orrery_exec::{DocumentPath, Narrowing, Predicate, ValueRange, ValueType};
+use orrery_exec::{DocumentPath, Predicate, SargableFilter, ValueRange, ValueType};
 use orrery_json::{Object, Value, compare};
 use proptest::prelude::*;
 
-use super::container::{Container, Place, values_at};
+use super::container::{Container, KeyPosition, values_at};
 use super::predicates::{holds, path};
 use crate::access::candidate::Candidate;
 use crate::access::filter::Filter;
 use crate::access::planner::candidates;
 use crate::access::{
-    Access, AccessRequest, AccessTag, EntryScan, Extreme, OrderTerm, QueryShape, Take, plan_access,
-    resume_access,
+    AccessPath, AccessRequest, AccessTag, EntryOutput, EntryScan, MinMax, OrderTerm, QueryShape,
+    plan_access, resume_access,
 };
 use crate::decode;
 
@@ -143,17 +143,17 @@ proptest! {
         predicate in predicate(),
         shape in shape(),
         order in order(),
-        extreme in prop::option::of(prop::sample::select(vec![Extreme::Min, Extreme::Max])),
+        min_max in prop::option::of(prop::sample::select(vec![MinMax::Min, MinMax::Max])),
         covering in prop::option::of(prop::sample::select(&PATHS[..])),
     ) {
         let container = Container::new(policy, documents);
         let covering = covering.map(path);
-        let narrowing = Narrowing { predicate, is_exact: true };
+        let narrowing = SargableFilter { predicate, is_exact: true };
         let request = AccessRequest {
             shape,
             order: if shape == QueryShape::Sorted { &order } else { &[] },
             covering: covering.as_ref(),
-            extreme,
+            min_max,
             ..container.request(&narrowing)
         };
         let filter = Filter::of(&narrowing.predicate, &container.definition);
@@ -164,13 +164,13 @@ proptest! {
         let plan = plan_access(&request);
         let resumed = resume_access(&request, plan.tag).unwrap();
         assert_eq!(resumed.tag, plan.tag);
-        if plan.tag != AccessTag::PLACE_ORDER {
+        if plan.tag != AccessTag::KEY_ORDER {
             assert_eq!(resumed.access, plan.access);
         }
     }
 }
 
-/// Few values, so that several documents have the same.
+/// Few distinct values, so that several documents share one.
 fn few() -> impl Strategy<Value = Value> {
     prop_oneof![
         1 => Just(Value::Undefined),
@@ -193,7 +193,7 @@ fn few_documents() -> impl Strategy<Value = Vec<Value>> {
     prop::collection::vec(document, 0..40)
 }
 
-/// Equalities, and sometimes something else, on different paths.
+/// Equalities, and sometimes another predicate, on different paths.
 fn conjunction() -> impl Strategy<Value = Predicate> {
     let one = prop_oneof![
         3 => few()
@@ -223,7 +223,7 @@ proptest! {
         order in order(),
     ) {
         let container = Container::new(policy, documents);
-        let narrowing = Narrowing { predicate, is_exact: true };
+        let narrowing = SargableFilter { predicate, is_exact: true };
         let request = AccessRequest {
             shape: QueryShape::Sorted,
             order: &order,
@@ -238,17 +238,17 @@ proptest! {
 }
 
 fn check(container: &Container, request: &AccessRequest<'_>, candidate: &Candidate) {
-    let matching: Vec<&(Place, Value)> = container
+    let matching: Vec<&(KeyPosition, Value)> = container
         .documents
         .iter()
-        .filter(|(_, document)| holds(&request.narrowing.predicate, document))
+        .filter(|(_, document)| holds(&request.sargable_filter.predicate, document))
         .collect();
     let met = container.met(&candidate.access);
-    let set: BTreeSet<Place> = met.iter().copied().collect();
+    let set: BTreeSet<KeyPosition> = met.iter().copied().collect();
     let title = candidate.node.title();
-    if let Access::Entries(scan) = &candidate.access {
-        match scan.take {
-            Take::Documents { once } => {
+    if let AccessPath::Entries(scan) = &candidate.access {
+        match scan.output {
+            EntryOutput::Documents { once } => {
                 assert!(once || set.len() == met.len(), "{title}: some come twice");
                 assert!(
                     !once || request.shape != QueryShape::Stream,
@@ -256,35 +256,40 @@ fn check(container: &Container, request: &AccessRequest<'_>, candidate: &Candida
                 );
                 check_order(container, request, scan, &met);
             }
-            Take::Values | Take::DistinctValues | Take::FirstValue => {
+            EntryOutput::Values | EntryOutput::DistinctValues | EntryOutput::FirstValue => {
                 check_values(container, request, scan, &matching);
                 return;
             }
         }
     }
-    for (place, document) in matching {
-        assert!(set.contains(place), "{title} does not meet {document}");
+    for (key_position, document) in matching {
+        assert!(
+            set.contains(key_position),
+            "{title} does not meet {document}"
+        );
     }
 }
 
-/// Where entries tell values exactly, documents come as the query wants them.
+/// Where entries are exact, documents arrive in the order of the query.
 fn check_order(
     container: &Container,
     request: &AccessRequest<'_>,
     scan: &EntryScan,
-    met: &[Place],
+    met: &[KeyPosition],
 ) {
     if scan.ordered_columns == 0 {
         return;
     }
     assert_eq!(scan.ordered_columns, request.order.len());
-    let document = |place: &Place| &container.documents[u32::from_be_bytes(*place) as usize].1;
+    let document = |key_position: &KeyPosition| {
+        &container.documents[u32::from_be_bytes(*key_position) as usize].1
+    };
     let keys: Vec<Vec<&Value>> = met
         .iter()
-        .map(|place| {
+        .map(|key_position| {
             let terms = request.order.iter();
             terms
-                .map(|term| value_at(document(place), &term.path))
+                .map(|term| value_at(document(key_position), &term.path))
                 .collect()
         })
         .filter(|key: &Vec<&Value>| key.iter().all(|value| is_told(value)))
@@ -307,23 +312,29 @@ fn check_order(
     }
 }
 
-/// The values of entries are those of the documents that match.
+/// The values of the entries equal the values of the matching documents.
 fn check_values(
     container: &Container,
     request: &AccessRequest<'_>,
     scan: &EntryScan,
-    matching: &[&(Place, Value)],
+    matching: &[&(KeyPosition, Value)],
 ) {
     let path = request.covering.unwrap();
     let entries = container.scan(scan);
-    let met: BTreeSet<Place> = entries.iter().map(|(_, place)| *place).collect();
-    let expected: BTreeSet<Place> = matching.iter().map(|(place, _)| *place).collect();
+    let met: BTreeSet<KeyPosition> = entries
+        .iter()
+        .map(|(_, key_position)| *key_position)
+        .collect();
+    let expected: BTreeSet<KeyPosition> = matching
+        .iter()
+        .map(|(key_position, _)| *key_position)
+        .collect();
     assert_eq!(met, expected);
     assert_eq!(met.len(), entries.len());
-    for (value, place) in &entries {
+    for (value, key_position) in &entries {
         let (decoded, rest) = decode(value).unwrap();
         assert!(rest.is_empty());
-        let document = &container.documents[u32::from_be_bytes(*place) as usize].1;
+        let document = &container.documents[u32::from_be_bytes(*key_position) as usize].1;
         assert!(!decoded.is_exact || decoded.value == *value_at(document, path));
     }
 }

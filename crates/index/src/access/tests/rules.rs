@@ -1,12 +1,12 @@
-//! What is chosen for which query, as the tree that people read.
+//! The chosen plan for each query, as an explain tree.
 
-use orrery_exec::{Narrowing, Predicate, SpatialRelation, ValueRange};
+use orrery_exec::{Predicate, SargableFilter, SpatialRelation, ValueRange};
 use orrery_json::parse;
 
-use super::container::{Container, EVERYTHING, narrowing};
+use super::container::{Container, EVERYTHING, sargable_filter};
 use super::predicates::{above, and, below, defined, is, is_in, or, path, value};
 use crate::access::{
-    Access, AccessKind, AccessRequest, AccessTag, Extreme, OrderTerm, QueryShape, plan_access,
+    AccessKind, AccessPath, AccessRequest, AccessTag, MinMax, OrderTerm, QueryShape, plan_access,
     resume_access,
 };
 use crate::{IndexDefinition, IndexHash};
@@ -15,7 +15,8 @@ const ORDERED: &str = r#"{"compositeIndexes":[
     [{"path":"/a"},{"path":"/c","order":"descending"}],
     [{"path":"/a"},{"path":"/b"},{"path":"/c"}]]}"#;
 
-/// A thousand documents: `a` has 10 values, `b` 100, `c` and `s` 1,000; `o` is in every other one.
+/// A thousand documents: `a` has 10 values, `b` 100, `c` and `s` 1,000; every other document has
+/// `o`.
 fn thousand(policy: &str) -> Container {
     let documents = (0..1000).map(|n| {
         let odd = if n % 2 == 0 {
@@ -46,7 +47,7 @@ fn check(container: &Container, table: Vec<(Predicate, &str)>) {
     check_with(container, |request| request, table);
 }
 
-/// `change` makes another query of a stream.
+/// `change` modifies a stream query.
 #[track_caller]
 fn check_with<'a>(
     container: &'a Container,
@@ -54,7 +55,7 @@ fn check_with<'a>(
     table: Vec<(Predicate, &str)>,
 ) {
     for (predicate, expected) in table {
-        let narrowing: &Narrowing = Box::leak(Box::new(narrowing(predicate)));
+        let narrowing: &SargableFilter = Box::leak(Box::new(sargable_filter(predicate)));
         let request = change(container.request(narrowing));
         assert_eq!(tree(&request), expected, "{:?}", narrowing.predicate);
     }
@@ -167,7 +168,7 @@ fn ranges_over_several_values_for_all_documents() {
         QueryShape::Sorted,
         QueryShape::Distinct,
     ] {
-        let narrowing = narrowing(above("t/[]", 990));
+        let narrowing = sargable_filter(above("t/[]", 990));
         let request = AccessRequest {
             shape,
             ..container.request(&narrowing)
@@ -177,7 +178,7 @@ fn ranges_over_several_values_for_all_documents() {
         assert!(
             plan.explain().iter().any(|line| line.contains(once)),
             "{:?}",
-            plan.considered
+            plan.alternatives
         );
     }
 }
@@ -278,7 +279,7 @@ fn order_of_one_path() {
             "ordered /c/?, backward (entries 10, documents 10)",
         )],
     );
-    // Half of the documents have no such path, and nobody says that they are not wanted.
+    // Half of the documents lack the path, and the filter does not exclude these documents.
     check_with(
         container,
         order(leak(vec![ascending("o")])),
@@ -367,16 +368,16 @@ fn composite_indexes() {
 #[test]
 fn entries_instead_of_documents() {
     let container: &'static Container = Box::leak(Box::new(thousand(EVERYTHING)));
-    let covering = |at: &str, shape, extreme| {
+    let covering = |at: &str, shape, min_max| {
         let covering = &*Box::leak(Box::new(path(at)));
         move |request: AccessRequest<'static>| AccessRequest {
             shape,
             covering: Some(covering),
-            extreme,
+            min_max,
             ..request
         }
     };
-    for (at, shape, extreme, predicate, expected) in [
+    for (at, shape, min_max, predicate, expected) in [
         (
             "a",
             QueryShape::Grouped,
@@ -401,21 +402,21 @@ fn entries_instead_of_documents() {
         (
             "c",
             QueryShape::Grouped,
-            Some(Extreme::Min),
+            Some(MinMax::Min),
             Predicate::Anything,
             "first value /c/? (entries 1, documents 0)",
         ),
         (
             "c",
             QueryShape::Grouped,
-            Some(Extreme::Max),
+            Some(MinMax::Max),
             below("c", 5),
             "last value /c/? < 5 (entries 1, documents 0)",
         ),
         (
             "o",
             QueryShape::Grouped,
-            Some(Extreme::Min),
+            Some(MinMax::Min),
             Predicate::Anything,
             "scan of documents (documents 1000)",
         ),
@@ -450,7 +451,7 @@ fn entries_instead_of_documents() {
     ] {
         check_with(
             container,
-            covering(at, shape, extreme),
+            covering(at, shape, min_max),
             vec![(predicate, expected)],
         );
     }
@@ -460,7 +461,7 @@ fn entries_instead_of_documents() {
 fn an_inexact_filter_needs_documents() {
     let container = thousand(EVERYTHING);
     let covering = path("a");
-    let narrowing = Narrowing {
+    let narrowing = SargableFilter {
         predicate: is("a", 7),
         is_exact: false,
     };
@@ -483,7 +484,7 @@ fn geometries() {
         geometry: parse(br#"{"type":"Point","coordinates":[7,7]}"#).unwrap(),
     };
     let spatial = r#"{"spatialIndexes":[{"path":"/p/?","types":["Point"]}]}"#;
-    let plan = |policy, predicate| tree(&thousand(policy).request(&narrowing(predicate)));
+    let plan = |policy, predicate| tree(&thousand(policy).request(&sargable_filter(predicate)));
     assert_eq!(
         plan(spatial, near(1000.0)),
         "gathered /p/? within 1000 m of the geometry (entries 10, documents 10)"
@@ -525,6 +526,12 @@ fn a_document_without_entries_means_a_scan() {
         &container,
         vec![(is("b", 7), "scan of documents (documents 1000)")],
     );
+    let narrowing = sargable_filter(is("b", 7));
+    let request = AccessRequest {
+        only_indexed: true,
+        ..container.request(&narrowing)
+    };
+    assert!(tree(&request).starts_with("point /b/? = 7"));
 }
 
 #[test]
@@ -537,7 +544,7 @@ fn only_what_both_policies_have_while_one_replaces_the_other() {
         (is("b", 7), "scan of documents (documents 1000)"),
         (is("c", 7), "point /c/? = 7 (entries 1, documents 1)"),
     ] {
-        let narrowing = narrowing(predicate);
+        let narrowing = sargable_filter(predicate);
         let request = AccessRequest {
             definition: &both,
             ..container.request(&narrowing)
@@ -575,19 +582,20 @@ fn entries_are_counted_where_that_could_change_the_plan() {
         (100, is("b", 7), QueryShape::Stream, false),
         (100, is("b", 7), QueryShape::Distinct, false),
         (100, is_in("b", [7, 8]), QueryShape::Stream, false),
-        // A scan is the cheapest, unless there are few.
+        // The scan is the cheapest plan, unless a count shows that few entries match.
         (100, above("b", 7), QueryShape::Stream, true),
         (100, above("b", 95), QueryShape::Stream, false),
-        // Its entries stand for all documents.
+        // The entries of the index cover the query.
         (100, above("b", 7), QueryShape::Grouped, false),
-        // The order of another path is the cheapest, unless there are few.
+        // The order of another path is the cheapest plan, unless a count shows that few entries
+        // match.
         (100, above("b", 7), QueryShape::Sorted, true),
         (100, above("c", 7), QueryShape::Sorted, false),
         (100, and([is("b", 7), is("c", 7)]), QueryShape::Stream, true),
     ] {
         container.factor = factor;
         container.counts.set(0);
-        let narrowing = narrowing(predicate);
+        let narrowing = sargable_filter(predicate);
         let request = AccessRequest {
             shape,
             order: if shape == QueryShape::Sorted {
@@ -613,7 +621,8 @@ fn a_small_scope_is_scanned_sooner() {
         &container,
         vec![
             (is("b", 7), "point /b/? = 7 (entries 1, documents 1)"),
-            // Fifteen entries in the scope, but those of all others among them.
+            // Fifteen entries are in the scope, interleaved with the entries of all other
+            // documents.
             (below("b", 15), "scan of documents (documents 100)"),
         ],
     );
@@ -622,17 +631,17 @@ fn a_small_scope_is_scanned_sooner() {
 #[test]
 fn a_continuation_keeps_its_access() {
     let container = thousand(EVERYTHING);
-    let narrowing = narrowing(and([above("c", 10), below("c", 500), is("b", 50)]));
+    let narrowing = sargable_filter(and([above("c", 10), below("c", 500), is("b", 50)]));
     let request = container.request(&narrowing);
     let first = plan_access(&request);
-    assert_eq!(first.tag, AccessTag::PLACE_ORDER);
+    assert_eq!(first.tag, AccessTag::KEY_ORDER);
     let range = AccessTag {
         kind: AccessKind::Range,
         index: IndexHash::of_path(&path("c")),
     };
     let resumed = resume_access(&request, range).unwrap();
     assert_eq!(resumed.tag, range);
-    assert!(matches!(resumed.access, Access::Entries(_)));
+    assert!(matches!(resumed.access, AccessPath::Entries(_)));
     let gone = AccessTag {
         kind: AccessKind::Range,
         index: IndexHash::of_path(&path("d")),
@@ -643,7 +652,7 @@ fn a_continuation_keeps_its_access() {
 #[test]
 fn an_explanation_names_what_was_considered() {
     let container = thousand(EVERYTHING);
-    let narrowing = narrowing(is("b", 7));
+    let narrowing = sargable_filter(is("b", 7));
     let plan = plan_access(&container.request(&narrowing));
     assert_eq!(
         plan.explain(),

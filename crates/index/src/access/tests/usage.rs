@@ -2,7 +2,7 @@
 
 use orrery_exec::Predicate;
 
-use super::container::{Container, narrowing};
+use super::container::{Container, sargable_filter};
 use super::predicates::{above, and, is, or, path};
 use crate::access::{AccessRequest, IndexUsage, OrderTerm, QueryShape};
 
@@ -12,7 +12,7 @@ const POLICY: &str = r#"{
 
 fn usage(predicate: Predicate, order: &[(&str, bool)]) -> IndexUsage {
     let container = Container::new(POLICY, []);
-    let narrowing = narrowing(predicate);
+    let narrowing = sargable_filter(predicate);
     let order: Vec<OrderTerm> = order
         .iter()
         .map(|(at, descending)| OrderTerm {

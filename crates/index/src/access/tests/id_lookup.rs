@@ -1,14 +1,14 @@
-//! When the ids in a filter are places.
+//! Filters whose ids locate documents directly.
 
 use orrery_exec::{Predicate, ValueRange};
 use orrery_json::parse;
 
-use super::container::{Container, EVERYTHING, narrowing};
+use super::container::{Container, EVERYTHING, sargable_filter};
 use super::predicates::{is, path};
-use crate::access::{Access, AccessRequest, plan_access};
+use crate::access::{AccessPath, AccessRequest, plan_access};
 
 #[test]
-fn ids_in_one_partition_are_places() {
+fn ids_in_one_partition_are_looked_up() {
     let documents = (0..20).map(|n| parse(format!(r#"{{"a":{n}}}"#).as_bytes()).unwrap());
     let container = Container::new(EVERYTHING, documents);
     let equal = |values: &[&str]| Predicate::Value {
@@ -19,13 +19,13 @@ fn ids_in_one_partition_are_places() {
             .collect(),
     };
     let names = |predicate: Predicate, is_one_partition: bool| {
-        let narrowing = narrowing(predicate);
+        let narrowing = sargable_filter(predicate);
         let request = AccessRequest {
             is_one_partition,
             ..container.request(&narrowing)
         };
         match plan_access(&request).access {
-            Access::Named(names) => Some(names.join(" ")),
+            AccessPath::IdLookup(names) => Some(names.join(" ")),
             _ => None,
         }
     };

@@ -1,7 +1,7 @@
-//! Whether arrays and objects are among some entries.
+//! Whether entries of arrays and objects may be among the selected entries.
 //!
-//! An entry says only that its document has one. Where the order of entries or their values stand
-//! for those of documents, there must be none.
+//! Such an entry records the presence of an array or object in its document, without the contents.
+//! Where entries replace documents, in value or in order, no such entry may be among them.
 
 use orrery_exec::ValueType;
 
@@ -20,5 +20,5 @@ pub(super) fn are_possible(
     if !intervals.list.iter().any(|interval| reach(&interval.to)) {
         return false;
     }
-    estimator.has_composed(index)
+    estimator.has_non_scalar(index)
 }
