@@ -1,8 +1,8 @@
-//! The paths of a policy as an automaton over the steps of a document.
+//! The paths of an indexing policy as an automaton over the steps into a document.
 //!
-//! Each state knows what holds at its place, so that a walk over a document decides one step at a
-//! time and never looks at the list of paths. Places that no path names share the state of what
-//! holds below the deepest path that has them, its rest.
+//! Each state holds the indexes that apply to its path, so a walk over a document takes one
+//! transition for each step and never searches the list of paths. All document paths that the
+//! policy does not mention share the `rest` state of the deepest policy path above them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,28 +19,29 @@ pub(crate) struct Automaton {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct StateId(usize);
 
-/// One place, or many alike.
+/// The indexes at one path, or at many paths with equal rules.
 #[derive(Debug, Clone)]
 pub(crate) struct State {
-    pub(crate) holds: Holds,
+    pub(crate) indexes: PathIndexes,
     /// Sorted by name.
     names: Vec<(Box<str>, StateId)>,
     element: StateId,
-    /// After a name that is not in `names`.
+    /// The transition for a property name that is not in `names`.
     rest: StateId,
-    /// Nothing holds here or further down.
+    /// No index applies at this state or at any state reachable from it.
     pub(crate) is_dead: bool,
 }
 
-/// What an index has of the values at a place.
+/// The kinds of index that apply to the values at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct Holds {
+pub(crate) struct PathIndexes {
     pub(crate) values: bool,
     pub(crate) geometries: Option<Grid>,
 }
 
 impl Automaton {
-    /// Agrees with [`IndexingPolicy::covers`] on values at every place of a consistent policy.
+    /// Builds the automaton of a consistent policy. It agrees with [`IndexingPolicy::covers`] on
+    /// the values at every path.
     pub(crate) fn new(policy: &IndexingPolicy) -> Automaton {
         let mut root = Node::default();
         for path in &policy.included {
@@ -53,18 +54,20 @@ impl Automaton {
             let grid = Grid::of(index);
             root.add(&index.path, |rule| rule.geometries = Some(grid));
         }
+        // Added after the policy's paths, because `id` and `_ts` are indexed even when the policy
+        // excludes them.
         for name in ALWAYS_INDEXED {
-            root.child(IndexStep::Property(name.to_owned())).scalar = Rule {
+            root.child(IndexStep::Property(name.to_owned())).scalar = PathRule {
                 included: true,
-                ..Rule::default()
+                ..PathRule::default()
             };
         }
         let mut states = States::default();
-        let start = states.resolve(&root, Holds::default());
+        let start = states.resolve(&root, PathIndexes::default());
         states.finish(start)
     }
 
-    /// Holds what both hold.
+    /// The automaton that applies an index where both `a` and `b` apply it.
     pub(crate) fn intersection(a: &Automaton, b: &Automaton) -> Automaton {
         let mut product = Product {
             a,
@@ -105,34 +108,34 @@ impl State {
     }
 }
 
-/// By length first: most names differ there.
+/// Compares by length first, because most names differ in length.
 fn order(name: &str) -> (usize, &str) {
     (name.len(), name)
 }
 
-/// Indexed in consistent mode whatever the paths say.
+/// Properties that consistent mode indexes regardless of the policy's paths.
 const ALWAYS_INDEXED: [&str; 2] = ["id", "_ts"];
 
 /// The paths of a policy as a tree.
 #[derive(Debug, Default)]
 struct Node {
-    /// Of the paths that end here and mean this place alone.
-    scalar: Rule,
-    /// Of the paths that end here and mean everything at and below it.
-    subtree: Rule,
+    /// The rule of policy paths that end here and select this path alone (`/?`).
+    scalar: PathRule,
+    /// The rule of policy paths that end here and select this path with everything below it (`/*`).
+    subtree: PathRule,
     names: BTreeMap<String, Node>,
     element: Option<Box<Node>>,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-struct Rule {
+struct PathRule {
     included: bool,
     excluded: bool,
     geometries: Option<Grid>,
 }
 
 impl Node {
-    fn add(&mut self, path: &IndexPath, set: impl Fn(&mut Rule)) {
+    fn add(&mut self, path: &IndexPath, set: impl Fn(&mut PathRule)) {
         let end = path
             .steps()
             .iter()
@@ -159,10 +162,11 @@ impl Node {
     }
 }
 
-impl Rule {
-    /// What holds where this rule is the closest, above which `otherwise` holds.
-    fn apply(&self, otherwise: Holds) -> Holds {
-        Holds {
+impl PathRule {
+    /// The indexes at a path whose most specific rule is this one. Where the rule is silent,
+    /// `otherwise` applies: the indexes inherited from the path above.
+    fn apply(&self, otherwise: PathIndexes) -> PathIndexes {
+        PathIndexes {
             values: match (self.included, self.excluded) {
                 (false, false) => otherwise.values,
                 (included, excluded) => included && !excluded,
@@ -178,8 +182,9 @@ struct States {
 }
 
 impl States {
-    /// The state of a node, below a place with these rules for everything below.
-    fn resolve(&mut self, node: &Node, above: Holds) -> StateId {
+    /// Adds the states of a node and its descendants, and returns the state of the node. `above`
+    /// are the indexes that the node inherits.
+    fn resolve(&mut self, node: &Node, above: PathIndexes) -> StateId {
         let below = node.subtree.apply(above);
         let rest = self.add_loop(below);
         let element = match &node.element {
@@ -194,22 +199,22 @@ impl States {
         self.add(node.scalar.apply(below), names, element, rest)
     }
 
-    /// A state that stays itself.
-    fn add_loop(&mut self, holds: Holds) -> StateId {
+    /// Adds a state whose every transition leads to itself.
+    fn add_loop(&mut self, holds: PathIndexes) -> StateId {
         let itself = StateId(self.states.len());
         self.add(holds, Vec::new(), itself, itself)
     }
 
     fn add(
         &mut self,
-        holds: Holds,
+        holds: PathIndexes,
         mut names: Vec<(Box<str>, StateId)>,
         element: StateId,
         rest: StateId,
     ) -> StateId {
         names.sort_by(|(a, _), (b, _)| order(a).cmp(&order(b)));
         self.states.push(State {
-            holds,
+            indexes: holds,
             names,
             element,
             rest,
@@ -218,12 +223,13 @@ impl States {
         StateId(self.states.len() - 1)
     }
 
-    /// States come after all that they lead to, so that one pass finds the dead ones.
+    /// Marks the dead states. Every state is added after the states that it leads to, so one pass
+    /// in order suffices.
     fn finish(mut self, start: StateId) -> Automaton {
         for index in 0..self.states.len() {
             let state = &self.states[index];
             let is_dead = |next: StateId| next.0 == index || self.states[next.0].is_dead;
-            let is_dead = state.holds == Holds::default()
+            let is_dead = state.indexes == PathIndexes::default()
                 && state.names.iter().all(|(_, next)| is_dead(*next))
                 && is_dead(state.element)
                 && is_dead(state.rest);
@@ -249,13 +255,14 @@ impl Product<'_> {
             return *known;
         }
         let (x, y) = (self.a.state(a), self.b.state(b));
-        let holds = Holds {
-            values: x.holds.values && y.holds.values,
+        let holds = PathIndexes {
+            values: x.indexes.values && y.indexes.values,
             geometries: x
-                .holds
+                .indexes
                 .geometries
-                .filter(|_| x.holds.geometries == y.holds.geometries),
+                .filter(|_| x.indexes.geometries == y.indexes.geometries),
         };
+        // Two loop states would recurse for ever, and their product is a loop state as well.
         let id = if x.rest == a && y.rest == b {
             self.states.add_loop(holds)
         } else {

@@ -1,10 +1,10 @@
-//! What a container indexes: its policy, made ready for the walk over documents.
+//! The indexes of a container: its indexing policy, compiled for the walk over documents.
 
 use orrery_exec::{DocumentPath, PathStep};
 use orrery_json::Value;
 use orrery_model::{CompositePath, IndexStep, IndexingMode, IndexingPolicy};
 
-use crate::automaton::{Automaton, Holds};
+use crate::automaton::{Automaton, PathIndexes};
 use crate::spatial::Grid;
 use crate::walk;
 use crate::{Entries, IndexHash};
@@ -12,7 +12,8 @@ use crate::{Entries, IndexHash};
 /// System properties that no policy indexes.
 const NEVER_INDEXED: [&str; 4] = ["_rid", "_self", "_etag", "_attachments"];
 
-/// An order by such a property is made without its composite index.
+/// Whether a composite path begins with such a property. A composite index with this path is not
+/// built, and the query sorts without it.
 fn is_never_indexed(path: &CompositePath) -> bool {
     let first = path.path.steps().first();
     matches!(first, Some(IndexStep::Property(name)) if NEVER_INDEXED.contains(&name.as_str()))
@@ -21,7 +22,7 @@ fn is_never_indexed(path: &CompositePath) -> bool {
 /// The indexes of a container.
 #[derive(Debug, Clone)]
 pub struct IndexDefinition {
-    /// None when nothing is indexed, not even that there is a document.
+    /// `None` when documents have no index entries at all, not even the entry of the root.
     automaton: Option<Automaton>,
     composites: Vec<(IndexHash, Vec<CompositePath>)>,
 }
@@ -47,7 +48,8 @@ impl IndexDefinition {
         }
     }
 
-    /// What both index: all that can be relied on while one becomes the other.
+    /// The indexes that both definitions have. While a policy change replaces one definition by the
+    /// other, queries can rely only on these.
     #[must_use]
     pub fn intersection(a: &IndexDefinition, b: &IndexDefinition) -> IndexDefinition {
         let (Some(x), Some(y)) = (&a.automaton, &b.automaton) else {
@@ -65,45 +67,46 @@ impl IndexDefinition {
         }
     }
 
-    /// Whether documents have no entries at all, not even that of the root.
+    /// Whether documents have no index entries, which includes the entry of the root.
     pub fn is_nothing(&self) -> bool {
         self.automaton.is_none()
     }
 
-    /// Whether all values at this path have entries under [`IndexHash::of_path`].
+    /// Whether every value at this path has an entry under [`IndexHash::of_path`].
     pub fn covers(&self, path: &DocumentPath) -> bool {
-        self.holds(path).values
+        self.indexes_at(path).values
     }
 
-    /// How geometries at this path are found, under [`IndexHash::of_spatial`].
+    /// The grid of the spatial index at this path, whose entries are under
+    /// [`IndexHash::of_spatial`].
     pub fn spatial(&self, path: &DocumentPath) -> Option<Grid> {
-        self.holds(path).geometries
+        self.indexes_at(path).geometries
     }
 
-    /// The composite indexes, each once.
+    /// The composite indexes, without duplicates.
     pub fn composites(&self) -> impl Iterator<Item = (IndexHash, &[CompositePath])> {
         self.composites
             .iter()
             .map(|(hash, paths)| (*hash, paths.as_slice()))
     }
 
-    /// All entries of a document at a place, none for the second of its modification.
+    /// All entries of a document with this document key, without an entry for `_ts`.
     #[cfg(test)]
-    pub(crate) fn entries(&self, container: u32, document: &Value, place: &[u8]) -> Entries {
-        self.entries_with(container, document, None, place)
+    pub(crate) fn entries(&self, container: u32, document: &Value, key_position: &[u8]) -> Entries {
+        self.entries_with(container, document, None, key_position)
     }
 
-    /// All entries of a document that is without its system properties, of which only the second
-    /// of its modification is indexed.
+    /// All entries of a document that lacks its system properties. Of these only `_ts`, which is
+    /// `modified_seconds`, has entries.
     pub fn entries_at(
         &self,
         container: u32,
         document: &Value,
         modified_seconds: u32,
-        place: &[u8],
+        key_position: &[u8],
     ) -> Entries {
         let modified = Value::from(i64::from(modified_seconds));
-        self.entries_with(container, document, Some(&modified), place)
+        self.entries_with(container, document, Some(&modified), key_position)
     }
 
     fn entries_with(
@@ -111,26 +114,33 @@ impl IndexDefinition {
         container: u32,
         document: &Value,
         modified: Option<&Value>,
-        place: &[u8],
+        key_position: &[u8],
     ) -> Entries {
         match &self.automaton {
             None => Entries::default(),
             Some(automaton) => {
-                let document = walk::Subject { document, modified };
-                walk::entries(automaton, &self.composites, container, document, place)
+                let document = walk::IndexedDocument { document, modified };
+                walk::entries(
+                    automaton,
+                    &self.composites,
+                    container,
+                    document,
+                    key_position,
+                )
             }
         }
     }
 
-    /// The one entry of a document that is left out of all other indexes, by which it is counted.
-    pub fn unindexed_entries(&self, container: u32, place: &[u8]) -> Entries {
+    /// The only entry of a document that all other indexes exclude. This entry keeps the document
+    /// countable.
+    pub fn unindexed_entries(&self, container: u32, key_position: &[u8]) -> Entries {
         match &self.automaton {
             None => Entries::default(),
-            Some(_) => walk::unindexed(container, place),
+            Some(_) => walk::unindexed(container, key_position),
         }
     }
 
-    /// The path of an index that this document has entries in, for people. Slow.
+    /// The path of an index in which this document has entries, as text. Slow, and only for tests.
     #[cfg(test)]
     pub(crate) fn path_text(&self, document: &Value, index: IndexHash) -> Option<String> {
         let composite = self.composites.iter().find(|(hash, _)| *hash == index);
@@ -140,7 +150,7 @@ impl IndexDefinition {
         crate::path_text::find(document, index)
     }
 
-    /// No index at all.
+    /// A definition without any index.
     pub fn nothing() -> IndexDefinition {
         IndexDefinition {
             automaton: None,
@@ -148,14 +158,14 @@ impl IndexDefinition {
         }
     }
 
-    fn holds(&self, path: &DocumentPath) -> Holds {
+    fn indexes_at(&self, path: &DocumentPath) -> PathIndexes {
         let Some(automaton) = &self.automaton else {
-            return Holds::default();
+            return PathIndexes::default();
         };
         if let Some(PathStep::Name(name)) = path.0.first()
             && NEVER_INDEXED.contains(&name.as_str())
         {
-            return Holds::default();
+            return PathIndexes::default();
         }
         path.0
             .iter()
@@ -163,6 +173,6 @@ impl IndexDefinition {
                 PathStep::Name(name) => automaton.after_name(state, name),
                 PathStep::Element => automaton.after_element(state),
             })
-            .holds
+            .indexes
     }
 }

@@ -1,10 +1,10 @@
-//! The automaton agrees with the policy; intersections with both of theirs.
+//! The automaton agrees with its policy, and an intersection agrees with both of its policies.
 
 use std::collections::BTreeSet;
 
 use orrery_exec::{DocumentPath, PathStep};
 use orrery_json::parse;
-use orrery_model::{ContainerDefinition, IndexingPolicy, PlaceStep};
+use orrery_model::{ContainerDefinition, DocumentStep, IndexingPolicy};
 use proptest::prelude::*;
 
 use crate::{IndexDefinition, IndexHash};
@@ -32,7 +32,7 @@ fn path() -> impl Strategy<Value = DocumentPath> {
     proptest::collection::vec(step(), 0..5).prop_map(DocumentPath)
 }
 
-/// A path of a policy, by chance a valid one.
+/// A path of a policy, which happens to be valid.
 fn index_path() -> impl Strategy<Value = String> {
     let endings = vec!["/?", "/*", "/*", "/{a, b}/?", "/{a/b, id}/?"];
     (
@@ -53,7 +53,8 @@ fn any_policy() -> impl Strategy<Value = IndexingPolicy> {
     let paths = || proptest::collection::vec(index_path(), 0..5);
     let policy = (any::<bool>(), paths(), paths(), paths());
     policy.prop_map(|(is_root_included, included, excluded, spatial)| {
-        // Only what is valid alone is put together, so that few policies are refused.
+        // The policy combines only paths that are valid individually, so that few policies are
+        // rejected.
         let is_valid = |path: &&String| {
             let single = format!(
                 r#"{{"includedPaths":[{{"path":"/*"}}],"excludedPaths":[{{"path":"{path}"}}]}}"#
@@ -93,27 +94,28 @@ fn policy_of(included: &str, excluded: &str, spatial: &str) -> IndexingPolicy {
     ))
 }
 
-/// What the policy says, but for the system properties that documents are indexed without.
+/// The answer of the policy, except for the system properties that documents lack when they are
+/// indexed.
 fn covers(policy: &IndexingPolicy, path: &DocumentPath) -> bool {
     if matches!(path.0.first(), Some(PathStep::Name(name)) if name == "_etag") {
         return false;
     }
-    let place: Vec<PlaceStep<'_>> = path
+    let path: Vec<DocumentStep<'_>> = path
         .0
         .iter()
         .map(|step| match step {
-            PathStep::Name(name) => PlaceStep::Property(name),
-            PathStep::Element => PlaceStep::Element,
+            PathStep::Name(name) => DocumentStep::Property(name),
+            PathStep::Element => DocumentStep::Element,
         })
         .collect();
-    policy.covers(&place)
+    policy.covers(&path)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn the_policy_is_kept(
+    fn paths_are_covered_as_the_policy_says(
         policy in any_policy(),
         paths in proptest::collection::vec(path(), 20),
     ) {
@@ -140,7 +142,7 @@ proptest! {
 }
 
 #[test]
-fn nothing_is_in_no_index() {
+fn mode_none_indexes_nothing() {
     let nothing = IndexDefinition::new(&policy(r#"{"indexingMode":"none"}"#));
     let all = IndexDefinition::new(&policy("{}"));
     let id = DocumentPath(vec![PathStep::Name("id".to_owned())]);

@@ -1,4 +1,4 @@
-//! The entries of one document, and what a change of the document changes in them.
+//! The index entries of one document, and the difference between the entries of two versions.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -7,25 +7,25 @@ use bytes::Bytes;
 
 use crate::IndexHash;
 
-/// All entries of a document, in their order and without repetitions, in one buffer.
+/// All entries of a document, sorted and without duplicates, in one buffer.
 #[derive(Debug, Clone, Default)]
 pub struct Entries {
     buffer: Bytes,
     slots: Vec<Slot>,
-    place_bytes: usize,
+    document_key_bytes: usize,
     charged: usize,
-    /// Scalars whose entries do not tell them from others; sorted, each once.
+    /// Hashes of scalars that share their entry with other scalars; sorted, without duplicates.
     charged_apart: Vec<u64>,
 }
 
-/// The entries that only one of two documents has.
+/// The entries that only one of two versions of a document has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Difference {
     pub removed: Vec<(IndexHash, Bytes)>,
     pub added: Vec<(IndexHash, Bytes)>,
 }
 
-/// Container and hash.
+/// Bytes of the container and of the index hash, at the start of every entry.
 const PREFIX_BYTES: usize = 12;
 
 impl Entries {
@@ -37,26 +37,26 @@ impl Entries {
         self.slots.is_empty()
     }
 
-    /// How many indexes have entries of the document.
+    /// The number of indexes in which the document has entries.
     pub fn count_indexes(&self) -> usize {
         self.slots.chunk_by(|a, b| a.index == b.index).count()
     }
 
-    /// The index and the whole key of each entry, ascending.
+    /// The index and the complete key of each entry, in ascending order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (IndexHash, Bytes)> {
         self.slots.iter().map(|slot| (slot.index, self.key(slot)))
     }
 
-    /// The index and the bytes of the value of each entry, in the order of [`Entries::iter`].
+    /// The index and the value bytes of each entry, in the order of [`Entries::iter`].
     pub fn values(&self) -> impl ExactSizeIterator<Item = (IndexHash, &[u8])> {
         self.slots.iter().map(|slot| {
             let key = self.bytes(slot);
-            let value = &key[PREFIX_BYTES..key.len() - self.place_bytes];
+            let value = &key[PREFIX_BYTES..key.len() - self.document_key_bytes];
             (slot.index, value)
         })
     }
 
-    /// What has to be removed and added when a document with the entries `old` gets those of `new`.
+    /// The entries to remove and to add when the version with entries `old` is replaced by `new`.
     pub fn difference(old: &Entries, new: &Entries) -> Difference {
         let mut difference = Difference::default();
         Entries::merge(old, new, |side, slot| match side {
@@ -66,16 +66,17 @@ impl Entries {
         difference
     }
 
-    /// How many terms a write of the document is charged for: one for each indexed scalar.
+    /// The number of index terms that a write of the document is charged for: one for each indexed
+    /// scalar.
     pub fn charged_terms(&self) -> usize {
         self.charged + self.charged_apart.len()
     }
 
-    /// How many of the charged terms only one of the two has.
+    /// The number of charged terms that only one of the two versions has.
     pub fn charged_difference(old: &Entries, new: &Entries) -> usize {
         let mut count = 0;
         Entries::merge(old, new, |_, slot| {
-            count += usize::from(slot.kind == Kind::Charged);
+            count += usize::from(slot.kind == ChargeKind::Charged);
         });
         let is_in = |terms: &[u64], term: &u64| terms.binary_search(term).is_ok();
         let only = |a: &[u64], b: &[u64]| a.iter().filter(|term| !is_in(b, term)).count();
@@ -84,10 +85,13 @@ impl Entries {
             + only(&new.charged_apart, &old.charged_apart)
     }
 
-    /// Tells of each entry that only one side has.
+    /// Calls `only` for each entry that only one of the two versions has.
     fn merge<'a>(old: &'a Entries, new: &'a Entries, mut only: impl FnMut(Side, &'a Slot)) {
         let (mut left, mut right) = (old.slots.iter().peekable(), new.slots.iter().peekable());
         loop {
+            // Both lists are sorted by index and bytes, so one merge finds the differences.
+            // Comparing whole keys is sound because both versions have the same container and
+            // document key.
             let order = match (left.peek(), right.peek()) {
                 (None, None) => return,
                 (Some(_), None) => Ordering::Less,
@@ -121,64 +125,69 @@ enum Side {
     New,
 }
 
-/// Where an entry is in the buffer.
+/// The position of an entry in the buffer.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     index: IndexHash,
     start: usize,
     length: usize,
-    kind: Kind,
+    kind: ChargeKind,
 }
 
-/// Whether an entry is a term that writes are charged for.
+/// Whether an entry counts as a term of the write charge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ChargeKind {
     Charged,
     Uncharged,
 }
 
-/// Makes the entries of one document.
+/// Builds the entries of one document.
 pub(crate) struct Writer<'a> {
     container: [u8; 4],
-    place: &'a [u8],
+    document_key: &'a [u8],
     buffer: Vec<u8>,
     slots: Vec<Slot>,
     charged_apart: Vec<u64>,
 }
 
-/// Room for the entries of most documents.
+/// Capacity that suffices for the entries of most documents.
 const SLOTS_EXPECTED: usize = 32;
-/// A buffer that has grown beyond this is not kept for the next document.
+/// A larger buffer is freed instead of being reused for the next document.
 const SCRATCH_BYTES_MAX: usize = 256 * 1024;
 
 thread_local! {
-    /// Entries are written here and copied when they are complete: they are kept in memory for long,
-    /// and a buffer that grew as it was written would keep its unused end with them.
+    /// Scratch buffer in which entries are written. A copy of exact size is stored, because entries
+    /// stay in memory for long and would otherwise keep the unused capacity of a growing buffer.
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 impl<'a> Writer<'a> {
-    pub(crate) fn new(container: u32, place: &'a [u8]) -> Writer<'a> {
+    pub(crate) fn new(container: u32, document_key: &'a [u8]) -> Writer<'a> {
         let mut buffer = SCRATCH.take();
         buffer.clear();
         Writer {
             container: container.to_be_bytes(),
-            place,
+            document_key,
             buffer,
             slots: Vec::with_capacity(SLOTS_EXPECTED),
             charged_apart: Vec::new(),
         }
     }
 
-    /// Adds an entry; `value` appends its bytes.
-    pub(crate) fn write(&mut self, index: IndexHash, kind: Kind, value: impl FnOnce(&mut Vec<u8>)) {
+    /// Adds an entry. `value` appends the bytes of the value.
+    pub(crate) fn write(
+        &mut self,
+        index: IndexHash,
+        kind: ChargeKind,
+        value: impl FnOnce(&mut Vec<u8>),
+    ) {
         let start = self.buffer.len();
         let mut prefix = [0; PREFIX_BYTES];
         prefix[..4].copy_from_slice(&self.container);
         prefix[4..].copy_from_slice(&index.0.to_be_bytes());
         self.buffer.extend_from_slice(&prefix);
         value(&mut self.buffer);
-        self.buffer.extend_from_slice(self.place);
+        self.buffer.extend_from_slice(self.document_key);
         self.slots.push(Slot {
             index,
             start,
@@ -187,7 +196,7 @@ impl<'a> Writer<'a> {
         });
     }
 
-    /// Counts a scalar that its entry does not tell from others.
+    /// Counts a scalar whose entry does not distinguish it from other scalars.
     pub(crate) fn charge(&mut self, term: u64) {
         self.charged_apart.push(term);
     }
@@ -201,14 +210,14 @@ impl<'a> Writer<'a> {
             .dedup_by(|a, b| a.index == b.index && bytes(a) == bytes(b));
         self.charged_apart.sort_unstable();
         self.charged_apart.dedup();
-        let is_charged = |slot: &&Slot| slot.kind == Kind::Charged;
+        let is_charged = |slot: &&Slot| slot.kind == ChargeKind::Charged;
         let buffer = Bytes::copy_from_slice(&self.buffer);
         if self.buffer.capacity() <= SCRATCH_BYTES_MAX {
             SCRATCH.set(self.buffer);
         }
         Entries {
             charged: self.slots.iter().filter(is_charged).count(),
-            place_bytes: self.place.len(),
+            document_key_bytes: self.document_key.len(),
             buffer,
             slots: self.slots,
             charged_apart: self.charged_apart,

@@ -1,27 +1,27 @@
-//! Entries of documents, their changes, and the terms that writes are charged for.
+//! The entries of documents, the differences between versions, and the charged terms.
 
 use std::collections::HashSet;
 
 use orrery_exec::{DocumentPath, PathStep};
 use orrery_json::{Value, parse, write_value};
-use orrery_model::{IndexingPolicy, PlaceStep};
+use orrery_model::{DocumentStep, IndexingPolicy};
 use proptest::prelude::*;
 
 use crate::definition_tests::policy;
 use crate::{Entries, IndexDefinition, IndexHash, decode};
 
-const PLACE: &[u8] = b"place";
+const KEY_POSITION: &[u8] = b"place";
 
 fn entries(indexing: &str, document: &str) -> Entries {
     let document = parse(document.as_bytes()).unwrap();
-    IndexDefinition::new(&policy(indexing)).entries(7, &document, PLACE)
+    IndexDefinition::new(&policy(indexing)).entries(7, &document, KEY_POSITION)
 }
 
-/// `path value` for each entry, sorted.
+/// A line `path value` for each entry, sorted.
 fn lines(indexing: &str, document: &str) -> Vec<String> {
     let definition = IndexDefinition::new(&policy(indexing));
     let document = parse(document.as_bytes()).unwrap();
-    let entries = definition.entries(7, &document, PLACE);
+    let entries = definition.entries(7, &document, KEY_POSITION);
     let mut lines: Vec<String> = entries
         .values()
         .map(|(index, mut value)| {
@@ -107,7 +107,7 @@ fn keys_have_all_their_parts_and_are_sorted() {
             &7_u32.to_be_bytes()[..],
             &index.0.to_be_bytes(),
             value,
-            PLACE,
+            KEY_POSITION,
         ];
         assert_eq!(key, &parts.concat());
     }
@@ -131,34 +131,34 @@ fn a_difference_is_what_changed() {
     assert_eq!(all.removed, []);
 }
 
-/// Path and text of each indexed scalar.
+/// The path and the text of each indexed scalar.
 fn terms(policy: &IndexingPolicy, document: &Value) -> HashSet<(String, Vec<u8>)> {
     fn walk<'a>(
         policy: &IndexingPolicy,
-        place: &mut Vec<PlaceStep<'a>>,
+        path: &mut Vec<DocumentStep<'a>>,
         value: &'a Value,
         terms: &mut HashSet<(String, Vec<u8>)>,
     ) {
         match value {
             Value::Object(object) => {
                 for (name, property) in object {
-                    place.push(PlaceStep::Property(name));
-                    walk(policy, place, property, terms);
-                    place.pop();
+                    path.push(DocumentStep::Property(name));
+                    walk(policy, path, property, terms);
+                    path.pop();
                 }
             }
             Value::Array(array) => {
                 for element in array {
-                    place.push(PlaceStep::Element);
-                    walk(policy, place, element, terms);
-                    place.pop();
+                    path.push(DocumentStep::Element);
+                    walk(policy, path, element, terms);
+                    path.pop();
                 }
             }
             scalar => {
-                if policy.covers(place) {
+                if policy.covers(path) {
                     let mut text = Vec::new();
                     write_value(scalar, &mut text);
-                    terms.insert((format!("{place:?}"), text));
+                    terms.insert((format!("{path:?}"), text));
                 }
             }
         }
@@ -212,7 +212,7 @@ proptest! {
         ] {
             let policy = policy(indexing);
             let definition = IndexDefinition::new(&policy);
-            let (old, new) = (definition.entries(1, &a, PLACE), definition.entries(1, &b, PLACE));
+            let (old, new) = (definition.entries(1, &a, KEY_POSITION), definition.entries(1, &b, KEY_POSITION));
             let (old_terms, new_terms) = (terms(&policy, &a), terms(&policy, &b));
             prop_assert_eq!(old.charged_terms(), old_terms.len());
             prop_assert_eq!(
@@ -243,12 +243,12 @@ fn time_of_a_typical_document() {
     );
     let document = parse(text.as_bytes()).unwrap();
     let definition = IndexDefinition::new(&policy("{}"));
-    let place = [7; 48];
+    let key_position = [7; 48];
     let rounds = 200_000_u32;
     let mut bytes = 0;
     let start = std::time::Instant::now();
     for _ in 0..rounds {
-        bytes += std::hint::black_box(definition.entries(1, &document, &place)).len();
+        bytes += std::hint::black_box(definition.entries(1, &document, &key_position)).len();
     }
     let each = start.elapsed() / rounds;
     let count = bytes / rounds as usize;

@@ -1,14 +1,14 @@
-//! The name of an index within its container.
+//! The identifier of an index within its container.
 //!
-//! A path is hashed step by step, so that the walk over a document pays for each name once,
-//! however deep it stands. Single paths, composite indexes and spatial indexes have tags of their
-//! own and do not meet.
+//! The hash of a path is computed step by step, so the walk over a document hashes each property
+//! name once, regardless of depth. Tags separate the hashes of single paths, composite indexes and
+//! spatial indexes.
 
 use orrery_exec::{DocumentPath, PathStep};
 use orrery_model::{CompositePath, IndexStep, SortOrder};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Hash of a path, or of the paths and directions of a composite index.
+/// The hash of a path, or the hash of the paths and directions of a composite index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct IndexHash(pub u64);
 
@@ -17,13 +17,13 @@ const ELEMENT: u8 = b'e';
 const COMPOSITE: u8 = b'c';
 const SPATIAL: u8 = b's';
 
-/// Names up to here are hashed without an allocation.
+/// A name up to this length is hashed in a stack buffer, without an allocation.
 const NAME_BYTES_SHORT: usize = 55;
 
 impl IndexHash {
-    /// The whole document; it is counted under this hash and has no entry.
+    /// The whole document. Statistics count documents under this hash.
     pub const ROOT: IndexHash = IndexHash(0);
-    /// Documents that are left out of all indexes, counted in the same way.
+    /// Documents that all indexes exclude. Statistics count these documents under this hash.
     pub const UNINDEXED: IndexHash = IndexHash(1);
 
     pub fn of_path(path: &DocumentPath) -> IndexHash {
@@ -35,7 +35,7 @@ impl IndexHash {
             })
     }
 
-    /// Of the paths and directions of a composite index, in their order.
+    /// The hash of a composite index: its paths and directions, in order.
     pub fn of_composite(paths: &[CompositePath]) -> IndexHash {
         let mut input = vec![COMPOSITE];
         for path in paths {
@@ -60,7 +60,7 @@ impl IndexHash {
         IndexHash::of_path(path).spatial()
     }
 
-    /// One step down, to the property `name`.
+    /// The hash one step deeper, at the property `name`.
     pub(crate) fn property(self, name: &str) -> IndexHash {
         const PREFIX: usize = 9;
         let name = name.as_bytes();
@@ -78,12 +78,12 @@ impl IndexHash {
         IndexHash(xxh3_64(&input))
     }
 
-    /// One step down, to any element of the array.
+    /// The hash one step deeper, at every element of the array.
     pub(crate) fn element(self) -> IndexHash {
         self.tagged(ELEMENT)
     }
 
-    /// The spatial index at the path of this hash.
+    /// The hash of the spatial index at this path.
     pub(crate) fn spatial(self) -> IndexHash {
         self.tagged(SPATIAL)
     }

@@ -1,17 +1,19 @@
-//! Indexes: which entries a document has under a policy, and which entries answer a predicate.
+//! Indexes: the entries that a document has under a policy, and the entries that answer a
+//! predicate.
 //!
 //! An entry is a key without a value:
 //!
 //! ```text
-//! container (4, big endian) | path hash (8, big endian) | value, sortable | place of the document
+//! container (4, big endian) | path hash (8, big endian) | value, sortable | key position
 //! ```
 //!
-//! The place is the document's key without its container, so that the entries of one value stand
-//! in the order of documents, and those of one logical or physical partition are one run of them.
-//! A composite index has entries of the same shape: its hash is that of its paths and directions,
-//! its value the values one after the other.
+//! The key position is the document key without its container. Entries with equal values are therefore
+//! sorted in document order, and within them each logical or physical partition is one contiguous
+//! range. An entry of a composite index has the same layout: its hash covers the paths and
+//! directions of the index, and its value is the concatenation of the parts.
 //!
-//! Knows bytes, policies and predicates; reads and writes nothing. `partition` keeps the entries.
+//! This crate knows bytes, policies and predicates, and performs no I/O. The `partition` crate
+//! stores the entries.
 
 mod access;
 mod automaton;
@@ -30,16 +32,16 @@ mod value;
 mod walk;
 
 pub use access::{
-    Access, AccessKind, AccessPlan, AccessRequest, AccessTag, Considered, Direction, EntryScan,
-    Estimate, Extreme, IndexUsage, OrderTerm, Places, PlanNode, QueryShape, Run, Statistics, Take,
-    plan_access, resume_access,
+    AccessKind, AccessPath, AccessPlan, AccessRequest, AccessTag, AlternativePlan, DocumentSet,
+    EntryOutput, EntryRange, EntryScan, Estimate, IndexUsage, MinMax, OrderTerm, PlanNode,
+    QueryShape, ScanDirection, Statistics, plan_access, resume_access,
 };
 pub use definition::IndexDefinition;
 pub use entries::{Difference, Entries};
 pub use hash::IndexHash;
 pub use spatial::Grid;
-pub use statistics::{PathFigures, PathStatistics};
+pub use statistics::{PathStatistics, PathSummary};
 pub use value::{
-    ByteRange, Decoded, STRING_BYTES_CUT_MIN, byte_range, decode, encode, encode_ordered, skip,
-    successor, type_end, type_start,
+    ByteRange, DecodedValue, STRING_BYTES_CUT_MIN, byte_range, decode, encode, encode_ordered,
+    skip, successor, type_end, type_start,
 };

@@ -1,4 +1,4 @@
-//! Paths as people write them: `/a/[]/b/?`, and `/a ASC, /b DESC` for a composite index.
+//! Paths in readable form: `/a/[]/b/?`, and `/a ASC, /b DESC` for a composite index.
 
 use orrery_json::{Value, write_string};
 use orrery_model::{CompositePath, SortOrder};
@@ -16,14 +16,14 @@ pub(crate) fn of_composite(paths: &[CompositePath]) -> String {
     paths.iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
-/// The path in the document whose own or spatial index has this hash.
+/// The document path whose value index or spatial index has this hash.
 pub(crate) fn find(document: &Value, index: IndexHash) -> Option<String> {
     let mut text = Vec::new();
     descend(document, IndexHash::ROOT, index, &mut text)
         .then(|| String::from_utf8_lossy(&text).into_owned())
 }
 
-/// On success, `text` is the path; otherwise it is as before.
+/// Appends the path to `text` and returns true, or returns false and leaves `text` unchanged.
 fn descend(value: &Value, here: IndexHash, index: IndexHash, text: &mut Vec<u8>) -> bool {
     if here == index || here.spatial() == index {
         text.extend_from_slice(b"/?");

@@ -1,29 +1,30 @@
-//! How many entries an index has, how many of them are of arrays and objects, and about how many
-//! different values.
+//! Statistics of an index: the number of entries, the number of array and object entries, and an
+//! estimate of the number of distinct values.
 //!
-//! The last is a `HyperLogLog` of 64 registers, off by some 13 per cent. It does not forget: what
-//! is removed stays in it until the statistics are made anew.
+//! The estimate is a `HyperLogLog` with 64 registers and a standard error of about 13 per cent.
+//! Removals do not lower the sketch: a removed value counts until the statistics are rebuilt.
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::value::{ARRAY, OBJECT};
 
-/// Of one index of a partition.
+/// Statistics of one index in a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathStatistics {
     pub entries: u64,
-    /// Entries of arrays and objects, which do not say what is in them.
-    pub composed: u64,
-    /// For each part of the hashes, one more than the most zeros a hash began with.
+    /// Number of entries for arrays and objects, which hold no contents of the array or object.
+    pub non_scalar: u64,
+    /// For each register, one more than the longest run of leading zeros among its hashes.
     pub sketch: [u8; REGISTERS],
 }
 
-/// What the statistics of an index say.
+/// The figures that the planner reads from the statistics of an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct PathFigures {
+pub struct PathSummary {
     pub entries: u64,
-    pub composed: u64,
-    /// About how many different values there are; never more than entries, never none for some.
+    pub non_scalar: u64,
+    /// Estimated number of distinct values: at most `entries`, and at least one if there are
+    /// entries.
     pub distinct: u64,
 }
 
@@ -34,7 +35,7 @@ impl Default for PathStatistics {
     fn default() -> PathStatistics {
         PathStatistics {
             entries: 0,
-            composed: 0,
+            non_scalar: 0,
             sketch: [0; REGISTERS],
         }
     }
@@ -43,7 +44,7 @@ impl Default for PathStatistics {
 impl PathStatistics {
     pub fn add(&mut self, value: &[u8]) {
         self.entries += 1;
-        self.composed += u64::from(is_composed(value));
+        self.non_scalar += u64::from(is_non_scalar(value));
         let hash = xxh3_64(value);
         let register = usize::from(hash.to_le_bytes()[0]) % REGISTERS;
         let zeros = (hash >> REGISTER_BITS).leading_zeros() - REGISTER_BITS;
@@ -53,14 +54,14 @@ impl PathStatistics {
 
     pub fn remove(&mut self, value: &[u8]) {
         self.entries = self.entries.saturating_sub(1);
-        let composed = u64::from(is_composed(value));
-        self.composed = self.composed.saturating_sub(composed);
+        let composed = u64::from(is_non_scalar(value));
+        self.non_scalar = self.non_scalar.saturating_sub(composed);
     }
 
-    pub fn figures(&self) -> PathFigures {
-        PathFigures {
+    pub fn summary(&self) -> PathSummary {
+        PathSummary {
             entries: self.entries,
-            composed: self.composed,
+            non_scalar: self.non_scalar,
             distinct: self.distinct(),
         }
     }
@@ -76,6 +77,7 @@ impl PathStatistics {
         let estimate = BIAS * registers * registers / sum;
         let is_empty = |rank: &u8| u32::from(*rank == 0);
         let empty: u32 = self.sketch.iter().map(is_empty).sum();
+        // Small cardinalities leave registers empty, and linear counting is then more precise.
         let estimate = if estimate <= 2.5 * registers && empty > 0 {
             registers * (registers / f64::from(empty)).ln()
         } else {
@@ -90,28 +92,28 @@ impl PathStatistics {
         estimate.clamp(self.entries.min(1), self.entries)
     }
 
-    /// Bytes of the encoding.
+    /// Size of the encoding.
     pub const BYTES: usize = 8 + 8 + REGISTERS;
 
     pub fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.entries.to_be_bytes());
-        out.extend_from_slice(&self.composed.to_be_bytes());
+        out.extend_from_slice(&self.non_scalar.to_be_bytes());
         out.extend_from_slice(&self.sketch);
     }
 
-    /// None for what has another length.
+    /// Decodes statistics. `None` if the length is wrong.
     pub fn read(encoded: &[u8]) -> Option<PathStatistics> {
         let (entries, rest) = encoded.split_first_chunk()?;
         let (composed, rest) = rest.split_first_chunk()?;
         Some(PathStatistics {
             entries: u64::from_be_bytes(*entries),
-            composed: u64::from_be_bytes(*composed),
+            non_scalar: u64::from_be_bytes(*composed),
             sketch: rest.try_into().ok()?,
         })
     }
 }
 
-fn is_composed(value: &[u8]) -> bool {
+fn is_non_scalar(value: &[u8]) -> bool {
     matches!(value.first(), Some(&(ARRAY | OBJECT)))
 }
 
@@ -157,10 +159,10 @@ mod tests {
             encode(&orrery_json::parse(text.as_bytes()).unwrap(), &mut value);
             statistics.add(&value);
         }
-        assert_eq!(statistics.composed, 3);
+        assert_eq!(statistics.non_scalar, 3);
         statistics.remove(&[OBJECT]);
         statistics.remove(&[]);
-        assert_eq!(statistics.composed, 2);
+        assert_eq!(statistics.non_scalar, 2);
     }
 
     #[test]

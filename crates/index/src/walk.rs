@@ -1,4 +1,4 @@
-//! The walk over a document that makes its entries.
+//! Walks over a document and writes its index entries.
 
 use orrery_json::{Value, write_value};
 use orrery_model::{CompositePath, IndexStep};
@@ -6,25 +6,25 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::IndexHash;
 use crate::automaton::{Automaton, State};
-use crate::entries::{Entries, Kind, Writer};
+use crate::entries::{ChargeKind, Entries, Writer};
 use crate::spatial::Grid;
 use crate::value::{encode, encode_ordered, is_exact, write_cell};
 
-/// The property that the server writes and that is indexed.
+/// The only system property that has index entries.
 const MODIFIED: &str = "_ts";
 
-/// What entries are made of.
+/// The input of the walk.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Subject<'a> {
+pub(crate) struct IndexedDocument<'a> {
     pub(crate) document: &'a Value,
-    /// Of a document that has no such property itself.
+    /// The value of `_ts`, for a document that does not contain this property itself.
     pub(crate) modified: Option<&'a Value>,
 }
 
-/// The entry that counts a document without entries.
-pub(crate) fn unindexed(container: u32, place: &[u8]) -> Entries {
-    let mut writer = Writer::new(container, place);
-    writer.write(IndexHash::UNINDEXED, Kind::Uncharged, |_| {});
+/// The only entry of a document that all indexes exclude.
+pub(crate) fn unindexed(container: u32, key_position: &[u8]) -> Entries {
+    let mut writer = Writer::new(container, key_position);
+    writer.write(IndexHash::UNINDEXED, ChargeKind::Uncharged, |_| {});
     writer.finish()
 }
 
@@ -32,24 +32,27 @@ pub(crate) fn entries(
     automaton: &Automaton,
     composites: &[(IndexHash, Vec<CompositePath>)],
     container: u32,
-    subject: Subject<'_>,
-    place: &[u8],
+    subject: IndexedDocument<'_>,
+    key_position: &[u8],
 ) -> Entries {
-    let Subject { document, modified } = subject;
+    let IndexedDocument { document, modified } = subject;
     let mut walk = Walk {
         automaton,
-        writer: Writer::new(container, place),
+        writer: Writer::new(container, key_position),
     };
-    walk.writer.write(IndexHash::ROOT, Kind::Uncharged, |_| {});
+    walk.writer
+        .write(IndexHash::ROOT, ChargeKind::Uncharged, |_| {});
     walk.children(automaton.start(), IndexHash::ROOT, document);
     if let Some(modified) = modified {
-        // Writes are not charged for what the server writes.
+        // A client pays for the terms of its own properties, and the server wrote this one.
         let hash = IndexHash::ROOT.property(MODIFIED);
         let write = |out: &mut Vec<u8>| encode(modified, out);
-        walk.writer.write(hash, Kind::Uncharged, write);
+        walk.writer.write(hash, ChargeKind::Uncharged, write);
     }
     for (hash, paths) in composites {
-        walk.writer.write(*hash, Kind::Uncharged, |out| {
+        // Composite indexes have an entry for every document, with `undefined` for missing paths:
+        // the planner relies on this to use the index for an order without reading documents.
+        walk.writer.write(*hash, ChargeKind::Uncharged, |out| {
             for path in paths {
                 let value = match (path.path.steps(), modified) {
                     ([IndexStep::Property(name)], Some(modified)) if name == MODIFIED => modified,
@@ -69,13 +72,14 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn value(&mut self, state: &State, hash: IndexHash, value: &Value) {
+        // Nothing below a dead state has an index, so the walk skips the whole subtree.
         if state.is_dead {
             return;
         }
-        if state.holds.values {
+        if state.indexes.values {
             self.indexed(hash, value);
         }
-        if let Some(grid) = &state.holds.geometries {
+        if let Some(grid) = &state.indexes.geometries {
             self.geometry(grid, hash, value);
         }
         self.children(state, hash, value);
@@ -106,11 +110,11 @@ impl Walk<'_> {
 
     fn indexed(&mut self, hash: IndexHash, value: &Value) {
         let kind = match value {
-            Value::Array(_) | Value::Object(_) => Kind::Uncharged,
-            scalar if is_exact(scalar) => Kind::Charged,
+            Value::Array(_) | Value::Object(_) => ChargeKind::Uncharged,
+            scalar if is_exact(scalar) => ChargeKind::Charged,
             scalar => {
                 self.writer.charge(term(hash, scalar));
-                Kind::Uncharged
+                ChargeKind::Uncharged
             }
         };
         self.writer.write(hash, kind, |out| encode(value, out));
@@ -119,12 +123,14 @@ impl Walk<'_> {
     fn geometry(&mut self, grid: &Grid, hash: IndexHash, value: &Value) {
         for cell in grid.cells(value) {
             self.writer
-                .write(hash.spatial(), Kind::Uncharged, |out| write_cell(cell, out));
+                .write(hash.spatial(), ChargeKind::Uncharged, |out| {
+                    write_cell(cell, out);
+                });
         }
     }
 }
 
-/// What tells a scalar from those that have the same entry.
+/// A hash that distinguishes a scalar from other scalars with the same entry.
 fn term(hash: IndexHash, scalar: &Value) -> u64 {
     match scalar {
         Value::String(text) => xxh3_64_with_seed(text.as_bytes(), hash.0),
@@ -136,7 +142,7 @@ fn term(hash: IndexHash, scalar: &Value) -> u64 {
     }
 }
 
-/// The value at the path of a composite index, which has none of many elements.
+/// The value at the path of a composite index. A path through array elements has no single value.
 fn value_at<'a>(document: &'a Value, steps: &[IndexStep]) -> &'a Value {
     steps.iter().fold(document, |value, step| match step {
         IndexStep::Property(name) => value.get(name),

@@ -1,9 +1,9 @@
 //! Bounding boxes on the earth.
 
-use super::geojson::{Position, Shape};
+use super::geojson::{GeoPosition, GeoShape};
 use super::simple::is_simple;
 
-/// A box that does not cross the date line. Its sides belong to it.
+/// A box that does not cross the date line. Its edges are inside.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Bounds {
     pub(super) west: f64,
@@ -12,41 +12,45 @@ pub(super) struct Bounds {
     pub(super) north: f64,
 }
 
-/// Where a shape is.
+/// The region that a shape may occupy.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Region {
+pub(super) enum ShapeExtent {
     Everywhere,
     Within(Bounds),
 }
 
-/// Longer edges bend too far from the parallels, or cross the date line.
+/// A longer edge deviates too far from the parallels, or crosses the date line.
 const EDGE_DEGREES_MAX: f64 = 90.0;
 
-/// A degree of a meridian is never shorter than this on the ellipsoid. Some is taken off for what
-/// the ellipsoid is more than a sphere.
+/// A lower bound of the length of one degree along a meridian of the ellipsoid. The factor covers
+/// the difference between the ellipsoid and the sphere of the computation below.
 const METRES_PER_DEGREE: f64 = 110_574.0 * 0.99;
 
-/// What rounding may do, and the two names of places on the date line and at the poles.
+/// Covers rounding errors, and the two coordinates that name one position on the date line and at
+/// the poles.
 const MARGIN_DEGREES: f64 = 1e-6;
 
-/// The cosine of the angle from its centre beyond which a polygon is not on one side of the earth.
+/// Cosine of the maximum angle between a polygon's centre and its corners. Beyond this angle the
+/// polygon may not fit on one hemisphere.
 const COSINE_MIN: f64 = 0.06;
 
-/// The part of its box that a polygon must fill so that its direction is beyond doubt.
+/// Minimum share that a polygon must fill of the square around it. Below this share, rounding may hide
+/// the orientation of the polygon. The square counts and not the bounding box: the box of a polygon
+/// without area along an axis has no area either, and rounding would decide.
 const FILL_MIN: f64 = 1e-6;
 
-impl Region {
-    pub(super) fn of(shape: &Shape) -> Region {
+impl ShapeExtent {
+    pub(super) fn of(shape: &GeoShape) -> ShapeExtent {
         match shape {
-            Shape::Point(position) => Region::Within(Bounds::of(*position)),
-            Shape::Line(positions) => around(std::slice::from_ref(positions)),
-            Shape::Polygons(rings) => around(rings),
-            Shape::Polygon(rings) => {
+            GeoShape::Point(position) => ShapeExtent::Within(Bounds::of(*position)),
+            GeoShape::Line(positions) => around(std::slice::from_ref(positions)),
+            GeoShape::Polygons(rings) => around(rings),
+            GeoShape::Polygon(rings) => {
                 let is_upright = rings.first().is_some_and(|outer| is_upright(outer));
                 if is_upright {
                     around(rings)
                 } else {
-                    Region::Everywhere
+                    ShapeExtent::Everywhere
                 }
             }
         }
@@ -61,7 +65,7 @@ impl Bounds {
         north: 90.0,
     };
 
-    fn of(position: Position) -> Bounds {
+    fn of(position: GeoPosition) -> Bounds {
         Bounds {
             west: position.longitude,
             south: position.latitude,
@@ -70,7 +74,7 @@ impl Bounds {
         }
     }
 
-    /// Boxes that have every place at most so far from a place in this one.
+    /// Boxes that together contain every position at most `metres` from a position in this box.
     pub(super) fn within_metres(self, metres: f64) -> Vec<Bounds> {
         let radius = metres.max(0.0) / METRES_PER_DEGREE + MARGIN_DEGREES;
         let band = Bounds {
@@ -79,7 +83,7 @@ impl Bounds {
             ..Bounds::EARTH
         };
         let highest = self.south.abs().max(self.north.abs());
-        // Not a number is not below either.
+        // Written so that NaN yields false.
         let is_clear_of_poles = highest + radius < 90.0;
         if !is_clear_of_poles {
             return vec![band];
@@ -111,8 +115,8 @@ impl Bounds {
     }
 }
 
-/// The box of lines and of what they enclose.
-fn around(lines: &[Vec<Position>]) -> Region {
+/// The bounding box of lines and of the area that they enclose.
+fn around(lines: &[Vec<GeoPosition>]) -> ShapeExtent {
     let mut longest = 0.0_f64;
     for edge in lines.iter().flat_map(|line| line.windows(2)) {
         longest = longest.max((edge[0].longitude - edge[1].longitude).abs());
@@ -125,16 +129,19 @@ fn around(lines: &[Vec<Position>]) -> Region {
         north: a.north.max(b.north),
     });
     match bounds {
-        Some(bounds) if longest <= EDGE_DEGREES_MAX => Region::Within(Bounds {
+        // A great circle between two positions of one latitude bends towards the pole, so the box
+        // grows.
+        Some(bounds) if longest <= EDGE_DEGREES_MAX => ShapeExtent::Within(Bounds {
             south: -bulge(-bounds.south, longest),
             north: bulge(bounds.north, longest),
             ..bounds
         }),
-        _ => Region::Everywhere,
+        _ => ShapeExtent::Everywhere,
     }
 }
 
-/// How far north an arc goes whose ends are not beyond this latitude and so many degrees apart.
+/// The northernmost latitude of a great circle arc whose ends are at most at `latitude` and
+/// `degrees` of longitude apart.
 fn bulge(latitude: f64, degrees: f64) -> f64 {
     if latitude <= 0.0 {
         return latitude;
@@ -143,9 +150,9 @@ fn bulge(latitude: f64, degrees: f64) -> f64 {
     middle.atan().to_degrees().max(latitude).min(90.0)
 }
 
-/// Whether a ring is counter-clockwise without doubt, with great circles and with straight lines
-/// of longitude and latitude for its edges.
-fn is_upright(ring: &[Position]) -> bool {
+/// Whether a ring is certainly counter-clockwise, both with great circles as edges and with
+/// straight lines in longitude and latitude.
+fn is_upright(ring: &[GeoPosition]) -> bool {
     let degrees: Vec<[f64; 2]> = ring
         .iter()
         .map(|position| [position.longitude, position.latitude])
@@ -159,19 +166,20 @@ fn turns_left(ring: &[[f64; 2]]) -> bool {
     };
     let (mut area, mut low, mut high) = (0.0, *origin, *origin);
     for edge in ring.windows(2) {
-        let [a, b] = [edge[0], edge[1]].map(|place| [place[0] - origin[0], place[1] - origin[1]]);
+        let [a, b] = [edge[0], edge[1]].map(|point| [point[0] - origin[0], point[1] - origin[1]]);
         area += (a[0] * b[1] - a[1] * b[0]) / 2.0;
         for axis in [0, 1] {
             low[axis] = low[axis].min(edge[1][axis]);
             high[axis] = high[axis].max(edge[1][axis]);
         }
     }
-    area > FILL_MIN * (high[0] - low[0]) * (high[1] - low[1])
+    let side = (high[0] - low[0]).max(high[1] - low[1]);
+    area > FILL_MIN * side * side
 }
 
-/// The ring as seen from the centre of the earth, where great circles are straight; none when it
-/// is not on one side of it.
-fn flatten(ring: &[Position]) -> Option<Vec<[f64; 2]>> {
+/// Projects the ring from the centre of the earth onto a plane, where great circles are straight
+/// lines. `None` when the ring does not fit on one hemisphere.
+fn flatten(ring: &[GeoPosition]) -> Option<Vec<[f64; 2]>> {
     let directions: Vec<[f64; 3]> = ring.iter().map(direction).collect();
     let sum = directions.iter().fold([0.0; 3], |sum, direction| {
         [0, 1, 2].map(|axis: usize| sum[axis] + direction[axis])
@@ -195,7 +203,7 @@ fn flatten(ring: &[Position]) -> Option<Vec<[f64; 2]>> {
     directions.iter().map(project).collect()
 }
 
-fn direction(position: &Position) -> [f64; 3] {
+fn direction(position: &GeoPosition) -> [f64; 3] {
     let (longitude_sin, longitude_cos) = position.longitude.to_radians().sin_cos();
     let (latitude_sin, latitude_cos) = position.latitude.to_radians().sin_cos();
     [

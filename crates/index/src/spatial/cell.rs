@@ -1,17 +1,17 @@
-//! Cells of a square that is cut in four, again and again.
+//! Cells of a quadtree over a square.
 //!
-//! A cell is a number: the bits of its column and row one after the other, from the first cut on,
-//! then a one, then zeros. So the cells within a cell are the numbers around it, up to half of its
-//! lowest one.
+//! A cell is a number: the bits of its column and its row interleaved, from the first subdivision
+//! on, then a one, then zeros. The descendants of a cell are the numbers around the cell's number,
+//! at a distance below the value of its lowest set bit.
 
-/// How often the square is cut: to some two metres on the globe.
+/// Depth of the quadtree. A cell of the last level is about two metres wide on the globe.
 pub(super) const CUTS: u32 = 24;
 
-/// A number of 49 bits, never zero.
+/// The number of a cell: 49 bits, never zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Cell(pub(super) u64);
 
-/// Columns and rows of the last cut, sides included.
+/// A rectangle of columns and rows of the last level, edges included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Area {
     pub(super) west: u32,
@@ -23,13 +23,13 @@ pub(super) struct Area {
 impl Cell {
     pub(super) const WHOLE: Cell = Cell(1 << (2 * CUTS));
 
-    /// The first and the last number of the cells within this one, itself included.
+    /// The least and the greatest number among the descendants of this cell, the cell included.
     pub(super) fn descendants(self) -> (u64, u64) {
         let reach = self.lowest_one() - 1;
         (self.0 - reach, self.0 + reach)
     }
 
-    /// The cells around this one, from the next one to the whole.
+    /// The cells that contain this one, from its parent to the root.
     pub(super) fn ancestors(self) -> impl Iterator<Item = Cell> {
         std::iter::successors(Some(self), |cell| cell.parent()).skip(1)
     }
@@ -44,7 +44,7 @@ impl Cell {
     }
 }
 
-/// A cell with its place, so that it can be cut.
+/// A cell in the form of level, column and row, which can be subdivided.
 #[derive(Debug, Clone, Copy)]
 struct Square {
     cuts: u32,
@@ -95,7 +95,7 @@ impl Area {
     }
 }
 
-/// At most so many cells that together have the area.
+/// At most `cells_max` cells that together cover the area.
 pub(super) fn cover(area: &Area, cells_max: usize) -> Vec<Cell> {
     let mut done = Vec::new();
     let mut open = std::collections::VecDeque::from([Square {
@@ -110,6 +110,7 @@ pub(super) fn cover(area: &Area, cells_max: usize) -> Vec<Cell> {
         }
         let is_needed = |quarter: &Square| quarter.area().meets(area);
         let quarters: Vec<Square> = square.quarters().into_iter().filter(is_needed).collect();
+        // Subdividing this square would exceed the limit, so the square is kept as a coarser cell.
         if done.len() + open.len() + quarters.len() > cells_max {
             done.push(square.cell());
         } else {
@@ -119,7 +120,7 @@ pub(super) fn cover(area: &Area, cells_max: usize) -> Vec<Cell> {
     done
 }
 
-/// The bits of a number with a zero before each.
+/// Inserts a zero before each bit of the number.
 fn spread(number: u32) -> u64 {
     let mut bits = u64::from(number);
     for (shift, mask) in [

@@ -1,22 +1,23 @@
-//! The square of a spatial index, laid over the earth or over the box of its policy.
+//! The square of a spatial index, mapped to the globe or to the bounding box of its policy.
 
 use orrery_exec::SpatialRelation;
 use orrery_json::Value;
 use orrery_model::SpatialIndex;
 
-use super::bounds::{Bounds, Region};
+use super::bounds::{Bounds, ShapeExtent};
 use super::cell::{Area, CUTS, Cell, cover};
 use super::geojson;
 use crate::value::write_cell;
 
-/// Which cells geometries are in.
+/// Maps geometries to cells.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Grid {
     x: Axis,
     y: Axis,
 }
 
-/// What is beyond an end is taken to be at the end, so that it is still found.
+/// One dimension of the grid. A coordinate beyond an end is mapped to that end, so that its
+/// geometry is still found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Axis {
     start: f64,
@@ -24,7 +25,7 @@ struct Axis {
 }
 
 const CELLS_STORED_MAX: usize = 8;
-const CELLS_ASKED_MAX: usize = 16;
+const CELLS_QUERIED_MAX: usize = 16;
 
 impl Grid {
     pub(crate) fn of(index: &SpatialIndex) -> Grid {
@@ -41,20 +42,20 @@ impl Grid {
         }
     }
 
-    /// The cells of a value of a document; none when it is no geometry.
+    /// The cells of a document's value. Empty when the value is not a geometry.
     pub(crate) fn cells(&self, value: &Value) -> Vec<u64> {
         let Some(shape) = geojson::parse(value) else {
             return Vec::new();
         };
-        let cells = match Region::of(&shape) {
-            Region::Everywhere => vec![Cell::WHOLE],
-            Region::Within(bounds) => cover(&self.area(&bounds), CELLS_STORED_MAX),
+        let cells = match ShapeExtent::of(&shape) {
+            ShapeExtent::Everywhere => vec![Cell::WHOLE],
+            ShapeExtent::Within(bounds) => cover(&self.area(&bounds), CELLS_STORED_MAX),
         };
         cells.into_iter().map(|cell| cell.0).collect()
     }
 
-    /// The entries of all geometries that may have the relation to this one, as the bytes of their
-    /// values from the first up to but without the second; ascending and disjoint.
+    /// The entries of all geometries that may satisfy the relation to `geometry`, as ranges of
+    /// value bytes from the first up to but without the second; ascending and disjoint.
     pub fn cover_query(
         &self,
         geometry: &Value,
@@ -67,16 +68,18 @@ impl Grid {
             SpatialRelation::Within | SpatialRelation::Intersects => 0.0,
             SpatialRelation::Distance { metres_max } => metres_max,
         };
-        let cells: Vec<Cell> = match Region::of(&shape) {
-            Region::Within(bounds) if !metres.is_nan() => bounds
+        let cells: Vec<Cell> = match ShapeExtent::of(&shape) {
+            ShapeExtent::Within(bounds) if !metres.is_nan() => bounds
                 .within_metres(metres)
                 .iter()
-                .flat_map(|bounds| cover(&self.area(bounds), CELLS_ASKED_MAX))
+                .flat_map(|bounds| cover(&self.area(bounds), CELLS_QUERIED_MAX))
                 .collect(),
             _ => vec![Cell::WHOLE],
         };
         let mut ranges: Vec<(u64, u64)> = Vec::new();
         for cell in cells {
+            // The entry of a stored geometry may name this cell, a descendant cell, or an ancestor
+            // cell.
             ranges.push(cell.descendants());
             ranges.extend(cell.ancestors().map(|cell| (cell.0, cell.0)));
         }
@@ -97,7 +100,7 @@ impl Grid {
 }
 
 impl Axis {
-    /// Never falls as the coordinate grows.
+    /// The column or row of a coordinate. Monotonic in the coordinate.
     fn step(self, coordinate: f64) -> u32 {
         let fraction = (coordinate - self.start) / (self.end - self.start);
         let steps = f64::from(1_u32 << CUTS);
@@ -111,7 +114,7 @@ impl Axis {
     }
 }
 
-/// Ranges with both ends, sorted, each number in one of them only.
+/// Merges inclusive ranges into sorted, disjoint ranges.
 fn merged(mut ranges: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     ranges.sort_unstable();
     let mut merged: Vec<(u64, u64)> = Vec::new();

@@ -1,13 +1,14 @@
-//! Spatial indexes: geometries as cells of a square that is cut in four, again and again.
+//! Spatial indexes: geometries as cells of a quadtree.
 //!
-//! A point is the one cell of the last cut that has it. Any other geometry is up to eight cells,
-//! large or small, that together have its bounding box. A query does the same with its own
-//! geometry and then asks for the cells within its cells and for those around them. So geometries
-//! that touch always meet, and others may; who asks tests them again.
+//! A point has one entry, for the last-level cell that contains it. Any other geometry has entries
+//! for up to eight cells of any level that together cover its bounding box. A query computes the
+//! cells of its own geometry in the same way, and then reads the entries of these cells, of their
+//! descendants and of their ancestors. So the index finds every geometry that touches the query's
+//! geometry, and also false positives, which the query removes by evaluating the spatial function.
 //!
-//! Bounding boxes are those of the functions that test: edges are great circles, a polygon written
-//! clockwise is the rest of the earth, and a distance is one on the ellipsoid. What a box cannot
-//! say, such as a polygon over the date line, is taken to be everywhere.
+//! Bounding boxes follow the spatial functions: edges are great circles, a clockwise polygon is the
+//! complement of its interior, and distances are on the ellipsoid. A geometry without a usable box,
+//! such as a polygon across the date line, counts as covering the whole globe.
 
 mod bounds;
 mod cell;

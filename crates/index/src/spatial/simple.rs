@@ -1,23 +1,23 @@
-//! Whether a ring keeps clear of itself.
+//! Tests whether a ring intersects itself.
 //!
-//! The direction of one that does is the same from wherever it is seen. A figure of eight has two,
-//! and which one counts depends on who looks.
+//! A simple ring has the same orientation in every projection. A figure of eight has two
+//! orientations, and the projection decides which of them dominates.
 
-type Place = [f64; 2];
+type Point = [f64; 2];
 
-/// Beyond so many comparisons a ring counts as one that does not.
+/// Maximum number of edge comparisons. A ring that needs more counts as self-intersecting.
 const COMPARISONS_MAX: usize = 200_000;
 
 struct Edge {
-    start: Place,
-    end: Place,
+    start: Point,
+    end: Point,
     west: f64,
     east: f64,
     number: usize,
 }
 
-/// Whether the edges of a closed ring meet only where one follows the other.
-pub(super) fn is_simple(ring: &[Place]) -> bool {
+/// Whether the edges of a closed ring touch only at the corners of consecutive edges.
+pub(super) fn is_simple(ring: &[Point]) -> bool {
     let mut corners = ring.to_vec();
     corners.dedup();
     let mut edges: Vec<Edge> = corners
@@ -35,6 +35,8 @@ pub(super) fn is_simple(ring: &[Place]) -> bool {
     edges.sort_by(|a, b| a.west.total_cmp(&b.west));
     let mut comparisons = 0;
     for (index, edge) in edges.iter().enumerate() {
+        // Edges are sorted by their western end, so the first edge that starts further east ends
+        // the search.
         let overlapping = edges[index + 1..]
             .iter()
             .take_while(|other| other.west <= edge.east);
@@ -51,7 +53,7 @@ pub(super) fn is_simple(ring: &[Place]) -> bool {
 }
 
 impl Edge {
-    /// Whether the two have a place in common, or nearly so along one line.
+    /// Whether two edges share a point. Nearly collinear edges count as touching.
     fn meets(&self, other: &Edge) -> bool {
         let is_between = |a: f64, b: f64| a == 0.0 || b == 0.0 || (a < 0.0) != (b < 0.0);
         let y_overlaps = self.start[1].min(self.end[1]) <= other.start[1].max(other.end[1])
@@ -61,9 +63,9 @@ impl Edge {
             && is_between(other.side(self.start), other.side(self.end))
     }
 
-    fn side(&self, place: Place) -> f64 {
-        (self.end[0] - self.start[0]) * (place[1] - self.start[1])
-            - (self.end[1] - self.start[1]) * (place[0] - self.start[0])
+    fn side(&self, point: Point) -> f64 {
+        (self.end[0] - self.start[0]) * (point[1] - self.start[1])
+            - (self.end[1] - self.start[1]) * (point[0] - self.start[0])
     }
 }
 

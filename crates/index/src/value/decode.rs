@@ -1,4 +1,4 @@
-//! Bytes to values.
+//! Decodes value bytes of index entries.
 
 use orrery_json::{Number, Object, Value};
 use orrery_keys::number_from_sortable;
@@ -8,17 +8,17 @@ use super::{
     UNDEFINED, ZERO, skip,
 };
 
-/// What an entry tells of a value.
+/// A value as far as its index entry preserves it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Decoded {
+pub struct DecodedValue {
     pub value: Value,
-    /// Otherwise only the document has the value.
+    /// Whether the entry preserves the whole value. Otherwise a reader must load the document.
     pub is_exact: bool,
 }
 
-/// The value at the start of `encoded`, in either direction, and the rest after it; none for what
-/// is no value.
-pub fn decode(encoded: &[u8]) -> Option<(Decoded, &[u8])> {
+/// Decodes the value at the start of `encoded`, ascending or descending, and returns the rest after
+/// it. `None` for invalid bytes.
+pub fn decode(encoded: &[u8]) -> Option<(DecodedValue, &[u8])> {
     let rest = skip(encoded)?;
     let bytes = &encoded[..encoded.len() - rest.len()];
     let decoded = if bytes.first()? & 0x80 == 0 {
@@ -29,13 +29,13 @@ pub fn decode(encoded: &[u8]) -> Option<(Decoded, &[u8])> {
     Some((decoded?, rest))
 }
 
-fn ascending(bytes: &[u8]) -> Option<Decoded> {
+fn ascending(bytes: &[u8]) -> Option<DecodedValue> {
     let (marker, content) = bytes.split_first()?;
-    let exact = |value| Decoded {
+    let exact = |value| DecodedValue {
         value,
         is_exact: true,
     };
-    let vague = |value| Decoded {
+    let vague = |value| DecodedValue {
         value,
         is_exact: false,
     };
@@ -50,14 +50,14 @@ fn ascending(bytes: &[u8]) -> Option<Decoded> {
                 0 => f64::NAN,
                 bits => number_from_sortable(bits),
             };
-            Decoded {
+            DecodedValue {
                 value: Value::Number(Number::from(number)),
                 is_exact: number.abs() < INTEGERS_EXACT_END,
             }
         }
         STRING => {
             let (text, end) = content.split_last_chunk::<2>()?;
-            Decoded {
+            DecodedValue {
                 value: Value::String(read_text(text)?),
                 is_exact: match end[1] {
                     END_WHOLE => true,

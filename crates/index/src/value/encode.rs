@@ -1,4 +1,4 @@
-//! Values to bytes.
+//! Encodes values as bytes of index entries.
 
 use orrery_json::Value;
 use orrery_keys::sortable_number;
@@ -9,7 +9,7 @@ use super::{
     STRING_BYTES_MAX, TRUE, UNDEFINED, ZERO,
 };
 
-/// Appends the bytes of a value.
+/// Appends the encoding of a value.
 pub fn encode(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Undefined => out.push(UNDEFINED),
@@ -23,7 +23,7 @@ pub fn encode(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the bytes of one part of a composite index.
+/// Appends the encoding of one part of a composite index.
 pub fn encode_ordered(value: &Value, order: SortOrder, out: &mut Vec<u8>) {
     let start = out.len();
     encode(value, out);
@@ -33,7 +33,7 @@ pub fn encode_ordered(value: &Value, order: SortOrder, out: &mut Vec<u8>) {
     }
 }
 
-/// Whether the bytes of a value tell it from all others.
+/// Whether the encoding distinguishes this value from all other values.
 pub(crate) fn is_exact(value: &Value) -> bool {
     match value {
         Value::Undefined | Value::Null | Value::Bool(_) => true,
@@ -49,7 +49,7 @@ pub(crate) fn write_cell(cell: u64, out: &mut Vec<u8>) {
 }
 
 pub(super) fn write_number(number: f64, out: &mut Vec<u8>) {
-    // NaN is before all others in the order of values. No document has one.
+    // NaN sorts before all other numbers. Documents never contain NaN, but query bounds may.
     let bits = if number.is_nan() {
         0
     } else {
@@ -71,14 +71,14 @@ fn write_string(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(&[0, end]);
 }
 
-/// As much of a text as an entry keeps.
+/// The prefix of a text that an index entry stores.
 pub(super) fn cut(text: &str) -> &str {
     let is_end = |end: &usize| text.is_char_boundary(*end);
     let end = (0..=STRING_BYTES_MAX.min(text.len())).rev().find(is_end);
     &text[..end.unwrap_or_default()]
 }
 
-/// Appends what stands between the marker and the end of a string.
+/// Appends the content of a string, between its marker and its terminator.
 pub(super) fn write_text(text: &str, out: &mut Vec<u8>) {
     let is_plain = |byte: u8| byte != 0 && byte < 0xEE;
     let bytes = text.as_bytes();

@@ -1,4 +1,4 @@
-//! Values as bytes of an entry: they end themselves and sort as the values do.
+//! The encoding of values in index entries: self-delimiting, and sorted like the values.
 //!
 //! ```text
 //! undefined  10
@@ -12,13 +12,13 @@
 //! object     70
 //! ```
 //!
-//! The two swapped bytes put strings in the order of UTF-16, which is the order of the language:
-//! they begin the characters from U+E000 to U+FFFF, which are behind all others there. In a
-//! descending part of a composite index all bytes are inverted. The markers are below 80, so the
-//! first byte of a value tells its direction.
+//! Writing `EE` as `FD` and `EF` as `FE` sorts strings by UTF-16 code unit, which is the order of
+//! the query language: `EE` and `EF` start the characters U+E000 to U+FFFF, which UTF-16 sorts
+//! after all other characters. A descending part of a composite index inverts all bytes. The
+//! markers are below 80, so the first byte of a value reveals its direction.
 //!
-//! What does not survive is said by [`Decoded::is_exact`]: the tail of a long string, integers
-//! from 2^53 on, what is in an array or an object.
+//! An entry loses the tail of a long string, the low digits of integers from 2^53 on, and the
+//! contents of arrays and objects. [`DecodedValue::is_exact`] reports such a loss.
 
 mod decode;
 mod encode;
@@ -27,7 +27,7 @@ mod skip;
 #[cfg(test)]
 mod tests;
 
-pub use decode::{Decoded, decode};
+pub use decode::{DecodedValue, decode};
 pub use encode::{encode, encode_ordered};
 pub use range::{ByteRange, byte_range, successor, type_end, type_start};
 pub use skip::skip;
@@ -43,21 +43,22 @@ const NUMBER: u8 = 0x40;
 const STRING: u8 = 0x50;
 pub(crate) const ARRAY: u8 = 0x60;
 pub(crate) const OBJECT: u8 = 0x70;
-/// Not a value of the language: a cell of a spatial index (8).
+/// Marker of a spatial index cell (8 bytes), which is not a value of the query language.
 const CELL: u8 = 0x78;
 
-/// Of a string, in UTF-8. Longer ones are cut.
+/// Maximum UTF-8 bytes of an encoded string. Longer strings are truncated.
 const STRING_BYTES_MAX: usize = 64;
-/// A cut leaves at least so much: one character has at most four bytes.
+/// Minimum bytes of a truncated string. Truncation stops at a character boundary, and a character
+/// has at most four bytes.
 ///
-/// Strings from this length on may stand out of order among those with the same beginning.
+/// Strings of this length or more may sort incorrectly among strings with the same prefix.
 pub const STRING_BYTES_CUT_MIN: usize = STRING_BYTES_MAX - 3;
 
-/// Ends a string; what comes after `00`.
+/// Byte after `00` that terminates a complete string.
 const END_WHOLE: u8 = 0x00;
 const END_CUT: u8 = 0x01;
-/// A zero within a string; what comes after `00`.
+/// Byte after `00` that encodes a zero byte within a string.
 const ZERO: u8 = 0xFF;
 
-/// From here on doubles do not tell all integers apart.
+/// From this magnitude on, doubles do not distinguish all integers.
 const INTEGERS_EXACT_END: f64 = 9_007_199_254_740_992.0;

@@ -1,9 +1,9 @@
-//! Ranges of values as ranges of bytes.
+//! Converts ranges of values to ranges of encoded bytes.
 //!
-//! A range of bytes has every value of its range of values, and may have others when strings that
-//! are cut or integers beyond the doubles are in play. A cut string stands where its beginning
-//! does: before the continuations of that beginning, whatever its own tail. So only bounds so long
-//! that a cut string can begin like them are widened.
+//! A byte range contains every value of its value range. It may contain further values where
+//! strings are truncated or integers exceed the precision of doubles. A truncated string sorts
+//! directly at its stored prefix, before every continuation of that prefix, whatever its own tail.
+//! So a bound is widened only if it is long enough to be the prefix of a truncated string.
 
 use std::ops::Bound;
 
@@ -16,26 +16,28 @@ use super::{
     TRUE,
 };
 
-/// Above all that can follow within a string.
+/// Sorts after every byte that can follow within a string.
 const STRING_ABOVE: u8 = 0xFF;
 
-/// Values from `from` up to but without `to`, with whatever follows a value.
+/// Encoded values from `from` up to but without `to`, with any bytes after the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ByteRange {
     pub from: Vec<u8>,
-    /// Not above `from` when there is no such value.
+    /// At or below `from` when the range is empty.
     pub to: Vec<u8>,
-    /// Whether all values in it have the same bytes, `from`.
+    /// Whether all values in the range have the same encoding, `from`.
     pub is_point: bool,
-    /// Whether all values in it are of the range of values.
+    /// Whether the byte range contains no value outside the value range.
     pub is_exact: bool,
 }
 
 impl ByteRange {
-    /// The same values in a descending part of a composite index.
+    /// The byte range of the same values in a descending part of a composite index.
     #[must_use]
     pub fn reversed(self) -> ByteRange {
         let invert = |bytes: &[u8]| bytes.iter().map(|byte| !byte).collect::<Vec<u8>>();
+        // A descending range swaps its bounds, and inversion turns the excluded bound into an
+        // included one. For a point, `from` must stay the exact encoding.
         let from = if self.is_point {
             invert(&self.from)
         } else {
@@ -69,7 +71,7 @@ impl ByteRange {
     }
 }
 
-/// The bytes of all values of a range.
+/// The byte range of all values in a value range.
 pub fn byte_range(range: &ValueRange) -> ByteRange {
     match range {
         ValueRange::Equal(value) => ByteRange::point(value),
@@ -80,20 +82,19 @@ pub fn byte_range(range: &ValueRange) -> ByteRange {
     }
 }
 
-/// Where the values of a type begin.
+/// The first byte string of a type's values.
 pub fn type_start(value_type: ValueType) -> Vec<u8> {
     vec![markers(value_type).0]
 }
 
-/// Before this the values of a type end.
+/// The first byte string after a type's values.
 pub fn type_end(value_type: ValueType) -> Vec<u8> {
     vec![markers(value_type).1 + 1]
 }
 
-/// Above all bytes that begin with these, and not above any other.
+/// The least byte string above all strings with the prefix `bytes`.
 ///
-/// # Panics
-/// When no byte is below `FF`, as for no bytes. No value is like that.
+/// When `bytes` is empty or consists of `FF` only. No encoded value does.
 pub fn successor(bytes: &[u8]) -> Vec<u8> {
     let last = bytes
         .iter()
@@ -119,7 +120,7 @@ fn markers(value_type: ValueType) -> (u8, u8) {
 fn of_type(value_type: ValueType) -> ByteRange {
     let (first, last) = markers(value_type);
     ByteRange {
-        // Nothing follows these markers, so that all their values have the same bytes.
+        // The encoding of these types is the marker alone, so all their values have equal bytes.
         is_point: matches!(
             value_type,
             ValueType::Null | ValueType::Array | ValueType::Object
@@ -197,7 +198,8 @@ fn upper(bound: &Bound<Value>, value_type: ValueType) -> (Vec<u8>, bool) {
         Bound::Included(value @ Value::String(text)) => {
             (successor(&bytes(value)), text.len() <= STRING_BYTES_CUT_MIN)
         }
-        // No comparison with NaN holds; the type is at least not less than that.
+        // No comparison with NaN is true in a query. The bound keeps the type, so that the range is
+        // a superset.
         Bound::Included(Value::Number(number)) | Bound::Excluded(Value::Number(number))
             if number.as_f64().is_nan() =>
         {
@@ -236,7 +238,8 @@ fn bytes(value: &Value) -> Vec<u8> {
     bytes
 }
 
-/// Where the first cut string stands that may go on like this text, which is long enough for it.
+/// The encoding of the shortest truncated string that may continue like this text. The text is at
+/// least `STRING_BYTES_CUT_MIN` bytes long.
 fn lowest_cut(text: &str) -> Vec<u8> {
     let is_end = |end: &usize| text.is_char_boundary(*end);
     let end = (STRING_BYTES_CUT_MIN..text.len()).find(is_end);
@@ -248,7 +251,7 @@ fn lowest_cut(text: &str) -> Vec<u8> {
     from
 }
 
-/// Above all strings that begin with this text.
+/// A bound above all strings that begin with this text.
 fn above_prefix(text: &str) -> Vec<u8> {
     let mut to = vec![STRING];
     write_text(text, &mut to);

@@ -1,9 +1,9 @@
-//! Where a value ends, without reading it.
+//! Finds the end of an encoded value without decoding it.
 
 use super::{ARRAY, CELL, FALSE, NULL, NUMBER, OBJECT, STRING, TRUE, UNDEFINED, ZERO};
 
-/// What follows the value at the start of `encoded`, in either direction; none for what is no
-/// value.
+/// Returns the bytes after the value at the start of `encoded`, ascending or descending. `None` for
+/// invalid bytes.
 pub fn skip(encoded: &[u8]) -> Option<&[u8]> {
     let first = *encoded.first()?;
     let flip = if first & 0x80 == 0 { 0x00 } else { 0xFF };

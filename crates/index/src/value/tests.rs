@@ -1,4 +1,4 @@
-//! The order of bytes is the order of values; ranges have what they should.
+//! The byte order equals the value order, and byte ranges contain their values.
 
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -38,7 +38,7 @@ fn text() -> impl Strategy<Value = String> {
             text.extend(letters);
             text
         }),
-        // Between the shortest and the longest beginning that is kept.
+        // Lengths between the shortest and the longest truncated string.
         (
             proptest::sample::select(vec!["a", "b", "€"]),
             0_usize..6,
@@ -95,12 +95,12 @@ fn rank(value: &Value) -> u8 {
     bytes(value)[0] & 0xF0
 }
 
-/// Whether its bytes stand exactly where the value does.
+/// Whether the bytes of the value sort exactly like the value.
 fn is_ordered(value: &Value) -> bool {
     is_exact(value) || matches!(value, Value::Array(_) | Value::Object(_))
 }
 
-/// What a range means, said in the slow way.
+/// The meaning of a range, computed by comparison of values.
 fn has(range: &ValueRange, value: &Value) -> bool {
     let type_is = |value_type: ValueType| match value_type {
         ValueType::Null => matches!(value, Value::Null),
