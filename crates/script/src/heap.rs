@@ -1,25 +1,25 @@
-//! The memory of one engine: what it may have, and all of which goes when the engine goes.
+//! The heap of one engine: its limits, and the release of all its blocks.
 //!
-//! The engine does not survive every allocation that fails. It gives up half-made objects as if they
-//! were whole, and when even the error that stops a script cannot be made, it takes the process down.
-//! So nothing small ever fails here:
+//! The engine does not survive every failing allocation. It can publish half-made objects, and if
+//! it cannot even allocate the error that stops a script, it aborts the process. So small
+//! allocations never fail here:
 //!
-//! - Up to its limit an engine gets what it asks for.
-//! - Beyond it, a new block of megabytes is refused, which the engine turns into an error that the
-//!   script can catch. Strings and buffers are the only such blocks, and the engine is sound there.
-//! - Everything else is still given, up to a wall. The engine asks every ten thousand jumps and calls
-//!   whether to go on, and [`Heap::is_over`] is the answer: the run ends like one without time.
-//! - A run that reaches the wall before that question does not come back: its thread leaves the engine
-//!   where it is (see [`crate::aside`]), and the heap frees all blocks of that engine. When the client has
-//!   no memory left to lend, the wall is near.
-//! - A run that goes on long after its time is inside a function of the engine that never asks that
-//!   question. Its thread leaves the engine when that function wants a block.
+//! - Below its limit an engine gets every block.
+//! - Above the limit, a new block of megabytes is refused. The engine turns that into an error
+//!   which the script can catch. Only strings and buffers have such blocks, and the engine handles
+//!   their failure correctly.
+//! - All other blocks are granted up to a hard limit. The engine interrupts every ten thousand
+//!   jumps and calls; [`Heap::is_above_limit`] then ends the run, as for a run without time.
+//! - A run that reaches the hard limit before that interrupt does not return: its thread abandons
+//!   the engine (see [`crate::fiber`]), and the heap frees all blocks of that engine. When the
+//!   client has no memory left to lend, the hard limit moves close.
+//! - A run that continues long after its time is inside a native function that never interrupts.
+//!   Its thread abandons the engine when that function allocates a block.
 //!
-//! When a script is stopped at an unlucky moment, the engine may lose count of what refers to an
-//! object and never free it. Its own check of that at the end would take the process down and is left
-//! out of the build; this takes back what such an object still holds, so that a script cannot make
-//! the process grow either. The engine asks for few and large blocks, because it divides small ones
-//! itself.
+//! If a script is stopped at an unlucky moment, the engine may lose count of the references to an
+//! object and never free it. The engine's own check for this would abort the process and is left
+//! out of the build. The heap frees the blocks of such objects, so that a script cannot make the
+//! process grow either. The engine requests few and large blocks, because it divides them itself.
 
 #![expect(unsafe_code, reason = "the engine's interface to an allocator")]
 
@@ -35,56 +35,57 @@ use rquickjs::Runtime as Engine;
 use rquickjs::allocator::Allocator;
 
 use crate::ScriptError;
-use crate::account::Account;
-use crate::aside::Exit;
 use crate::budget::Clock;
+use crate::fiber::FiberExit;
+use crate::memory_account::MemoryAccount;
 
-/// New blocks from here on may be refused: larger than anything but strings and buffers.
+/// New blocks of this size and above may be refused: only strings and buffers are as large.
 const REFUSABLE_BYTES: usize = 2 << 20;
 
-/// Room between the limit and the wall, at least: for what an engine has before its script begins.
+/// Minimal reserve between the limit and the hard limit: an engine needs memory before its script
+/// begins.
 const RESERVE_BYTES_MIN: usize = 4 << 20;
 
-/// Blocks between two looks at the clock. The engine asks for few and large ones.
+/// Blocks between two checks of the clock. The engine requests few and large blocks.
 const BLOCKS_PER_LOOK: u32 = 16;
 
-/// The heap of one engine, for the engine and for whoever watches it.
+/// The heap of one engine, shared by the engine and its watcher.
 #[derive(Clone)]
-pub(crate) struct Heap(Rc<Inner>);
+pub(crate) struct Heap(Rc<HeapInner>);
 
-struct Inner {
-    /// Every block that the engine has not freed, in a list.
+struct HeapInner {
+    /// The list of all blocks that the engine has not freed, newest first.
     newest: Cell<*mut Block>,
-    /// Bytes of the blocks, headers included.
+    /// Bytes of the blocks, including headers.
     used: Cell<usize>,
     limit: usize,
-    wall: Cell<usize>,
-    account: Account,
-    /// The way out of the engine, while it runs aside.
-    exit: Cell<Option<Exit>>,
-    watch: Watch,
-    /// Why the engine was left last.
-    left: Cell<Left>,
+    hard_limit: Cell<usize>,
+    account: MemoryAccount,
+    /// The exit from the engine while it runs on a fiber.
+    exit: Cell<Option<FiberExit>>,
+    allocation_deadline: AllocationDeadline,
+    /// The reason for which the engine was abandoned last.
+    abandon_reason: Cell<AbandonReason>,
 }
 
-/// How long an engine may want blocks.
-struct Watch {
+/// Deadline for allocations of the engine.
+struct AllocationDeadline {
     clock: Clock,
     deadline: Cell<Option<Duration>>,
     blocks: Cell<u32>,
     given_up: Arc<AtomicBool>,
 }
 
-/// Why an engine was left.
+/// The reason for which an engine was abandoned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Left {
+enum AbandonReason {
     Memory,
     Time,
 }
 
-impl Watch {
-    /// Whether the run must end, because the watchdog has given it up or its time is over.
-    fn is_over(&self) -> bool {
+impl AllocationDeadline {
+    /// Whether the run must end because of the watchdog or the deadline.
+    fn has_expired(&self) -> bool {
         if self.given_up.load(Ordering::Relaxed) {
             return true;
         }
@@ -97,16 +98,16 @@ impl Watch {
     }
 }
 
-/// What stands before the bytes that the engine is given.
+/// The header in front of the bytes that the engine gets.
 #[repr(C, align(16))]
 struct Block {
     newer: *mut Block,
     older: *mut Block,
-    /// Bytes of the engine.
+    /// Bytes for the engine, without the header.
     size: usize,
 }
 
-/// Whether the engine survives that it does not get a block.
+/// Whether the engine survives a refused block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     New,
@@ -115,90 +116,89 @@ enum Kind {
 
 impl Heap {
     pub(crate) fn new(limit: usize, clock: Clock) -> Heap {
-        Heap(Rc::new(Inner {
+        Heap(Rc::new(HeapInner {
             newest: Cell::new(ptr::null_mut()),
             used: Cell::default(),
             limit,
-            wall: Cell::new(limit.saturating_add(limit.max(RESERVE_BYTES_MIN))),
-            account: Account::new(),
+            hard_limit: Cell::new(limit.saturating_add(limit.max(RESERVE_BYTES_MIN))),
+            account: MemoryAccount::new(),
             exit: Cell::default(),
-            watch: Watch {
+            allocation_deadline: AllocationDeadline {
                 clock,
                 deadline: Cell::default(),
                 blocks: Cell::default(),
                 given_up: Arc::default(),
             },
-            left: Cell::new(Left::Memory),
+            abandon_reason: Cell::new(AbandonReason::Memory),
         }))
     }
 
-    /// A new engine on this heap.
+    /// Creates an engine on this heap.
     pub(crate) fn engine(&self) -> rquickjs::Result<Engine> {
         Engine::new_with_alloc(self.clone())
     }
 
-    /// Whether the script has more than it may have and must stop.
-    pub(crate) fn is_over(&self) -> bool {
+    /// Whether the script exceeds its memory limit and must stop.
+    pub(crate) fn is_above_limit(&self) -> bool {
         self.0.used.get() > self.0.limit || self.0.account.refusal().is_some()
     }
 
-    /// The account of all memory that the run holds, in this heap and outside of it.
-    pub(crate) fn account(&self) -> &Account {
+    /// The account of all memory that the run holds, inside and outside of this heap.
+    pub(crate) fn account(&self) -> &MemoryAccount {
         &self.0.account
     }
 
-    /// Gives back to the share what the run has borrowed, after the run has ended and its values
-    /// are gone.
+    /// Returns the borrowed memory to the share, after the run and its values have ended.
     pub(crate) fn close_account(&self) {
         self.0.account.close(self.0.used.get());
     }
 
-    /// Leaves an engine that wants a block so long from now.
+    /// Makes the thread abandon an engine that still allocates after this time.
     pub(crate) fn set_deadline(&self, after: Duration) {
-        let watch = &self.0.watch;
+        let watch = &self.0.allocation_deadline;
         if let Clock::Monotonic(now) = &watch.clock {
             watch.deadline.set(Some(now() + after));
         }
     }
 
-    /// The flag that the watchdog sets when it gives up the run.
+    /// The watchdog's flag, which says that the watchdog has given up the run.
     pub(crate) fn given_up(&self) -> &Arc<AtomicBool> {
-        &self.0.watch.given_up
+        &self.0.allocation_deadline.given_up
     }
 
     pub(crate) fn is_given_up(&self) -> bool {
-        self.0.watch.given_up.load(Ordering::Relaxed)
+        self.0.allocation_deadline.given_up.load(Ordering::Relaxed)
     }
 
-    /// What the end of the run is to its client when the engine was left.
-    pub(crate) fn why_left(&self) -> ScriptError {
-        match (self.0.left.get(), self.0.account.refusal()) {
-            (Left::Time, _) => ScriptError::TimedOut,
-            (Left::Memory, Some(refusal)) => ScriptError::Memory(refusal),
-            (Left::Memory, None) => ScriptError::OutOfMemory,
+    /// The error of a run whose engine was abandoned.
+    pub(crate) fn abandon_error(&self) -> ScriptError {
+        match (self.0.abandon_reason.get(), self.0.account.refusal()) {
+            (AbandonReason::Time, _) => ScriptError::TimedOut,
+            (AbandonReason::Memory, Some(refusal)) => ScriptError::Memory(refusal),
+            (AbandonReason::Memory, None) => ScriptError::OutOfMemory,
         }
     }
 
-    /// Keeps the thread from leaving the engine while `work` holds memory outside of the heap, which
-    /// would be lost. The calls that `work` makes to the engine must have a bound of their own, and
-    /// must not run the script.
-    pub(crate) fn staying<T>(&self, work: impl FnOnce() -> T) -> T {
+    /// Keeps the thread from abandoning the engine while `work` holds memory outside of the heap,
+    /// which would be lost. Calls of `work` into the engine must be bounded and must not run script
+    /// code.
+    pub(crate) fn without_abandoning<T>(&self, work: impl FnOnce() -> T) -> T {
         let exit = self.0.exit.take();
         let result = work();
         self.0.exit.set(exit);
         result
     }
 
-    /// Lets whoever runs into the wall leave by `exit`, or nobody.
-    pub(crate) fn set_exit(&self, exit: Option<Exit>) {
+    /// Sets or removes the exit for a thread that reaches the hard limit.
+    pub(crate) fn set_exit(&self, exit: Option<FiberExit>) {
         self.0.exit.set(exit);
     }
 
-    /// Takes every block from an engine that was left.
+    /// Frees every block of an abandoned engine.
     ///
     /// # Safety
     ///
-    /// Nothing may use the engine or anything of it any more, not even to free it.
+    /// No code may use the engine or a part of the engine afterwards, not even to free that part.
     pub(crate) unsafe fn clear(&self) {
         self.0.clear();
     }
@@ -209,49 +209,51 @@ fn layout(size: usize) -> Option<Layout> {
     Layout::from_size_align(size, align_of::<Block>()).ok()
 }
 
-/// SAFETY of the functions below: a block is in the list from its allocation until it is freed, the
-/// list is only ever walked with blocks in it, and the engine, which is on one thread at a time, hands
-/// back pointers that it got from [`Inner::link`].
-impl Inner {
-    /// Whether the engine gets `more` bytes. Does not come back at the wall.
+/// SAFETY of the functions below: a block is in the list from its allocation until it is freed, and
+/// list walks meet only such blocks. The engine runs on one thread at a time and passes back only
+/// pointers from [`HeapInner::link`].
+impl HeapInner {
+    /// Whether the engine gets `more` bytes. At the hard limit this call does not return.
     fn admits(&self, more: usize, kind: Kind) -> bool {
-        if self.watch.is_over() {
-            self.leave(Left::Time);
+        // A native function without interrupts still allocates, so the deadline is checked here as
+        // well.
+        if self.allocation_deadline.has_expired() {
+            self.abandon(AbandonReason::Time);
         }
         let wanted = self.used.get().saturating_add(more);
-        if wanted <= self.limit.min(self.wall.get()) {
+        if wanted <= self.limit.min(self.hard_limit.get()) {
             return true;
         }
         if kind == Kind::New && more >= REFUSABLE_BYTES {
             return false;
         }
-        if wanted > self.wall.get() {
-            self.leave(Left::Memory);
+        if wanted > self.hard_limit.get() {
+            self.abandon(AbandonReason::Memory);
         }
         true
     }
 
-    /// Leaves the engine, if there is a way.
-    fn leave(&self, why: Left) {
+    /// Abandons the engine if it runs on a fiber.
+    fn abandon(&self, why: AbandonReason) {
         if let Some(exit) = self.exit.take() {
-            self.left.set(why);
-            exit.leave();
+            self.abandon_reason.set(why);
+            exit.abandon();
         }
     }
 
-    /// Counts a block. When the account cannot borrow the bytes of a block, the wall moves to a
-    /// small reserve above the bytes in use.
+    /// Counts a block. If the account cannot borrow its bytes, the hard limit moves to a small
+    /// reserve above the used bytes.
     fn count(&self, bytes: usize) {
         let used = self.used.get() + bytes;
         self.used.set(used);
         if !self.account.hold(bytes) {
             let wall = used.saturating_add(RESERVE_BYTES_MIN);
-            self.wall.set(self.wall.get().min(wall));
+            self.hard_limit.set(self.hard_limit.get().min(wall));
         }
     }
 
-    /// A block of the system, by `allocate`. Where the system has none either, small ones do not
-    /// come back.
+    /// Takes a block from the system allocator. If the system has no memory either, a small block
+    /// abandons the engine.
     fn add(&self, size: usize, allocate: unsafe fn(Layout) -> *mut u8) -> *mut u8 {
         let Some(layout) = layout(size).filter(|layout| self.admits(layout.size(), Kind::New))
         else {
@@ -261,7 +263,7 @@ impl Inner {
         let block: *mut Block = unsafe { allocate(layout) }.cast();
         if block.is_null() {
             if size < REFUSABLE_BYTES {
-                self.leave(Left::Memory);
+                self.abandon(AbandonReason::Memory);
             }
             return ptr::null_mut();
         }
@@ -269,7 +271,7 @@ impl Inner {
         unsafe { self.link(block, size) }
     }
 
-    /// Puts a block in the list and gives the bytes behind it.
+    /// Adds a block to the list and returns the bytes behind its header.
     unsafe fn link(&self, block: *mut Block, size: usize) -> *mut u8 {
         let newest = self.newest.get();
         // SAFETY: the block is new and as large as its header and `size` bytes; see above.
@@ -306,7 +308,7 @@ impl Inner {
     }
 
     unsafe fn release(&self, block: *mut Block) {
-        // SAFETY: the block is in the list and has the layout that it was allocated with.
+        // SAFETY: the block is in the list, and its layout is that of its allocation.
         unsafe {
             let size = (*block).size;
             self.unlink(block);
@@ -317,26 +319,26 @@ impl Inner {
 
     fn clear(&self) {
         while !self.newest.get().is_null() {
-            // SAFETY: what is in the list was not freed, and the engine is gone.
+            // SAFETY: blocks in the list are not freed yet, and the engine no longer exists.
             unsafe { self.release(self.newest.get()) };
         }
     }
 }
 
-/// The header before what the engine was given.
+/// The header in front of bytes that the engine has.
 unsafe fn block_of(bytes: *mut u8) -> *mut Block {
     #[expect(
         clippy::cast_ptr_alignment,
         reason = "it is a header, which is aligned"
     )]
-    // SAFETY: `Inner::link` gave the pointer, right behind a header.
+    // SAFETY: `HeapInner::link` gave the pointer, right behind a header.
     unsafe {
         bytes.cast::<Block>().sub(1)
     }
 }
 
-// SAFETY: what is given has at least the size that was asked for and the alignment of a header,
-// which is more than that of `usize`; the size is remembered. See `Inner` for the list.
+// SAFETY: a block has at least the requested size and the alignment of a header, which exceeds that
+// of `usize`; the header stores the size. See `HeapInner` for the list.
 unsafe impl Allocator for Heap {
     fn alloc(&mut self, size: usize) -> *mut u8 {
         self.0.add(size, alloc)
@@ -358,22 +360,24 @@ unsafe impl Allocator for Heap {
         if ptr.is_null() {
             return self.alloc(new_size);
         }
-        // SAFETY: the engine hands back what it got. The block is out of the list while it may
-        // move, and back in it, with its old size, when it could not grow.
+        // SAFETY: the engine passes a pointer of this heap. The block is outside of the list while
+        // it may move, and returns to the list with its old size if it could not grow.
         unsafe {
             let block = block_of(ptr);
             let size = (*block).size;
             let Some(new_layout) = layout(new_size) else {
-                self.0.leave(Left::Memory);
+                self.0.abandon(AbandonReason::Memory);
                 return ptr::null_mut();
             };
+            // The result is irrelevant: a grown block is never refused, because the engine does not
+            // survive that. Only the hard limit acts.
             self.0.admits(new_size.saturating_sub(size), Kind::Grown);
             self.0.unlink(block);
             let layout = layout(size).expect("it was allocated");
             let moved: *mut Block = realloc(block.cast(), layout, new_layout.size()).cast();
             if moved.is_null() {
                 self.0.link(block, size);
-                self.0.leave(Left::Memory);
+                self.0.abandon(AbandonReason::Memory);
                 return ptr::null_mut();
             }
             self.0.link(moved, new_size)
@@ -381,12 +385,12 @@ unsafe impl Allocator for Heap {
     }
 
     unsafe fn usable_size(ptr: *mut u8) -> usize {
-        // SAFETY: the engine asks about what it got.
+        // SAFETY: the engine passes a pointer of this heap.
         unsafe { (*block_of(ptr)).size }
     }
 }
 
-impl Drop for Inner {
+impl Drop for HeapInner {
     fn drop(&mut self) {
         self.clear();
     }
@@ -396,7 +400,7 @@ impl Drop for Inner {
 mod tests {
     use super::*;
 
-    /// The blocks of a heap, the newest first, by the size and the first byte of each.
+    /// The blocks of a heap, newest first, with the size and first byte of each.
     fn blocks(heap: &Heap) -> Vec<(usize, u8)> {
         let mut found = Vec::new();
         let mut block = heap.0.newest.get();
@@ -437,7 +441,7 @@ mod tests {
             heap.alloc(10).write(4);
         }
         assert_eq!(heap.0.used.get(), 10 + size_of::<Block>());
-        // The last block goes with the heap: Miri and the sanitizer see if it does not.
+        // The heap frees its last block; Miri and the sanitizers would report a leak.
         assert_eq!(blocks(&heap), [(10, 4)]);
     }
 
@@ -447,18 +451,18 @@ mod tests {
         let mut heap = Heap::new(limit, Clock::Steps);
         assert!(heap.alloc(limit).is_null() && heap.calloc(2, limit).is_null());
         let most = heap.alloc(limit - 1000);
-        assert!(!most.is_null() && !heap.is_over());
+        assert!(!most.is_null() && !heap.is_above_limit());
         assert!(heap.alloc(REFUSABLE_BYTES).is_null());
-        assert!(!heap.alloc(2000).is_null() && heap.is_over());
+        assert!(!heap.alloc(2000).is_null() && heap.is_above_limit());
         // SAFETY: the pointers are those of the heap.
         unsafe {
             let grown = heap.realloc(most, limit + 1000);
             assert!(!grown.is_null());
             heap.dealloc(grown);
         }
-        assert!(!heap.is_over());
-        // Without a way out there is no wall.
+        assert!(!heap.is_above_limit());
+        // Without an exit there is no hard limit.
         assert!((0..200).all(|_| !heap.alloc(100_000).is_null()));
-        assert!(heap.0.used.get() > heap.0.wall.get());
+        assert!(heap.0.used.get() > heap.0.hard_limit.get());
     }
 }

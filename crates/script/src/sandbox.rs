@@ -1,7 +1,7 @@
-//! A fresh engine with its limits set and the prelude loaded.
+//! A fresh engine with its limits and the prelude.
 //!
-//! Every run gets an engine of its own: heap, globals and prototypes end with it, so that there is
-//! nothing to reset and nothing to leak. An engine is made before the run that needs it arrives.
+//! Every run has its own engine. Heap, globals and prototypes end with it, so nothing must be reset
+//! and nothing can leak. The engine is made before its run arrives.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::bridge::Bridge;
 use crate::budget::Budget;
 use crate::bytecode;
 use crate::compile::engine_error;
+use crate::exception;
 use crate::heap::Heap;
 use crate::natives;
-use crate::runtime::Shared;
-use crate::thrown;
-use crate::{ScriptError, Thrown};
+use crate::runtime::RuntimeShared;
+use crate::{ScriptError, ScriptException};
 
-/// No `Eval`: code comes only from bytecode.
+/// Without `Eval`: code comes only from bytecode.
 type Intrinsics = (
     intrinsic::Date,
     intrinsic::RegExpCompiler,
@@ -33,9 +33,9 @@ type Intrinsics = (
     intrinsic::Promise,
 );
 
-/// An engine whose scripts may use `stack_bytes` of the thread they run on.
+/// Creates an engine whose scripts may use `stack_bytes` of their thread's stack.
 pub(crate) fn engine(
-    shared: &Shared,
+    shared: &RuntimeShared,
     heap: &Heap,
     stack_bytes: usize,
 ) -> Result<(Engine, Context, Rc<Bridge>), ScriptError> {
@@ -50,11 +50,11 @@ pub(crate) fn engine(
     Ok((engine, context, bridge))
 }
 
-/// Loads what every script has; gives the `native` and `core` of the prelude.
+/// Loads the part of the prelude for every script; returns its `native` and `core` objects.
 pub(crate) fn load_core<'js>(
     ctx: &Ctx<'js>,
     bridge: &Rc<Bridge>,
-    shared: &Shared,
+    shared: &RuntimeShared,
 ) -> rquickjs::Result<(Object<'js>, Object<'js>)> {
     let natives = natives::core_natives(ctx, bridge, &shared.options)?;
     let prelude = bytecode::evaluate(ctx, &shared.prelude.core)?;
@@ -62,13 +62,13 @@ pub(crate) fn load_core<'js>(
     Ok((natives, core))
 }
 
-/// The JSON text of a body; the prelude makes no text that would be too long.
+/// The JSON text of a body; the prelude does not make a text above the limit.
 pub(crate) enum BodyText<'js> {
     Made(JsString<'js>),
     TooLong,
 }
 
-/// The functions by which the prelude is driven.
+/// The prelude functions that drive a run.
 pub(crate) struct Sandbox<'js> {
     pub(crate) ctx: Ctx<'js>,
     pub(crate) bridge: Rc<Bridge>,
@@ -81,7 +81,7 @@ impl<'js> Sandbox<'js> {
     pub(crate) fn new(
         ctx: Ctx<'js>,
         bridge: Rc<Bridge>,
-        shared: &Arc<Shared>,
+        shared: &Arc<RuntimeShared>,
     ) -> Result<Sandbox<'js>, ScriptError> {
         let load = || {
             let (natives, core) = load_core(&ctx, &bridge, shared)?;
@@ -94,7 +94,7 @@ impl<'js> Sandbox<'js> {
                 driver.get("finish")?,
             ))
         };
-        bridge.budget.own_thread();
+        bridge.budget.allow_lower_priority();
         let (begin, next, finish) = load().map_err(|error| failure(&ctx, &bridge, &error))?;
         Ok(Sandbox {
             ctx,
@@ -105,7 +105,7 @@ impl<'js> Sandbox<'js> {
         })
     }
 
-    /// Installs the context of a run. Without properties of a response there is no response.
+    /// Installs the context of a run. A run without response properties has no response.
     pub(crate) fn begin(
         &self,
         headers: Array<'js>,
@@ -115,12 +115,12 @@ impl<'js> Sandbox<'js> {
         self.begin.call((headers, request, response))
     }
 
-    /// Runs one callback; false when none is waiting.
+    /// Runs one waiting callback; returns false when none waits.
     pub(crate) fn next(&self) -> rquickjs::Result<bool> {
         self.next.call(())
     }
 
-    /// JSON texts of the response body and of the request body, where the script set them.
+    /// The JSON texts of the response body and the request body, as far as the script has set them.
     pub(crate) fn finish(
         &self,
     ) -> rquickjs::Result<(Option<BodyText<'js>>, Option<BodyText<'js>>)> {
@@ -141,29 +141,30 @@ impl<'js> Sandbox<'js> {
     }
 }
 
-/// Why a call into the engine failed, the first cause first.
+/// The reason for which a call into the engine failed. A stopped run comes first, because the
+/// exception is only its consequence.
 pub(crate) fn failure(ctx: &Ctx<'_>, bridge: &Bridge, error: &rquickjs::Error) -> ScriptError {
     if let Some(stopped) = bridge.stopped() {
         return stopped;
     }
     if !matches!(error, rquickjs::Error::Exception) && !ctx.has_exception() {
-        return ScriptError::Threw(Thrown {
+        return ScriptError::Threw(ScriptException {
             text: error.to_string(),
-            ..Thrown::default()
+            ..ScriptException::default()
         });
     }
     let exception: JsValue<'_> = ctx.catch();
-    let thrown = thrown::describe(&exception);
+    let thrown = exception::describe(&exception);
     if ctx.has_exception() {
-        // Reading what was thrown may throw as well.
+        // Reading the exception may have thrown another one.
         ctx.catch();
     }
     if let Some(stopped) = bridge.stopped() {
         return stopped;
     }
-    if thrown::is_out_of_memory(&thrown) {
+    if exception::is_out_of_memory(&thrown) {
         ScriptError::OutOfMemory
-    } else if thrown::is_stack_overflow(&thrown) {
+    } else if exception::is_stack_overflow(&thrown) {
         ScriptError::StackOverflow
     } else {
         ScriptError::Threw(thrown)

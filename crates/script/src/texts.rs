@@ -1,4 +1,4 @@
-//! Texts on their way between the engine and the database, each with a longest length.
+//! Texts between the engine and the database, each with a maximal length.
 
 #![expect(
     unsafe_code,
@@ -12,16 +12,16 @@ use rquickjs::{Ctx, Error, Result, String as JsString, Value as JsValue, qjs};
 use crate::bridge::{Bridge, too_large};
 use crate::{JsonText, convert};
 
-/// Longest link and etag, in UTF-16 units: ids have at most a thousand bytes.
+/// Maximal length of a link or etag in UTF-16 units; ids have at most a thousand bytes.
 pub(crate) const NAME_LENGTH_MAX: usize = 8 << 10;
 
-/// Longest continuation: it may have the value by which a query orders.
+/// Maximal length of a continuation, which can contain the value of an `ORDER BY`.
 pub(crate) const CONTINUATION_LENGTH_MAX: usize = 256 << 10;
 
-/// Longest JSON text that a script makes of a document or a query; the limit of documents is lower.
+/// Maximal length of a script's JSON text of a document or query; the limit of documents is lower.
 pub(crate) const JSON_LENGTH_MAX: usize = 4 << 20;
 
-/// The length of a string of the engine, in UTF-16 units.
+/// The length of an engine's string in UTF-16 units.
 pub(crate) fn length(text: &JsString<'_>) -> usize {
     let ctx = text.ctx().as_raw().as_ptr();
     let mut length = 0;
@@ -31,7 +31,7 @@ pub(crate) fn length(text: &JsString<'_>) -> usize {
     usize::try_from(length).unwrap_or_default()
 }
 
-/// The text of a string that is not longer than `length_max`; nobody copies a longer one.
+/// Copies a string of at most `length_max` units; a longer string is refused without a copy.
 pub(crate) fn bounded(
     bridge: &Bridge,
     text: &JsString<'_>,
@@ -45,7 +45,9 @@ pub(crate) fn bounded(
         );
         return Err(too_large(text.ctx(), &message));
     }
-    bridge.heap().staying(|| convert::lossy_text(text))
+    bridge
+        .heap()
+        .without_abandoning(|| convert::lossy_text(text))
 }
 
 /// The beginning of a string, in whole characters.
@@ -56,8 +58,8 @@ pub(crate) fn beginning(text: &JsString<'_>, bytes_max: usize) -> Result<String>
         return Ok(text);
     }
     let ctx = text.ctx();
-    // SAFETY: the context is live and the string belongs to it, so that this converts without running
-    // anything. The text that the engine gives is ours until it is freed.
+    // SAFETY: the context is live and the string belongs to it, so that this converts without
+    // running anything. This function owns the text of the engine until it frees the text.
     unsafe {
         let mut length = 0;
         let bytes =
@@ -74,28 +76,30 @@ pub(crate) fn beginning(text: &JsString<'_>, bytes_max: usize) -> Result<String>
     }
 }
 
-/// The value that a JSON text stands for.
+/// Parses a JSON text in the engine.
 pub(crate) fn parsed<'js>(
     ctx: &Ctx<'js>,
     bridge: &Bridge,
     text: impl AsRef<[u8]>,
 ) -> Result<JsValue<'js>> {
-    let buffer: Result<_> = bridge.heap().staying(|| {
+    let buffer: Result<_> = bridge.heap().without_abandoning(|| {
         let text = text.as_ref();
         Ok(Buffer::new(ctx, text.len())?.with(text))
     });
+    // The text is dropped before the engine parses its copy: a text outside of the heap would be
+    // lost if the thread abandoned the engine.
     drop(text);
     buffer?.parse()
 }
 
-/// The array of values that JSON texts stand for.
+/// Parses JSON texts as one array in the engine.
 pub(crate) fn parsed_array<'js>(
     ctx: &Ctx<'js>,
     bridge: &Bridge,
     texts: Vec<JsonText>,
 ) -> Result<JsValue<'js>> {
     let bytes: usize = texts.iter().map(|text| text.len() + 1).sum();
-    let buffer: Result<_> = bridge.heap().staying(|| {
+    let buffer: Result<_> = bridge.heap().without_abandoning(|| {
         let mut buffer = Buffer::new(ctx, bytes + 2)?.with(b"[");
         for (index, text) in texts.iter().enumerate() {
             if index > 0 {
@@ -109,8 +113,8 @@ pub(crate) fn parsed_array<'js>(
     buffer?.parse()
 }
 
-/// A text on the heap of the engine, so that the heap frees it also when the thread leaves the
-/// engine while the engine reads it.
+/// A text on the engine's heap. The heap frees the text even if the thread abandons the engine
+/// while it parses the text.
 struct Buffer<'a, 'js> {
     ctx: &'a Ctx<'js>,
     start: *mut u8,
@@ -119,7 +123,7 @@ struct Buffer<'a, 'js> {
 }
 
 impl<'a, 'js> Buffer<'a, 'js> {
-    /// Room for `length_max` bytes and the zero that the engine wants behind them.
+    /// Allocates room for `length_max` bytes and for the terminating zero.
     fn new(ctx: &'a Ctx<'js>, length_max: usize) -> Result<Buffer<'a, 'js>> {
         // SAFETY: the context is live.
         let start: *mut u8 =

@@ -1,30 +1,31 @@
-//! What one run holds of the server's memory: the heap of its engine, and copies of its values.
+//! The server memory of one run: the heap of its engine, and copies of its values.
 //!
-//! Both are borrowed from the share of the client that the run is for, a piece at a time, so that small
-//! values cost an addition. An account whose share has nothing left does not stop the run by itself:
-//! the account counts bytes first, and the code that holds those bytes asks [`Account::refusal`]
-//! whether the run may go on.
+//! Both are borrowed from the share of the run's client in pieces, so that a small value costs one
+//! addition. An account whose share is used up does not stop the run by itself. It counts bytes
+//! first, and the code that holds these bytes checks [`MemoryAccount::refusal`] before it
+//! continues.
 
 use std::cell::{Cell, RefCell};
 
-use orrery_memory::{Exhausted, Loan, Share};
+use orrery_memory::{Loan, LoanError, MemoryShare};
 
-/// Bytes that the account borrows at one time, if the share has as many left.
+/// Bytes of one loan, if the share has as many left.
 const PIECE_BYTES: usize = 256 << 10;
 
-pub(crate) struct Account {
+/// Counts the memory of one run after another.
+pub(crate) struct MemoryAccount {
     held: Cell<usize>,
-    /// Bytes that the run may hold before the account must borrow more.
+    /// Bytes that the run may hold before the account borrows more.
     lent: Cell<usize>,
-    /// `None` while no run has opened the account, which then counts bytes and borrows none.
+    /// `None` before a run has opened the account; the account then counts bytes and borrows none.
     loan: RefCell<Option<Loan>>,
-    refusal: Cell<Option<Exhausted>>,
+    refusal: Cell<Option<LoanError>>,
 }
 
-impl Account {
-    /// An account that refuses nothing until it is opened.
-    pub(crate) fn new() -> Account {
-        Account {
+impl MemoryAccount {
+    /// Creates an account that refuses nothing until it is opened.
+    pub(crate) fn new() -> MemoryAccount {
+        MemoryAccount {
             held: Cell::default(),
             lent: Cell::new(usize::MAX),
             loan: RefCell::default(),
@@ -32,9 +33,9 @@ impl Account {
         }
     }
 
-    /// Borrows from `share` the bytes that the engine holds already, and from here on all bytes
-    /// that the run holds.
-    pub(crate) fn open(&self, share: &Share) -> Result<(), Exhausted> {
+    /// Borrows from `share` the bytes that the engine already holds, and from now on all bytes of
+    /// the run.
+    pub(crate) fn open(&self, share: &MemoryShare) -> Result<(), LoanError> {
         let loan = share.borrow(self.held.get())?;
         self.lent.set(loan.bytes());
         self.loan.replace(Some(loan));
@@ -42,7 +43,7 @@ impl Account {
         Ok(())
     }
 
-    /// Gives everything back. From here on the account counts only the bytes of `heap`, and borrows
+    /// Returns all borrowed bytes. The account then counts only the bytes of `heap` and borrows
     /// none.
     pub(crate) fn close(&self, heap: usize) {
         self.held.set(heap);
@@ -51,7 +52,8 @@ impl Account {
         self.refusal.set(None);
     }
 
-    /// Counts bytes that the run holds from now on; false if the account could not borrow them.
+    /// Counts bytes that the run holds from now on; returns false if the account could not borrow
+    /// them.
     pub(crate) fn hold(&self, bytes: usize) -> bool {
         let held = self.held.get().saturating_add(bytes);
         self.held.set(held);
@@ -62,14 +64,15 @@ impl Account {
         self.held.set(self.held.get().saturating_sub(bytes));
     }
 
-    /// Why the share refused bytes to this run, if the share did so.
-    pub(crate) fn refusal(&self) -> Option<Exhausted> {
+    /// The share's refusal, if the share has refused bytes.
+    pub(crate) fn refusal(&self) -> Option<LoanError> {
         self.refusal.get()
     }
 
     #[cold]
     fn borrow(&self, held: usize) -> bool {
         let mut loan = self.loan.borrow_mut();
+        // After a refusal the run must end, so the account does not try again.
         let (Some(loan), None) = (loan.as_mut(), self.refusal.get()) else {
             return false;
         };
@@ -92,7 +95,7 @@ mod tests {
     #[test]
     fn pieces_are_borrowed_and_all_given_back() {
         let pool = MemoryPool::new(4 << 20);
-        let account = Account::new();
+        let account = MemoryAccount::new();
         assert!(account.hold(1000) && pool.used() == 0);
         account.open(&pool.share()).unwrap();
         assert_eq!(pool.used(), 1000);

@@ -1,13 +1,13 @@
-//! Running an engine on a stack of its own, so that it can be left.
+//! Runs an engine on a separate stack, so that its thread can abandon it.
 //!
-//! An engine that has run into the wall of its heap cannot go on, and cannot be told either: it does
-//! not survive allocations that fail, and nothing may unwind through its frames. So its frames stay
-//! where they are, on a stack that nobody returns to. Whoever started it goes on as if it had answered,
-//! takes its heap away as a whole and uses the stack again.
+//! An engine that has reached the hard limit of its heap cannot continue and cannot be told so: it
+//! does not survive failing allocations, and nothing may unwind through its frames. So its frames
+//! stay on a stack that is never resumed. The code that started the engine continues as if the
+//! engine had returned, frees its heap as a whole and uses the stack again.
 //!
-//! What the Rust in those frames and the engine itself own outside of the heap is lost: some kilobytes,
-//! as long as what is large stays with whoever started it. This is for scripts that mean it; others are
-//! stopped before by the limit of the heap.
+//! Memory that these frames and the engine own outside of the heap is lost: some kilobytes, as long
+//! as the starter owns everything large. Only hostile scripts get this far; others are stopped
+//! earlier by the limit of the heap.
 
 #![expect(unsafe_code, reason = "frames are given up without unwinding")]
 
@@ -19,39 +19,40 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 use crate::heap::Heap;
 
-/// A stack for one engine after the other.
-pub(crate) struct Aside {
+/// A stack that serves one engine after another.
+pub(crate) struct Fiber {
     bytes: usize,
-    /// None before the first use, and after a panic.
+    /// `None` before the first use, and after a panic.
     stack: Option<DefaultStack>,
 }
 
-/// The way from an engine back to whoever started it.
+/// The way out of an engine, back to the code that started the engine.
 #[derive(Clone, Copy)]
-pub(crate) struct Exit(NonNull<Yielder<(), ()>>);
+pub(crate) struct FiberExit(NonNull<Yielder<(), ()>>);
 
-impl Exit {
-    /// Gives up everything that runs aside. Does not come back.
-    pub(crate) fn leave(self) -> ! {
-        // SAFETY: the heap has an exit only while `Aside::run` is in its `work`, on the same
+impl FiberExit {
+    /// Abandons everything that runs on the fiber. This call does not return.
+    pub(crate) fn abandon(self) -> ! {
+        // SAFETY: the heap has an exit only while `Fiber::run` is in its `work`, on the same
         // thread, and the yielder lives on that stack as long.
         unsafe { self.0.as_ref().suspend(()) }
         unreachable!("nobody returns to what was left");
     }
 }
 
-impl Aside {
-    pub(crate) fn new(bytes: usize) -> Aside {
-        Aside { bytes, stack: None }
+impl Fiber {
+    pub(crate) fn new(bytes: usize) -> Fiber {
+        Fiber { bytes, stack: None }
     }
 
-    /// What `work` gives; none when it was left at the wall of `heap`, which is empty then.
+    /// Runs `work` on the fiber; `None` if the thread abandoned it at the hard limit of `heap`. The
+    /// heap is empty then.
     ///
     /// # Safety
     ///
-    /// Everything of the engine of `heap` is made and dropped in `work`, or forgotten when this gives
-    /// none. Whatever `work` has locked or borrowed while the engine may ask for memory is not needed
-    /// afterwards.
+    /// All parts of the engine of `heap` are created and dropped inside of `work`, or the caller
+    /// forgets them when this returns `None`. No lock or borrow that `work` holds while the engine
+    /// may allocate is needed afterwards.
     pub(crate) unsafe fn run<T>(
         &mut self,
         heap: &Heap,
@@ -62,7 +63,7 @@ impl Aside {
             None => DefaultStack::new(self.bytes)?,
         };
         let body = |yielder: &Yielder<(), ()>, ()| {
-            let _open = Open::new(heap, Exit(NonNull::from(yielder)));
+            let _open = ExitGuard::new(heap, FiberExit(NonNull::from(yielder)));
             work()
         };
         // SAFETY: the coroutine may borrow what lives as long as this call, because it does not
@@ -71,8 +72,8 @@ impl Aside {
         let result = match routine.resume(()) {
             CoroutineResult::Return(value) => Some(value),
             CoroutineResult::Yield(()) => {
-                // SAFETY: no destructor of the frames is relied on, and nobody uses the engine any
-                // more; both as promised by the caller.
+                // SAFETY: no code relies on a destructor of these frames or uses the engine
+                // afterwards; the caller promises both.
                 unsafe {
                     routine.force_reset();
                     heap.clear();
@@ -85,17 +86,17 @@ impl Aside {
     }
 }
 
-/// The time in which a heap has an exit, also when it ends with a panic.
-struct Open<'a>(&'a Heap);
+/// The time during which a heap has an exit. The drop ends it also after a panic.
+struct ExitGuard<'a>(&'a Heap);
 
-impl<'a> Open<'a> {
-    fn new(heap: &'a Heap, exit: Exit) -> Open<'a> {
+impl<'a> ExitGuard<'a> {
+    fn new(heap: &'a Heap, exit: FiberExit) -> ExitGuard<'a> {
         heap.set_exit(Some(exit));
-        Open(heap)
+        ExitGuard(heap)
     }
 }
 
-impl Drop for Open<'_> {
+impl Drop for ExitGuard<'_> {
     fn drop(&mut self) {
         self.0.set_exit(None);
     }
@@ -111,13 +112,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_comes_back_panics_or_is_left() {
-        let mut aside = Aside::new(64 << 10);
+    fn work_returns_panics_or_is_abandoned() {
+        let mut fiber = Fiber::new(64 << 10);
         let limit = 1 << 20;
         for _ in 0..100 {
             let heap = Heap::new(limit, crate::Clock::Steps);
-            // SAFETY: there is no engine, and nothing is locked.
-            let came = unsafe { aside.run(&heap, || 7) };
+            // SAFETY: the test uses no engine and holds no lock.
+            let came = unsafe { fiber.run(&heap, || 7) };
             assert_eq!(came.unwrap(), Some(7));
             let reached = Cell::new(0);
             let fill = || {
@@ -128,16 +129,16 @@ mod tests {
                 }
             };
             // SAFETY: as above.
-            let left = unsafe { aside.run(&heap, fill) };
+            let left = unsafe { fiber.run(&heap, fill) };
             assert_eq!(left.unwrap(), None);
             assert!((10..100).contains(&reached.get()), "{}", reached.get());
-            assert!(!heap.is_over(), "its blocks are gone");
+            assert!(!heap.is_above_limit(), "its blocks are gone");
             let panicked = catch_unwind(AssertUnwindSafe(|| {
                 // SAFETY: as above.
-                unsafe { aside.run(&heap, || panic!("p")) }
+                unsafe { fiber.run(&heap, || panic!("p")) }
             }));
             assert!(panicked.is_err());
-            // Nobody is inside: there is nothing to leave.
+            // Outside of a fiber the heap has no exit.
             let mut memory = heap.clone();
             assert!((0..100).all(|_| !memory.alloc(100_000).is_null()));
         }
