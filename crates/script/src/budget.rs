@@ -1,25 +1,27 @@
-//! How long a run may go on, and why it was stopped.
+//! The time and step budget of a run.
 
 use std::cell::Cell;
 use std::sync::Arc;
+use std::thread::yield_now;
 use std::time::Duration;
 
-use crate::{ScriptOptions, priority};
+use crate::ScriptOptions;
+use crate::priority::lower_thread_priority;
 
-/// Where time comes from.
+/// The source of time.
 #[derive(Clone)]
 pub enum Clock {
-    /// A clock that never goes back.
+    /// A monotonic clock.
     Monotonic(Arc<dyn Fn() -> Duration + Send + Sync>),
-    /// No clock at all: every ten thousand jumps and calls of a script count as a millisecond, so
-    /// that the same script stops at the same place every time.
+    /// No clock. Ten thousand jumps and calls of a script count as a millisecond, so that a script
+    /// always stops at the same place.
     Steps,
 }
 
-/// Jumps and calls between two questions of the engine.
+/// Jumps and calls between two interrupts of the engine.
 const STEPS_PER_INTERRUPT: u64 = 10_000;
 
-/// The time and the steps a run has left. The engine asks every ten thousand jumps and calls.
+/// The remaining time and steps of a run. The engine interrupts every ten thousand jumps and calls.
 pub(crate) struct Budget {
     clock: Clock,
     wall_time: Duration,
@@ -28,12 +30,12 @@ pub(crate) struct Budget {
     started: Cell<Duration>,
     interrupts: Cell<u64>,
     exhausted: Cell<bool>,
-    /// The run asked to be stopped.
+    /// The run stopped itself, for example by `abort`.
     halted: Cell<bool>,
     priority: Cell<Priority>,
 }
 
-/// Whether long runs lower the priority of their thread, and whether this one did.
+/// Whether a long run lowers its thread's priority, and whether the present run did so.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Priority {
     Kept,
@@ -41,7 +43,7 @@ enum Priority {
     Lowered,
 }
 
-/// A run that takes longer than this is a long one.
+/// A run beyond this time counts as long.
 const LONG: Duration = Duration::from_millis(50);
 
 impl Budget {
@@ -61,6 +63,7 @@ impl Budget {
         budget
     }
 
+    /// Restarts the budget for a new run or page.
     pub(crate) fn restart(&self) {
         self.interrupts.set(0);
         self.exhausted.set(false);
@@ -68,8 +71,8 @@ impl Budget {
         self.started.set(self.now());
     }
 
-    /// Lets a long run lower the priority of the thread that it is on.
-    pub(crate) fn own_thread(&self) {
+    /// Permits a long run to lower the priority of its thread. Threads of callers must keep theirs.
+    pub(crate) fn allow_lower_priority(&self) {
         if matches!(self.clock, Clock::Monotonic(_)) {
             self.priority.set(Priority::Lowers);
         }
@@ -79,16 +82,21 @@ impl Budget {
         self.priority.get() == Priority::Lowered
     }
 
-    /// Whether the engine must stop: called by its interrupt handler.
+    /// Whether the engine must stop. The engine's interrupt handler calls this.
     pub(crate) fn interrupt(&self) -> bool {
         self.interrupts.set(self.interrupts.get() + 1);
         if self.priority.get() == Priority::Lowers && self.elapsed() >= LONG {
-            priority::lower();
+            lower_thread_priority();
             self.priority.set(Priority::Lowered);
         }
+        // The operating system may let even a thread of low priority run for milliseconds while
+        // threads of other clients are ready, unless the thread yields.
+        yield_now();
         self.halted.get() || self.is_exhausted()
     }
 
+    /// Whether the run has used up its time or steps. The answer stays true, so that every later
+    /// check agrees.
     pub(crate) fn is_exhausted(&self) -> bool {
         if !self.exhausted.get()
             && (self.interrupts.get() >= self.interrupts_max || self.elapsed() >= self.wall_time)
@@ -98,10 +106,13 @@ impl Budget {
         self.exhausted.get()
     }
 
+    /// Whether the run may start another operation. This limit comes before the run's end, so that
+    /// a script can finish in order.
     pub(crate) fn accepts(&self) -> bool {
         !self.halted.get() && self.elapsed() < self.accept_time
     }
 
+    /// Stops the run at its next interrupt.
     pub(crate) fn halt(&self) {
         self.halted.set(true);
     }

@@ -1,4 +1,4 @@
-//! Compiled scripts, the most recently used of them.
+//! A cache of compiled scripts; the least recently used one is evicted.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::ScriptOptions;
 use crate::bytecode::Bytecode;
 
+/// The cache. Its lock is not held while a script compiles.
 pub(crate) struct Cache {
     entries_max: usize,
     bytes_max: usize,
@@ -33,8 +34,8 @@ impl Cache {
         }
     }
 
-    /// The compiled form of `source`, made by `compile` unless it is here already. Two threads may
-    /// compile the same source at the same time; one result is kept.
+    /// The compiled form of `source`, compiled if it is missing. Two threads may compile the same
+    /// source at the same time; one result is kept.
     pub(crate) fn get<E>(
         &self,
         source: &Arc<str>,
@@ -59,6 +60,7 @@ impl Cache {
 
     fn insert(&self, source: &Arc<str>, code: Arc<Bytecode>) {
         let bytes = cost(source, &code);
+        // A script larger than the whole cache would evict everything and then itself.
         if bytes > self.bytes_max || self.entries_max == 0 {
             return;
         }
@@ -101,13 +103,14 @@ impl Entries {
     }
 }
 
+/// The memory of an entry: its source is the key, so it counts too.
 fn cost(source: &str, code: &Bytecode) -> usize {
     source.len() + code.len()
 }
 
 #[cfg(test)]
 mod tests {
-    use orrery_memory::Share;
+    use orrery_memory::MemoryShare;
 
     use super::*;
     use crate::{Clock, ScriptError, compile};
@@ -117,7 +120,7 @@ mod tests {
         let mut compiled = false;
         let result: Result<_, ScriptError> = cache.get(&source, || {
             compiled = true;
-            compile::function(options, &Clock::Steps, &Share::unlimited(), &source)
+            compile::function(options, &Clock::Steps, &MemoryShare::unlimited(), &source)
         });
         assert!(result.is_ok());
         compiled

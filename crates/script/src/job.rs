@@ -1,30 +1,31 @@
-//! One run: what is asked for and what comes of it.
+//! One run: its input and its outcome.
 
 use std::sync::Arc;
 
 use orrery_json::Value;
-use orrery_memory::Share;
+use orrery_memory::MemoryShare;
 
 use crate::JsonText;
 
 /// A script to run once.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// The registered body: one function.
+    /// The registered body, which is one function.
     pub source: Arc<str>,
     pub kind: JobKind,
     /// Headers of the request that the script may read by name.
     pub headers: Vec<(String, String)>,
-    /// Whether `console.log` writes; otherwise it does nothing.
+    /// Whether `console.log` writes to the log; otherwise it does nothing.
     pub logging: bool,
-    /// What the memory of the run is borrowed from.
-    pub share: Share,
+    /// The share from which the run borrows its memory.
+    pub share: MemoryShare,
 }
 
+/// The kind of a script with its input.
 #[derive(Debug, Clone)]
 pub enum JobKind {
     Procedure {
-        /// Shared by the runs that a job may need.
+        /// Shared by all attempts of a job.
         arguments: Arc<[Value]>,
     },
     PreTrigger {
@@ -35,10 +36,11 @@ pub enum JobKind {
     PostTrigger {
         operation: TriggerOperation,
         body: Option<JsonText>,
-        response: PostResponse,
+        response: PostTriggerResponse,
     },
 }
 
+/// The operation of a trigger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TriggerOperation {
     Create,
@@ -47,19 +49,20 @@ pub enum TriggerOperation {
     Delete,
 }
 
-/// The answer of the operation that a post-trigger follows.
+/// The response of the operation that a post-trigger follows.
 #[derive(Debug, Clone, Default)]
-pub struct PostResponse {
+pub struct PostTriggerResponse {
     pub body: Option<JsonText>,
     pub max_resource_quota: String,
     pub resource_quota_usage: String,
 }
 
+/// The result of a successful run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ScriptOutcome {
     /// JSON text of the response body, if the script set it.
     pub body: Option<String>,
-    /// The body a pre-trigger put in the place of the request's, if it did.
+    /// The request body that a pre-trigger has set, if it set one.
     pub request_body: Option<Value>,
     pub log: String,
 }
@@ -73,13 +76,13 @@ impl Job {
             },
             headers: Vec::new(),
             logging: false,
-            share: Share::unlimited(),
+            share: MemoryShare::unlimited(),
         }
     }
 }
 
 impl TriggerOperation {
-    /// The word scripts know it by.
+    /// The operation's name in scripts.
     pub fn name(self) -> &'static str {
         match self {
             TriggerOperation::Create => "Create",

@@ -1,34 +1,35 @@
-//! The limits of a runtime and of each run in it.
+//! The limits of a runtime and of each run.
 
 use std::time::Duration;
 
+/// The options of a runtime.
 #[derive(Debug, Clone)]
 pub struct ScriptOptions {
-    /// Threads that run scripts.
+    /// Number of threads that run scripts.
     pub threads: usize,
-    /// Runs that may wait for a thread; one more is refused as busy.
+    /// Runs that may wait for a thread; a further run is refused as busy.
     pub queue_max: usize,
-    /// Time a run may take in all; one that takes longer is stopped and rolled back.
+    /// Maximal time of a run; a longer run is stopped and rolled back.
     pub wall_time: Duration,
-    /// Time after which a run may not start further operations, so that it can end in order.
+    /// Time after which a run may start no further operation, so that it can end in order.
     pub accept_time: Duration,
-    /// Time beyond `wall_time` that a run may spend inside one native function before its thread
-    /// is given up and replaced.
+    /// Time beyond `wall_time` that a run may spend inside one native function before its thread is
+    /// abandoned and replaced.
     pub abandon_time: Duration,
-    /// Jumps and calls that a run may make, counted in ten thousands.
+    /// Jumps and calls that a run may make, in steps of ten thousand.
     pub steps_max: u64,
     pub heap_bytes: usize,
     pub stack_bytes: usize,
-    /// Memory that the copy of one value may take outside of the heap, while that value passes between a
-    /// script and the database.
+    /// Memory limit of one value's copy outside of the heap, on its way between a script and the
+    /// database.
     pub value_bytes: usize,
-    /// Longest JSON of a request or response body, in UTF-16 units.
+    /// Maximal JSON text of a request or response body, in UTF-16 units.
     pub response_length_max: usize,
-    /// Longest log, in bytes.
+    /// Maximal bytes of the log.
     pub log_bytes: usize,
-    /// Compiled scripts that are kept.
+    /// Number of compiled scripts in the cache.
     pub cache_entries: usize,
-    /// Memory that compiled scripts may take.
+    /// Memory of the compiled scripts in the cache.
     pub cache_bytes: usize,
 }
 

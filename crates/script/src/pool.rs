@@ -1,10 +1,11 @@
-//! Threads that run scripts, the queue in front of them and the watchdog behind them.
+//! The threads that run scripts, the queue in front of them and the watchdog behind them.
 //!
-//! The engine stops a script between its instructions. A native function that loops for long is not stopped;
-//! when a run is overdue by `abandon_time` the watchdog answers in its place, takes the host away from it and
-//! puts a new thread in the seat. The lost thread ends when its native function does, or wants memory. Only a
-//! limited number of threads may be lost at one time; after that a seat stays empty until a lost thread is
-//! back. The watchdog also replaces threads whose priority a long run has lowered.
+//! The engine stops a script only between its instructions, not inside a long native function. When
+//! a run is overdue by `abandon_time`, the watchdog answers in its place, takes the host away and
+//! gives the slot to a new thread. The abandoned thread ends when its native function ends or
+//! allocates. The number of abandoned threads is limited; above the limit a slot stays empty until
+//! an abandoned thread returns. The watchdog also replaces threads whose priority a long run has
+//! lowered.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,69 +14,72 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::aside::Aside;
 use crate::budget::Clock;
+use crate::fiber::Fiber;
 use crate::heap::Heap;
-use crate::runtime::Shared;
+use crate::runtime::RuntimeShared;
 use crate::sandbox::{self, Sandbox};
-use crate::slot::{Run, Seat};
+use crate::submission::{RunSlot, ScriptRun};
 use crate::{ScriptError, run};
 
-/// Room beyond the scripts' own stack: a host call starts wherever the script is. The thread itself
-/// has as much, to answer runs that had to be left.
+/// Stack beyond the script's own: a host call starts at any depth of the script. The thread itself
+/// has as much, to answer abandoned runs.
 const HOST_STACK_BYTES: usize = 4 << 20;
 
-/// Lost threads at most, for each thread of the pool.
-const LOST_PER_THREAD: usize = 4;
+/// Maximal number of abandoned threads per thread of the pool.
+const ABANDONED_PER_THREAD: usize = 4;
 
 pub(crate) struct Pool {
-    inner: Arc<Inner>,
+    inner: Arc<PoolInner>,
 }
 
-/// Threads whose runs did not end in time, within a function of the engine that nothing stops.
+/// Threads whose runs did not end in time, inside of a native function that nothing stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LostThreads {
-    /// Those that are not back yet.
+pub struct AbandonedThreads {
+    /// Abandoned threads that have not returned yet.
     pub now: usize,
     pub ever: u64,
 }
 
-struct Inner {
-    shared: Arc<Shared>,
+/// The state that the pool, its threads and the watchdog share.
+struct PoolInner {
+    shared: Arc<RuntimeShared>,
     state: Mutex<State>,
     work: Condvar,
     watch: Condvar,
 }
 
+/// The queue and the running threads, behind the lock of the pool.
 #[derive(Default)]
 struct State {
-    queue: VecDeque<Arc<dyn Run>>,
-    /// The run of each thread that has one.
-    running: Vec<Running>,
+    queue: VecDeque<Arc<dyn ScriptRun>>,
+    /// The present run of each busy thread.
+    running: Vec<ActiveRun>,
     threads_named: u64,
-    /// Threads that the watchdog has to start.
+    /// Threads that the watchdog must start.
     threads_wanted: usize,
     /// Threads that could not be started.
-    threads_missing: usize,
-    lost: usize,
-    lost_ever: u64,
+    threads_failed: usize,
+    abandoned: usize,
+    abandoned_ever: u64,
     stopping: bool,
 }
 
-struct Running {
+/// The watchdog's record of a running script.
+struct ActiveRun {
     thread: u64,
-    run: Arc<dyn Run>,
+    run: Arc<dyn ScriptRun>,
     started: Option<Duration>,
     overdue_at: Option<Duration>,
-    /// The flag by which the watchdog tells the engine of this thread that it has given up the run.
+    /// The watchdog sets this flag to tell the engine that the run was given up.
     given_up: Arc<AtomicBool>,
-    /// Another thread has this one's seat.
+    /// Another thread has taken over this thread's slot.
     replaced: bool,
 }
 
 impl Pool {
-    pub(crate) fn start(shared: &Arc<Shared>) -> Result<Pool, ScriptError> {
-        let inner = Arc::new(Inner {
+    pub(crate) fn start(shared: &Arc<RuntimeShared>) -> Result<Pool, ScriptError> {
+        let inner = Arc::new(PoolInner {
             shared: Arc::clone(shared),
             state: Mutex::default(),
             work: Condvar::new(),
@@ -87,6 +91,7 @@ impl Pool {
         for _ in 0..shared.options.threads.max(1) {
             inner.spawn_worker()?;
         }
+        // Without a clock a run cannot be overdue, so no watchdog is needed.
         if matches!(shared.clock, Clock::Monotonic(_)) {
             thread::Builder::new()
                 .name("script-watchdog".to_owned())
@@ -96,15 +101,16 @@ impl Pool {
         Ok(pool)
     }
 
-    pub(crate) fn lost(&self) -> LostThreads {
+    pub(crate) fn abandoned_threads(&self) -> AbandonedThreads {
         let state = self.inner.lock();
-        LostThreads {
-            now: state.lost,
-            ever: state.lost_ever,
+        AbandonedThreads {
+            now: state.abandoned,
+            ever: state.abandoned_ever,
         }
     }
 
-    pub(crate) fn submit(&self, run: Arc<dyn Run>) {
+    /// Queues a run. A full queue answers at once, on the caller's thread and without the lock.
+    pub(crate) fn submit(&self, run: Arc<dyn ScriptRun>) {
         let mut state = self.inner.lock();
         if state.queue.len() >= self.inner.shared.options.queue_max {
             drop(state);
@@ -131,18 +137,19 @@ impl Drop for Pool {
     }
 }
 
+/// Whether a thread serves further runs.
 #[derive(PartialEq, Eq)]
 enum Next {
     Continue,
     Stop,
 }
 
-impl Inner {
+impl PoolInner {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn spawn_worker(self: &Arc<Inner>) -> Result<(), ScriptError> {
+    fn spawn_worker(self: &Arc<PoolInner>) -> Result<(), ScriptError> {
         let number = {
             let mut state = self.lock();
             state.threads_named += 1;
@@ -157,13 +164,14 @@ impl Inner {
             .map_err(|error| ScriptError::Engine(error.to_string()))
     }
 
+    /// Serves runs until the pool stops or the thread is replaced.
     fn work(&self, thread: u64) {
-        let mut aside = Aside::new(self.shared.options.stack_bytes + HOST_STACK_BYTES);
+        let mut fiber = Fiber::new(self.shared.options.stack_bytes + HOST_STACK_BYTES);
         while let Next::Continue =
-            catch_unwind(AssertUnwindSafe(|| self.serve_aside(thread, &mut aside)))
+            catch_unwind(AssertUnwindSafe(|| self.serve_on_fiber(thread, &mut fiber)))
                 .unwrap_or(Next::Continue)
         {
-            // After a panic the run it was in is answered; the engine it was in is gone.
+            // A panic has destroyed the engine, and the run still waits for its reply.
             if let Some(running) = self.end(thread) {
                 let message = "a script thread panicked".to_owned();
                 running.run.answer(Err(ScriptError::Engine(message)));
@@ -171,26 +179,28 @@ impl Inner {
         }
     }
 
-    /// Serves one run in an engine that can be left.
-    fn serve_aside(&self, thread: u64, aside: &mut Aside) -> Next {
+    /// Serves one run in an engine that can be abandoned.
+    fn serve_on_fiber(&self, thread: u64, fiber: &mut Fiber) -> Next {
         let heap = Heap::new(self.shared.options.heap_bytes, self.shared.clock.clone());
-        let seat = Seat::default();
+        let slot = RunSlot::default();
         #[expect(unsafe_code, reason = "the engine may be left")]
-        // SAFETY: the engine is made and dropped by `serve_one`. Neither the lock of the pool nor that
-        // of a run is held where the engine asks for memory: hosts do not know it.
-        let served = unsafe { aside.run(&heap, || self.serve_one(thread, &heap, &seat)) };
+        // SAFETY: `serve_one` creates and drops the engine. Neither the lock of the pool nor the
+        // lock of a run is held where the engine allocates: host calls do not allocate in the
+        // engine.
+        let served = unsafe { fiber.run(&heap, || self.serve_one(thread, &heap, &slot)) };
         let next = match served {
             Ok(Some(next)) => next,
-            Ok(None) => self.end_left(thread, heap.why_left()),
+            Ok(None) => self.end_abandoned(thread, heap.abandon_error()),
             Err(error) => self.refuse_one(&ScriptError::Engine(error.to_string())),
         };
-        // An engine that was left has handles to the heap, which is not dropped then.
+        // Frames of an abandoned engine keep handles to the heap, so the heap is never dropped and
+        // its account must be closed here.
         heap.close_account();
         next
     }
 
-    /// Answers a run that had to be left.
-    fn end_left(&self, thread: u64, why: ScriptError) -> Next {
+    /// Answers an abandoned run.
+    fn end_abandoned(&self, thread: u64, why: ScriptError) -> Next {
         let Some(running) = self.end(thread) else {
             return Next::Continue;
         };
@@ -198,10 +208,11 @@ impl Inner {
             let elapsed = now.saturating_sub(started);
             running.run.with_host(&mut |host| host.ended(elapsed));
         }
-        // Whether it had lowered the priority of the thread is not known any more.
+        // The run may have lowered the priority of this thread, and that knowledge was lost with
+        // the engine. So the thread is replaced where a watchdog can start another.
         let has_watchdog = self.now().is_some();
         if has_watchdog && !running.replaced {
-            self.want_thread();
+            self.request_replacement();
         }
         running.run.answer(Err(why));
         if has_watchdog {
@@ -211,8 +222,9 @@ impl Inner {
         }
     }
 
-    /// Makes an engine, waits for a run, runs it.
-    fn serve_one(&self, thread: u64, heap: &Heap, seat: &Seat) -> Next {
+    /// Prepares an engine, waits for a run and runs it. The engine is made first, so that its
+    /// creation does not delay the run.
+    fn serve_one(&self, thread: u64, heap: &Heap, slot: &RunSlot) -> Next {
         let shared = &self.shared;
         let stack_bytes = shared.options.stack_bytes;
         let (engine, context, bridge) = match sandbox::engine(shared, heap, stack_bytes) {
@@ -227,12 +239,14 @@ impl Inner {
             let Some(run) = self.take(thread, heap.given_up()) else {
                 return Next::Stop;
             };
-            let run = seat.run.get_or_init(|| run);
-            let result = run::run(shared, &sandbox, run, &seat.code);
+            let run = slot.run.get_or_init(|| run);
+            let result = run::run(shared, &sandbox, run, &slot.code);
+            // The run leaves the table first, so that the watchdog cannot count this thread as
+            // abandoned while it answers.
             let replaced = self.end(thread).is_some_and(|running| running.replaced);
             let lowered = sandbox.bridge.budget.has_lowered_priority();
             if lowered && !replaced {
-                self.want_thread();
+                self.request_replacement();
             }
             run.answer(result);
             if replaced || lowered {
@@ -246,14 +260,14 @@ impl Inner {
         next
     }
 
-    /// Asks the watchdog for a thread in the place of this one: a new thread has the priority of
-    /// whoever starts it.
-    fn want_thread(&self) {
+    /// Asks the watchdog for a replacement thread. A new thread inherits its creator's priority, so
+    /// a thread of low priority cannot start its own successor.
+    fn request_replacement(&self) {
         self.lock().threads_wanted += 1;
         self.watch.notify_one();
     }
 
-    /// Without an engine there is only this to say to whoever comes.
+    /// Answers the next run with the error that prevented the creation of an engine.
     fn refuse_one(&self, error: &ScriptError) -> Next {
         match self.take(0, &Arc::default()) {
             Some(run) => {
@@ -265,7 +279,9 @@ impl Inner {
         }
     }
 
-    fn take(&self, thread: u64, given_up: &Arc<AtomicBool>) -> Option<Arc<dyn Run>> {
+    /// Waits for a run and registers it as running, both under one lock: the watchdog sees every
+    /// run.
+    fn take(&self, thread: u64, given_up: &Arc<AtomicBool>) -> Option<Arc<dyn ScriptRun>> {
         let mut state = self.lock();
         loop {
             if state.stopping {
@@ -274,7 +290,7 @@ impl Inner {
             if let Some(run) = state.queue.pop_front() {
                 let options = &self.shared.options;
                 let started = self.now();
-                state.running.push(Running {
+                state.running.push(ActiveRun {
                     thread,
                     run: Arc::clone(&run),
                     started,
@@ -291,7 +307,8 @@ impl Inner {
         }
     }
 
-    fn end(&self, thread: u64) -> Option<Running> {
+    /// Removes the run of a thread. A replaced thread is no longer abandoned then.
+    fn end(&self, thread: u64) -> Option<ActiveRun> {
         let mut state = self.lock();
         let index = state
             .running
@@ -299,7 +316,7 @@ impl Inner {
             .position(|running| running.thread == thread)?;
         let running = state.running.swap_remove(index);
         if running.replaced {
-            state.lost -= 1;
+            state.abandoned -= 1;
         }
         Some(running)
     }
@@ -311,9 +328,10 @@ impl Inner {
         }
     }
 
-    fn watch(self: &Arc<Inner>) {
+    /// The watchdog: starts wanted threads and gives up overdue runs.
+    fn watch(self: &Arc<PoolInner>) {
         let period = (self.shared.options.abandon_time / 2).max(Duration::from_millis(10));
-        let lost_max = self.shared.options.threads.max(1) * LOST_PER_THREAD;
+        let abandoned_max = self.shared.options.threads.max(1) * ABANDONED_PER_THREAD;
         let mut state = self.lock();
         while !state.stopping {
             let overdue = state.overdue(self.now().unwrap_or_default());
@@ -321,14 +339,16 @@ impl Inner {
             drop(state);
             for _ in 0..wanted {
                 if self.spawn_worker().is_err() {
-                    self.lock().threads_missing += 1;
+                    self.lock().threads_failed += 1;
                 }
             }
             for (thread, run) in overdue {
-                // A host at work is waited for: it will come back to an engine that stops.
-                if run.try_answer(Err(ScriptError::TimedOut)) && self.lock().lose(thread, lost_max)
+                // A run inside of a host call is not answered now: the call returns to an engine
+                // that stops.
+                if run.try_answer(Err(ScriptError::TimedOut))
+                    && self.lock().give_up_thread(thread, abandoned_max)
                 {
-                    // Without a new thread the pool is smaller until the lost one is back.
+                    // Without a new thread the pool is smaller until the abandoned thread returns.
                     let _ = self.spawn_worker();
                 }
             }
@@ -339,14 +359,14 @@ impl Inner {
                 })
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
-            // Another try, now that some time has passed.
-            state.threads_wanted += std::mem::take(&mut state.threads_missing);
+            // Threads that could not be started are tried again after a period.
+            state.threads_wanted += std::mem::take(&mut state.threads_failed);
         }
     }
 }
 
 impl State {
-    fn overdue(&self, now: Duration) -> Vec<(u64, Arc<dyn Run>)> {
+    fn overdue(&self, now: Duration) -> Vec<(u64, Arc<dyn ScriptRun>)> {
         self.running
             .iter()
             .filter(|running| !running.replaced && running.overdue_at.is_some_and(|at| now >= at))
@@ -354,8 +374,9 @@ impl State {
             .collect()
     }
 
-    /// Gives the seat of `thread` away; false when it is back already or too many are lost.
-    fn lose(&mut self, thread: u64, lost_max: usize) -> bool {
+    /// Gives the slot of `thread` away; returns false when the thread has returned already or too
+    /// many are abandoned.
+    fn give_up_thread(&mut self, thread: u64, abandoned_max: usize) -> bool {
         let running = self
             .running
             .iter_mut()
@@ -363,13 +384,14 @@ impl State {
         let Some(running) = running else {
             return false;
         };
+        // The flag is set even if no thread can be replaced: the engine must stop in any case.
         running.given_up.store(true, Ordering::Relaxed);
-        if self.lost >= lost_max {
+        if self.abandoned >= abandoned_max {
             return false;
         }
         running.replaced = true;
-        self.lost += 1;
-        self.lost_ever += 1;
+        self.abandoned += 1;
+        self.abandoned_ever += 1;
         true
     }
 }

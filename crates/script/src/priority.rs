@@ -1,20 +1,21 @@
-//! Long scripts yield: on a busy machine whatever else the server does has the processor first.
+//! Lowers the priority of threads with long scripts, so that the rest of the server gets the
+//! processor first on a busy machine.
 //!
-//! A priority that was lowered cannot be raised again, so a thread that had a long run ends with it.
+//! An unprivileged thread cannot raise its priority again, so a thread ends after a long run.
 
-/// How much the priority of a script's thread is lowered.
+/// The niceness of a script thread after a long run.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 10;
 
-/// Lowers the priority of this thread. Where that cannot be done it stays as it is.
+/// Lowers the priority of this thread. A failure leaves the priority unchanged.
 #[cfg(target_os = "linux")]
-pub(crate) fn lower() {
-    // What other systems do to a process, Linux does to the calling thread.
+pub fn lower_thread_priority() {
+    // POSIX applies this call to the whole process; Linux applies it to the calling thread.
     let _ = rustix::process::setpriority_process(None, NICENESS);
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn lower() {}
+pub fn lower_thread_priority() {}
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
@@ -24,7 +25,7 @@ mod tests {
     fn only_this_thread_is_lowered() {
         let before = rustix::process::getpriority_process(None);
         let lowered = std::thread::spawn(|| {
-            lower();
+            lower_thread_priority();
             rustix::process::getpriority_process(None)
         });
         assert_eq!(

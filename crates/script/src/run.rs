@@ -7,45 +7,48 @@ use rquickjs::function::Args;
 use rquickjs::{Array, Ctx, Exception, Function, IntoJs, Value as JsValue};
 
 use crate::bytecode::{self, Bytecode};
-use crate::runtime::Shared;
+use crate::runtime::RuntimeShared;
 use crate::sandbox::{BodyText, Sandbox};
-use crate::slot::{Run, RunResult};
+use crate::submission::{RunResult, ScriptRun};
 use crate::{Job, JobKind, JsonText, ScriptError, ScriptOutcome};
 use crate::{convert, texts};
 
-/// The most arguments of a procedure, which is as many as any function of the engine takes.
+/// Maximal number of a procedure's arguments; the engine passes no more to any function.
 const ARGUMENTS_MAX: usize = 65_534;
 
-/// Keeps the code of the script in `seat` while it runs.
+/// Runs the present job. `code_slot` holds the script's bytecode, because the engine borrows it and
+/// may be abandoned.
 pub(crate) fn run(
-    shared: &Shared,
+    shared: &RuntimeShared,
     sandbox: &Sandbox<'_>,
-    run: &Arc<dyn Run>,
-    seat: &OnceCell<Arc<Bytecode>>,
+    run: &Arc<dyn ScriptRun>,
+    code_slot: &OnceCell<Arc<Bytecode>>,
 ) -> RunResult {
     let job = run.job();
     let bridge = &sandbox.bridge;
-    bridge.restart();
+    bridge.restart_budget();
     bridge.logging.set(job.logging);
     *bridge.run.borrow_mut() = Some(Arc::downgrade(run));
     let opened = bridge.heap().account().open(&job.share);
     let result = opened
         .map_err(ScriptError::Memory)
-        .and_then(|()| drive(shared, sandbox, job, seat));
+        .and_then(|()| drive(shared, sandbox, job, code_slot));
     let elapsed = bridge.budget.elapsed();
+    // The host learns the elapsed time before it is detached from the bridge.
     run.with_host(&mut |host| host.ended(elapsed));
     bridge.run.borrow_mut().take();
     result
 }
 
+/// Compiles the script, calls its function, and runs all callbacks.
 fn drive(
-    shared: &Shared,
+    shared: &RuntimeShared,
     sandbox: &Sandbox<'_>,
     job: &Job,
-    seat: &OnceCell<Arc<Bytecode>>,
+    code_slot: &OnceCell<Arc<Bytecode>>,
 ) -> RunResult {
     let code = shared.compiled(&job.source, &job.share)?;
-    let code = seat.get_or_init(|| code);
+    let code = code_slot.get_or_init(|| code);
     let fail = |error| sandbox.failure(&error);
     let arguments = arguments(sandbox, job).map_err(fail)?;
     begin(sandbox, job, &arguments).map_err(fail)?;
@@ -56,7 +59,7 @@ fn drive(
     finish(shared, sandbox, job)
 }
 
-/// The arguments of the function; they are the body of the request as well.
+/// The arguments of the function, which are also the request body.
 fn arguments<'js>(sandbox: &Sandbox<'js>, job: &Job) -> rquickjs::Result<Vec<JsValue<'js>>> {
     let arguments = match &job.kind {
         JobKind::Procedure { arguments } => &arguments[..],
@@ -75,7 +78,7 @@ fn arguments<'js>(sandbox: &Sandbox<'js>, job: &Job) -> rquickjs::Result<Vec<JsV
     converted.collect()
 }
 
-/// The properties of request and response that each kind of script knows.
+/// Sets the properties of request and response that the kind of script has.
 fn begin<'js>(
     sandbox: &Sandbox<'js>,
     job: &Job,
@@ -143,7 +146,7 @@ fn call<'js>(
     args.apply::<JsValue<'js>>(function).map(|_| ())
 }
 
-/// Callbacks run one at a time, and the promises that each settles before the next. A rejected
+/// Runs callbacks one at a time, each followed by the promises that it has settled. A rejected
 /// promise is not an error of the run.
 fn drain(sandbox: &Sandbox<'_>) -> Result<(), ScriptError> {
     let check = || sandbox.bridge.stopped().map_or(Ok(()), Err);
@@ -159,7 +162,8 @@ fn drain(sandbox: &Sandbox<'_>) -> Result<(), ScriptError> {
     }
 }
 
-fn finish(shared: &Shared, sandbox: &Sandbox<'_>, job: &Job) -> RunResult {
+/// Collects the outcome of a finished script.
+fn finish(shared: &RuntimeShared, sandbox: &Sandbox<'_>, job: &Job) -> RunResult {
     let fail = |error| sandbox.failure(&error);
     let (body, request_body) = sandbox.finish().map_err(fail)?;
     let length_max = shared.options.response_length_max;
@@ -172,7 +176,9 @@ fn finish(shared: &Shared, sandbox: &Sandbox<'_>, job: &Job) -> RunResult {
     let _held = match &request_body {
         Some(text) => {
             let bytes = convert::parsed_bytes(text);
-            let held = sandbox.bridge.hold(&sandbox.ctx, "The request body", bytes);
+            let held = sandbox
+                .bridge
+                .lease(&sandbox.ctx, "The request body", bytes);
             Some(held.map_err(fail)?)
         }
         None => None,
@@ -181,12 +187,13 @@ fn finish(shared: &Shared, sandbox: &Sandbox<'_>, job: &Job) -> RunResult {
         .map(|text| convert::parse_script_json(&text))
         .transpose()
         .map_err(|message| {
-            ScriptError::Threw(crate::Thrown {
+            ScriptError::Threw(crate::ScriptException {
                 number: Some(400),
                 text: format!("Error: The request body is not valid JSON: {message}."),
                 stack: String::new(),
             })
         })?;
+    // Making the texts can exhaust a limit, so the state is checked once more.
     if let Some(stopped) = sandbox.bridge.stopped() {
         return Err(stopped);
     }
@@ -197,8 +204,8 @@ fn finish(shared: &Shared, sandbox: &Sandbox<'_>, job: &Job) -> RunResult {
     })
 }
 
-/// The text of a body. The script may have made the text longer after it set the body, so this
-/// function checks the length.
+/// The text of a body. The script may have lengthened it after setting the body, so the length is
+/// checked here.
 fn text_of<'js>(
     sandbox: &Sandbox<'js>,
     body: Option<BodyText<'js>>,
@@ -208,7 +215,10 @@ fn text_of<'js>(
     match body {
         None => Ok(None),
         Some(BodyText::Made(text)) if texts::length(&text) <= length_max => {
-            let copied = sandbox.bridge.heap().staying(|| text.to_string());
+            let copied = sandbox
+                .bridge
+                .heap()
+                .without_abandoning(|| text.to_string());
             copied.map(Some).map_err(|error| sandbox.failure(&error))
         }
         Some(BodyText::Made(_) | BodyText::TooLong) => {
@@ -217,7 +227,7 @@ fn text_of<'js>(
     }
 }
 
-/// One property of a request or response, as the prelude takes it.
+/// One property of a request or response, in the form that the prelude expects.
 fn property<'js>(
     ctx: &Ctx<'js>,
     properties: &Array<'js>,

@@ -1,25 +1,25 @@
-//! The shared front: where runs are submitted.
+//! The runtime, to which callers submit runs.
 
 use std::sync::Arc;
 
-use orrery_memory::Share;
+use orrery_memory::MemoryShare;
 
 use crate::budget::Clock;
 use crate::bytecode::Bytecode;
 use crate::cache::Cache;
 use crate::compile::Prelude;
-use crate::pool::{LostThreads, Pool};
-use crate::slot::{Run, RunResult, Slot};
+use crate::pool::{AbandonedThreads, Pool};
+use crate::submission::{RunResult, ScriptRun, Submission};
 use crate::{Host, Job, ScriptError, ScriptOptions, compile};
 
-/// Runs scripts on threads of its own. Dropping it lets running scripts end and refuses the rest.
+/// Runs scripts on its own threads. Dropping it lets running scripts end and refuses waiting ones.
 pub struct Runtime {
-    shared: Arc<Shared>,
+    shared: Arc<RuntimeShared>,
     pool: Pool,
 }
 
-/// What every thread and session of a runtime uses.
-pub(crate) struct Shared {
+/// The state that all threads and sessions of a runtime share.
+pub(crate) struct RuntimeShared {
     pub(crate) options: ScriptOptions,
     pub(crate) clock: Clock,
     pub(crate) prelude: Prelude,
@@ -28,7 +28,7 @@ pub(crate) struct Shared {
 
 impl Runtime {
     pub fn new(options: ScriptOptions, clock: Clock) -> Result<Runtime, ScriptError> {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(RuntimeShared {
             prelude: compile::prelude(&options, &clock)?,
             cache: Cache::new(&options),
             options,
@@ -38,34 +38,34 @@ impl Runtime {
         Ok(Runtime { shared, pool })
     }
 
-    /// Runs `job` against `host` and gives both the host and the result to `reply`, exactly once:
-    /// on a script thread, or at once on this one when too many runs are waiting. The caller never
-    /// waits.
+    /// Runs `job` against `host`, and passes the host and the result to `reply` exactly once: on a
+    /// script thread, or at once on the caller's thread when too many runs wait. The caller never
+    /// blocks.
     pub fn submit<H, R>(&self, job: Job, host: H, reply: R)
     where
         H: Host + 'static,
         R: FnOnce(H, RunResult) + Send + 'static,
     {
-        let run: Arc<dyn Run> = Arc::new(Slot::new(job, host, reply));
+        let run: Arc<dyn ScriptRun> = Arc::new(Submission::new(job, host, reply));
         self.pool.submit(run);
     }
 
-    /// How many threads the watchdog has given up because their runs did not end.
-    pub fn lost_threads(&self) -> LostThreads {
-        self.pool.lost()
+    /// The number of threads that the watchdog has given up because of endless runs.
+    pub fn abandoned_threads(&self) -> AbandonedThreads {
+        self.pool.abandoned_threads()
     }
 
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
+    pub(crate) fn shared(&self) -> &Arc<RuntimeShared> {
         &self.shared
     }
 }
 
-impl Shared {
-    /// The memory of the compiler is borrowed from `share`.
+impl RuntimeShared {
+    /// The compiled form of a script; the compiler's memory is borrowed from `share`.
     pub(crate) fn compiled(
         &self,
         source: &Arc<str>,
-        share: &Share,
+        share: &MemoryShare,
     ) -> Result<Arc<Bytecode>, ScriptError> {
         self.cache.get(source, || {
             compile::function(&self.options, &self.clock, share, source)

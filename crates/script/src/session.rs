@@ -1,49 +1,50 @@
-//! User-defined functions: many calls of a few functions, without a host.
+//! Sessions of user-defined functions: many calls of a few functions, without a host.
 
 use std::rc::Rc;
 use std::sync::Arc;
 
 use orrery_json::Value;
-use orrery_memory::Share;
+use orrery_memory::MemoryShare;
 use rquickjs::function::Args;
 use rquickjs::{Context, Function, Persistent, Value as JsValue};
 
-use crate::aside::Aside;
 use crate::bridge::Bridge;
 use crate::bytecode::{self, Bytecode};
+use crate::fiber::Fiber;
 use crate::heap::Heap;
-use crate::runtime::{Runtime, Shared};
+use crate::runtime::{Runtime, RuntimeShared};
 use crate::{ScriptError, convert, sandbox, stack};
 
 /// Stack of a function.
 const STACK_BYTES: usize = 256 << 10;
 
-/// Room beyond it, for what the engine and this crate do wherever the function is.
+/// Stack beyond it for the engine and this crate, at any depth of the function.
 const RESERVE_STACK_BYTES: usize = 1 << 20;
 
-/// The functions of one query, in one engine, on the thread of the caller.
+/// The functions of one query in one engine, on the caller's thread.
 ///
-/// The functions share globals with each other and from call to call, and with nothing else. The
-/// wall time of the options is for the session as a whole: open one for each page.
+/// The functions share globals with each other and between calls, and share no state with other
+/// sessions. The wall time of the options applies to the whole session, so callers open one session
+/// per page.
 pub struct FunctionSession {
-    aside: Aside,
+    fiber: Fiber,
     heap: Heap,
-    /// None when the engine had to be left.
-    live: Option<Live>,
+    /// `None` after the engine was abandoned.
+    live: Option<LiveEngine>,
 }
 
-struct Live {
-    // Handles are dropped before the engine that owns what they hold.
+struct LiveEngine {
+    // Handles must be dropped before the engine that owns their objects, so this field comes first.
     functions: Vec<Persistent<Function<'static>>>,
     context: Context,
     bridge: Rc<Bridge>,
 }
 
-// SAFETY: the engine, its heap, its context, the handles and every clone of the `Rc`s between them are
-// owned by the session alone (the other clones are in closures and the allocator that the engine
-// owns), so that they all move to another thread together. The engine has no thread-local state: it is
-// told its place on the stack at each call, and between calls there is nothing on that stack. The
-// clock is `Send + Sync`.
+// SAFETY: the session alone owns the engine, its heap, its context, the handles and every clone of
+// the `Rc`s between them (the other clones are in closures and in the allocator, which the engine
+// owns). So all of them move to another thread together. The engine has no thread-local state: each
+// call sets the engine's stack position, and between calls the stack holds no frame of the engine.
+// The clock is `Send + Sync`.
 #[expect(
     unsafe_code,
     reason = "a query moves between threads, and its functions with it"
@@ -51,12 +52,12 @@ struct Live {
 unsafe impl Send for FunctionSession {}
 
 impl FunctionSession {
-    /// Compiles `sources`, the bodies of functions; they are called by their place among them.
-    /// Their memory is borrowed from `share`.
+    /// Compiles `sources`, the bodies of functions, which are called by their index. Their memory
+    /// is borrowed from `share`.
     pub fn open(
         runtime: &Runtime,
         sources: &[Arc<str>],
-        share: &Share,
+        share: &MemoryShare,
     ) -> Result<FunctionSession, ScriptError> {
         let shared = runtime.shared();
         let codes = sources
@@ -65,33 +66,33 @@ impl FunctionSession {
             .collect::<Result<Vec<_>, _>>()?;
         let stack_bytes = shared.options.stack_bytes.min(STACK_BYTES);
         let mut session = FunctionSession {
-            aside: Aside::new(stack_bytes + RESERVE_STACK_BYTES),
+            fiber: Fiber::new(stack_bytes + RESERVE_STACK_BYTES),
             heap: Heap::new(shared.options.heap_bytes, shared.clock.clone()),
             live: None,
         };
         let account = session.heap.account();
         account.open(share).map_err(ScriptError::Memory)?;
         let heap = session.heap.clone();
-        let live = session.aside(|_| Live::new(shared, &heap, stack_bytes, &codes))?;
+        let live = session.on_fiber(|_| LiveEngine::new(shared, &heap, stack_bytes, &codes))?;
         session.live = Some(live);
         Ok(session)
     }
 
-    /// Runs `work` where the engine can be left.
-    fn aside<T>(
+    /// Runs `work` on a fiber, so that the engine can be abandoned.
+    fn on_fiber<T>(
         &mut self,
-        work: impl FnOnce(Option<&Live>) -> Result<T, ScriptError>,
+        work: impl FnOnce(Option<&LiveEngine>) -> Result<T, ScriptError>,
     ) -> Result<T, ScriptError> {
         #[expect(unsafe_code, reason = "the engine may be left")]
-        // SAFETY: the engine is in `live`, which is forgotten if it is left, or in frames that are.
-        // Nothing is locked, and there is no host.
-        let ended = unsafe { self.aside.run(&self.heap, || work(self.live.as_ref())) };
+        // SAFETY: the engine is in `live`, which is forgotten if the thread abandons the engine, or
+        // in frames that are abandoned as well. The session holds no lock and has no host.
+        let ended = unsafe { self.fiber.run(&self.heap, || work(self.live.as_ref())) };
         match ended {
             Ok(Some(result)) => result,
             Ok(None) => {
                 std::mem::forget(self.live.take());
-                let left = self.heap.why_left();
-                // The frames that the thread has left keep handles to the heap, so the heap is not
+                let left = self.heap.abandon_error();
+                // Frames of the abandoned engine keep handles to the heap, so the heap is never
                 // dropped and its account must be closed here.
                 self.heap.close_account();
                 Err(left)
@@ -100,7 +101,7 @@ impl FunctionSession {
         }
     }
 
-    /// Lets `console.log` write to [`FunctionSession::take_log`].
+    /// Lets `console.log` write to the log of [`FunctionSession::take_log`].
     pub fn enable_logging(&mut self) {
         if let Some(live) = &self.live {
             live.bridge.logging.set(true);
@@ -112,23 +113,23 @@ impl FunctionSession {
         log.unwrap_or_default()
     }
 
-    /// Starts the wall time anew.
-    pub fn renew(&mut self) {
+    /// Restarts the wall time.
+    pub fn restart_budget(&mut self) {
         if let Some(live) = &self.live {
-            live.bridge.restart();
+            live.bridge.restart_budget();
         }
     }
 
-    /// What function number `function` makes of `arguments`; `Undefined` for what JSON cannot
-    /// hold. After an error of time or memory the session may go on, but should not.
+    /// Calls function number `function`; a result that JSON cannot represent is `Undefined`. After
+    /// an error of time or memory the session can continue, but should not.
     pub fn call(&mut self, function: usize, arguments: &[Value]) -> Result<Value, ScriptError> {
-        self.aside(|live| match live {
+        self.on_fiber(|live| match live {
             Some(live) => live.call(function, arguments),
             None => Err(ScriptError::OutOfMemory),
         })
     }
 
-    /// Whether the session has used up its time; a query asks between rows.
+    /// Whether the session has used up its time; a query checks this between rows.
     pub fn is_exhausted(&self) -> bool {
         match &self.live {
             Some(live) => live.bridge.stopped().is_some(),
@@ -137,13 +138,13 @@ impl FunctionSession {
     }
 }
 
-impl Live {
+impl LiveEngine {
     fn new(
-        shared: &Shared,
+        shared: &RuntimeShared,
         heap: &Heap,
         stack_bytes: usize,
         codes: &[Arc<Bytecode>],
-    ) -> Result<Live, ScriptError> {
+    ) -> Result<LiveEngine, ScriptError> {
         let (_engine, context, bridge) = sandbox::engine(shared, heap, stack_bytes)?;
         let functions = context.with(|ctx| {
             let fail = |error| sandbox::failure(&ctx, &bridge, &error);
@@ -156,7 +157,7 @@ impl Live {
             }
             Ok(functions)
         })?;
-        Ok(Live {
+        Ok(LiveEngine {
             functions,
             context,
             bridge,
@@ -166,7 +167,7 @@ impl Live {
     fn call(&self, function: usize, arguments: &[Value]) -> Result<Value, ScriptError> {
         let function = self.functions[function].clone();
         self.context.with(|ctx| {
-            stack::measure_from_here(&ctx);
+            stack::update_stack_top(&ctx);
             let call = || {
                 let function = function.restore(&ctx)?;
                 let mut args = Args::new(ctx.clone(), arguments.len());

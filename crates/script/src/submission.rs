@@ -1,8 +1,8 @@
-//! A submitted run: its job, its host and who is waiting for it.
+//! A submitted run: its job, its host and its reply.
 //!
-//! Host and reply sit behind one lock that the script thread takes for each host call. Whoever
-//! takes them out gives the answer: the script thread at the end of the run, or the watchdog of
-//! the pool when the thread does not come back. From then on the script finds no host.
+//! Host and reply are behind one lock, which the script thread takes for each host call. Whoever
+//! takes both out gives the answer: the script thread at the end of the run, or the watchdog of the
+//! pool when the thread does not return. From then on the script finds no host.
 
 use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,40 +13,41 @@ use crate::{Host, Job, ScriptError, ScriptOutcome};
 
 pub(crate) type RunResult = Result<ScriptOutcome, ScriptError>;
 
-/// A [`Slot`] without its types.
-pub(crate) trait Run: Send + Sync {
+/// A [`Submission`] without its type parameters.
+pub(crate) trait ScriptRun: Send + Sync {
     fn job(&self) -> &Job;
 
-    /// Gives `call` the host; false when it is gone.
+    /// Passes the host to `call`; returns false when the host has been taken out.
     fn with_host(&self, call: &mut dyn FnMut(&mut dyn Host)) -> bool;
 
-    /// Answers, unless that has been done.
+    /// Answers the run, unless it has been answered.
     fn answer(&self, result: RunResult);
 
-    /// Answers unless the host is at work at this moment.
+    /// Answers the run, unless its host is in a call at this moment.
     fn try_answer(&self, result: RunResult) -> bool;
 }
 
-/// Where a run is while an engine serves it. The engine borrows from here: it may be left, and whatever
-/// it owns is lost then.
+/// Holds a run while an engine serves it. The engine borrows the run and its code from here,
+/// because an abandoned engine loses everything that it owns.
 #[derive(Default)]
-pub(crate) struct Seat {
-    pub(crate) run: OnceCell<Arc<dyn Run>>,
+pub(crate) struct RunSlot {
+    pub(crate) run: OnceCell<Arc<dyn ScriptRun>>,
     pub(crate) code: OnceCell<Arc<Bytecode>>,
 }
 
-pub(crate) struct Slot<H, R> {
+/// A run that waits for its answer.
+pub(crate) struct Submission<H, R> {
     job: Job,
     open: Mutex<Option<(H, R)>>,
 }
 
-impl<H, R> Slot<H, R>
+impl<H, R> Submission<H, R>
 where
     H: Host,
     R: FnOnce(H, RunResult) + Send,
 {
-    pub(crate) fn new(job: Job, host: H, reply: R) -> Slot<H, R> {
-        Slot {
+    pub(crate) fn new(job: Job, host: H, reply: R) -> Submission<H, R> {
+        Submission {
             job,
             open: Mutex::new(Some((host, reply))),
         }
@@ -54,15 +55,16 @@ where
 
     fn reply(mut open: MutexGuard<'_, Option<(H, R)>>, result: RunResult) {
         let taken = open.take();
+        // The lock is released before the reply runs, because the reply may call any code.
         drop(open);
         if let Some((host, reply)) = taken {
-            // A reply that panics is the business of whoever waits for it, not of the pool.
+            // A panic of the reply concerns the caller that waits for it, not the pool.
             let _ = catch_unwind(AssertUnwindSafe(|| reply(host, result)));
         }
     }
 }
 
-impl<H, R> Run for Slot<H, R>
+impl<H, R> ScriptRun for Submission<H, R>
 where
     H: Host,
     R: FnOnce(H, RunResult) + Send,
