@@ -1,7 +1,7 @@
-//! Values between the database and JavaScript.
+//! Converts values between the database and JavaScript.
 //!
-//! JSON text is the definition of what survives, and what is not plain goes through it; see
-//! [`crate::plain`] for what does not need to.
+//! The JSON text of a value defines what the conversion preserves. Values that are not plain are
+//! converted through that text; see [`crate::plain`] for those that need no text.
 
 use std::borrow::Cow;
 
@@ -9,14 +9,15 @@ use orrery_json::{Number, Value, parse};
 use rquickjs::{Ctx, Error, Exception, Result, String as JsString, Value as JsValue};
 
 use crate::bridge::Bridge;
-use crate::crossing::{Crossing, Held};
+use crate::copy_counter::{CopyCounter, MemoryLease};
 use crate::plain;
 use crate::texts::{self, JSON_LENGTH_MAX};
 
-/// What a value takes beside its text: a place in an array that may have grown to twice what it needs, or
-/// half of a property.
+/// Memory of a value in addition to its text: an array element with spare capacity, or half of a
+/// property.
 const BYTES_PER_VALUE: usize = 2 * size_of::<Value>();
 
+/// Builds a JavaScript value.
 pub(crate) fn to_js<'js>(ctx: &Ctx<'js>, value: &Value) -> Result<JsValue<'js>> {
     match value {
         Value::Undefined => Ok(JsValue::new_undefined(ctx.clone())),
@@ -35,13 +36,15 @@ fn number_to_js<'js>(ctx: &Ctx<'js>, number: Number) -> JsValue<'js> {
     }
 }
 
-/// The value as JSON would keep it; what JSON leaves out is `Undefined`. `what` is its name in errors.
+/// The value as JSON preserves it; a value that JSON leaves out is `Undefined`. Errors call it
+/// `what`.
 pub(crate) fn from_js<'js>(
     ctx: &Ctx<'js>,
     bridge: &Bridge,
     value: &JsValue<'js>,
     what: &str,
 ) -> Result<Value> {
+    // Numbers, booleans and null need no text and no memory account.
     if let Some(value) = value.as_int() {
         return Ok(Value::from(i64::from(value)));
     }
@@ -62,10 +65,10 @@ pub(crate) fn from_js<'js>(
         return Ok(Value::Null);
     }
     if let Some(text) = value.as_string() {
-        let _held = bridge.hold(ctx, what, texts::length(text))?;
+        let _held = bridge.lease(ctx, what, texts::length(text))?;
         return bridge
             .heap()
-            .staying(|| lossy_text(text))
+            .without_abandoning(|| lossy_text(text))
             .map(Value::String);
     }
     if let Some((value, _held)) = plain(ctx, bridge, value, what)? {
@@ -74,34 +77,34 @@ pub(crate) fn from_js<'js>(
     match ctx.json_stringify(value.clone())? {
         Some(text) => {
             let text = texts::bounded(bridge, &text, what, JSON_LENGTH_MAX)?;
-            let _held = bridge.hold(ctx, what, parsed_bytes(&text))?;
+            let _held = bridge.lease(ctx, what, parsed_bytes(&text))?;
             value_of(ctx, &text)
         }
         None => Ok(Value::Undefined),
     }
 }
 
-/// The value if it is plain, with its bytes in the account of the run.
+/// Copies a plain value, with a lease on the copied bytes; `None` for other values.
 pub(crate) fn plain<'js>(
     ctx: &Ctx<'js>,
     bridge: &Bridge,
     value: &JsValue<'js>,
     what: &str,
-) -> Result<Option<(Value, Held)>> {
-    let mut crossing = Crossing::new(bridge);
-    // The copy lies outside of the heap of the engine and would be lost if the thread left the
-    // engine meanwhile, so `staying` forbids that.
+) -> Result<Option<(Value, MemoryLease)>> {
+    let mut copy_counter = CopyCounter::new(bridge);
+    // The copy lies outside of the engine's heap and would be lost if the thread abandoned the
+    // engine meanwhile, so `without_abandoning` forbids that.
     let read = bridge
         .heap()
-        .staying(|| plain::read(ctx, value, &mut crossing));
+        .without_abandoning(|| plain::read(ctx, value, &mut copy_counter));
     match read {
-        Ok(value) => Ok(value.map(|value| (value, crossing.into_held()))),
+        Ok(value) => Ok(value.map(|value| (value, copy_counter.into_lease()))),
         Err(refusal) => Err(bridge.refused(ctx, refusal, what)),
     }
 }
 
-/// What the value of a JSON text takes at most, the text included: every comma, colon and bracket
-/// outside of strings may stand before a value.
+/// Upper bound of the memory of a JSON text's value, including the text: every comma, colon and
+/// bracket outside of strings may precede a value.
 pub(crate) fn parsed_bytes(text: &str) -> usize {
     let mut values: usize = 1;
     let mut is_string = false;
@@ -118,9 +121,10 @@ pub(crate) fn parsed_bytes(text: &str) -> usize {
     values * BYTES_PER_VALUE + 2 * text.len()
 }
 
-/// The text of a string; halves of surrogate pairs are replaced.
+/// The text of a string. Lone surrogates are replaced, because UTF-8 cannot hold them.
 pub(crate) fn lossy_text(text: &JsString<'_>) -> Result<String> {
     match text.to_string() {
+        // The engine's direct conversion fails for lone surrogates; JSON text escapes them.
         Err(Error::Utf8(_)) => {}
         result => return result,
     }
@@ -133,18 +137,19 @@ pub(crate) fn lossy_text(text: &JsString<'_>) -> Result<String> {
     }
 }
 
-/// Parses JSON text that came out of a script; what the database cannot hold is a script's error.
+/// Parses JSON text of a script. Values outside of the database's data model are errors of the
+/// script.
 fn value_of(ctx: &Ctx<'_>, text: &str) -> Result<Value> {
     parse_script_json(text).map_err(|message| Exception::throw_range(ctx, &message))
 }
 
 pub(crate) fn parse_script_json(text: &str) -> std::result::Result<Value, String> {
-    parse(mend_surrogates(text).as_bytes()).map_err(|error| error.to_string())
+    parse(replace_lone_surrogates(text).as_bytes()).map_err(|error| error.to_string())
 }
 
-/// Replaces escaped halves of surrogate pairs, which JavaScript allows in strings and UTF-8 does
-/// not, by the replacement character.
-fn mend_surrogates(text: &str) -> Cow<'_, str> {
+/// Replaces escaped lone surrogates by the replacement character. JavaScript permits them in
+/// strings, and UTF-8 does not.
+fn replace_lone_surrogates(text: &str) -> Cow<'_, str> {
     let unit_at = |index: usize| {
         let hex = text.get(index..index + 6)?.strip_prefix("\\u")?;
         u16::from_str_radix(hex, 16).ok()
@@ -167,7 +172,7 @@ fn mend_surrogates(text: &str) -> Cow<'_, str> {
         if index >= text.len() {
             break;
         }
-        // A backslash is followed by one ASCII character in JSON; anything else fails later.
+        // In JSON a backslash precedes one ASCII character; any other text fails in the parser.
         if !text.is_char_boundary(index) {
             return Cow::Borrowed(text);
         }
@@ -179,7 +184,7 @@ fn mend_surrogates(text: &str) -> Cow<'_, str> {
     Cow::Owned(mended)
 }
 
-/// Text for a script; of no use to it when memory is out.
+/// Builds a string for a script.
 pub(crate) fn text<'js>(ctx: &Ctx<'js>, text: &str) -> Result<JsValue<'js>> {
     JsString::from_str(ctx.clone(), text)
         .map(JsString::into_value)
@@ -188,7 +193,7 @@ pub(crate) fn text<'js>(ctx: &Ctx<'js>, text: &str) -> Result<JsValue<'js>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{mend_surrogates, parsed_bytes};
+    use super::{parsed_bytes, replace_lone_surrogates};
 
     #[test]
     fn a_text_tells_what_its_value_takes() {
@@ -200,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn half_pairs_are_mended() {
+    fn lone_surrogates_are_replaced() {
         for (text, expected) in [
             (r#""a""#, r#""a""#),
             (r#""\ud83d\ude00""#, r#""\ud83d\ude00""#),
@@ -210,7 +215,7 @@ mod tests {
             ("\\", "\\"),
             ("\\é", "\\é"),
         ] {
-            assert_eq!(mend_surrogates(text), expected, "{text}");
+            assert_eq!(replace_lone_surrogates(text), expected, "{text}");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use common::{json, runtime};
 use orrery_json::Value;
-use orrery_memory::Share;
+use orrery_memory::MemoryShare;
 use orrery_script::{FunctionSession, ScriptError, ScriptOptions};
 
 fn options() -> ScriptOptions {
@@ -20,7 +20,7 @@ fn options() -> ScriptOptions {
 
 fn call(source: &str, arguments: &[Value]) -> Result<Value, ScriptError> {
     let runtime = runtime(options());
-    FunctionSession::open(&runtime, &[source.into()], &Share::unlimited())?.call(0, arguments)
+    FunctionSession::open(&runtime, &[source.into()], &MemoryShare::unlimited())?.call(0, arguments)
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn a_session_serves_many_calls_of_several_functions() {
         "function (a) { return a + 1; }".into(),
         "function (a) { if (a < 0) throw new Error('negative'); return [a]; }".into(),
     ];
-    let mut session = FunctionSession::open(&runtime, &sources, &Share::unlimited()).unwrap();
+    let mut session = FunctionSession::open(&runtime, &sources, &MemoryShare::unlimited()).unwrap();
     for number in 0..1000_i64 {
         let sum = session.call(0, &[number.into()]).unwrap();
         assert_eq!(sum, Value::from(number + 1));
@@ -134,11 +134,11 @@ fn a_session_serves_many_calls_of_several_functions() {
 fn time_is_for_the_session_until_renewed() {
     let runtime = runtime(options());
     let sources = ["function (n) { for (var i = 0; i < n; i++); }".into()];
-    let mut session = FunctionSession::open(&runtime, &sources, &Share::unlimited()).unwrap();
+    let mut session = FunctionSession::open(&runtime, &sources, &MemoryShare::unlimited()).unwrap();
     let error = session.call(0, &[Value::from(1e12)]).unwrap_err();
     assert_eq!(error, ScriptError::TimedOut);
     assert!(session.is_exhausted());
-    session.renew();
+    session.restart_budget();
     assert!(session.call(0, &[Value::from(10)]).is_ok());
 }
 
@@ -146,7 +146,7 @@ fn time_is_for_the_session_until_renewed() {
 fn a_session_may_move_to_another_thread() {
     let runtime = runtime(options());
     let sources = ["function f(n) { return n ? f(n - 1) : seen = 1; }".into()];
-    let mut session = FunctionSession::open(&runtime, &sources, &Share::unlimited()).unwrap();
+    let mut session = FunctionSession::open(&runtime, &sources, &MemoryShare::unlimited()).unwrap();
     session.call(0, &[Value::from(50)]).unwrap();
     let moved = std::thread::spawn(move || {
         let result = session.call(0, &[Value::from(50)]);
@@ -162,7 +162,7 @@ fn a_session_may_move_to_another_thread() {
 fn logs_are_kept_when_enabled() {
     let runtime = runtime(options());
     let sources = ["function (n) { console.log('n is %s;', n); }".into()];
-    let mut session = FunctionSession::open(&runtime, &sources, &Share::unlimited()).unwrap();
+    let mut session = FunctionSession::open(&runtime, &sources, &MemoryShare::unlimited()).unwrap();
     session.call(0, &[Value::from(1)]).unwrap();
     assert_eq!(session.take_log(), "");
     session.enable_logging();

@@ -1,10 +1,9 @@
-//! Every script of `tests/scripts` against a collection in memory.
+//! Runs every script of `tests/scripts` against a collection in memory.
 //!
-//! A first line `// {...}` says how a script is run: `kind` (`procedure`, `pre`, `post`),
-//! `arguments`, `documents` that are there before, `operation`, `body` and `response` of triggers,
-//! `headers`, `logging`, and how many operations are `accepted`. The file of the same name with
-//! `.json` has the outcome and, where they were changed, the documents after it.
-//! `UPDATE_EXPECTED=1` writes it.
+//! A first line `// {...}` contains the settings of a script: `kind` (`procedure`, `pre`, `post`),
+//! `arguments`, the initial `documents`, `operation`, `body` and `response` of triggers, `headers`,
+//! `logging`, and the number of `accepted` operations. The `.json` file of the same name contains
+//! the outcome and the changed documents. `UPDATE_EXPECTED=1` writes that file.
 
 #![expect(
     clippy::unwrap_used,
@@ -19,7 +18,7 @@ use std::path::{Path, PathBuf};
 use common::{MemoryHost, json, run, runtime};
 use orrery_json::{Object, Value};
 use orrery_script::{
-    Job, JobKind, PostResponse, Runtime, ScriptError, ScriptOptions, ScriptOutcome,
+    Job, JobKind, PostTriggerResponse, Runtime, ScriptError, ScriptOptions, ScriptOutcome,
     TriggerOperation,
 };
 
@@ -89,7 +88,7 @@ fn job(source: &str, settings: &Value) -> Job {
         Some("post") => JobKind::PostTrigger {
             operation,
             body: text("body"),
-            response: PostResponse {
+            response: PostTriggerResponse {
                 body: text("response"),
                 max_resource_quota: "documentSize=10240;".to_owned(),
                 resource_quota_usage: "documentSize=1;".to_owned(),
@@ -148,13 +147,13 @@ fn same(a: &[Object], b: &[Object]) -> bool {
     value(a) == value(b)
 }
 
-/// A document without what the host added.
+/// A document without the system properties.
 fn bare(mut document: Object) -> Value {
     document.retain(|name, _| !name.starts_with('_'));
     Value::Object(document)
 }
 
-/// One line for what is short, indented lines for the rest.
+/// Prints short values on one line, and others on indented lines.
 fn pretty(value: &Value, depth: usize) -> String {
     let line = value.to_string();
     if depth > 0 && line.len() <= 90 {

@@ -1,4 +1,4 @@
-//! Functions of the language that the prelude replaces or guards do what the language says, and end.
+//! Built-in functions that the prelude replaces or guards behave as the language defines, and end.
 
 mod common;
 
@@ -8,7 +8,7 @@ use common::{procedure, runtime};
 use orrery_script::{ScriptError, ScriptOptions};
 
 #[test]
-fn ordinary_uses_are_as_ever() {
+fn replaced_builtins_behave_as_specified() {
     let runtime = runtime(ScriptOptions::default());
     for (expression, expected) in [
         ("[1, [2, [3, [4]]]].flat()", "[1,2,[3,[4]]]"),
@@ -83,9 +83,9 @@ fn ordinary_uses_are_as_ever() {
     }
 }
 
-/// Each of these statements once kept a function of the engine busy for hours, if not for ever.
+/// Each of these statements once occupied a native function for hours or forever.
 #[test]
-fn nothing_goes_on_for_ever_within_the_engine() {
+fn native_functions_stop_in_time() {
     let runtime = runtime(ScriptOptions {
         threads: 1,
         wall_time: Duration::from_millis(300),
@@ -119,7 +119,7 @@ fn nothing_goes_on_for_ever_within_the_engine() {
                 Err(error) => assert!(error.is_limit(), "{source}: {error:?}"),
             }
             let begun = std::time::Instant::now();
-            while runtime.lost_threads().now > 0 {
+            while runtime.abandoned_threads().now > 0 {
                 assert!(begun.elapsed() < Duration::from_mins(1), "{source}");
                 std::thread::sleep(Duration::from_millis(5));
             }

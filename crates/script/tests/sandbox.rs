@@ -1,4 +1,4 @@
-//! Hostile scripts: each is stopped, and the thread it ran on serves the next.
+//! Hostile scripts: the sandbox stops each of them, and its thread serves the next run.
 
 #![expect(
     clippy::unwrap_used,
@@ -15,7 +15,7 @@ use orrery_script::{Clock, Job, Runtime, ScriptError, ScriptOptions, ScriptOutco
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Limits small enough for a test; one thread, so that a lost one would be noticed.
+/// Limits small enough for a test, with one thread, so that an abandoned thread would be noticed.
 fn small() -> ScriptOptions {
     ScriptOptions {
         threads: 1,
@@ -27,7 +27,7 @@ fn small() -> ScriptOptions {
     }
 }
 
-/// The same for scripts that end well, to which a busy machine gives the time.
+/// The same limits with enough time for successful scripts on a busy machine.
 fn patient() -> ScriptOptions {
     ScriptOptions {
         wall_time: PATIENCE,
@@ -37,7 +37,7 @@ fn patient() -> ScriptOptions {
     }
 }
 
-/// A script that takes no time, run again if the machine took some.
+/// Runs a short script, and repeats the run if the machine was slow.
 fn short(runtime: &Runtime, source: &str) -> Result<ScriptOutcome, ScriptError> {
     let started = Instant::now();
     loop {
@@ -167,7 +167,8 @@ fn allocation_runs_out_of_memory() {
 
 #[test]
 fn memory_may_run_out_anywhere() {
-    // Whatever allocation fails, in the engine, the prelude or the script: no crash and no hang.
+    // A failing allocation at any point of the engine, the prelude or the script causes neither a
+    // crash nor a hang.
     let source = "function () {
         var kept = [];
         function fill(n) { for (var i = 0; i < n; i++) kept.push({ i: i, s: 'x' + i, f: () => i }); }
@@ -240,7 +241,7 @@ fn a_thread_lost_in_a_native_function_is_replaced() {
         assert_eq!(result, Err(ScriptError::TimedOut));
         assert_eq!(host.documents.len(), 1, "the host comes back");
         check(&runtime, "function () {}", &["ok"]);
-        // Before the call ends. A busy machine may be late once.
+        // The reply comes before the native call ends. A busy machine may be late once.
         if started.elapsed() < Duration::from_secs(5) {
             break;
         }
@@ -313,7 +314,7 @@ fn a_full_queue_is_busy() {
         .iter()
         .filter(|error| **error == ScriptError::Busy)
         .count();
-    // The first runs, or is about to, and one waits.
+    // The first script runs or is about to run, and one script waits.
     let expected = if is_first_running { 8..10 } else { 1..10 };
     assert!(expected.contains(&busy), "{errors:?}");
     assert!(errors.contains(&ScriptError::TimedOut));
@@ -453,7 +454,7 @@ fn memory_is_given_back() {
         assert!(procedure(&runtime, source).is_err());
     }
     let grown = resident_bytes().saturating_sub(before);
-    // The tests beside this one have memory of their own; a leak would be 400 megabytes.
+    // Concurrent tests use memory as well; a leak would be 400 megabytes.
     assert!(grown < 150 << 20, "{grown} bytes");
 }
 
@@ -473,7 +474,8 @@ fn dropping_the_runtime_answers_everyone() {
     assert_eq!(receiver.iter().collect::<Vec<_>>(), [true; 5]);
 }
 
-/// Everything that a script finds without having made it. A name that is added here is a decision.
+/// All names that a script can reach without creating them. A new name in this list needs a
+/// decision.
 #[test]
 fn nothing_is_reachable_but_this() {
     let allowed = "AggregateError Array ArrayBuffer AsyncDisposableStack BigInt BigInt64Array \
@@ -491,7 +493,7 @@ fn nothing_is_reachable_but_this() {
     assert_eq!(found, format!("\"{allowed}\""));
 }
 
-/// Whoever does not end yields to others meanwhile, and the next run is as quick as ever.
+/// An endless script yields its processor to other threads, and the next run is as fast as usual.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_long_run_lowers_its_own_priority_only() {
@@ -503,7 +505,7 @@ fn a_long_run_lowers_its_own_priority_only() {
         let (sender, receiver) = mpsc::channel();
         let job = Job::procedure(source, Vec::new());
         runtime.submit(job, MemoryHost::default(), move |_, _| {
-            // A reply is given on the thread of the run.
+            // The reply runs on the thread of the script.
             let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
             let after_name = stat.rsplit(") ").next().unwrap();
             let niceness: i32 = after_name.split(' ').nth(16).unwrap().parse().unwrap();

@@ -1,5 +1,5 @@
-//! Scripts that ended the process once, or would if the sandbox did not know them. Each runs in a
-//! process of its own, so that its end is a failed test and not the end of all tests.
+//! Scripts that once aborted the process, or would abort an unprotected process. Each runs in a
+//! process of its own, so that an abort fails one test only.
 
 #![expect(
     clippy::unwrap_used,
@@ -16,7 +16,7 @@ use common::child::resident_bytes;
 use common::child::survives;
 use common::{procedure, runtime};
 use orrery_json::Value;
-use orrery_memory::Share;
+use orrery_memory::MemoryShare;
 use orrery_script::{Clock, FunctionSession, Runtime, ScriptError, ScriptOptions};
 
 fn small() -> ScriptOptions {
@@ -29,14 +29,14 @@ fn small() -> ScriptOptions {
     }
 }
 
-/// The next script finds everything as it should be.
+/// Checks that the next script runs normally.
 fn check_next(runtime: &Runtime) {
     let next = procedure(runtime, "() => __.response.setBody([1].find(x => x))").unwrap();
     assert_eq!(next.body.as_deref(), Some("1"));
 }
 
-/// The engine settles the promise of an async function by a call that it believes cannot fail. It is
-/// stopped there, at a moment when not even the error that stops it has room.
+/// The engine settles the promise of an async function by a call that it assumes to succeed. This
+/// script is stopped in that call, without memory even for the error that stops it.
 #[test]
 fn a_stop_while_an_async_function_ends_and_memory_is_out() {
     survives(
@@ -48,7 +48,7 @@ fn a_stop_while_an_async_function_ends_and_memory_is_out() {
                 ..small()
             };
             let mut stopped = 0;
-            // The steps before decide where the engine is when it is stopped.
+            // The number of steps determines the place at which the engine is stopped.
             for steps in (0..6_000).step_by(53) {
                 let runtime = Runtime::new(options.clone(), Clock::Steps).unwrap();
                 let source = format!(
@@ -72,7 +72,7 @@ fn a_stop_while_an_async_function_ends_and_memory_is_out() {
     );
 }
 
-/// The engine's own searches free an element twice when they are stopped.
+/// The engine's built-in searches would free an element twice if they were stopped.
 #[test]
 fn a_stop_within_a_search() {
     survives("a_stop_within_a_search", || {
@@ -97,7 +97,7 @@ fn a_stop_within_a_search() {
     });
 }
 
-/// Bodies that allocate without a jump or a call, so that the engine does not ask whether to go on.
+/// Bodies that allocate without jumps and calls, so that the engine never interrupts them.
 fn endless_bodies() -> Vec<String> {
     let arrays = "[],".repeat(20_000);
     let objects = "{a:1},".repeat(10_000);
@@ -143,11 +143,11 @@ fn memory_that_is_taken_between_two_questions_by_a_function() {
             let sources = [Arc::from(bodies[0].as_str()), Arc::from("x => x + 1")];
             for _ in 0..10 {
                 let mut session =
-                    FunctionSession::open(&runtime, &sources, &Share::unlimited()).unwrap();
+                    FunctionSession::open(&runtime, &sources, &MemoryShare::unlimited()).unwrap();
                 assert_eq!(session.call(1, &[1.into()]), Ok(Value::from(2)));
                 assert_eq!(session.call(0, &[]), Err(ScriptError::OutOfMemory));
                 assert!(session.is_exhausted());
-                session.renew();
+                session.restart_budget();
                 assert_eq!(session.call(1, &[1.into()]), Err(ScriptError::OutOfMemory));
                 assert_eq!(session.take_log(), "");
             }
@@ -155,7 +155,7 @@ fn memory_that_is_taken_between_two_questions_by_a_function() {
     );
 }
 
-/// What grows within one native function, up to the limit of memory and beyond.
+/// Memory growth inside of one native function, up to the limit and beyond.
 #[test]
 fn memory_that_a_native_function_takes() {
     survives("memory_that_a_native_function_takes", || {
@@ -215,7 +215,7 @@ fn memory_that_a_native_function_takes() {
                 format!("function () {{ for (;;) try {{ {statement} }} catch (e) {{}} }}"),
             ] {
                 match procedure(&runtime, &body) {
-                    // A promise that is rejected is no failure of the run.
+                    // A rejected promise is not a failure of the run.
                     Ok(_) => assert!(body.starts_with("async"), "{body}"),
                     Err(ScriptError::Threw(_)) => {}
                     Err(error) => assert!(error.is_limit(), "{body}: {error:?}"),
@@ -226,7 +226,7 @@ fn memory_that_a_native_function_takes() {
     });
 }
 
-/// An engine that is left loses what it owns outside of its heap, and that is little.
+/// An abandoned engine loses its memory outside of the heap, which is little.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_a_left_engine_loses() {
@@ -249,7 +249,7 @@ fn what_a_left_engine_loses() {
     });
 }
 
-/// Bodies that are small and need much to be compiled.
+/// Small bodies that need much memory for their compilation.
 #[test]
 fn bodies_that_grow_while_they_are_compiled() {
     survives("bodies_that_grow_while_they_are_compiled", || {
@@ -294,8 +294,8 @@ fn bodies_that_grow_while_they_are_compiled() {
     });
 }
 
-/// Whatever can nest without end: the stack of the engine has a limit, and so has everything that
-/// recurses without asking it.
+/// Unlimited nesting of every kind. The engine's stack has a limit, and so has every recursion that
+/// does not check that stack.
 #[test]
 fn nesting_of_every_kind() {
     survives("nesting_of_every_kind", || {
@@ -442,7 +442,7 @@ fn nesting_of_every_kind() {
             }
             let sources = [Arc::from(format!("function () {{ {source}; }}"))];
             let mut session =
-                FunctionSession::open(&runtime, &sources, &Share::unlimited()).unwrap();
+                FunctionSession::open(&runtime, &sources, &MemoryShare::unlimited()).unwrap();
             match session.call(0, &[]) {
                 Ok(_) | Err(ScriptError::Threw(_)) => {}
                 Err(error) => assert!(error.is_limit(), "{source}: {error:?}"),

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use common::{MemoryHost, json, run, runtime};
 use orrery_json::Value;
-use orrery_memory::Share;
+use orrery_memory::MemoryShare;
 use orrery_script::{FunctionSession, Job, ScriptOptions};
 
 #[test]
@@ -65,10 +65,10 @@ fn functions() {
     ];
     let started = Instant::now();
     for _ in 0..100 {
-        FunctionSession::open(&runtime, &sources, &Share::unlimited()).unwrap();
+        FunctionSession::open(&runtime, &sources, &MemoryShare::unlimited()).unwrap();
     }
     println!("open: {:?}", started.elapsed() / 100);
-    let mut session = FunctionSession::open(&runtime, &sources, &Share::unlimited()).unwrap();
+    let mut session = FunctionSession::open(&runtime, &sources, &MemoryShare::unlimited()).unwrap();
     let object = json(r#"{"id":"1","n":21,"tags":["a","b"],"name":"some name"}"#);
     for (name, function, arguments) in [
         ("numbers", 0, vec![Value::from(1.5), Value::from(2)]),

@@ -1,4 +1,4 @@
-//! Values of the database, made in the engine.
+//! Builds database values in the engine.
 
 use std::ffi::c_int;
 use std::slice;
@@ -13,7 +13,7 @@ const NO_ATOM: qjs::JSAtom = 0;
 #[expect(clippy::cast_possible_wrap, reason = "small flags")]
 const ORDINARY: c_int = qjs::JS_PROP_C_W_E as c_int;
 
-/// A new value of the engine; fails when its memory is out.
+/// Builds a value of the engine; fails when the engine's memory is exhausted.
 pub(crate) fn build<'js>(ctx: &Ctx<'js>, value: &Value) -> Result<JsValue<'js>> {
     // SAFETY: the context is live, and the `Ctx` holds its lock. `build_raw` gives a value that
     // this function owns, and that the `Value` owns from then on.
@@ -23,10 +23,10 @@ pub(crate) fn build<'js>(ctx: &Ctx<'js>, value: &Value) -> Result<JsValue<'js>> 
     }
 }
 
-/// None when an exception is pending.
+/// `None` when an exception is pending.
 unsafe fn build_raw(ctx: RawCtx, value: &Value) -> Option<qjs::JSValue> {
-    // SAFETY: as promised by the caller. The code passes every value that it makes to a function
-    // that takes the value over, also on failure, or it frees the value, or returns it.
+    // SAFETY: as promised by the caller. This function passes every new value to an engine function
+    // that takes ownership, also on failure, or frees the value, or returns it.
     unsafe {
         match value {
             Value::Undefined => Some(qjs::JS_UNDEFINED),
@@ -58,16 +58,16 @@ unsafe fn build_string(ctx: RawCtx, text: &str) -> Option<qjs::JSValue> {
     unsafe { made(built) }
 }
 
-/// The elements stand on the heap of the engine until the array owns them, so that a thread that leaves
-/// the engine loses no memory.
+/// Builds an array. Its elements stay on the engine's heap until the array owns them, so that a
+/// thread that abandons the engine loses no memory.
 unsafe fn build_array(ctx: RawCtx, array: &[Value]) -> Option<qjs::JSValue> {
     if array.is_empty() {
         // SAFETY: an array without elements reads none.
         return unsafe { made(qjs::JS_NewArray(ctx)) };
     }
-    // SAFETY: the buffer has room for all elements and is freed once. This function owns the elements
-    // that it has built until `JS_NewArrayFrom` takes all of them over, which that call does also
-    // when it fails.
+    // SAFETY: the buffer has room for all elements and is freed once. This function owns the
+    // finished elements until `JS_NewArrayFrom` takes them over, which that call also does when it
+    // fails.
     unsafe {
         let count = c_int::try_from(array.len()).expect("arrays of a request are short");
         let buffer: *mut qjs::JSValue =
@@ -114,7 +114,7 @@ unsafe fn build_object(ctx: RawCtx, object: &Object) -> Option<qjs::JSValue> {
     }
 }
 
-/// The engine's shortcut from bytes to an atom takes them for Latin-1.
+/// The atom of a name. The engine's direct conversion from bytes would read them as Latin-1.
 unsafe fn name_atom(ctx: RawCtx, name: &str) -> qjs::JSAtom {
     // SAFETY: the name has this many bytes; the string between is freed here.
     unsafe {

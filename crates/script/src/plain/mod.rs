@@ -1,10 +1,11 @@
-//! Values between the database and the engine without text in between.
+//! Converts values between the database and the engine without an intermediate text.
 //!
-//! JSON text defines what a value means on the other side (`toJSON`, no functions, `__proto__` as an
-//! ordinary name), and most values need nothing of that: they are objects, arrays and scalars as literals
-//! make them. [`read`] takes exactly such values, and runs no code of the script while it looks at them,
-//! so that a caller that gets nothing from `read` can still ask for the text; [`measure`] says how long
-//! that text would be at least. [`build`] makes what parsing the text would have made.
+//! The JSON text of a value defines its meaning in the database (`toJSON`, no functions,
+//! `__proto__` as an ordinary name). Most values need none of this: they are objects, arrays and
+//! scalars as literals make them. [`read`] accepts exactly these values and runs no script code
+//! while it examines them, so that a caller can still make the text if `read` returns nothing.
+//! [`measure`] gives a lower bound of the text's length. [`build`] makes the value that parsing the
+//! text would make.
 
 #![expect(
     unsafe_code,
@@ -13,42 +14,42 @@
 
 mod build;
 mod measure;
+mod prototypes;
 mod read;
-mod shapes;
 
 pub(crate) use build::build;
 pub(crate) use measure::{Measure, measure};
+pub(crate) use prototypes::own_length;
 pub(crate) use read::read;
-pub(crate) use shapes::own_length;
 
 use rquickjs::qjs;
 
-use crate::crossing::Refusal;
+use crate::copy_counter::Refusal;
 
-/// Deeper values go through text, whose reader has a limit of its own.
+/// Deeper values are converted through text, whose parser has its own depth limit.
 const DEPTH_MAX: usize = 64;
 
 type RawCtx = *mut qjs::JSContext;
 
-/// Why `read` or `measure` has no result for a value.
-enum Unread {
-    /// Its text is what defines it.
+/// The reason for which `read` or `measure` has no result.
+enum PlainFailure {
+    /// Only the JSON text defines the value.
     NotPlain,
     Refused(Refusal),
 }
 
-impl From<Refusal> for Unread {
-    fn from(refusal: Refusal) -> Unread {
-        Unread::Refused(refusal)
+impl From<Refusal> for PlainFailure {
+    fn from(refusal: Refusal) -> PlainFailure {
+        PlainFailure::Refused(refusal)
     }
 }
 
-/// None for what is not plain.
-fn unless_plain<T>(result: Result<T, Unread>) -> Result<Option<T>, Refusal> {
+/// `None` for a value that is not plain.
+fn unless_plain<T>(result: Result<T, PlainFailure>) -> Result<Option<T>, Refusal> {
     match result {
         Ok(value) => Ok(Some(value)),
-        Err(Unread::NotPlain) => Ok(None),
-        Err(Unread::Refused(refusal)) => Err(refusal),
+        Err(PlainFailure::NotPlain) => Ok(None),
+        Err(PlainFailure::Refused(refusal)) => Err(refusal),
     }
 }
 

@@ -1,56 +1,57 @@
-//! Plain values of the engine, copied.
+//! Copies plain values out of the engine.
 
 use std::{slice, str};
 
 use orrery_json::{NameHasher, Object, Value};
 use rquickjs::{Ctx, Value as JsValue, qjs};
 
-use super::shapes::{Shape, Shapes};
-use super::{DEPTH_MAX, Unread, unless_plain};
-use crate::crossing::{Crossing, Refusal};
+use super::prototypes::{PlainKind, Prototypes};
+use super::{DEPTH_MAX, PlainFailure, unless_plain};
+use crate::copy_counter::{CopyCounter, Refusal};
 
-/// What an allocation takes beyond its bytes.
+/// Memory of an allocation in addition to its bytes.
 const ALLOCATION_BYTES: usize = 16;
 
-/// An element of an array, which may have grown to twice what it needs.
+/// Memory of an array element, with spare capacity.
 const ELEMENT_BYTES: usize = 2 * size_of::<Value>();
 
-/// A property of an object beside the text of its name: its entry, and its place in the table of names.
+/// Memory of a property in addition to the text of its name: its entry, and its slot in the name
+/// table.
 const PROPERTY_BYTES: usize =
     size_of::<(usize, String, Value)>() + 2 * size_of::<usize>() + ALLOCATION_BYTES;
 
-/// Gives the value if it is plain, so that `JSON.stringify` would show all of that value and nothing else.
-/// Every copy that is made counts in `crossing`.
+/// Copies the value if it is plain, that is if `JSON.stringify` would represent the whole value and
+/// nothing else. `copy_counter` counts every copy.
 pub(crate) fn read<'js>(
     ctx: &Ctx<'js>,
     value: &JsValue<'js>,
-    crossing: &mut Crossing<'_>,
+    copy_counter: &mut CopyCounter<'_>,
 ) -> Result<Option<Value>, Refusal> {
     // SAFETY: the context is live, and the `Ctx` holds its lock; the value belongs to it and is
-    // borrowed for the whole call. When the shapes are dropped, they free the prototypes and the
-    // atom that they hold.
+    // borrowed for the whole call. Dropping the prototypes frees the two prototype values and the
+    // atom.
     unsafe {
-        let Some(shapes) = Shapes::new(ctx.as_raw().as_ptr()) else {
+        let Some(prototypes) = Prototypes::new(ctx.as_raw().as_ptr()) else {
             return Ok(None);
         };
         let mut reader = Reader {
-            shapes: &shapes,
-            crossing,
+            prototypes: &prototypes,
+            copy_counter,
         };
         unless_plain(reader.value(value.as_raw(), DEPTH_MAX))
     }
 }
 
 struct Reader<'a, 'b> {
-    shapes: &'a Shapes,
-    crossing: &'a mut Crossing<'b>,
+    prototypes: &'a Prototypes,
+    copy_counter: &'a mut CopyCounter<'b>,
 }
 
-/// SAFETY of the functions below: as for [`Shapes`].
+/// SAFETY of the functions below: as for [`Prototypes`].
 impl Reader<'_, '_> {
-    /// What JSON leaves out is `Undefined`.
-    unsafe fn value(&mut self, value: qjs::JSValue, depth: usize) -> Result<Value, Unread> {
-        self.crossing.step()?;
+    /// Copies a value; a value that JSON leaves out is `Undefined`.
+    unsafe fn value(&mut self, value: qjs::JSValue, depth: usize) -> Result<Value, PlainFailure> {
+        self.copy_counter.step()?;
         // SAFETY: each accessor is used for the tag that it belongs to.
         unsafe {
             match qjs::JS_VALUE_GET_NORM_TAG(value) {
@@ -62,32 +63,39 @@ impl Reader<'_, '_> {
                 qjs::JS_TAG_STRING | qjs::JS_TAG_STRING_ROPE => {
                     self.string(value).map(Value::String)
                 }
-                qjs::JS_TAG_OBJECT if depth > 0 => match self.shapes.of(value) {
-                    Some(Shape::Object) => self.object(value, depth - 1),
-                    Some(Shape::Array) => self.array(value, depth - 1),
-                    None => Err(Unread::NotPlain),
+                qjs::JS_TAG_OBJECT if depth > 0 => match self.prototypes.of(value) {
+                    Some(PlainKind::Object) => self.object(value, depth - 1),
+                    Some(PlainKind::Array) => self.array(value, depth - 1),
+                    None => Err(PlainFailure::NotPlain),
                 },
-                _ => Err(Unread::NotPlain),
+                _ => Err(PlainFailure::NotPlain),
             }
         }
     }
 
-    unsafe fn object(&mut self, object: qjs::JSValue, depth: usize) -> Result<Value, Unread> {
-        let Reader { shapes, crossing } = self;
+    unsafe fn object(&mut self, object: qjs::JSValue, depth: usize) -> Result<Value, PlainFailure> {
+        let Reader {
+            prototypes,
+            copy_counter,
+        } = self;
         // SAFETY: the atoms live as long as their table. The text of a name is copied before it is freed.
         unsafe {
-            shapes.names(object, |names| {
-                crossing.add(ALLOCATION_BYTES + names.len() * PROPERTY_BYTES)?;
+            prototypes.names(object, |names| {
+                copy_counter.add(ALLOCATION_BYTES + names.len() * PROPERTY_BYTES)?;
                 let mut properties =
                     Object::with_capacity_and_hasher(names.len(), NameHasher::default());
                 for name in names {
-                    let mut inner = Reader { shapes, crossing };
-                    let value = shapes.own(object, name.atom, |value| inner.value(value, depth))?;
+                    let mut inner = Reader {
+                        prototypes,
+                        copy_counter,
+                    };
+                    let value =
+                        prototypes.own(object, name.atom, |value| inner.value(value, depth))?;
                     if value.is_undefined() {
                         continue;
                     }
                     let mut length = 0;
-                    let text = qjs::JS_AtomToCStringLen(shapes.ctx, &raw mut length, name.atom);
+                    let text = qjs::JS_AtomToCStringLen(prototypes.ctx, &raw mut length, name.atom);
                     properties.insert(inner.copied(text, length)?, value);
                 }
                 Ok(Value::Object(properties))
@@ -95,17 +103,23 @@ impl Reader<'_, '_> {
         }
     }
 
-    unsafe fn array(&mut self, array: qjs::JSValue, depth: usize) -> Result<Value, Unread> {
-        let Reader { shapes, crossing } = self;
+    unsafe fn array(&mut self, array: qjs::JSValue, depth: usize) -> Result<Value, PlainFailure> {
+        let Reader {
+            prototypes,
+            copy_counter,
+        } = self;
         // SAFETY: an index of a plain array is an atom that holds no memory.
         unsafe {
-            crossing.add(ALLOCATION_BYTES)?;
+            copy_counter.add(ALLOCATION_BYTES)?;
             let mut elements = Vec::new();
-            for index in 0..shapes.length(array)? {
-                crossing.add(ELEMENT_BYTES)?;
-                let atom = qjs::JS_NewAtomUInt32(shapes.ctx, index);
-                let mut inner = Reader { shapes, crossing };
-                let element = shapes.own(array, atom, |value| inner.value(value, depth))?;
+            for index in 0..prototypes.length(array)? {
+                copy_counter.add(ELEMENT_BYTES)?;
+                let atom = qjs::JS_NewAtomUInt32(prototypes.ctx, index);
+                let mut inner = Reader {
+                    prototypes,
+                    copy_counter,
+                };
+                let element = prototypes.own(array, atom, |value| inner.value(value, depth))?;
                 elements.push(match element {
                     Value::Undefined => Value::Null,
                     element => element,
@@ -115,25 +129,25 @@ impl Reader<'_, '_> {
         }
     }
 
-    unsafe fn string(&mut self, text: qjs::JSValue) -> Result<String, Unread> {
+    unsafe fn string(&mut self, text: qjs::JSValue) -> Result<String, PlainFailure> {
         // SAFETY: `text` is a string, so that this converts without running anything.
         unsafe {
             let mut length = 0;
-            let bytes = qjs::JS_ToCStringLen2(self.shapes.ctx, &raw mut length, text, false);
+            let bytes = qjs::JS_ToCStringLen2(self.prototypes.ctx, &raw mut length, text, false);
             self.copied(bytes, length)
         }
     }
 
-    /// Copies and frees a text of the engine; it is not plain when it is not Unicode.
+    /// Copies and frees a text of the engine; a text that is not Unicode is not plain.
     unsafe fn copied(
         &mut self,
         text: *const std::ffi::c_char,
         length: qjs::size_t,
-    ) -> Result<String, Unread> {
+    ) -> Result<String, PlainFailure> {
         if text.is_null() {
             // SAFETY: the context is live.
-            unsafe { self.shapes.forget_exception() };
-            return Err(Unread::NotPlain);
+            unsafe { self.prototypes.forget_exception() };
+            return Err(PlainFailure::NotPlain);
         }
         // SAFETY: the engine gave `length` bytes at `text`, which are ours until they are freed.
         unsafe {
@@ -143,23 +157,24 @@ impl Reader<'_, '_> {
                 reason = "a length of memory, whose type differs between targets"
             )]
             let bytes = slice::from_raw_parts(text.cast::<u8>(), u64::from(length) as usize);
-            let copied = match self.crossing.add(ALLOCATION_BYTES + bytes.len()) {
+            let copied = match self.copy_counter.add(ALLOCATION_BYTES + bytes.len()) {
                 Ok(()) => str::from_utf8(bytes)
                     .map(str::to_owned)
-                    .map_err(|_| Unread::NotPlain),
+                    .map_err(|_| PlainFailure::NotPlain),
                 Err(refusal) => Err(refusal.into()),
             };
-            qjs::JS_FreeCString(self.shapes.ctx, text);
+            qjs::JS_FreeCString(self.prototypes.ctx, text);
             copied
         }
     }
 }
 
-/// Doubles beyond the exact integers have digits in their text that the double does not have.
-fn read_float(value: f64) -> Result<Value, Unread> {
+/// Large doubles are not plain: beyond the exact integers, their text has digits that the double
+/// lacks.
+fn read_float(value: f64) -> Result<Value, PlainFailure> {
     match value {
         value if !value.is_finite() => Ok(Value::Null),
         value if value.abs() < 9_007_199_254_740_992.0 => Ok(Value::from(value)),
-        _ => Err(Unread::NotPlain),
+        _ => Err(PlainFailure::NotPlain),
     }
 }

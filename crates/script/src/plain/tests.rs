@@ -7,7 +7,7 @@ use super::build;
 use crate::ScriptOptions;
 use crate::bridge::Bridge;
 use crate::budget::{Budget, Clock};
-use crate::crossing::{Crossing, Refusal};
+use crate::copy_counter::{CopyCounter, Refusal};
 use crate::heap::Heap;
 
 fn bridge(options: &ScriptOptions) -> Bridge {
@@ -17,7 +17,7 @@ fn bridge(options: &ScriptOptions) -> Bridge {
 
 fn read<'js>(ctx: &Ctx<'js>, value: &JsValue<'js>) -> Option<Value> {
     let bridge = bridge(&ScriptOptions::default());
-    super::read(ctx, value, &mut Crossing::new(&bridge)).unwrap()
+    super::read(ctx, value, &mut CopyCounter::new(&bridge)).unwrap()
 }
 
 fn with_ctx(test: impl FnOnce(&Ctx<'_>)) {
@@ -111,8 +111,7 @@ fn what_all_objects_inherit_counts() {
 #[test]
 fn what_is_built_is_what_parsing_makes() {
     with_ctx(|ctx| {
-        // Neither the setters of `Object.prototype` nor its inherited properties change what
-        // `build` makes.
+        // Neither setters of `Object.prototype` nor inherited properties change the built value.
         ctx.eval::<(), _>(
             "for (const name of ['a', '0']) Object.defineProperty(Object.prototype, name, {
                 set() { throw new Error(name); }, get() { return 'inherited'; } }); undefined",
@@ -183,11 +182,11 @@ fn each_copy_counts() {
             ),
             (
                 "let x = 1; for (let i = 0; i < 60; i++) x = [x, x]; x",
-                Err(Refusal::Over),
+                Err(Refusal::RunEnded),
             ),
             (
                 "let x = 1; for (let i = 0; i < 60; i++) x = {x, y: x}; x",
-                Err(Refusal::Over),
+                Err(Refusal::RunEnded),
             ),
             (
                 "let x = []; for (let i = 0; i < 60; i++) x = [x]; x",
@@ -203,12 +202,12 @@ fn each_copy_counts() {
                 Err(Refusal::TooLarge),
             ),
             ("'x'.repeat(5e6)", Err(Refusal::TooLarge)),
-            ("new Array(3e4).fill(1)", Err(Refusal::Over)),
+            ("new Array(3e4).fill(1)", Err(Refusal::RunEnded)),
         ] {
             let bridge = bridge(&options);
             let value: JsValue<'_> = ctx.eval(format!("{{ {source} }}")).unwrap();
-            let mut crossing = Crossing::new(&bridge);
-            let found = super::read(ctx, &value, &mut crossing).map(|value| value.is_some());
+            let mut copy_counter = CopyCounter::new(&bridge);
+            let found = super::read(ctx, &value, &mut copy_counter).map(|value| value.is_some());
             assert_eq!(found, expected, "{source}");
         }
     });
@@ -233,10 +232,10 @@ fn a_measure_is_at_most_the_length_of_the_text() {
                     text.map_or(0, |text| text.to_string().unwrap().len())
                 });
             ctx.catch();
-            let fits = super::measure(ctx, &value, length, &mut Crossing::new(&bridge));
+            let fits = super::measure(ctx, &value, length, &mut CopyCounter::new(&bridge));
             assert!(fits.is_ok(), "{source}");
             if length > 0 && length < 100 && source != "[,]" {
-                let fits = super::measure(ctx, &value, 0, &mut Crossing::new(&bridge));
+                let fits = super::measure(ctx, &value, 0, &mut CopyCounter::new(&bridge));
                 assert_eq!(fits, Err(Refusal::TooLarge), "{source}");
             }
         }

@@ -7,7 +7,7 @@ use std::{env, fs};
 /// The environment variable that tells the child process which test it runs.
 const CHILD: &str = "ORRERY_SURVIVAL_CHILD";
 
-/// Does `work` in another process, which must end well.
+/// Runs `work` in another process, which must end successfully.
 pub fn survives(test: &str, work: impl FnOnce()) {
     if env::var(CHILD).is_ok_and(|name| name == test) {
         return work();
@@ -23,7 +23,7 @@ pub fn survives(test: &str, work: impl FnOnce()) {
     assert!(text.contains("1 passed"), "{text}");
 }
 
-/// Memory of this process, where the system tells.
+/// Resident memory of this process, if the operating system reports it.
 pub fn resident_bytes() -> Option<usize> {
     let text = fs::read_to_string("/proc/self/status").ok()?;
     let line = text.lines().find(|line| line.starts_with("VmRSS:"))?;

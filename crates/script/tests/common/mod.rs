@@ -1,4 +1,4 @@
-//! A collection in memory, and a runtime to run scripts against it.
+//! A collection in memory, and a runtime that runs scripts against it.
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 #![allow(
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use orrery_json::{Object, Value, parse};
 use orrery_script::{
     Clock, CollectionSize, DocumentRef, FeedPage, Host, HostError, Job, JsonText, PageRequest,
-    Query, ReadDocument, Runtime, ScriptError, ScriptOptions, ScriptOutcome, SpatialFunction,
+    ReadDocument, Runtime, ScriptError, ScriptOptions, ScriptOutcome, ScriptQuery, SpatialFunction,
     WriteOptions,
 };
 
@@ -63,7 +63,7 @@ pub struct MemoryHost {
     pub documents: Vec<Object>,
     pub versions: u32,
     pub ids: u32,
-    /// Operations that are accepted; all when none.
+    /// Number of accepted operations; `None` accepts all.
     pub accepts: Option<usize>,
 }
 
@@ -188,7 +188,7 @@ impl Host for MemoryHost {
     /// Understands `SELECT * FROM c` and `SELECT * FROM c WHERE c.x = @p`.
     fn query_documents(
         &mut self,
-        query: &Query,
+        query: &ScriptQuery,
         page: &PageRequest,
     ) -> Result<FeedPage, HostError> {
         let Some(rest) = query.text.strip_prefix("SELECT * FROM c") else {

@@ -1,9 +1,9 @@
-//! Programs that nobody wrote, run in the sandbox: whatever they are, they end within their budgets,
-//! nothing panics, and the next run finds the world as the first one did. Their runs borrow all memory
-//! from a pool that never runs out, and that gets all of it back.
+//! Runs random programs in the sandbox. Every program must end within its budgets without a panic,
+//! and must leave the sandbox unchanged for the next program. The runs borrow all memory from a
+//! large pool, and the pool must get all of it back.
 //!
-//! A round is a few programs that follow from its number alone. A short session is among the
-//! ordinary tests; `cargo xtask fuzz` makes it long.
+//! The round number determines the few programs of a round. A short session is part of the ordinary
+//! tests; `cargo xtask fuzz` extends it.
 
 #![expect(
     clippy::unwrap_used,
@@ -27,7 +27,7 @@ use common::{MemoryHost, json, procedure, run, runtime};
 use orrery_json::parse_bounded;
 use orrery_memory::MemoryPool;
 use orrery_script::{
-    Job, JobKind, PostResponse, Runtime, ScriptError, ScriptOptions, ScriptOutcome,
+    Job, JobKind, PostTriggerResponse, Runtime, ScriptError, ScriptOptions, ScriptOutcome,
     TriggerOperation,
 };
 
@@ -38,17 +38,17 @@ const ROUND_PROGRAMS: usize = 20;
 const DEPTH_MAX: usize = 10_000;
 const TRIES_MAX: usize = 50;
 
-/// Beyond the budgets of a run: the machine may be busy.
+/// Extra time beyond the budget of a run, because the machine may be busy.
 const SLACK: Duration = Duration::from_secs(10);
 
-/// Much more than one run may hold, so that the pool refuses no loan.
+/// Far above the memory of one run, so that the pool refuses no loan.
 const POOL_BYTES: usize = 1 << 30;
 
-/// The most that one run holds: the heap of the compiler, or its own heap with what that takes
-/// beyond its limit, and one value outside of it.
+/// Memory limit of one run: the compiler's heap, or the script's heap with its reserve, and one
+/// value outside of the heap.
 const HELD_BYTES_MAX: usize = 64 << 20;
 
-/// More than the threads that may be lost hold together, and the test itself.
+/// Above the memory of all abandoned threads together with the test itself.
 const RESIDENT_BYTES_MAX: usize = 1 << 30;
 
 /// A digest of everything that a script can reach by names, three steps far.
@@ -91,7 +91,7 @@ fn options() -> ScriptOptions {
     }
 }
 
-/// Budgets in which one thing runs out before the others.
+/// Budgets in each of which a different limit is reached first.
 fn small_budgets() -> [ScriptOptions; 3] {
     [
         ScriptOptions {
@@ -112,7 +112,7 @@ fn small_budgets() -> [ScriptOptions; 3] {
 }
 
 #[test]
-fn programs_that_nobody_wrote() {
+fn random_programs() {
     let number = |name| env::var(name).ok().and_then(|text| text.parse().ok());
     let time = Duration::from_secs(number("ORRERY_FUZZ_SECONDS").unwrap_or(SECONDS_DEFAULT));
     let first_round: u64 = number("ORRERY_FUZZ_SEED").unwrap_or(1);
@@ -229,11 +229,11 @@ impl Session {
         }
     }
 
-    /// Waits until every lost thread is back, and the pool has got back all bytes that it lent.
+    /// Waits until every abandoned thread has returned and the pool has received all lent bytes.
     fn settle(&self) -> Result<(), String> {
         let begun = Instant::now();
-        let lost = |runtime: &Runtime| runtime.lost_threads().now > 0;
-        while lost(&self.runtime) || self.small.iter().any(lost) || self.pool.used() > 0 {
+        let abandoned = |runtime: &Runtime| runtime.abandoned_threads().now > 0;
+        while abandoned(&self.runtime) || self.small.iter().any(abandoned) || self.pool.used() > 0 {
             if begun.elapsed() > Duration::from_mins(1) {
                 return Err(format!("a thread is lost, with {} bytes", self.pool.used()));
             }
@@ -263,13 +263,13 @@ impl Session {
         }
     }
 
-    /// The body of a script that ends well, if it is given the time.
+    /// Runs a script that ends successfully if it gets enough time, and returns its body.
     fn ask(&self, source: &str) -> Result<String, String> {
         let mut tries = 0;
         loop {
             match procedure(&self.runtime, source) {
                 Ok(outcome) => return outcome.body.ok_or_else(|| "no body".to_owned()),
-                // The machine may be busy with threads that were lost.
+                // Lost threads may keep the machine busy.
                 Err(ScriptError::TimedOut) if tries < TRIES_MAX => tries += 1,
                 Err(error) => return Err(error.to_string()),
             }
@@ -290,7 +290,8 @@ fn check_outcome(outcome: &ScriptOutcome, limits: &ScriptOptions) -> Result<(), 
     }
     match parse_bounded(body.as_bytes(), DEPTH_MAX) {
         Ok(_) => Ok(()),
-        // Half of a character is text in a script, and its escape is JSON that only scripts read.
+        // A lone surrogate is a valid string in JavaScript, and only scripts can parse its escaped
+        // form.
         Err(_) if body.contains("\\ud") => Ok(()),
         Err(error) => Err(format!("its body is not JSON, {error}: {body}")),
     }
@@ -307,9 +308,9 @@ fn job(source: &str, random: &mut Random) -> Job {
         1 => JobKind::PostTrigger {
             operation,
             body: body(),
-            response: PostResponse {
+            response: PostTriggerResponse {
                 body: body(),
-                ..PostResponse::default()
+                ..PostTriggerResponse::default()
             },
         },
         _ => JobKind::Procedure {

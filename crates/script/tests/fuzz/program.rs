@@ -1,8 +1,8 @@
-//! Programs at random: mostly valid, mostly hostile, and never ending on purpose now and then.
+//! Generates random programs: most are valid, most are hostile, and some never end.
 //!
-//! The grammar is small; the words are what matters. They are the API of scripts, the functions of
-//! the language that loop or allocate inside the engine, and the ways in which a program can put
-//! its own code where somebody else's is expected.
+//! The grammar is small; the vocabulary matters. It has the API of scripts, the built-in functions
+//! that loop or allocate inside the engine, and the ways in which a program can substitute its own
+//! code for built-in code.
 
 use std::fmt::Write as _;
 
@@ -256,7 +256,7 @@ pub(crate) fn program(random: &mut Random) -> String {
     text
 }
 
-/// Takes away a piece, so that the rest is something that no grammar foresaw.
+/// Removes a piece of the text, so that the remainder violates the grammar.
 fn damage(text: &mut String, random: &mut Random) {
     let start = random.below(text.len());
     let end = (start + random.below(8)).min(text.len());
@@ -345,7 +345,7 @@ pub(crate) fn block(out: &mut String, random: &mut Random, depth: usize) {
     }
 }
 
-/// A call of the collection, with a callback or without.
+/// A call of a collection method, with or without a callback.
 fn operation(out: &mut String, random: &mut Random, depth: usize) {
     let method = random.choice(OPERATIONS);
     if random.chance(4) {

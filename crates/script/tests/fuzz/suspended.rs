@@ -1,12 +1,12 @@
-//! Functions that stop half-way: async functions, generators and promises, in each other and in loops
-//! that fill memory, so that time and memory run out where the engine keeps frames on its heap.
+//! Generates functions that suspend: async functions, generators and promises, nested and in loops
+//! that fill memory, so that time and memory run out while the engine keeps frames on its heap.
 
 use std::fmt::Write as _;
 
 use crate::program::{block, expression};
 use crate::random::Random;
 
-/// Ways to wait for, or to go on with, what stands in the place of `%`.
+/// Forms of waiting for the code in place of `%`, or of continuing with it.
 const WAITS: &[&str] = &[
     "await (%)",
     "await Promise.all([%, a, 1])",
@@ -25,7 +25,7 @@ const WAITS: &[&str] = &[
     "await using u = { async [Symbol.asyncDispose]() { % } }",
 ];
 
-/// The same without waiting, for functions that cannot.
+/// The same code without waiting, for functions that are not asynchronous.
 const STARTS: &[&str] = &[
     "(async () => { await 1; % })()",
     "(async function r(n) { if (n > 0) await r(n - 1); % })(20)",

@@ -1,11 +1,11 @@
-//! Values whose copies are much larger than what a script holds for them, or that change while the sandbox
-//! reads them; and the ways in which such values leave a script.
+//! Generates values whose copies are much larger than the values themselves, or that change while
+//! the sandbox reads them, and the ways by which values leave a script.
 
 use std::fmt::Write as _;
 
 use crate::random::Random;
 
-/// What makes a value of the values `x` and `y` before it.
+/// Statements that build a value from the previous values `x` and `y`.
 const STEPS: &[&str] = &[
     "x = [x, x];",
     "x = { a: x, b: x };",

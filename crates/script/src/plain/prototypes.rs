@@ -1,13 +1,13 @@
-//! What plain objects and arrays look like to the engine.
+//! Recognises plain objects and arrays of the engine.
 
 use std::ffi::c_int;
 use std::{ptr, slice};
 
 use rquickjs::{Ctx, Value as JsValue, qjs};
 
-use super::{RawCtx, Unread};
+use super::{PlainFailure, RawCtx};
 
-/// The classes of what `{}` and `[]` make; the engine numbers them first.
+/// The class ids of `{}` and `[]`; the engine numbers these classes first.
 const CLASS_OBJECT: qjs::JSClassID = 1;
 const CLASS_ARRAY: qjs::JSClassID = 2;
 
@@ -18,9 +18,9 @@ const ACCESSOR: c_int = qjs::JS_PROP_GETSET as c_int;
 #[expect(clippy::cast_possible_wrap, reason = "small flags")]
 const NAMES: c_int = (qjs::JS_GPN_STRING_MASK | qjs::JS_GPN_ENUM_ONLY) as c_int;
 
-/// What plain objects and arrays inherit from, looked up once for a whole value: nothing of the
-/// script runs meanwhile, so that it stays true.
-pub(super) struct Shapes {
+/// The prototypes of plain objects and arrays, looked up once per value. No script code runs while
+/// a value is read, so the prototypes stay unchanged.
+pub(super) struct Prototypes {
     pub(super) ctx: RawCtx,
     object_prototype: qjs::JSValue,
     array_prototype: qjs::JSValue,
@@ -28,12 +28,12 @@ pub(super) struct Shapes {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum PlainKind {
     Object,
     Array,
 }
 
-impl Drop for Shapes {
+impl Drop for Prototypes {
     fn drop(&mut self) {
         // SAFETY: the three were taken by `new` and are owned here.
         unsafe {
@@ -44,39 +44,43 @@ impl Drop for Shapes {
     }
 }
 
-/// SAFETY of the functions below: the context is live and locked by the caller for as long as the shapes
-/// are, and values belong to it.
-impl Shapes {
-    /// None when a script has given all objects or arrays a `toJSON`.
-    pub(super) unsafe fn new(ctx: RawCtx) -> Option<Shapes> {
+/// SAFETY of the functions below: the context is live and locked by the caller for as long as the
+/// prototypes are, and values belong to it.
+impl Prototypes {
+    /// `None` when a script has given all objects or all arrays a `toJSON`.
+    pub(super) unsafe fn new(ctx: RawCtx) -> Option<Prototypes> {
         // SAFETY: the context is live; prototypes come as owned values.
         unsafe {
-            let shapes = Shapes {
+            let prototypes = Prototypes {
                 ctx,
                 object_prototype: qjs::JS_GetClassProto(ctx, CLASS_OBJECT),
                 array_prototype: qjs::JS_GetClassProto(ctx, CLASS_ARRAY),
                 to_json: qjs::JS_NewAtomLen(ctx, c"toJSON".as_ptr(), 6),
             };
-            if shapes.to_json == NO_ATOM {
-                shapes.forget_exception();
+            if prototypes.to_json == NO_ATOM {
+                prototypes.forget_exception();
                 return None;
             }
-            let (object, array) = (shapes.object_prototype, shapes.array_prototype);
-            let usual = shapes.inherits(array, object)
-                && shapes.inherits(object, qjs::JS_NULL)
-                && shapes.lacks_to_json(object)
-                && shapes.lacks_to_json(array);
-            usual.then_some(shapes)
+            let (object, array) = (prototypes.object_prototype, prototypes.array_prototype);
+            let usual = prototypes.inherits(array, object)
+                && prototypes.inherits(object, qjs::JS_NULL)
+                && prototypes.lacks_to_json(object)
+                && prototypes.lacks_to_json(array);
+            usual.then_some(prototypes)
         }
     }
 
-    /// The shape of an object, if it is plain.
-    pub(super) unsafe fn of(&self, object: qjs::JSValue) -> Option<Shape> {
+    /// The kind of an object, if it is plain.
+    pub(super) unsafe fn of(&self, object: qjs::JSValue) -> Option<PlainKind> {
         // SAFETY: `object` is one, and an object of these two classes is no proxy.
         unsafe {
             match qjs::JS_GetClassID(object) {
-                CLASS_OBJECT if self.inherits(object, self.object_prototype) => Some(Shape::Object),
-                CLASS_ARRAY if self.inherits(object, self.array_prototype) => Some(Shape::Array),
+                CLASS_OBJECT if self.inherits(object, self.object_prototype) => {
+                    Some(PlainKind::Object)
+                }
+                CLASS_ARRAY if self.inherits(object, self.array_prototype) => {
+                    Some(PlainKind::Array)
+                }
                 _ => None,
             }
         }
@@ -102,12 +106,12 @@ impl Shapes {
         }
     }
 
-    /// Gives `work` the names of the properties that JSON shows of a plain object.
+    /// Passes the property names that JSON represents of a plain object to `work`.
     pub(super) unsafe fn names<T>(
         &self,
         object: qjs::JSValue,
-        work: impl FnOnce(&[qjs::JSPropertyEnum]) -> Result<T, Unread>,
-    ) -> Result<T, Unread> {
+        work: impl FnOnce(&[qjs::JSPropertyEnum]) -> Result<T, PlainFailure>,
+    ) -> Result<T, PlainFailure> {
         // SAFETY: the engine gives a table of `count` names, which is freed with its atoms before
         // this ends, whatever `work` comes to. An empty table may be null.
         unsafe {
@@ -122,7 +126,7 @@ impl Shapes {
             );
             if status < 0 {
                 self.forget_exception();
-                return Err(Unread::NotPlain);
+                return Err(PlainFailure::NotPlain);
             }
             let table = if names.is_null() {
                 &[]
@@ -130,7 +134,7 @@ impl Shapes {
                 slice::from_raw_parts(names, count as usize)
             };
             let result = if table.iter().any(|name| name.atom == self.to_json) {
-                Err(Unread::NotPlain)
+                Err(PlainFailure::NotPlain)
             } else {
                 work(table)
             };
@@ -139,32 +143,31 @@ impl Shapes {
         }
     }
 
-    /// How long a plain array is.
-    pub(super) unsafe fn length(&self, array: qjs::JSValue) -> Result<u32, Unread> {
+    /// The length of a plain array.
+    pub(super) unsafe fn length(&self, array: qjs::JSValue) -> Result<u32, PlainFailure> {
         // SAFETY: the length of an array is its own data.
         unsafe {
             let mut length = 0;
             if qjs::JS_GetLength(self.ctx, array, &raw mut length) < 0 {
                 self.forget_exception();
-                return Err(Unread::NotPlain);
+                return Err(PlainFailure::NotPlain);
             }
-            // A longer array is not plain, because only an index below 2^31 is an atom that holds
-            // no memory.
+            // A longer array is not plain: only indexes below 2^31 are atoms without own memory.
             let length = u32::try_from(length).ok();
             length
                 .filter(|length| *length >> 31 == 0)
-                .ok_or(Unread::NotPlain)
+                .ok_or(PlainFailure::NotPlain)
         }
     }
 
-    /// Gives the value of an own property to `work`; a property that code computes is not plain,
-    /// nor is a hole in an array.
+    /// Passes the value of an own property to `work`. A property computed by code is not plain, and
+    /// neither is a hole in an array.
     pub(super) unsafe fn own<T>(
         &self,
         object: qjs::JSValue,
         name: qjs::JSAtom,
-        work: impl FnOnce(qjs::JSValue) -> Result<T, Unread>,
-    ) -> Result<T, Unread> {
+        work: impl FnOnce(qjs::JSValue) -> Result<T, PlainFailure>,
+    ) -> Result<T, PlainFailure> {
         // SAFETY: `object` is an ordinary object or array, whose properties are looked up without
         // running anything. The engine fills the descriptor when the property exists, and this
         // function frees what the descriptor holds.
@@ -180,12 +183,12 @@ impl Shapes {
                 self.forget_exception();
             }
             if status <= 0 {
-                return Err(Unread::NotPlain);
+                return Err(PlainFailure::NotPlain);
             }
             let result = if found.flags & ACCESSOR == 0 {
                 work(found.value)
             } else {
-                Err(Unread::NotPlain)
+                Err(PlainFailure::NotPlain)
             };
             qjs::JS_FreeValue(self.ctx, found.value);
             qjs::JS_FreeValue(self.ctx, found.getter);
@@ -194,8 +197,8 @@ impl Shapes {
         }
     }
 
-    /// Drops the exception of an engine that has run out of memory; the caller then makes the JSON
-    /// text of the value, which reports that again.
+    /// Drops the exception of an engine without memory. The caller then makes the JSON text of the
+    /// value, which reports the exception again.
     pub(super) unsafe fn forget_exception(&self) {
         // SAFETY: the pending exception comes as an owned value.
         unsafe { qjs::JS_FreeValue(self.ctx, qjs::JS_GetException(self.ctx)) }
@@ -212,8 +215,8 @@ pub(super) unsafe fn string_length(ctx: RawCtx, text: qjs::JSValue) -> usize {
     }
 }
 
-/// The length of an array or of an array-like object, as every later reader will find it; -1 if code
-/// computes the length, and -2 if the value has no length of its own.
+/// The length of an array or array-like object, as every later reader finds it; -1 if code computes
+/// the length, and -2 if the value has no length of its own.
 pub(crate) fn own_length(ctx: &Ctx<'_>, value: &JsValue<'_>) -> f64 {
     const COMPUTED: f64 = -1.0;
     const NOT_THERE: f64 = -2.0;
