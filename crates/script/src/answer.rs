@@ -1,4 +1,4 @@
-//! What the host answered, as the prelude takes it.
+//! Converts results of the host into the objects that the prelude expects.
 
 use rquickjs::{Ctx, Object, Result, Value as JsValue};
 
@@ -6,16 +6,16 @@ use crate::bridge::Bridge;
 use crate::texts;
 use crate::{CollectionSize, FeedPage, HostError, JsonText, ReadDocument};
 
-pub(crate) type Outcome<T> = std::result::Result<T, HostError>;
+pub(crate) type HostResult<T> = std::result::Result<T, HostError>;
 
-/// A write that was done, with the size of the collection after it.
-pub(crate) type Written<T> = Outcome<(T, Option<CollectionSize>)>;
+/// The result of a write, together with the collection's size afterwards.
+pub(crate) type WriteResult<T> = HostResult<(T, Option<CollectionSize>)>;
 
-/// Nothing for a write that was not accepted.
+/// The result of a write of one document; `None` if the write was not accepted.
 pub(crate) fn document<'js>(
     bridge: &Bridge,
     ctx: &Ctx<'js>,
-    written: Option<Written<JsonText>>,
+    written: Option<WriteResult<JsonText>>,
 ) -> Result<Option<Object<'js>>> {
     let answer = written.map(|written| match written {
         Ok((text, size)) => sized(ctx, texts::parsed(ctx, bridge, text)?, size),
@@ -24,9 +24,10 @@ pub(crate) fn document<'js>(
     answer.transpose()
 }
 
+/// The result of a delete; `None` if the delete was not accepted.
 pub(crate) fn deletion<'js>(
     ctx: &Ctx<'js>,
-    written: Option<Written<()>>,
+    written: Option<WriteResult<()>>,
 ) -> Result<Option<Object<'js>>> {
     let answer = written.map(|written| match written {
         Ok(((), size)) => sized(ctx, JsValue::new_undefined(ctx.clone()), size),
@@ -35,10 +36,11 @@ pub(crate) fn deletion<'js>(
     answer.transpose()
 }
 
+/// The result of a point read.
 pub(crate) fn read<'js>(
     bridge: &Bridge,
     ctx: &Ctx<'js>,
-    outcome: Outcome<ReadDocument>,
+    outcome: HostResult<ReadDocument>,
 ) -> Result<Object<'js>> {
     let (resource, not_modified) = match outcome {
         Ok(ReadDocument::Found(text)) => (texts::parsed(ctx, bridge, text)?, false),
@@ -51,10 +53,11 @@ pub(crate) fn read<'js>(
     Ok(success)
 }
 
+/// The result of a page: its rows, and the continuation if more rows exist.
 pub(crate) fn page<'js>(
     bridge: &Bridge,
     ctx: &Ctx<'js>,
-    outcome: Outcome<FeedPage>,
+    outcome: HostResult<FeedPage>,
 ) -> Result<Object<'js>> {
     let page = match outcome {
         Ok(page) => page,
@@ -94,6 +97,7 @@ fn sized<'js>(
     Ok(success)
 }
 
+/// A refused operation as `{number, body}`.
 pub(crate) fn refused<'js>(ctx: &Ctx<'js>, error: &HostError) -> Result<Object<'js>> {
     let refused = Object::new(ctx.clone())?;
     refused.set("number", error.number)?;

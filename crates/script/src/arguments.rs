@@ -1,15 +1,16 @@
-//! What the prelude asks for, as the host takes it.
+//! Converts arguments from the prelude into the types of the host.
 
 use orrery_json::Value;
 use rquickjs::{Ctx, Error, Object, Result, String as JsString, Value as JsValue};
 
-use crate::answer::Outcome;
+use crate::answer::HostResult;
 use crate::bridge::Bridge;
 use crate::convert;
-use crate::crossing::Held;
+use crate::copy_counter::MemoryLease;
 use crate::texts::{self, CONTINUATION_LENGTH_MAX, JSON_LENGTH_MAX, NAME_LENGTH_MAX};
-use crate::{HostError, IndexAction, PageRequest, Query, SpatialFunction, WriteOptions};
+use crate::{HostError, IndexAction, PageRequest, ScriptQuery, SpatialFunction, WriteOptions};
 
+/// The limits of a page. A page size below one leaves the choice to the host.
 pub(crate) fn page_request(bridge: &Bridge, page: &Object<'_>) -> Result<PageRequest> {
     let size: f64 = page.get("pageSize")?;
     #[expect(
@@ -31,7 +32,7 @@ pub(crate) fn page_request(bridge: &Bridge, page: &Object<'_>) -> Result<PageReq
     })
 }
 
-/// Without options there is no object either.
+/// The options of a write; a call without options has no object either.
 pub(crate) fn write_options(bridge: &Bridge, options: Option<Object<'_>>) -> Result<WriteOptions> {
     let Some(options) = options else {
         return Ok(WriteOptions::default());
@@ -50,64 +51,70 @@ pub(crate) fn write_options(bridge: &Bridge, options: Option<Object<'_>>) -> Res
     })
 }
 
-/// A link, an id or an etag.
+/// Copies a link, an id or an etag.
 pub(crate) fn name(bridge: &Bridge, text: &JsString<'_>, what: &str) -> Result<String> {
     texts::bounded(bridge, text, what, NAME_LENGTH_MAX)
 }
 
-/// The body of a document: text is read when the host is asked, and may then be refused. Its bytes are in
-/// the account of the run.
-pub(crate) enum Body {
-    Plain(Value, Held),
-    Text(String, Held),
+/// The body of a document. A text is parsed when the host is called, and can be refused then. The
+/// account of the run counts its bytes.
+pub(crate) enum JsonArgument {
+    Plain(Value, MemoryLease),
+    Text(String, MemoryLease),
 }
 
-impl Body {
-    pub(crate) fn new<'js>(ctx: &Ctx<'js>, bridge: &Bridge, given: &JsValue<'js>) -> Result<Body> {
+impl JsonArgument {
+    pub(crate) fn new<'js>(
+        ctx: &Ctx<'js>,
+        bridge: &Bridge,
+        given: &JsValue<'js>,
+    ) -> Result<JsonArgument> {
         const WHAT: &str = "The document";
+        // A plain object is copied without text; every other object goes through `JSON.stringify`,
+        // as the language defines it.
         if given.is_object() {
             if let Some((value, held)) = convert::plain(ctx, bridge, given, WHAT)? {
-                return Ok(Body::Plain(value, held));
+                return Ok(JsonArgument::Plain(value, held));
             }
             let text = ctx.json_stringify(given.clone())?;
             let text = text.ok_or_else(|| Error::new_from_js("undefined", "string"))?;
-            return Body::of_text(ctx, bridge, &text, WHAT);
+            return JsonArgument::of_text(ctx, bridge, &text, WHAT);
         }
         match given.as_string() {
-            Some(text) => Body::of_text(ctx, bridge, text, WHAT),
+            Some(text) => JsonArgument::of_text(ctx, bridge, text, WHAT),
             None => Err(Error::new_from_js(given.type_name(), "string")),
         }
     }
 
-    /// What a JSON text stands for.
+    /// Takes a JSON text; the lease covers the value that the text will become.
     pub(crate) fn of_text<'js>(
         ctx: &Ctx<'js>,
         bridge: &Bridge,
         text: &JsString<'js>,
         what: &str,
-    ) -> Result<Body> {
+    ) -> Result<JsonArgument> {
         let text = texts::bounded(bridge, text, what, JSON_LENGTH_MAX)?;
-        let held = bridge.hold(ctx, what, convert::parsed_bytes(&text))?;
-        Ok(Body::Text(text, held))
+        let held = bridge.lease(ctx, what, convert::parsed_bytes(&text))?;
+        Ok(JsonArgument::Text(text, held))
     }
 
-    /// Gives the value to `work`.
-    pub(crate) fn pass<T>(self, work: impl FnOnce(Value) -> Outcome<T>) -> Outcome<T> {
+    /// Passes the value to `work`. The lease lives until `work` has returned.
+    pub(crate) fn pass<T>(self, work: impl FnOnce(Value) -> HostResult<T>) -> HostResult<T> {
         match self {
-            Body::Plain(value, _held) => work(value),
-            Body::Text(text, _held) => work(body(&text)?),
+            JsonArgument::Plain(value, _held) => work(value),
+            JsonArgument::Text(text, _held) => work(body(&text)?),
         }
     }
 }
 
-fn body(text: &str) -> Outcome<Value> {
+fn body(text: &str) -> HostResult<Value> {
     convert::parse_script_json(text).map_err(|message| {
         HostError::new(400, format!("The document is not valid JSON: {message}."))
     })
 }
 
-/// The query of a specification that the prelude made.
-pub(crate) fn query(spec: &Value) -> Outcome<Query> {
+/// The query of a specification that the prelude has built.
+pub(crate) fn query(spec: &Value) -> HostResult<ScriptQuery> {
     let mut parameters = Vec::new();
     for parameter in spec.get("parameters").as_array().unwrap_or_default() {
         let Some(name) = parameter.get("name").as_str() else {
@@ -118,13 +125,13 @@ pub(crate) fn query(spec: &Value) -> Outcome<Query> {
         };
         parameters.push((name.to_owned(), parameter.get("value").clone()));
     }
-    Ok(Query {
+    Ok(ScriptQuery {
         text: spec.get("query").as_str().unwrap_or_default().to_owned(),
         parameters,
     })
 }
 
-pub(crate) fn spatial_function(name: &str) -> Outcome<SpatialFunction> {
+pub(crate) fn spatial_function(name: &str) -> HostResult<SpatialFunction> {
     match name {
         "distance" => Ok(SpatialFunction::Distance),
         "intersects" => Ok(SpatialFunction::Intersects),

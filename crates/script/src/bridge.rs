@@ -1,4 +1,4 @@
-//! Where an engine and the Rust that drives it meet: the run, its host, its budget, its log.
+//! The state that an engine and its Rust driver share: the run, its host, its budget and its log.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,30 +7,30 @@ use std::time::Duration;
 
 use rquickjs::{Ctx, Error, Exception, Result, Value as JsValue};
 
-use crate::answer::{Outcome, Written};
+use crate::answer::{HostResult, WriteResult};
 use crate::budget::Budget;
-use crate::crossing::{Held, Refusal};
+use crate::copy_counter::{MemoryLease, Refusal};
+use crate::exception;
 use crate::heap::Heap;
-use crate::slot::Run;
-use crate::thrown;
-use crate::{Host, ScriptError, ScriptOptions, Thrown};
+use crate::submission::ScriptRun;
+use crate::{Host, ScriptError, ScriptException, ScriptOptions};
 
-/// What the native functions of one engine share with the Rust that drives it.
+/// The state that the native functions of one engine share with the Rust code that drives it.
 pub(crate) struct Bridge {
     pub(crate) budget: Budget,
     heap: Heap,
-    /// The script was stopped because of its memory.
+    /// Whether the memory limit has stopped the run.
     memory_is_out: Cell<bool>,
-    /// The run that the engine serves; whoever gave it to the engine has it. Functions of queries
-    /// have none, and no host.
-    pub(crate) run: RefCell<Option<Weak<dyn Run>>>,
+    /// The present run, held weakly: the thread that serves it owns it. Functions of queries have
+    /// no run and no host.
+    pub(crate) run: RefCell<Option<Weak<dyn ScriptRun>>>,
     pub(crate) logging: Cell<bool>,
     pub(crate) log: RefCell<String>,
-    pub(crate) aborted: RefCell<Option<Thrown>>,
+    pub(crate) aborted: RefCell<Option<ScriptException>>,
     pub(crate) host_panicked: Cell<bool>,
     log_bytes_max: usize,
     value_bytes_max: usize,
-    /// How long the engine may want blocks.
+    /// Deadline after which the heap grants the engine no further blocks.
     time_max: Duration,
 }
 
@@ -55,30 +55,32 @@ impl Bridge {
         &self.heap
     }
 
-    /// What one value may take outside of the heap.
+    /// Memory limit of one value outside of the heap.
     pub(crate) fn value_bytes_max(&self) -> usize {
         self.value_bytes_max
     }
 
-    /// Gives a new run its time and its memory.
-    pub(crate) fn restart(&self) {
+    /// Restarts the time and memory limits for a new run.
+    pub(crate) fn restart_budget(&self) {
         self.budget.restart();
         self.heap.set_deadline(self.time_max);
         self.memory_is_out.set(false);
     }
 
-    /// Whether the engine must stop: called by its interrupt handler.
+    /// Whether the engine must stop. The engine's interrupt handler calls this.
     pub(crate) fn interrupt(&self) -> bool {
-        if self.heap.is_over() {
+        if self.heap.is_above_limit() {
             self.memory_is_out.set(true);
         }
+        // The watchdog has already answered for this run, so its script must not continue.
         if self.heap.is_given_up() {
             self.budget.halt();
         }
         self.budget.interrupt() || self.memory_is_out.get()
     }
 
-    /// Why the run must not go on, whatever the script does about it.
+    /// The reason for which the run must end. A script can catch an error, but it cannot clear this
+    /// state.
     pub(crate) fn stopped(&self) -> Option<ScriptError> {
         if self.host_panicked.get() {
             return Some(ScriptError::HostPanicked);
@@ -95,7 +97,7 @@ impl Bridge {
         self.budget.is_exhausted().then_some(ScriptError::TimedOut)
     }
 
-    /// Adds to the log; false when it has no room.
+    /// Appends to the log; returns false when the log is full.
     pub(crate) fn append_log(&self, text: &str) -> bool {
         let mut log = self.log.borrow_mut();
         let fits = log.len() + text.len() <= self.log_bytes_max;
@@ -105,18 +107,20 @@ impl Bridge {
         fits
     }
 
+    /// Records that the script has aborted itself, and stops it. The first reason counts.
     pub(crate) fn abort(&self, value: &JsValue<'_>) {
-        let reason = thrown::describe(value);
+        let reason = exception::describe(value);
         self.aborted.borrow_mut().get_or_insert(reason);
         self.budget.halt();
     }
 
-    /// Calls the host. A host that panicked or was taken away ends the run.
+    /// Calls the host. A panic of the host ends the run, and so does a missing host.
     pub(crate) fn host<T>(
         &self,
         ctx: &Ctx<'_>,
         call: impl FnOnce(&mut dyn Host) -> T,
     ) -> Result<T> {
+        // The watchdog may have taken the host, so each call upgrades the run again.
         let run = self.run.borrow().as_ref().and_then(Weak::upgrade);
         let mut call = Some(call);
         let mut result = None;
@@ -139,12 +143,12 @@ impl Bridge {
         }
     }
 
-    /// Does a write in one call of the host; none when it is not accepted.
+    /// Carries out a write in one call of the host; `None` if the write is not accepted.
     pub(crate) fn write<T>(
         &self,
         ctx: &Ctx<'_>,
-        work: impl FnOnce(&mut dyn Host) -> Outcome<T>,
-    ) -> Result<Option<Written<T>>> {
+        work: impl FnOnce(&mut dyn Host) -> HostResult<T>,
+    ) -> Result<Option<WriteResult<T>>> {
         if !self.budget.accepts() {
             return Ok(None);
         }
@@ -154,22 +158,22 @@ impl Bridge {
         })
     }
 
-    /// Counts bytes that are copied as a whole, until what this gives is dropped.
-    pub(crate) fn hold(&self, ctx: &Ctx<'_>, what: &str, bytes: usize) -> Result<Held> {
-        let mut held = Held::new(&self.heap);
+    /// Counts bytes that are copied as a whole, until the lease is dropped.
+    pub(crate) fn lease(&self, ctx: &Ctx<'_>, what: &str, bytes: usize) -> Result<MemoryLease> {
+        let mut held = MemoryLease::new(&self.heap);
         if bytes > self.value_bytes_max {
             return Err(self.refused(ctx, Refusal::TooLarge, what));
         }
         if !held.grow(bytes) {
-            return Err(self.refused(ctx, Refusal::Over, what));
+            return Err(self.refused(ctx, Refusal::RunEnded, what));
         }
         Ok(held)
     }
 
-    /// The error that the script gets for a value that the bridge does not copy.
+    /// The script's error for a value that the bridge does not copy.
     pub(crate) fn refused(&self, ctx: &Ctx<'_>, refusal: Refusal, what: &str) -> Error {
         match refusal {
-            Refusal::Over => self.stop(ctx),
+            Refusal::RunEnded => self.stop(ctx),
             Refusal::TooLarge => {
                 let max = self.value_bytes_max;
                 let message = format!(
@@ -180,13 +184,14 @@ impl Bridge {
         }
     }
 
+    /// Stops the run. The exception unwinds the script; `halt` stops a script that catches it.
     fn stop(&self, ctx: &Ctx<'_>) -> Error {
         self.budget.halt();
         Exception::throw_internal(ctx, "the run is over")
     }
 
-    /// Fails when the run must not go on: for functions that may take long between two questions of the
-    /// engine.
+    /// Fails when the run must end. Native functions call this when they may run long between two
+    /// interrupts of the engine.
     pub(crate) fn check(&self, ctx: &Ctx<'_>) -> Result<()> {
         if self.interrupt() {
             return Err(self.stop(ctx));
@@ -198,12 +203,13 @@ impl Bridge {
         self.log_bytes_max
     }
 
+    /// Whether the script may start another operation: time and charge are left.
     pub(crate) fn accepted(&self, ctx: &Ctx<'_>) -> Result<bool> {
         Ok(self.budget.accepts() && self.host(ctx, |host| host.accepts())?)
     }
 }
 
-/// An error with the number 413, by which scripts recognize what is too large.
+/// An error with the number 413, by which scripts recognise an excessive size.
 pub(crate) fn too_large(ctx: &Ctx<'_>, message: &str) -> Error {
     const REQUEST_ENTITY_TOO_LARGE: i32 = 413;
     let thrown = Exception::from_message(ctx.clone(), message).and_then(|error| {

@@ -1,8 +1,8 @@
 //! Compiled scripts as bytes that any engine of this process can load.
 //!
-//! The one place that leaves the safe interface of the engine: it has none for the bytecode of
-//! plain scripts. Bytecode is trusted by the engine, so it is only ever read from a [`Bytecode`],
-//! which only [`compile`] makes.
+//! The engine has no safe interface for the bytecode of plain scripts, so this file uses the unsafe
+//! one. The engine trusts bytecode. Therefore engines read bytecode only from a [`Bytecode`], and
+//! only [`compile`] makes one.
 
 #![expect(
     unsafe_code,
@@ -14,7 +14,7 @@ use std::slice;
 
 use rquickjs::{Ctx, Error, Value, qjs};
 
-/// A compiled script. Made by [`compile`] only.
+/// A compiled script. Only [`compile`] makes one.
 pub(crate) struct Bytecode(Box<[u8]>);
 
 impl Bytecode {
@@ -23,23 +23,23 @@ impl Bytecode {
     }
 }
 
-/// Whether stack traces and `Function.prototype.toString` still know the source.
+/// Whether stack traces and `Function.prototype.toString` keep the source text.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum SourceRetention {
     Kept,
     Stripped,
 }
 
-/// Compiles `text` without running it; a syntax error is left as the pending exception.
+/// Compiles `text` without running it. A syntax error remains as the pending exception.
 pub(crate) fn compile(
     ctx: &Ctx<'_>,
     text: &CStr,
     file: &CStr,
-    source: Source,
+    source: SourceRetention,
 ) -> Result<Bytecode, Error> {
     let flags = qjs::JS_EVAL_TYPE_GLOBAL | qjs::JS_EVAL_FLAG_COMPILE_ONLY;
     let mut strip = qjs::JS_WRITE_OBJ_BYTECODE;
-    if source == Source::Stripped {
+    if source == SourceRetention::Stripped {
         strip |= qjs::JS_WRITE_OBJ_STRIP_SOURCE | qjs::JS_WRITE_OBJ_STRIP_DEBUG;
     }
     // SAFETY: `ctx` is a live context whose runtime lock the `Ctx` holds. Both strings end in NUL
@@ -77,7 +77,7 @@ pub(crate) fn compile(
     }
 }
 
-/// Runs a compiled script and gives its value.
+/// Runs a compiled script and returns its value.
 pub(crate) fn evaluate<'js>(ctx: &Ctx<'js>, code: &Bytecode) -> Result<Value<'js>, Error> {
     // SAFETY: `ctx` is live and locked as above. The bytes were written by `JS_WriteObject` of the
     // same engine build, because `Bytecode` has no other maker. `JS_ReadObject` copies what it

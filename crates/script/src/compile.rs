@@ -1,41 +1,42 @@
-//! Registered bodies to bytecode.
+//! Compiles registered bodies to bytecode.
 //!
-//! A body is one function, as an expression or as a declaration; declarations of helpers may
-//! follow it. Compiling happens in an engine of its own, because the engines that run scripts have
-//! no compiler: `eval` and `new Function` do not work there. It has a stack of its own as well, so that
-//! it does not matter who compiles.
+//! A body is one function, as an expression or a declaration. Declarations of helper functions may
+//! follow a declaration, and also a parenthesised expression with its semicolon. The compiler runs
+//! in its own engine, because the engines that run scripts have no compiler: `eval` and `new
+//! Function` do not work there. The compiler also has its own stack, so that the caller's stack
+//! does not matter.
 
 use std::ffi::{CStr, CString};
 
-use orrery_memory::Share;
+use orrery_memory::MemoryShare;
 use rquickjs::context::intrinsic;
 use rquickjs::{Context, Ctx};
 
-use crate::aside::Aside;
 use crate::budget::Clock;
-use crate::bytecode::{self, Bytecode, Source};
+use crate::bytecode::{self, Bytecode, SourceRetention};
+use crate::exception;
+use crate::fiber::Fiber;
 use crate::heap::Heap;
-use crate::thrown;
 use crate::{ScriptError, ScriptOptions};
 
-/// The name scripts have in stack traces.
+/// The file name of scripts in stack traces.
 pub(crate) const SCRIPT_FILE: &str = "script.js";
 const SCRIPT_FILE_C: &CStr = c"script.js";
 const PRELUDE_FILE_C: &CStr = c"prelude.js";
-/// What compiling may need for a byte of source, about: a body of nothing but functions needs most.
+/// Estimated compiler memory per byte of source; a body of nothing but functions needs most.
 const MEMORY_PER_SOURCE_BYTE: usize = 64;
-/// Memory of the compiler, for each byte that scripts may have.
+/// Memory limit of the compiler, relative to the heap limit of scripts.
 const MEMORY_PER_HEAP_BYTE: usize = 4;
-/// Room beyond the limit of the compiler's stack.
+/// Stack beyond the limit of the compiler.
 const RESERVE_STACK_BYTES: usize = 1 << 20;
 
-/// The script side of the API, in the parts that are loaded separately.
+/// The JavaScript part of the API, in parts that are loaded separately.
 pub(crate) struct Prelude {
     /// For every script: `(native) => core`.
     pub(crate) core: Bytecode,
     /// For procedures and triggers: `(native, core) => driver`.
     pub(crate) context: Bytecode,
-    /// For those that query by functions: `(native, core, collection) => methods`.
+    /// For scripts that query by functions: `(native, core, collection) => methods`.
     pub(crate) queries: Bytecode,
 }
 
@@ -66,12 +67,13 @@ const QUERIES: &str = concat!(
     "})"
 );
 
+/// Compiles the prelude, once per runtime.
 pub(crate) fn prelude(options: &ScriptOptions, clock: &Clock) -> Result<Prelude, ScriptError> {
     let [core, context, queries] = [CORE, CONTEXT, QUERIES].map(c_text);
     let (core, context, queries) = (core?, context?, queries?);
-    with_compiler(options, clock, &Share::unlimited(), |ctx| {
+    with_compiler(options, clock, &MemoryShare::unlimited(), |ctx| {
         let compile = |text: &CString| {
-            bytecode::compile(ctx, text, PRELUDE_FILE_C, Source::Stripped)
+            bytecode::compile(ctx, text, PRELUDE_FILE_C, SourceRetention::Stripped)
                 .map_err(|error| syntax_error(ctx, &error))
         };
         Ok(Prelude {
@@ -82,14 +84,14 @@ pub(crate) fn prelude(options: &ScriptOptions, clock: &Clock) -> Result<Prelude,
     })
 }
 
-/// Bytecode that gives the function of `body` when it is evaluated.
+/// Compiles a body to bytecode that returns its function when it is evaluated.
 ///
-/// Nothing stops the engine while it compiles, so it is the body that has a limit here, and the wall of
-/// its heap is for bodies that find a way to be larger than they look.
+/// The engine cannot be interrupted while it compiles. So the length of the body is limited here;
+/// the heap limit stops bodies that need more memory than their length suggests.
 pub(crate) fn function(
     options: &ScriptOptions,
     clock: &Clock,
-    share: &Share,
+    share: &MemoryShare,
     body: &str,
 ) -> Result<Bytecode, ScriptError> {
     let bytes_max = options.heap_bytes / MEMORY_PER_SOURCE_BYTE;
@@ -104,16 +106,22 @@ pub(crate) fn function(
     }
     let body = body.trim_end_matches(|c: char| c == ';' || c.is_whitespace());
     let expression = c_text(&format!("({body}\n)"))?;
-    let declarations = first_declared(body)
-        .map(|name| c_text(&format!("{body}\n;{name}")))
-        .transpose()?;
+    let program = match first_declared(body) {
+        Some(name) => Some(c_text(&format!("{body}\n;{name}"))?),
+        // A parenthesised function is the value of the program, unless a later statement has a
+        // value.
+        None if skip_blank(body).starts_with('(') => Some(c_text(body)?),
+        None => None,
+    };
     with_compiler(options, clock, share, |ctx| {
         let compile = |text: &CString| {
-            bytecode::compile(ctx, text, SCRIPT_FILE_C, Source::Kept)
+            bytecode::compile(ctx, text, SCRIPT_FILE_C, SourceRetention::Kept)
                 .map_err(|error| syntax_error(ctx, &error))
         };
-        compile(&expression).or_else(|error| match &declarations {
-            Some(declarations) => compile(declarations),
+        // The expression form is tried first; a declaration followed by helpers compiles only as a
+        // program.
+        compile(&expression).or_else(|error| match &program {
+            Some(program) => compile(program),
             None => Err(error),
         })
     })
@@ -126,10 +134,11 @@ fn c_text(text: &str) -> Result<CString, ScriptError> {
     })
 }
 
+/// Runs `work` in a compiler engine of its own.
 fn with_compiler<T>(
     options: &ScriptOptions,
     clock: &Clock,
-    share: &Share,
+    share: &MemoryShare,
     work: impl FnOnce(&Ctx<'_>) -> Result<T, ScriptError>,
 ) -> Result<T, ScriptError> {
     let bytes_max = options.heap_bytes.saturating_mul(MEMORY_PER_HEAP_BYTE);
@@ -150,13 +159,14 @@ fn with_compiler<T>(
     #[expect(unsafe_code, reason = "the engine may be left")]
     // SAFETY: the engine is made and dropped in `compile`, and nothing is locked.
     let compiled =
-        unsafe { Aside::new(options.stack_bytes + RESERVE_STACK_BYTES).run(&heap, compile) };
+        unsafe { Fiber::new(options.stack_bytes + RESERVE_STACK_BYTES).run(&heap, compile) };
     let compiled = match compiled {
         Ok(Some(result)) => result,
-        Ok(None) => Err(heap.why_left()),
+        Ok(None) => Err(heap.abandon_error()),
         Err(error) => Err(ScriptError::Engine(error.to_string())),
     };
-    // An engine that was left has handles to the heap, which is not dropped then.
+    // Frames of an abandoned engine keep handles to the heap, so the heap is never dropped and its
+    // account must be closed here.
     heap.close_account();
     compiled
 }
@@ -166,6 +176,7 @@ pub(crate) fn engine_error(error: rquickjs::Error) -> ScriptError {
     ScriptError::Engine(error.to_string())
 }
 
+/// The compile error of the pending exception, with its line in the script.
 fn syntax_error(ctx: &Ctx<'_>, error: &rquickjs::Error) -> ScriptError {
     if !matches!(error, rquickjs::Error::Exception) {
         return ScriptError::Compile {
@@ -173,8 +184,8 @@ fn syntax_error(ctx: &Ctx<'_>, error: &rquickjs::Error) -> ScriptError {
             line: None,
         };
     }
-    let thrown = thrown::describe(&ctx.catch());
-    if thrown::is_out_of_memory(&thrown) {
+    let thrown = exception::describe(&ctx.catch());
+    if exception::is_out_of_memory(&thrown) {
         return ScriptError::OutOfMemory;
     }
     let line = thrown
@@ -187,7 +198,7 @@ fn syntax_error(ctx: &Ctx<'_>, error: &rquickjs::Error) -> ScriptError {
     }
 }
 
-/// The name of the function that a body of declarations begins with.
+/// The name of the function with which a body of declarations begins.
 fn first_declared(body: &str) -> Option<&str> {
     let text = skip_blank(body);
     let text = skip_word(text, "async").unwrap_or(text);
@@ -205,6 +216,7 @@ fn skip_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     (blank.len() < rest.len() || rest.starts_with('*')).then_some(blank)
 }
 
+/// Skips white space and comments.
 fn skip_blank(mut text: &str) -> &str {
     loop {
         text = text.trim_start();
@@ -223,7 +235,7 @@ mod tests {
     use super::*;
 
     fn compile(options: &ScriptOptions, body: &str) -> Result<Bytecode, ScriptError> {
-        function(options, &Clock::Steps, &Share::unlimited(), body)
+        function(options, &Clock::Steps, &MemoryShare::unlimited(), body)
     }
 
     #[test]
@@ -236,6 +248,9 @@ mod tests {
             ("// c\nfunction f() {} // c", None),
             ("async function f() { await 1; }", None),
             ("() => 1", None),
+            ("(function () {});\nfunction helper() {}", None),
+            ("(function () {});\nvar x = 1;", None),
+            ("(function () {}", Some(1)),
             ("x => x", None),
             ("function f() { return g(); } function g() {}", None),
             ("/* a */ function f() {}\nvar x = 1;", None),
@@ -262,7 +277,7 @@ mod tests {
         };
         let bytes_max = options.heap_bytes / MEMORY_PER_SOURCE_BYTE;
         let body_of = |functions: usize| format!("() => [{}]", "()=>0,".repeat(functions));
-        // Half of these need more than a run may have.
+        // Half of these bodies need more compiler memory than a run may have.
         for functions in [1, 1_000, 5_000, bytes_max / 6 - 2] {
             assert!(
                 compile(&options, &body_of(functions)).is_ok(),

@@ -1,18 +1,18 @@
-//! The ways a script can end other than well.
+//! The errors of a run.
 
-use orrery_memory::Exhausted;
+use orrery_memory::LoanError;
 
-/// What a script threw, as far as it can be told outside of it.
+/// An exception of a script, as far as it can be represented outside.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Thrown {
-    /// The number of the error: the status of a failed operation, or the author's own.
+pub struct ScriptException {
+    /// The number of the error: the status of a failed operation, or a number that the script set.
     pub number: Option<i64>,
     /// Name and message, as in `Error: no such book`.
     pub text: String,
     pub stack: String,
 }
 
-/// Why a run had no outcome. Displays as the text a client of the service gets.
+/// The reason for which a run has no outcome. Its display text is the service's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptError {
     #[error("Encountered exception while compiling Javascript. Exception = {message}")]
@@ -25,13 +25,13 @@ pub enum ScriptError {
         "Encountered exception while executing Javascript. Exception = {}\r\nStack trace: {}",
         .0.text, .0.stack
     )]
-    Threw(Thrown),
+    Threw(ScriptException),
     /// The script called `abort`.
     #[error(
         "Encountered exception while executing Javascript. Exception = {}\r\nStack trace: {}",
         .0.text, .0.stack
     )]
-    Aborted(Thrown),
+    Aborted(ScriptException),
     #[error("The script did not complete within the maximum execution time.")]
     TimedOut,
     #[error(
@@ -47,16 +47,16 @@ pub enum ScriptError {
         what: &'static str,
         length_max: usize,
     },
-    /// The client's share of the server's memory has nothing left for the run.
+    /// The client's share of the server's memory is used up.
     #[error("a script ran out of the memory that clients share: {0}")]
-    Memory(Exhausted),
-    /// No thread is free and enough runs are waiting: try again later.
+    Memory(LoanError),
+    /// All threads are busy and enough runs wait; the client may retry later.
     #[error("too many scripts are running")]
     Busy,
-    /// The host panicked; nothing it holds can be trusted.
+    /// The host panicked; its state cannot be trusted.
     #[error("the script's host failed")]
     HostPanicked,
-    /// The engine refused something it should not.
+    /// The engine refused an operation that must succeed.
     #[error("the script engine failed: {0}")]
     Engine(String),
 }
@@ -64,11 +64,11 @@ pub enum ScriptError {
 /// Sub-status of a body that does not compile.
 const SCRIPT_COMPILE_ERROR: u32 = 0xFFFF;
 
-/// Sub-status of too many scripts at a time.
+/// Sub-status of too many concurrent scripts.
 const SCRIPT_CONCURRENCY: u32 = 3084;
 
 impl ScriptError {
-    /// Status that the service gives this end, HTTP-like.
+    /// The HTTP status that the service gives this error.
     pub fn status(&self) -> u16 {
         match self {
             ScriptError::Compile { .. }
@@ -78,14 +78,14 @@ impl ScriptError {
             | ScriptError::OutOfMemory
             | ScriptError::StackOverflow => 400,
             ScriptError::TimedOut => 408,
-            ScriptError::TooLarge { .. } | ScriptError::Memory(Exhausted::TooLarge { .. }) => 413,
-            ScriptError::Busy | ScriptError::Memory(Exhausted::Share { .. }) => 429,
-            ScriptError::Memory(Exhausted::Pool { .. }) => 503,
+            ScriptError::TooLarge { .. } | ScriptError::Memory(LoanError::TooLarge { .. }) => 413,
+            ScriptError::Busy | ScriptError::Memory(LoanError::ShareExceeded { .. }) => 429,
+            ScriptError::Memory(LoanError::PoolExceeded { .. }) => 503,
             ScriptError::HostPanicked | ScriptError::Engine(_) => 500,
         }
     }
 
-    /// The number a script's error carried, or the one of the service for this end.
+    /// The number of the script's exception, or the service's number for this error.
     pub fn substatus(&self) -> Option<u32> {
         match self {
             ScriptError::Compile { .. } | ScriptError::NotAFunction => Some(SCRIPT_COMPILE_ERROR),
@@ -103,7 +103,7 @@ impl ScriptError {
         }
     }
 
-    /// Whether the run broke a limit of the sandbox, as opposed to failing by its own logic.
+    /// Whether the run broke a limit of the sandbox, rather than failing by its own logic.
     pub fn is_limit(&self) -> bool {
         matches!(
             self,

@@ -1,8 +1,8 @@
-//! What a script may ask of the database.
+//! The interface of a script to the database.
 //!
 //! Every method is called on a script thread, one at a time, while the script waits. A host is
-//! confined to one logical partition of one collection and gathers the writes of the script; what
-//! becomes of them is decided when the run is over.
+//! confined to one logical partition of one collection and collects the writes of the script. The
+//! caller decides at the end of the run whether these writes are committed.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use orrery_json::Value;
 /// JSON text of one value.
 pub type JsonText = Vec<u8>;
 
-/// A refused operation: what the script's callback gets as `{number, body}`.
+/// A refused operation; the script's callback receives it as `{number, body}`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{number}: {message}")]
 pub struct HostError {
@@ -28,43 +28,48 @@ impl HostError {
     }
 }
 
-/// The last part of a document link.
+/// The last segment of a document link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DocumentRef {
-    /// From a link by names.
+    /// The id from a link by names.
     Id(String),
-    /// From a link by resource ids. Authors also append an id to a self link, so that a host may
-    /// fall back to the id.
+    /// The resource id from a link by resource ids. Script authors also append an id to a self
+    /// link, so a host may use the text as an id.
     Rid(String),
 }
 
+/// The result of a point read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadDocument {
     Found(JsonText),
-    /// The version is the one that `ifNoneMatch` named.
+    /// The document has the version that `ifNoneMatch` named.
     NotModified,
 }
 
+/// The limits and the start of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageRequest {
-    /// Results at most; none leaves it to the host.
+    /// Maximal number of results; `None` leaves it to the host.
     pub items_max: Option<usize>,
     pub continuation: Option<String>,
     pub enable_scan: bool,
 }
 
+/// One page of results.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FeedPage {
     pub items: Vec<JsonText>,
     pub continuation: Option<String>,
 }
 
+/// A query of a script with its parameters.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Query {
+pub struct ScriptQuery {
     pub text: String,
     pub parameters: Vec<(String, Value)>,
 }
 
+/// The indexing directive of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum IndexAction {
     #[default]
@@ -73,6 +78,7 @@ pub enum IndexAction {
     Exclude,
 }
 
+/// The options of a write.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WriteOptions {
     pub index_action: IndexAction,
@@ -80,6 +86,7 @@ pub struct WriteOptions {
     pub etag: Option<String>,
 }
 
+/// The size of the collection and its limit, as scripts see them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CollectionSize {
     pub current_mb: f64,
@@ -95,6 +102,7 @@ pub enum SpatialFunction {
     IsValidDetailed,
 }
 
+/// The database operations of one run.
 pub trait Host: Send {
     /// `dbs/{rid}/colls/{rid}/`
     fn self_link(&self) -> &str;
@@ -102,16 +110,16 @@ pub trait Host: Send {
     /// `dbs/{name}/colls/{name}`
     fn alt_link(&self) -> &str;
 
-    /// A new unique id for a document that came without one.
+    /// A new unique id for a document without one.
     fn new_id(&mut self) -> String;
 
-    /// Whether the budget of charges allows another operation. Time is watched by the sandbox.
+    /// Whether the charge budget permits another operation. The sandbox watches the time itself.
     fn accepts(&mut self) -> bool {
         true
     }
 
-    /// The run is over, well or not, and took so long, the time spent here included. Not said of a
-    /// run whose thread was given up.
+    /// Reports that the run has ended, successfully or not, with its elapsed time including host
+    /// calls. An abandoned thread does not report.
     fn ended(&mut self, elapsed: Duration) {
         let _ = elapsed;
     }
@@ -128,10 +136,13 @@ pub trait Host: Send {
 
     fn read_documents(&mut self, page: &PageRequest) -> Result<FeedPage, HostError>;
 
-    fn query_documents(&mut self, query: &Query, page: &PageRequest)
-    -> Result<FeedPage, HostError>;
+    fn query_documents(
+        &mut self,
+        query: &ScriptQuery,
+        page: &PageRequest,
+    ) -> Result<FeedPage, HostError>;
 
-    /// Gives the document as stored, system properties included; so do the next two.
+    /// Returns the document as stored, with system properties; the next two methods do the same.
     fn create_document(
         &mut self,
         body: Value,
@@ -157,7 +168,7 @@ pub trait Host: Send {
         options: &WriteOptions,
     ) -> Result<(), HostError>;
 
-    /// `arguments` has two values for the functions of two geometries and one for the others.
+    /// `arguments` has two values for functions of two geometries, and one value for the others.
     fn spatial(
         &mut self,
         function: SpatialFunction,

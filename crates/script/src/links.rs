@@ -1,12 +1,14 @@
-//! Links a script may name: its collection and the documents in it, by resource id or by name.
+//! The links that a script may use: its collection and documents in it, by resource id or by name.
 
 use crate::{DocumentRef, Host, HostError};
 
+/// Whether a link is that of the script's collection, in either form.
 pub(crate) fn is_collection(host: &dyn Host, link: &str) -> bool {
     let link = link.trim_matches('/');
     link == host.self_link().trim_matches('/') || link == host.alt_link().trim_matches('/')
 }
 
+/// Refuses a link that is not that of the script's collection.
 pub(crate) fn collection(host: &dyn Host, link: &str) -> Result<(), HostError> {
     if is_collection(host, link) {
         return Ok(());
@@ -19,6 +21,7 @@ pub(crate) fn collection(host: &dyn Host, link: &str) -> Result<(), HostError> {
     )
 }
 
+/// The document that a link names.
 pub(crate) fn document(host: &dyn Host, link: &str) -> Result<DocumentRef, HostError> {
     let trimmed = link.trim_matches('/');
     let Some((owner, id)) = trimmed.split_once("/docs/") else {

@@ -1,9 +1,9 @@
-//! The native functions that the prelude builds the scripts' API from.
+//! The native functions from which the prelude builds the API of scripts.
 //!
-//! Arguments were checked by the prelude, which says what is wrong with them; links and bodies are
-//! checked here. An operation gives `{resource, options}`, or `{number, body}` when it is refused. A
-//! write also asks whether it is accepted, and gives nothing when it is not: writes come in loops, and
-//! one call from the script and one of the host is enough for each.
+//! The prelude checks arguments and words their errors; links and bodies are checked here. An
+//! operation returns `{resource, options}`, or `{number, body}` for a refusal. A write function
+//! also checks whether the run may write, and returns nothing if not: scripts write in loops, so
+//! one call from the script and one call of the host must suffice for each write.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -11,18 +11,18 @@ use std::sync::Arc;
 use rquickjs::{Ctx, Function, Object, Result, String as JsString, Value as JsValue};
 
 use crate::ScriptOptions;
-use crate::answer::{self, Outcome};
-use crate::arguments::{Body, name, page_request, query, spatial_function, write_options};
+use crate::answer::{self, HostResult};
+use crate::arguments::{JsonArgument, name, page_request, query, spatial_function, write_options};
 use crate::bridge::Bridge;
-use crate::crossing::{Crossing, Refusal};
+use crate::copy_counter::{CopyCounter, Refusal};
 use crate::plain::Measure;
-use crate::runtime::Shared;
+use crate::runtime::RuntimeShared;
 use crate::{bytecode, convert, links, plain, texts};
 
-/// What a link is called in errors.
+/// The name of a link in errors.
 const LINK: &str = "The link";
 
-/// The `native` object of the prelude: what every script needs.
+/// The `native` object of the prelude, with the functions for every script.
 pub(crate) fn core_natives<'js>(
     ctx: &Ctx<'js>,
     shared: &Rc<Bridge>,
@@ -70,11 +70,11 @@ pub(crate) fn core_natives<'js>(
     Ok(natives)
 }
 
-/// Adds to `natives` what procedures and triggers need.
+/// Adds the functions for procedures and triggers to `natives`.
 pub(crate) fn add_host_natives<'js>(
     ctx: &Ctx<'js>,
     bridge: &Rc<Bridge>,
-    runtime: &Arc<Shared>,
+    runtime: &Arc<RuntimeShared>,
     natives: &Object<'js>,
 ) -> Result<()> {
     natives.set(
@@ -94,6 +94,7 @@ pub(crate) fn add_host_natives<'js>(
     write_functions(ctx, bridge, natives)
 }
 
+/// Functions that control the run.
 fn run_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'js>) -> Result<()> {
     let bridge = Rc::clone(shared);
     natives.set(
@@ -107,7 +108,8 @@ fn run_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'js>
     )
 }
 
-/// Whether the JSON of a value is short enough to be worth making, as far as that is known.
+/// Whether a value's JSON text can stay within a length limit, so that making the text is
+/// worthwhile. `None` means that the limit check needs the text itself.
 fn fits<'js>(
     ctx: &Ctx<'js>,
     bridge: &Bridge,
@@ -120,7 +122,7 @@ fn fits<'js>(
         reason = "the prelude passes an option of the runtime on"
     )]
     let length_max = length_max as usize;
-    match plain::measure(ctx, value, length_max, &mut Crossing::new(bridge)) {
+    match plain::measure(ctx, value, length_max, &mut CopyCounter::new(bridge)) {
         Ok(Measure::Fits) => Ok(Some(true)),
         Ok(Measure::NotPlain) => Ok(None),
         Err(Refusal::TooLarge) => Ok(Some(false)),
@@ -128,6 +130,7 @@ fn fits<'js>(
     }
 }
 
+/// Functions of links and ids.
 fn link_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'js>) -> Result<()> {
     let bridge = Rc::clone(shared);
     natives.set(
@@ -160,6 +163,7 @@ fn link_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'js
     )
 }
 
+/// Functions that read. All arguments are copied before the host is called.
 fn read_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'js>) -> Result<()> {
     let bridge = Rc::clone(shared);
     natives.set(
@@ -203,7 +207,7 @@ fn read_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'js
             move |ctx: Ctx<'js>, link: JsString<'js>, spec: JsString<'js>, page: Object<'js>| {
                 let link = name(&bridge, &link, LINK)?;
                 let page = page_request(&bridge, &page)?;
-                let spec = Body::of_text(&ctx, &bridge, &spec, "The query")?;
+                let spec = JsonArgument::of_text(&ctx, &bridge, &spec, "The query")?;
                 let outcome = bridge.host(&ctx, |host| {
                     links::collection(host, &link)?;
                     spec.pass(|spec| host.query_documents(&query(&spec)?, &page))
@@ -220,11 +224,11 @@ fn read_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'js
             move |ctx: Ctx<'js>, function: String, geometries: Vec<JsString<'js>>| {
                 let geometries = geometries
                     .iter()
-                    .map(|text| Body::of_text(&ctx, &bridge, text, "The geometry"));
+                    .map(|text| JsonArgument::of_text(&ctx, &bridge, text, "The geometry"));
                 let geometries = geometries.collect::<Result<Vec<_>>>()?;
                 let outcome = bridge.host(&ctx, |host| {
                     let geometries = geometries.into_iter().map(|text| text.pass(Ok));
-                    let geometries = geometries.collect::<Outcome<Vec<_>>>()?;
+                    let geometries = geometries.collect::<HostResult<Vec<_>>>()?;
                     host.spatial(spatial_function(&function)?, &geometries)
                 })?;
                 match outcome {
@@ -236,6 +240,7 @@ fn read_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'js
     )
 }
 
+/// Functions that write.
 fn write_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'js>) -> Result<()> {
     let bridge = Rc::clone(shared);
     natives.set(
@@ -248,9 +253,9 @@ fn write_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'j
                   options: Option<Object<'js>>| {
                 let link = name(&bridge, &link, LINK)?;
                 let options = write_options(&bridge, options)?;
-                // The body is copied last, because the copy is large and would be lost if the
-                // thread left the engine during a later step.
-                let body = Body::new(&ctx, &bridge, &body)?;
+                // The body is copied last. The copy is large, and it would be lost if the thread
+                // abandoned the engine in a later step.
+                let body = JsonArgument::new(&ctx, &bridge, &body)?;
                 let written = bridge.write(&ctx, |host| {
                     links::collection(host, &link)?;
                     body.pass(|body| host.create_document(body, &options))
@@ -270,9 +275,9 @@ fn write_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'j
                   options: Option<Object<'js>>| {
                 let link = name(&bridge, &link, LINK)?;
                 let options = write_options(&bridge, options)?;
-                // The body is copied last, because the copy is large and would be lost if the
-                // thread left the engine during a later step.
-                let body = Body::new(&ctx, &bridge, &body)?;
+                // The body is copied last. The copy is large, and it would be lost if the thread
+                // abandoned the engine in a later step.
+                let body = JsonArgument::new(&ctx, &bridge, &body)?;
                 let written = bridge.write(&ctx, |host| {
                     links::collection(host, &link)?;
                     body.pass(|body| host.upsert_document(body, &options))
@@ -292,9 +297,9 @@ fn write_functions<'js>(ctx: &Ctx<'js>, shared: &Rc<Bridge>, natives: &Object<'j
                   options: Option<Object<'js>>| {
                 let link = name(&bridge, &link, LINK)?;
                 let options = write_options(&bridge, options)?;
-                // The body is copied last, because the copy is large and would be lost if the
-                // thread left the engine during a later step.
-                let body = Body::new(&ctx, &bridge, &body)?;
+                // The body is copied last. The copy is large, and it would be lost if the thread
+                // abandoned the engine in a later step.
+                let body = JsonArgument::new(&ctx, &bridge, &body)?;
                 let written = bridge.write(&ctx, |host| {
                     let document = links::document(host, &link)?;
                     body.pass(|body| host.replace_document(&document, body, &options))

@@ -1,4 +1,4 @@
-// The collection: operations with callbacks that run, one at a time, after the current function.
+// The collection object: its operations run callbacks one at a time, after the present function.
 
 const callbacks = [];
 
@@ -16,11 +16,10 @@ function requireCallback(callback) {
     }
 }
 
-// What an operation without options has in their place: nobody's code, so that nothing runs when
-// it is looked at.
+// Replaces missing options. The object inherits nothing, so that reading it runs no script code.
 const NO_OPTIONS = Object.freeze({ __proto__: null });
 
-// The callback may stand in the place of the options.
+// A call may pass the callback in place of the options.
 function callbackOf(options, callback) {
     if (typeof options === 'function' && callback === undefined) {
         return options;
@@ -61,7 +60,7 @@ function failureOf(outcome) {
     return new NumberedError(outcome.number, outcome.body);
 }
 
-// Puts the callback of an operation in the queue; one that was not accepted has no outcome.
+// Queues the callback of an operation. An operation that was not accepted has no outcome.
 function answered(callback, outcome) {
     if (outcome === undefined) {
         return false;
@@ -75,7 +74,7 @@ function answered(callback, outcome) {
     return true;
 }
 
-// A deletion has no resource to give.
+// The result of a deletion has no resource.
 function deleted(callback) {
     return callback && ((error, _, options) => (error
         ? callback(error, undefined, options)
@@ -116,14 +115,15 @@ function requireBody(body) {
     }
 }
 
-// The body as the native functions take it. Reading options may run the script's code, which must
-// not change a body any more: then it is text. Otherwise it is read where it is needed.
+// The body in the form that the native functions expect. Reading the options may run script code,
+// which must not change the body afterwards: in this case the body becomes text at once. Otherwise
+// the native function reads the object.
 function given(body, options) {
     return typeof body === 'string' || options === NO_OPTIONS
         ? body : jsonOf('The document', body);
 }
 
-// A new document; a missing id is made up on a copy, never on the caller's object.
+// A new document. A missing id is added to a copy, never to the caller's object.
 function newDocument(body, options) {
     requireBody(body);
     if (options.disableAutomaticIdGeneration === true) {
@@ -239,7 +239,7 @@ for (const name of ['readAttachment', 'readAttachments', 'queryAttachments', 'cr
         `Attachments are not supported: '${name}' is not available.`);
 }
 
-// The query functions are many and few scripts use them: they are loaded when one does.
+// Few scripts use the query functions, so the first use loads them.
 let loadedQueries;
 
 function queries() {

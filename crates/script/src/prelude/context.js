@@ -1,4 +1,5 @@
-// What a run sees: `getContext()` and `__`; and how the sandbox drives it.
+// The context of a run, `getContext()` and `__`, and the functions by which the sandbox drives a
+// run.
 
 const MESSAGE_LENGTH_MAX = native.responseLengthMax;
 
@@ -14,7 +15,7 @@ function abort(error) {
     throw thrown;
 }
 
-// Headers are [name, value], properties [name, value, writable]; a pre-trigger has no response.
+// Headers are [name, value], properties are [name, value, writable]. A pre-trigger has no response.
 function begin(headers, requestProperties, responseProperties) {
     request = new Message(headers, requestProperties, MESSAGE_LENGTH_MAX);
     const proxied = Object.create(collectionMethods);
@@ -34,7 +35,7 @@ function begin(headers, requestProperties, responseProperties) {
     define(globalThis, '__', proxied);
 }
 
-// Runs the next callback; false when there is none.
+// Runs the next callback; returns false when no callback waits.
 function next() {
     const callback = callbacks[callbacksDone];
     if (callback === undefined) {

@@ -1,7 +1,7 @@
-// What every script has: errors with numbers, `console`, and a guard on the natives that the
-// limits of the engine do not reach.
+// The core of every script: errors with numbers, `console`, and guards for native functions that
+// the limits of the engine do not stop.
 
-// The prelude must work whatever a script does to the globals.
+// Scripts may replace every global, so the prelude keeps its own references.
 const { Array, ArrayBuffer, Object, RangeError, String, TypeError } = globalThis;
 const { stringify } = JSON;
 const { construct, apply, getPrototypeOf } = globalThis.Reflect;
@@ -23,7 +23,7 @@ function define(target, name, value) {
 
 const NativeError = globalThis.Error;
 
-// `new Error(number, message)` beside the standard `new Error(message)`.
+// Adds `new Error(number, message)` to the standard `new Error(message)`.
 const NumberedError = function Error(...args) {
     const numbered = args.length > 1 && typeof args[0] === 'number';
     const number = numbered ? args.shift() : undefined;
@@ -47,8 +47,9 @@ function fail(number, message) {
     throw new NumberedError(number, message);
 }
 
-// Longest array, and longest product of text and pattern, that one native call may walk: natives
-// are interrupted only between calls. Long ones ask first whether the run may go on.
+// Limits of the array length, and of text length times pattern length, that one native call may
+// process: the engine interrupts native functions only between calls. Longer calls first check
+// whether the run may continue.
 const NATIVE_LENGTH_MAX = 1e7;
 const NATIVE_SEARCH_MAX = 1e10;
 const NATIVE_LENGTH_LONG = 1e5;
@@ -70,7 +71,8 @@ function guard(prototype, names, check) {
     }
 }
 
-// The length that a native will find: a getter or a proxy could tell it another one.
+// The length that a native function will see. A getter or a proxy could report another length at
+// the second access.
 function lengthOf(value) {
     const length = native.ownLength(value);
     if (length >= 0) {
@@ -115,7 +117,8 @@ guard(Array.prototype, ['concat'], (self, args) => {
     checkLength(length);
 });
 
-// Comparing texts takes long when they are long: a function in between is where a run can end.
+// A comparison of long texts takes long. A comparison function gives the run points at which it can
+// end.
 function compareTexts(a, b) {
     a = `${a}`;
     b = `${b}`;
@@ -146,7 +149,7 @@ guard(getPrototypeOf(Uint8Array.prototype), [
     }
 });
 
-// Arrays in arrays may be long and empty, and be named many times.
+// Nested arrays may be long without elements, and one array may be referenced many times.
 function flatten(from, into, depth) {
     const length = +from.length || 0;
     for (let index = 0; index < length; index += 1) {
@@ -209,7 +212,7 @@ guard(String.prototype, [
     }
 });
 
-// A set of what an iterator gives may stay small while the iterator never ends.
+// A set may stay small while its iterator never ends.
 const NativeSet = globalThis.Set;
 const IteratedSet = function Set(values) {
     if (new.target === undefined) {
@@ -231,22 +234,22 @@ Object.defineProperty(IteratedSet, Symbol.species, { get() { return this; }, con
 define(NativeSet.prototype, 'constructor', IteratedSet);
 define(globalThis, 'Set', IteratedSet);
 
-// The same would be true of operations on two sets. They are younger than the language that scripts
-// are promised.
+// Operations on two sets have the same problem. They are newer than the JavaScript version that
+// scripts are promised.
 for (const name of ['difference', 'intersection', 'isDisjointFrom', 'isSubsetOf', 'isSupersetOf',
     'symmetricDifference', 'union']) {
     delete NativeSet.prototype[name];
 }
 
-// The engine makes JSON without asking whether to go on, unless a function sees each value.
+// The engine writes JSON without interrupts, unless a function sees each value.
 define(JSON, 'stringify', { stringify(value, replacer, space) {
     const isSeen = typeof replacer === 'function' || Array.isArray(replacer)
         || native.fits(value, SHORT_LENGTH_MAX) === true;
     return stringify(value, isSeen ? replacer : (name, value) => value, space);
 } }.stringify);
 
-// Iterators that are made of iterators call each other in the engine without a look at its stack.
-// They are younger than the language that scripts are promised.
+// Iterators over iterators recurse in the engine without a check of its stack. They are newer than
+// the JavaScript version that scripts are promised.
 const { Iterator, Reflect } = globalThis;
 delete globalThis.Iterator;
 for (const name of Reflect.ownKeys(Iterator.prototype)) {
@@ -255,7 +258,7 @@ for (const name of Reflect.ownKeys(Iterator.prototype)) {
     }
 }
 
-// Threads do not exist here, and code comes only from the registered body.
+// Scripts have no threads, and all code comes from the registered body.
 delete globalThis.eval;
 delete globalThis.Atomics;
 delete globalThis.SharedArrayBuffer;
@@ -273,7 +276,7 @@ function textOf(value) {
     return String(value);
 }
 
-// The JSON text of a value, which is not made when it would be too long.
+// The JSON text of a value; a text that would exceed the limit is not made.
 function jsonOf(what, value) {
     if (native.fits(value, native.jsonLengthMax) === false) {
         fail(ErrorCodes.RequestEntityTooLarge,

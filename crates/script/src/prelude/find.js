@@ -1,14 +1,14 @@
-// The searches of arrays by a function, in place of the engine's own.
+// Replaces the engine's array searches that take a function.
 //
-// When the engine is stopped between two steps of one of these, it frees an element twice. Here it is
-// stopped between instructions, as everywhere else.
+// If the engine is stopped between two steps of such a search, it frees an element twice. These
+// replacements are stopped between instructions, like all other code.
 {
     const { Array, Math, Number, Object, Reflect, TypeError } = globalThis;
     const { max, min, trunc } = Math;
     const { apply } = Reflect;
     const LENGTH_MAX = Number.MAX_SAFE_INTEGER;
 
-    // The element of the last search; taken before anything else can search.
+    // The element that the last search found. The caller takes it before another search can run.
     let found;
 
     function take() {
@@ -17,7 +17,7 @@
         return element;
     }
 
-    // Gives the place of the first or last element that `test` accepts, or -1.
+    // Returns the index of the first or last element that `test` accepts, or -1.
     function search(list, test, self, isLast) {
         if (list === null || list === undefined) {
             throw new TypeError('cannot convert to object');

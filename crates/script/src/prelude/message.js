@@ -1,17 +1,18 @@
-// The request and the response: named properties, some of them writable.
+// The request and the response: named properties, some of which scripts may write.
 
 const { Map, Number, Object, String } = globalThis;
 const { ErrorCodes, NumberedError, define, fail, jsonOf, stringify, textOf } = core;
 const { parse } = JSON;
 const { isArray } = Array;
 
-// Appending joins texts; what was never set is replaced.
+// Appending concatenates texts; the first value replaces a property that was never set.
 function appended(old, value) {
     return old === undefined ? value : textOf(old) + textOf(value);
 }
 
 function checkSize(name, value, sizeMax) {
-    // A little too long is told how much; the text of what is far too long is not made.
+    // An error for a slightly excessive text contains its length; the text of a much larger value
+    // is not made.
     const fits = native.fits(value, 2 * sizeMax) !== false;
     const length = fits ? stringify(value)?.length ?? 0 : 'too many';
     if (!fits || length > sizeMax) {
@@ -25,7 +26,7 @@ function checkSize(name, value, sizeMax) {
 class Message {
     #properties = new Map();
 
-    // Headers have no accessors of their own.
+    // Headers have no accessors.
     constructor(headers, properties, sizeMax) {
         for (const [name, value] of headers) {
             this.#properties.set(name.toLowerCase(), { name, value });
@@ -67,8 +68,8 @@ class Message {
         return property;
     }
 
-    // JSON text of a property that the script set; undefined when it did not, and false when it has
-    // grown too long since.
+    // The JSON text of a property that the script has set; undefined if the script has not set it,
+    // and false if it has grown beyond the limit since.
     static textOfChanged(message, name) {
         const property = message?.#properties.get(name);
         if (!property?.changed) {

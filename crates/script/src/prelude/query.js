@@ -1,8 +1,8 @@
 // The query functions of `__`: a pipeline of stages over the documents of the collection.
 //
-// Stages run in JavaScript over the document feed. A page of results is filled from as many pages
-// of documents as it takes, so that its continuation is simply the one of the feed. A sort needs
-// everything at once; its continuation is the number of results already given.
+// Stages run in JavaScript over the document feed. A page of results reads as many document pages
+// as it needs, so its continuation is that of the feed. A sort needs all documents at once; its
+// continuation is the number of returned results.
 
 const { Math, Number, Object, String } = globalThis;
 const { isArray } = Array;
@@ -57,7 +57,7 @@ function requireFunction(name, parameter, value) {
     }
 }
 
-// Each reads its own arguments and gives the stage and the arguments that are left.
+// Each function reads its own arguments, and returns the stage and the remaining arguments.
 const stages = {
     filter([predicate, ...rest]) {
         requireFunction('filter', 'predicate', predicate);
@@ -181,7 +181,7 @@ function runBlocking(link, pipeline, page) {
     return { results: all.slice(from, end), options: { ...options, continuation: more } };
 }
 
-// Without a callback the results become, or follow, the body of the response.
+// Without a callback the results are set as the response body, or appended to it.
 function respondWith(results) {
     const response = collection.response();
     if (response.getBody() === undefined) {
@@ -250,7 +250,7 @@ class Chain {
     }
 }
 
-// The collection link may be left out.
+// The collection link is optional.
 function linkAndRest(args) {
     const given = typeof args[0] === 'string' && native.isCollectionLink(args[0]);
     return given ? [args[0], args.slice(1)] : [native.selfLink(), args];

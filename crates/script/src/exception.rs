@@ -1,44 +1,48 @@
-//! What a script threw, read without trusting it: anything may be thrown, and reading it may run
-//! the script's own code.
+//! Reads exceptions of scripts without trusting them: a script may throw any value, and reading a
+//! property may run the script's own code.
 
 use rquickjs::{Coerced, FromJs, Object, String as JsString, Value as JsValue};
 
-use crate::Thrown;
+use crate::ScriptException;
 use crate::compile::SCRIPT_FILE;
 use crate::texts;
 
-/// Longest text of an error that is passed on, in bytes.
+/// Maximal bytes of an error text that is passed on.
 const TEXT_BYTES_MAX: usize = 8 << 10;
 
-/// Longest text of an error that is looked at: a stack is shortened when it is known which frames are the
-/// script's.
+/// Maximal bytes of an error text that is read. A stack trace is shortened only after the frames of
+/// the prelude have been removed.
 const TEXT_BYTES_READ_MAX: usize = 64 << 10;
 
-pub(crate) fn describe(value: &JsValue<'_>) -> Thrown {
+/// Describes a thrown value.
+pub(crate) fn describe(value: &JsValue<'_>) -> ScriptException {
     let thrown = match value.as_object() {
         Some(object) => describe_object(object),
-        None => Thrown {
+        None => ScriptException {
             text: coerce(value),
-            ..Thrown::default()
+            ..ScriptException::default()
         },
     };
-    Thrown {
+    ScriptException {
         number: thrown.number,
         text: shortened(thrown.text),
         stack: shortened(own_frames(&thrown.stack)),
     }
 }
 
-pub(crate) fn is_out_of_memory(thrown: &Thrown) -> bool {
+/// Whether an exception has the text of the engine's error for exhausted memory.
+pub(crate) fn is_out_of_memory(thrown: &ScriptException) -> bool {
     thrown.text == "InternalError: out of memory"
 }
 
-pub(crate) fn is_stack_overflow(thrown: &Thrown) -> bool {
+pub(crate) fn is_stack_overflow(thrown: &ScriptException) -> bool {
     thrown.text == "RangeError: Maximum call stack size exceeded"
         || thrown.text == "InternalError: stack overflow"
 }
 
-fn describe_object(object: &Object<'_>) -> Thrown {
+/// Describes a thrown object. Each property access may run script code and fail, so every part is
+/// optional.
+fn describe_object(object: &Object<'_>) -> ScriptException {
     let number = get::<f64>(object, "number").filter(|number| number.fract() == 0.0);
     #[expect(clippy::cast_possible_truncation, reason = "saturates")]
     let number = number.map(|number| number as i64);
@@ -60,7 +64,7 @@ fn describe_object(object: &Object<'_>) -> Thrown {
             .unwrap_or_else(|| coerce(object.as_value()))
     };
     let stack = text_of(object, "stack").unwrap_or_default();
-    Thrown {
+    ScriptException {
         number,
         text,
         stack,
