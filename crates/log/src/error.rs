@@ -1,4 +1,4 @@
-//! What can go wrong, by what the owner can do about it.
+//! Failures of the log, classified by the action that the owner can take.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use crate::Position;
 
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
-    /// The disk refused a call. If a commit or a sync gives this error, the log is poisoned.
+    /// A call to the disk failed. A commit or a sync with this error poisons the log.
     #[error("cannot {action} {}", path.display())]
     Io {
         action: &'static str,
@@ -16,35 +16,38 @@ pub enum Error {
         #[source]
         source: Arc<io::Error>,
     },
-    /// The disk refused a step that comes before the write of a commit, or a step of a trim: the log
-    /// could not open or make a file, or the file got no room. The log has written nothing, and takes
-    /// records again when the disk lets that step succeed.
+    /// A step before the write of a commit failed, or a step of a trim: the log could not open or
+    /// create a file, or the disk had no room. The log has written nothing, and accepts records
+    /// again once the disk lets that step succeed.
     #[error("nothing was written to the log")]
     NotWritten {
         #[source]
         source: Box<Error>,
     },
-    /// An earlier write or sync failed, so what the disk holds is unknown until the log is opened
-    /// again. A failed sync is never retried: the system may have dropped the pages it covered.
+    /// An earlier write or sync failed, so the contents of the disk are unknown until the log is
+    /// opened again. A failed sync is never retried: the system may have dropped the pages it
+    /// covered.
     #[error("the log takes no more records after an earlier failure")]
     Poisoned {
         #[source]
         first: Box<Error>,
     },
-    /// Bytes that were once durable are damaged or gone. Restore from a backup.
+    /// Bytes that were once durable are damaged or missing. The data must be restored from a
+    /// backup.
     #[error("{} at byte {offset}: {what}", segment.display())]
     Corrupt {
         segment: PathBuf,
         offset: u64,
-        what: Fault,
+        what: SegmentFault,
     },
-    /// Records that the caller still needs have been trimmed.
+    /// The log has trimmed records that the caller still needs.
     #[error("records after position {after} were asked for but the log begins at {first}")]
     Trimmed { after: Position, first: Position },
-    /// The caller holds records that the log does not: its tail was lost, or it is another log.
+    /// The caller has records that the log lacks: the log has lost its tail, or it is the wrong
+    /// log.
     #[error("records after position {after} were asked for but the log ends at {last}")]
     Ahead { after: Position, last: Position },
-    /// The visitor of a replay failed.
+    /// A visitor returned an error during a replay.
     #[error("record {position} could not be replayed")]
     Visit {
         position: Position,
@@ -53,9 +56,9 @@ pub enum Error {
     },
 }
 
-/// What is wrong with the bytes at one place of a segment.
+/// The fault at one position of a segment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum SegmentFault {
     #[error("the segment header is damaged")]
     Header,
     #[error("log format version {0} is not known to this program")]
@@ -76,8 +79,25 @@ pub enum Fault {
     TornTail { bytes: u64 },
 }
 
+/// An error and its causes in one line.
+pub fn error_chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
 impl Error {
-    /// For visitors of a replay: wraps whatever stopped them at `position`.
+    /// The error and its causes in one line.
+    pub fn chain(&self) -> String {
+        error_chain(self)
+    }
+
+    /// Wraps an error that stopped the visitor of a replay at `position`.
     pub fn visit(
         position: Position,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -88,7 +108,7 @@ impl Error {
         }
     }
 
-    /// Whether a sync failed; after a failed sync nobody knows which bytes the disk has.
+    /// Whether a sync failed. After a failed sync the contents of the disk are unknown.
     pub(crate) fn is_of_sync(&self) -> bool {
         matches!(self, Error::Io { action: "sync", .. })
     }
