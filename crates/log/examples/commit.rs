@@ -1,5 +1,5 @@
-//! Time of a commit of 16 records of 1.2 KB: `cargo run --release -p orrery-log --example commit
-//! [directory]`, through new segments, through recycled ones, and without a sync.
+//! Measures a commit of 16 records of 1.2 KB: `cargo run --release -p orrery-log --example commit
+//! [directory]`, through new segments, through recycled segments, and without a sync.
 
 #![expect(
     clippy::print_stdout,
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (mut log, _) = Log::open(&dir, options(Durability::Sync))?;
     println!("open of an empty log: {:?}", started.elapsed());
     report("new segments, synced", &mut run(&mut log, Trim::Never)?);
-    // Until every file in use has been filled once.
+    // Warm up until the log has filled every file once.
     run(&mut log, Trim::AtOnce)?;
     report(
         "recycled segments, synced",
@@ -54,14 +54,14 @@ fn options(durability: Durability) -> LogOptions {
     LogOptions {
         segment_bytes: 16 << 20,
         durability,
-        known: Position::ZERO,
+        known_durable: Position::ZERO,
     }
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum Trim {
     Never,
-    /// As soon as a segment is sealed, outside the measured time.
+    /// Trims after each sealed segment, outside the measured time.
     AtOnce,
 }
 

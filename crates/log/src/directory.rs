@@ -1,8 +1,9 @@
-//! The files of a log directory: which there are, how a spare becomes a segment and a trimmed
-//! segment a spare.
+//! The files of a log directory: provisioning a segment from a spare file, and recycling a trimmed
+//! segment to a spare file.
 //!
-//! A file gets the name of a segment only after its header is durable, and takes records only after
-//! its name is. So a segment with a broken header is damage and never an unfinished creation.
+//! A file is renamed to a segment only after its header is durable, and it receives records only
+//! after the rename is durable. So a segment with a broken header is always damage and never an
+//! unfinished creation.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +14,8 @@ use crate::frame::TERMINATOR_BYTES;
 use crate::reader::SegmentReader;
 use crate::segment::{FileKind, SegmentHeader, file_kind, segment_path, spare_path};
 
-/// Spares kept for reuse; more are deleted. A checkpoint tends to free several segments at once.
+/// Maximum number of spare files; further segments are deleted. A checkpoint tends to free several
+/// segments at once.
 const SPARES_MAX: usize = 4;
 
 pub(crate) struct Directory {
@@ -37,7 +39,8 @@ impl Directory {
             .map_err(Error::io("create", &self.path))
     }
 
-    /// Takes note of the spares and gives the sequences of the segments, in order.
+    /// Lists the directory: remembers the spare files and returns the sequences of the segments in
+    /// order.
     pub(crate) fn list(&mut self) -> Result<Vec<u64>, Error> {
         let paths = self
             .disk
@@ -61,8 +64,9 @@ impl Directory {
         segment_path(&self.path, sequence)
     }
 
-    /// Whether there is a spare that can only come from a log that has had records.
+    /// Whether a spare file exists that only a log with records can leave behind.
     pub(crate) fn has_used_spares(&self) -> bool {
+        // Spare 1 may be the first file of a new log, left by a crash before its rename.
         self.spares
             .iter()
             .any(|path| *path != spare_path(&self.path, 1))
@@ -84,8 +88,8 @@ impl Directory {
             .map_err(Error::io("open", &path))
     }
 
-    /// Turns a spare, or a new file, into the segment of `header`; durable on return. Gives the
-    /// file and its size. The caller may repeat a call that has failed.
+    /// Turns a spare file or a new file into the segment of `header`, durably. Returns the file and
+    /// its size. After an error the caller may repeat the call.
     pub(crate) fn provision(
         &mut self,
         header: &SegmentHeader,
@@ -113,10 +117,14 @@ impl Directory {
         }
         let mut beginning = header.encode();
         beginning.resize(beginning.len() + TERMINATOR_BYTES, 0);
+        // The terminator follows the header directly, so that recovery finds a clean end even where
+        // a recycled file has frames of its earlier life.
         file.write_at(0, &beginning)
             .map_err(Error::io("write", &spare))?;
         file.sync().map_err(Error::io("sync", &spare))?;
 
+        // The header is durable before the file becomes a segment, and the rename is durable before
+        // the caller writes records; see the module comment.
         self.disk
             .rename(&spare, &segment)
             .map_err(Error::io("rename", &spare))?;
@@ -125,12 +133,13 @@ impl Directory {
         Ok((file, size.max(beginning.len() as u64)))
     }
 
-    /// Makes a spare of a segment, or deletes it if there are spares enough. The new name is not
-    /// durable before [`Directory::sync`].
-    pub(crate) fn retire(&mut self, sequence: u64) -> Result<(), Error> {
+    /// Renames a segment to a spare file, or deletes it if there are enough spare files. The change
+    /// is durable after [`Directory::sync`].
+    pub(crate) fn recycle(&mut self, sequence: u64) -> Result<(), Error> {
         let segment = self.segment_path(sequence);
         let spare = spare_path(&self.path, sequence);
-        // The name is taken if a crash left a new file just before it became this segment.
+        // A spare file with this sequence exists if a crash occurred just before its rename to this
+        // segment.
         if self.spares.len() >= SPARES_MAX || self.spares.contains(&spare) {
             return self
                 .disk

@@ -1,7 +1,7 @@
-//! The disk as the log sees it: a flat directory of files with positional reads and writes.
+//! The disk interface of the log: a flat directory of files with positional reads and writes.
 //!
-//! It is a trait because there are two disks: the real one, and the one of the tests that loses
-//! unsynced sectors, tears writes, fills up and fails to sync.
+//! The interface is a trait because it has two implementations: the operating system, and a
+//! simulated disk for tests that loses unsynced sectors, tears writes, fills up and fails syncs.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 
 pub trait Disk: Send + Sync {
     fn create_dir(&self, dir: &Path) -> io::Result<()>;
-    /// The paths of the files in `dir`, in any order; empty if there is no such directory.
+    /// The paths of the files in `dir`, in any order; empty if the directory does not exist.
     fn list(&self, dir: &Path) -> io::Result<Vec<PathBuf>>;
     fn open_read(&self, path: &Path) -> io::Result<Box<dyn DiskFile>>;
     fn open_write(&self, path: &Path) -> io::Result<Box<dyn DiskFile>>;
-    /// A new empty file; fails if there is one of that name.
+    /// Creates an empty file. Fails if a file with this name exists.
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>>;
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     fn remove(&self, path: &Path) -> io::Result<()>;
@@ -23,12 +23,12 @@ pub trait Disk: Send + Sync {
 
 pub trait DiskFile: Send {
     fn size(&mut self) -> io::Result<u64>;
-    /// Fills `buffer` from `offset`; gives fewer bytes only at the end of the file.
+    /// Fills `buffer` from `offset`. Returns fewer bytes only at the end of the file.
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
     /// Writes all of `bytes`, growing the file if needed.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
     fn truncate(&mut self, size: u64) -> io::Result<()>;
-    /// Makes the bytes, and as much metadata as is needed to read them, durable.
+    /// Makes the bytes durable, with the metadata that is needed to read them.
     fn sync(&mut self) -> io::Result<()>;
 }
 
@@ -44,6 +44,7 @@ impl Disk for SystemDisk {
         let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty());
         parent.map_or(Ok(()), |parent| self.create_dir(parent))?;
         private_dir().create(dir)?;
+        // Without this sync a crash could lose the new directory together with all files in it.
         self.sync_dir(parent.unwrap_or(Path::new(".")))
     }
 
@@ -84,15 +85,15 @@ impl Disk for SystemDisk {
         File::open(dir)?.sync_all()
     }
 
-    /// Elsewhere a directory cannot be opened as a file; NTFS journals its names by itself.
+    /// Other systems cannot open a directory as a file. NTFS journals name changes itself.
     #[cfg(not(unix))]
     fn sync_dir(&self, _dir: &Path) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// Only the owner gets rights on the directories and files that the log makes, whatever rights the
-/// process grants to other users by default.
+/// Restricts access to the directories and files of the log to their owner, regardless of the
+/// default permissions of the process.
 #[cfg(unix)]
 fn private_dir() -> fs::DirBuilder {
     let mut builder = fs::DirBuilder::new();
@@ -100,8 +101,8 @@ fn private_dir() -> fs::DirBuilder {
     builder
 }
 
-/// On other systems, directories and files that the log makes take their rights from the directory
-/// that contains them.
+/// On other systems, directories and files of the log inherit the permissions of their parent
+/// directory.
 #[cfg(not(unix))]
 fn private_dir() -> fs::DirBuilder {
     fs::DirBuilder::new()

@@ -1,23 +1,25 @@
-//! The frame around one record.
+//! The frame of one record.
 //!
-//! One 128-bit hash serves as checksum and as link of the chain. It covers every other byte of the
-//! frame, the predecessor's hash among them, and is keyed by the segment it lies in, so a frame is
-//! valid in one life of one segment only. A second, shorter checksum would cover the same bytes
-//! with a weaker promise at the price of a second pass.
+//! One 128-bit hash serves as checksum and as chain link. The hash covers every other byte of the
+//! frame, including the predecessor's hash, and its seed is the key of the segment. So a frame is
+//! valid only in one life of one segment. A second, shorter checksum would give a weaker guarantee
+//! for the same bytes and cost a second pass.
 //!
-//! A frame also says up to which position everything was durable when it was written. That is how
-//! recovery tells a write that never finished from damage: a later frame that calls the broken one
-//! durable is a witness that it once was whole.
+//! Each frame records up to which position the log was durable when the frame was written. From
+//! this position recovery distinguishes an unfinished write from damage: if a later frame says that
+//! the broken frame was durable, the broken frame was once complete.
 
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 pub(crate) const FRAME_HEADER_BYTES: usize = 56;
-/// Frames begin at multiples of this, which makes the search for survivors eight times shorter.
+/// Frames begin at multiples of this, so the search for later frames examines only every eighth
+/// offset.
 pub(crate) const FRAME_ALIGNMENT: usize = 8;
-/// Zeros that follow the last frame, so that a clean end is told from a torn one even where bytes
-/// of the segment's earlier life come next.
+/// Bytes of zeros after the last frame. They distinguish a clean end from a torn write, even where
+/// bytes of the segment's earlier life follow.
 pub(crate) const TERMINATOR_BYTES: usize = FRAME_HEADER_BYTES;
-/// The largest record. It bounds what recovery has to hold in memory when a length is garbage.
+/// Maximum size of a record. The limit bounds the memory of recovery when a length field is
+/// damaged.
 pub const RECORD_BYTES_MAX: usize = 64 << 20;
 
 const MARKER: u32 = u32::from_le_bytes(*b"OREC");
@@ -27,16 +29,17 @@ pub(crate) const MARKER_OFFSET: usize = HASH_BYTES;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FrameHeader {
     pub(crate) hash: u128,
-    /// Of the payload, without padding.
+    /// Length of the payload, without padding.
     pub(crate) length: usize,
     pub(crate) position: u64,
-    /// Everything up to here was durable when the frame was written.
+    /// Every record up to this position was durable when the frame was written.
     pub(crate) durable: u64,
     pub(crate) predecessor: u128,
 }
 
 impl FrameHeader {
-    /// `None` if the bytes cannot be the beginning of a frame. The hash is not yet checked.
+    /// Decodes a frame header without checking the hash. `None` if the bytes cannot be a frame
+    /// header.
     pub(crate) fn decode(bytes: &[u8]) -> Option<FrameHeader> {
         let mut bytes = bytes;
         let hash = u128::from_le_bytes(take(&mut bytes)?);
@@ -55,13 +58,13 @@ impl FrameHeader {
         })
     }
 
-    /// From the first byte of the frame to the first byte of the next.
+    /// Distance from the first byte of this frame to the first byte of the next frame.
     pub(crate) fn frame_bytes(&self) -> usize {
         frame_bytes(self.length)
     }
 }
 
-/// Whether `frame`, header and payload without padding, is whole and belongs to the segment.
+/// Whether `frame` (header and payload without padding) is complete and belongs to the segment.
 pub(crate) fn is_intact(frame: &[u8], header: &FrameHeader, segment_key: u64) -> bool {
     xxh3_128_with_seed(&frame[HASH_BYTES..], segment_key) == header.hash
 }
@@ -71,13 +74,12 @@ pub(crate) fn may_begin_at(bytes: &[u8], offset: usize) -> bool {
         == Some(MARKER.to_le_bytes().as_slice())
 }
 
-/// Bytes that a record takes in the log.
+/// Number of bytes that a record with this payload occupies in the log.
 pub fn frame_bytes(payload_bytes: usize) -> usize {
     (FRAME_HEADER_BYTES + payload_bytes).next_multiple_of(FRAME_ALIGNMENT)
 }
 
-/// Adds a frame to `buffer` with what is known at the time of the append; [`seal`] does the rest
-/// when the segment is known.
+/// Appends an incomplete frame to `buffer`. [`seal`] adds the fields that depend on the segment.
 pub(crate) fn push(buffer: &mut Vec<u8>, position: u64, encode: impl FnOnce(&mut Vec<u8>)) {
     let start = buffer.len();
     buffer.resize(start + FRAME_HEADER_BYTES, 0);
@@ -97,8 +99,8 @@ pub(crate) fn push(buffer: &mut Vec<u8>, position: u64, encode: impl FnOnce(&mut
     buffer.resize(buffer.len().next_multiple_of(FRAME_ALIGNMENT), 0);
 }
 
-/// Completes all frames of `buffer`, the first of which follows the record hashed `predecessor`,
-/// and gives the hash of the last.
+/// Completes all frames of `buffer` and returns the hash of the last one. `predecessor` is the hash
+/// of the record before the first frame.
 pub(crate) fn seal(buffer: &mut [u8], segment_key: u64, durable: u64, predecessor: u128) -> u128 {
     let mut hash = predecessor;
     let mut rest = buffer;

@@ -1,16 +1,18 @@
-//! The log itself: one writer that batches records into commits.
+//! The log: a single writer that batches records into commits.
 //!
-//! Records gather in a buffer of frames. A commit seals them with hashes, writes them at the tail
-//! of the current segment followed by a terminator, and syncs. All records of one commit lie in one
-//! segment; where they do not fit, the segment is sealed (synced whole) and the next begins.
+//! Records gather in a buffer of frames. A commit completes the frames with hashes, writes them at
+//! the tail of the current segment together with a terminator, and syncs. All records of one commit
+//! are in one segment. If the current segment has no room for them, the log seals it (syncs it
+//! completely) and starts the next segment.
 //!
-//! New segments are filled with zeros a step ahead of the tail rather than at once, which spreads
-//! the cost of the first round through the files and lets an empty directory open at once. Recycled
-//! segments are already full size.
+//! New segments are filled with zeros in steps ahead of the tail. This spreads the cost of the
+//! first pass through the files, and an empty directory opens immediately. Recycled segments
+//! already have full size.
 //!
-//! Whatever a commit needs of the disk beside its write and its sync, that is the next segment and room in
-//! the file, it gets before it writes. A disk that is full or a process that has no file left therefore
-//! refuses a commit while the log is as it was ([`Error::NotWritten`]), and takes the next one when it can.
+//! A commit first obtains the resources that it needs besides its write and its sync: the next
+//! segment, and room in the file. So a full disk or a process without free file handles rejects a
+//! commit before the log has changed ([`Error::NotWritten`]), and the log accepts the next commit
+//! once the resources are available.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -18,56 +20,57 @@ use std::sync::Arc;
 
 use crate::directory::Directory;
 use crate::disk::{Disk, DiskFile, SystemDisk};
-use crate::error::Fault;
+use crate::error::SegmentFault;
 use crate::frame::{self, TERMINATOR_BYTES};
 use crate::reader::{Tail, Visitor};
-use crate::recovery::{Recovered, Recovery, recover};
+use crate::recovery::{RecoveredLog, Recovery, recover};
 use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::{Durability, Error, LogOptions, Position};
 
-/// The commit that takes a step syncs all of it, so it should not take long.
+/// Bytes by which a segment grows at once. The commit that triggers a step also syncs it, so the
+/// step is small.
 const ALLOCATION_STEP_BYTES: u64 = 512 << 10;
 const SEGMENT_BYTES_MIN: u64 = 2 * SEGMENT_HEADER_BYTES as u64;
-/// A buffer that one large commit has grown beyond this is given back.
+/// Maximum capacity that the frame buffer retains after a commit. A larger buffer is released.
 const PENDING_KEPT_BYTES: usize = 4 << 20;
 
 pub struct Log {
     directory: Directory,
     options: LogOptions,
-    /// All but the one being written, oldest first.
-    sealed: VecDeque<Sealed>,
-    current: Current,
+    /// All segments except the current one, oldest first.
+    sealed: VecDeque<SealedSegment>,
+    current: CurrentSegment,
     /// Frames of the records appended since the last commit.
     pending: Vec<u8>,
     appended: u64,
     written: u64,
     durable: u64,
     hash: u128,
-    /// Bytes that there was no room for last.
+    /// Size of the last write that the disk had no room for.
     refused: Option<usize>,
     failure: Option<Error>,
 }
 
-struct Sealed {
+struct SealedSegment {
     header: SegmentHeader,
     last: u64,
     bytes: u64,
 }
 
-struct Current {
+struct CurrentSegment {
     header: SegmentHeader,
     key: u64,
     file: Box<dyn DiskFile>,
-    /// Where the next frame goes.
+    /// File offset of the next frame.
     offset: u64,
     size: u64,
 }
 
 impl Log {
-    /// Opens the log in `dir` or creates it. Reads the whole retained log and verifies it; cuts a
-    /// torn tail and reports it; makes durable what it found.
+    /// Opens the log in `dir` or creates it. Opening reads and verifies the whole retained log,
+    /// cuts off and reports a torn tail, and makes all found records durable.
     ///
-    /// Nothing else may have the log open: the owner holds the lock on the data directory.
+    /// No other process may have the log open: the owner holds the lock of the data directory.
     pub fn open(dir: &Path, options: LogOptions) -> Result<(Log, Recovery), Error> {
         Log::open_on(Arc::new(SystemDisk), dir, options)
     }
@@ -81,8 +84,8 @@ impl Log {
         Log::open_after(disk, dir, options, Position::ZERO)
     }
 
-    /// [`Log::open_on`] for an owner whose state has the records up to `after` from elsewhere: if
-    /// there is no log yet, its first record will be the one after it.
+    /// [`Log::open_on`] for an owner that received the records up to `after` by other means. If no
+    /// log exists, its first record will be the record after `after`.
     pub fn open_after(
         disk: Arc<dyn Disk>,
         dir: &Path,
@@ -91,17 +94,17 @@ impl Log {
     ) -> Result<(Log, Recovery), Error> {
         options.segment_bytes = options.segment_bytes.max(SEGMENT_BYTES_MIN);
         let mut directory = Directory::new(disk, dir);
-        let Recovered {
+        let RecoveredLog {
             mut segments,
             file,
             torn_tail,
-        } = recover(&mut directory, after, options.known)?;
+        } = recover(&mut directory, after, options.known_durable)?;
         directory.create()?;
         let (current, tail) = if let (Some(last), Some(file)) = (segments.pop(), file) {
             let (header, offset, size) = (last.header, last.tail.offset, last.size);
             let key = header.key();
             (
-                Current {
+                CurrentSegment {
                     header,
                     key,
                     file,
@@ -122,9 +125,9 @@ impl Log {
                 tail,
             )
         };
-        let sealed: VecDeque<Sealed> = segments
+        let sealed: VecDeque<SealedSegment> = segments
             .into_iter()
-            .map(|segment| Sealed {
+            .map(|segment| SealedSegment {
                 header: segment.header,
                 last: segment.tail.last,
                 bytes: segment.tail.offset,
@@ -152,8 +155,8 @@ impl Log {
     }
 
     /// Reads every committed record after `after` in order. Memory is bounded by the largest
-    /// record. Fails with [`Error::Trimmed`] or [`Error::Ahead`] if the log cannot continue from
-    /// `after`.
+    /// record. Fails with [`Error::Trimmed`] or [`Error::Ahead`] if the log does not have the
+    /// record after `after`.
     pub fn replay(&self, after: Position, visit: &mut Visitor<'_>) -> Result<(), Error> {
         let (first, last) = (self.first(), self.last());
         if after.0 + 1 < first.0 {
@@ -181,7 +184,7 @@ impl Log {
                 return Err(Error::Corrupt {
                     segment: reader.path().to_owned(),
                     offset: tail.offset,
-                    what: Fault::Record {
+                    what: SegmentFault::Record {
                         position: Position(tail.last + 1),
                     },
                 });
@@ -190,7 +193,7 @@ impl Log {
         Ok(())
     }
 
-    /// Buffers a record. It is on no disk before [`Log::commit`].
+    /// Buffers a record. No byte of the record reaches the disk before [`Log::commit`].
     ///
     /// # Panics
     ///
@@ -199,22 +202,22 @@ impl Log {
         self.append_with(|buffer| buffer.extend_from_slice(payload))
     }
 
-    /// [`Log::append`] for callers that encode straight into the buffer, to which they must only
-    /// add.
+    /// [`Log::append`] for callers that encode directly into the buffer. The encoder may only
+    /// append.
     pub fn append_with(&mut self, encode: impl FnOnce(&mut Vec<u8>)) -> Position {
         self.appended += 1;
-        // A poisoned log will never write them; the commit says so.
+        // A poisoned log never writes the record, and the next commit reports the failure.
         if self.failure.is_none() {
             frame::push(&mut self.pending, self.appended, encode);
         }
         Position(self.appended)
     }
 
-    /// Writes everything appended since the last commit with one write and, under
-    /// [`Durability::Sync`], one sync. Gives the position of the last committed record.
+    /// Writes all records since the last commit with one write and, under [`Durability::Sync`], one
+    /// sync. Returns the position of the last committed record.
     ///
     /// After [`Error::NotWritten`] the log has none of the records of this commit. After any other
-    /// error nobody knows which of these records the log has, until the log is opened again.
+    /// error the caller must open the log again to learn which of these records it contains.
     /// Records of earlier commits are safe.
     pub fn commit(&mut self) -> Result<Position, Error> {
         self.write()?;
@@ -224,24 +227,26 @@ impl Log {
         Ok(self.last())
     }
 
-    /// [`Log::commit`] without a sync: what was written is durable with the next one, or when somebody
-    /// has synced [`Log::tail`] and says so.
+    /// [`Log::commit`] without a sync. The records become durable with the next sync of the log, or
+    /// when a caller syncs [`Log::current_segment_path`] and calls [`Log::mark_synced`].
     pub fn write(&mut self) -> Result<Position, Error> {
         if !self.pending.is_empty() {
-            if let Err(error) = self.make_room(self.pending.len()) {
+            // Nothing has been written, so the positions of these records are free for the next
+            // commit.
+            if let Err(error) = self.preallocate(self.pending.len()) {
                 self.appended = self.written;
                 self.pending.clear();
                 return Err(error);
             }
-            self.guarded(Log::write_pending)?;
+            self.poisoning(Log::write_pending)?;
         }
-        self.guarded(|log| Ok(log.last()))
+        self.poisoning(|log| Ok(log.last()))
     }
 
-    /// Prepares the log for a commit of frames of `bytes` bytes, so that this commit needs nothing of
-    /// the disk but a write and a sync. For a caller that must be sure of this room before it tells
-    /// others which records it will append; see [`frame_bytes`](crate::frame_bytes).
-    pub fn make_room(&mut self, bytes: usize) -> Result<(), Error> {
+    /// Prepares the log for a commit of frames of `bytes` bytes, so that the commit needs only a
+    /// write and a sync. For a caller that announces records to other nodes before it appends them;
+    /// see [`frame_bytes`](crate::frame_bytes).
+    pub fn preallocate(&mut self, bytes: usize) -> Result<(), Error> {
         let made = self.get_room(bytes);
         if made.is_err() {
             self.refused = Some(bytes);
@@ -249,10 +254,10 @@ impl Log {
         made
     }
 
-    /// Tries again to get the room that the write which was refused last needed; on success the log
-    /// takes writes again.
-    pub fn try_again(&mut self) -> Result<(), Error> {
-        self.refused.map_or(Ok(()), |bytes| self.make_room(bytes))?;
+    /// Repeats the last failed preallocation. If it succeeds, the log accepts writes again.
+    pub fn retry_preallocate(&mut self) -> Result<(), Error> {
+        self.refused
+            .map_or(Ok(()), |bytes| self.preallocate(bytes))?;
         self.refused = None;
         Ok(())
     }
@@ -261,37 +266,40 @@ impl Log {
         let added = bytes as u64;
         let is_empty = self.current.offset == SEGMENT_HEADER_BYTES as u64;
         if !is_empty && self.current.offset + added > self.options.segment_bytes {
-            self.guarded(Log::sync_written)?;
-            self.unguarded(Log::roll)?;
+            // The segment is synced before its successor gets a header: recovery treats a break in
+            // any segment but the last as damage.
+            self.poisoning(Log::sync_written)?;
+            self.retryable(Log::roll)?;
         }
-        self.unguarded(|log| log.allocate(log.current.offset + added))
+        self.retryable(|log| log.allocate(log.current.offset + added))
     }
 
-    /// The file that has the last committed record.
-    pub fn tail(&self) -> PathBuf {
+    /// The path of the segment that contains the last committed record.
+    pub fn current_segment_path(&self) -> PathBuf {
         self.directory.segment_path(self.current.header.sequence)
     }
 
-    /// Somebody has synced the file that had the records up to `upto` as its last ones.
-    pub fn synced(&mut self, upto: Position) {
+    /// Records that a caller has synced the segment whose last record was `upto`.
+    pub fn mark_synced(&mut self, upto: Position) {
+        // A position beyond `written` would mark records durable before their write.
         self.durable = self.durable.max(upto.0.min(self.written));
     }
 
     /// Makes every committed record durable.
     pub fn sync(&mut self) -> Result<(), Error> {
-        self.guarded(Log::sync_written)
+        self.poisoning(Log::sync_written)
     }
 
-    /// Commits what is pending and makes all of it durable. Dropping a log does neither.
+    /// Commits the pending records and makes all records durable. Dropping a log does neither.
     pub fn close(mut self) -> Result<(), Error> {
         self.commit()?;
         self.sync()
     }
 
-    /// Says that records up to `upto` are not needed any more. Segments that hold no other are
-    /// recycled; the one being written never is.
+    /// Declares that records up to `upto` are no longer needed. The log recycles segments with only
+    /// such records, but never the current segment.
     pub fn trim(&mut self, upto: Position) -> Result<(), Error> {
-        self.guarded(|_| Ok(()))?;
+        self.poisoning(|_| Ok(()))?;
         while self
             .sealed
             .front()
@@ -301,20 +309,25 @@ impl Log {
                 break;
             };
             let sequence = segment.header.sequence;
-            self.unguarded(|log| log.directory.retire(sequence))?;
+            self.retryable(|log| log.directory.recycle(sequence))?;
             self.sealed.pop_front();
-            // One at a time: two changes in the wrong order would leave a hole in the log.
-            self.guarded(|log| log.directory.sync())?;
+            // Each rename is made durable before the next: out of order after a crash, two renames
+            // would leave a gap between segments.
+            self.poisoning(|log| log.directory.sync())?;
         }
         Ok(())
     }
 
-    /// The last committed record.
+    pub(crate) fn durability(&self) -> Durability {
+        self.options.durability
+    }
+
+    /// The position of the last committed record.
     pub fn last(&self) -> Position {
         Position(self.written)
     }
 
-    /// The oldest retained record; one more than [`Log::last`] if there is none.
+    /// The position of the oldest retained record; one more than [`Log::last`] if there is none.
     pub fn first(&self) -> Position {
         let oldest = self
             .sealed
@@ -323,19 +336,19 @@ impl Log {
         Position(oldest.first)
     }
 
-    /// The last record that would survive the loss of power now.
+    /// The position of the last durable record.
     pub fn durable(&self) -> Position {
         Position(self.durable)
     }
 
-    /// The last record of the newest sealed segment: trimming up to here frees everything that can
-    /// be freed.
+    /// The last record of the newest sealed segment. Trimming up to this position frees as much as
+    /// possible.
     pub fn sealed(&self) -> Option<Position> {
         self.sealed.back().map(|segment| Position(segment.last))
     }
 
-    /// Bytes of the segments that hold records after `position`: what a restart would have to read
-    /// if the state had been saved at `position`.
+    /// Bytes of the segments with records after `position`: the bytes that a restart reads if the
+    /// last checkpoint was at `position`.
     pub fn bytes_since(&self, position: Position) -> u64 {
         let sealed = self
             .sealed
@@ -349,13 +362,13 @@ impl Log {
         sealed.map(|segment| segment.bytes).sum::<u64>() + current
     }
 
-    /// Segments in use, the one being written included.
+    /// Number of segments, including the current one.
     pub fn segment_count(&self) -> usize {
         self.sealed.len() + 1
     }
 
-    /// Runs something that writes; its failure is the last thing that ever runs.
-    fn guarded<T>(&mut self, run: impl FnOnce(&mut Log) -> Result<T, Error>) -> Result<T, Error> {
+    /// Runs a step that writes. A failure poisons the log, so that no step runs after it.
+    fn poisoning<T>(&mut self, run: impl FnOnce(&mut Log) -> Result<T, Error>) -> Result<T, Error> {
         if let Some(first) = &self.failure {
             return Err(Error::Poisoned {
                 first: Box::new(first.clone()),
@@ -367,11 +380,11 @@ impl Log {
         })
     }
 
-    /// Runs a step that changes nothing that a reader of the log relies on, and that the log can repeat
-    /// if the step fails. A failed sync poisons the log here too: a repeated sync could report success
-    /// although the system has dropped the unwritten pages.
-    fn unguarded<T>(&mut self, run: impl FnOnce(&mut Log) -> Result<T, Error>) -> Result<T, Error> {
-        self.guarded(|_| Ok(()))?;
+    /// Runs a repeatable step that changes nothing a reader of the log depends on. A failed sync
+    /// poisons the log here as well: a repeated sync could report success although the system has
+    /// dropped the unwritten pages.
+    fn retryable<T>(&mut self, run: impl FnOnce(&mut Log) -> Result<T, Error>) -> Result<T, Error> {
+        self.poisoning(|_| Ok(()))?;
         run(self).map_err(|error| {
             if error.is_of_sync() {
                 self.failure = Some(error.clone());
@@ -386,9 +399,13 @@ impl Log {
     fn write_pending(&mut self) -> Result<(), Error> {
         let added = self.pending.len() as u64;
         let key = self.current.key;
+        // `durable` is the value before this commit: no record of this write may vouch for its own
+        // durability.
         let hash = frame::seal(&mut self.pending, key, self.durable, self.hash);
 
         let end = self.current.offset + added;
+        // Terminator and frames go into one write. The terminator is cut at the end of the file, so
+        // that it does not grow the segment.
         let terminator = (TERMINATOR_BYTES as u64).min(self.current.size.saturating_sub(end));
         let terminated = self.pending.len() + usize::try_from(terminator).unwrap_or(0);
         self.pending.resize(terminated, 0);
@@ -407,7 +424,7 @@ impl Log {
         Ok(())
     }
 
-    /// Fills the segment with zeros beyond `end`, ahead of it up to its full size.
+    /// Grows the segment with zeros to at least `end`, and ahead of `end` up to its full size.
     fn allocate(&mut self, end: u64) -> Result<(), Error> {
         let full = self.options.segment_bytes.max(end);
         let needed = (end + TERMINATOR_BYTES as u64).min(full);
@@ -430,7 +447,7 @@ impl Log {
         Ok(())
     }
 
-    /// Seals the current segment, which is synced, and begins the next.
+    /// Seals the current segment, which the caller has synced, and starts the next one.
     fn roll(&mut self) -> Result<(), Error> {
         let header = SegmentHeader {
             sequence: self.current.header.sequence + 1,
@@ -440,7 +457,7 @@ impl Log {
         let next = provision(&mut self.directory, header, self.options.segment_bytes)?;
         let sealed = std::mem::replace(&mut self.current, next);
         let (header, bytes) = (sealed.header, sealed.offset);
-        self.sealed.push_back(Sealed {
+        self.sealed.push_back(SealedSegment {
             header,
             last: self.written,
             bytes,
@@ -458,7 +475,7 @@ impl Log {
     }
 
     fn current_error(&self, action: &'static str, error: std::io::Error) -> Error {
-        Error::io(action, &self.tail())(error)
+        Error::io(action, &self.current_segment_path())(error)
     }
 }
 
@@ -466,10 +483,10 @@ fn provision(
     directory: &mut Directory,
     header: SegmentHeader,
     segment_bytes: u64,
-) -> Result<Current, Error> {
+) -> Result<CurrentSegment, Error> {
     let (file, size) = directory.provision(&header, segment_bytes)?;
     let (key, offset) = (header.key(), SEGMENT_HEADER_BYTES as u64);
-    Ok(Current {
+    Ok(CurrentSegment {
         header,
         key,
         file,

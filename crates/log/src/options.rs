@@ -1,4 +1,4 @@
-//! What the owner of a log may choose.
+//! Settings that the owner of a log chooses.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use crate::Position;
 
 #[derive(Clone, Debug)]
 pub struct LogOptions {
-    /// Size at which a segment is sealed. A single commit larger than this still goes into one
-    /// segment, which grows to hold it.
+    /// Size at which a segment is sealed. A commit larger than this goes into one segment, which
+    /// grows.
     pub segment_bytes: u64,
     pub durability: Durability,
-    /// A record that the owner of the log knows to have been durable. A log that ends before this record
-    /// has lost records: opening that log fails and changes none of its files.
-    pub known: Position,
+    /// A durable position that the owner remembers. If the log ends before this position, it has
+    /// lost records: opening fails and changes no file.
+    pub known_durable: Position,
 }
 
 impl Default for LogOptions {
@@ -20,13 +20,14 @@ impl Default for LogOptions {
         LogOptions {
             segment_bytes: 64 << 20,
             durability: Durability::Sync,
-            known: Position::ZERO,
+            known_durable: Position::ZERO,
         }
     }
 }
 
-/// When a committed record survives the loss of power. It survives the end of the process in every
-/// mode, because a commit always hands its bytes to the operating system.
+/// The time at which a committed record becomes durable against power loss. In every mode a
+/// committed record survives the end of the process, because a commit hands its bytes to the
+/// operating system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
     /// Every commit syncs before it returns.

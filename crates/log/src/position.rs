@@ -1,10 +1,11 @@
-//! The ordinal of a record.
+//! The position of a record.
 
 use std::fmt;
 
-/// The ordinal of a record in the whole log: the first is 1, each next is one more.
+/// The ordinal of a record in the log: the first record has position 1, and each next record one
+/// more.
 ///
-/// [`Position::ZERO`] stands before the first record: "nothing yet".
+/// [`Position::ZERO`] is the position before the first record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position(pub u64);
 

@@ -1,5 +1,5 @@
-//! Reading one segment in chunks: following its chain of frames, and searching for frames that
-//! outlived a break in it.
+//! Reads one segment in chunks: follows its chain of frames, and searches for intact frames after a
+//! break in the chain.
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +10,10 @@ use crate::{Error, Position};
 
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Takes records in order; its error ends the reading.
+/// Receives records in order. An error ends the reading.
 pub type Visitor<'a> = dyn FnMut(Position, &[u8]) -> Result<(), Error> + 'a;
 
-/// Holds one chunk, or one record where that is larger.
+/// Reads a segment with one chunk in memory, or one record if that is larger.
 pub(crate) struct SegmentReader {
     file: Box<dyn DiskFile>,
     path: PathBuf,
@@ -22,14 +22,14 @@ pub(crate) struct SegmentReader {
     chunk_offset: u64,
 }
 
-/// How far the chain of a segment has been followed.
+/// The end of the chain that a reader has followed in a segment so far.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tail {
-    /// Where the next frame begins or would begin.
+    /// Offset of the next frame.
     pub(crate) offset: u64,
     pub(crate) last: u64,
     pub(crate) hash: u128,
-    /// Where the frames begin that no later frame calls durable.
+    /// Offset of the first frame that no later frame declares durable.
     pub(crate) unproven_offset: u64,
     unproven_durable: u64,
 }
@@ -46,6 +46,8 @@ impl Tail {
     }
 
     fn advance(&mut self, frame: &FrameHeader) {
+        // A new `durable` value means a new sync: frames before this one were durable when it was
+        // written.
         if frame.durable != self.unproven_durable {
             self.unproven_durable = frame.durable;
             self.unproven_offset = self.offset;
@@ -76,7 +78,7 @@ impl SegmentReader {
         self.size
     }
 
-    /// Forgets what was read: the file may have changed since.
+    /// Drops the chunk in memory, because the file may have changed.
     pub(crate) fn refresh(&mut self) -> Result<(), Error> {
         self.chunk.clear();
         let size = self.file.size();
@@ -84,7 +86,7 @@ impl SegmentReader {
         Ok(())
     }
 
-    /// The bytes from `offset`: `wanted` of them, fewer only where the file ends.
+    /// Returns `wanted` bytes from `offset`, or fewer at the end of the file.
     pub(crate) fn window(&mut self, offset: u64, wanted: usize) -> Result<&[u8], Error> {
         let left = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX);
         let wanted = wanted.min(left);
@@ -110,8 +112,8 @@ impl SegmentReader {
         Ok(&self.chunk[..wanted.min(self.chunk.len())])
     }
 
-    /// Follows the chain from `tail` up to record `until`, or to the first bytes that do not
-    /// continue it. A visitor's error ends the walk.
+    /// Follows the chain from `tail` up to record `until` or to the first bytes that do not
+    /// continue the chain. An error of the visitor ends the walk.
     pub(crate) fn follow(
         &mut self,
         key: u64,
@@ -132,7 +134,7 @@ impl SegmentReader {
         Ok(())
     }
 
-    /// The whole frame of this segment that begins at `offset`, if one does.
+    /// The intact frame of this segment at `offset`, if there is one.
     pub(crate) fn frame_at(
         &mut self,
         offset: u64,
@@ -149,8 +151,8 @@ impl SegmentReader {
         Ok(Some((header, &bytes[FRAME_HEADER_BYTES..])))
     }
 
-    /// The next whole frame of this segment at or after `offset` that holds record `oldest` or a
-    /// later one, with its place.
+    /// The next intact frame of this segment at or after `offset` with record `oldest` or a later
+    /// one, and its offset.
     pub(crate) fn find_frame(
         &mut self,
         mut offset: u64,
@@ -162,7 +164,8 @@ impl SegmentReader {
             if bytes.len() < FRAME_HEADER_BYTES {
                 return Ok(None);
             }
-            // Records of an earlier life are older, which spares most of them the hash.
+            // Frames of an earlier life have lower positions, and this check spares most of them
+            // the hash.
             let searched = bytes.len() - FRAME_HEADER_BYTES + 1;
             let candidate = (0..searched).step_by(FRAME_ALIGNMENT).find(|&index| {
                 frame::may_begin_at(bytes, index)
@@ -181,7 +184,8 @@ impl SegmentReader {
         }
     }
 
-    /// What is held in memory from `offset`, read anew if that is too little for a frame header.
+    /// The part of the chunk from `offset`. Reads a new chunk if this part is shorter than a frame
+    /// header.
     fn rest_of_chunk(&mut self, offset: u64) -> Result<&[u8], Error> {
         let held = offset
             .checked_sub(self.chunk_offset)
@@ -195,7 +199,7 @@ impl SegmentReader {
         self.window(offset, wanted)
     }
 
-    /// Whether there are only zeros in the `wanted` bytes from `offset`, or to the end of the file.
+    /// Whether the `wanted` bytes from `offset`, or up to the end of the file, are zero.
     pub(crate) fn is_zero(&mut self, offset: u64, wanted: usize) -> Result<bool, Error> {
         Ok(self.window(offset, wanted)?.iter().all(|&byte| byte == 0))
     }

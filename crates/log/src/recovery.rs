@@ -1,48 +1,49 @@
-//! Making a log that a crash may have left ready for records again.
+//! Recovery: prepares a log for new records after a crash.
 
 use std::path::PathBuf;
 
 use crate::directory::Directory;
 use crate::disk::DiskFile;
-use crate::survey::{Surveyed, survey};
+use crate::survey::{SurveyedSegment, survey};
 use crate::{Error, Position};
 
 const WIPE_BYTES: u64 = 256 << 10;
 
-/// What opening a log found.
+/// The result of opening a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recovery {
-    /// [`Position::ZERO`] if nothing was ever logged.
+    /// [`Position::ZERO`] if the log never had a record.
     pub last: Position,
-    /// Oldest retained position; one more than `last` if the log holds no record.
+    /// Oldest retained position; one more than `last` if the log has no record.
     pub first: Position,
     pub torn_tail: Option<TornTail>,
 }
 
-/// What a crash left of writes that had not been acknowledged. It has been wiped.
+/// The remains of unacknowledged writes after a crash. Recovery has wiped them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TornTail {
     pub segment: PathBuf,
     pub offset: u64,
-    /// As far as can be told: in a recycled segment the end of the torn write may not be visible.
+    /// A lower bound: in a recycled segment the end of the torn write may not be visible.
     pub bytes: u64,
 }
 
-/// The last segment, ready for appending: everything before its tail is durable, and nothing after
-/// the tail can be taken for a record.
-pub(crate) struct Recovered {
+/// A log ready for appending: every record before the tail is durable, and no byte after the tail
+/// can be taken for a record.
+pub(crate) struct RecoveredLog {
     /// Empty for a new log.
-    pub(crate) segments: Vec<Surveyed>,
+    pub(crate) segments: Vec<SurveyedSegment>,
     pub(crate) file: Option<Box<dyn DiskFile>>,
     pub(crate) torn_tail: Option<TornTail>,
 }
 
-/// A new log begins after `after`; one that ends before `known` is left as it is.
+/// Recovers the log. A new log begins after `after`. A log that ends before `known` has lost
+/// records, and recovery leaves it unchanged.
 pub(crate) fn recover(
     directory: &mut Directory,
     after: Position,
     known: Position,
-) -> Result<Recovered, Error> {
+) -> Result<RecoveredLog, Error> {
     let survey = survey(directory)?;
     if let Some(problem) = survey.damage.into_iter().next() {
         let (segment, offset, what) = (problem.segment, problem.offset, problem.what);
@@ -61,7 +62,7 @@ pub(crate) fn recover(
         });
     }
     let Some(last) = survey.segments.last() else {
-        return Ok(Recovered {
+        return Ok(RecoveredLog {
             segments: Vec::new(),
             file: None,
             torn_tail: None,
@@ -82,20 +83,23 @@ pub(crate) fn recover(
             last = last.tail.last,
             "cut an unfinished write off the log"
         );
+        // The order: wipe, rewrite, then one sync for both. New records follow only after the sync,
+        // so a crash in between leaves the same torn tail again.
         wipe(file.as_mut(), last.tail.offset, last.size).map_err(Error::io("wipe", &path))?;
     }
     rewrite(file.as_mut(), last.tail.unproven_offset, last.tail.offset)
         .map_err(Error::io("rewrite", &path))?;
     file.sync().map_err(Error::io("sync", &path))?;
-    Ok(Recovered {
+    Ok(RecoveredLog {
         segments: survey.segments,
         file: Some(file),
         torn_tail,
     })
 }
 
-/// Whole frames may lie anywhere after the tail. One of them would come back to life if the record
-/// lost before it were appended again byte for byte, so all of it goes.
+/// Fills the file with zeros from `from` to `to`. Intact frames may lie anywhere after the tail. If
+/// a client repeated the lost record byte for byte, the chain would continue into such a frame and
+/// revive it.
 fn wipe(file: &mut dyn DiskFile, from: u64, to: u64) -> std::io::Result<()> {
     let zeros = vec![0; usize::try_from(WIPE_BYTES.min(to - from)).unwrap_or(0)];
     let mut offset = from;
@@ -109,8 +113,8 @@ fn wipe(file: &mut dyn DiskFile, from: u64, to: u64) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Writes the last records again. After a failed sync the system may show pages as clean that never
-/// reached the disk; only a page written anew is sure to be part of the next sync.
+/// Writes the last records again. After a failed sync the system may mark pages clean that never
+/// reached the disk; only a page that is written again is certain to be part of the next sync.
 fn rewrite(file: &mut dyn DiskFile, from: u64, to: u64) -> std::io::Result<()> {
     let mut buffer = vec![0; usize::try_from(WIPE_BYTES.min(to - from)).unwrap_or(0)];
     let mut offset = from;

@@ -1,14 +1,14 @@
 //! Segment files: their names and their header.
 //!
-//! The header fills a page of its own, so that appending never rewrites it. Its checksum is the key
-//! of every frame in the segment: it mixes sequence, first position and the chain so far, and thus
-//! differs between the lives of a recycled file.
+//! The header fills a page of its own, so that appending never rewrites it. Its checksum is the
+//! seed of every frame hash in the segment. The checksum covers sequence, first position and chain
+//! hash, so it differs between the lives of a recycled file.
 
 use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::Fault;
+use crate::SegmentFault;
 
 pub(crate) const SEGMENT_HEADER_BYTES: usize = 4096;
 pub(crate) const FORMAT_VERSION: u32 = 1;
@@ -33,17 +33,19 @@ impl SegmentHeader {
         bytes
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Result<SegmentHeader, Fault> {
-        let bytes = bytes.get(..SEGMENT_HEADER_BYTES).ok_or(Fault::Header)?;
+    pub(crate) fn decode(bytes: &[u8]) -> Result<SegmentHeader, SegmentFault> {
+        let bytes = bytes
+            .get(..SEGMENT_HEADER_BYTES)
+            .ok_or(SegmentFault::Header)?;
         if bytes[..8] != MAGIC {
-            return Err(Fault::Header);
+            return Err(SegmentFault::Header);
         }
         let version = u32::from_le_bytes(array(bytes, 8));
         if version != FORMAT_VERSION {
-            return Err(Fault::Version(version));
+            return Err(SegmentFault::Version(version));
         }
         if xxh3_64(&bytes[..CHECKSUM_OFFSET]) != u64::from_le_bytes(array(bytes, CHECKSUM_OFFSET)) {
-            return Err(Fault::Header);
+            return Err(SegmentFault::Header);
         }
         Ok(SegmentHeader {
             sequence: u64::from_le_bytes(array(bytes, 16)),
@@ -52,7 +54,7 @@ impl SegmentHeader {
         })
     }
 
-    /// What the hashes of this segment's frames are keyed with.
+    /// The seed for the hashes of this segment's frames.
     pub(crate) fn key(&self) -> u64 {
         xxh3_64(&self.fields())
     }
@@ -69,11 +71,11 @@ impl SegmentHeader {
     }
 }
 
-/// What a file of the log directory is, by its name.
+/// The kind of a file in the log directory, derived from its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileKind {
     Segment(u64),
-    /// Waiting to become a segment; its bytes mean nothing.
+    /// A file for reuse as a segment; its contents are meaningless.
     Spare(u64),
 }
 
@@ -85,7 +87,7 @@ pub(crate) fn spare_path(dir: &Path, sequence: u64) -> PathBuf {
     dir.join(format!("{sequence:020}.spare"))
 }
 
-/// `None` for files that are not the log's.
+/// `None` for files that do not belong to the log.
 pub(crate) fn file_kind(path: &Path) -> Option<FileKind> {
     let stem = path.file_stem()?.to_str()?;
     if stem.len() != 20 || !stem.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -133,10 +135,10 @@ mod tests {
         }
         .encode();
         for (index, expected) in [
-            (0, Fault::Header),
-            (8, Fault::Version(0)),
-            (24, Fault::Header),
-            (50, Fault::Header),
+            (0, SegmentFault::Header),
+            (8, SegmentFault::Version(0)),
+            (24, SegmentFault::Header),
+            (50, SegmentFault::Header),
         ] {
             let mut damaged = whole.clone();
             damaged[index] ^= 1;
@@ -146,11 +148,14 @@ mod tests {
                 "byte {index}"
             );
         }
-        assert_eq!(SegmentHeader::decode(&whole[..100]), Err(Fault::Header));
+        assert_eq!(
+            SegmentHeader::decode(&whole[..100]),
+            Err(SegmentFault::Header)
+        );
     }
 
     #[test]
-    fn names() {
+    fn file_names_parse_back() {
         let dir = Path::new("d");
         assert_eq!(file_kind(&segment_path(dir, 7)), Some(FileKind::Segment(7)));
         assert_eq!(file_kind(&spare_path(dir, 8)), Some(FileKind::Spare(8)));

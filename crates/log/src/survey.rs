@@ -1,36 +1,37 @@
-//! Reading the whole retained log and judging it, without changing anything.
+//! Reads the whole retained log and classifies its faults, without changing any file.
 //!
-//! Two things can end a chain of records early. A **torn tail** is what a crash leaves of writes
-//! that nobody was told had succeeded. **Damage** is the loss of something that had been durable.
-//! The first is expected and cut off, the second must reach a person. They are told apart so:
+//! Two faults can end a chain of records early. A **torn tail** is the rest of writes that were
+//! never acknowledged before a crash. **Damage** is the loss of bytes that had been durable.
+//! Recovery cuts off a torn tail, but damage needs an operator. The rules to distinguish them:
 //!
-//! - A segment is synced whole before its successor gets a header, so a break anywhere but in the
-//!   last segment is damage.
-//! - In the last segment, frames written together may reach the disk in any order, so a whole frame
-//!   after a broken one proves nothing by itself. Every frame names the position up to which all
-//!   was durable when it was written; if that includes the broken record, the break is damage.
+//! - A segment is synced completely before its successor gets a header, so a break in any segment
+//!   but the last is damage.
+//! - In the last segment, frames of one write may reach the disk in any order, so an intact frame
+//!   after a broken one proves nothing by itself. Every frame records the position up to which the
+//!   log was durable when the frame was written. If this position includes the broken record, the
+//!   break is damage.
 //!
-//! What cannot be told apart: damage to the last records, which nothing written later vouches for,
-//! looks like a torn tail. The owner notices it as [`Error::Ahead`] if its state had them.
+//! Damage to the last records is indistinguishable from a torn tail, because no later frame vouches
+//! for them. The owner detects this case as [`Error::Ahead`] if its state contains these records.
 
 use crate::directory::Directory;
-use crate::error::Fault;
+use crate::error::SegmentFault;
 use crate::frame::{FRAME_HEADER_BYTES, FrameHeader, TERMINATOR_BYTES};
 use crate::reader::{SegmentReader, Tail};
 use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
-use crate::verify::Problem;
+use crate::verify::LogProblem;
 use crate::{Error, Position};
 
 pub(crate) struct Survey {
-    /// Segments whose header could be read, oldest first.
-    pub(crate) segments: Vec<Surveyed>,
-    /// Damage, in the order of the log.
-    pub(crate) damage: Vec<Problem>,
-    /// Bytes after the tail of the last segment that a crash left.
+    /// Segments with a readable header, oldest first.
+    pub(crate) segments: Vec<SurveyedSegment>,
+    /// Damage, in log order.
+    pub(crate) damage: Vec<LogProblem>,
+    /// Bytes of a torn write after the tail of the last segment.
     pub(crate) torn_bytes: Option<u64>,
 }
 
-pub(crate) struct Surveyed {
+pub(crate) struct SurveyedSegment {
     pub(crate) header: SegmentHeader,
     pub(crate) tail: Tail,
     pub(crate) size: u64,
@@ -43,11 +44,12 @@ pub(crate) fn survey(directory: &mut Directory) -> Result<Survey, Error> {
         damage: Vec::new(),
         torn_bytes: None,
     };
+    // Segment files are gone but their recycled spares remain, so the log is not new.
     if sequences.is_empty() && directory.has_used_spares() {
-        survey.damage.push(Problem {
+        survey.damage.push(LogProblem {
             segment: directory.segment_path(1),
             offset: 0,
-            what: Fault::MissingSegment,
+            what: SegmentFault::MissingSegment,
         });
     }
     let mut headers = Vec::with_capacity(sequences.len());
@@ -56,16 +58,16 @@ pub(crate) fn survey(directory: &mut Directory) -> Result<Survey, Error> {
     }
     for (index, &sequence) in sequences.iter().enumerate() {
         if index > 0 && sequences[index - 1] + 1 != sequence {
-            survey.damage.push(Problem {
+            survey.damage.push(LogProblem {
                 segment: directory.segment_path(sequences[index - 1] + 1),
                 offset: 0,
-                what: Fault::MissingSegment,
+                what: SegmentFault::MissingSegment,
             });
         }
         let header = match &headers[index] {
             Ok(header) => *header,
             Err(fault) => {
-                survey.damage.push(Problem {
+                survey.damage.push(LogProblem {
                     segment: directory.segment_path(sequence),
                     offset: 0,
                     what: fault.clone(),
@@ -86,7 +88,7 @@ pub(crate) fn survey(directory: &mut Directory) -> Result<Survey, Error> {
 enum Successor {
     None,
     Known(SegmentHeader),
-    /// There is one but its header cannot be used.
+    /// A successor exists, but its header is unusable.
     Unknown,
 }
 
@@ -104,8 +106,10 @@ fn survey_segment(
     reader.follow(header.key(), &mut tail, until, &mut |_, _| Ok(()))?;
     let fault = match successor {
         Successor::Known(next) => sealed_fault(&mut reader, &header, &tail, next)?,
+        // The end of this segment cannot be judged without the successor's header, which is
+        // reported as damage itself.
         Successor::Unknown => None,
-        Successor::None => match judge_tail(&mut reader, &header, &tail)? {
+        Successor::None => match classify_tail(&mut reader, &header, &tail)? {
             Ok(torn_bytes) => {
                 survey.torn_bytes = torn_bytes;
                 None
@@ -115,13 +119,13 @@ fn survey_segment(
     };
     if let Some(what) = fault {
         let segment = reader.path().to_owned();
-        survey.damage.push(Problem {
+        survey.damage.push(LogProblem {
             segment,
             offset: tail.offset,
             what,
         });
     }
-    survey.segments.push(Surveyed {
+    survey.segments.push(SurveyedSegment {
         header,
         tail,
         size: reader.size(),
@@ -132,16 +136,16 @@ fn survey_segment(
 fn read_header(
     reader: &mut SegmentReader,
     sequence: u64,
-) -> Result<Result<SegmentHeader, Fault>, Error> {
+) -> Result<Result<SegmentHeader, SegmentFault>, Error> {
     let header = SegmentHeader::decode(reader.window(0, SEGMENT_HEADER_BYTES)?);
     Ok(header.and_then(|header| {
         if header.sequence != sequence {
-            Err(Fault::Sequence {
+            Err(SegmentFault::Sequence {
                 named: sequence,
                 found: header.sequence,
             })
         } else if header.first == 0 {
-            Err(Fault::Header)
+            Err(SegmentFault::Header)
         } else {
             Ok(header)
         }
@@ -153,10 +157,10 @@ fn sealed_fault(
     header: &SegmentHeader,
     tail: &Tail,
     next: &SegmentHeader,
-) -> Result<Option<Fault>, Error> {
+) -> Result<Option<SegmentFault>, Error> {
     let (position, next_first) = (Position(tail.last + 1), Position(next.first));
     if position > next_first || (position == next_first && tail.hash != next.predecessor) {
-        return Ok(Some(Fault::WrongSuccessor { next: next_first }));
+        return Ok(Some(SegmentFault::WrongSuccessor { next: next_first }));
     }
     if position == next_first {
         return Ok(None);
@@ -166,47 +170,48 @@ fn sealed_fault(
     }
     let short = reader.is_zero(tail.offset, FRAME_HEADER_BYTES)?;
     Ok(Some(if short {
-        Fault::ShortSegment {
+        SegmentFault::ShortSegment {
             position,
             next: next_first,
         }
     } else {
-        Fault::Record { position }
+        SegmentFault::Record { position }
     }))
 }
 
-/// A whole frame of this segment in the right place that names another predecessor: no crash does
-/// that, since what a crash left is wiped before anything is written over it.
+/// An intact frame at the right offset that names another predecessor. No crash produces this,
+/// because recovery wipes a torn tail before the log writes over it.
 fn chain_fault(
     reader: &mut SegmentReader,
     header: &SegmentHeader,
     tail: &Tail,
-) -> Result<Option<Fault>, Error> {
+) -> Result<Option<SegmentFault>, Error> {
     let found = reader.frame_at(tail.offset, header.key())?;
-    Ok(found.map(|(frame, _)| Fault::Chain {
+    Ok(found.map(|(frame, _)| SegmentFault::Chain {
         position: Position(frame.position),
     }))
 }
 
-/// What follows the tail of the last segment: nothing, so many torn bytes, or a fault.
-fn judge_tail(
+/// Classifies the bytes after the tail of the last segment: none, a number of torn bytes, or a
+/// fault.
+fn classify_tail(
     reader: &mut SegmentReader,
     header: &SegmentHeader,
     tail: &Tail,
-) -> Result<Result<Option<u64>, Fault>, Error> {
+) -> Result<Result<Option<u64>, SegmentFault>, Error> {
     if let Some(fault) = chain_fault(reader, header, tail)? {
         return Ok(Err(fault));
     }
     let broken = tail.last + 1;
     let mut torn_end = None;
     let mut offset = tail.offset;
-    while let Some((place, frame)) = reader.find_frame(offset, header.key(), broken)? {
+    while let Some((frame_offset, frame)) = reader.find_frame(offset, header.key(), broken)? {
         if frame.durable >= broken {
-            return Ok(Err(Fault::Record {
+            return Ok(Err(SegmentFault::Record {
                 position: Position(broken),
             }));
         }
-        offset = place + frame.frame_bytes() as u64;
+        offset = frame_offset + frame.frame_bytes() as u64;
         torn_end = Some(offset);
     }
     if torn_end.is_none() && !reader.is_zero(tail.offset, TERMINATOR_BYTES)? {
@@ -215,7 +220,8 @@ fn judge_tail(
     Ok(Ok(torn_end.map(|end| end.min(reader.size()) - tail.offset)))
 }
 
-/// How far the broken frame at the tail says it reaches, or else as far as can be seen at once.
+/// The end of the broken frame at the tail according to its length field, or the end of the visible
+/// bytes.
 fn torn_end_of(reader: &mut SegmentReader, tail: &Tail, broken: u64) -> Result<u64, Error> {
     let bytes = reader.window(tail.offset, TERMINATOR_BYTES)?;
     let claimed = FrameHeader::decode(bytes)

@@ -1,46 +1,47 @@
-//! The offline check: says what is wrong with a log and changes nothing.
+//! The offline check: reports the problems of a log and changes no file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::directory::Directory;
 use crate::disk::{Disk, SystemDisk};
-use crate::error::Fault;
+use crate::error::SegmentFault;
 use crate::survey::survey;
 use crate::{Error, Position};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifyReport {
     pub segments: usize,
-    /// Records that could be reached and are whole.
+    /// Number of intact records.
     pub records: u64,
-    /// Bytes of those records with their frames.
+    /// Bytes of these records with their frames.
     pub bytes: u64,
-    /// Oldest retained position; one more than `last` if the log holds no record.
+    /// Oldest retained position; one more than `last` if the log has no record.
     pub first: Position,
     pub last: Position,
-    /// In the order of the log. A [`Fault::TornTail`] is cut by the next open; all else is damage.
-    pub problems: Vec<Problem>,
+    /// Problems in log order. The next open cuts off a [`SegmentFault::TornTail`]; all others are
+    /// damage.
+    pub problems: Vec<LogProblem>,
 }
 
-/// Something wrong at one place of one file.
+/// A problem at one offset of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct LogProblem {
     pub segment: PathBuf,
     pub offset: u64,
-    pub what: Fault,
+    pub what: SegmentFault,
 }
 
 impl VerifyReport {
-    /// Whether the log would refuse to open.
+    /// Whether opening the log would fail.
     pub fn is_damaged(&self) -> bool {
         self.problems
             .iter()
-            .any(|problem| !matches!(problem.what, Fault::TornTail { .. }))
+            .any(|problem| !matches!(problem.what, SegmentFault::TornTail { .. }))
     }
 }
 
-/// Reads the whole log in `dir` without writing. The log must not be in use.
+/// Checks the whole log in `dir` without writing. No process may use the log meanwhile.
 pub fn verify(dir: &Path) -> Result<VerifyReport, Error> {
     verify_on(Arc::new(SystemDisk), dir)
 }
@@ -51,10 +52,10 @@ pub fn verify_on(disk: Arc<dyn Disk>, dir: &Path) -> Result<VerifyReport, Error>
     let survey = survey(&mut directory)?;
     let mut problems = survey.damage;
     if let (Some(bytes), Some(last)) = (survey.torn_bytes, survey.segments.last()) {
-        problems.push(Problem {
+        problems.push(LogProblem {
             segment: directory.segment_path(last.header.sequence),
             offset: last.tail.offset,
-            what: Fault::TornTail { bytes },
+            what: SegmentFault::TornTail { bytes },
         });
     }
     let header_bytes = crate::segment::SEGMENT_HEADER_BYTES as u64;

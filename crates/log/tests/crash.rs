@@ -1,8 +1,8 @@
-//! Random lives of a log on a disk that loses, tears and reorders what was not synced.
+//! Random lives of a log on a disk that loses, tears and reorders unsynced writes.
 //!
-//! Each seed is several lives. In each the log is opened on what the last crash left, written to at
-//! random, and stopped at a random change of the disk, which may be in the middle of a recovery.
-//! `ORRERY_LOG_SEED=<seed> cargo test -p orrery-log --test crash` replays one seed.
+//! Each seed is several lives. Each life opens the log after the last crash, writes at random, and
+//! stops at a random change of the disk, possibly during recovery. `ORRERY_LOG_SEED=<seed> cargo
+//! test -p orrery-log --test crash` replays one seed.
 
 #![expect(
     clippy::unwrap_used,
@@ -22,10 +22,10 @@ use support::{FaultDisk, Random};
 const SEEDS: u64 = 2000;
 const LIVES: usize = 6;
 
-/// What the log was given, and how much of it must be there after a crash.
+/// The records that were appended, and the number of them that must survive a crash.
 #[derive(Default)]
 struct Model {
-    /// By position less one, whether committed or not.
+    /// Indexed by position less one, committed or not.
     payloads: Vec<Vec<u8>>,
     durable: usize,
     trimmed: usize,
@@ -58,7 +58,7 @@ fn run(seed: u64) {
     let options = LogOptions {
         segment_bytes,
         durability,
-        known: Position::ZERO,
+        known_durable: Position::ZERO,
     };
     for _ in 0..LIVES {
         let life_changes = random.below(120);
@@ -76,7 +76,7 @@ fn open(disk: &FaultDisk, options: &LogOptions) -> Result<Log, Error> {
     Log::open_on(disk, Path::new("log"), options.clone()).map(|(log, _)| log)
 }
 
-/// Until the machine stops.
+/// Runs until the simulated machine stops.
 fn live(disk: &FaultDisk, options: &LogOptions, model: &mut Model, random: &mut Random) {
     let mut log = match open(disk, options) {
         Ok(log) => log,
@@ -109,8 +109,8 @@ fn live(disk: &FaultDisk, options: &LogOptions, model: &mut Model, random: &mut 
     }
 }
 
-/// Half of the payloads depend on their position alone: a client that tries again writes the same
-/// bytes at the same place, which must not revive what followed them in an earlier life.
+/// Half of the payloads depend only on their position: a client that retries writes the same bytes
+/// at the same position, and this must not revive their successors from an earlier life.
 fn make_payload(index: usize, random: &mut Random) -> Vec<u8> {
     if random.chance(50) {
         return [index as u8].repeat(index * 37 % 900);

@@ -1,4 +1,4 @@
-//! Readers beside the owner of a log.
+//! Cursors that read while the owner of the log writes.
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -14,7 +14,7 @@ fn open(dir: &Path) -> Log {
     let options = LogOptions {
         segment_bytes: SEGMENT_BYTES,
         durability: Durability::None,
-        known: Position::ZERO,
+        known_durable: Position::ZERO,
     };
     Log::open(dir, options).unwrap().0
 }
@@ -23,7 +23,7 @@ fn cursor(dir: &Path) -> Cursor {
     Cursor::new(Arc::new(SystemDisk), dir)
 }
 
-/// Differs from that of any other position in length or content.
+/// A payload that differs from the payload of any other position in length or content.
 fn payload(position: u64) -> Vec<u8> {
     let length = usize::try_from(position * 37 % 700).unwrap();
     let mut bytes = position.to_le_bytes().to_vec();
@@ -38,7 +38,7 @@ fn append(log: &mut Log, count: u64) {
     }
 }
 
-/// The positions of a piece, whose payloads must be right.
+/// The positions of the records, after a check of their payloads.
 fn positions(records: &[(Position, Vec<u8>)]) -> Vec<u64> {
     for (position, bytes) in records {
         assert_eq!(*bytes, payload(position.0), "{position}");
@@ -64,7 +64,7 @@ fn pieces_of_any_size_give_every_record_once() {
             seen.extend(positions(&records));
         }
         assert_eq!(seen, (1..=300).collect::<Vec<_>>(), "{bytes_max}");
-        // Back again, and into the middle of a segment.
+        // Reads backwards, and into the middle of a segment.
         let records = cursor.read(Position(77), log.last(), 0).unwrap();
         assert_eq!(positions(&records), [78]);
     }
@@ -84,21 +84,21 @@ fn nothing_beyond_what_is_committed_is_read() {
     assert_eq!(read(0, 5), [1, 2, 3, 4, 5]);
     assert_eq!(read(5, 5), []);
     assert_eq!(read(5, 7), [6, 7]);
-    // What was read ahead of a write is not believed afterwards.
+    // Bytes read ahead before a write are read again afterwards.
     assert_eq!(read(7, 20).len(), 13);
     append(&mut log, 3);
     assert_eq!(read(20, 23), [21, 22, 23]);
 }
 
 #[test]
-fn what_was_trimmed_is_said_to_be_gone() {
+fn reading_trimmed_records_reports_trimmed() {
     let dir = tempfile::tempdir().unwrap();
     let mut log = open(dir.path());
     append(&mut log, 200);
     let mut cursor = cursor(dir.path());
     assert_eq!(cursor.read(Position(3), log.last(), 0).unwrap().len(), 1);
     log.trim(log.sealed().unwrap()).unwrap();
-    // Spares become segments again, under the open cursor.
+    // Spare files become segments again under the open cursor.
     append(&mut log, 300);
     let gone = cursor.read(Position(4), log.last(), usize::MAX);
     assert!(matches!(gone, Err(Error::Trimmed { .. })), "{gone:?}");
@@ -115,7 +115,7 @@ fn a_log_can_begin_anywhere() {
         let options = LogOptions {
             segment_bytes: SEGMENT_BYTES,
             durability: Durability::Sync,
-            known: Position::ZERO,
+            known_durable: Position::ZERO,
         };
         Log::open_after(Arc::new(SystemDisk), dir.path(), options, Position(after)).unwrap()
     };
@@ -139,8 +139,8 @@ fn a_log_can_begin_anywhere() {
     assert_eq!(positions(&records.unwrap()), [42, 43, 44]);
 }
 
-/// A writer that rolls, trims and recycles as fast as it can; a reader sees a run without gaps, or that
-/// it was too slow.
+/// The writer seals, trims and recycles at full speed. The cursor returns records without gaps, or
+/// reports that they have been trimmed.
 #[test]
 fn recycling_under_a_reader_never_gives_wrong_records() {
     const RECORDS: u64 = 20_000;
@@ -171,7 +171,7 @@ fn recycling_under_a_reader_never_gives_wrong_records() {
                 after += found.len() as u64;
                 read += found.len();
             }
-            // Goes on where there is something.
+            // Continues at the first retained record.
             Err(Error::Trimmed { .. }) => after = committed.load(Ordering::Acquire).max(after),
             Err(error) => panic!("{error}"),
         }

@@ -1,8 +1,8 @@
-//! A life of a log in which one call of the disk fails: the first, the second, and so on until the life has
-//! no call left that could fail, and that for each way to fail.
+//! One call of the disk fails during the life of a log: the first call, the second, and so on until
+//! the life has fewer calls, for every kind of failure.
 //!
-//! Whichever call fails, the log reports an error, keeps every record that it has acknowledged, and
-//! has no record of a commit that it refused with `NotWritten`.
+//! Whichever call fails, the log reports an error, keeps every acknowledged record, and has no
+//! record of a commit that it refused with `NotWritten`.
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -15,20 +15,18 @@ use orrery_log::{Durability, Error, Log, LogOptions, Position, verify_on};
 use support::{Fault, FaultDisk, Random};
 
 const COMMITS: usize = 60;
-/// Beyond this a life makes no call.
+/// An upper bound for the number of calls in one life.
 const CALLS_MAX: usize = 5_000;
 
-/// The records that a caller of the log knows to be acknowledged, and those of which it does not
-/// know whether the log has them.
+/// The acknowledged records, and the records whose fate the caller does not know.
 #[derive(Default)]
 struct Known {
-    /// The acknowledged records: the record at position `n` has the index `n - 1`.
+    /// The acknowledged records. The record at position `n` has index `n - 1`.
     acknowledged: Vec<Vec<u8>>,
-    /// The records of the commit that failed after those, of which the caller does not know whether
-    /// the log has them.
+    /// The records of the failed commit after these; their presence in the log is uncertain.
     uncertain: Vec<Vec<u8>>,
     trimmed: usize,
-    /// Commits that were refused and tried again.
+    /// Number of commits that were refused and retried.
     refused: usize,
 }
 
@@ -36,12 +34,12 @@ fn open(disk: &FaultDisk) -> Result<Log, Error> {
     let options = LogOptions {
         segment_bytes: 12 << 10,
         durability: Durability::Sync,
-        known: Position::ZERO,
+        known_durable: Position::ZERO,
     };
     Log::open_on(Arc::new(disk.clone()), Path::new("log"), options).map(|(log, _)| log)
 }
 
-/// Opens, writes, switches segments, trims, and does it again, until something is uncertain.
+/// Opens the log, writes, switches segments and trims, repeatedly, until a commit is uncertain.
 fn live(disk: &FaultDisk, known: &mut Known) -> Result<(), Error> {
     for _ in 0..2 {
         let mut log = open(disk)?;
@@ -65,7 +63,7 @@ fn live(disk: &FaultDisk, known: &mut Known) -> Result<(), Error> {
     Ok(())
 }
 
-/// Commits records, again if they were refused before anything was written.
+/// Commits records, and retries if the commit was refused before any byte was written.
 fn commit(log: &mut Log, records: Vec<Vec<u8>>, known: &mut Known) -> Result<(), Error> {
     for record in &records {
         log.append(record);
@@ -87,8 +85,8 @@ fn commit(log: &mut Log, records: Vec<Vec<u8>>, known: &mut Known) -> Result<(),
     }
 }
 
-/// Asserts that the log has every acknowledged record, and beyond these records only some of the
-/// uncertain commit.
+/// Asserts that the log has every acknowledged record, and otherwise only records of the uncertain
+/// commit.
 fn check(log: &Log, known: &mut Known) -> Result<(), Error> {
     let mut found = Vec::new();
     let first = usize::try_from(log.first().0).unwrap();
@@ -132,7 +130,7 @@ fn whichever_call_fails_no_acknowledged_record_is_lost() {
                 }
                 Err(error) => panic!("call {number}, {fault:?}: {error:?}"),
             }
-            // The process ends, and perhaps the power fails as well.
+            // The process ends, sometimes together with a power failure.
             let power_fails = number % 2 == 0;
             let disk = if power_fails {
                 disk.crash(&mut Random(number as u64))

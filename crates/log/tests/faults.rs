@@ -1,4 +1,4 @@
-//! Damage is reported, unfinished writes are cut, a failing disk poisons.
+//! Damage is reported, unfinished writes are cut off, and a failing disk poisons the log.
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use orrery_log::{
-    Durability, Error, Fault, Log, LogOptions, Position, Recovery, TornTail, VerifyReport,
+    Durability, Error, Log, LogOptions, Position, Recovery, SegmentFault, TornTail, VerifyReport,
     verify_on,
 };
 use support::{FaultDisk, Random};
 
 const DIR: &str = "log";
 const HEADER_BYTES: usize = 4096;
-/// Frame of a record of 44 bytes.
+/// Frame size of a record of 44 bytes.
 const FRAME_BYTES: usize = 100 + 4;
 
 fn open(disk: &FaultDisk) -> Result<(Log, Recovery), Error> {
@@ -27,7 +27,7 @@ fn open_with(disk: &FaultDisk, durability: Durability) -> Result<(Log, Recovery)
     let options = LogOptions {
         segment_bytes: 16 << 10,
         durability,
-        known: Position::ZERO,
+        known_durable: Position::ZERO,
     };
     Log::open_on(Arc::new(disk.clone()), Path::new(DIR), options)
 }
@@ -47,14 +47,14 @@ fn fill(log: &mut Log, records: usize) {
     }
 }
 
-/// A log of `records` records, each committed alone.
+/// A log of `records` records, one commit for each.
 fn filled(records: usize) -> FaultDisk {
     let disk = FaultDisk::default();
     fill(&mut open(&disk).unwrap().0, records);
     disk
 }
 
-fn corrupt(disk: &FaultDisk) -> (PathBuf, u64, Fault) {
+fn corrupt(disk: &FaultDisk) -> (PathBuf, u64, SegmentFault) {
     let before: Vec<_> = disk.paths().iter().map(|path| disk.content(path)).collect();
     let report = check(disk);
     assert!(report.is_damaged(), "{report:?}");
@@ -86,7 +86,7 @@ fn a_flipped_bit_in_a_durable_record_is_damage() {
         let expected = (
             segment(1),
             offset as u64,
-            Fault::Record {
+            SegmentFault::Record {
                 position: Position(3),
             },
         );
@@ -103,7 +103,7 @@ fn a_zeroed_durable_record_is_damage() {
     });
     assert_eq!(
         corrupt(&disk).2,
-        Fault::Record {
+        SegmentFault::Record {
             position: Position(2)
         }
     );
@@ -118,7 +118,7 @@ fn a_flipped_bit_in_the_last_record_is_a_torn_tail() {
     let report = check(&disk);
     assert!(!report.is_damaged());
     let bytes = FRAME_BYTES as u64;
-    assert_eq!(report.problems[0].what, Fault::TornTail { bytes });
+    assert_eq!(report.problems[0].what, SegmentFault::TornTail { bytes });
 
     let (mut log, recovery) = open(&disk).unwrap();
     let torn = TornTail {
@@ -151,7 +151,7 @@ fn a_hole_inside_one_unsynced_group_is_a_torn_tail() {
     assert_eq!(recovery.last, Position(2));
     assert_eq!(recovery.torn_tail.unwrap().bytes, 2 * FRAME_BYTES as u64);
 
-    // The very bytes that were lost, written again, must not bring their successor back.
+    // Writing the lost bytes again must not revive their successor.
     log.append(&[8; 44]);
     log.commit().unwrap();
     assert_eq!(open(&disk).unwrap().1.last, Position(3));
@@ -166,10 +166,13 @@ fn damage_in_a_sealed_segment_is_never_a_torn_tail() {
     disk.damage(&segment(1), |bytes| bytes[end] ^= 1);
     let (path, _, what) = corrupt(&disk);
     assert_eq!(path, segment(1));
-    assert!(matches!(what, Fault::Record { .. }), "{what:?}");
+    assert!(matches!(what, SegmentFault::Record { .. }), "{what:?}");
     let disk = filled(300);
     disk.damage(&segment(1), |bytes| bytes[end + 1 - 44 - 56..].fill(0));
-    assert!(matches!(corrupt(&disk).2, Fault::ShortSegment { .. }));
+    assert!(matches!(
+        corrupt(&disk).2,
+        SegmentFault::ShortSegment { .. }
+    ));
 }
 
 #[test]
@@ -181,19 +184,25 @@ fn headers_and_missing_segments_are_damage() {
     for sequence in [1, 2, last] {
         let disk = filled(500);
         disk.damage(&segment(sequence), |bytes| bytes[30] ^= 1);
-        assert_eq!(corrupt(&disk), (segment(sequence), 0, Fault::Header));
+        assert_eq!(corrupt(&disk), (segment(sequence), 0, SegmentFault::Header));
     }
     disk.delete(&segment(2));
-    assert_eq!(corrupt(&disk), (segment(2), 0, Fault::MissingSegment));
+    assert_eq!(
+        corrupt(&disk),
+        (segment(2), 0, SegmentFault::MissingSegment)
+    );
 
     let disk = filled(500);
     disk.damage(&segment(1), |bytes| bytes[8] = 9);
-    assert_eq!(corrupt(&disk), (segment(1), 0, Fault::Version(9)));
+    assert_eq!(corrupt(&disk), (segment(1), 0, SegmentFault::Version(9)));
 
     let disk = filled(500);
     let second = disk.content(&segment(2));
     disk.damage(&segment(3), |bytes| *bytes = second);
-    assert_eq!(corrupt(&disk).2, Fault::Sequence { named: 3, found: 2 });
+    assert_eq!(
+        corrupt(&disk).2,
+        SegmentFault::Sequence { named: 3, found: 2 }
+    );
 }
 
 #[test]
@@ -209,7 +218,7 @@ fn a_log_whose_segments_are_gone_is_not_a_new_log() {
     {
         disk.delete(path);
     }
-    assert_eq!(corrupt(&disk).2, Fault::MissingSegment);
+    assert_eq!(corrupt(&disk).2, SegmentFault::MissingSegment);
 }
 
 #[test]
@@ -240,8 +249,8 @@ fn a_failed_sync_poisons() {
     assert_eq!(disk.syncs(), syncs, "a failed sync is not tried again");
     drop(log);
 
-    // The page cache still shows the record whose sync failed. If recovery takes it, it has to put
-    // it on the disk for good.
+    // The page cache still returns the record whose sync failed. If recovery accepts the record,
+    // recovery has to make it durable.
     let (mut log, recovery) = open(&disk).unwrap();
     log.append(b"c");
     let last = log.commit().unwrap();

@@ -1,4 +1,4 @@
-//! What a healthy log does, on the real file system.
+//! A healthy log on the real file system.
 
 #![expect(
     clippy::unwrap_used,
@@ -15,7 +15,7 @@ fn options(segment_bytes: u64) -> LogOptions {
     LogOptions {
         segment_bytes,
         durability: Durability::Sync,
-        known: Position::ZERO,
+        known_durable: Position::ZERO,
     }
 }
 
@@ -221,7 +221,7 @@ fn the_owner_syncs_in_the_lazier_modes() {
         let options = LogOptions {
             segment_bytes: 64 << 10,
             durability,
-            known: Position::ZERO,
+            known_durable: Position::ZERO,
         };
         let (mut log, _) = Log::open(dir.path(), options.clone()).unwrap();
         log.append(b"a");

@@ -1,8 +1,8 @@
-//! A disk in memory that behaves as badly as a real one may.
+//! A disk in memory with the failures of a real disk.
 //!
-//! Every write is kept as its own version until a sync. A crash chooses for each 512-byte sector
-//! independently which of its versions the platter got, now and then only a part of one, and for
-//! each unsynced change of a name whether it happened.
+//! Every write is stored as a separate version until a sync. A crash selects for each 512-byte
+//! sector independently which version the disk has, sometimes a part of one, and for each unsynced
+//! name change whether it happened.
 
 #![allow(
     dead_code,
@@ -19,7 +19,7 @@ use orrery_log::{Disk, DiskFile};
 
 const SECTOR_BYTES: usize = 512;
 
-/// A small generator with a seed, so that a failure can be replayed.
+/// A small random number generator with a seed, so that a failure can be replayed.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -49,27 +49,27 @@ struct State {
     names: BTreeMap<PathBuf, usize>,
     durable_names: BTreeMap<PathBuf, usize>,
     name_changes: Vec<NameChange>,
-    /// Changes left before everything fails.
+    /// Remaining changes before every call fails.
     budget: Option<usize>,
     capacity: Option<usize>,
     failing_syncs: bool,
     syncs: usize,
-    /// Calls of the disk so far, and the one that fails.
+    /// Number of disk calls so far, and the number of the failing call.
     calls: usize,
     fault: Option<(usize, Fault)>,
     has_no_files: bool,
 }
 
-/// How one call of the disk fails.
+/// The kind of failure of one disk call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fault {
-    /// The device reports an error, and no byte of a write is on the disk.
+    /// The device reports an error, and no byte of the write is on the disk.
     Device,
-    /// The disk has no room left, and half of the bytes of a write are on it.
+    /// The disk is full after half of the bytes of a write.
     Full,
-    /// The process has no file left to open.
+    /// The process has no free file handle.
     NoFiles,
-    /// Half of a write is there when the device reports an error.
+    /// The device reports an error after half of a write.
     Half,
 }
 
@@ -103,7 +103,7 @@ enum NameChange {
 }
 
 impl FaultDisk {
-    /// After so many more changes the machine stops.
+    /// Stops the machine after this number of changes.
     pub(crate) fn stop_after(&self, changes: usize) {
         self.lock().budget = Some(changes);
     }
@@ -116,26 +116,25 @@ impl FaultDisk {
         self.lock().used()
     }
 
-    /// Syncs fail, and the system forgets that the pages were dirty.
+    /// Makes syncs fail, and the system forget that the pages were dirty.
     pub(crate) fn fail_syncs(&self, failing: bool) {
         self.lock().failing_syncs = failing;
     }
 
-    /// Lets one call of the disk fail: the call with this number, counted from 1 from now on.
+    /// Makes one disk call fail: the call with this number, counted from 1 from now on.
     pub(crate) fn fail_call(&self, number: usize, fault: Fault) {
         let mut state = self.lock();
         state.calls = 0;
         state.fault = Some((number, fault));
     }
 
-    /// Whether the log has made the call that `fail_call` lets fail.
+    /// Whether the log has made the call that `fail_call` selects.
     pub(crate) fn has_failed(&self) -> bool {
         let state = self.lock();
         state.fault.is_some_and(|(number, _)| state.calls >= number)
     }
 
-    /// While `has_no_files` is true, the process can open no file, as if it had no file handle
-    /// left.
+    /// While `has_no_files` is true, the process has no free file handle and can open no file.
     pub(crate) fn refuse_files(&self, has_no_files: bool) {
         self.lock().has_no_files = has_no_files;
     }
@@ -157,7 +156,7 @@ impl FaultDisk {
         state.inodes[state.names[path]].current.clone()
     }
 
-    /// Damage: what is on the disk changes without a write.
+    /// Damages the disk: changes bytes without a write.
     pub(crate) fn damage(&self, path: &Path, edit: impl FnOnce(&mut Vec<u8>)) {
         let mut state = self.lock();
         let index = state.names[path];
@@ -173,7 +172,7 @@ impl FaultDisk {
         state.durable_names.remove(path);
     }
 
-    /// What the next start of the machine finds.
+    /// The disk as the next start of the machine finds it.
     pub(crate) fn crash(&self, random: &mut Random) -> FaultDisk {
         let mut state = self.lock();
         let mut names = state.durable_names.clone();
@@ -214,7 +213,7 @@ impl FaultDisk {
 }
 
 impl State {
-    /// Counts one call of the disk; gives the fault of this call if it is the call that fails.
+    /// Counts a disk call and returns the fault if this is the failing call.
     fn call(&mut self) -> Option<Fault> {
         self.calls += 1;
         self.fault
@@ -222,7 +221,7 @@ impl State {
             .map(|(_, fault)| fault)
     }
 
-    /// [`State::called`] of a call that needs a file of the process.
+    /// [`State::called`] for a call that needs a file handle.
     fn opened(&mut self) -> io::Result<()> {
         self.called()?;
         if self.has_no_files {
@@ -243,7 +242,7 @@ impl State {
             .sum()
     }
 
-    /// Whether the machine still runs. The change under way when it stops may reach the disk.
+    /// Whether the machine still runs. The last change before it stops may reach the disk.
     fn spend(&mut self) -> io::Result<()> {
         match &mut self.budget {
             Some(0) => Err(io::Error::other("the machine has stopped")),
@@ -437,7 +436,7 @@ impl DiskFile for FaultFile {
         let inode = &mut state.inodes[self.inode];
         let end = offset + bytes.len();
         let growth = end.saturating_sub(inode.current.len());
-        // A full disk takes what fits before it refuses.
+        // A full disk writes as many bytes as fit before it fails.
         let refused = growth.min((used + growth).saturating_sub(capacity));
         let bytes = &bytes[..bytes.len() - refused];
         if spent.is_ok() {
@@ -481,7 +480,8 @@ impl DiskFile for FaultFile {
         if failing {
             return Err(io::Error::other("the device failed to flush"));
         }
-        // Only what is dirty goes down: bytes of a failed sync stay behind unless written again.
+        // A sync writes only dirty pages: bytes of a failed sync stay unwritten unless they are
+        // written again.
         for change in writes {
             match change {
                 Change::Write { offset, bytes } => {
@@ -495,7 +495,7 @@ impl DiskFile for FaultFile {
     }
 }
 
-/// `Vec::resize` goes byte by byte in a debug build, and this runs many times.
+/// `Vec::resize` is slow in a debug build, and this code runs often.
 fn grow(bytes: &mut Vec<u8>, size: usize) {
     if size > bytes.len() {
         bytes.extend_from_slice(&vec![0; size - bytes.len()]);

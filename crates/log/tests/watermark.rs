@@ -1,4 +1,4 @@
-//! The mark beside a log survives a crash at any change and says when it is damaged.
+//! The watermark beside a log survives a crash at any change and reports damage.
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -7,7 +7,7 @@ mod support;
 use std::path::Path;
 use std::sync::Arc;
 
-use orrery_log::{Disk, Error, Log, LogOptions, Mark, Marked, Position};
+use orrery_log::{Disk, DurableWatermark, Error, Log, LogOptions, Position, WatermarkReading};
 use support::{FaultDisk, Random};
 
 fn path() -> &'static Path {
@@ -19,19 +19,20 @@ fn shared(disk: &FaultDisk) -> Arc<dyn Disk> {
 }
 
 #[test]
-fn a_crash_leaves_what_was_raised_last_or_before() {
+fn a_crash_keeps_the_last_or_the_previous_watermark() {
     for seed in 0..200 {
         let mut random = Random(seed);
         let disk = FaultDisk::default();
-        let mut mark = Mark::open(&shared(&disk), path(), Position(1)).unwrap();
+        let mut mark = DurableWatermark::open(&shared(&disk), path(), Position(1)).unwrap();
         disk.stop_after(random.below(12));
         let mut raised = 1;
         while mark.raise(Position(raised + 1)).is_ok() {
             raised += 1;
         }
         let after = disk.crash(&mut random);
-        let found = Mark::read(&after, path()).unwrap();
-        let expected = [raised, raised + 1].map(|position| Marked::Durable(Position(position)));
+        let found = DurableWatermark::read(&after, path()).unwrap();
+        let expected =
+            [raised, raised + 1].map(|position| WatermarkReading::Durable(Position(position)));
         assert!(
             expected.contains(&found),
             "seed {seed}: {raised}, {found:?}"
@@ -40,37 +41,40 @@ fn a_crash_leaves_what_was_raised_last_or_before() {
 }
 
 #[test]
-fn one_damaged_place_is_made_up_for_and_two_are_told() {
+fn one_damaged_slot_is_tolerated_and_two_are_reported() {
     let disk = FaultDisk::default();
-    assert_eq!(Mark::read(&disk, path()).unwrap(), Marked::Nothing);
-    let mut mark = Mark::open(&shared(&disk), path(), Position(1)).unwrap();
+    assert_eq!(
+        DurableWatermark::read(&disk, path()).unwrap(),
+        WatermarkReading::Absent
+    );
+    let mut mark = DurableWatermark::open(&shared(&disk), path(), Position(1)).unwrap();
     mark.raise(Position(7)).unwrap();
     mark.raise(Position(5)).unwrap();
     assert_eq!(
-        Mark::read(&disk, path()).unwrap(),
-        Marked::Durable(Position(7))
+        DurableWatermark::read(&disk, path()).unwrap(),
+        WatermarkReading::Durable(Position(7))
     );
     drop(mark);
     for offset in [10, 4096 + 10] {
         disk.damage(path(), |bytes| bytes[offset] ^= 1);
-        let found = Mark::read(&disk, path()).unwrap();
+        let found = DurableWatermark::read(&disk, path()).unwrap();
         let is_both = offset > 4096;
-        assert_eq!(found == Marked::Damaged, is_both, "{found:?}");
+        assert_eq!(found == WatermarkReading::Damaged, is_both, "{found:?}");
     }
-    // The owner may say something lower when it has accepted a loss.
-    Mark::open(&shared(&disk), path(), Position(3)).unwrap();
+    // After accepting a loss, the owner may write a lower position.
+    DurableWatermark::open(&shared(&disk), path(), Position(3)).unwrap();
     assert_eq!(
-        Mark::read(&disk, path()).unwrap(),
-        Marked::Durable(Position(3))
+        DurableWatermark::read(&disk, path()).unwrap(),
+        WatermarkReading::Durable(Position(3))
     );
 }
 
 #[test]
-fn a_log_that_ends_before_what_is_known_is_left_as_it_is() {
+fn a_log_shorter_than_the_known_durable_position_is_refused_unchanged() {
     let disk = FaultDisk::default();
     let open = |known| {
         let options = LogOptions {
-            known: Position(known),
+            known_durable: Position(known),
             ..LogOptions::default()
         };
         Log::open_on(shared(&disk), Path::new("log"), options).map(|(log, _)| log)
@@ -86,7 +90,7 @@ fn a_log_that_ends_before_what_is_known_is_left_as_it_is() {
     drop(log);
     assert!(open(3).is_ok());
     let segment = disk.paths().remove(0);
-    // The last record is torn: that it was durable is what only the owner knows.
+    // The last record is torn, and only the owner knows that the record was durable.
     disk.damage(&segment, |bytes| bytes[4096 + 2 * 64 + 20] ^= 1);
     let before = disk.content(&segment);
     assert!(is_refused(3));

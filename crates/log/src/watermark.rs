@@ -1,10 +1,12 @@
-//! A small file that says how far the log was durable when somebody last wrote it down.
+//! A small file with a lower bound of the durable position of the log.
 //!
-//! A log whose end is gone looks like one that never went further. The mark is what tells: it lies beside
-//! the log, its owner raises it now and then, and a log that ends before it has lost records. It is
-//! always behind or right, never ahead, because it is raised to what was synced.
+//! A log that has lost its end looks like a log that never had more records. The watermark detects
+//! this loss: it lies beside the log, the owner raises it from time to time, and a log that ends
+//! before the watermark has lost records. The owner raises it only to synced positions, so it is
+//! never ahead of the log.
 //!
-//! The file has two places that are written in turn, so that whatever a crash does to one, the other stands.
+//! The file has two slots that are written alternately, so that a crash during one write leaves the
+//! other slot intact.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,48 +18,54 @@ use crate::disk::{Disk, DiskFile};
 use crate::{Error, Position};
 
 const MAGIC: [u8; 8] = *b"ORRERYDM";
-/// The two places lie one page apart, so that no sector of the disk holds parts of both.
-const PLACE_BYTES: usize = 4096;
+/// The slots are one page apart, so that no disk sector contains parts of both.
+const SLOT_BYTES: usize = 4096;
 const FIELDS_BYTES: usize = 24;
 const ENTRY_BYTES: usize = FIELDS_BYTES + 8;
 
-/// What a mark says.
+/// The contents of a watermark file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Marked {
-    /// No mark file exists, or one exists and nothing was ever written into it.
-    Nothing,
+pub enum WatermarkReading {
+    /// The file does not exist, or contains only zeros.
+    Absent,
     /// The log was durable up to this position.
     Durable(Position),
-    /// Neither place is whole: the file is damaged.
+    /// Neither slot is intact: the file is damaged.
     Damaged,
 }
 
-pub struct Mark {
+pub struct DurableWatermark {
     file: Box<dyn DiskFile>,
     path: PathBuf,
     generation: u64,
     position: Position,
 }
 
-impl Mark {
-    /// What the mark at `path` says.
-    pub fn read(disk: &dyn Disk, path: &Path) -> Result<Marked, Error> {
+impl DurableWatermark {
+    /// Reads the watermark at `path`.
+    pub fn read(disk: &dyn Disk, path: &Path) -> Result<WatermarkReading, Error> {
         let mut file = match disk.open_read(path) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Marked::Nothing),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(WatermarkReading::Absent);
+            }
             Err(error) => return Err(Error::io("open", path)(error)),
         };
         let bytes = read(file.as_mut()).map_err(Error::io("read", path))?;
         Ok(match newest(&bytes) {
-            Some((_, position)) => Marked::Durable(position),
-            None if bytes.iter().all(|byte| *byte == 0) => Marked::Nothing,
-            None => Marked::Damaged,
+            Some((_, position)) => WatermarkReading::Durable(position),
+            None if bytes.iter().all(|byte| *byte == 0) => WatermarkReading::Absent,
+            None => WatermarkReading::Damaged,
         })
     }
 
-    /// Opens the mark at `path`, or makes that file, and writes `position` into it. No other `Mark`
-    /// may have the file open.
-    pub fn open(disk: &Arc<dyn Disk>, path: &Path, position: Position) -> Result<Mark, Error> {
+    /// Opens the watermark file at `path` or creates it, and writes `position` into it. No other
+    /// `DurableWatermark` may have the file open.
+    pub fn open(
+        disk: &Arc<dyn Disk>,
+        path: &Path,
+        position: Position,
+    ) -> Result<DurableWatermark, Error> {
         let (mut file, is_new) = match disk.open_write(path) {
             Ok(file) => (file, false),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -67,13 +75,13 @@ impl Mark {
             Err(error) => return Err(Error::io("open", path)(error)),
         };
         let bytes = read(file.as_mut()).map_err(Error::io("read", path))?;
-        let mut mark = Mark {
+        let mut mark = DurableWatermark {
             file,
             path: path.to_owned(),
             generation: newest(&bytes).map_or(0, |(generation, _)| generation),
             position,
         };
-        // Writes both places, so that neither of them keeps the position that it held before.
+        // Writes both slots, so that neither keeps its earlier position.
         mark.write(position)?;
         mark.write(position)?;
         if is_new {
@@ -83,8 +91,7 @@ impl Mark {
         Ok(mark)
     }
 
-    /// Writes into the mark that the log is durable up to `position`, unless the mark already says
-    /// so.
+    /// Raises the watermark to `position`, unless it is already there.
     pub fn raise(&mut self, position: Position) -> Result<(), Error> {
         if position > self.position {
             self.write(position)?;
@@ -100,25 +107,25 @@ impl Mark {
         entry.extend_from_slice(&self.generation.to_le_bytes());
         entry.extend_from_slice(&position.0.to_le_bytes());
         entry.extend_from_slice(&xxh3_64(&entry).to_le_bytes());
-        let place = self.generation % 2 * PLACE_BYTES as u64;
+        let offset = self.generation % 2 * SLOT_BYTES as u64;
         self.file
-            .write_at(place, &entry)
+            .write_at(offset, &entry)
             .map_err(Error::io("write", &self.path))?;
         self.file.sync().map_err(Error::io("sync", &self.path))
     }
 }
 
 fn read(file: &mut dyn DiskFile) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; PLACE_BYTES + ENTRY_BYTES];
+    let mut bytes = vec![0; SLOT_BYTES + ENTRY_BYTES];
     file.read_at(0, &mut bytes)?;
     Ok(bytes)
 }
 
-/// Generation and position of the place that was written last.
+/// Generation and position of the slot that was written last.
 fn newest(bytes: &[u8]) -> Option<(u64, Position)> {
-    [0, PLACE_BYTES]
+    [0, SLOT_BYTES]
         .into_iter()
-        .filter_map(|place| entry(&bytes[place..place + ENTRY_BYTES]))
+        .filter_map(|offset| entry(&bytes[offset..offset + ENTRY_BYTES]))
         .max()
 }
 
