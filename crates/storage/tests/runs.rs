@@ -1,4 +1,5 @@
-//! The map of runs is a map like any other: through batches, snapshots, restarts and writing out.
+//! The buffered keyspace answers like an ordered map, through batches, snapshots, restarts and
+//! flushes.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
@@ -6,24 +7,24 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use bytes::Bytes;
-use orrery_storage::{Batch, Options, Snapshot, Space, Storage};
+use orrery_storage::{Batch, KeyspaceId, Snapshot, Storage, StorageOptions};
 
-const VALUES: Space = Space(0);
-const RUNS: Space = Space(1);
+const VALUES: KeyspaceId = KeyspaceId(0);
+const RUNS: KeyspaceId = KeyspaceId(1);
 const NAMES: [&str; 2] = ["values", "runs"];
 
 fn open(directory: &Path, runs_bytes: usize) -> Storage {
-    let options = Options {
+    let options = StorageOptions {
         cache_bytes: 1024 * 1024,
-        kept: VALUES,
-        runs: RUNS,
-        runs_bytes,
-        is_established: false,
+        cached_keyspace: VALUES,
+        buffered_keyspace: RUNS,
+        run_buffer_bytes: runs_bytes,
+        is_initialized: false,
     };
     Storage::open(directory, &NAMES, options).unwrap()
 }
 
-/// Numbers that look random and are the same every time.
+/// Pseudo-random numbers, the same in every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -38,7 +39,7 @@ impl Numbers {
 type Model = BTreeSet<Bytes>;
 
 fn key(number: u32) -> Bytes {
-    // Long ones, so that a few thousand are worth writing out.
+    // Keys are long, so a few thousand of them are enough to flush.
     format!("{number:04}{}", "k".repeat(number as usize % 200)).into()
 }
 
@@ -54,7 +55,7 @@ fn compare(snapshot: &Snapshot, model: &Model, numbers: &mut Numbers) {
     };
     assert_eq!(found, expected);
 
-    // From both ends, in any mixture.
+    // Reads from both ends, in any mixture.
     let mut entries = snapshot.range(RUNS, &from, None);
     let expected = model.range(from..).cloned();
     let mut expected = expected.collect::<Vec<_>>().into_iter();
@@ -85,7 +86,7 @@ fn life(seed: u64) {
         match numbers.below(20) {
             0 => {
                 kept.clear();
-                // Half of the ends are not announced.
+                // Half of the restarts skip the flush.
                 if numbers.below(2) == 0 {
                     storage.flush().unwrap();
                 }
@@ -118,7 +119,7 @@ fn life(seed: u64) {
 }
 
 #[test]
-fn runs_are_a_map_through_any_life() {
+fn random_batches_flushes_and_restarts_agree_with_a_set() {
     let only = std::env::var("ORRERY_SEED").ok();
     let only = only.map(|seed| seed.parse().unwrap());
     for seed in only.map_or(0..8, |seed| seed..seed + 1) {
@@ -127,7 +128,7 @@ fn runs_are_a_map_through_any_life() {
     }
 }
 
-/// A batch and its run are seen together or not at all, while they are merged and written out.
+/// Readers see a batch and its run atomically, also while runs are merged and flushed.
 #[test]
 fn a_snapshot_has_the_entries_of_its_values() {
     let directory = tempfile::tempdir().unwrap();
@@ -138,7 +139,7 @@ fn a_snapshot_has_the_entries_of_its_values() {
             for number in 0..batches {
                 let mut batch = Batch::default();
                 batch.put(VALUES, "last", number.to_be_bytes().to_vec());
-                // The one entry moves; some weight goes with it.
+                // Each batch moves the one entry and some weight with it.
                 batch.put(RUNS, format!("m{number:08}"), Bytes::new());
                 if number > 0 {
                     batch.delete(RUNS, format!("m{:08}", number - 1));

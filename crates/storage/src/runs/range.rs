@@ -1,27 +1,27 @@
-//! Runs read as one, from either end, and in front of what the engine has.
+//! Merges runs with each other and with the keys of the engine, from either end.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::run::{Run, RunBuilder};
+use super::run::{SortedRun, SortedRunBuilder};
 use crate::Error;
 
-/// Some runs as one: of equal keys the newest run's counts.
-pub(crate) struct Merge {
+/// Several runs merged into one sequence. Of equal keys the entry of the newest run wins.
+pub(crate) struct MergeIterator {
     /// Newest first.
-    sources: Vec<Source>,
+    sources: Vec<RunCursor>,
 }
 
-struct Source {
-    run: Arc<Run>,
-    /// What is left of it.
+struct RunCursor {
+    run: Arc<SortedRun>,
+    /// The positions that the iterator has not yet returned.
     from: usize,
     to: usize,
 }
 
-impl Source {
+impl RunCursor {
     fn first(&self) -> Option<&[u8]> {
         (self.from < self.to).then(|| self.run.key(self.from))
     }
@@ -31,13 +31,13 @@ impl Source {
     }
 }
 
-/// A key of some run.
-pub(crate) struct Found {
-    run: Arc<Run>,
+/// One entry of a run.
+pub(crate) struct RunKey {
+    run: Arc<SortedRun>,
     at: usize,
 }
 
-impl Found {
+impl RunKey {
     pub(crate) fn key(&self) -> &[u8] {
         self.run.key(self.at)
     }
@@ -46,21 +46,21 @@ impl Found {
         self.run.shared_key(self.at)
     }
 
-    pub(crate) fn is_there(&self) -> bool {
-        self.run.is_there(self.at)
+    pub(crate) fn is_live(&self) -> bool {
+        self.run.is_live(self.at)
     }
 }
 
-impl Merge {
-    /// The keys of runs, the oldest first, from `from` up to but without `to`.
-    pub(crate) fn new(runs: &[Arc<Run>], from: &[u8], to: Option<&[u8]>) -> Merge {
+impl MergeIterator {
+    /// Merges the keys from `from` up to but without `to`. `runs` are ordered oldest first.
+    pub(crate) fn new(runs: &[Arc<SortedRun>], from: &[u8], to: Option<&[u8]>) -> MergeIterator {
         let sources = runs.iter().rev().filter_map(|run| {
             let from = run.lower_bound(from);
             let to = to.map_or(run.len(), |to| run.lower_bound(to));
             let run = Arc::clone(run);
-            (from < to).then_some(Source { run, from, to })
+            (from < to).then_some(RunCursor { run, from, to })
         });
-        Merge {
+        MergeIterator {
             sources: sources.collect(),
         }
     }
@@ -69,24 +69,27 @@ impl Merge {
         self.sources.is_empty()
     }
 
-    /// One run out of several, the oldest first.
-    pub(crate) fn into_one(runs: &[Arc<Run>]) -> Run {
+    /// Merges several runs, ordered oldest first, into one run.
+    pub(crate) fn into_one(runs: &[Arc<SortedRun>]) -> SortedRun {
         let keys = runs.iter().map(|run| run.len()).sum();
         let bytes = runs.iter().map(|run| run.bytes()).sum();
-        let mut one = RunBuilder::with_capacity(keys, bytes);
-        let mut merge = Merge::new(runs, &[], None);
+        let mut one = SortedRunBuilder::with_capacity(keys, bytes);
+        let mut merge = MergeIterator::new(runs, &[], None);
         while let Some((source, at)) = merge.take_first() {
             let run = &merge.sources[source].run;
-            one.push(run.key(at), run.is_there(at));
+            one.push(run.key(at), run.is_live(at));
         }
         one.finish()
     }
 
-    /// Takes the first key off every source that begins with it: the newest of these, and its place.
+    /// Advances every source that begins with the least key. Returns the newest of these sources
+    /// and the position of the key in it.
     fn take_first(&mut self) -> Option<(usize, usize)> {
         let mut least: Option<(usize, &[u8])> = None;
         for (number, source) in self.sources.iter().enumerate() {
             if let Some(key) = source.first()
+                // The comparison is strict, so the newest source wins: sources are ordered newest
+                // first.
                 && least.is_none_or(|(_, least)| key < least)
             {
                 least = Some((number, key));
@@ -97,6 +100,7 @@ impl Merge {
         self.sources[newest].from += 1;
         let (before, older) = self.sources.split_at_mut(newest + 1);
         let key = before[newest].run.key(at);
+        // Older entries of the same key are skipped; the newest entry overrides them.
         for source in older {
             if source.first() == Some(key) {
                 source.from += 1;
@@ -127,31 +131,31 @@ impl Merge {
         Some((newest, at))
     }
 
-    fn found(&self, (source, at): (usize, usize)) -> Found {
+    fn found(&self, (source, at): (usize, usize)) -> RunKey {
         let run = Arc::clone(&self.sources[source].run);
-        Found { run, at }
+        RunKey { run, at }
     }
 }
 
-impl Iterator for Merge {
-    type Item = Found;
+impl Iterator for MergeIterator {
+    type Item = RunKey;
 
-    fn next(&mut self) -> Option<Found> {
-        let place = self.take_first()?;
-        Some(self.found(place))
+    fn next(&mut self) -> Option<RunKey> {
+        let index = self.take_first()?;
+        Some(self.found(index))
     }
 }
 
-impl DoubleEndedIterator for Merge {
-    fn next_back(&mut self) -> Option<Found> {
-        let place = self.take_last()?;
-        Some(self.found(place))
+impl DoubleEndedIterator for MergeIterator {
+    fn next_back(&mut self) -> Option<RunKey> {
+        let index = self.take_last()?;
+        Some(self.found(index))
     }
 }
 
-/// What is there, of the runs in memory and the keys behind them.
+/// The live keys of the runs in memory merged with the keys of the tables behind them.
 pub(crate) struct RunsRange<B: Iterator> {
-    recent: Ends<Merge>,
+    recent: Ends<MergeIterator>,
     behind: Ends<B>,
 }
 
@@ -159,17 +163,18 @@ impl<B> RunsRange<B>
 where
     B: DoubleEndedIterator<Item = Result<Bytes, Error>>,
 {
-    pub(crate) fn new(recent: Merge, behind: B) -> RunsRange<B> {
+    pub(crate) fn new(recent: MergeIterator, behind: B) -> RunsRange<B> {
         RunsRange {
             recent: Ends::new(recent),
             behind: Ends::new(behind),
         }
     }
 
-    /// The next key from one end. `order` is that of a nearer key to a farther one.
+    /// The next live key from one end. `nearer` is the ordering of a key closer to that end against
+    /// a farther one.
     fn advance(
         &mut self,
-        recent: impl Fn(&mut Ends<Merge>) -> &mut Option<Found>,
+        recent: impl Fn(&mut Ends<MergeIterator>) -> &mut Option<RunKey>,
         behind: impl Fn(&mut Ends<B>) -> &mut Option<Result<Bytes, Error>>,
         nearer: Ordering,
     ) -> Option<Result<Bytes, Error>> {
@@ -177,6 +182,8 @@ where
             let newer = recent(&mut self.recent);
             let older = behind(&mut self.behind);
             let order = match (&*newer, &*older) {
+                // An error of the engine comes out first, before any key that sorts after the
+                // failed position.
                 (_, Some(Err(_))) | (None, _) => return older.take(),
                 (Some(_), None) => nearer,
                 (Some(newer), Some(Ok(older))) => newer.key().cmp(older),
@@ -184,11 +191,13 @@ where
             if order == nearer.reverse() {
                 return older.take();
             }
+            // The run's entry overrides the table's entry of the same key, whether it is live or a
+            // tombstone.
             if order == Ordering::Equal {
                 older.take();
             }
             if let Some(found) = newer.take()
-                && found.is_there()
+                && found.is_live()
             {
                 return Some(Ok(found.shared_key()));
             }
@@ -216,7 +225,7 @@ where
     }
 }
 
-/// An iterator whose next items from both ends can be looked at.
+/// An iterator with one item of lookahead at both ends.
 struct Ends<I: Iterator> {
     between: I,
     first: Option<I::Item>,
@@ -232,11 +241,12 @@ impl<I: DoubleEndedIterator> Ends<I> {
         }
     }
 
-    /// What comes first; taken away, the next does.
+    /// The item at the front. Once the caller takes it, the next call loads the following item.
     fn first(&mut self) -> &mut Option<I::Item> {
         if self.first.is_none() {
             self.first = self.between.next();
         }
+        // The iterator is exhausted: the only item left is the lookahead of the other end.
         if self.first.is_none() {
             &mut self.last
         } else {

@@ -1,32 +1,34 @@
-//! The runs in memory, and which of them to merge.
+//! The runs in memory, and the policy that selects runs to merge.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::range::Merge;
-use super::run::Run;
+use super::range::MergeIterator;
+use super::run::SortedRun;
 
-/// Runs whose sum is not more are merged by whoever writes, at once: it takes some ten microseconds.
+/// Two runs whose total is not larger are merged by the writer itself: that takes some ten
+/// microseconds.
 const AT_ONCE_BYTES: usize = 256 * 1024;
-/// A run that is as large is merged at once only with those before it, when it is made: whoever
-/// merges it later finds it in its place.
+/// A run of this size is settled: a writer merges it only with its predecessors, when it creates
+/// it. Afterwards the run stays in place, so the background merge finds its inputs adjacent.
 const SETTLED_BYTES: usize = AT_ONCE_BYTES / 2 + 1;
-/// Settled runs of one size that become one.
+/// Number of settled runs of one size class that the background thread merges into one.
 const FAN_IN: usize = 4;
-/// Sizes, each `FAN_IN` times the one before; the last is not merged any more.
+/// Number of size classes, each `FAN_IN` times the previous one. Runs of the last class stay
+/// unmerged.
 const SIZES: u32 = 4;
 
-/// Runs that the tables of the engine lack, the oldest first.
+/// Runs that are not yet in tables of the engine, ordered oldest first.
 #[derive(Default)]
-pub(crate) struct Recent {
-    runs: Arc<Vec<Arc<Run>>>,
+pub(crate) struct RecentRuns {
+    runs: Arc<Vec<Arc<SortedRun>>>,
     bytes: usize,
-    /// As many of the oldest as are being written out, which stay as they are.
-    leaving: usize,
+    /// Number of oldest runs that a flush is writing out. No merge may touch these runs.
+    flushing: usize,
 }
 
-impl Recent {
-    pub(crate) fn runs(&self) -> &Arc<Vec<Arc<Run>>> {
+impl RecentRuns {
+    pub(crate) fn runs(&self) -> &Arc<Vec<Arc<SortedRun>>> {
         &self.runs
     }
 
@@ -34,27 +36,29 @@ impl Recent {
         self.bytes
     }
 
-    pub(crate) fn push(&mut self, run: Run) {
+    pub(crate) fn push(&mut self, run: SortedRun) {
         self.bytes += run.bytes();
-        let leaving = self.leaving;
+        let leaving = self.flushing;
         let runs = Arc::make_mut(&mut self.runs);
         runs.push(Arc::new(run));
+        // The writer merges small tails here, so that a single small batch does not leave a run of
+        // its own for every reader to search.
         while let [.., before, last] = &runs[leaving..]
             && before.bytes() < SETTLED_BYTES
             && before.bytes() <= 2 * last.bytes()
             && before.bytes() + last.bytes() <= AT_ONCE_BYTES
         {
             let parts = before.bytes() + last.bytes();
-            let one = Merge::into_one(&runs[runs.len() - 2..]);
+            let one = MergeIterator::into_one(&runs[runs.len() - 2..]);
             self.bytes = self.bytes - parts + one.bytes();
             runs.truncate(runs.len() - 2);
             runs.push(Arc::new(one));
         }
     }
 
-    /// Adjacent runs that should become one.
-    pub(crate) fn alike(&self) -> Option<Vec<Arc<Run>>> {
-        let staying = &self.runs[self.leaving..];
+    /// The oldest adjacent runs of one size class that the background thread should merge.
+    pub(crate) fn merge_candidates(&self) -> Option<Vec<Arc<SortedRun>>> {
+        let staying = &self.runs[self.flushing..];
         let windows = staying.windows(FAN_IN);
         let mut alike = windows.filter(|window| {
             let size = size(&window[0]);
@@ -64,21 +68,22 @@ impl Recent {
         alike.next().map(<[_]>::to_vec)
     }
 
-    /// Puts the one that some became in their place. They are still there, side by side; if they were
-    /// not, they would stay what they are.
-    pub(crate) fn replace(&mut self, parts: &[Arc<Run>], one: Run) {
-        let Some(place) = self.place_of(parts) else {
+    /// Replaces the runs `parts` by their merge `one`. The parts are still adjacent in the list,
+    /// because only the background thread touches settled runs. If they are missing, the list stays
+    /// unchanged.
+    pub(crate) fn replace(&mut self, parts: &[Arc<SortedRun>], one: SortedRun) {
+        let Some(indexes) = self.indexes_of(parts) else {
             debug_assert!(false, "settled runs stay where they are");
             return;
         };
         let parts_bytes: usize = parts.iter().map(|run| run.bytes()).sum();
         self.bytes = self.bytes - parts_bytes + one.bytes();
-        Arc::make_mut(&mut self.runs).splice(place, [Arc::new(one)]);
+        Arc::make_mut(&mut self.runs).splice(indexes, [Arc::new(one)]);
     }
 
-    fn place_of(&self, parts: &[Arc<Run>]) -> Option<Range<usize>> {
+    fn indexes_of(&self, parts: &[Arc<SortedRun>]) -> Option<Range<usize>> {
         let mut windows = self.runs.windows(parts.len());
-        let is_here = |window: &[Arc<Run>]| {
+        let is_here = |window: &[Arc<SortedRun>]| {
             let mut pairs = window.iter().zip(parts);
             pairs.all(|(run, part)| Arc::ptr_eq(run, part))
         };
@@ -86,28 +91,28 @@ impl Recent {
         Some(from..from + parts.len())
     }
 
-    /// All runs there are, which now leave.
-    pub(crate) fn leave(&mut self) -> Arc<Vec<Arc<Run>>> {
-        self.leaving = self.runs.len();
+    /// Marks all current runs as being flushed and returns them.
+    pub(crate) fn begin_flush(&mut self) -> Arc<Vec<Arc<SortedRun>>> {
+        self.flushing = self.runs.len();
         Arc::clone(&self.runs)
     }
 
-    /// Those that were leaving have left.
-    pub(crate) fn have_left(&mut self) {
+    /// Removes the runs that the flush has written to tables.
+    pub(crate) fn finish_flush(&mut self) {
         let runs = Arc::make_mut(&mut self.runs);
-        runs.drain(..self.leaving);
-        self.leaving = 0;
+        runs.drain(..self.flushing);
+        self.flushing = 0;
         self.bytes = self.runs.iter().map(|run| run.bytes()).sum();
     }
 
-    /// Those that were leaving stay.
-    pub(crate) fn remain(&mut self) {
-        self.leaving = 0;
+    /// Keeps the runs whose flush did not complete.
+    pub(crate) fn cancel_flush(&mut self) {
+        self.flushing = 0;
     }
 }
 
-/// The class of a run by its bytes; none while it may still be merged at once.
-fn size(run: &Run) -> Option<u32> {
+/// The size class of a run by its bytes. `None` while a writer may still merge the run itself.
+fn size(run: &SortedRun) -> Option<u32> {
     let times = run.bytes() / SETTLED_BYTES;
     (times > 0).then(|| (times.ilog2() / FAN_IN.ilog2()).min(SIZES - 1))
 }
@@ -120,20 +125,20 @@ mod tests {
 
     use super::*;
 
-    fn all(recent: &Recent) -> BTreeMap<Bytes, bool> {
-        let merge = Merge::new(recent.runs(), &[], None);
+    fn all(recent: &RecentRuns) -> BTreeMap<Bytes, bool> {
+        let merge = MergeIterator::new(recent.runs(), &[], None);
         merge
-            .map(|found| (found.shared_key(), found.is_there()))
+            .map(|found| (found.shared_key(), found.is_live()))
             .collect()
     }
 
     #[test]
-    fn few_runs_hold_many_batches_and_the_newest_word_counts() {
-        let mut recent = Recent::default();
+    fn merging_bounds_the_runs_and_the_newest_change_wins() {
+        let mut recent = RecentRuns::default();
         let mut expected = BTreeMap::new();
         let mut most = 0;
-        // Merging takes a while, in which others write.
-        let mut merging: Option<(Vec<Arc<Run>>, u32)> = None;
+        // A background merge takes some time, during which writers push further runs.
+        let mut merging: Option<(Vec<Arc<SortedRun>>, u32)> = None;
         for batch in 0..4000_u32 {
             let changes: Vec<_> = (0..40_u32)
                 .map(|entry| {
@@ -145,14 +150,14 @@ mod tests {
                 })
                 .collect();
             expected.extend(changes.iter().cloned());
-            recent.push(Run::new(changes));
+            recent.push(SortedRun::new(changes));
             match &mut merging {
                 Some((parts, 0)) => {
-                    recent.replace(parts, Merge::into_one(parts));
+                    recent.replace(parts, MergeIterator::into_one(parts));
                     merging = None;
                 }
                 Some((_, patience)) => *patience -= 1,
-                None => merging = recent.alike().map(|parts| (parts, batch % 150)),
+                None => merging = recent.merge_candidates().map(|parts| (parts, batch % 150)),
             }
             most = most.max(recent.runs().len());
         }
@@ -163,14 +168,14 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_is_left_alone() {
-        let mut recent = Recent::default();
-        recent.push(Run::new(vec![("a".into(), true)]));
-        let leaving = recent.leave();
-        recent.push(Run::new(vec![("b".into(), true)]));
-        recent.push(Run::new(vec![("a".into(), false)]));
+    fn flushing_runs_are_not_merged() {
+        let mut recent = RecentRuns::default();
+        recent.push(SortedRun::new(vec![("a".into(), true)]));
+        let leaving = recent.begin_flush();
+        recent.push(SortedRun::new(vec![("b".into(), true)]));
+        recent.push(SortedRun::new(vec![("a".into(), false)]));
         assert_eq!((leaving.len(), recent.runs().len()), (1, 2));
-        recent.have_left();
+        recent.finish_flush();
         let left = [("a".into(), false), ("b".into(), true)];
         assert_eq!(all(&recent), BTreeMap::from(left));
     }

@@ -1,30 +1,33 @@
-//! Keys in order, each either there or gone.
+//! A sorted sequence of keys, each of them live or a tombstone.
 
 use bytes::Bytes;
 
-/// Set in the end of a key that is gone.
-const GONE: u32 = 1 << 31;
+/// Flag in the end offset of a key that marks a tombstone.
+const TOMBSTONE: u32 = 1 << 31;
 const COUNT_BYTES: usize = 4;
 const END_BYTES: usize = 4;
 
-/// Keys in ascending order, one after the other in one piece of memory.
+/// Keys in ascending order, concatenated in one buffer.
 #[derive(Debug, Default)]
-pub(crate) struct Run {
+pub(crate) struct SortedRun {
     keys: Bytes,
-    /// Where each key ends.
+    /// The end offset of each key in `keys`.
     ends: Box<[u32]>,
 }
 
-impl Run {
-    /// The last word of each key. Changes that are in order already are taken as they are.
-    pub(crate) fn new(mut changes: Vec<(Bytes, bool)>) -> Run {
+impl SortedRun {
+    /// Builds a run from the last change of each key. Changes that are already in order are not
+    /// sorted again.
+    pub(crate) fn new(mut changes: Vec<(Bytes, bool)>) -> SortedRun {
         if !changes.is_sorted_by(|(a, _), (b, _)| a < b) {
+            // `sort_by` is stable, so equal keys stay in write order. `dedup_by` keeps the first of
+            // equal elements; on the reversed list that is the last change of a key.
             changes.sort_by(|(a, _), (b, _)| a.cmp(b));
             changes.reverse();
             changes.dedup_by(|(a, _), (b, _)| a == b);
             changes.reverse();
         }
-        let mut run = RunBuilder::default();
+        let mut run = SortedRunBuilder::default();
         for (key, is_there) in &changes {
             run.push(key, *is_there);
         }
@@ -40,7 +43,7 @@ impl Run {
     }
 
     fn span(&self, at: usize) -> std::ops::Range<usize> {
-        let end = |at: usize| (self.ends[at] & !GONE) as usize;
+        let end = |at: usize| (self.ends[at] & !TOMBSTONE) as usize;
         let start = at.checked_sub(1).map_or(0, end);
         start..end(at)
     }
@@ -49,16 +52,16 @@ impl Run {
         &self.keys[self.span(at)]
     }
 
-    /// The key, without a copy.
+    /// The key as a slice of the shared buffer, without a copy.
     pub(crate) fn shared_key(&self, at: usize) -> Bytes {
         self.keys.slice(self.span(at))
     }
 
-    pub(crate) fn is_there(&self, at: usize) -> bool {
-        self.ends[at] & GONE == 0
+    pub(crate) fn is_live(&self, at: usize) -> bool {
+        self.ends[at] & TOMBSTONE == 0
     }
 
-    /// The place of the first key that is not less.
+    /// The index of the first key that is not less than `key`.
     pub(crate) fn lower_bound(&self, key: &[u8]) -> usize {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -72,10 +75,10 @@ impl Run {
         low
     }
 
-    /// What the run says of a key; none if nothing.
+    /// Whether the run inserts or deletes this key. `None` if the run does not contain the key.
     pub(crate) fn find(&self, key: &[u8]) -> Option<bool> {
         let at = self.lower_bound(key);
-        (at < self.len() && self.key(at) == key).then(|| self.is_there(at))
+        (at < self.len() && self.key(at) == key).then(|| self.is_live(at))
     }
 
     pub(crate) fn encode(&self) -> Bytes {
@@ -89,8 +92,8 @@ impl Run {
         out.into()
     }
 
-    /// None if the bytes are no run.
-    pub(crate) fn decode(bytes: &Bytes) -> Option<Run> {
+    /// Decodes a run; `None` if the bytes are damaged.
+    pub(crate) fn decode(bytes: &Bytes) -> Option<SortedRun> {
         let (count, rest) = bytes.split_first_chunk::<COUNT_BYTES>()?;
         let ends_bytes = usize::try_from(u32::from_le_bytes(*count)).ok()? * END_BYTES;
         let (ends, _) = rest.split_at_checked(ends_bytes)?;
@@ -99,36 +102,36 @@ impl Run {
             .map(|end| u32::from_le_bytes([end[0], end[1], end[2], end[3]]))
             .collect();
         let keys = bytes.slice(COUNT_BYTES + ends_bytes..);
-        let plain = |end: &u32| (end & !GONE) as usize;
+        let plain = |end: &u32| (end & !TOMBSTONE) as usize;
         let is_whole = ends.last().map_or(0, plain) == keys.len() && ends.is_sorted_by_key(plain);
-        is_whole.then_some(Run { keys, ends })
+        is_whole.then_some(SortedRun { keys, ends })
     }
 }
 
 #[derive(Default)]
-pub(crate) struct RunBuilder {
+pub(crate) struct SortedRunBuilder {
     keys: Vec<u8>,
     ends: Vec<u32>,
 }
 
-impl RunBuilder {
-    pub(crate) fn with_capacity(keys: usize, bytes: usize) -> RunBuilder {
-        RunBuilder {
+impl SortedRunBuilder {
+    pub(crate) fn with_capacity(keys: usize, bytes: usize) -> SortedRunBuilder {
+        SortedRunBuilder {
             keys: Vec::with_capacity(bytes),
             ends: Vec::with_capacity(keys),
         }
     }
 
-    /// Adds a key that is greater than all before it.
+    /// Appends a key, which must be greater than every key before it.
     pub(crate) fn push(&mut self, key: &[u8], is_there: bool) {
         self.keys.extend_from_slice(key);
         let end = u32::try_from(self.keys.len()).expect("a run is written out long before");
-        assert!(end & GONE == 0, "a run is written out long before");
-        self.ends.push(if is_there { end } else { end | GONE });
+        assert!(end & TOMBSTONE == 0, "a run is written out long before");
+        self.ends.push(if is_there { end } else { end | TOMBSTONE });
     }
 
-    pub(crate) fn finish(self) -> Run {
-        Run {
+    pub(crate) fn finish(self) -> SortedRun {
+        SortedRun {
             keys: self.keys.into(),
             ends: self.ends.into(),
         }
@@ -139,23 +142,23 @@ impl RunBuilder {
 mod tests {
     use super::*;
 
-    fn run(changes: &[(&'static str, bool)]) -> Run {
+    fn run(changes: &[(&'static str, bool)]) -> SortedRun {
         let changes = changes.iter();
-        Run::new(
+        SortedRun::new(
             changes
                 .map(|(key, is_there)| (Bytes::from(*key), *is_there))
                 .collect(),
         )
     }
 
-    fn list(run: &Run) -> Vec<(&[u8], bool)> {
+    fn list(run: &SortedRun) -> Vec<(&[u8], bool)> {
         (0..run.len())
-            .map(|at| (run.key(at), run.is_there(at)))
+            .map(|at| (run.key(at), run.is_live(at)))
             .collect()
     }
 
     #[test]
-    fn the_last_word_of_each_key_stands_in_order() {
+    fn a_run_is_sorted_and_has_the_last_change_of_each_key() {
         let run = run(&[
             ("b", true),
             ("a", true),
@@ -172,13 +175,16 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_what_it_was_after_it_was_bytes() {
+    fn a_run_round_trips() {
         let run = run(&[("a", true), ("b", false), ("longer", true)]);
         let bytes = run.encode();
-        let again = Run::decode(&bytes).unwrap();
+        let again = SortedRun::decode(&bytes).unwrap();
         assert_eq!(list(&again), list(&run));
         for cut in 0..bytes.len() {
-            assert!(Run::decode(&bytes.slice(..cut)).is_none(), "cut at {cut}");
+            assert!(
+                SortedRun::decode(&bytes.slice(..cut)).is_none(),
+                "cut at {cut}"
+            );
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What everybody shares: the runs in memory, the state as readers see it, and the thread that
-//! merges runs and writes them out.
+//! The shared state of the buffered keyspace: the runs in memory, the view that readers use, and
+//! the thread that merges runs and flushes them to tables.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::JoinHandle;
@@ -8,94 +8,96 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use fjall::{Database, Keyspace};
 
-use super::pending::{Pending, RowNumber};
-use super::range::Merge;
-use super::recent::Recent;
-use super::run::Run;
+use super::pending::{PendingRuns, RowNumber};
+use super::range::MergeIterator;
+use super::recent::RecentRuns;
+use super::run::SortedRun;
 use crate::Error;
-use crate::ahead::sync_newest;
-use crate::value_cache::{Moment, ValueCache};
+use crate::early_sync::sync_newest;
+use crate::value_cache::{BatchSequence, ValueCache};
 
-/// Bytes of keys in one table: the engine takes no batch while it syncs a new table.
+/// Bytes of keys in one table. The engine accepts no batch while it syncs a new table, so a table
+/// stays small.
 const TABLE_BYTES: usize = 8 * 1024 * 1024;
-/// Where the engine has them, named by their numbers.
+/// Directory of the engine's tables, whose file names are numbers.
 const TABLES: &str = "tables";
-/// With so many tables that the engine has not merged yet, nothing is written out.
+/// With this many unmerged level-0 tables a flush waits until the engine has compacted some.
 const UNMERGED_TABLES_MAX: usize = 128;
-/// How long nothing was written before what is in memory is written out, if it is worth a table.
+/// Time without a write after which the thread flushes the runs in memory, if they have at least
+/// `IDLE_BYTES_MIN` bytes.
 const IDLE: Duration = Duration::from_secs(1);
 const IDLE_BYTES_MIN: usize = 1024 * 1024;
 const RETRY: Duration = Duration::from_millis(20);
 
-/// The state as it was after some batch.
-pub(crate) struct View {
-    pub(crate) moment: Moment,
+/// An immutable view of the state after one batch.
+pub(crate) struct ReadView {
+    pub(crate) sequence: BatchSequence,
     pub(crate) snapshot: fjall::Snapshot,
-    /// The oldest first.
-    pub(crate) runs: Arc<Vec<Arc<Run>>>,
+    /// Ordered oldest first.
+    pub(crate) runs: Arc<Vec<Arc<SortedRun>>>,
 }
 
-pub(crate) struct Front {
+pub(crate) struct RunBuffer {
     database: Database,
-    /// Where runs are written to.
+    /// The keyspace whose tables a flush creates.
     tables: Keyspace,
-    pending: Pending,
+    pending: PendingRuns,
     values: Arc<ValueCache>,
-    /// What is gathered before it is written out.
+    /// Bytes of runs in memory at which a flush starts.
     bytes_max: usize,
     state: Mutex<State>,
-    /// Told when there may be work for the thread.
+    /// Signalled when the thread may have something to merge or flush.
     work: Condvar,
-    /// Told when runs have left, or never will.
-    left: Condvar,
-    view: RwLock<Arc<View>>,
+    /// Signalled when a flush has removed runs, or when the thread has failed and none will follow.
+    flushed: Condvar,
+    view: RwLock<Arc<ReadView>>,
 }
 
 struct State {
-    recent: Recent,
-    /// Rows from this one on are in the engine.
+    recent: RecentRuns,
+    /// The first row that the engine still has.
     first_row: RowNumber,
     next_row: RowNumber,
     last_write: Instant,
-    /// Somebody waits until everything is written out.
-    is_asked: bool,
+    /// A call of [`RunBuffer::flush`] waits until every run is in a table.
+    is_flush_requested: bool,
     is_over: bool,
     failure: Option<Arc<Error>>,
 }
 
 enum Work {
-    Merge(Vec<Arc<Run>>),
-    WriteOut(Arc<Vec<Arc<Run>>>, RowNumber),
+    Merge(Vec<Arc<SortedRun>>),
+    Flush(Arc<Vec<Arc<SortedRun>>>, RowNumber),
     End,
 }
 
-/// A row to be written with the batch that it belongs to.
-pub(crate) struct Row {
+/// A row that the batch of its run writes along with the other changes.
+pub(crate) struct PendingRun {
     number: RowNumber,
     run: Bytes,
 }
 
-impl Row {
+impl PendingRun {
     pub(crate) fn bytes(&self) -> u64 {
         self.run.len() as u64
     }
 }
 
-impl Front {
+impl RunBuffer {
     pub(crate) fn open(
         database: &Database,
         tables: Keyspace,
         values: Arc<ValueCache>,
         bytes_max: usize,
-    ) -> Result<Arc<Front>, Error> {
-        let pending = Pending::open(database)?;
+    ) -> Result<Arc<RunBuffer>, Error> {
+        let pending = PendingRuns::open(database)?;
         let (recent, first_row, next_row) = pending.read()?;
-        let view = View {
-            moment: values.now(),
+        let view = ReadView {
+            sequence: values.last_batch(),
             snapshot: database.snapshot(),
             runs: Arc::clone(recent.runs()),
         };
-        Ok(Arc::new(Front {
+        Ok(Arc::new(RunBuffer {
             database: database.clone(),
             tables,
             pending,
@@ -106,23 +108,25 @@ impl Front {
                 first_row,
                 next_row,
                 last_write: Instant::now(),
-                is_asked: false,
+                is_flush_requested: false,
                 is_over: false,
                 failure: None,
             }),
             work: Condvar::new(),
-            left: Condvar::new(),
+            flushed: Condvar::new(),
             view: RwLock::new(Arc::new(view)),
         }))
     }
 
-    pub(crate) fn start(self: &Arc<Front>) -> Result<JoinHandle<()>, Error> {
-        let front = Arc::clone(self);
+    pub(crate) fn start(self: &Arc<RunBuffer>) -> Result<JoinHandle<()>, Error> {
+        let run_buffer = Arc::clone(self);
         let builder = std::thread::Builder::new().name("orrery-runs".to_owned());
-        builder.spawn(move || front.run()).map_err(Error::Thread)
+        builder
+            .spawn(move || run_buffer.run())
+            .map_err(Error::Thread)
     }
 
-    pub(crate) fn view(&self) -> Arc<View> {
+    pub(crate) fn view(&self) -> Arc<ReadView> {
         let view = self.view.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&view)
     }
@@ -131,27 +135,32 @@ impl Front {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets `commit` write a batch along with the row for its run, then shows both.
+    /// Lets `commit` write a batch together with the row of its run, then publishes both to
+    /// readers.
     pub(crate) fn write(
         &self,
-        run: Option<Run>,
-        commit: impl FnOnce(Option<Row>) -> Result<(), Error>,
+        run: Option<SortedRun>,
+        commit: impl FnOnce(Option<PendingRun>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut state = self.state();
+        // Back pressure: writers outran the flush by a whole buffer. A failed thread never flushes
+        // again, so the failure ends the wait.
         while run.is_some() && state.recent.bytes() >= 2 * self.bytes_max && state.failure.is_none()
         {
             state = self
-                .left
+                .flushed
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
         }
         if let Some(failure) = &state.failure {
-            return Err(Error::WritingOut(Arc::clone(failure)));
+            return Err(Error::Flush(Arc::clone(failure)));
         }
-        let row = run.as_ref().map(|run| Row {
+        let row = run.as_ref().map(|run| PendingRun {
             number: state.next_row,
             run: run.encode(),
         });
+        // The lock is held during the commit. Rows are numbered in commit order, and a flush that
+        // takes `next_row` as its end covers exactly the runs in the list.
         commit(row)?;
         if let Some(run) = run {
             let was_worth_a_table = state.recent.bytes() >= IDLE_BYTES_MIN;
@@ -159,81 +168,86 @@ impl Front {
             state.recent.push(run);
             state.last_write = Instant::now();
             let is_worth_a_table = state.recent.bytes() >= IDLE_BYTES_MIN;
+            // The thread waits an hour while the runs are smaller than `IDLE_BYTES_MIN`, so
+            // crossing that size must wake it.
             if is_worth_a_table != was_worth_a_table || self.is_work(&state) {
                 self.work.notify_one();
             }
         }
-        self.show(&state);
+        self.publish_view(&state);
         Ok(())
     }
 
-    pub(crate) fn put_row(&self, batch: &mut fjall::OwnedWriteBatch, row: Row) {
+    pub(crate) fn put_row(&self, batch: &mut fjall::OwnedWriteBatch, row: PendingRun) {
         self.pending.put(batch, row.number, row.run);
     }
 
-    /// The engine's state may be looked at only while nobody else writes.
-    fn show(&self, state: &State) {
-        let view = View {
-            moment: self.values.now(),
+    /// Publishes a new view. The caller holds the lock of `state`: the engine's snapshot, the runs
+    /// and the batch sequence must come from the same moment, with no batch in between.
+    fn publish_view(&self, state: &State) {
+        let view = ReadView {
+            sequence: self.values.last_batch(),
             snapshot: self.database.snapshot(),
             runs: Arc::clone(state.recent.runs()),
         };
-        let mut shown = self.view.write().unwrap_or_else(PoisonError::into_inner);
-        *shown = Arc::new(view);
+        let mut published = self.view.write().unwrap_or_else(PoisonError::into_inner);
+        *published = Arc::new(view);
     }
 
-    /// Writes everything out.
+    /// Flushes every run to tables of the engine.
     pub(crate) fn flush(&self) -> Result<(), Error> {
         let mut state = self.state();
         while !state.recent.runs().is_empty() && state.failure.is_none() {
-            state.is_asked = true;
+            state.is_flush_requested = true;
             self.work.notify_one();
             state = self
-                .left
+                .flushed
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
         }
         match &state.failure {
-            Some(failure) => Err(Error::WritingOut(Arc::clone(failure))),
+            Some(failure) => Err(Error::Flush(Arc::clone(failure))),
             None => Ok(()),
         }
     }
 
-    /// Ends the thread; what is in memory is in rows.
+    /// Ends the thread. Rows of the engine keep the runs that are still in memory.
     pub(crate) fn end(&self) {
         self.state().is_over = true;
         self.work.notify_one();
     }
 
     fn is_work(&self, state: &State) -> bool {
-        self.is_time_to_write(state) || state.recent.alike().is_some()
+        self.is_time_to_write(state) || state.recent.merge_candidates().is_some()
     }
 
     fn is_time_to_write(&self, state: &State) -> bool {
         let bytes = state.recent.bytes();
         let is_idle = bytes >= IDLE_BYTES_MIN && state.last_write.elapsed() >= IDLE;
-        bytes > 0 && (bytes >= self.bytes_max || state.is_asked || is_idle)
+        bytes > 0 && (bytes >= self.bytes_max || state.is_flush_requested || is_idle)
     }
 
     fn run(&self) {
         loop {
             let result = match self.next_work() {
                 Work::Merge(parts) => {
-                    let one = Merge::into_one(&parts);
+                    // The merge runs without the lock; writers push further runs meanwhile, behind
+                    // the settled parts.
+                    let one = MergeIterator::into_one(&parts);
                     let mut state = self.state();
                     state.recent.replace(&parts, one);
-                    self.show(&state);
+                    self.publish_view(&state);
                     Ok(())
                 }
-                Work::WriteOut(runs, row) => self.write_out(&runs, row),
+                Work::Flush(runs, row) => self.flush_runs(&runs, row),
                 Work::End => return,
             };
             if let Err(error) = result {
                 tracing::error!(%error, "index entries could not be written out");
                 let mut state = self.state();
-                state.recent.remain();
+                state.recent.cancel_flush();
                 state.failure = Some(Arc::new(error));
-                self.left.notify_all();
+                self.flushed.notify_all();
                 return;
             }
         }
@@ -246,11 +260,12 @@ impl Front {
                 return Work::End;
             }
             if self.is_time_to_write(&state) {
-                return Work::WriteOut(state.recent.leave(), state.next_row);
+                return Work::Flush(state.recent.begin_flush(), state.next_row);
             }
-            if let Some(parts) = state.recent.alike() {
+            if let Some(parts) = state.recent.merge_candidates() {
                 return Work::Merge(parts);
             }
+            // `RETRY` past the idle time makes sure that the next look finds the time elapsed.
             let patience = if state.recent.bytes() >= IDLE_BYTES_MIN {
                 IDLE.saturating_sub(state.last_write.elapsed()) + RETRY
             } else {
@@ -261,16 +276,17 @@ impl Front {
         }
     }
 
-    /// Makes tables of the oldest runs, which `end` follows.
-    fn write_out(&self, runs: &[Arc<Run>], end: RowNumber) -> Result<(), Error> {
+    /// Writes the oldest runs into tables of the engine. `end` is the number of the row after their
+    /// last row.
+    fn flush_runs(&self, runs: &[Arc<SortedRun>], end: RowNumber) -> Result<(), Error> {
         while self.tables.l0_table_count() >= UNMERGED_TABLES_MAX {
             if self.state().is_over {
-                self.state().recent.remain();
+                self.state().recent.cancel_flush();
                 return Ok(());
             }
             std::thread::sleep(RETRY);
         }
-        let mut entries = Merge::new(runs, &[], None).peekable();
+        let mut entries = MergeIterator::new(runs, &[], None).peekable();
         while entries.peek().is_some() {
             let mut table = self.tables.start_ingestion()?;
             let mut bytes = 0;
@@ -279,22 +295,28 @@ impl Front {
             {
                 let key = entry.shared_key();
                 bytes += key.len();
-                if entry.is_there() {
+                // The tables below may hold an older live entry of the key, so a tombstone is
+                // written and not dropped.
+                if entry.is_live() {
                     table.write(key, Bytes::new())?;
                 } else {
                     table.write_tombstone(key)?;
                 }
             }
+            // The early sync shortens the sync inside `finish`, during which the engine blocks all
+            // writers.
             sync_newest(&self.tables.path().join(TABLES), "");
             table.finish()?;
         }
         let mut state = self.state();
-        state.recent.have_left();
+        state.recent.finish_flush();
         let first = std::mem::replace(&mut state.first_row, end);
-        state.is_asked &= !state.recent.runs().is_empty();
-        self.show(&state);
+        state.is_flush_requested &= !state.recent.runs().is_empty();
+        self.publish_view(&state);
         drop(state);
-        self.left.notify_all();
+        self.flushed.notify_all();
+        // The rows go last. A crash before this line finds the runs in tables and in rows, which is
+        // harmless; in the other order the entries would be lost.
         self.pending.remove(first, end)
     }
 }
