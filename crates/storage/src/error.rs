@@ -1,8 +1,8 @@
-//! What can go wrong below us.
+//! Failures of the storage engine.
 
 use std::sync::Arc;
 
-/// The disk or the engine failed. Nothing a client did causes these.
+/// The disk or the engine failed. No request of a client causes these errors.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("the storage engine failed")]
@@ -12,7 +12,7 @@ pub enum Error {
     #[error("index entries that were not yet in the index do not decode")]
     Damaged,
     #[error("index entries could not be written to the index")]
-    WritingOut(#[source] Arc<Error>),
+    Flush(#[source] Arc<Error>),
     #[error("{0} is missing from the state")]
     Missing(String),
     #[error("the storage engine could not make sense of its files: {0}")]

@@ -1,10 +1,10 @@
-//! Syncs what the engine has written to its journal, a step at a time and in the background.
+//! Syncs the journal of the engine in small steps on a background thread.
 //!
-//! The engine never syncs its journal with a batch, but it does when it writes a memtable out and
-//! when somebody asks for it, and no batch gets in meanwhile. Everything since the last time then
-//! goes to the disk at once: at some thousand writes a second that is tens of megabytes, and tens of
-//! milliseconds in which nothing is committed. So most of it is taken away before ([`crate::ahead`]),
-//! while batches go on.
+//! The engine does not sync its journal with every batch. It syncs the journal when it writes a
+//! memtable out and when a caller asks for durability, and it accepts no batch during that sync.
+//! Everything since the previous sync then goes to the disk at once: at some thousand writes a
+//! second that is tens of megabytes, and commits stall for tens of milliseconds. This thread syncs
+//! most of those bytes early ([`crate::early_sync`]) while the engine accepts batches.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
-use crate::ahead::sync_newest;
+use crate::early_sync::sync_newest;
 
-/// Of the journals in the directory of the engine.
+/// File extension of the journals in the directory of the engine.
 pub(crate) const EXTENSION: &str = "jnl";
-/// Takes a disk about a millisecond.
+/// Bytes between two early syncs. A disk writes this much in about a millisecond.
 const STEP_BYTES: u64 = 1024 * 1024;
 
 pub(crate) struct JournalSyncs {
@@ -27,13 +27,13 @@ pub(crate) struct JournalSyncs {
 
 #[derive(Default)]
 struct Shared {
-    /// Bytes that were written since the last sync began.
+    /// Bytes that the engine has written to the journal since the last early sync began.
     written: AtomicU64,
     is_over: AtomicBool,
 }
 
 impl JournalSyncs {
-    /// Of the engine in this directory.
+    /// Starts the thread for the engine in this directory.
     pub(crate) fn start(directory: &Path) -> io::Result<JournalSyncs> {
         let shared = Arc::<Shared>::default();
         let told = Arc::clone(&shared);
@@ -48,14 +48,17 @@ impl JournalSyncs {
         })
     }
 
-    /// Leaves little of the journal to whoever syncs it next.
+    /// Syncs the newest journal now, so that the engine's own sync finds few dirty bytes.
     pub(crate) fn sync(&self) {
         sync_newest(&self.directory, EXTENSION);
     }
 
-    /// The journal has grown by about so much.
+    /// Counts about `bytes` more in the journal, and wakes the thread once the count reaches
+    /// `STEP_BYTES`.
     pub(crate) fn written(&self, bytes: u64) {
         let before = self.shared.written.fetch_add(bytes, Ordering::Relaxed);
+        // Only the writer that crosses the threshold wakes the thread; the other writers pay no
+        // system call.
         if before < STEP_BYTES
             && before + bytes >= STEP_BYTES
             && let Some(thread) = &self.thread
@@ -70,7 +73,8 @@ impl Drop for JournalSyncs {
         self.shared.is_over.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // It holds nothing that anybody waits for.
+            // The join cannot deadlock: the thread holds no lock while it syncs. A panic of the
+            // thread loses only early syncs, which carry no guarantee.
             let _ = thread.join();
         }
     }
@@ -82,8 +86,11 @@ fn run(directory: &Path, shared: &Shared) {
             thread::park();
             continue;
         }
+        // The counter is cleared before the sync. Bytes written during the sync may or may not be
+        // part of it, so they must count towards the next step.
         shared.written.store(0, Ordering::Relaxed);
-        // The engine has synced those before it.
+        // Older journals are already durable: the engine syncs a journal before it starts the next
+        // one.
         sync_newest(directory, EXTENSION);
     }
 }
@@ -93,7 +100,7 @@ mod tests {
     use fjall::{Database, KeyspaceCreateOptions};
 
     use super::*;
-    use crate::ahead::newest;
+    use crate::early_sync::newest;
 
     #[test]
     fn the_journal_of_the_engine_is_found() {

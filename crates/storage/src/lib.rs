@@ -1,21 +1,21 @@
 //! Ordered bytes on the embedded engine: atomic batches, snapshots, ranges.
 //!
-//! Knows keys and values, not documents. Nothing above this crate names the engine below it: a
+//! This crate knows keys and values, not documents. No crate above it names the engine: a
 //! [`Storage`] is either fjall on disk or a persistent map in memory, and both give the same
-//! answers. Batches are atomic but *not* durable by themselves: the commit log is what makes a
-//! write durable, and [`Storage::persist`] says how far the log may be trimmed.
+//! results. Batches are atomic but *not* durable by themselves: the commit log makes a write
+//! durable, and after [`Storage::persist`] the log may be trimmed.
 
-mod ahead;
 mod batch;
 mod disk;
+mod early_sync;
 mod error;
-mod established;
 mod journal;
 mod memory;
+mod missing_files;
 mod runs;
 mod storage;
 mod value_cache;
 
-pub use batch::{Batch, Space};
+pub use batch::{Batch, KeyspaceId};
 pub use error::Error;
-pub use storage::{Options, Range, Snapshot, Storage};
+pub use storage::{Range, Snapshot, Storage, StorageOptions};

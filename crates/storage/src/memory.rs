@@ -1,4 +1,5 @@
-//! The engine in memory: persistent maps, so that a snapshot is a clone of a few roots.
+//! The engine in memory: one persistent map for each keyspace, so that a snapshot clones only the
+//! roots.
 
 use std::ops::Bound;
 use std::sync::{PoisonError, RwLock};
@@ -6,27 +7,29 @@ use std::sync::{PoisonError, RwLock};
 use bytes::Bytes;
 use imbl::OrdMap;
 
-use crate::{Batch, Space};
+use crate::{Batch, KeyspaceId};
 
 type Map = OrdMap<Bytes, Bytes>;
 
-pub(crate) struct Memory {
+pub(crate) struct MemoryEngine {
     maps: RwLock<Vec<Map>>,
 }
 
-impl Memory {
-    pub(crate) fn new(spaces: usize) -> Memory {
-        Memory {
+impl MemoryEngine {
+    pub(crate) fn new(spaces: usize) -> MemoryEngine {
+        MemoryEngine {
             maps: RwLock::new(vec![Map::new(); spaces]),
         }
     }
 
-    pub(crate) fn get(&self, space: Space, key: &[u8]) -> Option<Bytes> {
+    pub(crate) fn get(&self, space: KeyspaceId, key: &[u8]) -> Option<Bytes> {
         let maps = self.maps.read().unwrap_or_else(PoisonError::into_inner);
         maps[usize::from(space.0)].get(key).cloned()
     }
 
     pub(crate) fn write(&self, batch: Batch) {
+        // One lock covers all maps: a reader takes its snapshot either before or after the whole
+        // batch.
         let mut maps = self.maps.write().unwrap_or_else(PoisonError::into_inner);
         for (space, key, value) in batch.changes {
             let map = &mut maps[usize::from(space.0)];
@@ -48,11 +51,11 @@ pub(crate) struct MemorySnapshot {
 }
 
 impl MemorySnapshot {
-    pub(crate) fn get(&self, space: Space, key: &[u8]) -> Option<Bytes> {
+    pub(crate) fn get(&self, space: KeyspaceId, key: &[u8]) -> Option<Bytes> {
         self.maps[usize::from(space.0)].get(key).cloned()
     }
 
-    pub(crate) fn range(&self, space: Space, from: &[u8], to: Option<&[u8]>) -> MemoryRange {
+    pub(crate) fn range(&self, space: KeyspaceId, from: &[u8], to: Option<&[u8]>) -> MemoryRange {
         MemoryRange {
             map: self.maps[usize::from(space.0)].clone(),
             from: Bound::Included(Bytes::copy_from_slice(from)),
@@ -63,7 +66,8 @@ impl MemorySnapshot {
     }
 }
 
-/// Finds each next entry from the last key: the map stays shared and nothing borrows it.
+/// Seeks each next entry from the key of the previous one, so the iterator owns its map and borrows
+/// nothing.
 pub(crate) struct MemoryRange {
     map: Map,
     from: Bound<Bytes>,

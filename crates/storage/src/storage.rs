@@ -1,74 +1,82 @@
-//! One interface over the two engines.
+//! The common interface of the disk engine and the memory engine.
 
 use std::path::Path;
 
 use bytes::Bytes;
 
-use crate::disk::{Disk, DiskRange, DiskSnapshot};
-use crate::memory::{Memory, MemoryRange, MemorySnapshot};
-use crate::{Batch, Error, Space};
+use crate::disk::{DiskEngine, DiskRange, DiskSnapshot};
+use crate::memory::{MemoryEngine, MemoryRange, MemorySnapshot};
+use crate::{Batch, Error, KeyspaceId};
 
 #[derive(Debug, Clone, Copy)]
-pub struct Options {
+pub struct StorageOptions {
     /// Bytes of blocks and values kept in memory for reads.
     pub cache_bytes: u64,
-    /// The map whose values [`Storage::get_kept`] keeps one by one.
-    pub kept: Space,
-    /// A map of many small keys without values that are read in runs and seldom one by one.
-    pub runs: Space,
-    /// Bytes of such keys that gather in memory before they are written out.
-    pub runs_bytes: usize,
-    /// Whether the store was whole before: `Storage::open` then reports a missing file as lost and
-    /// does not make it anew.
-    pub is_established: bool,
+    /// The keyspace whose values [`Storage::get_cached`] caches one by one.
+    pub cached_keyspace: KeyspaceId,
+    /// A keyspace of many small keys without values. Queries read its keys in ranges and seldom one
+    /// by one.
+    pub buffered_keyspace: KeyspaceId,
+    /// Bytes of keys of `buffered_keyspace` that gather in memory before a background thread writes
+    /// them into tables of the engine.
+    pub run_buffer_bytes: usize,
+    /// Whether an earlier start opened this store with all its files. `Storage::open` then reports
+    /// a missing file as lost and does not create it anew.
+    pub is_initialized: bool,
 }
 
 pub struct Storage {
-    engine: Engine,
+    engine: StorageEngine,
 }
 
-enum Engine {
-    Disk(Disk),
-    Memory(Memory),
+enum StorageEngine {
+    Disk(DiskEngine),
+    Memory(MemoryEngine),
 }
 
 impl Storage {
-    /// Opens or creates a store on disk whose maps are called `names`, in that order.
-    pub fn open(directory: &Path, names: &[&str], options: Options) -> Result<Storage, Error> {
+    /// Opens or creates a store on disk whose keyspaces are called `names`. The position of a name
+    /// is its [`KeyspaceId`].
+    pub fn open(
+        directory: &Path,
+        names: &[&str],
+        options: StorageOptions,
+    ) -> Result<Storage, Error> {
         Ok(Storage {
-            engine: Engine::Disk(Disk::open(directory, names, options)?),
+            engine: StorageEngine::Disk(DiskEngine::open(directory, names, options)?),
         })
     }
 
-    /// A store that ends with the process.
+    /// A store in memory. Its contents end with the process.
     pub fn in_memory(names: &[&str]) -> Storage {
         Storage {
-            engine: Engine::Memory(Memory::new(names.len())),
+            engine: StorageEngine::Memory(MemoryEngine::new(names.len())),
         }
     }
 
     /// The newest value of a key.
-    pub fn get(&self, space: Space, key: &[u8]) -> Result<Option<Bytes>, Error> {
+    pub fn get(&self, space: KeyspaceId, key: &[u8]) -> Result<Option<Bytes>, Error> {
         match &self.engine {
-            Engine::Disk(disk) => disk.get(space, key),
-            Engine::Memory(memory) => Ok(memory.get(space, key)),
+            StorageEngine::Disk(disk) => disk.get(space, key),
+            StorageEngine::Memory(memory) => Ok(memory.get(space, key)),
         }
     }
 
-    /// The newest value of a key that is expected to be asked for again.
-    pub fn get_kept(&self, space: Space, key: &[u8]) -> Result<Option<Bytes>, Error> {
+    /// The newest value of a key. The value cache stores the value because the caller expects
+    /// further reads.
+    pub fn get_cached(&self, space: KeyspaceId, key: &[u8]) -> Result<Option<Bytes>, Error> {
         match &self.engine {
-            Engine::Disk(disk) => disk.get_kept(space, key),
-            Engine::Memory(memory) => Ok(memory.get(space, key)),
+            StorageEngine::Disk(disk) => disk.get_cached(space, key),
+            StorageEngine::Memory(memory) => Ok(memory.get(space, key)),
         }
     }
 
-    /// Applies a batch: readers see all of it or nothing. It survives the end of the process only
-    /// by luck until [`Storage::persist`].
+    /// Applies a batch atomically: a reader sees all changes of the batch or none. A crash may lose
+    /// the batch until [`Storage::persist`] returns.
     pub fn write(&self, batch: Batch) -> Result<(), Error> {
         match &self.engine {
-            Engine::Disk(disk) => disk.write(batch),
-            Engine::Memory(memory) => {
+            StorageEngine::Disk(disk) => disk.write(batch),
+            StorageEngine::Memory(memory) => {
                 memory.write(batch);
                 Ok(())
             }
@@ -78,38 +86,39 @@ impl Storage {
     /// Makes every batch written so far survive a loss of power.
     pub fn persist(&self) -> Result<(), Error> {
         match &self.engine {
-            Engine::Disk(disk) => disk.persist(),
-            Engine::Memory(_) => Ok(()),
+            StorageEngine::Disk(disk) => disk.persist(),
+            StorageEngine::Memory(_) => Ok(()),
         }
     }
 
-    /// Prepares a quick next start. Called once, before the store is dropped.
+    /// Writes the memtables out so that the next start replays no journal. The owner calls this
+    /// once, before it drops the store.
     pub fn flush(&self) -> Result<(), Error> {
         match &self.engine {
-            Engine::Disk(disk) => disk.flush(),
-            Engine::Memory(_) => Ok(()),
+            StorageEngine::Disk(disk) => disk.flush(),
+            StorageEngine::Memory(_) => Ok(()),
         }
     }
 
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
             engine: match &self.engine {
-                Engine::Disk(disk) => EngineSnapshot::Disk(disk.snapshot()),
-                Engine::Memory(memory) => EngineSnapshot::Memory(memory.snapshot()),
+                StorageEngine::Disk(disk) => EngineSnapshot::Disk(disk.snapshot()),
+                StorageEngine::Memory(memory) => EngineSnapshot::Memory(memory.snapshot()),
             },
         }
     }
 
-    /// Bytes the engine occupies on disk; none in memory.
+    /// Bytes that the engine occupies on disk; zero for the memory engine.
     pub fn disk_bytes(&self) -> Result<u64, Error> {
         match &self.engine {
-            Engine::Disk(disk) => disk.disk_bytes(),
-            Engine::Memory(_) => Ok(0),
+            StorageEngine::Disk(disk) => disk.disk_bytes(),
+            StorageEngine::Memory(_) => Ok(0),
         }
     }
 }
 
-/// The store as it was at one moment.
+/// An immutable view of the store after one batch.
 pub struct Snapshot {
     engine: EngineSnapshot,
 }
@@ -120,38 +129,41 @@ enum EngineSnapshot {
 }
 
 impl Snapshot {
-    pub fn get(&self, space: Space, key: &[u8]) -> Result<Option<Bytes>, Error> {
+    pub fn get(&self, space: KeyspaceId, key: &[u8]) -> Result<Option<Bytes>, Error> {
         match &self.engine {
             EngineSnapshot::Disk(disk) => disk.get(space, key),
             EngineSnapshot::Memory(memory) => Ok(memory.get(space, key)),
         }
     }
 
-    /// The value of a key that is expected to be asked for again.
-    pub fn get_kept(&self, space: Space, key: &[u8]) -> Result<Option<Bytes>, Error> {
+    /// The value that a key has in this snapshot. The value cache stores the value because the
+    /// caller expects further reads.
+    pub fn get_cached(&self, space: KeyspaceId, key: &[u8]) -> Result<Option<Bytes>, Error> {
         match &self.engine {
-            EngineSnapshot::Disk(disk) => disk.get_kept(space, key),
+            EngineSnapshot::Disk(disk) => disk.get_cached(space, key),
             EngineSnapshot::Memory(memory) => Ok(memory.get(space, key)),
         }
     }
 
     /// The entries from `from` up to but without `to`, in key order.
-    pub fn range(&self, space: Space, from: &[u8], to: Option<&[u8]>) -> Range {
+    pub fn range(&self, space: KeyspaceId, from: &[u8], to: Option<&[u8]>) -> Range {
         let entries = match &self.engine {
-            EngineSnapshot::Disk(_) if to.is_some_and(|to| from >= to) => Entries::Empty,
-            EngineSnapshot::Disk(disk) => Entries::Disk(disk.range(space, from, to)),
-            EngineSnapshot::Memory(memory) => Entries::Memory(memory.range(space, from, to)),
+            // An empty range is answered here, so the engine only sees ranges with `from` below
+            // `to`.
+            EngineSnapshot::Disk(_) if to.is_some_and(|to| from >= to) => EngineRange::Empty,
+            EngineSnapshot::Disk(disk) => EngineRange::Disk(disk.range(space, from, to)),
+            EngineSnapshot::Memory(memory) => EngineRange::Memory(memory.range(space, from, to)),
         };
         Range { entries }
     }
 }
 
-/// Entries of one map in key order, from either end.
+/// Entries of one keyspace in key order, readable from either end.
 pub struct Range {
-    entries: Entries,
+    entries: EngineRange,
 }
 
-enum Entries {
+enum EngineRange {
     Empty,
     Disk(DiskRange),
     Memory(MemoryRange),
@@ -162,9 +174,9 @@ impl Iterator for Range {
 
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.entries {
-            Entries::Empty => None,
-            Entries::Disk(entries) => entries.next(),
-            Entries::Memory(entries) => entries.next().map(Ok),
+            EngineRange::Empty => None,
+            EngineRange::Disk(entries) => entries.next(),
+            EngineRange::Memory(entries) => entries.next().map(Ok),
         }
     }
 }
@@ -172,9 +184,9 @@ impl Iterator for Range {
 impl DoubleEndedIterator for Range {
     fn next_back(&mut self) -> Option<Self::Item> {
         match &mut self.entries {
-            Entries::Empty => None,
-            Entries::Disk(entries) => entries.next_back(),
-            Entries::Memory(entries) => entries.next_back().map(Ok),
+            EngineRange::Empty => None,
+            EngineRange::Disk(entries) => entries.next_back(),
+            EngineRange::Memory(entries) => entries.next_back().map(Ok),
         }
     }
 }

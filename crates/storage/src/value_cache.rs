@@ -1,13 +1,14 @@
-//! Values of one map that were read before, in front of the engine.
+//! A cache of single values of one keyspace, in front of the engine.
 //!
-//! A hit costs one hash and one shared lock; the engine behind it searches its memtables, index
-//! blocks and data blocks for every key. A value that is read while it is being written must not
-//! be kept, or the cache would hold it for ever: keys share a few *gates*, a writer closes the
-//! gates of its keys while it writes, and a reader keeps what it found only if its gate stayed
-//! open all the time.
+//! A cache hit costs one hash and one shared lock. The engine behind it searches its memtables,
+//! index blocks and data blocks for every key. A reader that caches a value during a write of the
+//! same key would leave the old value in the cache for ever. So the keys share a few *gates*: a
+//! writer closes the gates of its keys while it writes, and a reader caches the value only if its
+//! gate stayed open during the whole read.
 //!
-//! Batches are counted, and the count is a [`Moment`]. A kept value has not changed since the moment
-//! at which it was read, so it is also the value in every snapshot taken at that moment or later.
+//! The cache counts batches, and the count is a [`BatchSequence`]. A cached value has not changed
+//! since the batch after which a reader found it, so the value is valid in every snapshot of that
+//! batch or a later one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,46 +17,46 @@ use bytes::Bytes;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, Weighter};
 
-/// So many that two writers or readers seldom meet at one.
+/// Number of gates: large enough that two concurrent keys seldom share one.
 const GATES: usize = 256;
-/// What the cache itself needs for an entry, about.
+/// Estimated overhead of the cache for one entry.
 const ENTRY_BYTES: usize = 128;
-/// The size of a document with its key that the cache makes room for at first.
+/// Estimated size of a document with its key, which sizes the hash table at the start.
 const EXPECTED_ENTRY_BYTES: u64 = 1024;
 
 pub(crate) struct ValueCache {
-    values: Cache<Bytes, Kept, Bytesize, DefaultHashBuilder>,
+    values: Cache<Bytes, CachedValue, Bytesize, DefaultHashBuilder>,
     hasher: DefaultHashBuilder,
     gates: Vec<Mutex<Gate>>,
-    /// Batches that have ended.
+    /// Number of batches whose write has ended.
     written: AtomicU64,
 }
 
-/// How many batches had ended: all of them are in whatever is read later.
+/// Number of batches that had ended. Every later read of the engine sees all of these batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(crate) struct Moment(u64);
+pub(crate) struct BatchSequence(u64);
 
 #[derive(Debug, Clone)]
-struct Kept {
+struct CachedValue {
     value: Bytes,
-    /// It has had this value since then.
-    since: Moment,
+    /// The sequence of the batch from which on this value is current.
+    since: BatchSequence,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Gate {
-    /// Writes under way.
+    /// Number of writers between the two halves of [`ValueCache::write`].
     writing: u32,
-    /// When the last write ended.
-    last: Moment,
+    /// The sequence of the last batch that wrote a key of this gate.
+    last: BatchSequence,
 }
 
 #[derive(Clone)]
 struct Bytesize;
 
-impl Weighter<Bytes, Kept> for Bytesize {
-    fn weight(&self, key: &Bytes, kept: &Kept) -> u64 {
-        (key.len() + kept.value.len() + ENTRY_BYTES) as u64
+impl Weighter<Bytes, CachedValue> for Bytesize {
+    fn weight(&self, key: &Bytes, cached: &CachedValue) -> u64 {
+        (key.len() + cached.value.len() + ENTRY_BYTES) as u64
     }
 }
 
@@ -76,72 +77,83 @@ impl ValueCache {
         }
     }
 
-    /// The value of a key, from here or by `read`, which is then kept.
+    /// The newest value of a key from the cache, or from `read` and then cached.
     pub(crate) fn get<E>(
         &self,
         key: &[u8],
         read: impl FnOnce() -> Result<Option<Bytes>, E>,
     ) -> Result<Option<Bytes>, E> {
-        if let Some(kept) = self.values.get(key) {
-            return Ok(Some(kept.value));
+        if let Some(cached) = self.values.get(key) {
+            return Ok(Some(cached.value));
         }
+        // The gate is copied before the read and compared after it. A difference means that a
+        // writer of this gate started or ended in between, so the value that `read` found may be
+        // old. The lock is not held during `read`, which may touch the disk.
         let before = *self.gate(key);
-        let since = self.now();
+        let since = self.last_batch();
         let Some(found) = read()? else {
             return Ok(None);
         };
         let gate = self.gate(key);
         if before.writing == 0 && *gate == before {
-            self.keep(key, &found, since);
+            self.insert(key, &found, since);
         }
         drop(gate);
         Ok(Some(found))
     }
 
-    /// The value that a key had in a snapshot, from here or by `read`. The snapshot must have been
-    /// taken after this moment.
+    /// The value of a key in the snapshot of batch `batch`, from the cache or from `read`. The
+    /// caller reads `batch` before it creates the snapshot, so the snapshot contains at least the
+    /// batches up to `batch`.
     pub(crate) fn get_at<E>(
         &self,
-        moment: Moment,
+        batch: BatchSequence,
         key: &[u8],
         read: impl FnOnce() -> Result<Option<Bytes>, E>,
     ) -> Result<Option<Bytes>, E> {
-        if let Some(kept) = self.values.get(key)
-            && kept.since <= moment
+        if let Some(cached) = self.values.get(key)
+            && cached.since <= batch
         {
-            return Ok(Some(kept.value));
+            return Ok(Some(cached.value));
         }
         let Some(found) = read()? else {
             return Ok(None);
         };
         let gate = self.gate(key);
-        if gate.writing == 0 && gate.last <= moment {
-            self.keep(key, &found, moment);
+        // A write to this gate after `batch` makes the snapshot's value possibly stale for readers
+        // of newer snapshots.
+        if gate.writing == 0 && gate.last <= batch {
+            self.insert(key, &found, batch);
         }
         drop(gate);
         Ok(Some(found))
     }
 
-    pub(crate) fn now(&self) -> Moment {
-        Moment(self.written.load(Ordering::SeqCst))
+    pub(crate) fn last_batch(&self) -> BatchSequence {
+        BatchSequence(self.written.load(Ordering::SeqCst))
     }
 
-    fn keep(&self, key: &[u8], found: &[u8], since: Moment) {
-        // A copy, because what the engine gives is a part of a whole block.
+    fn insert(&self, key: &[u8], found: &[u8], since: BatchSequence) {
+        // The engine returns a slice of a whole block; the copy keeps the cache from pinning that
+        // block.
         let value = Bytes::copy_from_slice(found);
-        let kept = Kept { value, since };
-        self.values.insert(Bytes::copy_from_slice(key), kept);
+        let cached = CachedValue { value, since };
+        self.values.insert(Bytes::copy_from_slice(key), cached);
     }
 
-    /// Forgets the keys and runs `write`, during which nobody keeps a value of theirs.
+    /// Evicts the keys, runs `write`, and keeps readers from caching values of these keys
+    /// meanwhile.
     pub(crate) fn write<R>(&self, keys: &[Bytes], write: impl FnOnce() -> R) -> R {
         for key in keys {
+            // The gate closes before the eviction. In the other order a reader could cache the old
+            // value between the two lines.
             self.gate(key).writing += 1;
             self.values.remove(&key[..]);
         }
         let result = write();
-        // Before the gates open: what is kept from then on has the value of this batch.
-        let ended = Moment(self.written.fetch_add(1, Ordering::SeqCst) + 1);
+        // The count grows before the gates open: a reader that caches a value afterwards must give
+        // it a sequence that includes this batch.
+        let ended = BatchSequence(self.written.fetch_add(1, Ordering::SeqCst) + 1);
         for key in keys {
             let mut gate = self.gate(key);
             gate.writing -= 1;
@@ -174,7 +186,7 @@ mod tests {
         assert_eq!(read(&cache, "old"), "old");
         assert_eq!(read(&cache, "never asked"), "old");
         cache.write(&[Bytes::from_static(b"k")], || {
-            // Whoever reads now may see either, but must not keep it.
+            // A reader during the write may see the old or the new value, but must not cache it.
             assert_eq!(read(&cache, "old"), "old");
             assert_eq!(read(&cache, "new"), "new");
         });
@@ -197,22 +209,22 @@ mod tests {
     fn a_snapshot_sees_only_values_that_are_as_old_as_it_is() {
         let cache = ValueCache::new(1 << 20);
         let key = [Bytes::from_static(b"k")];
-        let read_at = |moment, found: &'static str| {
+        let read_at = |batch, found: &'static str| {
             let read = || Ok::<_, ()>(Some(Bytes::from_static(found.as_bytes())));
-            cache.get_at(moment, b"k", read).unwrap().unwrap()
+            cache.get_at(batch, b"k", read).unwrap().unwrap()
         };
-        let first = cache.now();
+        let first = cache.last_batch();
         assert_eq!(read_at(first, "old"), "old");
         assert_eq!(read_at(first, "never asked"), "old");
         cache.write(&key, || assert_eq!(read_at(first, "old"), "old"));
-        let second = cache.now();
+        let second = cache.last_batch();
         assert_eq!(read_at(first, "old"), "old");
         assert_eq!(read_at(second, "new"), "new");
         assert_eq!(read_at(first, "old"), "old");
         assert_eq!(read_at(second, "never asked"), "new");
         assert_eq!(read(&cache, "never asked"), "new");
         cache.write(&[Bytes::from_static(b"another key")], || ());
-        assert_eq!(read_at(cache.now(), "never asked"), "new");
+        assert_eq!(read_at(cache.last_batch(), "never asked"), "new");
         assert_eq!(read_at(second, "never asked"), "new");
     }
 

@@ -1,4 +1,4 @@
-//! Both engines give the same answers.
+//! The disk engine and the memory engine give the same answers.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
@@ -7,18 +7,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use orrery_storage::{Batch, Options, Space, Storage};
+use orrery_storage::{Batch, KeyspaceId, Storage, StorageOptions};
 
-const A: Space = Space(0);
-const B: Space = Space(1);
-const C: Space = Space(2);
+const A: KeyspaceId = KeyspaceId(0);
+const B: KeyspaceId = KeyspaceId(1);
+const C: KeyspaceId = KeyspaceId(2);
 const NAMES: [&str; 3] = ["a", "b", "c"];
-const OPTIONS: Options = Options {
+const OPTIONS: StorageOptions = StorageOptions {
     cache_bytes: 1024 * 1024,
-    kept: A,
-    runs: C,
-    runs_bytes: 4096,
-    is_established: false,
+    cached_keyspace: A,
+    buffered_keyspace: C,
+    run_buffer_bytes: 4096,
+    is_initialized: false,
 };
 
 fn on_both(check: impl Fn(&Storage)) {
@@ -27,7 +27,7 @@ fn on_both(check: impl Fn(&Storage)) {
     check(&Storage::open(directory.path(), &NAMES, OPTIONS).unwrap());
 }
 
-fn keys(storage: &Storage, space: Space, from: &[u8], to: Option<&[u8]>) -> Vec<String> {
+fn keys(storage: &Storage, space: KeyspaceId, from: &[u8], to: Option<&[u8]>) -> Vec<String> {
     let snapshot = storage.snapshot();
     let entries = snapshot.range(space, from, to);
     entries
@@ -35,14 +35,14 @@ fn keys(storage: &Storage, space: Space, from: &[u8], to: Option<&[u8]>) -> Vec<
         .collect()
 }
 
-fn put(storage: &Storage, space: Space, key: &'static str, value: &'static str) {
+fn put(storage: &Storage, space: KeyspaceId, key: &'static str, value: &'static str) {
     let mut batch = Batch::default();
     batch.put(space, key, value);
     storage.write(batch).unwrap();
 }
 
 #[test]
-fn spaces_are_apart_and_ranges_are_half_open() {
+fn keyspaces_are_separate_and_ranges_are_half_open() {
     on_both(|storage| {
         for key in ["a", "b", "c"] {
             put(storage, A, key, "1");
@@ -115,7 +115,7 @@ fn data_survives_a_reopen() {
     assert_eq!(keys(&storage, A, b"", None), ["a", "b"]);
 }
 
-/// Elsewhere a directory whose files are open cannot be taken away.
+/// Other platforms refuse to remove a directory whose files are open.
 #[cfg(unix)]
 #[test]
 fn writing_out_to_a_directory_that_is_gone_fails_and_does_not_wait() {
@@ -169,7 +169,8 @@ fn random_batches_agree_with_a_btree() {
     });
 }
 
-/// Readers that fill the cache all the time never make a writer read what it has replaced.
+/// Readers that fill the cache without pause never make a writer read the value that it has
+/// replaced.
 #[test]
 fn kept_values_are_the_newest() {
     on_both(|storage| {
@@ -178,7 +179,7 @@ fn kept_values_are_the_newest() {
             for _ in 0..2 {
                 scope.spawn(|| {
                     while !done.load(Ordering::Relaxed) {
-                        storage.get_kept(A, b"k").unwrap();
+                        storage.get_cached(A, b"k").unwrap();
                     }
                 });
             }
@@ -186,7 +187,7 @@ fn kept_values_are_the_newest() {
                 let mut batch = Batch::default();
                 batch.put(A, "k", number.to_string());
                 storage.write(batch).unwrap();
-                let read = storage.get_kept(A, b"k").unwrap().unwrap();
+                let read = storage.get_cached(A, b"k").unwrap().unwrap();
                 assert_eq!(read, number.to_string());
             }
             done.store(true, Ordering::Relaxed);
@@ -194,6 +195,6 @@ fn kept_values_are_the_newest() {
         let mut batch = Batch::default();
         batch.delete(A, "k");
         storage.write(batch).unwrap();
-        assert_eq!(storage.get_kept(A, b"k").unwrap(), None);
+        assert_eq!(storage.get_cached(A, b"k").unwrap(), None);
     });
 }

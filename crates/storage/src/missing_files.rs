@@ -1,7 +1,8 @@
-//! Checks that no file of the engine is missing, for a store that was whole once.
+//! Checks that no file of the engine is missing from a store that was once complete.
 //!
-//! The engine takes a map without its marker for one whose creation a crash has cut off, and begins it anew. In
-//! a store that has been opened before, a map without its marker is a map that was lost.
+//! The engine reads a keyspace without its marker file as a creation that a crash cut off, and
+//! creates the keyspace anew. In a store that has been opened before, a missing marker means lost
+//! data.
 
 use std::fs;
 use std::io;
@@ -10,16 +11,16 @@ use std::path::Path;
 use fjall::Database;
 
 use crate::Error;
-use crate::ahead::newest;
+use crate::early_sync::newest;
 use crate::journal::EXTENSION as JOURNAL_EXTENSION;
 
 const MAPS: &str = "keyspaces";
 const MAP_MARKER: &str = "current";
 const MARKER: &str = "version";
 
-/// Fails if a file is missing without which the engine would begin anew. A directory without any maps belongs
-/// to a store that was never made, or whose files somebody has removed as a whole; the caller knows which of
-/// the two it is and acts on it.
+/// Fails if a file is missing whose absence makes the engine start from empty. A directory without
+/// any keyspaces passes: either the store was never created or an operator removed all its files.
+/// The caller can tell these two cases apart and decides.
 pub(crate) fn check_files(directory: &Path) -> Result<(), Error> {
     let maps = directory.join(MAPS);
     let entries = match fs::read_dir(&maps) {
@@ -34,8 +35,8 @@ pub(crate) fn check_files(directory: &Path) -> Result<(), Error> {
             markers.push(path.join(MAP_MARKER));
         }
     }
-    // Without any journal the engine would number its writes from the beginning, below the numbers
-    // of the writes that it has.
+    // Without a journal the engine restarts its sequence numbers from zero, below the numbers of
+    // the entries that its tables already have. New writes would then be hidden by old ones.
     let journal =
         newest(directory, JOURNAL_EXTENSION).map_err(|error| Error::Engine(error.into()))?;
     if journal.is_none() {
@@ -47,8 +48,8 @@ pub(crate) fn check_files(directory: &Path) -> Result<(), Error> {
     }
 }
 
-/// Fails if the engine knows some of the maps in `names` and lacks others.
-pub(crate) fn check_maps(database: &Database, names: &[&str]) -> Result<(), Error> {
+/// Fails if the engine has some of the keyspaces in `names` and lacks others.
+pub(crate) fn check_keyspaces(database: &Database, names: &[&str]) -> Result<(), Error> {
     let missing = names.iter().find(|name| !database.keyspace_exists(name));
     match missing {
         Some(name) if names.iter().any(|name| database.keyspace_exists(name)) => {

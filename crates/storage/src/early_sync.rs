@@ -1,15 +1,18 @@
-//! Syncs what the engine has written to a file before the engine does: whoever syncs it then has little to
-//! do, and the engine lets nobody write meanwhile. A sync is of the file and not of whoever has it open.
+//! Syncs a file of the engine before the engine syncs it. The engine blocks all writers during its
+//! own sync, and after an early sync few dirty bytes are left for it. `fsync` flushes the file,
+//! whichever handle wrote the bytes.
 //!
-//! Nothing relies on these syncs: the engine's own says what is durable, and if one here fails, that one
-//! fails as well.
+//! Durability does not depend on these syncs: the engine's own sync decides what is durable. If the
+//! disk fails an early sync, the engine's sync of the same file fails as well and reports the
+//! error.
 
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Syncs the file with the greatest number of those with an extension, which is the one being written.
+/// Syncs the file with this extension that has the greatest number: the file that the engine writes
+/// now.
 pub(crate) fn sync_newest(directory: &Path, extension: &str) {
     if let Err(error) = try_sync(directory, extension) {
         tracing::warn!(%error, directory = %directory.display(), "a file of the engine could not be synced ahead of it");
@@ -20,10 +23,10 @@ fn try_sync(directory: &Path, extension: &str) -> io::Result<()> {
     let Some(newest) = newest(directory, extension)? else {
         return Ok(());
     };
-    // A handle that cannot write cannot sync everywhere.
+    // Some platforms refuse to sync through a handle opened without write access.
     match OpenOptions::new().write(true).open(newest) {
         Ok(file) => file.sync_data(),
-        // The engine has gone on to the next one and needs this one no more.
+        // The engine has switched to the next file and deleted this one.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
     }
