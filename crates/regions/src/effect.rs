@@ -1,61 +1,65 @@
-//! What a state machine asks of its driver. Effects are carried out in their order: whatever is to
-//! be kept is kept before anything after it leaves the region.
+//! What a state machine asks of its driver. The driver carries effects out in their order: it makes
+//! every record and hard state durable before it sends a message that follows in the list.
 
-use crate::{Epoch, Message, PageHead, RegionId, Sequence, StreamRecord};
+use crate::{Epoch, RecordPageHeader, RegionId, ReplicaMessage, Sequence, StreamRecord};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Effect {
-    /// Make durable before the next effect.
-    Save(Saved),
-    /// Append to the log, in order. When it is durable, say so with [`crate::Replica::kept`].
+pub enum ReplicaEffect {
+    /// The driver makes this durable before it carries out the next effect.
+    SaveHardState(HardState),
+    /// Append these records to the log, in order. When they are durable, the driver calls
+    /// [`crate::Replica::mark_durable`].
     Append(Vec<StreamRecord>),
     Send {
         to: RegionId,
-        message: Message,
+        message: ReplicaMessage,
     },
-    /// Read records after `head.after` from the log, no further than what is durable, at least one
-    /// and otherwise at most so many bytes, and send them. An empty page may be held back for a
-    /// while in the hope of records.
+    /// Read records after `head.after` from the log and send them as a page: only durable records,
+    /// at least one, and otherwise at most `bytes_max` bytes. The driver may delay an empty page
+    /// for a while to wait for records.
     SendPage {
         to: RegionId,
-        head: PageHead,
+        head: RecordPageHeader,
         bytes_max: u64,
     },
-    /// Unless one is on its way already: fetch the state of this region with its [`crate::Head`],
-    /// make it durable in place of the own one if [`crate::Replica::accepts`] it, and then call
-    /// [`crate::Replica::installed`].
+    /// Fetch the state of this region together with its
+    /// [`SnapshotMetadata`](crate::SnapshotMetadata), unless a fetch is in flight. If
+    /// [`crate::Replica::accepts`] the metadata, make the state durable in place of the local one,
+    /// and then call [`crate::Replica::installed`].
     FetchSnapshot {
         from: RegionId,
     },
-    Rejoin(Rejoin),
-    /// A strong read may be answered now, or not at all.
-    Read {
+    RepairLog(LogRepair),
+    /// The driver may now answer a strong read from the state, or must refuse it.
+    AnswerRead {
         read: u64,
         outcome: ReadOutcome,
     },
 }
 
-/// What a region must remember across restarts besides its log and its state.
+/// What a region saves across restarts besides its log and its state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Saved {
-    /// The newest epoch that it promised to follow.
+pub struct HardState {
+    /// The newest epoch that the region promised to follow.
     pub promised: Epoch,
-    /// How many times it was started.
+    /// How many times the region was started.
     pub incarnation: u64,
 }
 
-/// The log has records of an old epoch that the history does not have.
+/// The log has a diverged suffix: records of an old epoch that the write region's history lacks.
 ///
-/// In this order: records after `diverged_from` are kept as false progress, durably; then, if
-/// `rewinds`, the state goes back by installing the snapshot that is fetched next; otherwise the
-/// log is cut and [`crate::Replica::cut`] called. After a crash in between the same is found again.
-/// If it is not complete, the log was trimmed beyond where the histories part, and the state as a
-/// whole is what is kept as false progress.
+/// The driver repairs the log in this order. It makes the records after `diverged_from` durable as
+/// false progress. Then it either installs the snapshot that it fetches next, or, if the repair
+/// does not rewind, may cut the log and call [`crate::Replica::cut`] instead. After a crash between
+/// two steps the replica finds the same divergence again. If the suffix is not complete, the log
+/// was trimmed beyond the point where the histories diverge, and the whole state is to be saved as
+/// false progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rejoin {
+pub struct LogRepair {
     pub diverged_from: Sequence,
     pub last: Sequence,
-    /// Whether readers have seen some of it.
+    /// Whether the state has applied records of the diverged suffix, so that readers may have seen
+    /// them.
     pub rewinds: bool,
     /// Whether the log has every record after `diverged_from`.
     pub is_complete: bool,
@@ -63,7 +67,7 @@ pub struct Rejoin {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadOutcome {
-    /// Answer from the state as it is now.
+    /// Answer the read from the current state.
     Ready,
     NotTheWriteRegion,
     OutsideTheReadQuorum,

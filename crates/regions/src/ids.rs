@@ -1,55 +1,56 @@
-//! The small numbers that replication is told in: regions, epochs, sequences, streams, times.
+//! The small numbers that name regions, epochs, sequences, streams and times.
 
 use std::fmt;
 
-/// A region of an account. Given once, in the order of addition, and never given again.
+/// A region of an account. The account numbers its regions in the order of addition and never
+/// reuses a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RegionId(pub u8);
 
-/// Who may write the account stream: rises with every change of the write region.
+/// The right to write the account stream: rises with every change of the write region.
 ///
-/// The low byte is the region that writes in it, the rest counts. Two regions that are promoted on
-/// two sides of a cut therefore never hold the same epoch, whatever the operators there do, and
-/// whoever knows an epoch knows its write region.
+/// The low byte is the region that writes in the epoch, the rest counts. Two regions that are
+/// promoted on two sides of a cut therefore never have the same epoch, whatever the operators there
+/// do, and every epoch names its write region.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Epoch(pub u64);
 
-/// The ordinal of a record in its stream: the first is 1, each next is one more.
+/// The ordinal of a record in its stream: the first record is 1, each next record one more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sequence(pub u64);
 
 /// A sequence of records with one author at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StreamId {
-    /// Written by the write region of the epoch, or by the hub of an account in which all write:
-    /// there it has only the catalogue and the members.
+    /// Written by the write region of the epoch, or by the hub of a multi-write account: there the
+    /// account stream has only the catalogue and the members.
     Account,
     /// Items that one region of a multi-write account wrote.
     Region(RegionId),
 }
 
-/// A time of some clock that never goes back; only differences of the same clock mean anything.
+/// A time of a monotonic clock; only differences of two times of the same clock mean anything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Millis(pub u64);
 
 impl Epoch {
-    /// Before the first write region.
+    /// The epoch before the first write region.
     pub const NONE: Epoch = Epoch(0);
 
-    /// The lowest epoch of a region above this one.
+    /// The lowest epoch of a region above this epoch.
     #[must_use]
     pub fn next(self, region: RegionId) -> Epoch {
         Epoch(((self.0 >> 8) + 1) << 8 | u64::from(region.0))
     }
 
-    /// Who writes in it; none before the first.
+    /// The region that writes in this epoch; none before the first epoch.
     pub fn write_region(self) -> Option<RegionId> {
         (self != Epoch::NONE).then_some(RegionId(self.0.to_le_bytes()[0]))
     }
 }
 
 impl Sequence {
-    /// Before the first record.
+    /// The sequence before the first record.
     pub const ZERO: Sequence = Sequence(0);
 
     #[must_use]
@@ -57,14 +58,14 @@ impl Sequence {
         Sequence(self.0 + 1)
     }
 
-    /// How many records this is beyond another; zero if it is not.
+    /// How many records this sequence is beyond another; zero if it is not beyond it.
     pub fn beyond(self, other: Sequence) -> u64 {
         self.0.saturating_sub(other.0)
     }
 }
 
 impl Millis {
-    /// How long this is after another time; zero if it is not.
+    /// How many milliseconds this time is after an earlier time; zero if it is earlier itself.
     pub fn since(self, earlier: Millis) -> u64 {
         self.0.saturating_sub(earlier.0)
     }

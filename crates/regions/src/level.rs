@@ -1,50 +1,51 @@
-//! The five levels and the numbers that an account is run with.
+//! The five consistency levels and the settings of a replica.
 
-/// What reads promise, strongest first.
+/// What a level promises to reads, strongest level first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// Reads see what was last acknowledged anywhere.
+pub enum Consistency {
+    /// Reads see the last acknowledged write of any region.
     Strong,
-    /// Reads miss fewer than so many versions, and nothing older than so long.
-    Bounded(Bound),
-    /// Reads see what their session has seen and written.
+    /// Reads miss fewer than `versions` writes, and no write older than `millis`.
+    Bounded(StalenessBound),
+    /// Reads see every write that their session has read or made.
     Session,
-    /// Reads see some beginning of the history.
+    /// Reads see a prefix of the history.
     ConsistentPrefix,
-    /// Reads see something that was written.
+    /// Reads see some write of the history.
     Eventual,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bound {
+pub struct StalenessBound {
     pub versions: u64,
     pub millis: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    pub level: Level,
-    /// How often the write region says that it is there.
-    pub beat_ms: u64,
-    /// After so long without an answer a question is asked again.
+pub struct ReplicaSettings {
+    pub level: Consistency,
+    /// How often the write region sends heartbeats.
+    pub heartbeat_ms: u64,
+    /// A request without an answer for this long is sent again.
     pub retry_ms: u64,
-    /// After so long without the write region, regions may promote another by themselves.
+    /// After this long without a heartbeat, members may promote another write region by themselves.
     pub silence_ms: u64,
-    /// How much longer each lower priority waits before it offers itself.
+    /// How much longer each member of lower priority waits before it becomes a candidate.
     pub rank_delay_ms: u64,
-    /// After so long without a region, strong writes stop waiting for it if a majority is left.
+    /// A region that is silent for this long leaves the read quorum if a majority remains, so that
+    /// strong writes stop waiting for it.
     pub unresponsive_ms: u64,
-    /// Bytes of records in one answer; with one question under way this is the window.
+    /// Bytes of records in one page. A follower has one pull in flight, so this is the window.
     pub page_bytes_max: u64,
-    /// Whether regions promote another when the write region is silent.
+    /// Whether members promote another region when the write region is silent.
     pub promotes: bool,
 }
 
-impl Settings {
-    pub fn new(level: Level) -> Settings {
-        Settings {
+impl ReplicaSettings {
+    pub fn new(level: Consistency) -> ReplicaSettings {
+        ReplicaSettings {
             level,
-            beat_ms: 100,
+            heartbeat_ms: 100,
             retry_ms: 400,
             silence_ms: 3_000,
             rank_delay_ms: 500,
@@ -55,20 +56,21 @@ impl Settings {
     }
 }
 
-impl Level {
-    /// Whether a promotion must keep what was acknowledged, or all but so much of it: it needs votes.
-    pub(crate) fn is_held(self) -> bool {
-        matches!(self, Level::Strong | Level::Bounded(_))
+impl Consistency {
+    /// Whether a promotion must preserve acknowledged writes, all of them or all but the bound:
+    /// then it needs votes.
+    pub(crate) fn needs_quorum(self) -> bool {
+        matches!(self, Consistency::Strong | Consistency::Bounded(_))
     }
 
-    /// Orders levels by strength; two bounds are alike.
+    /// Orders levels by strength; any two staleness bounds have the same strength.
     pub fn strength(self) -> u8 {
         match self {
-            Level::Strong => 4,
-            Level::Bounded(_) => 3,
-            Level::Session => 2,
-            Level::ConsistentPrefix => 1,
-            Level::Eventual => 0,
+            Consistency::Strong => 4,
+            Consistency::Bounded(_) => 3,
+            Consistency::Session => 2,
+            Consistency::ConsistentPrefix => 1,
+            Consistency::Eventual => 0,
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::{Epoch, Sequence};
 pub struct Lineage(Vec<(Epoch, Sequence)>);
 
 impl Lineage {
-    /// The epoch of a record; [`Epoch::NONE`] before the first.
+    /// The epoch of a record; [`Epoch::NONE`] for a sequence before the first record.
     pub fn epoch_at(&self, sequence: Sequence) -> Epoch {
         let after = self.0.partition_point(|(_, first)| *first <= sequence);
         let found = after.checked_sub(1).and_then(|index| self.0.get(index));
@@ -23,31 +23,32 @@ impl Lineage {
         self.0.last().map_or(Epoch::NONE, |(epoch, _)| *epoch)
     }
 
-    /// Where an epoch began.
+    /// The first record of an epoch.
     pub fn first_of(&self, epoch: Epoch) -> Option<Sequence> {
         let found = self.0.iter().find(|(known, _)| *known == epoch);
         found.map(|(_, first)| *first)
     }
 
-    /// The last record of an epoch in a stream that ends at `last`; none if it is not part of it.
+    /// The last record of an epoch in a stream that ends at `last`; none if the stream lacks the
+    /// epoch.
     pub fn last_of(&self, epoch: Epoch, last: Sequence) -> Option<Sequence> {
         let index = self.0.iter().position(|(known, _)| *known == epoch)?;
         let next = self.0.get(index + 1);
         Some(next.map_or(last, |(_, first)| Sequence(first.0 - 1)))
     }
 
-    /// Takes note of a record's epoch.
+    /// Adds the epoch of a record, if it is newer than the newest one.
     pub fn record(&mut self, epoch: Epoch, sequence: Sequence) {
         if epoch > self.newest() {
             self.0.push((epoch, sequence));
         }
     }
 
-    /// As it was when the stream ended at `last`.
+    /// The lineage of the prefix that ends at `last`.
     #[must_use]
     pub fn upto(&self, last: Sequence) -> Lineage {
-        let kept = self.0.iter().filter(|(_, first)| *first <= last);
-        Lineage(kept.copied().collect())
+        let epochs = self.0.iter().filter(|(_, first)| *first <= last);
+        Lineage(epochs.copied().collect())
     }
 
     /// The last record that two streams have in common, given where each ends.

@@ -1,22 +1,24 @@
-//! Who belongs to the account, in the order in which regions take over.
+//! The regions of an account, in their order of failover priority.
 
 use std::collections::BTreeMap;
 
 use crate::{RegionId, Sequence};
 
-/// The regions of an account by priority: the first that is able to writes, or is the hub.
+/// The regions of an account by priority. The first region that is able to becomes the write
+/// region, or the hub.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Membership {
     pub regions: Vec<Member>,
-    /// Regions that left and may not know it yet: they may still be answering reads.
+    /// Regions that were removed and may not have received the removal: they may still answer
+    /// reads.
     pub former: Vec<RegionId>,
     /// Whether every member writes items in a stream of its own.
     pub multi_write: bool,
-    /// Whether of each key one member alone takes the writes all the same: the write region, or
-    /// whoever it was moved to. Only where each has a stream of its own.
+    /// Multi-write accounts only: whether each logical partition key has a single owner that takes
+    /// its writes. The owner is the write region, or the region to which the key was moved.
     pub per_partition: bool,
-    /// Where every member writes: the last records of regions that left. One that was added again goes
-    /// on after its own.
+    /// Multi-write accounts only: the last stream record of each removed region. A region that was
+    /// added again continues its stream after this record.
     pub ends: BTreeMap<RegionId, Sequence>,
 }
 
@@ -24,25 +26,28 @@ pub struct Membership {
 pub struct Member {
     pub id: RegionId,
     pub name: String,
-    pub standing: Standing,
+    pub status: MemberStatus,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// Copies and follows; is not listed, does not vote, and nothing waits for it.
+pub enum MemberStatus {
+    /// Copies and follows. The account does not list a learner, a learner does not vote, and no
+    /// write waits for it.
     Learner,
-    Full,
-    /// Where every member writes: writes no more, and leaves when the others have what it wrote.
+    Voter,
+    /// Multi-write accounts only: the region writes no more. It leaves when the others have applied
+    /// its stream.
     Leaving,
-    /// Where every member writes: leaves without being asked, when the others agree what they have of it.
+    /// Multi-write accounts only: the region is gone. It leaves when the others agree on the last
+    /// record of its stream.
     Lost,
 }
 
-/// Why members cannot be changed as asked.
+/// Why a membership change is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MembershipError {
     #[error("region {0} is a member already")]
-    Known(RegionId),
+    AlreadyMember(RegionId),
     #[error("region {0} is not a member")]
     Unknown(RegionId),
     #[error("region {0} writes; hand over to another region first")]
@@ -50,18 +55,18 @@ pub enum MembershipError {
     #[error(
         "the change before this one is not committed yet, or the write region is being changed"
     )]
-    Unsettled,
+    ChangeInProgress,
     #[error("region {0} has not caught up yet")]
     Behind(RegionId),
 }
 
 impl Membership {
-    /// Members in full standing, in order of priority.
+    /// Voters, in order of priority.
     pub fn new<'a>(regions: impl IntoIterator<Item = (RegionId, &'a str)>) -> Membership {
         let member = |(id, name): (RegionId, &str)| Member {
             id,
             name: name.to_owned(),
-            standing: Standing::Full,
+            status: MemberStatus::Voter,
         };
         Membership {
             regions: regions.into_iter().map(member).collect(),
@@ -76,22 +81,22 @@ impl Membership {
         self.regions.iter().find(|member| member.id == region)
     }
 
-    pub fn is_full(&self, region: RegionId) -> bool {
-        self.full().any(|member| member == region)
+    pub fn is_voter(&self, region: RegionId) -> bool {
+        self.voters().any(|member| member == region)
     }
 
-    /// Those that vote, are listed and are waited for.
-    pub fn full(&self) -> impl Iterator<Item = RegionId> + '_ {
+    /// The members that vote and are listed; strong writes wait for these.
+    pub fn voters(&self) -> impl Iterator<Item = RegionId> + '_ {
         self.regions
             .iter()
-            .filter(|member| member.standing == Standing::Full)
+            .filter(|member| member.status == MemberStatus::Voter)
             .map(|member| member.id)
     }
 
-    /// Those whose writes may still be on their way, where every member writes.
+    /// The members whose stream records may still be in flight in a multi-write account.
     pub fn writers(&self) -> impl Iterator<Item = RegionId> + '_ {
         let regions = self.regions.iter();
-        let writers = regions.filter(|member| member.standing != Standing::Learner);
+        let writers = regions.filter(|member| member.status != MemberStatus::Learner);
         writers.map(|member| member.id)
     }
 
@@ -100,46 +105,46 @@ impl Membership {
     }
 
     pub fn majority(&self) -> usize {
-        self.full().count() / 2 + 1
+        self.voters().count() / 2 + 1
     }
 
-    /// How many regions know everything that could have been committed: a majority, or either of
-    /// two, since with two everything is committed by both.
+    /// How many regions together know every record that could have been committed: a majority, or
+    /// either of two, since with two members both have every committed record.
     ///
-    /// With four, two would meet every majority of the four, but not every majority of the three
-    /// that may be left by a removal which these two have not heard of.
-    pub fn witnesses(&self) -> usize {
-        match self.full().count() {
+    /// With four members, two regions would intersect every majority of the four, but not every
+    /// majority of the three that a removal may have left without the two having received it.
+    pub fn recovery_quorum(&self) -> usize {
+        match self.voters().count() {
             2 => 1,
             _ => self.majority(),
         }
     }
 
-    /// The place in the order of priority among those that vote.
+    /// The rank of a region in the order of priority among voters.
     pub fn rank(&self, region: RegionId) -> Option<usize> {
-        self.full().position(|member| member == region)
+        self.voters().position(|member| member == region)
     }
 
-    /// With a new region that copies.
+    /// The members with a new region that copies first.
     pub fn with_learner(&self, id: RegionId, name: &str) -> Result<Membership, MembershipError> {
         if self.get(id).is_some() {
-            return Err(MembershipError::Known(id));
+            return Err(MembershipError::AlreadyMember(id));
         }
         let mut members = self.clone();
         members.former.retain(|region| *region != id);
         members.regions.push(Member {
             id,
             name: name.to_owned(),
-            standing: Standing::Learner,
+            status: MemberStatus::Learner,
         });
         Ok(members)
     }
 
-    /// With a region that has copied in full standing.
-    pub fn with_full(&self, id: RegionId) -> Result<Membership, MembershipError> {
+    /// The members with a learner that has finished copying as a voter.
+    pub fn with_voter(&self, id: RegionId) -> Result<Membership, MembershipError> {
         let mut members = self.clone();
         let found = members.regions.iter_mut().find(|member| member.id == id);
-        found.ok_or(MembershipError::Unknown(id))?.standing = Standing::Full;
+        found.ok_or(MembershipError::Unknown(id))?.status = MemberStatus::Voter;
         Ok(members)
     }
 
@@ -153,35 +158,39 @@ impl Membership {
         Ok(members)
     }
 
-    /// With a region that is on its way out: [`Standing::Leaving`] or [`Standing::Lost`]. A region that
-    /// has only copied leaves at once, it wrote nothing.
-    pub fn with_leaving(&self, id: RegionId, how: Standing) -> Result<Membership, MembershipError> {
+    /// The members with a region that begins to leave: [`MemberStatus::Leaving`] or
+    /// [`MemberStatus::Lost`]. A learner leaves at once, because its stream is empty.
+    pub fn with_leaving(
+        &self,
+        id: RegionId,
+        how: MemberStatus,
+    ) -> Result<Membership, MembershipError> {
         let mut members = self.clone();
         let found = members.regions.iter_mut().find(|member| member.id == id);
         let member = found.ok_or(MembershipError::Unknown(id))?;
-        if member.standing == Standing::Learner {
+        if member.status == MemberStatus::Learner {
             return self.without(id);
         }
-        member.standing = how;
+        member.status = how;
         Ok(members)
     }
 
-    /// Without a region whose stream ends with this record.
+    /// The members without a region, whose stream ends with this record.
     pub fn with_end(&self, id: RegionId, last: Sequence) -> Result<Membership, MembershipError> {
         let mut members = self.without(id)?;
         members.ends.insert(id, last);
         Ok(members)
     }
 
-    /// Without these regions, as far as they are members; where every member writes, as soon as it is
-    /// known where their streams end.
+    /// The members without these regions, as far as they are members. In a multi-write account each
+    /// region stays as [`MemberStatus::Lost`] until the others agree on the end of its stream.
     #[must_use]
     pub fn without_any(&self, gone: &[RegionId]) -> Membership {
         let mut members = self.clone();
         if self.multi_write {
             for id in gone {
-                // Who is no member is not there already.
-                if let Ok(lost) = members.with_leaving(*id, Standing::Lost) {
+                // A region that is no member has no stream to end, so this error is ignored.
+                if let Ok(lost) = members.with_leaving(*id, MemberStatus::Lost) {
                     members = lost;
                 }
             }
@@ -199,15 +208,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn witnesses_meet_every_majority() {
-        for (count, majority, witnesses) in [(1, 1, 1), (2, 2, 1), (3, 2, 2), (4, 3, 3), (5, 3, 3)]
+    fn recovery_quorums_meet_every_majority() {
+        for (count, majority, recovery_quorum) in
+            [(1, 1, 1), (2, 2, 1), (3, 2, 2), (4, 3, 3), (5, 3, 3)]
         {
             let members = Membership::new((0..count).map(|id| (RegionId(id), "r")));
             assert_eq!(
-                (members.majority(), members.witnesses()),
-                (majority, witnesses)
+                (members.majority(), members.recovery_quorum()),
+                (majority, recovery_quorum)
             );
-            assert!(majority + witnesses > usize::from(count));
+            assert!(majority + recovery_quorum > usize::from(count));
         }
     }
 
@@ -216,13 +226,13 @@ mod tests {
         let members = Membership::new([(RegionId(0), "a")]);
         let members = members.with_learner(RegionId(1), "b").unwrap();
         assert_eq!((members.majority(), members.rank(RegionId(1))), (1, None));
-        let members = members.with_full(RegionId(1)).unwrap();
+        let members = members.with_voter(RegionId(1)).unwrap();
         assert_eq!(
             (members.majority(), members.rank(RegionId(1))),
             (2, Some(1))
         );
         let again = members.with_learner(RegionId(1), "b");
-        assert_eq!(again, Err(MembershipError::Known(RegionId(1))));
+        assert_eq!(again, Err(MembershipError::AlreadyMember(RegionId(1))));
         assert_eq!(members.without(RegionId(1)).unwrap().majority(), 1);
     }
 
@@ -233,9 +243,9 @@ mod tests {
         assert_eq!(members.without_any(&[RegionId(2)]).all().count(), 2);
         members.multi_write = true;
         let lost = members.without_any(&[RegionId(2)]);
-        let leaving = members.with_leaving(RegionId(2), Standing::Leaving);
+        let leaving = members.with_leaving(RegionId(2), MemberStatus::Leaving);
         for left in [lost, leaving.unwrap()] {
-            assert_eq!((left.all().count(), left.full().count()), (3, 2));
+            assert_eq!((left.all().count(), left.voters().count()), (3, 2));
             let ended = left.with_end(RegionId(2), Sequence(7)).unwrap();
             assert_eq!(
                 (ended.all().count(), ended.ends[&RegionId(2)]),
@@ -243,7 +253,7 @@ mod tests {
             );
             let again = ended.with_learner(RegionId(2), "c").unwrap();
             assert_eq!(again.ends[&RegionId(2)], Sequence(7));
-            let gone = again.with_leaving(RegionId(2), Standing::Lost).unwrap();
+            let gone = again.with_leaving(RegionId(2), MemberStatus::Lost).unwrap();
             assert_eq!(gone.all().count(), 2);
         }
     }

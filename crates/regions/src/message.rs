@@ -1,101 +1,109 @@
-//! What regions say to each other about the account stream. Any of it may be lost, doubled, late or
-//! out of order; whoever receives it judges it by the epochs it carries.
+//! The messages of regions about the account stream. The link may lose, duplicate, delay or reorder
+//! any of them; the receiver judges each by the epochs in it.
 
 use crate::{Epoch, Lineage, Millis, Sequence, StreamRecord};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Message {
-    /// The write region is there. Also the answer to a region that speaks for an older epoch.
-    Beat(Beat),
-    /// The answer to a beat, and how far the region is.
-    Echo { round: u64, place: Place },
-    /// Asks for the records after a place, and says with it that everything up to there is kept.
+pub enum ReplicaMessage {
+    /// The write region is alive. Also the answer to a region that speaks for an older epoch.
+    Heartbeat(Heartbeat),
+    /// The answer to a heartbeat, with the position of the follower.
+    AppendResponse {
+        round: u64,
+        position: ReplicaPosition,
+    },
+    /// Asks for the records after a sequence; the position in it tells the receiver which records
+    /// the follower has made durable.
     Pull(Pull),
-    /// Records, in order, following the place that was asked for.
-    Page(Page),
-    /// The records asked for are not in the log any more: a snapshot is needed.
-    Trimmed(Refused),
-    /// The history asked for is another one.
-    Diverged(Refused),
-    /// Asks for a vote for this epoch.
-    Canvass(Canvass),
+    /// Records in order, from the sequence that a pull named.
+    Page(RecordPage),
+    /// The log no longer has the requested records: the follower needs a snapshot.
+    Trimmed(PullRefusal),
+    /// The follower's history and the answering region's history diverge.
+    Diverged(PullRefusal),
+    /// Requests a vote for an epoch.
+    RequestVote(RequestVote),
     Vote {
         epoch: Epoch,
-        is_sounding: bool,
-        verdict: Ballot,
+        is_pre_vote: bool,
+        outcome: VoteOutcome,
     },
-    /// The write region has stopped at this position; the receiver is to write in this epoch.
+    /// The write region has stopped at this position; the receiver writes in this epoch next.
     TakeOver {
         epoch: Epoch,
         position: (Epoch, Sequence),
     },
-    /// Asks what is committed, for a strong read. It says what the region has promised after the read began.
-    Confirm { read: u64, place: Place },
-    /// What was committed after the question came.
-    Confirmed {
+    /// Asks for the commit index, for a strong read. The position proves which epoch the follower
+    /// has promised after the read began.
+    ReadIndex {
+        read: u64,
+        position: ReplicaPosition,
+    },
+    /// The commit index, read after the question arrived.
+    ReadIndexResponse {
         read: u64,
         epoch: Epoch,
         commit: Sequence,
     },
-    /// The region is not among those that writes wait for, or does not ask the write region.
-    NotConfirmed { read: u64, why: Unconfirmed },
+    /// The asking region is outside the read quorum, or the receiver is not the write region.
+    ReadIndexRefused { read: u64, why: ReadIndexRefusal },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Beat {
+pub struct Heartbeat {
     pub epoch: Epoch,
     pub round: u64,
     pub commit: Sequence,
-    /// Every member keeps the records up to here.
-    pub held: Sequence,
+    /// Every member has made the records up to this sequence durable.
+    pub stable_prefix: Sequence,
 }
 
 /// How far a region is with the account stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ReplicaPosition {
     /// The newest epoch that it has promised to follow.
     pub promised: Epoch,
-    /// The last record that its log is sure to keep, and the epoch of that record.
-    pub kept: Sequence,
-    pub kept_epoch: Epoch,
-    /// The last record that its readers see.
+    /// The last durable record of its log, and the epoch of that record.
+    pub durable: Sequence,
+    pub durable_epoch: Epoch,
+    /// The last record that its state has applied, so that its readers see it.
     pub applied: Sequence,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pull {
-    pub place: Place,
-    /// The records wanted come after this one, which may not be kept yet.
+    pub position: ReplicaPosition,
+    /// The last record of the follower's log, durable or not: the page begins after this record.
     pub after: Sequence,
     pub after_epoch: Epoch,
-    /// When it was asked, by the clock of whoever asks; comes back with the answer.
+    /// When the follower asked, by its own clock; the answer carries this time back.
     pub asked: Millis,
     pub bytes_max: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
-    pub head: PageHead,
+pub struct RecordPage {
+    pub head: RecordPageHeader,
     pub records: Vec<StreamRecord>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PageHead {
+pub struct RecordPageHeader {
     pub epoch: Epoch,
     pub after: Sequence,
     pub after_epoch: Epoch,
     pub commit: Sequence,
-    pub held: Sequence,
+    pub stable_prefix: Sequence,
     /// The last record of the stream when this was answered, if the write region answered.
     pub last: Option<Sequence>,
-    /// How long ago a majority agreed that it is the write region.
+    /// How long ago a majority confirmed that the answering region is the write region.
     pub confirmed_age_ms: Option<u64>,
     pub asked: Millis,
 }
 
-/// Why a pull is not answered with records: the history of whoever refuses it.
+/// The refusal of a pull: the answering region sends its lineage in place of records.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct PullRefusal {
     pub epoch: Epoch,
     pub lineage: Lineage,
     pub last: Sequence,
@@ -103,42 +111,43 @@ pub struct Refused {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Canvass {
+pub struct RequestVote {
     pub epoch: Epoch,
-    /// Epoch and sequence of the last record of whoever asks.
+    /// Epoch and sequence of the last record of the candidate.
     pub position: (Epoch, Sequence),
-    pub cause: Cause,
-    /// Only asks how the vote would be; nothing is promised.
-    pub is_sounding: bool,
+    pub cause: ElectionCause,
+    /// A pre-vote: the voter answers how it would vote and promises nothing.
+    pub is_pre_vote: bool,
 }
 
-/// Why a region wants to write.
+/// Why a region wants to become the write region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// Nobody heard of the write region.
+pub enum ElectionCause {
+    /// The members have not heard the write region for the silence time.
     Silence,
-    /// The write region asked for it.
+    /// The write region hands over to the candidate.
     HandOver,
-    /// An operator asked for it.
+    /// An operator promotes the candidate.
     Forced,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ballot {
+pub enum VoteOutcome {
     Granted,
-    /// Another epoch has the promise.
+    /// The voter has promised another epoch.
     Promised(Epoch),
     /// The voter has records that the candidate lacks.
     Behind,
-    /// The voter hears of the write region.
+    /// The voter hears the write region's heartbeats.
     WriterAlive,
-    /// The voter has no history or is putting it in order, or the candidate is no member as far as it knows.
+    /// The voter has no history, repairs its log or cannot write to its disk; or the candidate is
+    /// no member as far as the voter knows.
     NotEntitled,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unconfirmed {
+pub enum ReadIndexRefusal {
     NotTheWriteRegion,
-    /// Writes do not wait for this region until it has caught up.
+    /// Strong writes do not wait for the asking region until it has caught up.
     OutsideTheReadQuorum,
 }

@@ -1,79 +1,80 @@
-//! When to ask for more records, and which answers to take.
+//! When a follower pulls records, and which pages it takes.
 //!
-//! One question is under way at a time and its answer is bounded in bytes: that is the window, and
-//! so the back-pressure. An answer is taken only if it continues exactly what is there, so that
-//! lost, doubled and late answers need no other care.
+//! One pull is in flight at a time and its page is bounded in bytes: this window is the
+//! back-pressure. A follower takes a page only if the page continues exactly its last record, so
+//! lost, duplicated and late pages need no other care.
 
 use crate::{Millis, Sequence};
 
 #[derive(Clone, Debug, Default)]
 pub struct Puller {
     asked: Option<Millis>,
-    /// Questions that had no answer since the first to ask answered.
-    in_vain: u32,
-    /// How many questions there were.
-    turn: usize,
+    /// Pulls without an answer since the preferred source last answered.
+    unanswered: u32,
+    /// How many pulls were sent.
+    attempts: usize,
 }
 
-/// So many questions are lost by chance no more.
-const IN_VAIN_MAX: u32 = 2;
+/// After this many unanswered pulls in a row, chance loss is an unlikely cause.
+const UNANSWERED_MAX: u32 = 2;
 
 impl Puller {
-    /// Whether to ask now; takes note that it is asked.
+    /// Whether to send a pull now; records that the pull is in flight.
     pub fn ask(&mut self, now: Millis, retry_ms: u64) -> bool {
         if !self.is_due(now, retry_ms) {
             return false;
         }
-        self.in_vain = match self.asked {
-            Some(_) => self.in_vain.saturating_add(1),
-            None => self.in_vain,
+        // A pull that is still in flight here has passed `retry_ms` without an answer.
+        self.unanswered = match self.asked {
+            Some(_) => self.unanswered.saturating_add(1),
+            None => self.unanswered,
         };
-        self.turn = self.turn.wrapping_add(1);
+        self.attempts = self.attempts.wrapping_add(1);
         self.asked = Some(now);
         true
     }
 
-    /// Whether nothing is under way, or for too long.
+    /// Whether no pull is in flight or the pull in flight is overdue.
     pub(crate) fn is_due(&self, now: Millis, retry_ms: u64) -> bool {
         self.asked.is_none_or(|asked| now.since(asked) >= retry_ms)
     }
 
-    /// An answer to the question of that time has come. Late answers to other questions leave the
-    /// one under way alone.
+    /// The answer to the pull sent at `asked` has come. A late answer to an earlier pull does not
+    /// clear the pull in flight.
     pub fn answered(&mut self, asked: Millis) {
         if self.asked == Some(asked) {
             self.asked = None;
         }
     }
 
-    /// Whether somebody else had better be asked: whoever is asked does not hear it.
-    pub(crate) fn is_in_vain(&self) -> bool {
-        self.in_vain >= IN_VAIN_MAX
+    /// Whether to pull from another region, because the preferred source answers no pull.
+    pub(crate) fn is_source_unresponsive(&self) -> bool {
+        self.unanswered >= UNANSWERED_MAX
     }
 
-    /// Whose turn it is, of so many that could be asked.
-    pub(crate) fn turn_of(&self, count: usize) -> Option<usize> {
-        self.turn.checked_rem(count)
+    /// The index of the region whose turn it is, among `count` candidates.
+    pub(crate) fn index_in_turn(&self, count: usize) -> Option<usize> {
+        self.attempts.checked_rem(count)
     }
 
-    /// Whoever should be asked first answers.
-    pub(crate) fn is_heard(&mut self) {
-        self.in_vain = 0;
+    /// The preferred source has answered a pull.
+    pub(crate) fn reset_unanswered(&mut self) {
+        self.unanswered = 0;
     }
 
-    /// Whether the question of that time waits for its answer.
-    pub fn is_under_way(&self, asked: Millis) -> bool {
+    /// Whether the pull sent at `asked` waits for its answer.
+    pub fn is_in_flight(&self, asked: Millis) -> bool {
         self.asked == Some(asked)
     }
 
-    /// Forgets the question under way.
+    /// Forgets the pull in flight.
     pub fn restart(&mut self) {
         self.asked = None;
     }
 }
 
-/// Of an answer that begins after `after`, how many records are had already when `last` is the last
-/// one; none if there is a gap.
+/// How many records at the start of a page after `after` a log that ends at `last` has already;
+/// none if the page leaves a gap.
 pub(crate) fn overlap(after: Sequence, last: Sequence) -> Option<usize> {
     (after <= last).then(|| usize::try_from(last.beyond(after)).unwrap_or(usize::MAX))
 }
@@ -83,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_question_is_under_way() {
+    fn one_pull_is_in_flight() {
         let mut puller = Puller::default();
         assert!(puller.ask(Millis(10), 5));
         assert!(!puller.ask(Millis(12), 5));
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_continues_is_taken() {
+    fn only_contiguous_pages_are_accepted() {
         assert_eq!(overlap(Sequence(5), Sequence(4)), None);
         assert_eq!(overlap(Sequence(5), Sequence(5)), Some(0));
         assert_eq!(overlap(Sequence(3), Sequence(5)), Some(2));

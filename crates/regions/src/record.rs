@@ -1,8 +1,9 @@
-//! What travels between regions: one committed transaction, and who had seen what when it was made.
+//! What travels between regions: one committed transaction, with the progress of its origin when
+//! the origin committed it.
 
 use bytes::Bytes;
 
-use crate::{Epoch, Membership, Progress, RegionId, Sequence, StreamId};
+use crate::{Epoch, Membership, RegionId, Sequence, StreamId, VersionVector};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamRecord {
@@ -11,46 +12,46 @@ pub struct StreamRecord {
     /// The epoch of the account stream at its origin.
     pub epoch: Epoch,
     pub sequence: Sequence,
-    /// What the origin had applied when it committed this. Empty in the account stream, where the
-    /// records before are all that one depends on.
-    pub deps: Progress,
-    pub body: Body,
+    /// What the origin had applied when it committed this record. Empty in the account stream,
+    /// where a record depends on exactly the records before it.
+    pub deps: VersionVector,
+    pub body: RecordBody,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Body {
-    /// A transaction of the store. Only the store looks into it.
+pub enum RecordBody {
+    /// A transaction of the store. Only the store decodes these bytes.
     Data(Bytes),
     /// The first record of an epoch.
     EpochStart(EpochStart),
-    /// The members from here on.
+    /// The members from this record on.
     Members(Membership),
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EpochStart {
-    /// The members from here on, if regions were taken offline by it.
+    /// The members from this record on, if an operator took regions offline with the promotion.
     pub members: Option<Membership>,
     /// Whether an operator promoted the region although committed records may be missing in it.
     pub is_lossy: bool,
 }
 
 impl StreamRecord {
-    /// What it counts for in windows and lags.
+    /// The size with which a record counts in windows and lags.
     pub fn bytes(&self) -> u64 {
         const ENVELOPE: u64 = 64;
         match &self.body {
-            Body::Data(bytes) => ENVELOPE + bytes.len() as u64,
-            Body::EpochStart(_) | Body::Members(_) => ENVELOPE,
+            RecordBody::Data(bytes) => ENVELOPE + bytes.len() as u64,
+            RecordBody::EpochStart(_) | RecordBody::Members(_) => ENVELOPE,
         }
     }
 
-    /// The members that it sets.
+    /// The members that this record sets.
     pub fn members(&self) -> Option<&Membership> {
         match &self.body {
-            Body::Members(members) => Some(members),
-            Body::EpochStart(start) => start.members.as_ref(),
-            Body::Data(_) => None,
+            RecordBody::Members(members) => Some(members),
+            RecordBody::EpochStart(start) => start.members.as_ref(),
+            RecordBody::Data(_) => None,
         }
     }
 }

@@ -1,36 +1,36 @@
-//! Session tokens: what a client has seen, as a minimum for what it is shown.
+//! Session tokens: a client sends what its session has seen as a minimum for its next read.
 //!
-//! A token names the topology it was made in ([`TokenVersion`]), how much of the account stream had
-//! been applied, and in a multi-write account how much of every region's stream. Within a version
-//! tokens list the same regions and merge by maxima, as clients do it. A token of an earlier epoch
-//! is worth what survived of that epoch: if its sequence lies beyond, it speaks of writes that were
-//! lost, and no region can ever honour it.
+//! A token names the topology in which it was issued ([`TokenVersion`]), how much of the account
+//! stream was applied, and in a multi-write account how much of every region's stream. Tokens of
+//! the same version list the same regions, so clients merge them by maxima. A token of an earlier
+//! epoch is worth what survived of that epoch: if its sequence lies beyond, the session saw writes
+//! that were lost, and no region can ever honour the token.
 
 use std::collections::BTreeMap;
 
-use crate::{Epoch, Head, Lineage, Progress, RegionId, Sequence, StreamId};
+use crate::{Epoch, Lineage, RegionId, Sequence, SnapshotMetadata, StreamId, VersionVector};
 
-/// Rises with every epoch and every change of members, and is never the same for two topologies:
-/// the epoch in the high bits, the changes of members within it in the low sixteen.
+/// Rises with every epoch and every membership change, and no two topologies share a version: the
+/// epoch is in the high bits, the count of membership changes within it in the low sixteen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TokenVersion(pub u64);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionToken {
     pub version: TokenVersion,
-    /// Of the account stream.
+    /// The last record of the account stream.
     pub global: Sequence,
-    /// Of the streams of the regions; empty in a single-write account.
+    /// The last record of each region's stream; empty in a single-write account.
     pub locals: BTreeMap<RegionId, Sequence>,
 }
 
-/// Whether a region may answer under a token.
+/// Whether a region may answer a read under a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenVerdict {
     Reached,
     /// The region lacks this record, or a topology that the token knows.
     Behind(StreamId, Sequence),
-    /// The token speaks of records that a forced failover took back.
+    /// A forced failover took back records that the token's session has seen.
     Lost,
 }
 
@@ -39,7 +39,7 @@ impl TokenVersion {
         TokenVersion(epoch.0 << 16 | u64::from(changes))
     }
 
-    pub fn of(head: &Head) -> TokenVersion {
+    pub fn of(head: &SnapshotMetadata) -> TokenVersion {
         TokenVersion::new(head.lineage.newest(), head.changes)
     }
 
@@ -49,9 +49,9 @@ impl TokenVersion {
 }
 
 impl SessionToken {
-    /// The token of an answer from a region that has applied so much.
-    pub fn new(head: &Head, progress: &Progress) -> SessionToken {
-        let members = head.members.full().filter(|_| head.members.multi_write);
+    /// The token of an answer from a region with this applied progress.
+    pub fn new(head: &SnapshotMetadata, progress: &VersionVector) -> SessionToken {
+        let members = head.members.voters().filter(|_| head.members.multi_write);
         let local = |region| (region, progress.of(StreamId::Region(region)));
         SessionToken {
             version: TokenVersion::of(head),
@@ -60,7 +60,8 @@ impl SessionToken {
         }
     }
 
-    /// What a client keeps of two tokens: the regions of the newer version, maxima where both know.
+    /// The union of two tokens as a client computes it: the regions of the newer version, with the
+    /// maximum where both versions list the region.
     pub fn merge(&mut self, other: &SessionToken) {
         let (newer, older) = if other.version > self.version {
             (other.clone(), std::mem::replace(self, other.clone()))
@@ -68,7 +69,7 @@ impl SessionToken {
             (self.clone(), other.clone())
         };
         *self = newer;
-        // A sequence of an epoch before may have been taken back and given again.
+        // Records of an earlier epoch may have been taken back and their sequences reused.
         if older.version.epoch() == self.version.epoch() {
             self.global = self.global.max(older.global);
         }
@@ -78,8 +79,8 @@ impl SessionToken {
         }
     }
 
-    /// Whether a region with this history, applied so far, may answer.
-    pub fn verdict(&self, lineage: &Lineage, applied: &Progress) -> TokenVerdict {
+    /// Whether a region with this history and this applied progress may answer.
+    pub fn verdict(&self, lineage: &Lineage, applied: &VersionVector) -> TokenVerdict {
         let account = applied.of(StreamId::Account);
         let epoch = self.version.epoch();
         if epoch > lineage.newest() {
@@ -96,7 +97,7 @@ impl SessionToken {
         }
         let locals = self.locals.iter();
         let wanted = locals.map(|(region, sequence)| (StreamId::Region(*region), *sequence));
-        match applied.lacks(&wanted.collect()) {
+        match applied.first_missing(&wanted.collect()) {
             Some((stream, sequence)) => TokenVerdict::Behind(stream, sequence),
             None => TokenVerdict::Reached,
         }
@@ -120,7 +121,7 @@ mod tests {
         let lineage: Lineage = [(Epoch(1), Sequence(1)), (Epoch(3), Sequence(6))]
             .into_iter()
             .collect();
-        let applied: Progress = [(StreamId::Account, Sequence(8))].into_iter().collect();
+        let applied: VersionVector = [(StreamId::Account, Sequence(8))].into_iter().collect();
         let behind = |sequence| TokenVerdict::Behind(StreamId::Account, Sequence(sequence));
         for (token, verdict) in [
             (SessionToken::default(), TokenVerdict::Reached),
