@@ -1,43 +1,45 @@
-//! May this region answer a read, what must it wait for, or is it behind?
+//! May this region answer a read, must the read wait for a record, or is the region behind?
 
 use crate::{
-    Bound, Level, Lineage, Millis, Progress, Sequence, SessionToken, StreamId, TokenVerdict,
+    Consistency, Lineage, Millis, Sequence, SessionToken, StalenessBound, StreamId, TokenVerdict,
+    VersionVector,
 };
 
-/// What a region knows of itself when a read comes.
+/// What a region knows about its own copy when a read arrives.
 #[derive(Clone, Copy, Debug)]
-pub struct Readable<'a> {
+pub struct ReadContext<'a> {
     pub lineage: &'a Lineage,
-    pub applied: &'a Progress,
-    /// At this time the region is known to have had everything that was acknowledged.
+    pub applied: &'a VersionVector,
+    /// As of this time, the region has applied every acknowledged write.
     pub fresh: Option<Millis>,
     pub is_member: bool,
-    /// Of the account. A read may ask for less, never for more.
-    pub account: Level,
+    /// The default level of the account. A read may request a weaker level, never a stronger one.
+    pub account: Consistency,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadVerdict {
     Answer,
-    /// Ask what is committed first, and wait until it is applied.
-    Confirm,
-    /// Wait for this record, or let the client ask another region.
+    /// Fetch the commit index from the write region first, and wait until the state has applied it.
+    ReadIndex,
+    /// Wait for this record, or return an error on which the client asks another region.
     Behind(StreamId, Sequence),
     /// The session saw records that a forced failover took back; a new session must begin.
     SessionLost,
-    /// Not known to be within the bound; waiting until something is heard may help.
+    /// The region cannot prove that it is within the bound; the next page from the write region may
+    /// prove it.
     TooStale,
-    /// The level asked for is above that of the account.
+    /// The read requests a stronger level than the account's.
     AboveTheAccount,
-    /// The region is not a member of the account, or is still being copied.
+    /// The region is not a voter: its copy is incomplete, or the account removed it.
     NotAMember,
 }
 
-/// Decides on a read at a level, with the token of its session if it has one.
+/// Decides whether a region may answer a read at a level, with the session token if there is one.
 pub fn may_read(
-    region: Readable<'_>,
+    region: ReadContext<'_>,
     now: Millis,
-    level: Level,
+    level: Consistency,
     token: Option<&SessionToken>,
 ) -> ReadVerdict {
     if !region.is_member {
@@ -47,8 +49,8 @@ pub fn may_read(
         return ReadVerdict::AboveTheAccount;
     }
     match level {
-        Level::Strong => ReadVerdict::Confirm,
-        Level::Bounded(Bound { millis, .. }) => {
+        Consistency::Strong => ReadVerdict::ReadIndex,
+        Consistency::Bounded(StalenessBound { millis, .. }) => {
             let is_fresh = |fresh: Millis| now.since(fresh) < millis;
             if region.fresh.is_some_and(is_fresh) {
                 ReadVerdict::Answer
@@ -56,12 +58,14 @@ pub fn may_read(
                 ReadVerdict::TooStale
             }
         }
-        Level::Session => match token.map(|token| token.verdict(region.lineage, region.applied)) {
+        Consistency::Session => match token
+            .map(|token| token.verdict(region.lineage, region.applied))
+        {
             None | Some(TokenVerdict::Reached) => ReadVerdict::Answer,
             Some(TokenVerdict::Behind(stream, sequence)) => ReadVerdict::Behind(stream, sequence),
             Some(TokenVerdict::Lost) => ReadVerdict::SessionLost,
         },
-        Level::ConsistentPrefix | Level::Eventual => ReadVerdict::Answer,
+        Consistency::ConsistentPrefix | Consistency::Eventual => ReadVerdict::Answer,
     }
 }
 
@@ -71,15 +75,15 @@ mod tests {
     use crate::{Epoch, TokenVersion};
 
     #[test]
-    fn levels_decide() {
+    fn each_level_decides_whether_a_read_is_answered() {
         let lineage: Lineage = [(Epoch(1), Sequence(1))].into_iter().collect();
-        let applied: Progress = [(StreamId::Account, Sequence(8))].into_iter().collect();
-        let bounded = Level::Bounded(Bound {
+        let applied: VersionVector = [(StreamId::Account, Sequence(8))].into_iter().collect();
+        let bounded = Consistency::Bounded(StalenessBound {
             versions: 5,
             millis: 100,
         });
         let read = |account, level, fresh, seen| {
-            let region = Readable {
+            let region = ReadContext {
                 lineage: &lineage,
                 applied: &applied,
                 fresh,
@@ -94,10 +98,16 @@ mod tests {
             may_read(region, Millis(200), level, Some(&token))
         };
         for (account, level, fresh, seen, verdict) in [
-            (Level::Strong, Level::Strong, None, 9, ReadVerdict::Confirm),
             (
-                Level::Session,
-                Level::Strong,
+                Consistency::Strong,
+                Consistency::Strong,
+                None,
+                9,
+                ReadVerdict::ReadIndex,
+            ),
+            (
+                Consistency::Session,
+                Consistency::Strong,
                 None,
                 1,
                 ReadVerdict::AboveTheAccount,
@@ -111,17 +121,23 @@ mod tests {
                 ReadVerdict::TooStale,
             ),
             (bounded, bounded, None, 1, ReadVerdict::TooStale),
-            (Level::Strong, Level::Session, None, 8, ReadVerdict::Answer),
             (
-                Level::Session,
-                Level::Session,
+                Consistency::Strong,
+                Consistency::Session,
+                None,
+                8,
+                ReadVerdict::Answer,
+            ),
+            (
+                Consistency::Session,
+                Consistency::Session,
                 None,
                 9,
                 ReadVerdict::Behind(StreamId::Account, Sequence(9)),
             ),
             (
-                Level::Session,
-                Level::Eventual,
+                Consistency::Session,
+                Consistency::Eventual,
                 None,
                 9,
                 ReadVerdict::Answer,

@@ -1,32 +1,32 @@
-//! May a write begin now, and when may it be acknowledged?
+//! When may a write begin, and when may the write region acknowledge it?
 //!
 //! | level | begins | is acknowledged |
 //! |---|---|---|
-//! | strong | in the write region | kept by a majority and by every region of the read quorum |
-//! | bounded | while no region would fall out of the bound by it | kept by the write region |
-//! | others | in the write region | kept by the write region |
+//! | strong | in the write region | durable in a majority and in every region of the read quorum |
+//! | bounded | while the write leaves every region within the bound | durable in the write region |
+//! | others | in the write region | durable in the write region |
 //!
-//! A region counts for the bound for as long as it may still be answering reads under it: while it
-//! is a member, and after that until it has been silent for the bound's time, since a region
-//! answers no bounded read that long after it last heard of the write region.
+//! A region counts for the bound for as long as it may still answer reads under it: while it is a
+//! member, and after its removal until it has been silent for the bound's time, because a region
+//! answers no bounded read that long after it last heard the write region.
 
-use crate::{Bound, Level, Millis, Sequence};
+use crate::{Consistency, Millis, Sequence, StalenessBound};
 
-/// What the write region knows of another, as far as writes are concerned.
+/// What the write region knows of a follower, as far as writes are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Follows {
-    /// None until it has spoken in this epoch.
-    pub kept: Option<Sequence>,
+pub struct FollowerState {
+    /// None until the follower has reported its position in this epoch.
+    pub durable: Option<Sequence>,
     pub applied: Option<Sequence>,
-    /// When the oldest record was written that its readers do not see.
+    /// When the write region wrote the oldest record that the follower has not applied.
     pub oldest_missing: Option<Millis>,
-    /// Whether strong writes wait for it.
+    /// Whether strong writes wait for the follower.
     pub in_read_quorum: bool,
-    /// Whether it votes and counts for majorities.
-    pub is_full: bool,
+    /// Whether the follower votes and counts for majorities.
+    pub is_voter: bool,
 }
 
-/// Why a write cannot begin here now.
+/// Why a write cannot begin in this region now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WriteRefusal {
     #[error("another region writes")]
@@ -43,12 +43,12 @@ pub enum WriteRefusal {
 
 /// Whether one more record may be written after `last`.
 pub fn may_begin<'a>(
-    level: Level,
+    level: Consistency,
     now: Millis,
     last: Sequence,
-    others: impl IntoIterator<Item = &'a Follows>,
+    others: impl IntoIterator<Item = &'a FollowerState>,
 ) -> Result<(), WriteRefusal> {
-    let Level::Bounded(Bound { versions, millis }) = level else {
+    let Consistency::Bounded(StalenessBound { versions, millis }) = level else {
         return Ok(());
     };
     for other in others {
@@ -67,34 +67,39 @@ pub fn may_begin<'a>(
     Ok(())
 }
 
-/// What a majority keeps, the write region included.
-pub fn majority_kept<'a>(
+/// The last record that a majority has made durable, the write region included.
+pub fn majority_durable<'a>(
     own: Sequence,
-    others: impl IntoIterator<Item = &'a Follows>,
+    others: impl IntoIterator<Item = &'a FollowerState>,
     majority: usize,
 ) -> Sequence {
-    let full = others.into_iter().filter(|other| other.is_full);
-    let mut kept: Vec<Sequence> = full.map(|other| other.kept.unwrap_or_default()).collect();
-    kept.push(own);
-    kept.sort_unstable_by(|left, right| right.cmp(left));
+    let voters = others.into_iter().filter(|other| other.is_voter);
+    let mut durable: Vec<Sequence> = voters
+        .map(|other| other.durable.unwrap_or_default())
+        .collect();
+    durable.push(own);
+    durable.sort_unstable_by(|left, right| right.cmp(left));
     let index = majority.saturating_sub(1);
-    kept.get(index).copied().unwrap_or_default()
+    durable.get(index).copied().unwrap_or_default()
 }
 
-/// Up to which record writes may be acknowledged.
-pub fn settled<'a>(
-    level: Level,
+/// The last record up to which writes may be acknowledged.
+pub fn acknowledge_limit<'a>(
+    level: Consistency,
     own: Sequence,
     commit: Sequence,
-    others: impl IntoIterator<Item = &'a Follows>,
+    others: impl IntoIterator<Item = &'a FollowerState>,
 ) -> Sequence {
     match level {
-        Level::Strong => others
+        Consistency::Strong => others
             .into_iter()
             .filter(|other| other.in_read_quorum)
-            .map(|other| other.kept.unwrap_or_default())
+            .map(|other| other.durable.unwrap_or_default())
             .fold(commit, Sequence::min),
-        Level::Bounded(_) | Level::Session | Level::ConsistentPrefix | Level::Eventual => own,
+        Consistency::Bounded(_)
+        | Consistency::Session
+        | Consistency::ConsistentPrefix
+        | Consistency::Eventual => own,
     }
 }
 
@@ -102,19 +107,19 @@ pub fn settled<'a>(
 mod tests {
     use super::*;
 
-    fn at(kept: u64) -> Follows {
-        Follows {
-            kept: Some(Sequence(kept)),
-            applied: Some(Sequence(kept)),
+    fn at(durable: u64) -> FollowerState {
+        FollowerState {
+            durable: Some(Sequence(durable)),
+            applied: Some(Sequence(durable)),
             oldest_missing: None,
             in_read_quorum: true,
-            is_full: true,
+            is_voter: true,
         }
     }
 
     #[test]
     fn strong_waits_for_the_majority_and_the_read_quorum() {
-        let slow = Follows {
+        let slow = FollowerState {
             in_read_quorum: false,
             ..at(2)
         };
@@ -127,36 +132,40 @@ mod tests {
         ] {
             let own = Sequence(10);
             let majority = others.len().div_ceil(2) + 1;
-            let kept = majority_kept(own, &others, majority);
-            assert_eq!(kept, Sequence(commit), "{others:?}");
+            let durable = majority_durable(own, &others, majority);
+            assert_eq!(durable, Sequence(commit), "{others:?}");
             assert_eq!(
-                settled(Level::Strong, own, kept, &others),
+                acknowledge_limit(Consistency::Strong, own, durable, &others),
                 Sequence(acknowledged)
             );
-            assert_eq!(settled(Level::Session, own, kept, &others), own);
+            assert_eq!(
+                acknowledge_limit(Consistency::Session, own, durable, &others),
+                own
+            );
         }
     }
 
     #[test]
     fn bounded_writes_stop_before_the_bound_breaks() {
-        let level = Level::Bounded(Bound {
+        let level = Consistency::Bounded(StalenessBound {
             versions: 5,
             millis: 100,
         });
-        let unheard = Follows {
+        let unheard = FollowerState {
             applied: None,
             ..at(9)
         };
-        let late = |since| Follows {
+        let late = |since| FollowerState {
             oldest_missing: Some(Millis(since)),
             ..at(9)
         };
-        let begin = |level, other: Follows| may_begin(level, Millis(200), Sequence(10), [&other]);
+        let begin =
+            |level, other: FollowerState| may_begin(level, Millis(200), Sequence(10), [&other]);
         assert_eq!(begin(level, at(6)), Ok(()));
         assert_eq!(begin(level, at(5)), Err(WriteRefusal::VersionBound(6)));
         assert_eq!(begin(level, late(101)), Ok(()));
         assert_eq!(begin(level, late(100)), Err(WriteRefusal::TimeBound(100)));
         assert_eq!(begin(level, unheard), Err(WriteRefusal::Unheard));
-        assert_eq!(begin(Level::Session, unheard), Ok(()));
+        assert_eq!(begin(Consistency::Session, unheard), Ok(()));
     }
 }

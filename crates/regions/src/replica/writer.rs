@@ -1,63 +1,67 @@
-//! Being the write region: numbering records, counting who has them, knowing that one still is it.
+//! Being the write region: numbering records, counting followers' positions, confirming the
+//! leadership.
 //!
-//! Beats come in rounds. When a majority has echoed a round, nobody else can have begun an epoch
-//! before that round was sent; what was committed then is what a strong read must see.
+//! Heartbeats come in rounds. When a majority has answered a round, no other region had begun an
+//! epoch when that round was sent; a strong read must see what was committed at that time.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
 
 use super::{Replica, Role};
-use crate::ledger::Ledger;
-use crate::write_gate::{majority_kept, may_begin, settled};
+use crate::log_summary::LogSummary;
+use crate::write_gate::{acknowledge_limit, majority_durable, may_begin};
 use crate::{
-    Beat, Body, Effect, Epoch, EpochStart, Follows, Level, Membership, Message, Millis, Place,
-    Progress, RegionId, Sequence, Settings, StreamId, StreamRecord, WriteRefusal,
+    Consistency, Epoch, EpochStart, FollowerState, Heartbeat, Membership, Millis, RecordBody,
+    RegionId, ReplicaEffect, ReplicaMessage, ReplicaPosition, ReplicaSettings, Sequence, StreamId,
+    StreamRecord, VersionVector, WriteRefusal,
 };
 
-/// Times of writing that are remembered for lags; beyond, lags are told too small, never too late
-/// for the bound: it stops writes long before.
+/// At most this many write times are stored for lags. Beyond it a lag is reported too small; the
+/// staleness bound is not affected, because it stops writes long before.
 const WRITTEN_MAX: usize = 1 << 20;
-/// Strong reads that wait for a round. While no majority answers, whoever asked first has long given up.
-pub(super) const ASKING_MAX: usize = 1 << 16;
-/// Rounds that were not echoed. Whoever echoes a round was there in all before it.
+/// At most this many strong reads wait for a round. While no majority answers, the oldest reads
+/// have timed out at their clients.
+pub(super) const WAITING_READS_MAX: usize = 1 << 16;
+/// At most this many unanswered rounds are stored. A region that answers a round counts for every
+/// earlier round too.
 const ROUNDS_MAX: usize = 1 << 10;
 
 #[derive(Debug)]
 pub(super) struct Writer {
-    /// What is committed is known when this record is: it is the last that could have been when
-    /// this region began to write, or came up as the write region.
+    /// This region knows the commit index once this record is committed: no record after it could
+    /// have been committed before this region began to write, or restarted as the write region.
     floor: Sequence,
-    others: BTreeMap<RegionId, Other>,
+    others: BTreeMap<RegionId, FollowerProgress>,
     round: u64,
-    /// Rounds that no majority has echoed yet, with the times they began.
+    /// Rounds that no majority has answered yet, with the times at which they were sent.
     rounds: VecDeque<(u64, Millis)>,
     confirmed: Option<Millis>,
-    beaten: Option<Millis>,
-    /// Strong reads by the round that must be echoed for them.
-    asking: VecDeque<(RegionId, u64, u64)>,
+    heartbeat_sent: Option<Millis>,
+    /// Strong reads, each with the round that a majority must answer first.
+    waiting_reads: VecDeque<(RegionId, u64, u64)>,
     hand_over: Option<RegionId>,
-    /// Since when members have promised a newer epoch that nobody writes in.
-    outbid: Option<Millis>,
-    written: VecDeque<Written>,
+    /// Since when members have promised a newer epoch in which no region writes.
+    newer_promise_since: Option<Millis>,
+    written: VecDeque<WriteTime>,
     bytes: u64,
 }
 
 #[derive(Debug)]
-struct Other {
-    kept: Option<Sequence>,
+struct FollowerProgress {
+    durable: Option<Sequence>,
     applied: Option<Sequence>,
-    heard: Millis,
-    echoed: u64,
+    heard_at: Millis,
+    answered_round: u64,
     in_read_quorum: bool,
-    is_full: bool,
+    is_voter: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Written {
+struct WriteTime {
     sequence: Sequence,
     at: Millis,
-    /// Bytes of the stream up to and with this record, since this region began to write.
+    /// Bytes of the stream up to and with this record, since this region became the write region.
     bytes: u64,
 }
 
@@ -69,7 +73,7 @@ pub struct Lag {
     pub millis: u64,
 }
 
-/// Why the write region cannot be handed over as asked.
+/// Why a hand-over is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandOverError {
     #[error("this is not the write region")]
@@ -80,84 +84,92 @@ pub enum HandOverError {
 
 impl Writer {
     pub(super) fn new(replica: &Replica, now: Millis) -> Writer {
-        let round = replica.saved.incarnation << 32;
+        // Rounds begin above those of every earlier incarnation, so a late answer to a round of an
+        // earlier incarnation confirms none of this one.
+        let round = replica.hard_state.incarnation << 32;
         let mut writer = Writer {
-            floor: replica.ledger.last(),
+            floor: replica.log_summary.last(),
             others: BTreeMap::new(),
             round,
             rounds: VecDeque::new(),
             confirmed: None,
-            beaten: None,
-            asking: VecDeque::new(),
+            heartbeat_sent: None,
+            waiting_reads: VecDeque::new(),
             hand_over: None,
-            outbid: None,
+            newer_promise_since: None,
             written: VecDeque::new(),
             bytes: 0,
         };
-        writer.set_members(now, replica.me, replica.ledger.members());
+        writer.set_members(now, replica.me, replica.log_summary.members());
         writer
     }
 
-    /// Regions that are no members any more are kept for as long as they may answer reads.
+    /// Removed regions stay in the table for as long as they may answer reads.
     pub(super) fn set_members(&mut self, now: Millis, me: RegionId, members: &Membership) {
         for (region, other) in &mut self.others {
-            other.is_full = members.is_full(*region);
-            other.in_read_quorum &= other.is_full;
+            other.is_voter = members.is_voter(*region);
+            other.in_read_quorum &= other.is_voter;
         }
         let known = members.all().chain(members.former.iter().copied());
         for region in known.filter(|region| *region != me) {
-            let is_full = members.is_full(region);
-            self.others.entry(region).or_insert(Other {
-                kept: None,
+            let is_voter = members.is_voter(region);
+            self.others.entry(region).or_insert(FollowerProgress {
+                durable: None,
                 applied: None,
-                heard: now,
-                echoed: 0,
-                in_read_quorum: is_full,
-                is_full,
+                heard_at: now,
+                answered_round: 0,
+                in_read_quorum: is_voter,
+                is_voter,
             });
         }
     }
 
-    /// A region says how far it is. Only what is part of this epoch's history counts.
-    pub(super) fn note(
+    /// Records the position of a follower. Only a position within this epoch's history counts.
+    pub(super) fn record_position(
         &mut self,
         now: Millis,
         from: RegionId,
-        place: Place,
-        ledger: &Ledger,
+        position: ReplicaPosition,
+        log_summary: &LogSummary,
         epoch: Epoch,
     ) -> bool {
-        if place.promised > epoch {
+        if position.promised > epoch {
             return false;
         }
         let Some(other) = self.others.get_mut(&from) else {
             return false;
         };
-        other.heard = now;
-        if place.kept > ledger.last() || ledger.epoch_at(place.kept) != place.kept_epoch {
+        other.heard_at = now;
+        if position.durable > log_summary.last()
+            || log_summary.epoch_at(position.durable) != position.durable_epoch
+        {
             return false;
         }
-        other.kept = other.kept.max(Some(place.kept));
-        other.applied = other.applied.max(Some(place.applied.min(place.kept)));
+        other.durable = other.durable.max(Some(position.durable));
+        other.applied = other
+            .applied
+            .max(Some(position.applied.min(position.durable)));
         true
     }
 
-    /// Whether everything that was ever acknowledged is known to be committed.
-    fn knows_commit(&self, commit: Sequence, ledger: &Ledger, current: Epoch) -> bool {
-        ledger.epoch_at(commit) == current && commit >= self.floor
+    /// Whether the commit index covers every write that any region ever acknowledged.
+    fn knows_commit(&self, commit: Sequence, log_summary: &LogSummary, current: Epoch) -> bool {
+        log_summary.epoch_at(commit) == current && commit >= self.floor
     }
 
-    fn follows(&self, now: Millis, level: Level) -> Vec<Follows> {
-        let counts = |other: &&Other| match level {
-            Level::Bounded(bound) => other.is_full || now.since(other.heard) < bound.millis,
-            _ => other.is_full,
+    fn follower_states(&self, now: Millis, level: Consistency) -> Vec<FollowerState> {
+        let counts = |other: &&FollowerProgress| match level {
+            Consistency::Bounded(bound) => {
+                other.is_voter || now.since(other.heard_at) < bound.millis
+            }
+            _ => other.is_voter,
         };
-        let follows = |other: &Other| Follows {
-            kept: other.kept,
+        let follows = |other: &FollowerProgress| FollowerState {
+            durable: other.durable,
             applied: other.applied,
             oldest_missing: self.oldest_after(other.applied.unwrap_or_default()),
             in_read_quorum: other.in_read_quorum,
-            is_full: other.is_full,
+            is_voter: other.is_voter,
         };
         self.others.values().filter(counts).map(follows).collect()
     }
@@ -169,7 +181,7 @@ impl Writer {
         self.written.get(index).map(|written| written.at)
     }
 
-    /// Lets go of times that no region needs any more.
+    /// Drops write times that no follower's lag needs any more.
     fn forget_written(&mut self) {
         let slowest = self.others.values().filter_map(|other| other.applied).min();
         while let Some(first) = self.written.front()
@@ -180,14 +192,14 @@ impl Writer {
         }
     }
 
-    /// The newest round that so many of these members have echoed.
-    fn echoed_by(&self, me: RegionId, members: &Membership, needed: usize) -> u64 {
+    /// The newest round that `needed` of these members have answered.
+    fn answered_by_quorum(&self, me: RegionId, members: &Membership, needed: usize) -> u64 {
         let echoed = |region: RegionId| match self.others.get(&region) {
             _ if region == me => self.round,
-            Some(other) => other.echoed,
+            Some(other) => other.answered_round,
             None => 0,
         };
-        let mut echoed: Vec<u64> = members.full().map(echoed).collect();
+        let mut echoed: Vec<u64> = members.voters().map(echoed).collect();
         echoed.sort_unstable_by(|left, right| right.cmp(left));
         match needed.checked_sub(1) {
             Some(index) => echoed.get(index).copied().unwrap_or(0),
@@ -195,17 +207,17 @@ impl Writer {
         }
     }
 
-    /// Who is waited for by strong writes: regions leave when they are silent and a majority is
-    /// left, and come back when they have what is committed.
+    /// Updates the read quorum, for which strong writes wait: a silent region leaves it if a
+    /// majority remains, and returns when it has every committed record.
     fn review_read_quorum(&mut self, now: Millis, commit: Sequence, majority: usize, silent: u64) {
         let inside = self.others.values().filter(|other| other.in_read_quorum);
         let mut size = 1 + inside.count();
-        for other in self.others.values_mut().filter(|other| other.is_full) {
-            let is_silent = now.since(other.heard) >= silent;
+        for other in self.others.values_mut().filter(|other| other.is_voter) {
+            let is_silent = now.since(other.heard_at) >= silent;
             if other.in_read_quorum && is_silent && size > majority {
                 other.in_read_quorum = false;
                 size -= 1;
-            } else if !other.in_read_quorum && !is_silent && other.kept >= Some(commit) {
+            } else if !other.in_read_quorum && !is_silent && other.durable >= Some(commit) {
                 other.in_read_quorum = true;
                 size += 1;
             }
@@ -214,15 +226,16 @@ impl Writer {
 }
 
 impl Replica {
-    /// Gives a transaction its place in the stream. The record is to be appended to the log, and
-    /// acknowledged when [`Replica::settled`] has reached it and it is applied.
+    /// Gives a transaction its sequence in the stream. The driver appends the record to the log,
+    /// and acknowledges the write when [`Replica::acknowledge_limit`] has reached it and the state
+    /// has applied it.
     pub fn write(&mut self, now: Millis, data: Bytes) -> Result<StreamRecord, WriteRefusal> {
         self.may_write(now)?;
-        Ok(self.originate(now, Body::Data(data)))
+        Ok(self.originate(now, RecordBody::Data(data)))
     }
 
-    /// [`Replica::write`] without the gate of bounded staleness: what the write region originates
-    /// for the account itself must not wait for slow regions.
+    /// [`Replica::write`] without the staleness bound: the account's own records must not wait for
+    /// slow regions.
     pub fn write_unbounded(
         &mut self,
         now: Millis,
@@ -232,7 +245,7 @@ impl Replica {
             Err(refusal @ (WriteRefusal::NotTheWriteRegion | WriteRefusal::HandingOver)) => {
                 Err(refusal)
             }
-            _ => Ok(self.originate(now, Body::Data(data))),
+            _ => Ok(self.originate(now, RecordBody::Data(data))),
         }
     }
 
@@ -241,7 +254,7 @@ impl Replica {
         self.may_write_many(now, 1)
     }
 
-    /// Whether so many writes could begin now, together.
+    /// Whether `count` writes could begin now, together.
     pub fn may_write_many(&self, now: Millis, count: u64) -> Result<(), WriteRefusal> {
         let Role::Writer(writer) = &self.role else {
             return Err(WriteRefusal::NotTheWriteRegion);
@@ -249,29 +262,34 @@ impl Replica {
         if writer.hand_over.is_some() {
             return Err(WriteRefusal::HandingOver);
         }
-        let level @ Level::Bounded(_) = self.settings.level else {
+        let level @ Consistency::Bounded(_) = self.settings.level else {
             return Ok(());
         };
-        let last = Sequence(self.ledger.last().0 + count.saturating_sub(1));
-        may_begin(level, now, last, &writer.follows(now, level))
+        let last = Sequence(self.log_summary.last().0 + count.saturating_sub(1));
+        may_begin(level, now, last, &writer.follower_states(now, level))
     }
 
-    /// Up to which record writes of this epoch may be acknowledged. Nothing may be acknowledged
-    /// when this is not the write region.
-    pub fn settled(&self, now: Millis) -> Sequence {
+    /// The last record up to which writes of this epoch may be acknowledged; zero if this is not
+    /// the write region, which then acknowledges nothing.
+    pub fn acknowledge_limit(&self, now: Millis) -> Sequence {
         let Role::Writer(writer) = &self.role else {
             return Sequence::ZERO;
         };
         let level = self.settings.level;
-        settled(level, self.kept, self.commit, &writer.follows(now, level))
+        acknowledge_limit(
+            level,
+            self.durable,
+            self.commit,
+            &writer.follower_states(now, level),
+        )
     }
 
-    /// Stops writes and lets another region write as soon as it has everything.
+    /// Stops writes and lets another region take over as soon as it has every record.
     pub fn hand_over(&mut self, now: Millis, to: RegionId) -> Result<(), HandOverError> {
         let Role::Writer(writer) = &mut self.role else {
             return Err(HandOverError::NotTheWriteRegion);
         };
-        if !self.ledger.members().is_full(to) {
+        if !self.log_summary.members().is_voter(to) {
             return Err(HandOverError::NotAMember(to));
         }
         if to != self.me {
@@ -281,8 +299,8 @@ impl Replica {
         Ok(())
     }
 
-    /// Writes go on here after all. False if the other region has been told already.
-    pub fn keep_writing(&mut self) -> bool {
+    /// Cancels a hand-over. False if the other region has received the hand-over already.
+    pub fn cancel_hand_over(&mut self) -> bool {
         let Role::Writer(writer) = &mut self.role else {
             return false;
         };
@@ -290,12 +308,12 @@ impl Replica {
         true
     }
 
-    /// How far the other regions are behind, as the write region knows it.
+    /// The lag of every other region, as the write region knows it.
     pub fn lags(&self, now: Millis) -> Vec<(RegionId, Lag)> {
         let Role::Writer(writer) = &self.role else {
             return Vec::new();
         };
-        let lag = |(region, other): (&RegionId, &Other)| {
+        let lag = |(region, other): (&RegionId, &FollowerProgress)| {
             let applied = other.applied.unwrap_or_default();
             let index = writer
                 .written
@@ -305,7 +323,7 @@ impl Replica {
                 .and_then(|index| writer.written.get(index));
             let missing = writer.written.get(index);
             let lag = Lag {
-                records: self.ledger.last().beyond(applied),
+                records: self.log_summary.last().beyond(applied),
                 bytes: missing.map_or(0, |_| writer.bytes - before.map_or(0, |row| row.bytes)),
                 millis: missing.map_or(0, |row| now.since(row.at)),
             };
@@ -314,19 +332,36 @@ impl Replica {
         writer.others.iter().map(lag).collect()
     }
 
-    /// How far this region is behind, as it knows itself; none if it never heard.
+    /// Whether every voter that sends heartbeat responses has applied a record. Also true when this
+    /// is not the write region any more, because followers then report to another region and a
+    /// caller would wait in vain.
+    pub fn is_applied_everywhere(&self, now: Millis, sequence: Sequence) -> bool {
+        let Role::Writer(writer) = &self.role else {
+            return true;
+        };
+        let is_heard =
+            |other: &&FollowerProgress| now.since(other.heard_at) < self.settings.unresponsive_ms;
+        let mut heard_from = writer
+            .others
+            .values()
+            .filter(|other| other.is_voter)
+            .filter(is_heard);
+        heard_from.all(|other| other.applied >= Some(sequence))
+    }
+
+    /// The lag of this region as records and milliseconds; none if it never was fresh.
     pub fn own_lag(&self, now: Millis) -> Option<(u64, u64)> {
         let records = self.known_last.beyond(self.applied);
         self.fresh(now).map(|fresh| (records, now.since(fresh)))
     }
 
-    /// As of when a majority agreed that this is the write region.
+    /// The time at which a majority last confirmed that this is the write region.
     pub(super) fn confirmed(&self, now: Millis) -> Option<Millis> {
         let Role::Writer(writer) = &self.role else {
             return None;
         };
         let are_enough = |(members, needed): &(&Membership, usize)| {
-            usize::from(members.is_full(self.me)) >= *needed
+            usize::from(members.is_voter(self.me)) >= *needed
         };
         let is_alone = self.electorates_now().iter().all(are_enough);
         if is_alone {
@@ -336,11 +371,12 @@ impl Replica {
         }
     }
 
-    /// As of when what readers see here is complete. A new write region answers for its epoch when that has begun in
-    /// its state as well: with a disk that fails in this moment it never does.
+    /// The time as of which the state is complete. A new write region counts itself as fresh only
+    /// after its state has applied the first record of its epoch: with a disk that fails before
+    /// that, it never counts.
     pub(super) fn fresh(&self, now: Millis) -> Option<Millis> {
         match &self.role {
-            Role::Writer(_) if self.ledger.epoch_at(self.applied) == self.current => {
+            Role::Writer(_) if self.log_summary.epoch_at(self.applied) == self.current => {
                 self.confirmed(now)
             }
             Role::Writer(_) | Role::Follower | Role::Candidate(_) => self.fresh,
@@ -349,33 +385,35 @@ impl Replica {
 
     pub(super) fn begin_epoch(&mut self, now: Millis, epoch: Epoch, start: EpochStart) {
         self.current = epoch;
-        self.commit = self.commit.min(self.ledger.last());
+        // The floor of the new writer is the last record before its epoch, so the writer is created
+        // before the first record is appended.
+        self.commit = self.commit.min(self.log_summary.last());
         self.role = Role::Writer(Writer::new(self, now));
-        let record = self.originate(now, Body::EpochStart(start));
-        self.effects.push(Effect::Append(vec![record]));
+        let record = self.originate(now, RecordBody::EpochStart(start));
+        self.effects.push(ReplicaEffect::Append(vec![record]));
         self.tick_writer(now);
     }
 
-    pub(super) fn originate(&mut self, now: Millis, body: Body) -> StreamRecord {
+    pub(super) fn originate(&mut self, now: Millis, body: RecordBody) -> StreamRecord {
         let record = StreamRecord {
             stream: StreamId::Account,
             origin: self.me,
             epoch: self.current,
-            sequence: self.ledger.last().next(),
-            deps: Progress::default(),
+            sequence: self.log_summary.last().next(),
+            deps: VersionVector::default(),
             body,
         };
-        self.ledger.append(&record);
+        self.log_summary.append(&record);
         self.known_last = record.sequence;
         if let Role::Writer(writer) = &mut self.role {
             writer.bytes += record.bytes();
-            writer.written.push_back(Written {
+            writer.written.push_back(WriteTime {
                 sequence: record.sequence,
                 at: now,
                 bytes: writer.bytes,
             });
             if record.members().is_some() {
-                writer.set_members(now, self.me, self.ledger.members());
+                writer.set_members(now, self.me, self.log_summary.members());
             }
         }
         record
@@ -385,123 +423,142 @@ impl Replica {
         let Role::Writer(writer) = &mut self.role else {
             return;
         };
-        let Settings {
-            beat_ms,
+        let ReplicaSettings {
+            heartbeat_ms: beat_ms,
             silence_ms,
             unresponsive_ms,
             ..
         } = self.settings;
-        let majority = self.ledger.members().majority();
+        let majority = self.log_summary.members().majority();
         writer.review_read_quorum(now, self.commit, majority, unresponsive_ms);
         if writer
-            .outbid
+            .newer_promise_since
             .is_some_and(|since| now.since(since) >= silence_ms)
         {
-            return self.renew(now);
+            return self.start_newer_epoch(now);
         }
         if writer
-            .beaten
+            .heartbeat_sent
             .is_none_or(|beaten| now.since(beaten) >= beat_ms)
         {
-            self.beat(now);
+            self.send_heartbeats(now);
         }
         self.advance_commit(now);
         self.forget_former(now);
     }
 
-    /// Regions that left are over when they cannot be answering reads under the bound any more.
+    /// Drops removed regions from the member list once they cannot answer reads under the bound any
+    /// more.
     fn forget_former(&mut self, now: Millis) {
-        let (Role::Writer(writer), Level::Bounded(bound)) = (&self.role, self.settings.level)
+        let (Role::Writer(writer), Consistency::Bounded(bound)) = (&self.role, self.settings.level)
         else {
             return;
         };
-        let members = self.ledger.members();
+        let members = self.log_summary.members();
         let is_over = |region: &RegionId| {
             let other = writer.others.get(region);
-            other.is_none_or(|other| now.since(other.heard) >= bound.millis)
+            other.is_none_or(|other| now.since(other.heard_at) >= bound.millis)
         };
         if members.former.iter().any(is_over) && self.can_change_members() {
             let mut members = members.clone();
             members.former.retain(|region| !is_over(region));
-            let record = self.originate(now, Body::Members(members));
-            self.effects.push(Effect::Append(vec![record]));
+            let record = self.originate(now, RecordBody::Members(members));
+            self.effects.push(ReplicaEffect::Append(vec![record]));
         }
     }
 
-    /// A region says how far it is, and what it has promised.
+    /// Records the position and the promise of a region.
     ///
-    /// The promise of one that is leaving counts as long as its going may need it: nothing would be
-    /// committed if it followed nobody.
-    pub(super) fn note(&mut self, now: Millis, from: RegionId, place: Place) {
-        let counts = self.ledger.members().get(from).is_some() || self.is_elector(from);
+    /// The promise of a region that is being removed counts while the removal may need its vote: if
+    /// that region followed no write region, the removal would never be committed.
+    pub(super) fn record_position(
+        &mut self,
+        now: Millis,
+        from: RegionId,
+        position: ReplicaPosition,
+    ) {
+        let counts = self.log_summary.members().get(from).is_some() || self.is_elector(from);
         let Role::Writer(writer) = &mut self.role else {
             return;
         };
-        self.seen = self.seen.max(place.promised);
-        if place.promised > self.current && counts {
-            writer.outbid.get_or_insert(now);
+        self.highest_promise = self.highest_promise.max(position.promised);
+        if position.promised > self.current && counts {
+            writer.newer_promise_since.get_or_insert(now);
         }
-        writer.note(now, from, place, &self.ledger, self.current);
+        writer.record_position(now, from, position, &self.log_summary, self.current);
     }
 
-    /// Starts a round.
-    pub(super) fn beat(&mut self, now: Millis) {
+    /// Starts a round of heartbeats.
+    pub(super) fn send_heartbeats(&mut self, now: Millis) {
         let Role::Writer(writer) = &mut self.role else {
             return;
         };
         writer.round += 1;
-        writer.beaten = Some(now);
+        writer.heartbeat_sent = Some(now);
         writer.rounds.push_back((writer.round, now));
         while writer.rounds.len() > ROUNDS_MAX {
             writer.rounds.pop_front();
         }
-        let beat = Beat {
+        let beat = Heartbeat {
             epoch: self.current,
             round: writer.round,
             commit: self.commit,
-            held: self.held,
+            stable_prefix: self.stable_prefix,
         };
-        let mut others: BTreeSet<RegionId> = self.ledger.members().all().collect();
-        for before in self.ledger.unsettled(self.commit, self.settings.level) {
-            // Those that leave may be needed, and able, to hear of it.
-            others.extend(before.members.full());
+        let mut others: BTreeSet<RegionId> = self.log_summary.members().all().collect();
+        for before in self
+            .log_summary
+            .uncommitted_electorates(self.commit, self.settings.level)
+        {
+            // A removal may need the removed regions' answers, so they still receive heartbeats.
+            others.extend(before.members.voters());
         }
         others.remove(&self.me);
         for region in others {
-            self.send(region, Message::Beat(beat));
+            self.send(region, ReplicaMessage::Heartbeat(beat));
         }
+        // A region alone is its own majority: its round is confirmed without any answer.
         self.review_rounds(now);
     }
 
-    pub(super) fn on_echo(&mut self, now: Millis, from: RegionId, round: u64, place: Place) {
-        self.note(now, from, place);
+    pub(super) fn on_append_response(
+        &mut self,
+        now: Millis,
+        from: RegionId,
+        round: u64,
+        position: ReplicaPosition,
+    ) {
+        self.record_position(now, from, position);
         let Role::Writer(writer) = &mut self.role else {
             return;
         };
-        if place.promised == self.current
+        if position.promised == self.current
             && round <= writer.round
             && let Some(other) = writer.others.get_mut(&from)
         {
-            other.echoed = other.echoed.max(round);
+            other.answered_round = other.answered_round.max(round);
         }
         self.review_rounds(now);
         self.advance_commit(now);
     }
 
-    /// Those of whom so many must not have voted for anybody else, for this region to know that nobody
-    /// else writes: the members, and those who were before changes that are not committed yet.
+    /// The member sets of which `needed` regions must have promised no other epoch, for this region
+    /// to know that no other region writes: the current members, and the members before each change
+    /// that is not committed yet.
     fn electorates_now(&self) -> Vec<(&Membership, usize)> {
-        let members = self.ledger.members();
+        let members = self.log_summary.members();
         let mut electorates = vec![(members, members.majority())];
-        if self.settings.level.is_held() {
-            let before = self.ledger.unsettled(self.commit, self.settings.level);
-            let before = before.iter().filter(|before| !before.is_met);
+        if self.settings.level.needs_quorum() {
+            let before = self
+                .log_summary
+                .uncommitted_electorates(self.commit, self.settings.level);
+            let before = before.iter().filter(|before| !before.always_overlaps);
             electorates.extend(before.map(|before| (before.members, before.needed)));
         }
         electorates
     }
 
-    /// Answers reads whose round a majority has echoed.
+    /// Answers the reads whose round a majority has answered.
     fn review_rounds(&mut self, now: Millis) {
         let electorates = self.electorates_now();
         let Role::Writer(writer) = &self.role else {
@@ -509,7 +566,7 @@ impl Replica {
         };
         let echoed = electorates
             .iter()
-            .map(|(members, needed)| writer.echoed_by(self.me, members, *needed));
+            .map(|(members, needed)| writer.answered_by_quorum(self.me, members, *needed));
         let echoed = echoed.min().unwrap_or(0);
         let Role::Writer(writer) = &mut self.role else {
             return;
@@ -518,49 +575,54 @@ impl Replica {
             writer.confirmed = Some(*began);
             writer.rounds.pop_front();
         }
-        if !writer.knows_commit(self.commit, &self.ledger, self.current) {
+        // A confirmed leadership is not enough for reads. Until a record of this epoch is
+        // committed, the commit index may lag behind writes that an earlier write region
+        // acknowledged.
+        if !writer.knows_commit(self.commit, &self.log_summary, self.current) {
             return;
         }
         let ready = |(_, _, round): &(RegionId, u64, u64)| *round <= echoed;
-        let count = writer.asking.partition_point(ready);
-        let answered: Vec<_> = writer.asking.drain(..count).collect();
-        let is_waiting = !writer.asking.is_empty();
+        let count = writer.waiting_reads.partition_point(ready);
+        let answered: Vec<_> = writer.waiting_reads.drain(..count).collect();
+        let is_waiting = !writer.waiting_reads.is_empty();
         let is_under_way = !writer.rounds.is_empty();
         for (region, read, _) in answered {
-            self.answer_confirm(region, read);
+            self.answer_read_index(region, read);
         }
-        // Reads that came meanwhile share the next round.
+        // Reads that arrived during the last round share one new round.
         if is_waiting && !is_under_way {
-            self.beat(now);
+            self.send_heartbeats(now);
         }
     }
 
-    /// Whether this region and another one at a place are enough to know that nobody had begun an epoch when
-    /// the place was told.
-    pub(super) fn is_majority_with(&self, from: RegionId, place: Place) -> bool {
+    /// Whether this region and the sender of a position form a quorum, which proves that no other
+    /// epoch had begun when the sender reported its position.
+    pub(super) fn is_majority_with(&self, from: RegionId, position: ReplicaPosition) -> bool {
         let Role::Writer(writer) = &self.role else {
             return false;
         };
         let are_enough = |(members, needed): &(&Membership, usize)| {
             let both = [self.me, from];
-            both.iter().filter(|one| members.is_full(**one)).count() >= *needed
+            both.iter().filter(|one| members.is_voter(**one)).count() >= *needed
         };
-        place.promised == self.current
-            && writer.knows_commit(self.commit, &self.ledger, self.current)
+        position.promised == self.current
+            && writer.knows_commit(self.commit, &self.log_summary, self.current)
             && self.electorates_now().iter().all(are_enough)
     }
 
-    /// Remembers a strong read until a round that begins now or later is echoed.
-    pub(super) fn ask_majority(&mut self, now: Millis, from: RegionId, read: u64) {
+    /// Queues a strong read until a majority answers a round that begins now or later.
+    pub(super) fn queue_strong_read(&mut self, now: Millis, from: RegionId, read: u64) {
         let Role::Writer(writer) = &mut self.role else {
             return;
         };
-        writer.asking.push_back((from, read, writer.round + 1));
-        while writer.asking.len() > ASKING_MAX {
-            writer.asking.pop_front();
+        writer
+            .waiting_reads
+            .push_back((from, read, writer.round + 1));
+        while writer.waiting_reads.len() > WAITING_READS_MAX {
+            writer.waiting_reads.pop_front();
         }
         if writer.rounds.is_empty() {
-            self.beat(now);
+            self.send_heartbeats(now);
         }
     }
 
@@ -577,9 +639,9 @@ impl Replica {
         matches!(&self.role, Role::Writer(writer) if writer.hand_over.is_some())
     }
 
-    pub(super) fn kept_by(&self, region: RegionId) -> Option<Sequence> {
+    pub(super) fn durable_at(&self, region: RegionId) -> Option<Sequence> {
         match &self.role {
-            Role::Writer(writer) => writer.others.get(&region).and_then(|other| other.kept),
+            Role::Writer(writer) => writer.others.get(&region).and_then(|other| other.durable),
             Role::Follower | Role::Candidate(_) => None,
         }
     }
@@ -588,45 +650,53 @@ impl Replica {
         let Role::Writer(writer) = &mut self.role else {
             return;
         };
-        let members = self.ledger.members();
-        let follows = writer.follows(now, Level::Session);
-        let kept = majority_kept(self.kept, &follows, members.majority());
-        let kept_by = |region: RegionId| match writer.others.get(&region) {
-            Some(other) => other.kept.unwrap_or_default(),
-            None if region == self.me => self.kept,
+        let members = self.log_summary.members();
+        let follows = writer.follower_states(now, Consistency::Session);
+        let durable = majority_durable(self.durable, &follows, members.majority());
+        let durable_in = |region: RegionId| match writer.others.get(&region) {
+            Some(other) => other.durable.unwrap_or_default(),
+            None if region == self.me => self.durable,
             None => Sequence::ZERO,
         };
-        let kept_by_some = |members: &Membership, needed: usize| {
-            let mut kept: Vec<Sequence> = members.full().map(kept_by).collect();
-            kept.sort_unstable_by(|left, right| right.cmp(left));
+        let durable_in_quorum = |members: &Membership, needed: usize| {
+            let mut durable: Vec<Sequence> = members.voters().map(durable_in).collect();
+            durable.sort_unstable_by(|left, right| right.cmp(left));
             let index = needed.checked_sub(1);
-            index.map(|index| kept.get(index).copied().unwrap_or_default())
+            index.map(|index| durable.get(index).copied().unwrap_or_default())
         };
-        // A record of an older epoch is not sure to stay where it is kept, so a change by one takes the
-        // first record of this epoch.
-        let first = self.ledger.lineage().first_of(self.current);
+        // A record of an older epoch may still be cut although a quorum has it. So a change by such
+        // a record waits for the first record of this epoch instead.
+        let first = self.log_summary.lineage().first_of(self.current);
         let first = first.unwrap_or_default();
-        let before = self.ledger.unsettled(self.commit, self.settings.level);
+        let before = self
+            .log_summary
+            .uncommitted_electorates(self.commit, self.settings.level);
         let waits = before.iter().rev().find(|before| {
-            let kept = kept_by_some(before.members, before.needed);
-            kept.is_some_and(|kept| kept < before.record.max(first))
+            let durable = durable_in_quorum(before.members, before.needed);
+            durable.is_some_and(|durable| durable < before.record.max(first))
         });
-        let kept = waits.map_or(kept, |before| {
-            // Until then only the members before can commit what came before.
-            let settled = kept_by_some(before.members, before.members.majority());
+        let durable = waits.map_or(durable, |before| {
+            // Until the change is committed, only a majority of the old members commits the records
+            // before it.
+            let settled = durable_in_quorum(before.members, before.members.majority());
             let settled = settled.unwrap_or_default();
             settled.min(Sequence(before.record.0 - 1))
         });
         let commit = self.commit;
-        if self.ledger.epoch_at(kept) == self.current {
-            self.commit = self.commit.max(kept);
+        // The majority must have a record of this epoch: counting replicas of an older epoch's
+        // record does not prove that a later candidate has it (Raft, section 5.4.2).
+        if self.log_summary.epoch_at(durable) == self.current {
+            self.commit = self.commit.max(durable);
         }
         let slowest = follows
             .iter()
-            .filter(|other| other.is_full)
-            .map(|other| other.kept);
-        let slowest = slowest.min().unwrap_or(Some(self.kept)).unwrap_or_default();
-        self.held = self.held.max(slowest.min(self.kept));
+            .filter(|other| other.is_voter)
+            .map(|other| other.durable);
+        let slowest = slowest
+            .min()
+            .unwrap_or(Some(self.durable))
+            .unwrap_or_default();
+        self.stable_prefix = self.stable_prefix.max(slowest.min(self.durable));
         writer.forget_written();
         self.complete_hand_over(now);
         if self.commit > commit {
@@ -634,7 +704,8 @@ impl Replica {
         }
     }
 
-    /// When the other region has everything: promises it the next epoch and writes no more.
+    /// Completes a hand-over once the other region has every record: promises that region the next
+    /// epoch and stops writing.
     fn complete_hand_over(&mut self, now: Millis) {
         let Role::Writer(writer) = &self.role else {
             return;
@@ -642,16 +713,21 @@ impl Replica {
         let Some(to) = writer.hand_over else {
             return;
         };
-        let kept = writer.others.get(&to).and_then(|other| other.kept);
-        let is_full = self.ledger.members().is_full(to);
-        if is_full && kept == Some(self.ledger.last()) && self.kept == self.ledger.last() {
-            let epoch = self.saved.promised.max(self.current).next(to);
+        let durable = writer.others.get(&to).and_then(|other| other.durable);
+        let is_voter = self.log_summary.members().is_voter(to);
+        if is_voter
+            && durable == Some(self.log_summary.last())
+            && self.durable == self.log_summary.last()
+        {
+            let epoch = self.hard_state.promised.max(self.current).next(to);
+            // The promise must be durable before the message leaves: after a restart this region
+            // would otherwise write in its old epoch while the other region writes in the new one.
             self.promise(epoch);
             self.role = Role::Follower;
-            self.heard = now;
-            self.handed = Some((to, epoch, now));
-            let position = self.ledger.position();
-            self.send(to, Message::TakeOver { epoch, position });
+            self.writer_heard_at = now;
+            self.handed_over = Some((to, epoch, now));
+            let position = self.log_summary.position();
+            self.send(to, ReplicaMessage::TakeOver { epoch, position });
         }
     }
 }
