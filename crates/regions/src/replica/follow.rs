@@ -1,77 +1,84 @@
-//! Following the write region: asking for records, taking them, finding out that the own history is
-//! another one, and being copied when the log does not reach back far enough.
+//! Following the write region: pulling records, taking pages, finding a diverged suffix, and
+//! fetching a snapshot when the write region's log is trimmed beyond this region's last record.
 
 use super::{Replica, Role};
 use crate::puller::overlap;
 use crate::{
-    Beat, Effect, Epoch, Head, Level, Message, Millis, Page, PageHead, Pull, Puller, Refused,
-    RegionId, Rejoin, Sequence, StreamRecord,
+    Consistency, Epoch, Heartbeat, LogRepair, Millis, Pull, PullRefusal, Puller, RecordPage,
+    RecordPageHeader, RegionId, ReplicaEffect, ReplicaMessage, Sequence, SnapshotMetadata,
+    StreamRecord,
 };
 
-/// Times of completeness that wait for their records; older ones are worth less than newer ones.
+/// At most this many freshness times wait for their records; the oldest is dropped, because a newer
+/// time proves more.
 const FRESHNESS_MAX: usize = 64;
 
 impl Replica {
-    pub(super) fn on_beat(&mut self, now: Millis, from: RegionId, beat: Beat) {
+    pub(super) fn on_heartbeat(&mut self, now: Millis, from: RegionId, beat: Heartbeat) {
         if beat.epoch < self.current {
-            // Whoever still writes in an old epoch learns of the new one.
-            let beat = Beat {
+            // A region that still writes in an older epoch receives the newer epoch.
+            let beat = Heartbeat {
                 epoch: self.current,
                 round: 0,
                 commit: Sequence::ZERO,
-                held: Sequence::ZERO,
+                stable_prefix: Sequence::ZERO,
             };
-            return self.send(from, Message::Beat(beat));
+            return self.send(from, ReplicaMessage::Heartbeat(beat));
         }
-        if !self.follows(now, beat.epoch) {
-            // The promise tells the write region why it is not followed.
-            let place = self.place();
-            return self.send(from, Message::Echo { round: 0, place });
+        if !self.adopt_epoch(now, beat.epoch) {
+            // The promise in the response tells the write region that this region follows another
+            // epoch.
+            let position = self.own_position();
+            return self.send(from, ReplicaMessage::AppendResponse { round: 0, position });
         }
         if self.current.write_region() == Some(from) && beat.round > 0 {
-            self.heard = now;
+            self.writer_heard_at = now;
             self.learn_commit(beat.commit);
-            self.held = beat.held;
-            if self.mending.is_none() {
-                let place = self.place();
+            self.stable_prefix = beat.stable_prefix;
+            // A region in log repair does not answer: its durable position may lie in the diverged
+            // suffix.
+            if self.log_repair.is_none() {
+                let position = self.own_position();
                 let round = beat.round;
-                self.send(from, Message::Echo { round, place });
+                self.send(from, ReplicaMessage::AppendResponse { round, position });
             }
         }
         self.pull(now);
     }
 
-    /// Takes note of an epoch that somebody writes in or follows. False if it is not the one to
-    /// follow: an older one, or one below the promise, or the own.
-    fn follows(&mut self, now: Millis, epoch: Epoch) -> bool {
-        if epoch < self.saved.promised || epoch < self.current {
+    /// Follows an epoch in which another region writes. False if this region must not follow it:
+    /// the epoch is older than the current one or the promised one, or this region is its writer.
+    fn adopt_epoch(&mut self, now: Millis, epoch: Epoch) -> bool {
+        if epoch < self.hard_state.promised || epoch < self.current {
             return false;
         }
         if epoch > self.current {
+            // The promise is saved before anything of the new epoch is appended or answered.
             self.promise(epoch);
             self.current = epoch;
             self.role = Role::Follower;
-            self.heard = now;
+            self.writer_heard_at = now;
             self.puller = Puller::default();
-            self.handed = None;
-            self.mending = None;
-            self.snapshot_asked = None;
+            self.handed_over = None;
+            self.log_repair = None;
+            self.snapshot_requested_at = None;
             self.freshness.clear();
             self.verified = Sequence::ZERO;
-            if self.settings.level != Level::Strong {
-                // Below strong it can be lost with its write region.
+            if self.settings.level != Consistency::Strong {
+                // Below strong a promotion may lose a record that the old write region counted as
+                // committed.
                 self.commit = self.commit.min(self.applied);
-                self.commit_heard = self.commit;
+                self.announced_commit = self.commit;
             }
         }
         !matches!(self.role, Role::Writer(_))
     }
 
-    /// What is committed in the history of the write region is so here only where the own history
-    /// is known to be the same.
+    /// A committed record of the write region is committed in this log only up to the verified
+    /// record: beyond it this log may have another record at the same sequence.
     pub(super) fn learn_commit(&mut self, commit: Sequence) {
-        self.commit_heard = self.commit_heard.max(commit);
-        self.commit = self.commit.max(self.commit_heard.min(self.verified));
+        self.announced_commit = self.announced_commit.max(commit);
+        self.commit = self.commit.max(self.announced_commit.min(self.verified));
     }
 
     pub(super) fn tick_follower(&mut self, now: Millis) {
@@ -80,22 +87,32 @@ impl Replica {
         self.consider_promotion(now);
     }
 
-    /// At strong, writes wait to hear that records are kept here; when no question says it, this does.
-    pub(super) fn tell_kept(&mut self) {
+    /// At strong, writes wait for the durable position of this region. When no pull carries it,
+    /// this response does.
+    pub(super) fn report_durable(&mut self) {
         let writer = self.current.write_region();
         let writer = writer.filter(|writer| *writer != self.me);
         if let Some(writer) = writer
-            && self.settings.level == Level::Strong
-            && self.mending.is_none()
+            && self.settings.level == Consistency::Strong
+            && self.log_repair.is_none()
         {
-            let place = self.place();
-            self.send(writer, Message::Echo { round: 0, place });
+            let position = self.own_position();
+            self.send(
+                writer,
+                ReplicaMessage::AppendResponse { round: 0, position },
+            );
         }
     }
 
-    /// Asks for what comes next, unless a question is under way. True if it does.
+    /// Tells the write region which records the state has applied, when a write waits for that.
+    pub fn report_applied(&mut self) {
+        self.report_durable();
+    }
+
+    /// Sends a pull for the next records, unless one is in flight. True if a pull was sent.
     pub(super) fn pull(&mut self, now: Millis) -> bool {
-        if matches!(self.role, Role::Writer(_)) || self.saved.promised > self.current {
+        // After a promise to a newer epoch this region takes no records from the older one.
+        if matches!(self.role, Role::Writer(_)) || self.hard_state.promised > self.current {
             return false;
         }
         let Some(source) = self.source(now) else {
@@ -103,67 +120,76 @@ impl Replica {
         };
         let retry_ms = self.settings.retry_ms;
         let is_due = |asked: &Millis| now.since(*asked) >= retry_ms;
-        if let Some(rejoin) = self.mending {
-            if rejoin.rewinds && self.snapshot_asked.as_ref().is_none_or(is_due) {
-                self.turn = self.turn.wrapping_add(1);
+        if let Some(repair) = self.log_repair {
+            if repair.rewinds && self.snapshot_requested_at.as_ref().is_none_or(is_due) {
+                self.attempts = self.attempts.wrapping_add(1);
                 self.fetch_snapshot(now, source);
             }
             return false;
         }
-        if self.snapshot_asked.is_some_and(|asked| !is_due(&asked)) {
+        if self
+            .snapshot_requested_at
+            .is_some_and(|asked| !is_due(&asked))
+        {
             return false;
         }
-        // It may be needed no more: records are taken again, and whoever answers says if it is.
-        self.snapshot_asked = None;
-        // The log may be ahead of its durable part by one window.
-        let ahead = self.ledger.last() > self.kept;
+        // The snapshot may no longer be needed. The region pulls again, and the answer to that pull
+        // says whether the answering region's log still reaches back to this region's last record.
+        self.snapshot_requested_at = None;
+        // The next pull waits until the last page is durable, so the log is ahead by at most one
+        // page.
+        let ahead = self.log_summary.last() > self.durable;
         let asks = !ahead && self.puller.ask(now, self.settings.retry_ms);
         if asks {
-            self.turn = self.turn.wrapping_add(1);
-            let after = self.ledger.last();
+            self.attempts = self.attempts.wrapping_add(1);
+            let after = self.log_summary.last();
             let pull = Pull {
-                place: self.place(),
+                position: self.own_position(),
                 after,
-                after_epoch: self.ledger.epoch_at(after),
+                after_epoch: self.log_summary.epoch_at(after),
                 asked: now,
                 bytes_max: self.settings.page_bytes_max,
             };
-            self.send(source, Message::Pull(pull));
+            self.send(source, ReplicaMessage::Pull(pull));
         }
         asks
     }
 
-    /// The write region, or when it is silent or does not hear this region some member, in turn.
+    /// The source of records: the write region, or the members in turn if the write region is
+    /// silent or answers no pull.
     fn source(&self, now: Millis) -> Option<RegionId> {
         let writer = self
             .current
             .write_region()
             .filter(|region| *region != self.me)?;
-        let is_heard = now.since(self.heard) < self.settings.unresponsive_ms;
-        if is_heard && !self.puller.is_in_vain() {
+        let is_heard = now.since(self.writer_heard_at) < self.settings.unresponsive_ms;
+        if is_heard && !self.puller.is_source_unresponsive() {
             return Some(writer);
         }
-        let members = self.ledger.members();
-        let others: Vec<RegionId> = members.full().filter(|region| *region != self.me).collect();
-        let index = self.turn.checked_rem(others.len());
+        let members = self.log_summary.members();
+        let others: Vec<RegionId> = members
+            .voters()
+            .filter(|region| *region != self.me)
+            .collect();
+        let index = self.attempts.checked_rem(others.len());
         let relay = index.and_then(|index| others.get(index).copied());
         relay.or(Some(writer))
     }
 
-    pub(super) fn on_page(&mut self, now: Millis, from: RegionId, page: Page) {
+    pub(super) fn on_page(&mut self, now: Millis, from: RegionId, page: RecordPage) {
         self.answered_by(from);
-        if !self.follows(now, page.head.epoch) {
+        if !self.adopt_epoch(now, page.head.epoch) {
             return;
         }
-        let is_expected = self.puller.is_under_way(page.head.asked);
+        let is_expected = self.puller.is_in_flight(page.head.asked);
         self.puller.answered(page.head.asked);
-        if self.mending.is_some() || self.snapshot_asked.is_some() {
+        if self.log_repair.is_some() || self.snapshot_requested_at.is_some() {
             return;
         }
         if let Some(last) = page.head.last {
-            self.heard = now;
+            self.writer_heard_at = now;
             self.known_last = last;
-            self.held = page.head.held;
+            self.stable_prefix = page.head.stable_prefix;
             if let Some(age) = page.head.confirmed_age_ms.filter(|_| is_expected) {
                 self.freshness.push_back((last, page.head.asked.minus(age)));
                 if self.freshness.len() > FRESHNESS_MAX {
@@ -172,132 +198,145 @@ impl Replica {
                 self.applied(self.applied);
             }
         }
-        let PageHead {
+        let RecordPageHeader {
             after,
             after_epoch,
             commit,
             ..
         } = page.head;
-        if after_epoch != self.ledger.epoch_at(after) {
+        if after_epoch != self.log_summary.epoch_at(after) {
             return;
         }
-        let Some(had) = overlap(after, self.ledger.last()) else {
+        let Some(already_present) = overlap(after, self.log_summary.last()) else {
             return;
         };
-        // Whoever answered has the same history up to where the page begins. What was had already
-        // of the page may be another one.
-        let is_same = |record: &StreamRecord| self.ledger.epoch_at(record.sequence) == record.epoch;
-        if !page.records.iter().take(had).all(is_same) {
+        // The answering region has the same history up to the first record of the page. The records
+        // of the page that this log has already may still differ from it, so their epochs are
+        // compared.
+        let is_same =
+            |record: &StreamRecord| self.log_summary.epoch_at(record.sequence) == record.epoch;
+        if !page.records.iter().take(already_present).all(is_same) {
             return;
         }
         let end = page.records.last().map_or(after, |record| record.sequence);
+        // A record is verified before it is durable. The commit index that follows from it waits
+        // for the durable log in [`Replica::apply_limit`].
         self.verified = self.verified.max(end);
-        let records: Vec<_> = page.records.into_iter().skip(had).collect();
+        let records: Vec<_> = page.records.into_iter().skip(already_present).collect();
         for record in &records {
-            self.ledger.append(record);
+            self.log_summary.append(record);
         }
+        let commit_before = self.commit;
         self.learn_commit(commit);
         if !records.is_empty() {
-            self.effects.push(Effect::Append(records));
+            self.effects.push(ReplicaEffect::Append(records));
+        } else if self.commit > commit_before {
+            // The page carried a new commit index but no records, so another pull is due.
+            self.pull(now);
         }
     }
 
-    /// A question was answered, in one way or another.
+    /// Counts an answer of any kind from the write region, so that it stays the source of pulls.
     fn answered_by(&mut self, from: RegionId) {
         if self.current.write_region() == Some(from) {
-            self.puller.is_heard();
+            self.puller.reset_unanswered();
         }
     }
 
-    pub(super) fn on_trimmed(&mut self, now: Millis, from: RegionId, refused: &Refused) {
+    pub(super) fn on_trimmed(&mut self, now: Millis, from: RegionId, refused: &PullRefusal) {
         if self.find_divergence(now, from, refused) {
             self.fetch_snapshot(now, from);
         }
     }
 
     fn fetch_snapshot(&mut self, now: Millis, from: RegionId) {
-        self.snapshot_asked = Some(now);
-        self.effects.push(Effect::FetchSnapshot { from });
+        self.snapshot_requested_at = Some(now);
+        self.effects.push(ReplicaEffect::FetchSnapshot { from });
     }
 
-    /// Compares the own history with that of a region that is sure of its own. True if there is no
-    /// difference but in length. Only the answer to the question under way counts: by an older one
-    /// a region would look behind that has caught up since.
+    /// Compares this region's history with that of the answering region, which is sure of its own.
+    /// True if this region's history is a prefix of the other. Only the answer to the pull in
+    /// flight counts: by an older answer, a region that has caught up since would look behind.
     pub(super) fn find_divergence(
         &mut self,
         now: Millis,
         from: RegionId,
-        refused: &Refused,
+        refused: &PullRefusal,
     ) -> bool {
         self.answered_by(from);
-        let is_asked = self.puller.is_under_way(refused.asked);
-        if !self.follows(now, refused.epoch) || !is_asked || self.mending.is_some() {
+        let is_asked = self.puller.is_in_flight(refused.asked);
+        if !self.adopt_epoch(now, refused.epoch) || !is_asked || self.log_repair.is_some() {
             return false;
         }
         self.puller.restart();
-        let (own_last, last) = (self.ledger.last(), refused.last);
-        let own = self.ledger.lineage();
+        let (own_last, last) = (self.log_summary.last(), refused.last);
+        let own = self.log_summary.lineage();
         let diverged_from = own.common(own_last, &refused.lineage, last);
-        // Whoever lags may answer from a history that ends before the own one.
+        // The answering region may lag: its history then ends before this region's, without a
+        // divergence.
         if diverged_from == own_last || diverged_from == last {
             return diverged_from == own_last;
         }
-        let rejoin = Rejoin {
+        let repair = LogRepair {
             diverged_from,
             last: own_last,
             rewinds: self.applied > diverged_from,
-            is_complete: diverged_from >= self.ledger.base(),
+            is_complete: diverged_from >= self.log_summary.base(),
         };
-        // Whoever was sounding others out has nothing to offer.
+        // A region with a diverged suffix must not win an election, so a candidacy ends here.
         self.role = Role::Follower;
-        self.mending = Some(rejoin);
-        self.effects.push(Effect::Rejoin(rejoin));
+        self.log_repair = Some(repair);
+        self.effects.push(ReplicaEffect::RepairLog(repair));
         self.pull(now);
         false
     }
 
-    /// The log was cut as [`Effect::Rejoin`] asked.
+    /// The driver cut the log as [`ReplicaEffect::RepairLog`] requested.
     pub fn cut(&mut self, now: Millis) {
-        let Some(rejoin) = self.mending.take_if(|rejoin| !rejoin.rewinds) else {
+        let Some(repair) = self.log_repair.take_if(|repair| !repair.rewinds) else {
             return;
         };
-        self.ledger.truncate(rejoin.diverged_from);
-        self.kept = self.kept.min(rejoin.diverged_from);
-        self.commit = self.commit.min(rejoin.diverged_from);
-        self.commit_heard = self.commit;
+        self.log_summary.truncate(repair.diverged_from);
+        self.durable = self.durable.min(repair.diverged_from);
+        self.commit = self.commit.min(repair.diverged_from);
+        self.announced_commit = self.commit;
         self.pull(now);
     }
 
-    /// Whether a snapshot may replace state and log: it must not lose what is part of the history,
-    /// nor what is not and has not been kept aside.
-    pub fn accepts(&self, head: &Head) -> bool {
-        let last = self.ledger.last();
+    /// Whether a snapshot may replace state and log: no record of the history may be lost with
+    /// them, and no diverged record that is not saved as false progress.
+    pub fn accepts(&self, head: &SnapshotMetadata) -> bool {
+        let last = self.log_summary.last();
         let common = self
-            .ledger
+            .log_summary
             .lineage()
             .common(last, &head.lineage, head.sequence);
-        let needed = self.mending.map_or(last, |rejoin| rejoin.diverged_from);
-        // A region that lags may itself have another history; at strong no state has.
-        let is_sure = self.settings.level == Level::Strong || head.lineage.newest() == self.current;
-        let is_following = !self.is_write_region() && self.saved.promised <= self.current;
+        let needed = self.log_repair.map_or(last, |repair| repair.diverged_from);
+        // A region that lags may have a diverged state itself; at strong a state has only committed
+        // records.
+        let is_sure =
+            self.settings.level == Consistency::Strong || head.lineage.newest() == self.current;
+        let is_following = !self.is_write_region() && self.hard_state.promised <= self.current;
         is_sure && is_following && common >= needed && head.sequence > self.applied.min(needed)
     }
 
-    /// State and log were replaced by an accepted snapshot.
-    pub fn installed(&mut self, now: Millis, head: Head) {
-        self.snapshot_asked = None;
-        if let Some(rejoin) = self.mending.take() {
+    /// An accepted snapshot has replaced state and log.
+    pub fn installed(&mut self, now: Millis, head: SnapshotMetadata) {
+        self.snapshot_requested_at = None;
+        if let Some(repair) = self.log_repair.take() {
             self.fresh = None;
-            self.commit = self.commit.min(rejoin.diverged_from);
-            self.commit_heard = self.commit;
+            self.commit = self.commit.min(repair.diverged_from);
+            self.announced_commit = self.commit;
         }
         self.freshness.clear();
-        (self.kept, self.applied) = (head.sequence, head.sequence);
+        (self.durable, self.applied) = (head.sequence, head.sequence);
+        // An accepted snapshot is part of the write region's history, so it verifies everything up
+        // to its sequence.
         self.verified = head.sequence;
-        if self.settings.level == Level::Strong {
+        if self.settings.level == Consistency::Strong {
             self.learn_commit(head.sequence);
         }
-        self.ledger = crate::ledger::Ledger::new(head.sequence, head);
+        self.log_summary = crate::log_summary::LogSummary::new(head.sequence, head);
         self.reads.applied(self.applied, &mut self.effects);
         self.pull(now);
     }

@@ -1,4 +1,4 @@
-//! One region's part in the account stream: it writes the stream, or follows whoever does.
+//! One region's part in the account stream: it writes the stream or follows the write region.
 //!
 //! ```text
 //!            hears of a newer epoch            wins the votes it needs
@@ -6,16 +6,19 @@
 //!             hands over, votes               offers itself, gives up
 //! ```
 //!
-//! The rules that keep histories together, as in other logs with one leader at a time:
+//! The rules that prevent diverging histories, as in other logs with one leader at a time:
 //!
-//! - A region promises an epoch durably before it votes, and takes no record from an older one
-//!   afterwards. So a write region that was replaced cannot gather a majority any more.
-//! - A voter refuses whoever has less than it has. So a majority's records outlive a promotion.
-//! - Only records of the own epoch are counted for a majority. Those before come along with them.
-//! - Only durable records leave a region. So a restart never gives a sequence a second time.
+//! - A region promises an epoch durably before it votes, and takes no record from an older epoch
+//!   afterwards. So a replaced write region cannot gather a majority any more.
+//! - A voter refuses a candidate with a lower position. So a majority's records outlive a
+//!   promotion.
+//! - Only records of the current epoch count for a majority. Earlier records are committed with
+//!   them.
+//! - Only durable records leave a region. So a restart never reuses a sequence that another region
+//!   has.
 //!
-//! At level strong the state follows the commit index ([`Replica::apply_limit`]): nobody reads what
-//! could be taken back. At weaker levels it follows the log.
+//! At level strong the state follows the commit index ([`Replica::apply_limit`]): no reader sees a
+//! record that a log repair could cut. At weaker levels the state follows the durable log.
 
 mod candidate;
 mod follow;
@@ -26,11 +29,12 @@ mod writer;
 
 use std::collections::VecDeque;
 
-use crate::ledger::Ledger;
+use crate::log_summary::LogSummary;
 use crate::{
-    Effect, Epoch, EpochStart, Head, Level, Lineage, Membership, Message, Millis, Place, Progress,
-    Puller, ReadVerdict, Readable, RegionId, Rejoin, Saved, Sequence, SessionToken, Settings,
-    StreamId, StreamRecord, TokenVersion, may_read,
+    Consistency, Epoch, EpochStart, HardState, Lineage, LogRepair, Membership, Millis, Puller,
+    ReadContext, ReadVerdict, RegionId, ReplicaEffect, ReplicaMessage, ReplicaPosition,
+    ReplicaSettings, Sequence, SessionToken, SnapshotMetadata, StreamId, StreamRecord,
+    TokenVersion, VersionVector, may_read,
 };
 use candidate::Candidate;
 pub use candidate::{Force, PromotionError};
@@ -42,60 +46,60 @@ pub use writer::{HandOverError, Lag};
 #[derive(Debug)]
 pub struct Replica {
     me: RegionId,
-    settings: Settings,
-    saved: Saved,
-    ledger: Ledger,
-    kept: Sequence,
+    settings: ReplicaSettings,
+    hard_state: HardState,
+    log_summary: LogSummary,
+    durable: Sequence,
     applied: Sequence,
     commit: Sequence,
-    /// What the write region said is committed.
-    commit_heard: Sequence,
-    /// Up to here the log is known to be that of the write region.
+    /// The commit index that the write region announced.
+    announced_commit: Sequence,
+    /// Up to this record, the log equals that of the write region.
     verified: Sequence,
-    /// Every member keeps the records up to here.
-    held: Sequence,
-    /// The epoch that is written or followed. The promise may be ahead of it.
+    /// The prefix of the log that every member has made durable.
+    stable_prefix: Sequence,
+    /// The epoch that this region writes or follows. The promised epoch may be newer.
     current: Epoch,
-    /// The newest epoch that anybody is known to have promised.
-    seen: Epoch,
+    /// The newest epoch that any region has promised, as far as this region knows.
+    highest_promise: Epoch,
     role: Role,
-    /// When something of the write region was last heard.
-    heard: Millis,
-    /// When it last gave up to become the write region.
-    tried: Millis,
-    /// When it last looked at the time.
+    /// When a message from the write region last arrived.
+    writer_heard_at: Millis,
+    /// When this region last gave up a candidacy.
+    last_candidacy: Millis,
+    /// When the driver last called [`Replica::tick`].
     ticked: Millis,
     puller: Puller,
-    /// How many questions there were: when the write region does not answer, the others are asked in turn.
-    turn: usize,
-    /// Known to be complete up to these records as of these times, once they are applied.
+    /// How many pulls and fetches were sent: without a write region they go to the members in turn.
+    attempts: usize,
+    /// The state is complete as of each time once it has applied the record beside that time.
     freshness: VecDeque<(Sequence, Millis)>,
     fresh: Option<Millis>,
-    /// The last record of the write region that was heard of.
+    /// The last record of the write region, as far as this region knows.
     known_last: Sequence,
-    mending: Option<Rejoin>,
-    /// Nothing can be kept here any more.
-    is_unfit: bool,
-    /// When a snapshot was last asked for, while one is needed.
-    snapshot_asked: Option<Millis>,
-    /// Where to send the promise when another region takes over, and since when.
-    handed: Option<(RegionId, Epoch, Millis)>,
+    log_repair: Option<LogRepair>,
+    /// The disk accepts no more records.
+    has_storage_failed: bool,
+    /// When a snapshot was last requested, while one is needed.
+    snapshot_requested_at: Option<Millis>,
+    /// The region that this one handed over to, its epoch, and when the hand-over was last sent.
+    handed_over: Option<(RegionId, Epoch, Millis)>,
     reads: Reads,
-    effects: Vec<Effect>,
+    effects: Vec<ReplicaEffect>,
 }
 
-/// What a region finds when it comes up. All of it is durable.
+/// What a region reads from its disk at a restart. All of it is durable.
 #[derive(Debug)]
 pub struct Restart<L> {
-    /// The incarnation must be one more than at any start before, and saved already.
-    pub saved: Saved,
-    /// Records up to here are not in the log any more.
+    /// The incarnation must be one above that of any earlier start, and durable already.
+    pub hard_state: HardState,
+    /// The last trimmed record of the log.
     pub begins: Sequence,
-    /// What was known at a record; see [`Replica::head_at`].
-    pub base: Head,
-    /// The records of the log after that one.
+    /// The lineage and members at one record; see [`Replica::metadata_at`].
+    pub base: SnapshotMetadata,
+    /// The records of the log after `base`.
     pub log: L,
-    /// The last record that is in the state.
+    /// The last record that the state has applied.
     pub applied: Sequence,
 }
 
@@ -107,77 +111,85 @@ enum Role {
 }
 
 impl Replica {
-    /// A region as it comes up, with what it kept.
+    /// A region after a restart, with the contents of its disk.
     pub fn new<'a>(
         me: RegionId,
-        settings: Settings,
+        settings: ReplicaSettings,
         now: Millis,
-        kept: Restart<impl IntoIterator<Item = &'a StreamRecord>>,
+        restart: Restart<impl IntoIterator<Item = &'a StreamRecord>>,
     ) -> Replica {
         let Restart {
-            saved,
+            hard_state: saved,
             begins,
             base,
             log,
             applied,
-        } = kept;
-        let mut ledger = Ledger::new(begins, base);
+        } = restart;
+        let mut log_summary = LogSummary::new(begins, base);
         for record in log {
-            ledger.append(record);
+            log_summary.append(record);
         }
-        let current = ledger.lineage().newest();
+        let current = log_summary.lineage().newest();
         let mut replica = Replica {
             me,
             settings,
-            saved,
-            kept: ledger.last(),
+            hard_state: saved,
+            durable: log_summary.last(),
             applied,
             commit: Sequence::ZERO,
-            commit_heard: Sequence::ZERO,
+            announced_commit: Sequence::ZERO,
             verified: Sequence::ZERO,
-            held: Sequence::ZERO,
+            stable_prefix: Sequence::ZERO,
             current,
-            seen: saved.promised,
+            highest_promise: saved.promised,
             role: Role::Follower,
-            heard: now,
-            tried: now,
+            writer_heard_at: now,
+            last_candidacy: now,
             ticked: now,
             puller: Puller::default(),
-            turn: 0,
+            attempts: 0,
             freshness: VecDeque::new(),
             fresh: None,
-            known_last: ledger.last(),
-            mending: None,
-            is_unfit: false,
-            snapshot_asked: None,
-            handed: None,
+            known_last: log_summary.last(),
+            log_repair: None,
+            has_storage_failed: false,
+            snapshot_requested_at: None,
+            handed_over: None,
             reads: Reads::new(saved.incarnation),
             effects: Vec::new(),
-            ledger,
+            log_summary,
         };
-        if settings.level == Level::Strong {
-            // What is in the state was committed.
-            (replica.commit, replica.commit_heard) = (applied, applied);
+        if settings.level == Consistency::Strong {
+            // At strong the state never passes the commit index, so every applied record is
+            // committed.
+            (replica.commit, replica.announced_commit) = (applied, applied);
         }
+        // The region continues its own epoch only if it has promised no newer one: after such a
+        // promise another region may write.
         if current.write_region() == Some(me) && saved.promised <= current {
             replica.role = Role::Writer(Writer::new(&replica, now));
         }
         replica
     }
 
-    /// The first write region of a new account: nothing was written and nobody needs to be asked.
-    pub fn found(me: RegionId, settings: Settings, now: Millis, members: Membership) -> Replica {
-        let kept = Restart {
-            saved: Saved {
+    /// The first write region of a new account: there is no earlier history and no other voter.
+    pub fn bootstrap(
+        me: RegionId,
+        settings: ReplicaSettings,
+        now: Millis,
+        members: Membership,
+    ) -> Replica {
+        let restart = Restart {
+            hard_state: HardState {
                 promised: Epoch::NONE,
                 incarnation: 1,
             },
             begins: Sequence::ZERO,
-            base: Head::default(),
+            base: SnapshotMetadata::default(),
             log: [],
             applied: Sequence::ZERO,
         };
-        let mut replica = Replica::new(me, settings, now, kept);
+        let mut replica = Replica::new(me, settings, now, restart);
         let epoch = Epoch::NONE.next(me);
         replica.promise(epoch);
         let start = EpochStart {
@@ -188,41 +200,49 @@ impl Replica {
         replica
     }
 
-    /// Something came from another region.
-    pub fn receive(&mut self, now: Millis, from: RegionId, message: Message) {
+    /// Handles a message from another region.
+    pub fn receive(&mut self, now: Millis, from: RegionId, message: ReplicaMessage) {
         match message {
-            Message::Beat(beat) => self.on_beat(now, from, beat),
-            Message::Echo { round, place } => self.on_echo(now, from, round, place),
-            Message::Pull(pull) => self.on_pull(now, from, pull),
-            Message::Page(page) => self.on_page(now, from, page),
-            Message::Trimmed(refused) => self.on_trimmed(now, from, &refused),
-            Message::Diverged(refused) => {
+            ReplicaMessage::Heartbeat(beat) => self.on_heartbeat(now, from, beat),
+            ReplicaMessage::AppendResponse { round, position } => {
+                self.on_append_response(now, from, round, position);
+            }
+            ReplicaMessage::Pull(pull) => self.on_pull(now, from, pull),
+            ReplicaMessage::Page(page) => self.on_page(now, from, page),
+            ReplicaMessage::Trimmed(refused) => self.on_trimmed(now, from, &refused),
+            ReplicaMessage::Diverged(refused) => {
                 self.find_divergence(now, from, &refused);
             }
-            Message::Canvass(canvass) => self.on_canvass(now, from, canvass),
-            Message::Vote {
+            ReplicaMessage::RequestVote(request) => self.on_request_vote(now, from, request),
+            ReplicaMessage::Vote {
                 epoch,
-                is_sounding,
-                verdict,
-            } => self.on_vote(now, from, epoch, is_sounding, verdict),
-            Message::TakeOver { epoch, position } => {
+                is_pre_vote,
+                outcome,
+            } => self.on_vote(now, from, epoch, is_pre_vote, outcome),
+            ReplicaMessage::TakeOver { epoch, position } => {
                 self.on_take_over(now, from, epoch, position);
             }
-            Message::Confirm { read, place } => self.on_confirm(now, from, read, place),
-            Message::Confirmed {
+            ReplicaMessage::ReadIndex { read, position } => {
+                self.on_read_index(now, from, read, position);
+            }
+            ReplicaMessage::ReadIndexResponse {
                 read,
                 epoch,
                 commit,
-            } => self.on_confirmed(epoch, read, commit),
-            Message::NotConfirmed { read, why } => self.reads.refuse(read, why, &mut self.effects),
+            } => self.on_read_index_response(epoch, read, commit),
+            ReplicaMessage::ReadIndexRefused { read, why } => {
+                self.reads.refuse(read, why, &mut self.effects);
+            }
         }
     }
 
-    /// Time has passed. To be called at least every [`Settings::beat_ms`].
+    /// Handles the passing of time; the driver calls this at least every
+    /// [`ReplicaSettings::heartbeat_ms`].
     pub fn tick(&mut self, now: Millis) {
         if now.since(self.ticked) >= self.settings.unresponsive_ms / 2 {
-            // It stood still itself: that it has heard of nobody says nothing of the others.
-            self.heard = now;
+            // The process was paused: this region received no heartbeats because of its own pause,
+            // so the silence is no evidence that the write region is down.
+            self.writer_heard_at = now;
         }
         self.ticked = now;
         match self.role {
@@ -232,41 +252,44 @@ impl Replica {
         }
     }
 
-    /// What is to be done now, in this order.
-    pub fn take_effects(&mut self) -> Vec<Effect> {
+    /// The effects that the driver carries out now, in this order.
+    pub fn take_effects(&mut self) -> Vec<ReplicaEffect> {
         std::mem::take(&mut self.effects)
     }
 
-    /// The log is durable up to here.
-    pub fn kept(&mut self, now: Millis, upto: Sequence) {
-        let before = self.kept;
-        self.kept = self.kept.max(upto.min(self.ledger.last()));
+    /// The log is durable up to this record.
+    pub fn mark_durable(&mut self, now: Millis, upto: Sequence) {
+        let before = self.durable;
+        self.durable = self.durable.max(upto.min(self.log_summary.last()));
         if matches!(self.role, Role::Writer(_)) {
             self.advance_commit(now);
-        } else if !self.pull(now) && self.kept > before {
-            self.tell_kept();
+        // A pull carries the new durable position; only without a pull is a separate report needed.
+        } else if !self.pull(now) && self.durable > before {
+            self.report_durable();
         }
     }
 
-    /// Whether records can still be kept here. Who cannot is no candidate and does not vote, and where the others
-    /// can choose another write region, it lets them. What it has kept it gives to whoever asks.
-    pub fn set_fit(&mut self, is_fit: bool) {
-        self.is_unfit = !is_fit;
-        if self.is_unfit && (!self.is_write_region() || self.has_successors()) {
+    /// Sets whether the disk accepts records. A region without a working disk is no candidate and
+    /// does not vote, and as write region it steps down if the others can elect another. It still
+    /// serves its durable records to followers.
+    pub fn set_storage_healthy(&mut self, is_fit: bool) {
+        self.has_storage_failed = !is_fit;
+        if self.has_storage_failed && (!self.is_write_region() || self.has_successors()) {
             self.role = Role::Follower;
         }
     }
 
-    /// How far the state may follow the log now.
+    /// The last record that the state may apply now.
     pub fn apply_limit(&self) -> Sequence {
-        match (&self.mending, self.settings.level) {
+        match (&self.log_repair, self.settings.level) {
+            // During log repair the state must not apply records of the diverged suffix.
             (Some(_), _) => self.applied,
-            (None, Level::Strong) => self.commit.min(self.kept),
-            (None, _) => self.kept,
+            (None, Consistency::Strong) => self.commit.min(self.durable),
+            (None, _) => self.durable,
         }
     }
 
-    /// The state has followed up to here, progress included, and readers see it.
+    /// The state has applied the log up to this record, with its progress, and readers see it.
     pub fn applied(&mut self, upto: Sequence) {
         self.applied = self.applied.max(upto);
         let is_complete = |(last, _): &&(Sequence, Millis)| *last <= self.applied;
@@ -277,58 +300,68 @@ impl Replica {
         self.reads.applied(self.applied, &mut self.effects);
     }
 
-    /// Up to where the log should be trimmed: what every member has. A driver that must trim more,
-    /// because a region is away for too long, makes that region need a snapshot, and makes
-    /// [`Rejoin`] incomplete if that region is promoted by force.
+    /// The record up to which the driver trims the log, because every member has made that prefix
+    /// durable. A driver may trim further when a region is away for too long. That region then
+    /// needs a snapshot, and if it is promoted by force, the others find an incomplete diverged
+    /// suffix ([`LogRepair::is_complete`]).
     pub fn trim_limit(&self) -> Sequence {
-        self.held.min(self.applied)
+        self.stable_prefix.min(self.applied)
     }
 
-    /// Records up to here have left the log; the state behind them is durable.
+    /// The log was trimmed up to this record; the state behind it is durable.
     pub fn trimmed(&mut self, upto: Sequence) {
-        self.ledger.trim(upto);
+        self.log_summary.trim(upto);
     }
 
-    /// Whether this region may answer, at a level and with a token. After
-    /// [`ReadVerdict::Confirm`] the read goes on with [`Replica::confirm`].
-    pub fn may_read(&self, now: Millis, level: Level, token: Option<&SessionToken>) -> ReadVerdict {
-        let region = Readable {
-            lineage: self.ledger.lineage(),
+    /// Whether this region may answer a read at a level and under a session token. After
+    /// [`ReadVerdict::ReadIndex`] the driver continues with [`Replica::read_index`].
+    pub fn may_read(
+        &self,
+        now: Millis,
+        level: Consistency,
+        token: Option<&SessionToken>,
+    ) -> ReadVerdict {
+        let region = ReadContext {
+            lineage: self.log_summary.lineage(),
             applied: &self.progress(),
             fresh: self.fresh(now),
-            is_member: self.ledger.members().is_full(self.me),
+            is_member: self.log_summary.members().is_voter(self.me),
             account: self.settings.level,
         };
         may_read(region, now, level, token)
     }
 
-    /// Whether a session has seen a newer epoch than this region knows of: it must not write here,
-    /// where what it writes would become false progress.
+    /// Whether a session has seen a newer epoch than this region's. The session must not write
+    /// here: its writes would become false progress.
     pub fn is_outdated(&self, token: &SessionToken) -> bool {
         token.version.epoch() > self.current
     }
 
-    /// The token for an answer given now.
+    /// The session token of an answer from the current state.
     pub fn token(&self) -> SessionToken {
-        SessionToken::new(&self.ledger.head_at(self.applied), &self.progress())
+        SessionToken::new(
+            &self.log_summary.metadata_at(self.applied),
+            &self.progress(),
+        )
     }
 
-    /// What belongs to the state as it is applied, to be kept with it.
-    pub fn head(&self) -> Head {
-        self.ledger.head_at(self.applied)
+    /// The lineage and members at the last applied record. The store saves them with the state.
+    pub fn metadata(&self) -> SnapshotMetadata {
+        self.log_summary.metadata_at(self.applied)
     }
 
-    /// That of [`Replica::head`], without making one.
+    /// The token version of [`Replica::metadata`], without a copy of the members.
     pub fn token_version(&self) -> TokenVersion {
-        self.ledger.token_version_at(self.applied)
+        self.log_summary.token_version_at(self.applied)
     }
 
-    /// What belongs to a record of the log, to be kept when the log is trimmed up to it.
-    pub fn head_at(&self, sequence: Sequence) -> Head {
-        self.ledger.head_at(sequence)
+    /// The lineage and members at a record of the log. The store saves them when it trims the log
+    /// up to that record.
+    pub fn metadata_at(&self, sequence: Sequence) -> SnapshotMetadata {
+        self.log_summary.metadata_at(sequence)
     }
 
-    pub fn settings(&self) -> Settings {
+    pub fn settings(&self) -> ReplicaSettings {
         self.settings
     }
 
@@ -337,19 +370,19 @@ impl Replica {
     }
 
     pub fn members(&self) -> &Membership {
-        self.ledger.members()
+        self.log_summary.members()
     }
 
     pub fn lineage(&self) -> &Lineage {
-        self.ledger.lineage()
+        self.log_summary.lineage()
     }
 
     /// The last record of the log, durable or not.
     pub fn last(&self) -> Sequence {
-        self.ledger.last()
+        self.log_summary.last()
     }
 
-    /// The last record that the state has.
+    /// The last record that the state has applied.
     pub fn applied_last(&self) -> Sequence {
         self.applied
     }
@@ -362,19 +395,24 @@ impl Replica {
         self.current
     }
 
-    /// Whether everything in the state is known to be part of the history of the write region, as far
-    /// as that was heard since it began or since [`Replica::doubt`].
+    /// Whether every applied record is part of the write region's history, as far as this region
+    /// has compared both since the epoch began or since [`Replica::mark_unverified`].
     pub fn is_verified(&self) -> bool {
-        self.mending.is_none() && self.verified >= self.applied
+        self.log_repair.is_none() && self.verified >= self.applied
     }
 
-    /// Whether the state has what the history does not.
-    pub fn has_parted(&self) -> bool {
-        self.mending.is_some_and(|rejoin| rejoin.rewinds)
+    /// The divergence of the log, while the region waits for its repair.
+    pub fn log_repair(&self) -> Option<LogRepair> {
+        self.log_repair
     }
 
-    /// The region was away: others may have gone on without it.
-    pub fn doubt(&mut self) {
+    /// Whether the state has applied records that the history lacks.
+    pub fn has_diverged(&self) -> bool {
+        self.log_repair.is_some_and(|repair| repair.rewinds)
+    }
+
+    /// The region was disconnected: the others may have promoted another write region meanwhile.
+    pub fn mark_unverified(&mut self) {
         self.verified = Sequence::ZERO;
     }
 
@@ -382,32 +420,33 @@ impl Replica {
         matches!(self.role, Role::Writer(_))
     }
 
-    /// Whom clients should write to, as far as is known here.
+    /// The write region to which clients should send writes, as far as this region knows.
     pub fn write_region(&self) -> Option<RegionId> {
         self.current.write_region()
     }
 
-    fn progress(&self) -> Progress {
+    fn progress(&self) -> VersionVector {
         [(StreamId::Account, self.applied)].into_iter().collect()
     }
 
-    fn place(&self) -> Place {
-        Place {
-            promised: self.saved.promised,
-            kept: self.kept,
-            kept_epoch: self.ledger.epoch_at(self.kept),
+    fn own_position(&self) -> ReplicaPosition {
+        ReplicaPosition {
+            promised: self.hard_state.promised,
+            durable: self.durable,
+            durable_epoch: self.log_summary.epoch_at(self.durable),
             applied: self.applied,
         }
     }
 
-    fn send(&mut self, to: RegionId, message: Message) {
-        self.effects.push(Effect::Send { to, message });
+    fn send(&mut self, to: RegionId, message: ReplicaMessage) {
+        self.effects.push(ReplicaEffect::Send { to, message });
     }
 
     fn promise(&mut self, epoch: Epoch) {
-        if epoch > self.saved.promised {
-            self.saved.promised = epoch;
-            self.effects.push(Effect::Save(self.saved));
+        if epoch > self.hard_state.promised {
+            self.hard_state.promised = epoch;
+            self.effects
+                .push(ReplicaEffect::SaveHardState(self.hard_state));
         }
     }
 }

@@ -1,65 +1,75 @@
-//! Answering regions that ask for records. Any region answers that is sure of its history.
+//! Answering pulls. Every region answers that knows its own log to be part of the write region's.
 
 use super::{Replica, Role};
-use crate::{Effect, Message, Millis, PageHead, Pull, Refused, RegionId, Sequence};
+use crate::{
+    Millis, Pull, PullRefusal, RecordPageHeader, RegionId, ReplicaEffect, ReplicaMessage, Sequence,
+};
 
 impl Replica {
     pub(super) fn on_pull(&mut self, now: Millis, from: RegionId, pull: Pull) {
-        self.seen = self.seen.max(pull.place.promised);
+        self.highest_promise = self.highest_promise.max(pull.position.promised);
         if self.is_write_region() {
-            self.note(now, from, pull.place);
+            self.record_position(now, from, pull.position);
             self.advance_commit(now);
         }
-        // Whoever lacks the first record of the epoch may have another history without knowing.
-        if self.ledger.epoch_at(self.kept) != self.current || self.mending.is_some() {
+        // A log without the first record of the epoch may have a diverged suffix that is not found
+        // yet.
+        if self.log_summary.epoch_at(self.durable) != self.current || self.log_repair.is_some() {
             return;
         }
         let epoch = self.current;
-        let refused = || Refused {
+        let refused = || PullRefusal {
             epoch,
-            lineage: self.ledger.lineage().upto(self.kept),
-            last: self.kept,
+            lineage: self.log_summary.lineage().upto(self.durable),
+            last: self.durable,
             asked: pull.asked,
         };
-        if pull.after < self.ledger.base() {
+        if pull.after < self.log_summary.base() {
             let refused = refused();
-            return self.send(from, Message::Trimmed(refused));
+            return self.send(from, ReplicaMessage::Trimmed(refused));
         }
-        if self.ledger.epoch_at(pull.after) != pull.after_epoch {
+        if self.log_summary.epoch_at(pull.after) != pull.after_epoch {
             let refused = refused();
-            return self.send(from, Message::Diverged(refused));
+            return self.send(from, ReplicaMessage::Diverged(refused));
         }
         let head = self.page_head(now, pull.after, pull.asked);
-        self.effects.push(Effect::SendPage {
+        self.effects.push(ReplicaEffect::SendPage {
             to: from,
             head,
             bytes_max: pull.bytes_max,
         });
     }
 
-    /// The head of a page for a region that was sent everything up to a record and has not asked for more:
-    /// records need not wait for its next question. It takes them only if they continue what it has. `asked`
-    /// is that of the question that was answered last. None if this region does not write.
-    pub fn continuation(&self, now: Millis, after: Sequence, asked: Millis) -> Option<PageHead> {
-        let is_sure = self.is_write_region() && self.ledger.epoch_at(self.kept) == self.current;
-        let is_there = self.ledger.base() <= after && after <= self.kept;
+    /// The header of a page for a follower that received everything up to `after` and has not
+    /// pulled again: new records need not wait for its next pull. The follower accepts the page
+    /// only if it continues the follower's log. `asked` is the time of the last answered pull. None
+    /// if this region does not write.
+    pub fn unasked_header(
+        &self,
+        now: Millis,
+        after: Sequence,
+        asked: Millis,
+    ) -> Option<RecordPageHeader> {
+        let is_sure =
+            self.is_write_region() && self.log_summary.epoch_at(self.durable) == self.current;
+        let is_there = self.log_summary.base() <= after && after <= self.durable;
         (is_sure && is_there).then(|| self.page_head(now, after, asked))
     }
 
-    fn page_head(&self, now: Millis, after: Sequence, asked: Millis) -> PageHead {
+    fn page_head(&self, now: Millis, after: Sequence, asked: Millis) -> RecordPageHeader {
         let (last, confirmed_age_ms) = match &self.role {
             Role::Writer(_) => (
-                Some(self.ledger.last()),
+                Some(self.log_summary.last()),
                 self.confirmed(now).map(|time| now.since(time)),
             ),
             Role::Follower | Role::Candidate(_) => (None, None),
         };
-        PageHead {
+        RecordPageHeader {
             epoch: self.current,
             after,
-            after_epoch: self.ledger.epoch_at(after),
+            after_epoch: self.log_summary.epoch_at(after),
             commit: self.commit,
-            held: self.held,
+            stable_prefix: self.stable_prefix,
             last,
             confirmed_age_ms,
             asked,
