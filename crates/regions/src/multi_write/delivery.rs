@@ -1,28 +1,28 @@
-//! Records that have arrived and wait for what they depend on.
+//! Records that have arrived and wait for their dependencies.
 //!
-//! Each stream arrives in order. Its first waiting record is applied when everything is applied
-//! that its origin had applied when it made it. What waits is bounded in bytes for each stream and
-//! is not durable: after a crash it is asked for again.
+//! Each stream arrives in order. Its first waiting record is applied when this region has applied
+//! everything that the record's origin had applied when it committed the record. The backlog of
+//! each stream is bounded in bytes and is not durable: after a crash the region pulls it again.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::puller::overlap;
-use crate::{Progress, Sequence, StreamId, StreamRecord};
+use crate::{Sequence, StreamId, StreamRecord, VersionVector};
 
 #[derive(Debug, Default)]
 pub(super) struct Delivery {
-    waiting: BTreeMap<StreamId, Waiting>,
+    waiting: BTreeMap<StreamId, StreamBacklog>,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct StreamBacklog {
     records: VecDeque<StreamRecord>,
     bytes: u64,
 }
 
 impl Delivery {
-    /// The last record of a stream that has arrived.
-    pub(super) fn last(&self, stream: StreamId, applied: &Progress) -> Sequence {
+    /// The last record of a stream that has arrived, applied or waiting.
+    pub(super) fn last(&self, stream: StreamId, applied: &VersionVector) -> Sequence {
         let waiting = self
             .waiting
             .get(&stream)
@@ -34,29 +34,29 @@ impl Delivery {
         self.waiting.get(&stream).map_or(0, |waiting| waiting.bytes)
     }
 
-    /// Takes what continues the stream; anything else is dropped.
+    /// Queues the records that continue the stream and drops all others.
     pub(super) fn arrive(
         &mut self,
         stream: StreamId,
         after: Sequence,
         records: Vec<StreamRecord>,
-        applied: &Progress,
+        applied: &VersionVector,
     ) {
-        let Some(had) = overlap(after, self.last(stream, applied)) else {
+        let Some(already_present) = overlap(after, self.last(stream, applied)) else {
             return;
         };
         let waiting = self.waiting.entry(stream).or_default();
-        for record in records.into_iter().skip(had) {
+        for record in records.into_iter().skip(already_present) {
             waiting.bytes += record.bytes();
             waiting.records.push_back(record);
         }
     }
 
-    /// A record that can be applied now.
-    pub(super) fn next(&mut self, applied: &Progress) -> Option<StreamRecord> {
+    /// The next record whose dependencies are applied.
+    pub(super) fn next(&mut self, applied: &VersionVector) -> Option<StreamRecord> {
         self.waiting.values_mut().find_map(|waiting| {
             let first = waiting.records.front()?;
-            if !applied.covers(&first.deps) {
+            if !applied.includes_all(&first.deps) {
                 return None;
             }
             waiting.bytes -= first.bytes();
@@ -64,7 +64,7 @@ impl Delivery {
         })
     }
 
-    /// Drops what waits.
+    /// Drops the backlog of every stream.
     pub(super) fn clear(&mut self) {
         self.waiting.clear();
     }

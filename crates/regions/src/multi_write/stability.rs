@@ -1,51 +1,58 @@
-//! What every region has seen: the horizon behind which tombstones and losers can be forgotten.
+//! The progress of every region, and the horizon behind which tombstones and losers can be
+//! forgotten.
 //!
-//! That all regions have a version is not enough to forget it. A region may have written something
-//! before it saw that version, and this may still be on its way here; it would meet a state that
-//! does not remember what it conflicts with. So the progress of a region counts only when its own
-//! stream has been applied here up to where it was at that time: from then on, whatever comes from
-//! it was made with that progress or more.
+//! A version cannot be forgotten merely because all regions have it. A region may have written a
+//! change before it saw that version, and the change may still be in flight; it would arrive in a
+//! state that has forgotten the version with which it conflicts. So the progress of a region counts
+//! only once this region has applied the other's own stream up to that progress: every later record
+//! of the other depends on that progress or more.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::{Progress, RegionId, StreamId};
+use crate::{RegionId, StreamId, VersionVector};
 
-/// Progresses that wait to count; between many of them little is lost by skipping some.
+/// Progress reports that wait to count; a report that is skipped beyond this number delays the
+/// horizon a little.
 const WAITING_MAX: usize = 32;
 
 #[derive(Debug, Default)]
 pub(super) struct Stability {
-    regions: BTreeMap<RegionId, Known>,
+    regions: BTreeMap<RegionId, PeerVectors>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
-    sure: Progress,
-    latest: Progress,
-    waiting: VecDeque<Progress>,
+struct PeerVectors {
+    sure: VersionVector,
+    latest: VersionVector,
+    waiting: VecDeque<VersionVector>,
 }
 
 impl Stability {
-    /// A region says what it has, durably and all at one moment.
-    pub(super) fn hear(&mut self, region: RegionId, progress: &Progress, applied: &Progress) {
+    /// Records the progress of another region: durable, and all of it from one moment.
+    pub(super) fn hear(
+        &mut self,
+        region: RegionId,
+        progress: &VersionVector,
+        applied: &VersionVector,
+    ) {
         let known = self.regions.entry(region).or_default();
         known.latest.merge(progress);
         let is_newer = known
             .waiting
             .back()
-            .is_none_or(|last| progress.covers(last));
+            .is_none_or(|last| progress.includes_all(last));
         if is_newer && known.waiting.len() < WAITING_MAX {
             known.waiting.push_back(progress.clone());
         }
         self.review(applied);
     }
 
-    /// More was applied here.
-    pub(super) fn review(&mut self, applied: &Progress) {
+    /// Reviews the waiting reports after this region has applied more.
+    pub(super) fn review(&mut self, applied: &VersionVector) {
         for (region, known) in &mut self.regions {
             let stream = StreamId::Region(*region);
             while let Some(progress) = known.waiting.front()
-                && applied.has(stream, progress.of(stream))
+                && applied.includes(stream, progress.of(stream))
             {
                 known.sure.merge(progress);
                 known.waiting.pop_front();
@@ -53,18 +60,18 @@ impl Stability {
         }
     }
 
-    /// What a region said that it has.
-    pub(super) fn latest(&self, region: RegionId) -> Progress {
+    /// The newest progress that a region reported.
+    pub(super) fn latest(&self, region: RegionId) -> VersionVector {
         let known = self.regions.get(&region);
         known.map(|known| known.latest.clone()).unwrap_or_default()
     }
 
-    /// What every later record of these regions will have seen.
+    /// The progress on which every later record of these regions depends.
     pub(super) fn horizon(
         &self,
-        applied: &Progress,
+        applied: &VersionVector,
         others: impl Iterator<Item = RegionId>,
-    ) -> Progress {
+    ) -> VersionVector {
         let mut horizon = applied.clone();
         for region in others {
             let sure = self.regions.get(&region).map(|known| &known.sure);
@@ -83,7 +90,7 @@ mod tests {
     use super::*;
     use crate::Sequence;
 
-    fn at(first: u64, second: u64) -> Progress {
+    fn at(first: u64, second: u64) -> VersionVector {
         [(0, first), (1, second)]
             .into_iter()
             .map(|(region, sequence)| (StreamId::Region(RegionId(region)), Sequence(sequence)))
@@ -97,13 +104,13 @@ mod tests {
         stability.hear(other, &at(5, 3), &at(5, 2));
         assert_eq!(
             stability.horizon(&at(5, 2), [other].into_iter()),
-            Progress::default()
+            VersionVector::default()
         );
         stability.review(&at(5, 3));
         assert_eq!(stability.horizon(&at(5, 3), [other].into_iter()), at(5, 3));
         assert_eq!(
             stability.horizon(&at(5, 3), [other, RegionId(2)].into_iter()),
-            Progress::default()
+            VersionVector::default()
         );
     }
 }

@@ -1,48 +1,49 @@
-//! Where the stream of a region stops that is leaving the account or has left it.
+//! The end of the stream of a region that is leaving the account or has left it.
 //!
-//! A region that leaves as planned writes no more, and its stream ends when everybody has it. One that
-//! is lost cannot be asked: the others first stand still, then agree on the last record that any of them
-//! has, and only what is up to there is part of the history.
+//! A region with a planned removal writes no more, and its stream ends when every member has it. A
+//! lost region cannot confirm an end: the other members first freeze the stream, then agree on the
+//! last record that any of them has, and only records up to that one are part of the history.
 
-use crate::{Progress, Sequence, StreamId, StreamRecord};
+use crate::{Sequence, StreamId, StreamRecord, VersionVector};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamEnd {
-    /// Nobody applies more of it until all agree where it ends.
+    /// No member applies more of the stream until all agree on its end.
     Frozen,
-    /// After this record.
+    /// The stream ends after this record.
     At(Sequence),
-    /// It had ended there; the region was added again with this record of the account stream, and what
-    /// it writes since then has seen that.
+    /// The stream had ended at `after`; the region was added again with the record `since` of the
+    /// account stream, and each later record of the stream depends on `since`.
     GoesOn { after: Sequence, since: Sequence },
 }
 
 impl StreamEnd {
-    /// Whether a record is part of the history.
+    /// Whether a record of the stream is part of the history.
     pub(super) fn takes(self, record: &StreamRecord) -> bool {
         match self {
             StreamEnd::Frozen => false,
             StreamEnd::At(end) => record.sequence <= end,
             StreamEnd::GoesOn { after, since } => {
-                record.sequence <= after || record.deps.has(StreamId::Account, since)
+                record.sequence <= after || record.deps.includes(StreamId::Account, since)
             }
         }
     }
 
-    /// Whether a state with this progress has nothing of the stream that is not part of the history, where
-    /// `has` is applied of it: one of a region that was removed without knowing may.
-    pub(super) fn admits(self, stream: StreamId, has: Sequence, snapshot: &Progress) -> bool {
+    /// Whether a snapshot with this progress has no record of the stream outside the history, where
+    /// this region has applied the stream up to `has`. The snapshot of a removed region that has
+    /// not received its removal may have such records.
+    pub(super) fn admits(self, stream: StreamId, has: Sequence, snapshot: &VersionVector) -> bool {
         let last = snapshot.of(stream);
         match self {
             StreamEnd::Frozen => last <= has,
             StreamEnd::At(end) => last <= end,
             StreamEnd::GoesOn { after, since } => {
-                last <= after || snapshot.has(StreamId::Account, since)
+                last <= after || snapshot.includes(StreamId::Account, since)
             }
         }
     }
 
-    /// Whether nothing comes after a record.
+    /// Whether the stream ends with the record `after`.
     pub(super) fn is_over(self, after: Sequence) -> bool {
         match self {
             StreamEnd::Frozen => true,
@@ -57,7 +58,7 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::{Body, Epoch, RegionId};
+    use crate::{Epoch, RecordBody, RegionId};
 
     #[test]
     fn what_a_region_wrote_that_had_left_is_not_taken_for_what_it_writes_again() {
@@ -81,7 +82,7 @@ mod tests {
                 deps: [(StreamId::Account, Sequence(account))]
                     .into_iter()
                     .collect(),
-                body: Body::Data(Bytes::new()),
+                body: RecordBody::Data(Bytes::new()),
             };
             assert_eq!(end.takes(&record), is_taken, "{end:?} {sequence} {account}");
         }
