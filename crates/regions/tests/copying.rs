@@ -1,17 +1,19 @@
-//! A region that is to be copied and gets no copy goes on with records when there are some.
+//! A region that needs a snapshot and receives none continues with records when a member sends
+//! some.
 
 use bytes::Bytes;
 use orrery_regions::{
-    Beat, Body, Effect, Epoch, Head, Level, Lineage, Message, Millis, Page, PageHead, Progress,
-    Refused, RegionId, Replica, Restart, Saved, Sequence, Settings, StreamId, StreamRecord,
+    Consistency, Epoch, HardState, Heartbeat, Lineage, Millis, PullRefusal, RecordBody, RecordPage,
+    RecordPageHeader, RegionId, Replica, ReplicaEffect, ReplicaMessage, ReplicaSettings, Restart,
+    Sequence, SnapshotMetadata, StreamId, StreamRecord, VersionVector,
 };
 
 const WRITER: RegionId = RegionId(0);
 
-fn asked(effects: &[Effect]) -> Option<Millis> {
+fn asked(effects: &[ReplicaEffect]) -> Option<Millis> {
     effects.iter().find_map(|effect| match effect {
-        Effect::Send {
-            message: Message::Pull(pull),
+        ReplicaEffect::Send {
+            message: ReplicaMessage::Pull(pull),
             ..
         } => Some(pull.asked),
         _ => None,
@@ -20,44 +22,44 @@ fn asked(effects: &[Effect]) -> Option<Millis> {
 
 #[test]
 fn records_are_taken_when_no_copy_has_come() {
-    let settings = Settings::new(Level::Strong);
+    let settings = ReplicaSettings::new(Consistency::Strong);
     for late_ms in [0, settings.retry_ms, 10 * settings.retry_ms] {
         let start = Millis(1_000_000);
         let restart = Restart {
-            saved: Saved::default(),
+            hard_state: HardState::default(),
             begins: Sequence::ZERO,
-            base: Head::default(),
+            base: SnapshotMetadata::default(),
             log: &[],
             applied: Sequence::ZERO,
         };
         let mut replica = Replica::new(RegionId(1), settings, start, restart);
         let epoch = Epoch::NONE.next(WRITER);
-        let beat = Beat {
+        let beat = Heartbeat {
             epoch,
             round: 1,
             commit: Sequence::ZERO,
-            held: Sequence::ZERO,
+            stable_prefix: Sequence::ZERO,
         };
-        replica.receive(start, WRITER, Message::Beat(beat));
+        replica.receive(start, WRITER, ReplicaMessage::Heartbeat(beat));
         let first = asked(&replica.take_effects()).expect("it asks for records");
         let lineage: Lineage = [(epoch, Sequence(1))].into_iter().collect();
-        let trimmed = Refused {
+        let trimmed = PullRefusal {
             epoch,
             lineage,
             last: Sequence(9),
             asked: first,
         };
-        replica.receive(start, WRITER, Message::Trimmed(trimmed));
-        let fetch = Effect::FetchSnapshot { from: WRITER };
+        replica.receive(start, WRITER, ReplicaMessage::Trimmed(trimmed));
+        let fetch = ReplicaEffect::FetchSnapshot { from: WRITER };
         assert!(replica.take_effects().contains(&fetch));
-        // It stands still for a while before it looks again.
+        // The replica misses its ticks for a while.
         let mut now = start.plus(late_ms);
         let again = loop {
             replica.tick(now);
             if let Some(again) = asked(&replica.take_effects()) {
                 break again;
             }
-            now = now.plus(settings.beat_ms);
+            now = now.plus(settings.heartbeat_ms);
             assert!(now.since(start) < 20 * settings.retry_ms, "it never asks");
         };
         let record = StreamRecord {
@@ -65,26 +67,26 @@ fn records_are_taken_when_no_copy_has_come() {
             origin: WRITER,
             epoch,
             sequence: Sequence(1),
-            deps: Progress::default(),
-            body: Body::Data(Bytes::new()),
+            deps: VersionVector::default(),
+            body: RecordBody::Data(Bytes::new()),
         };
-        let head = PageHead {
+        let head = RecordPageHeader {
             epoch,
             after: Sequence::ZERO,
             after_epoch: Epoch::NONE,
             commit: Sequence::ZERO,
-            held: Sequence::ZERO,
+            stable_prefix: Sequence::ZERO,
             last: Some(Sequence(1)),
             confirmed_age_ms: None,
             asked: again,
         };
         let records = vec![record];
-        let page = Page {
+        let page = RecordPage {
             head,
             records: records.clone(),
         };
-        replica.receive(now, WRITER, Message::Page(page));
-        let taken = Effect::Append(records);
+        replica.receive(now, WRITER, ReplicaMessage::Page(page));
+        let taken = ReplicaEffect::Append(records);
         assert!(replica.take_effects().contains(&taken), "{late_ms} ms late");
     }
 }

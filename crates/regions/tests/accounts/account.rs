@@ -4,15 +4,16 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 use orrery_regions::{
-    Effect, Epoch, Force, Head, Level, Membership, Message, Millis, Page, ReadOutcome, RegionId,
-    Replica, Restart, Saved, Sequence, Settings, StreamRecord,
+    Consistency, Epoch, Force, HardState, Membership, Millis, ReadOutcome, RecordPage, RegionId,
+    Replica, ReplicaEffect, ReplicaMessage, ReplicaSettings, Restart, Sequence, SnapshotMetadata,
+    StreamRecord,
 };
 
 /// A region whose disk takes everything at once.
 pub(crate) struct Region {
     pub(crate) replica: Replica,
     pub(crate) log: Vec<StreamRecord>,
-    pub(crate) saved: Saved,
+    pub(crate) saved: HardState,
     /// Strong reads that could be answered.
     pub(crate) answered: Vec<u64>,
 }
@@ -21,36 +22,36 @@ pub(crate) struct Account {
     pub(crate) now: Millis,
     pub(crate) regions: Vec<Region>,
     pub(crate) cut: Vec<(usize, usize)>,
-    /// What the one says does not reach the other.
+    /// Pairs of which the second region does not receive the first one's messages.
     pub(crate) deaf: Vec<(usize, usize)>,
-    /// How long everything is under way.
+    /// How long each message is in flight.
     pub(crate) delay_ms: u64,
-    /// What is, by when it arrives.
-    post: VecDeque<(Millis, usize, usize, Message)>,
+    /// The messages in flight, by their time of arrival.
+    post: VecDeque<(Millis, usize, usize, ReplicaMessage)>,
 }
 
 impl Account {
-    /// So many regions, of which the first so many are members and the first one writes.
+    /// An account of `regions` regions: the first `members` are members and region 0 writes.
     pub(crate) fn new(regions: u8, members: u8) -> Account {
-        let settings = Settings::new(Level::Strong);
+        let settings = ReplicaSettings::new(Consistency::Strong);
         let now = Millis(1_000_000);
         let members = Membership::new((0..members).map(|id| (RegionId(id), "region")));
         let follower = |id| {
             let restart = Restart {
-                saved: Saved::default(),
+                hard_state: HardState::default(),
                 begins: Sequence::ZERO,
-                base: Head::default(),
+                base: SnapshotMetadata::default(),
                 log: &[],
                 applied: Sequence::ZERO,
             };
             Replica::new(RegionId(id), settings, now, restart)
         };
-        let founder = Replica::found(RegionId(0), settings, now, members);
+        let founder = Replica::bootstrap(RegionId(0), settings, now, members);
         let replicas = std::iter::once(founder).chain((1..regions).map(follower));
         let region = |replica| Region {
             replica,
             log: Vec::new(),
-            saved: Saved::default(),
+            saved: HardState::default(),
             answered: Vec::new(),
         };
         Account {
@@ -68,7 +69,7 @@ impl Account {
         is_either || self.deaf.contains(&(from, to))
     }
 
-    /// Lets time pass, and everything be said that can be said.
+    /// Advances the clock and delivers every message that can arrive.
     pub(crate) fn pass(&mut self, millis: u64) {
         for _ in 0..millis / 50 {
             self.now = self.now.plus(50);
@@ -79,7 +80,8 @@ impl Account {
         }
     }
 
-    /// Lets a region say what it has to say, and hear the answers. What it says to those is lost.
+    /// Delivers one region's messages and the answers to it. Messages that those answers trigger
+    /// are lost.
     pub(crate) fn talk_once(&mut self, region: usize) {
         let mut mail = VecDeque::new();
         self.settle(region, &mut mail);
@@ -119,31 +121,39 @@ impl Account {
         }
     }
 
-    pub(crate) fn settle(&mut self, from: usize, mail: &mut VecDeque<(usize, usize, Message)>) {
+    pub(crate) fn settle(
+        &mut self,
+        from: usize,
+        mail: &mut VecDeque<(usize, usize, ReplicaMessage)>,
+    ) {
         let region = &mut self.regions[from];
         for effect in region.replica.take_effects() {
             match effect {
-                Effect::Save(saved) => region.saved = saved,
-                Effect::Append(records) => {
+                ReplicaEffect::SaveHardState(saved) => region.saved = saved,
+                ReplicaEffect::Append(records) => {
                     region.log.extend(records);
                     let last = region.log.last().unwrap().sequence;
-                    region.replica.kept(self.now, last);
+                    region.replica.mark_durable(self.now, last);
                 }
-                Effect::Send { to, message } => mail.push_back((from, usize::from(to.0), message)),
-                Effect::SendPage { to, head, .. } => {
+                ReplicaEffect::Send { to, message } => {
+                    mail.push_back((from, usize::from(to.0), message));
+                }
+                ReplicaEffect::SendPage { to, head, .. } => {
                     let after = region
                         .log
                         .iter()
                         .filter(|record| record.sequence > head.after);
                     let records = after.cloned().collect();
-                    let page = Message::Page(Page { head, records });
+                    let page = ReplicaMessage::Page(RecordPage { head, records });
                     mail.push_back((from, usize::from(to.0), page));
                 }
-                Effect::Read {
+                ReplicaEffect::AnswerRead {
                     read,
                     outcome: ReadOutcome::Ready,
                 } => region.answered.push(read),
-                Effect::FetchSnapshot { .. } | Effect::Rejoin(_) | Effect::Read { .. } => {}
+                ReplicaEffect::FetchSnapshot { .. }
+                | ReplicaEffect::RepairLog(_)
+                | ReplicaEffect::AnswerRead { .. } => {}
             }
         }
         let limit = region.replica.apply_limit();
@@ -160,7 +170,7 @@ impl Account {
         let region = &mut self.regions[region];
         let sequence = record.sequence;
         region.log.push(record);
-        region.replica.kept(self.now, sequence);
+        region.replica.mark_durable(self.now, sequence);
         sequence
     }
 
@@ -170,7 +180,10 @@ impl Account {
             accepts_loss: false,
         };
         let now = self.now;
-        self.regions[region].replica.force(now, &force).unwrap();
+        self.regions[region]
+            .replica
+            .promote_by_force(now, &force)
+            .unwrap();
     }
 
     pub(crate) fn writes(&self, region: usize) -> bool {
@@ -178,10 +191,10 @@ impl Account {
     }
 
     pub(crate) fn acknowledges(&self, region: usize, written: Sequence) -> bool {
-        self.regions[region].replica.settled(self.now) >= written
+        self.regions[region].replica.acknowledge_limit(self.now) >= written
     }
 
-    /// Cuts a region off from all others.
+    /// Cuts all links of a region.
     pub(crate) fn cut_off(&mut self, region: usize) {
         self.cut = (0..self.regions.len()).map(|to| (region, to)).collect();
     }
@@ -189,18 +202,18 @@ impl Account {
     pub(crate) fn restart(&mut self, region: usize, promised: Epoch) {
         let Region { log, replica, .. } = &self.regions[region];
         let restart = Restart {
-            saved: Saved {
+            hard_state: HardState {
                 promised,
                 incarnation: 2,
             },
             begins: Sequence::ZERO,
-            base: Head::default(),
+            base: SnapshotMetadata::default(),
             log,
             applied: log.last().map_or(Sequence::ZERO, |last| {
-                last.sequence.min(replica.head().sequence)
+                last.sequence.min(replica.metadata().sequence)
             }),
         };
-        let settings = Settings::new(Level::Strong);
+        let settings = ReplicaSettings::new(Consistency::Strong);
         let id = replica.region();
         self.regions[region].replica = Replica::new(id, settings, self.now, restart);
     }

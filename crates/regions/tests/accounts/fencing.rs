@@ -1,10 +1,10 @@
-//! A write region that was replaced without knowing it: what keeps it from committing, and from answering strong
-//! reads, is that the regions which voted remember it. Whoever could have voted counts, also by members that a
-//! change has replaced which few have heard of.
+//! A write region that was replaced without knowing it: the regions that voted for another region
+//! keep it from committing and from answering strong reads. Every region that could have voted
+//! counts, including the members before a change that few regions have received.
 
 use std::collections::VecDeque;
 
-use orrery_regions::{Force, Message, RegionId};
+use orrery_regions::{Force, RegionId, ReplicaMessage};
 
 use crate::account::Account;
 
@@ -14,20 +14,20 @@ fn acknowledges(remembers: bool) -> bool {
     let mut account = Account::new(3, 3);
     account.pass(1_000);
     let before = account.regions[2].saved.promised;
-    // The second region is cut off from the first, is promoted with the vote of the third, and is
-    // then cut off from that as well.
+    // The second region is cut off from the first, is promoted with the third region's vote, and is
+    // then cut off from the third region as well.
     account.cut = vec![(0, 1)];
     let now = account.now;
     account.regions[1]
         .replica
-        .force(now, &Force::default())
+        .promote_by_force(now, &Force::default())
         .unwrap();
     let mut mail = VecDeque::new();
     account.settle(1, &mut mail);
-    let (_, _, canvass) = mail.into_iter().find(|(_, to, _)| *to == 2).unwrap();
+    let (_, _, request) = mail.into_iter().find(|(_, to, _)| *to == 2).unwrap();
     account.regions[2]
         .replica
-        .receive(now, RegionId(1), canvass);
+        .receive(now, RegionId(1), request);
     let mut mail = VecDeque::new();
     account.settle(2, &mut mail);
     let (_, _, vote) = mail.into_iter().find(|(_, to, _)| *to == 1).unwrap();
@@ -52,8 +52,9 @@ fn a_vote_outlives_a_restart_or_two_regions_write() {
     );
 }
 
-/// A removal that nobody else heard of, then an epoch by force over it: both need those who were members before
-/// them. They vote, and go on by themselves if they do not hear that it began.
+/// A removal that no other region received, then an epoch by force on top of it: both need the
+/// members before them. Those members vote, and elect another write region if they do not receive
+/// the new epoch.
 #[test]
 fn an_epoch_does_not_settle_the_change_before_it() {
     let mut account = Account::new(3, 3);
@@ -74,19 +75,21 @@ fn an_epoch_does_not_settle_the_change_before_it() {
     assert!(!account.acknowledges(0, written), "two regions write");
 }
 
-/// Regions that were taken offline by force are needed until that is committed. If they have voted for somebody
-/// else meanwhile, they follow only a newer epoch.
+/// Regions that were taken offline by force are needed until the removal is committed. If they have
+/// promised another epoch meanwhile, they follow only a newer epoch.
 #[test]
 fn regions_on_their_way_out_are_brought_back_by_a_newer_epoch() {
     let mut account = Account::new(4, 4);
     account.pass(1_000);
-    // The third region gets the votes of all, and is cut off before anybody hears that its epoch began.
+    // The third region gets all votes and is cut off before the others receive the start of its
+    // epoch.
     account.force(2, &[1, 3]);
     account.talk_once(2);
     account.cut_off(2);
     assert!(account.writes(2));
     let written = account.write(2);
-    // Two of the others cannot do without it and the first one, but have promised each other.
+    // Two of the others need the third region or the first one for a quorum, but have promised each
+    // other's epochs.
     account.cut.extend([(0, 1), (0, 3)]);
     account.force(1, &[]);
     account.pass(1_000);
@@ -98,8 +101,9 @@ fn regions_on_their_way_out_are_brought_back_by_a_newer_epoch() {
     assert!(account.writes(2) && account.acknowledges(2, written));
 }
 
-/// A strong read needs that nobody was promoted, by any members who could do so: with two regions, by
-/// the other one alone, as long as it is not known to have heard of a third.
+/// A strong read must prove that no other region was promoted by any members that could promote it:
+/// in an account of two regions by the other one alone, as long as that region may not have
+/// received the addition of a third.
 #[test]
 fn a_new_member_does_not_confirm_what_an_old_one_could_have_ended() {
     let mut account = Account::new(3, 2);
@@ -120,7 +124,7 @@ fn a_new_member_does_not_confirm_what_an_old_one_could_have_ended() {
     assert!(account.acknowledges(1, written));
     for region in [0, 2] {
         let now = account.now;
-        let read = account.regions[region].replica.confirm(now);
+        let read = account.regions[region].replica.read_index(now);
         account.pass(1_000);
         let answered = &account.regions[region].answered;
         assert!(
@@ -135,7 +139,7 @@ fn a_new_member_does_not_confirm_what_an_old_one_could_have_ended() {
 fn what_is_committed_in_another_epoch_says_nothing_of_the_own_records() {
     let mut account = Account::new(3, 3);
     account.pass(1_000);
-    // The third region hears of a record, and nobody hears that it keeps it.
+    // The third region receives a record, and its answer that the record is durable gets lost.
     let written = account.write(0);
     account.cut = vec![(0, 1)];
     let mut mail = VecDeque::new();
@@ -157,11 +161,11 @@ fn what_is_committed_in_another_epoch_says_nothing_of_the_own_records() {
     account.settle(2, &mut mail);
     let now = account.now;
     let replica = &mut account.regions[2].replica;
-    let read = replica.confirm(now);
+    let read = replica.read_index(now);
     let current = replica.epoch();
     for (epoch, is_known) in [(current.next(RegionId(0)), false), (current, true)] {
         let commit = written;
-        let confirmed = Message::Confirmed {
+        let confirmed = ReplicaMessage::ReadIndexResponse {
             read,
             epoch,
             commit,
@@ -172,7 +176,7 @@ fn what_is_committed_in_another_epoch_says_nothing_of_the_own_records() {
 }
 
 #[test]
-fn whoever_lost_what_it_had_takes_over_when_it_has_it_again() {
+fn a_successor_that_lost_records_pulls_them_before_it_takes_over() {
     let mut account = Account::new(3, 3);
     account.pass(1_000);
     let written = account.write(0);
@@ -188,7 +192,7 @@ fn whoever_lost_what_it_had_takes_over_when_it_has_it_again() {
     assert!(!account.writes(0), "it was handed over");
     let mut mail = VecDeque::new();
     account.settle(0, &mut mail);
-    let is_order = |message: &Message| matches!(message, Message::TakeOver { .. });
+    let is_order = |message: &ReplicaMessage| matches!(message, ReplicaMessage::TakeOver { .. });
     let mut orders = mail.into_iter().filter(|(_, _, message)| is_order(message));
     let (_, _, order) = orders.next().unwrap();
     account.regions[1].log.pop();
@@ -197,18 +201,20 @@ fn whoever_lost_what_it_had_takes_over_when_it_has_it_again() {
     account.regions[1].replica.receive(now, RegionId(0), order);
     account.pass(5_000);
     assert!(account.writes(1));
-    let kept = account.regions[1].log.iter();
-    let kept: Vec<_> = kept.filter(|kept| kept.sequence == written).collect();
-    assert_eq!(kept, [&record], "what was acknowledged is gone");
+    let present = account.regions[1].log.iter();
+    let present: Vec<_> = present
+        .filter(|present| present.sequence == written)
+        .collect();
+    assert_eq!(present, [&record], "what was acknowledged is gone");
 }
 
-/// A region that offered itself in vain has heard of the write region as little as the others.
+/// A failed candidate has received as few heartbeats of the write region as the other members.
 #[test]
-fn who_was_not_elected_votes_for_another() {
+fn a_losing_candidate_votes_for_another() {
     let mut account = Account::new(3, 3);
     account.pass(1_000);
     account.cut = vec![(0, 1), (0, 2), (1, 2)];
-    // The second has just given up, the third still asks.
+    // The second region has just given up its candidacy, the third region is still a candidate.
     account.pass(5_100);
     account.cut.pop();
     account.pass(100);

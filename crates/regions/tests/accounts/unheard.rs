@@ -1,9 +1,10 @@
-//! Regions that hear nothing of others that are there, or late: over a link that works in one direction only, because
-//! they stood still themselves, or over long links.
+//! Regions that miss the messages of live regions or receive them late: over a link that works in
+//! one direction only, after a pause of their own process, or over long links.
 
 use crate::account::Account;
 
-/// The second region hears the write region, which does not hear it. The third has what it asks for.
+/// The second region hears the write region, but the write region does not hear it. The third
+/// region has the records that the second one pulls.
 #[test]
 fn records_come_from_another_region_if_the_write_region_does_not_hear() {
     let mut account = Account::new(3, 3);
@@ -14,7 +15,7 @@ fn records_come_from_another_region_if_the_write_region_does_not_hear() {
     account.pass(3_000);
     assert!(account.regions[1].replica.last() >= written);
     assert!(account.writes(0));
-    // It goes back to the write region when that hears it again.
+    // The second region pulls from the write region again when the link works in both directions.
     account.deaf.clear();
     account.pass(1_000);
     account.cut = vec![(1, 2)];
@@ -25,7 +26,7 @@ fn records_come_from_another_region_if_the_write_region_does_not_hear() {
 
 /// A computer that was asleep, or too busy for seconds.
 #[test]
-fn who_stood_still_does_not_take_the_others_for_silent() {
+fn a_paused_process_does_not_declare_its_peers_dead() {
     let mut account = Account::new(3, 3);
     account.pass(1_000);
     let epoch = account.regions[0].replica.epoch();

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use orrery_regions::{Change, StreamId};
+use orrery_regions::{StreamId, VersionKind};
 
 use crate::history::{Action, History, Item, Made, Operation, Value};
 
 pub(crate) type Verdict = Result<(), String>;
 
-/// Every change that was committed is in every region, once; or in none, and handed out by the one that
-/// had it.
+/// Every region has every committed change exactly once; or no region has it, and the region that
+/// had it has put it aside.
 pub(crate) fn exactly_once(history: &History) -> Verdict {
     if !history.forced && !history.put_aside.is_empty() {
         let lost = &history.put_aside;
@@ -36,7 +36,7 @@ pub(crate) fn exactly_once(history: &History) -> Verdict {
     Ok(())
 }
 
-/// All regions keep the same bytes.
+/// All regions have the same bytes.
 pub(crate) fn converged(history: &History) -> Verdict {
     let mut states = history.states.iter();
     let Some((first, expected)) = states.next() else {
@@ -52,8 +52,8 @@ pub(crate) fn converged(history: &History) -> Verdict {
     Ok(())
 }
 
-/// What is shown is the best of the changes that no other has seen, found by comparing all of them.
-/// Items with claims are left out: which of them are shown depends on each other.
+/// Readers see the winner among the maximal changes, which this checker finds by comparing all
+/// changes. Items with unique claims are left out, because their visibility depends on each other.
 pub(crate) fn resolved(history: &History) -> Verdict {
     let mut expected: BTreeMap<Item, Option<Value>> = BTreeMap::new();
     let items: BTreeSet<Item> = history.made.values().map(|made| made.item).collect();
@@ -67,18 +67,18 @@ pub(crate) fn resolved(history: &History) -> Verdict {
             continue;
         }
         let saw = |later: &Value, earlier: &Value| {
-            let (stamp, _) = &history.committed[earlier];
+            let (version_id, _) = &history.committed[earlier];
             let (_, deps) = &history.committed[later];
-            deps.has(StreamId::Region(stamp.origin), stamp.sequence)
+            deps.includes(StreamId::Region(version_id.origin), version_id.sequence)
         };
         let maximal = changes
             .iter()
             .filter(|value| !changes.iter().any(|other| saw(other, value)));
         let best = maximal.max_by(|left, right| {
             let rank = |made: &Made| match made.change {
-                Change::Expiry => (0, 0.0),
-                Change::Put(number) => (1, number),
-                Change::Delete => (2, 0.0),
+                VersionKind::Expiry => (0, 0.0),
+                VersionKind::Put(number) => (1, number),
+                VersionKind::Delete => (2, 0.0),
             };
             let (l, r) = (rank(&history.made[left]), rank(&history.made[right]));
             let origins = (
@@ -90,7 +90,7 @@ pub(crate) fn resolved(history: &History) -> Verdict {
                 .then(origins.1.cmp(&origins.0))
                 .then(left.cmp(right))
         });
-        let shown = best.filter(|value| matches!(history.made[value].change, Change::Put(_)));
+        let shown = best.filter(|value| matches!(history.made[value].change, VersionKind::Put(_)));
         expected.insert(item, shown.copied());
     }
     for (region, view) in &history.views {
@@ -114,17 +114,17 @@ enum Guarantee {
     WritesFollowReads,
 }
 
-/// The changes that a session knows of, each with the reason.
+/// The changes that a session must see, each with the violated guarantee otherwise.
 type Known = BTreeMap<Value, Guarantee>;
 
-/// Causality from what clients saw alone: a change comes after everything that its session had
-/// written and read. A read must not show something that a change known to its session replaced.
+/// Causality from the clients' view alone: a change comes after everything that its session had
+/// written and read. A read must not return a version that a change known to its session replaced.
 pub(crate) fn causal(history: &History) -> Verdict {
     let mut sessions: HashMap<u64, Known> = HashMap::new();
     let mut pasts: HashMap<Value, Known> = HashMap::new();
     let mut problems: BTreeMap<Guarantee, String> = BTreeMap::new();
     let mut operations: Vec<&Operation> = history.operations.iter().collect();
-    // A change whose end nobody knows has the past that its session had when it began.
+    // A change with an unknown outcome has the past that its session had when the change began.
     operations.sort_by_key(|operation| operation.ended.unwrap_or(operation.began));
     for operation in operations {
         let known = sessions.entry(operation.session).or_default();
@@ -176,7 +176,7 @@ fn learn(known: &mut Known, value: Value, pasts: &HashMap<Value, Known>) {
     }
 }
 
-/// Whether what is shown of an item cannot follow a change of it.
+/// Whether the value that a read returned cannot follow a change of the item.
 fn is_behind(
     history: &History,
     item: Item,
@@ -192,10 +192,10 @@ fn is_behind(
         .collect();
     match shown {
         Some(shown) => past.contains(shown),
-        // Gone: by this change, or by one that it had not seen.
+        // The item was deleted by this change or by a concurrent one.
         None => !history.committed.keys().any(|value| {
             let made = &history.made[value];
-            let is_removal = !matches!(made.change, Change::Put(_));
+            let is_removal = !matches!(made.change, VersionKind::Put(_));
             made.item == item && is_removal && !past.contains(value)
         }),
     }

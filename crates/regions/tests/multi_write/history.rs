@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use orrery_regions::{Change, Epoch, Progress, RegionId, Stamp};
+use orrery_regions::{Epoch, RegionId, VersionId, VersionKind, VersionVector};
 
 pub(crate) type Item = u8;
 /// Names a change: every put, delete and decision has a number of its own.
@@ -10,11 +10,11 @@ pub(crate) type Value = u64;
 
 pub(crate) type View = BTreeMap<Item, Value>;
 
-/// A change as whoever asked for it made it.
+/// A change as its client requested it.
 #[derive(Clone, Debug)]
 pub(crate) struct Made {
     pub(crate) item: Item,
-    pub(crate) change: Change,
+    pub(crate) change: VersionKind,
     pub(crate) claims: Vec<u64>,
     pub(crate) decided: Option<Epoch>,
 }
@@ -38,13 +38,13 @@ pub(crate) struct History {
     pub(crate) made: BTreeMap<Value, Made>,
     pub(crate) operations: Vec<Operation>,
     /// Where a change was committed, and what its origin had applied.
-    pub(crate) committed: BTreeMap<Value, (Stamp, Progress)>,
-    /// Changes that are not part of the history: what a region had acknowledged that left, and no other
-    /// had. A region that leaves as planned must have none.
+    pub(crate) committed: BTreeMap<Value, (VersionId, VersionVector)>,
+    /// Changes outside the history: a region that left had acknowledged them and no other region
+    /// had them. A planned removal must have no such changes.
     pub(crate) put_aside: BTreeSet<Value>,
     pub(crate) forced: bool,
-    /// At rest: what each region shows, what it keeps byte for byte, and how often each change
-    /// was applied in it.
+    /// At the end of a run: the view of each region, its state byte for byte, and how often each
+    /// change was applied in it.
     pub(crate) views: BTreeMap<RegionId, View>,
     pub(crate) states: BTreeMap<RegionId, String>,
     pub(crate) applied: BTreeMap<RegionId, BTreeMap<Value, u32>>,

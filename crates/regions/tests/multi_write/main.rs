@@ -29,8 +29,8 @@ fn regions_converge_and_sessions_hold() {
     }
 }
 
-/// A region was copied from one that the others were removing, and had more of its stream than they
-/// agreed on.
+/// A region fetched a snapshot of a lost region, which had more of its own stream than the agreed
+/// end.
 #[test]
 fn a_copy_has_nothing_that_only_a_lost_region_had() {
     holds(687);
@@ -100,7 +100,7 @@ fn application_is_checked() {
 #[test]
 fn leaving_is_checked() {
     finds(Bug::LeaveAtOnce, exactly_once);
-    // Regions that do not agree where a stream ends never have the same.
+    // Regions that disagree on the end of a stream never converge.
     let bug = Some(Bug::EndAlone);
     let is_found = |seed| world::run(Plan { seed, bug }).is_err();
     assert!((0..BUG_SEEDS).any(is_found));

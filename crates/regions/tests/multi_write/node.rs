@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use orrery_regions::{
-    Body, Mesh, Progress, RegionId, Sequence, Siblings, StreamId, StreamRecord, clashes,
+    MultiWriteReplica, RecordBody, RegionId, Sequence, Siblings, StreamId, StreamRecord,
+    VersionVector, unique_key_losers,
 };
 
 use crate::history::{Item, Value, View};
@@ -14,9 +15,9 @@ pub(crate) type State = BTreeMap<Item, Siblings<Value>>;
 #[derive(Clone, Default)]
 pub(crate) struct Disk {
     pub(crate) state: State,
-    pub(crate) progress: Progress,
+    pub(crate) progress: VersionVector,
     pub(crate) log: Vec<StreamRecord>,
-    pub(crate) bases: Progress,
+    pub(crate) bases: VersionVector,
     pub(crate) counts: BTreeMap<Value, u32>,
     pub(crate) joined: Option<Sequence>,
 }
@@ -24,7 +25,7 @@ pub(crate) struct Disk {
 pub(crate) struct Node {
     pub(crate) id: RegionId,
     pub(crate) disk: Disk,
-    pub(crate) mesh: Option<Mesh>,
+    pub(crate) multi_write: Option<MultiWriteReplica>,
     pub(crate) has_left: bool,
     /// Writes that wait for the next group.
     pub(crate) group: Vec<(Option<(usize, u64)>, Value)>,
@@ -59,9 +60,9 @@ impl Node {
             .disk
             .state
             .iter()
-            .filter_map(|(item, siblings)| Some((*item, siblings.shown()?)))
+            .filter_map(|(item, siblings)| Some((*item, siblings.visible()?)))
             .collect();
-        let hidden = clashes(shown.iter().map(|(item, version)| (*item, *version)));
+        let hidden = unique_key_losers(shown.iter().map(|(item, version)| (*item, *version)));
         let visible = shown.into_iter().filter(|(item, _)| !hidden.contains(item));
         visible
             .map(|(item, version)| (item, version.body))
@@ -71,7 +72,9 @@ impl Node {
 
 pub(crate) fn value_of(record: &StreamRecord) -> Value {
     match &record.body {
-        Body::Data(data) => Value::from_le_bytes(data[..].try_into().unwrap()),
-        Body::EpochStart(_) | Body::Members(_) => unreachable!("region streams have only data"),
+        RecordBody::Data(data) => Value::from_le_bytes(data[..].try_into().unwrap()),
+        RecordBody::EpochStart(_) | RecordBody::Members(_) => {
+            unreachable!("region streams have only data")
+        }
     }
 }

@@ -9,8 +9,9 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use bytes::Bytes;
 use orrery_regions::{
-    Change, Mesh, MeshEffect, MeshMessage, MeshSettings, Millis, Progress, RegionId, Resolution,
-    Sequence, SessionToken, Siblings, Stamp, StreamEnd, StreamId, StreamRecord, Version, clashes,
+    ConflictResolution, Millis, MultiWriteEffect, MultiWriteMessage, MultiWriteReplica,
+    MultiWriteSettings, RegionId, Sequence, SessionToken, SiblingVersion, Siblings, StreamEnd,
+    StreamId, StreamRecord, VersionId, VersionKind, VersionVector, unique_key_losers,
 };
 
 use crate::history::{History, Item, Made, Value};
@@ -18,7 +19,7 @@ use crate::node::{Disk, Node, State, value_of};
 use crate::random::Random;
 use roster::{Order, Roster};
 
-/// Of records that are applied together: some.
+/// A region applies only a few records at a time.
 const MERGE_BYTES: u64 = 500;
 const TICK_MS: u64 = 30;
 const TROUBLE_MS: u64 = 3_000;
@@ -79,10 +80,10 @@ enum Event {
 
 #[derive(Clone)]
 enum Wire {
-    Message(MeshMessage),
+    Message(MultiWriteMessage),
     AskSnapshot,
     Snapshot {
-        progress: Progress,
+        progress: VersionVector,
         state: State,
         counts: BTreeMap<Value, u32>,
     },
@@ -121,11 +122,11 @@ pub(crate) fn run(plan: Plan) -> Result<History, String> {
     Ok(world.finish())
 }
 
-fn resolution(item: Item) -> Resolution {
+fn resolution(item: Item) -> ConflictResolution {
     if item == 3 || item == 4 {
-        Resolution::ByHub
+        ConflictResolution::ByHub
     } else {
-        Resolution::LastWriterWins
+        ConflictResolution::LastWriterWins
     }
 }
 
@@ -141,7 +142,7 @@ impl World {
         let node = |id: usize| Node {
             id: RegionId(u8::try_from(id).unwrap()),
             disk: Disk::default(),
-            mesh: None,
+            multi_write: None,
             has_left: false,
             group: Vec::new(),
         };
@@ -219,8 +220,12 @@ impl World {
                 return Ok(());
             }
             if self.now > REST_MS_MAX {
-                let describe =
-                    |node: &Node| format!("{}: {:?} {:?}", node.id, node.disk.progress, node.mesh);
+                let describe = |node: &Node| {
+                    format!(
+                        "{}: {:?} {:?}",
+                        node.id, node.disk.progress, node.multi_write
+                    )
+                };
                 let nodes: Vec<String> = self.nodes.iter().map(describe).collect();
                 return Err(format!("no rest: {}", nodes.join("\n")));
             }
@@ -229,7 +234,7 @@ impl World {
         Err("the world stood still".to_owned())
     }
 
-    /// Everybody has everything, and knows that everybody has it; whoever leaves has left.
+    /// Every region has every record and has the others' progress, and every removal is complete.
     fn is_at_rest(&self) -> bool {
         let newest = self.newest();
         let is_settled =
@@ -238,15 +243,20 @@ impl World {
         let last = &self.nodes[hub].disk.progress;
         let is_quiet = |node: usize| {
             let Node {
-                disk, mesh, group, ..
+                disk,
+                multi_write,
+                group,
+                ..
             } = &self.nodes[node];
-            let knows_all = mesh.as_ref().is_some_and(|mesh| mesh.horizon() == *last);
+            let knows_all = multi_write
+                .as_ref()
+                .is_some_and(|multi_write| multi_write.horizon() == *last);
             group.is_empty() && disk.progress == *last && knows_all
         };
         let has_left = |node: usize| self.nodes[node].has_left;
         let account = Sequence(self.rosters.len() as u64 - 1);
         is_settled
-            && last.has(StreamId::Account, account)
+            && last.includes(StreamId::Account, account)
             && (0..self.nodes.len()).all(|node| {
                 if self.is_member(node) {
                     is_quiet(node)
@@ -260,12 +270,12 @@ impl World {
     fn handle(&mut self, event: Event) {
         match event {
             Event::Tick(node) => {
-                if let Some(mesh) = &mut self.nodes[node].mesh {
-                    mesh.tick(Millis(self.now));
+                if let Some(multi_write) = &mut self.nodes[node].multi_write {
+                    multi_write.tick(Millis(self.now));
                 }
                 self.prune(node);
                 self.trim(node);
-                if self.is_hub(node) && self.nodes[node].mesh.is_some() {
+                if self.is_hub(node) && self.nodes[node].multi_write.is_some() {
                     for made in self.hub_duties(node) {
                         self.propose(node, None, made);
                     }
@@ -299,11 +309,11 @@ impl World {
         let Node {
             id,
             disk,
-            mesh,
+            multi_write,
             has_left,
             ..
         } = &mut self.nodes[node];
-        if mesh.is_some() || *has_left {
+        if multi_write.is_some() || *has_left {
             return;
         }
         let mut progress = disk.progress.clone();
@@ -319,14 +329,14 @@ impl World {
             progress = progress.iter().map(earlier).collect();
             disk.progress = progress.clone();
         }
-        let settings = MeshSettings {
+        let settings = MultiWriteSettings {
             retry_ms: 120,
-            beat_ms: 60,
+            heartbeat_ms: 60,
             unresponsive_ms: 250,
             page_bytes_max: 200,
             waiting_bytes_max: 400,
         };
-        let mut new = Mesh::new(
+        let mut new = MultiWriteReplica::new(
             *id,
             settings,
             roster.members.clone(),
@@ -337,7 +347,7 @@ impl World {
         if let Some(since) = disk.joined {
             new.join(since);
         }
-        *mesh = Some(new);
+        *multi_write = Some(new);
     }
 
     fn deliver(&mut self, from: usize, to: usize, wire: Wire) {
@@ -345,14 +355,14 @@ impl World {
         let now = Millis(self.now);
         let Node {
             disk,
-            mesh: Some(mesh),
+            multi_write: Some(multi_write),
             ..
         } = &mut self.nodes[to]
         else {
             return;
         };
         match wire {
-            Wire::Message(message) => mesh.receive(now, sender, message),
+            Wire::Message(message) => multi_write.receive(now, sender, message),
             Wire::AskSnapshot => {
                 let snapshot = Wire::Snapshot {
                     progress: disk.progress.clone(),
@@ -366,7 +376,7 @@ impl World {
                 state,
                 counts,
             } => {
-                if mesh.accepts(&progress) {
+                if multi_write.accepts(&progress) {
                     self.install(to, &progress, state, counts);
                 }
             }
@@ -375,8 +385,8 @@ impl World {
     }
 
     fn settle(&mut self, node: usize) {
-        let take = |mesh: &mut Mesh| mesh.take_ready(MERGE_BYTES);
-        while let Some(records) = self.nodes[node].mesh.as_mut().map(take)
+        let take = |multi_write: &mut MultiWriteReplica| multi_write.take_ready(MERGE_BYTES);
+        while let Some(records) = self.nodes[node].multi_write.as_mut().map(take)
             && !records.is_empty()
         {
             for record in records {
@@ -384,16 +394,16 @@ impl World {
             }
         }
         let effects = self.nodes[node]
-            .mesh
+            .multi_write
             .as_mut()
-            .map(Mesh::take_effects)
+            .map(MultiWriteReplica::take_effects)
             .unwrap_or_default();
         for effect in effects {
             match effect {
-                MeshEffect::Send { to, message } => {
+                MultiWriteEffect::Send { to, message } => {
                     self.transmit(node, usize::from(to.0), &Wire::Message(message));
                 }
-                MeshEffect::SendPage {
+                MultiWriteEffect::SendPage {
                     to,
                     stream,
                     after,
@@ -403,11 +413,11 @@ impl World {
                     let mut records = self.nodes[node].records_after(stream, after, bytes_max);
                     if self.has(Bug::ForgetDeps) {
                         for record in &mut records {
-                            record.deps = Progress::default();
+                            record.deps = VersionVector::default();
                         }
                     }
                     let have = self.nodes[node].disk.progress.clone();
-                    let page = MeshMessage::Page {
+                    let page = MultiWriteMessage::Page {
                         have,
                         stream,
                         after,
@@ -416,7 +426,7 @@ impl World {
                     };
                     self.transmit(node, usize::from(to.0), &Wire::Message(page));
                 }
-                MeshEffect::FetchSnapshot { from } => {
+                MultiWriteEffect::FetchSnapshot { from } => {
                     self.transmit(node, usize::from(from.0), &Wire::AskSnapshot);
                 }
             }
@@ -426,10 +436,12 @@ impl World {
     /// Record, effect and progress, in one batch.
     fn apply(&mut self, node: usize, record: StreamRecord) {
         self.merge(node, &record);
-        let Node { disk, mesh, .. } = &mut self.nodes[node];
+        let Node {
+            disk, multi_write, ..
+        } = &mut self.nodes[node];
         disk.progress.advance(record.stream, record.sequence);
-        if let Some(mesh) = mesh {
-            mesh.applied(record.stream, record.sequence);
+        if let Some(multi_write) = multi_write {
+            multi_write.applied(record.stream, record.sequence);
         }
         disk.log.push(record);
     }
@@ -437,18 +449,18 @@ impl World {
     fn merge(&mut self, node: usize, record: &StreamRecord) {
         let value = value_of(record);
         let made = self.history.made[&value].clone();
-        let (stamp, deps) = self.history.committed[&value].clone();
-        let deletes_lose = self.has(Bug::DeletesLose) && made.change == Change::Delete;
-        let version = Version {
-            stamp,
+        let (version_id, deps) = self.history.committed[&value].clone();
+        let deletes_lose = self.has(Bug::DeletesLose) && made.change == VersionKind::Delete;
+        let version = SiblingVersion {
+            id: version_id,
             change: if deletes_lose {
-                Change::Expiry
+                VersionKind::Expiry
             } else {
                 made.change
             },
             etag: value,
-            decided: made.decided,
-            claims: made.claims,
+            deciding_epoch: made.decided,
+            unique_claims: made.claims,
             body: value,
         };
         let by_arrival = self.has(Bug::ResolveByArrival);
@@ -462,10 +474,9 @@ impl World {
         siblings.merge(version, &deps);
         if drop_losers {
             let everything = siblings.versions().iter();
-            let everything =
-                everything.map(|v| (StreamId::Region(v.stamp.origin), v.stamp.sequence));
-            let everything: Progress = everything.collect();
-            if siblings.shown().is_some() {
+            let everything = everything.map(|v| (StreamId::Region(v.id.origin), v.id.sequence));
+            let everything: VersionVector = everything.collect();
+            if siblings.visible().is_some() {
                 siblings.prune(&everything, resolution(made.item));
             }
         }
@@ -475,16 +486,16 @@ impl World {
         let early = self.has(Bug::ForgetEarly);
         let Node {
             disk,
-            mesh: Some(mesh),
+            multi_write: Some(multi_write),
             ..
         } = &mut self.nodes[node]
         else {
             return;
         };
         let horizon = if early {
-            mesh.progress().clone()
+            multi_write.progress().clone()
         } else {
-            mesh.horizon()
+            multi_write.horizon()
         };
         for (item, siblings) in &mut disk.state {
             siblings.prune(&horizon, resolution(*item));
@@ -513,8 +524,8 @@ impl World {
             self.random.below(self.nodes.len()),
         );
         match self.random.below(6) {
-            0 if self.nodes[node].mesh.is_some() => {
-                self.nodes[node].mesh = None;
+            0 if self.nodes[node].multi_write.is_some() => {
+                self.nodes[node].multi_write = None;
                 self.nodes[node].group.clear();
                 let millis = self.random.pick(&[20, 200, 800]);
                 self.after(millis, Event::Start(node));
@@ -558,19 +569,19 @@ impl World {
         let mut duties = Vec::new();
         for (item, siblings) in &hub.disk.state {
             if siblings.is_undecided(resolution(*item)) {
-                let standing = siblings.standing().unwrap();
+                let winner = siblings.winner().unwrap();
                 duties.push(Made {
                     item: *item,
-                    change: standing.change,
-                    claims: standing.claims.clone(),
+                    change: winner.change,
+                    claims: winner.unique_claims.clone(),
                     decided: Some(epoch),
                 });
             }
         }
         let shown = hub.disk.state.iter();
-        let shown = shown.filter_map(|(item, siblings)| Some((*item, siblings.shown()?)));
-        for item in clashes(shown) {
-            let change = Change::Delete;
+        let shown = shown.filter_map(|(item, siblings)| Some((*item, siblings.visible()?)));
+        for item in unique_key_losers(shown) {
+            let change = VersionKind::Delete;
             duties.push(Made {
                 item,
                 change,
@@ -598,27 +609,27 @@ impl World {
         let group = std::mem::take(&mut self.nodes[node].group);
         let may_write = self.may_write(node);
         let epoch = self.roster(node).epoch;
-        let Some(mesh) = &mut self.nodes[node].mesh else {
+        let Some(multi_write) = &mut self.nodes[node].multi_write else {
             return;
         };
-        if !may_write || !mesh.can_write() {
+        if !may_write || !multi_write.can_write() {
             return;
         }
         let records: Vec<StreamRecord> = group
             .iter()
             .zip(0..)
             .map(|((_, value), ahead)| {
-                mesh.write(epoch, Bytes::copy_from_slice(&value.to_le_bytes()), ahead)
+                multi_write.write(epoch, Bytes::copy_from_slice(&value.to_le_bytes()), ahead)
             })
             .collect();
         for ((by, value), record) in group.into_iter().zip(records) {
-            let stamp = Stamp {
+            let version_id = VersionId {
                 origin: record.origin,
                 sequence: record.sequence,
             };
             self.history
                 .committed
-                .insert(value, (stamp, record.deps.clone()));
+                .insert(value, (version_id, record.deps.clone()));
             self.apply(node, record);
             let Some((client, number)) = by else {
                 continue;

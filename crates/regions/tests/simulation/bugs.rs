@@ -1,6 +1,6 @@
-//! Each checker finds the mistake that it is there for, within so many seeds.
+//! Each checker finds the bug that is planted for it, within a limited number of seeds.
 
-use orrery_regions::Level;
+use orrery_regions::Consistency;
 
 use crate::check::{Loss, Verdict, bounded, converged, durable, linearisable, prefix, session};
 use crate::history::History;
@@ -9,7 +9,7 @@ use crate::world;
 
 const SEEDS: u64 = 2000;
 
-fn finds(bug: Bug, level: Level, check: impl Fn(&History) -> Verdict) {
+fn finds(bug: Bug, level: Consistency, check: impl Fn(&History) -> Verdict) {
     let is_found = |seed| {
         let plan = Plan {
             bug: Some(bug),
@@ -27,16 +27,16 @@ fn linearisability_is_checked() {
         Bug::ApplyUncommitted,
         Bug::ReadUnconfirmed,
     ] {
-        finds(bug, Level::Strong, linearisable);
+        finds(bug, Consistency::Strong, linearisable);
     }
 }
 
 #[test]
 fn durability_is_checked() {
-    finds(Bug::AcknowledgeAlone, Level::Strong, |history| {
+    finds(Bug::AcknowledgeAlone, Consistency::Strong, |history| {
         durable(history, Loss::Nothing)
     });
-    finds(Bug::DropFalseProgress, Level::Session, |history| {
+    finds(Bug::DropFalseProgress, Consistency::Session, |history| {
         durable(history, Loss::HandedOut)
     });
 }
@@ -55,7 +55,7 @@ fn sessions_are_checked() {
         (Bug::SkipRecords, "MonotonicWrites"),
         (Bug::SkipRecords, "WritesFollowReads"),
     ] {
-        finds(bug, Level::Session, names(guarantee));
+        finds(bug, Consistency::Session, names(guarantee));
     }
 }
 
@@ -63,20 +63,20 @@ fn sessions_are_checked() {
 fn the_bound_is_checked() {
     let check = |history: &History| bounded(history, BOUND);
     for bug in [Bug::IgnoreWriteBound, Bug::IgnoreReadBound] {
-        finds(bug, Level::Bounded(BOUND), check);
+        finds(bug, Consistency::Bounded(BOUND), check);
     }
 }
 
 #[test]
 fn prefixes_are_checked() {
     for bug in [Bug::ApplyTwice, Bug::SkipRecords, Bug::ApplyOutOfOrder] {
-        finds(bug, Level::ConsistentPrefix, prefix);
+        finds(bug, Consistency::ConsistentPrefix, prefix);
     }
 }
 
 #[test]
 fn convergence_is_checked() {
     for bug in [Bug::SkipRecords, Bug::ApplyTwice, Bug::ShipUnsynced] {
-        finds(bug, Level::Eventual, converged);
+        finds(bug, Consistency::Eventual, converged);
     }
 }

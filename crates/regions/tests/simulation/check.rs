@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use orrery_regions::{Bound, Sequence};
+use orrery_regions::{Sequence, StalenessBound};
 
 use crate::history::{Action, History, Key, Operation, Position, ReadLevel, Value, View};
 
@@ -55,7 +55,7 @@ pub(crate) fn linearisable(history: &History) -> Verdict {
         });
         steps.sort_by_key(|step| step.began);
         if !has_order(steps) {
-            // Only what is needed to see it: everything that ended by then.
+            // Report only the steps up to the first failure: every operation that ended by then.
             let mut ends: Vec<u64> = steps.iter().map(|step| step.ended).collect();
             ends.sort_unstable();
             let until = |end: u64| -> Vec<Step> {
@@ -168,11 +168,11 @@ enum Guarantee {
     WritesFollowReads,
 }
 
-/// What a session knows of: for each key the newest write, and why it must be seen.
+/// What a session must see: the newest write of each key, and the guarantee that requires it.
 type Known = BTreeMap<Key, (Sequence, Guarantee)>;
 
-/// Read your writes, monotonic reads, monotonic writes, writes follow reads. Writes that were taken
-/// back bind nobody.
+/// Read your writes, monotonic reads, monotonic writes, writes follow reads. Writes that a failover
+/// took back require nothing.
 pub(crate) fn session(history: &History) -> Verdict {
     let survivors = history.survivors();
     // The first breach of each guarantee.
@@ -210,7 +210,7 @@ pub(crate) fn session(history: &History) -> Verdict {
                 for (key, (wanted, guarantee)) in known.iter() {
                     let value = view.get(key).map_or(0, |seen| seen.value);
                     let seen = survivors.get(&value).copied();
-                    // Something that was taken back later may have been seen instead.
+                    // The read may have returned a write that a failover took back later.
                     let is_lost = value != 0 && seen.is_none();
                     if !is_lost && seen.unwrap_or_default() < *wanted {
                         problems.entry(*guarantee).or_insert(format!(
@@ -265,7 +265,7 @@ fn learn_view(
 }
 
 /// A bounded read misses fewer than so many versions, and nothing older than so long.
-pub(crate) fn bounded(history: &History, bound: Bound) -> Verdict {
+pub(crate) fn bounded(history: &History, bound: StalenessBound) -> Verdict {
     let stream: HashSet<_> = history.stream.iter().copied().collect();
     let mut acknowledged: Vec<(Position, u64)> = Vec::new();
     for operation in &history.operations {
@@ -295,8 +295,8 @@ pub(crate) fn bounded(history: &History, bound: Bound) -> Verdict {
                 .iter()
                 .filter(|(_, ended)| *ended < operation.began)
         };
-        // An operator may have begun an epoch without records that another operator, who knew as
-        // little, made part of the history again: no bound holds between the two.
+        // An operator may have begun an epoch without records that another operator, with as little
+        // knowledge, made part of the history again: no bound holds between the two epochs.
         let is_taken_back = !stream.contains(at);
         let is_missed =
             |position: &Position| !(shown.contains(position) || is_taken_back && position.0 < at.0);
@@ -313,11 +313,11 @@ pub(crate) fn bounded(history: &History, bound: Bound) -> Verdict {
     Ok(())
 }
 
-/// How much may be lost of what was acknowledged.
+/// How many acknowledged writes a promotion may lose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Loss {
     Nothing,
-    /// Only what was handed out when a region rejoined.
+    /// Only writes that a region put aside as false progress when it rejoined.
     HandedOut,
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use orrery_regions::{Level, ReadVerdict, SessionToken};
+use orrery_regions::{Consistency, ReadVerdict, SessionToken};
 
 use crate::history::{Action, Key, Operation, Position, ReadLevel, Value};
 use crate::node::{PendingRead, PendingWrite, encode};
@@ -16,12 +16,12 @@ pub(crate) struct Client {
     pub(crate) session: u64,
     pub(crate) region: usize,
     pub(crate) token: Option<SessionToken>,
-    /// Which operation is under way, if any.
+    /// The number of the last operation.
     pub(crate) number: u64,
-    pub(crate) under_way: Option<UnderWay>,
+    pub(crate) under_way: Option<InFlightOperation>,
 }
 
-pub(crate) struct UnderWay {
+pub(crate) struct InFlightOperation {
     pub(crate) began: u64,
     pub(crate) does: Does,
 }
@@ -82,9 +82,10 @@ impl World {
         let token = self.clients[client].token.clone();
         let verdict = self
             .replica(node)
-            .map(|replica| replica.may_read(clock, Level::Session, token.as_ref()));
+            .map(|replica| replica.may_read(clock, Consistency::Session, token.as_ref()));
         if verdict == Some(ReadVerdict::SessionLost) {
-            // Writes are taken whatever their token says; what it stood for is over.
+            // A region takes writes whatever their token is, but a token of lost writes ends its
+            // session.
             self.begin_session(client);
         }
         let is_outdated = token.is_some_and(|token| {
@@ -104,7 +105,7 @@ impl World {
                     replica.write(clock, data).ok()
                 }
             });
-        self.clients[client].under_way = Some(UnderWay {
+        self.clients[client].under_way = Some(InFlightOperation {
             began: self.now,
             does: Does::Write {
                 puts,
@@ -163,7 +164,7 @@ impl World {
     pub(crate) fn begin_read(&mut self, client: usize, number: u64) {
         let node = self.clients[client].region;
         let (level, read_level) = self.read_level();
-        self.clients[client].under_way = Some(UnderWay {
+        self.clients[client].under_way = Some(InFlightOperation {
             began: self.now,
             does: Does::Read { level: read_level },
         });
@@ -175,15 +176,15 @@ impl World {
             return self.end_read(node, client, number, false);
         };
         let mut verdict = life.replica.may_read(clock, level, token.as_ref());
-        if self.plan.has(Bug::ReadUnconfirmed) && verdict == ReadVerdict::Confirm
+        if self.plan.has(Bug::ReadUnconfirmed) && verdict == ReadVerdict::ReadIndex
             || self.plan.has(Bug::IgnoreReadBound) && verdict == ReadVerdict::TooStale
         {
             verdict = ReadVerdict::Answer;
         }
         match verdict {
             ReadVerdict::Answer => self.end_read(node, client, number, true),
-            ReadVerdict::Confirm => {
-                let read = life.replica.confirm(clock);
+            ReadVerdict::ReadIndex => {
+                let read = life.replica.read_index(clock);
                 life.reads.insert(read, PendingRead { client, number });
                 self.settle(node);
             }
@@ -206,8 +207,12 @@ impl World {
     }
 
     /// Mostly the level of the account, else a weaker one.
-    pub(crate) fn read_level(&mut self) -> (Level, ReadLevel) {
-        let weaker = [Level::Session, Level::ConsistentPrefix, Level::Eventual];
+    pub(crate) fn read_level(&mut self) -> (Consistency, ReadLevel) {
+        let weaker = [
+            Consistency::Session,
+            Consistency::ConsistentPrefix,
+            Consistency::Eventual,
+        ];
         let level = if self.random.chance(800) {
             self.plan.level
         } else {
@@ -219,11 +224,11 @@ impl World {
             level
         };
         let read_level = match level {
-            Level::Strong => ReadLevel::Strong,
-            Level::Bounded(_) => ReadLevel::Bounded,
-            Level::Session => ReadLevel::Session,
-            Level::ConsistentPrefix => ReadLevel::Prefix,
-            Level::Eventual => ReadLevel::Eventual,
+            Consistency::Strong => ReadLevel::Strong,
+            Consistency::Bounded(_) => ReadLevel::Bounded,
+            Consistency::Session => ReadLevel::Session,
+            Consistency::ConsistentPrefix => ReadLevel::Prefix,
+            Consistency::Eventual => ReadLevel::Eventual,
         };
         (level, read_level)
     }
@@ -266,7 +271,7 @@ impl World {
             return;
         }
         match &self.clients[client].under_way {
-            Some(UnderWay {
+            Some(InFlightOperation {
                 does: Does::Write { .. },
                 ..
             }) => self.end_write(client, number, None),

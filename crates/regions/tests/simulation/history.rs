@@ -21,14 +21,14 @@ pub(crate) type View = BTreeMap<Key, Seen>;
 pub(crate) struct Operation {
     pub(crate) session: u64,
     pub(crate) began: u64,
-    /// None if nobody knows how it ended.
+    /// None if the outcome of the operation is unknown.
     pub(crate) ended: Option<u64>,
     pub(crate) action: Action,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
-    /// One transaction. Its position is known when it was acknowledged.
+    /// One transaction. Its position is set once the write region acknowledged it.
     Write {
         puts: Vec<(Key, Value)>,
         acknowledged: Option<Position>,
@@ -55,7 +55,7 @@ pub(crate) enum ReadLevel {
 #[derive(Clone, Debug)]
 pub(crate) struct Originated {
     pub(crate) puts: Vec<(Key, Value)>,
-    /// The position of the record before it.
+    /// The position of the preceding record.
     pub(crate) before: Position,
 }
 
@@ -92,7 +92,7 @@ impl History {
         views
     }
 
-    /// The records of a prefix that ends with this one.
+    /// The positions of the prefix that ends at a record.
     pub(crate) fn chain(&self, at: Position) -> HashSet<Position> {
         let mut chain = HashSet::new();
         let mut position = at;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use orrery_regions::Level;
+use orrery_regions::Consistency;
 
 use crate::check::{Loss, Verdict, bounded, converged, durable, linearisable, prefix, session};
 use crate::history::History;
@@ -30,7 +30,7 @@ fn check(plan: Plan, checks: impl Fn(&History) -> Verdict) {
 fn worlds_have_everything_happen() {
     let mut happened = BTreeMap::new();
     for seed in 0..100 {
-        for level in [Level::Strong, Level::Session] {
+        for level in [Consistency::Strong, Consistency::Session] {
             let history = world::run(Plan::new(seed, level)).unwrap();
             for (what, times) in history.happened {
                 *happened.entry(what).or_insert(0) += times;
@@ -58,7 +58,7 @@ fn worlds_have_everything_happen() {
 #[test]
 fn strong_accounts_are_linearisable_and_lose_nothing() {
     for seed in seeds(2 * SEEDS) {
-        check(Plan::new(seed, Level::Strong), |history| {
+        check(Plan::new(seed, Consistency::Strong), |history| {
             linearisable(history)?;
             session(history)?;
             durable(history, Loss::Nothing)
@@ -69,7 +69,7 @@ fn strong_accounts_are_linearisable_and_lose_nothing() {
 #[test]
 fn bounded_accounts_stay_within_their_bound() {
     for seed in seeds(2 * SEEDS) {
-        check(Plan::new(seed, Level::Bounded(BOUND)), |history| {
+        check(Plan::new(seed, Consistency::Bounded(BOUND)), |history| {
             bounded(history, BOUND)?;
             session(history)?;
             durable(history, Loss::HandedOut)
@@ -80,7 +80,11 @@ fn bounded_accounts_stay_within_their_bound() {
 #[test]
 fn sessions_hold_and_losses_are_handed_out() {
     for seed in seeds(SEEDS) {
-        for level in [Level::Session, Level::ConsistentPrefix, Level::Eventual] {
+        for level in [
+            Consistency::Session,
+            Consistency::ConsistentPrefix,
+            Consistency::Eventual,
+        ] {
             check(Plan::new(seed, level), |history| {
                 session(history)?;
                 durable(history, Loss::HandedOut)
@@ -94,7 +98,7 @@ fn planned_failovers_lose_nothing() {
     for seed in seeds(SEEDS) {
         let plan = Plan {
             failovers: Failovers::Planned,
-            ..Plan::new(seed, Level::Session)
+            ..Plan::new(seed, Consistency::Session)
         };
         check(plan, |history| {
             session(history)?;

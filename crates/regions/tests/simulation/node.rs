@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
 use orrery_regions::{
-    Body, Epoch, Head, Membership, Millis, RegionId, Replica, Restart, Saved, Sequence, Settings,
-    StreamRecord,
+    Epoch, HardState, Membership, Millis, RecordBody, RegionId, Replica, ReplicaSettings, Restart,
+    Sequence, SnapshotMetadata, StreamRecord,
 };
 
 use crate::history::{Key, Position, Seen, Value, View};
@@ -14,15 +14,15 @@ use crate::history::{Key, Position, Seen, Value, View};
 /// What survives a crash.
 #[derive(Clone, Default)]
 pub(crate) struct Disk {
-    pub(crate) saved: Saved,
-    pub(crate) base: Head,
+    pub(crate) saved: HardState,
+    pub(crate) base: SnapshotMetadata,
     pub(crate) log: VecDeque<StreamRecord>,
     /// Records of the log that are synced.
     pub(crate) synced: Sequence,
     pub(crate) state: View,
     pub(crate) applied: Sequence,
-    /// What the state says of the history that it has.
-    pub(crate) head: Head,
+    /// The lineage and members at the state's last record.
+    pub(crate) head: SnapshotMetadata,
     pub(crate) false_progress: BTreeMap<Position, StreamRecord>,
     /// States that were put aside because the log did not reach back far enough.
     pub(crate) set_aside: Vec<(Position, View)>,
@@ -35,9 +35,10 @@ pub(crate) struct Node {
     pub(crate) paused_until: u64,
     /// Its disk takes nothing any more.
     pub(crate) is_broken: bool,
-    /// Its clock is ahead of the world's by so much.
+    /// How far the node's clock is ahead of the world's clock.
     pub(crate) skew: u64,
-    /// Of the log; what was under way to the disk before a cut means nothing after it.
+    /// Counts the lives of the log; a disk write from before a crash has an older generation and is
+    /// dropped.
     pub(crate) generation: u64,
 }
 
@@ -46,7 +47,8 @@ pub(crate) struct Life {
     pub(crate) replica: Replica,
     pub(crate) state: View,
     pub(crate) applied: Sequence,
-    /// Records that others keep count when they are written.
+    /// The last written record. Records of other regions count when they are written, before they
+    /// are synced.
     pub(crate) written: Sequence,
     pub(crate) writes: Vec<PendingWrite>,
     pub(crate) reads: BTreeMap<u64, PendingRead>,
@@ -57,7 +59,7 @@ pub(crate) enum Trim {
     Nothing,
     /// What every member has.
     Held,
-    /// Everything that is in the state, as if a region had been away for too long.
+    /// Everything that is in the state, as a driver trims when a region is away for too long.
     Everything,
 }
 
@@ -89,15 +91,15 @@ impl Node {
         Millis(now + self.skew)
     }
 
-    pub(crate) fn found(&mut self, now: u64, settings: Settings, members: Membership) {
+    pub(crate) fn found(&mut self, now: u64, settings: ReplicaSettings, members: Membership) {
         self.disk.saved.incarnation = 1;
-        let replica = Replica::found(self.id, settings, self.clock(now), members);
+        let replica = Replica::bootstrap(self.id, settings, self.clock(now), members);
         self.live(replica);
     }
 
-    /// Comes up with what the disk has. The unsynced part of the log is gone. True if the state has more
-    /// than what is left, and the log begins anew.
-    pub(crate) fn start(&mut self, now: u64, settings: Settings) -> bool {
+    /// Starts from the contents of the disk, without the unsynced part of the log. True if the
+    /// state is ahead of the remaining log, so that the log begins anew.
+    pub(crate) fn start(&mut self, now: u64, settings: ReplicaSettings) -> bool {
         self.generation += 1;
         self.is_broken = false;
         self.disk.saved.incarnation += 1;
@@ -110,7 +112,7 @@ impl Node {
             self.disk.synced = self.disk.applied;
         }
         let restart = Restart {
-            saved: self.disk.saved,
+            hard_state: self.disk.saved,
             begins: self.disk.base.sequence,
             base: self.disk.base.clone(),
             log: &self.disk.log,
@@ -159,14 +161,14 @@ impl Node {
         };
         self.disk.state = life.state.clone();
         self.disk.applied = life.applied;
-        self.disk.head = life.replica.head_at(life.applied);
+        self.disk.head = life.replica.metadata_at(life.applied);
         let base = match trim {
             Trim::Nothing => return,
             Trim::Held => life.replica.trim_limit().min(life.applied),
             Trim::Everything => life.applied,
         };
         if base > self.disk.base.sequence {
-            self.disk.base = life.replica.head_at(base);
+            self.disk.base = life.replica.metadata_at(base);
             self.disk.log.retain(|record| record.sequence > base);
             life.replica.trimmed(base);
         }
@@ -211,7 +213,7 @@ impl Node {
         }
     }
 
-    pub(crate) fn install(&mut self, head: Head, state: View) {
+    pub(crate) fn install(&mut self, head: SnapshotMetadata, state: View) {
         self.generation += 1;
         self.disk.log.clear();
         self.disk.synced = head.sequence;
@@ -239,7 +241,7 @@ impl Node {
 }
 
 pub(crate) fn apply(state: &mut View, record: &StreamRecord) {
-    if let Body::Data(data) = &record.body {
+    if let RecordBody::Data(data) = &record.body {
         for (key, value) in decode(data) {
             let seen = state.entry(key).or_default();
             *seen = Seen {

@@ -1,6 +1,6 @@
-//! What goes wrong in a world, and what operators do about it.
+//! The faults of a world, and the orders of operators in answer to them.
 
-use orrery_regions::{Force, Replica, Standing};
+use orrery_regions::{Force, MemberStatus, Replica};
 
 use crate::node::{Life, Node};
 use crate::plan::Failovers;
@@ -43,7 +43,7 @@ impl World {
     fn break_disk(&mut self, node: usize) {
         if self.nodes[node].life.is_some() {
             self.nodes[node].is_broken = true;
-            // What was under way to the disk does not get there any more.
+            // Disk writes in flight are lost with the disk.
             self.nodes[node].generation += 1;
         }
     }
@@ -52,7 +52,7 @@ impl World {
         let is_broken = self.nodes[node].is_broken;
         if let Some(replica) = self.replica(node).filter(|_| is_broken) {
             let was_writing = replica.is_write_region();
-            replica.set_fit(false);
+            replica.set_storage_healthy(false);
             if was_writing && !replica.is_write_region() {
                 self.happened("a broken write region stepped down");
             }
@@ -82,7 +82,7 @@ impl World {
         self.nodes[node].life.as_mut().map(|life| &mut life.replica)
     }
 
-    /// Who writes in the newest epoch.
+    /// The write region of the newest epoch.
     pub(crate) fn writer(&self) -> Option<usize> {
         let writers = (0..self.nodes.len()).filter_map(|node| {
             let replica = &self.nodes[node].life.as_ref()?.replica;
@@ -113,7 +113,7 @@ impl World {
             (3, _) => {
                 let writer = self.writer();
                 if let Some(replica) = writer.and_then(|writer| self.replica(writer)) {
-                    replica.keep_writing();
+                    replica.cancel_hand_over();
                 }
             }
             (4 | 5, Failovers::All) if !self.away.contains(&node) => {
@@ -138,7 +138,7 @@ impl World {
                     accepts_loss: false,
                 };
                 if let Some(replica) = self.replica(node)
-                    && replica.force(clock, &force).is_ok()
+                    && replica.promote_by_force(clock, &force).is_ok()
                 {
                     let epoch = replica.epoch();
                     self.ordered.insert(node, epoch);
@@ -154,14 +154,17 @@ impl World {
         self.after(millis, Event::Operator);
     }
 
-    /// A region that knows itself to be a member again, as the write region sees it, is not away.
+    /// Removes from `away` each region that is a member by its own log and by the write region's
+    /// log.
     ///
-    /// Operators are to promote no region that was taken offline before it has been added again, and to take none
-    /// offline that was promoted before it follows again. So they must not take for the write region
-    /// - whoever still writes while their own order to replace it is being carried out: it lists the
-    ///   regions that the order takes offline, and whom they promoted seems to follow it;
-    /// - whoever is left of an older epoch while the write region of the newest is down: it believes that it writes
-    ///   and is a member.
+    /// Operators must not promote a region that was taken offline before it has been added again,
+    /// and must take no region offline that was promoted before it follows again. So an operator
+    /// must not take for the write region
+    /// - a region that still writes while an operator's order to replace it is carried out: it
+    ///   lists the regions that the order takes offline, and the promoted region seems to follow
+    ///   it;
+    /// - a region that is left of an older epoch while the write region of the newest epoch is
+    ///   down: the region believes that it writes and is a member.
     pub(crate) fn welcome_back(&mut self) {
         let nodes = &self.nodes;
         let life = |node: usize| nodes[node].life.as_ref().map(|life| &life.replica);
@@ -197,7 +200,7 @@ impl World {
         self.away.retain(|node| {
             let life = nodes[*node].life.as_ref();
             let knows = life.is_some_and(|life| *life.replica.members() == members);
-            !(knows && members.is_full(nodes[*node].id))
+            !(knows && members.is_voter(nodes[*node].id))
         });
     }
 
@@ -211,16 +214,16 @@ impl World {
         let Some(replica) = self.replica(writer) else {
             return;
         };
-        let standing = replica.members().get(id).map(|member| member.standing);
-        let change = match standing {
+        let status = replica.members().get(id).map(|member| member.status);
+        let change = match status {
             None => replica.add_region(clock, id, "region"),
-            Some(Standing::Learner) => replica.admit_region(clock, id),
-            Some(Standing::Full) if rests => return,
-            Some(Standing::Full | Standing::Leaving | Standing::Lost) => {
+            Some(MemberStatus::Learner) => replica.admit_region(clock, id),
+            Some(MemberStatus::Voter) if rests => return,
+            Some(MemberStatus::Voter | MemberStatus::Leaving | MemberStatus::Lost) => {
                 replica.remove_region(clock, id)
             }
         };
-        if change.is_ok() && standing == Some(Standing::Full) {
+        if change.is_ok() && status == Some(MemberStatus::Voter) {
             self.away.insert(region);
         }
         if let Ok(record) = change {
@@ -229,8 +232,8 @@ impl World {
         }
     }
 
-    /// What an operator does when the trouble is over: sees that there is a write region and that
-    /// everybody is a member, and waits until everybody has everything.
+    /// The operator's work after the trouble: ensures that there is a write region and that every
+    /// region is a member, and waits until every region has every record.
     pub(crate) fn bring_to_rest(&mut self) {
         let Some(writer) = self.writer() else {
             if self.now > TROUBLE_MS + 2_500 {
@@ -238,7 +241,7 @@ impl World {
                 let lives = self.nodes.iter().filter_map(|node| {
                     let replica = &node.life.as_ref()?.replica;
                     let position = (replica.lineage().newest(), replica.last());
-                    let is_full = replica.members().is_full(node.id);
+                    let is_full = replica.members().is_voter(node.id);
                     is_full.then(|| (position, usize::from(node.id.0)))
                 });
                 if let Some((_, node)) = lives.max() {
@@ -246,16 +249,17 @@ impl World {
                     let force = Force::default();
                     let _ = self
                         .replica(node)
-                        .map(|replica| replica.force(clock, &force));
+                        .map(|replica| replica.promote_by_force(clock, &force));
                     self.settle(node);
                 }
             }
             return;
         };
         if let Some(replica) = self.replica(writer) {
-            replica.keep_writing();
+            replica.cancel_hand_over();
         }
-        // An order that could not be carried out is taken back; whoever has it would not follow.
+        // The operator cancels an order that got too few votes, because a candidate by order does
+        // not follow.
         for node in std::mem::take(&mut self.ordered).into_keys() {
             let clock = self.nodes[node].clock(self.now);
             if let Some(replica) = self.replica(node) {
@@ -271,7 +275,7 @@ impl World {
             node.life.as_ref().is_some_and(|node_life| {
                 node_life.applied == last
                     && node_life.replica.epoch() == epoch
-                    && life.replica.members().is_full(node.id)
+                    && life.replica.members().is_voter(node.id)
             })
         };
         let clients_rest = self.clients.iter().all(|client| client.under_way.is_none());

@@ -1,6 +1,6 @@
 //! What a run is like: chosen from its seed and from what is being tested.
 
-use orrery_regions::{Bound, Level, Settings};
+use orrery_regions::{Consistency, ReplicaSettings, StalenessBound};
 
 /// A mistake built into the driver, to see that a checker finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,13 +17,13 @@ pub(crate) enum Bug {
     IgnoreWriteBound,
     /// Reads are answered although nothing was heard for longer than the bound.
     IgnoreReadBound,
-    /// What a region has too much when it rejoins is thrown away.
+    /// A region that rejoins throws its diverged suffix away instead of saving it.
     DropFalseProgress,
     /// Records leave a region before they are durable.
     ShipUnsynced,
     /// After a restart the log is applied to the state once more.
     ApplyTwice,
-    /// Now and then a record is left out.
+    /// The state skips a record now and then.
     SkipRecords,
     /// Of two records the second is applied first.
     ApplyOutOfOrder,
@@ -38,19 +38,19 @@ pub(crate) enum Failovers {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     pub(crate) seed: u64,
-    pub(crate) level: Level,
+    pub(crate) level: Consistency,
     pub(crate) bug: Option<Bug>,
     pub(crate) failovers: Failovers,
     pub(crate) membership: bool,
 }
 
-pub(crate) const BOUND: Bound = Bound {
+pub(crate) const BOUND: StalenessBound = StalenessBound {
     versions: 12,
     millis: 900,
 };
 
 impl Plan {
-    pub(crate) fn new(seed: u64, level: Level) -> Plan {
+    pub(crate) fn new(seed: u64, level: Consistency) -> Plan {
         Plan {
             seed,
             level,
@@ -64,16 +64,16 @@ impl Plan {
         self.bug == Some(bug)
     }
 
-    /// Whether records of other regions are seen before they are durable: what is lost with the power is
-    /// asked for again.
+    /// Whether readers see replicated records before those are durable: a region pulls again the
+    /// records that a power failure took.
     pub(crate) fn sees_written(&self) -> bool {
-        self.level.strength() < Level::Bounded(BOUND).strength()
+        self.level.strength() < Consistency::Bounded(BOUND).strength()
     }
 
-    pub(crate) fn settings(&self) -> Settings {
-        Settings {
+    pub(crate) fn settings(&self) -> ReplicaSettings {
+        ReplicaSettings {
             level: self.level,
-            beat_ms: 60,
+            heartbeat_ms: 60,
             retry_ms: 150,
             silence_ms: 500,
             rank_delay_ms: 120,

@@ -19,7 +19,7 @@ impl Random {
         usize::try_from(self.next() % bound as u64).unwrap()
     }
 
-    /// From the first to before the second.
+    /// A number from `from` up to and without `to`.
     pub(crate) fn between(&mut self, from: u64, to: u64) -> u64 {
         from + self.next() % (to - from)
     }

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use orrery_regions::{
-    Body, Effect, Epoch, Head, Level, Membership, Message, Millis, Page, ReadOutcome, RegionId,
-    Sequence, StreamRecord,
+    Consistency, Epoch, Membership, Millis, ReadOutcome, RecordBody, RecordPage, RegionId,
+    ReplicaEffect, ReplicaMessage, Sequence, SnapshotMetadata, StreamRecord,
 };
 
 use crate::clients::Client;
@@ -43,9 +43,9 @@ pub(crate) enum Event {
 
 #[derive(Clone)]
 pub(crate) enum Wire {
-    Message(Message),
+    Message(ReplicaMessage),
     AskSnapshot,
-    Snapshot(Head, View),
+    Snapshot(SnapshotMetadata, View),
 }
 
 #[derive(Clone, Copy, Default)]
@@ -81,7 +81,8 @@ pub(crate) struct World {
     pub(crate) sent: BTreeMap<(usize, usize), (Sequence, Millis)>,
 }
 
-/// Runs a plan to its end and gives what was recorded; says what does not come to rest.
+/// Runs a plan to its end and returns the history; an error describes a world that does not
+/// converge.
 pub(crate) fn run(plan: Plan) -> Result<History, String> {
     let mut world = World::new(plan);
     world.run()?;
@@ -178,7 +179,7 @@ impl World {
                 return Err(format!("no rest: {}", self.describe()));
             }
             self.handle(event);
-            // A change of the write region may still be under way.
+            // A hand-over may be in flight still.
             let is_over = self.rest_since.is_some_and(|since| self.now > since + 300);
             if is_over && self.writer().is_some() {
                 return Ok(());
@@ -217,7 +218,7 @@ impl World {
                     let clock = self.nodes[node].clock(self.now);
                     self.nodes[node].disk.synced = self.nodes[node].disk.synced.max(upto);
                     if let Some(life) = &mut self.nodes[node].life {
-                        life.replica.kept(clock, upto);
+                        life.replica.mark_durable(clock, upto);
                     }
                     self.settle(node);
                     self.send_unasked(node);
@@ -263,7 +264,7 @@ impl World {
         match wire {
             Wire::Message(message) => life.replica.receive(clock, sender, message),
             Wire::AskSnapshot => {
-                let head = life.replica.head();
+                let head = life.replica.metadata();
                 let snapshot = Wire::Snapshot(head, life.state.clone());
                 self.transmit(to, from, &snapshot);
             }
@@ -282,7 +283,7 @@ impl World {
         self.settle(to);
     }
 
-    /// Carries out what the state machine asks for, until it asks for nothing more.
+    /// Carries out the effects of the state machine until the list is empty.
     pub(crate) fn settle(&mut self, node: usize) {
         loop {
             let Some(life) = &mut self.nodes[node].life else {
@@ -301,25 +302,26 @@ impl World {
         self.answer_writes(node);
     }
 
-    pub(crate) fn carry_out(&mut self, node: usize, effect: Effect) {
+    pub(crate) fn carry_out(&mut self, node: usize, effect: ReplicaEffect) {
         let clock = self.nodes[node].clock(self.now);
         match effect {
-            Effect::Save(_) if self.nodes[node].is_broken => {
+            ReplicaEffect::SaveHardState(_) if self.nodes[node].is_broken => {
                 // Nothing may leave that relies on the promise.
                 self.crash(node);
                 self.after(900, Event::Start(node));
             }
-            Effect::Save(saved) => {
+            ReplicaEffect::SaveHardState(saved) => {
                 let node = &mut self.nodes[node];
-                // Whoever relies on the promise relies on what was written before it.
+                // A region that relies on the promise also relies on the records that were written
+                // before it.
                 node.disk.synced = node.written();
                 node.disk.saved.promised = saved.promised;
             }
-            Effect::Append(records) => self.append(node, records),
-            Effect::Send { to, message } => {
+            ReplicaEffect::Append(records) => self.append(node, records),
+            ReplicaEffect::Send { to, message } => {
                 self.transmit(node, usize::from(to.0), &Wire::Message(message));
             }
-            Effect::SendPage {
+            ReplicaEffect::SendPage {
                 to,
                 head,
                 bytes_max,
@@ -331,29 +333,30 @@ impl World {
                 };
                 let to = usize::from(to.0);
                 let records = self.nodes[node].records_after(head.after, upto, bytes_max);
-                self.send_page(node, to, Page { head, records });
+                self.send_page(node, to, RecordPage { head, records });
             }
-            Effect::FetchSnapshot { from } => {
+            ReplicaEffect::FetchSnapshot { from } => {
                 self.transmit(node, usize::from(from.0), &Wire::AskSnapshot);
             }
-            Effect::Rejoin(rejoin) => {
-                self.happened(match (rejoin.rewinds, rejoin.is_complete) {
+            ReplicaEffect::RepairLog(repair) => {
+                self.happened(match (repair.rewinds, repair.is_complete) {
                     (false, _) => "a log was cut",
                     (true, true) => "a state went back",
                     (true, false) => "a state was set aside",
                 });
                 if !self.plan.has(Bug::DropFalseProgress) {
-                    self.nodes[node].keep_false_progress(rejoin.diverged_from, rejoin.is_complete);
+                    self.nodes[node].keep_false_progress(repair.diverged_from, repair.is_complete);
                 }
-                if !rejoin.rewinds {
-                    self.nodes[node].cut(rejoin.diverged_from);
+                if !repair.rewinds {
+                    self.nodes[node].cut(repair.diverged_from);
                     let life = self.nodes[node].life.as_mut().unwrap();
                     life.replica.cut(clock);
-                    // What is left may not be durable yet, and what was under way to the disk counts no more.
+                    // The remaining log may not be durable yet, and disk writes from before the cut
+                    // no longer count.
                     self.append(node, Vec::new());
                 }
             }
-            Effect::Read { read, outcome } => {
+            ReplicaEffect::AnswerRead { read, outcome } => {
                 let life = self.nodes[node].life.as_mut().unwrap();
                 if let Some(pending) = life.reads.remove(&read) {
                     let is_ready = outcome == ReadOutcome::Ready;
@@ -363,16 +366,16 @@ impl World {
         }
     }
 
-    fn send_page(&mut self, node: usize, to: usize, page: Page) {
+    fn send_page(&mut self, node: usize, to: usize, page: RecordPage) {
         let last = page.records.last().map(|record| record.sequence);
         let sent = (last.unwrap_or(page.head.after), page.head.asked);
         self.sent.insert((node, to), sent);
-        self.transmit(node, to, &Wire::Message(Message::Page(page)));
+        self.transmit(node, to, &Wire::Message(ReplicaMessage::Page(page)));
     }
 
-    /// At strong, what becomes durable follows the last page before anybody asks for it.
+    /// At strong, new durable records follow the last page before the follower pulls again.
     fn send_unasked(&mut self, node: usize) {
-        if self.plan.level != Level::Strong {
+        if self.plan.level != Consistency::Strong {
             return;
         }
         let clock = self.nodes[node].clock(self.now);
@@ -381,14 +384,14 @@ impl World {
             let Some(((after, asked), life)) = sent.zip(self.nodes[node].life.as_ref()) else {
                 continue;
             };
-            let Some(head) = life.replica.continuation(clock, after, asked) else {
+            let Some(head) = life.replica.unasked_header(clock, after, asked) else {
                 continue;
             };
             let synced = self.nodes[node].disk.synced;
             let records = self.nodes[node].records_after(after, synced, u64::MAX);
             if !records.is_empty() {
                 self.happened("records came unasked");
-                self.send_page(node, to, Page { head, records });
+                self.send_page(node, to, RecordPage { head, records });
             }
         }
     }
@@ -399,21 +402,24 @@ impl World {
         }
         for record in &records {
             let position = (record.epoch, record.sequence);
-            // A crash may have taken an earlier record of this place that nobody ever saw.
+            // A crash may have lost an earlier record at this position, which no other region ever
+            // received.
             if record.origin == self.nodes[node].id {
                 match &record.body {
-                    Body::EpochStart(start) if start.members.is_some() && record.sequence.0 > 1 => {
+                    RecordBody::EpochStart(start)
+                        if start.members.is_some() && record.sequence.0 > 1 =>
+                    {
                         self.happened("regions were taken offline");
                     }
-                    Body::EpochStart(_) => self.happened("an epoch began"),
-                    Body::Members(_) => self.happened("members changed"),
-                    Body::Data(_) => {}
+                    RecordBody::EpochStart(_) => self.happened("an epoch began"),
+                    RecordBody::Members(_) => self.happened("members changed"),
+                    RecordBody::Data(_) => {}
                 }
                 let before = Sequence(record.sequence.0 - 1);
                 let before = (self.nodes[node].epoch_of(before), before);
                 let puts = match &record.body {
-                    Body::Data(data) => decode(data),
-                    Body::EpochStart(_) | Body::Members(_) => Vec::new(),
+                    RecordBody::Data(data) => decode(data),
+                    RecordBody::EpochStart(_) | RecordBody::Members(_) => Vec::new(),
                 };
                 self.history
                     .originated
@@ -428,7 +434,7 @@ impl World {
             let clock = self.nodes[node].clock(self.now);
             let life = self.nodes[node].life.as_mut().unwrap();
             life.written = life.written.max(upto);
-            life.replica.kept(clock, upto);
+            life.replica.mark_durable(clock, upto);
         }
         let generation = self.nodes[node].generation;
         let slowest = match is_late {
@@ -491,7 +497,7 @@ impl World {
         let settled = if alone {
             disk.synced
         } else {
-            life.replica.settled(clock).min(life.applied)
+            life.replica.acknowledge_limit(clock).min(life.applied)
         };
         let mut ended = Vec::new();
         life.writes.retain(|write| {
@@ -527,7 +533,7 @@ impl World {
     }
 
     pub(crate) fn crash(&mut self, node: usize) {
-        // What was under way to the disk does not get there any more.
+        // Disk writes in flight are lost with the crash.
         self.nodes[node].generation += 1;
         if let Some(life) = self.nodes[node].life.take() {
             let Life { writes, reads, .. } = life;
@@ -590,7 +596,7 @@ impl World {
                 life.applied,
                 life.replica.commit(),
                 life.replica.is_write_region(),
-                life.replica.members().full().collect::<Vec<_>>(),
+                life.replica.members().voters().collect::<Vec<_>>(),
                 life.replica.lineage(),
             ),
         });

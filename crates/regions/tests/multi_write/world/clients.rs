@@ -1,6 +1,6 @@
 //! Clients with sessions: each writes or reads in its region, and sometimes moves to another.
 
-use orrery_regions::{Change, SessionToken};
+use orrery_regions::{SessionToken, VersionKind};
 
 use super::{Bug, Event, ITEMS, PATIENCE_MS, TROUBLE_MS, World};
 use crate::history::{Action, Item, Made, Operation, Value};
@@ -51,22 +51,22 @@ impl World {
             .token
             .clone()
             .filter(|_| !self.has(Bug::IgnoreTokens));
-        let Some(mesh) = &self.nodes[node].mesh else {
+        let Some(multi_write) = &self.nodes[node].multi_write else {
             return;
         };
-        if token.is_some_and(|token| mesh.reached(&token).is_err()) {
+        if token.is_some_and(|token| multi_write.reached(&token).is_err()) {
             return;
         }
         if self.random.chance(500) {
             let item = Item::try_from(self.random.below(ITEMS)).unwrap();
             let change = match self.random.below(10) {
-                0 | 1 => Change::Delete,
-                2 => Change::Expiry,
-                _ => Change::Put(f64::from(u32::try_from(self.random.below(6)).unwrap())),
+                0 | 1 => VersionKind::Delete,
+                2 => VersionKind::Expiry,
+                _ => VersionKind::Put(f64::from(u32::try_from(self.random.below(6)).unwrap())),
             };
             // A claim of nothing marks items with unique keys for the checkers.
             let claims = match change {
-                Change::Put(_) if item >= 5 => vec![1 + self.random.next() % 2],
+                VersionKind::Put(_) if item >= 5 => vec![1 + self.random.next() % 2],
                 _ if item >= 5 => vec![0],
                 _ => Vec::new(),
             };

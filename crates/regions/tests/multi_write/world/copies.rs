@@ -1,8 +1,8 @@
-//! Logs that are trimmed, and regions that are copied because they need what was in them.
+//! Trimmed logs, and regions that need a snapshot because of a trimmed log.
 
 use std::collections::BTreeMap;
 
-use orrery_regions::{Progress, StreamId, StreamRecord};
+use orrery_regions::{StreamId, StreamRecord, VersionVector};
 
 use super::World;
 use crate::history::Value;
@@ -12,7 +12,7 @@ impl World {
     pub(super) fn install(
         &mut self,
         node: usize,
-        snapshot: &Progress,
+        snapshot: &VersionVector,
         state: State,
         counts: BTreeMap<Value, u32>,
     ) {
@@ -27,7 +27,7 @@ impl World {
             .filter(|record| record.sequence > snapshot.of(own))
             .cloned()
             .collect();
-        // The account stream is in a log of its own, and is not taken from the copy.
+        // The account stream has its own log, which the snapshot does not replace.
         let account = disk.progress.of(StreamId::Account);
         disk.progress.merge(snapshot);
         disk.progress = disk
@@ -44,11 +44,12 @@ impl World {
         for record in missing {
             self.merge(node, &record);
         }
-        self.nodes[node].mesh = None;
+        self.nodes[node].multi_write = None;
         self.start(node);
     }
 
-    /// Streams of others are trimmed at will, the own one only where everybody has it.
+    /// Logs of other regions' streams are trimmed at random, the own stream only up to the stable
+    /// prefix.
     pub(super) fn trim(&mut self, node: usize) {
         if !self.random.chance(60) {
             return;
@@ -57,13 +58,13 @@ impl World {
         let own = self.nodes[node].own();
         let Node {
             disk,
-            mesh: Some(mesh),
+            multi_write: Some(multi_write),
             ..
         } = &mut self.nodes[node]
         else {
             return;
         };
-        let held = mesh.held();
+        let held = multi_write.stable_prefix();
         for (stream, sequence) in disk.progress.clone().iter() {
             let upto = if far && stream != own {
                 sequence
@@ -73,7 +74,7 @@ impl World {
             disk.log
                 .retain(|record| record.stream != stream || record.sequence > upto);
             disk.bases.advance(stream, upto);
-            mesh.trimmed(stream, upto);
+            multi_write.trimmed(stream, upto);
         }
     }
 }

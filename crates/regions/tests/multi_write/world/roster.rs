@@ -1,5 +1,5 @@
-//! Who belongs to the account, and who its hub is. The account stream is not simulated here: its records
-//! reach every region in order, each after a while of its own.
+//! The members of the account and its hub. The account stream is not simulated here: its records
+//! reach every region in order, each after a delay of its own.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use orrery_regions::{Epoch, RegionId, Sequence, StreamEnd, StreamId};
 use super::{Bug, Event, World};
 use crate::node::value_of;
 
-/// What holds from a record of the account stream on.
+/// The members and the hub from one record of the account stream on.
 #[derive(Clone, Debug)]
 pub(crate) struct Roster {
     pub(crate) members: Vec<RegionId>,
     pub(crate) ends: BTreeMap<RegionId, StreamEnd>,
-    /// Writes no more, and leaves when all have what it wrote.
+    /// The region that writes no more and leaves when all members have its stream.
     pub(crate) leaving: Option<RegionId>,
     /// Which region decides, and in which epoch.
     pub(crate) hub: RegionId,
@@ -41,8 +41,8 @@ impl Roster {
         }
     }
 
-    /// Those that stay, as far as is known.
-    fn full(&self) -> Vec<RegionId> {
+    /// The members that stay in the account.
+    fn voters(&self) -> Vec<RegionId> {
         let is_lost = |region: &RegionId| self.ends.contains_key(region);
         let members = self.members.iter().copied();
         members
@@ -73,14 +73,14 @@ impl World {
 
     pub(super) fn may_write(&self, node: usize) -> bool {
         let (id, roster) = (self.nodes[node].id, self.roster(node));
-        roster.full().contains(&id)
+        roster.voters().contains(&id)
     }
 
     pub(super) fn carry_out(&mut self, order: &Order) {
         let mut roster = self.newest().clone();
         roster.adds = None;
         let others: Vec<RegionId> = roster
-            .full()
+            .voters()
             .into_iter()
             .filter(|region| *region != roster.hub)
             .collect();
@@ -93,7 +93,7 @@ impl World {
                 roster.hub = self.random.pick(&others);
                 roster.epoch = Epoch(roster.epoch.0 + 1);
             }
-            // Two are left, so that there is somebody to agree with.
+            // Two members remain, so that an agreement needs another region.
             Order::Remove { .. } if others.len() < 2 => return,
             Order::Remove { forced } => {
                 let region = self.random.pick(&others);
@@ -131,20 +131,20 @@ impl World {
             disk.joined = Some(since);
             self.start(node);
         }
-        if let Some(mesh) = &mut self.nodes[node].mesh {
-            mesh.set_members(roster.members.clone(), roster.ends.clone());
-            mesh.applied(StreamId::Account, since);
+        if let Some(multi_write) = &mut self.nodes[node].multi_write {
+            multi_write.set_members(roster.members.clone(), roster.ends.clone());
+            multi_write.applied(StreamId::Account, since);
         }
         if let Some(StreamEnd::At(end)) = roster.ends.get(&id) {
             self.leave(node, *end);
         }
     }
 
-    /// A region that has left puts aside what the others do not have.
+    /// A region that has left puts aside the records that the others do not have.
     fn leave(&mut self, node: usize, end: Sequence) {
         let node = &mut self.nodes[node];
         let own = node.own();
-        node.mesh = None;
+        node.multi_write = None;
         node.group.clear();
         node.has_left = true;
         let records = node.disk.log.iter();
@@ -152,15 +152,15 @@ impl World {
         self.history.put_aside.extend(beyond.map(value_of));
     }
 
-    /// As the hub: lets go of a region whose stream has come to its end.
+    /// The hub completes the removal of a region once its stream has ended.
     pub(super) fn review_members(&mut self, node: usize) {
         let known = self.nodes[node].disk.progress.of(StreamId::Account);
         let is_newest = known.0 + 1 == self.rosters.len() as u64;
-        let Some(mesh) = self.nodes[node].mesh.as_ref().filter(|_| is_newest) else {
+        let Some(multi_write) = self.nodes[node].multi_write.as_ref().filter(|_| is_newest) else {
             return;
         };
         let roster = self.newest();
-        let full = roster.full();
+        let voters = roster.voters();
         let lost = roster.ends.iter();
         let lost = lost.filter(|(_, end)| **end == StreamEnd::Frozen);
         let lost = lost.map(|(region, _)| *region).next();
@@ -171,17 +171,17 @@ impl World {
         let (region, last) = if let Some(region) = lost {
             let since = since(&|roster| roster.ends.contains_key(&region));
             let last = if self.has(Bug::EndAlone) {
-                Some(mesh.progress().of(StreamId::Region(region)))
+                Some(multi_write.progress().of(StreamId::Region(region)))
             } else {
-                mesh.end_of(region, since, &full)
+                multi_write.lost_stream_end(region, since, &voters)
             };
             (region, last)
         } else if let Some(region) = roster.leaving {
             let since = since(&|roster| roster.leaving == Some(region));
             let last = if self.has(Bug::LeaveAtOnce) {
-                Some(mesh.progress().of(StreamId::Region(region)))
+                Some(multi_write.progress().of(StreamId::Region(region)))
             } else {
-                mesh.last_of(region, since, &full)
+                multi_write.leaving_stream_end(region, since, &voters)
             };
             (region, last)
         } else {
