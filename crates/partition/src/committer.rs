@@ -1,17 +1,23 @@
-//! The one thread that changes the state.
+//! The committer: the one writer of the state, as a pipeline of steps.
 //!
 //! ```text
-//! waiting commands -> decide each over one overlay -> append their records -> one sync
-//!                  -> one batch into the state -> publish LSNs -> answer all
+//!   commands -> decide each over one overlay -> append their records to the log (durable)
+//!            -> the log says that they are committed -> one batch into the state
+//!            -> publish counters and LSNs -> answer all
 //! ```
 //!
-//! Where other regions must keep a group before it may be seen, it is under way after the sync
-//! ([`crate::under_way`]), and the next one is decided over it.
+//! A step never waits for a command or for another region: [`Committer::step`] does the possible
+//! work and returns the time until its next work. The commit thread calls steps in a loop. While the
+//! thread syncs a group, the next commands gather in the channel: this is the group commit, and the
+//! group commit needs no timer.
 //!
-//! While a group is being synced the next one gathers: that is the group commit, and no timer is
-//! needed for it. The state changes only after the sync, so nobody reads what could be lost, and a
-//! log that fails leaves the state as it was. After a failed append, sync or batch the committer
-//! refuses every later write; reads do not pass through it and go on.
+//! The state changes only after the log has made the records durable and committed. So readers see
+//! no record that a crash could remove, and a failed append leaves the state unchanged. In the log of
+//! one store a durable record is committed. In a replicated log, groups wait in flight
+//! ([`crate::in_flight_groups`]), and the commit thread decides the next groups over them.
+//!
+//! After a failed append, sync or batch the committer refuses every later write. Reads do not use
+//! the commit thread, so reads continue.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -19,440 +25,513 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use orrery_log::{Durability, Log, Position};
+use orrery_log::{AppendError, CommitLog, CommitStatus, MemoryLog, Position};
 use orrery_model::Failure;
 use orrery_storage::Storage;
 
-use crate::command::{
-    Beside, Command, Reply, held_back, not_begun, refuse, refuse_with, unavailable,
-};
-use crate::committed::{Committed, CommittedRecord, Needs};
-use crate::counters::counters_key;
-use crate::crowd::Crowd;
-use crate::group::Group;
+use crate::Error;
+use crate::command::{Command, Event, Reply, not_begun, unavailable, uncommitted_failure};
+use crate::counters::{APPLIED_KEY, counters_key};
+use crate::group::CommitGroup;
 use crate::health::Health;
-use crate::index_state::IndexStates;
-use crate::known::Batches;
-use crate::late_sync::LateSyncs;
-use crate::multi::{Multi, Stamps, put_progress};
-use crate::note::{note_record, put_note};
+use crate::in_flight_groups::{GroupDecision, InFlightGroups};
+use crate::index_state::IndexStateCache;
+use crate::keyspaces::META;
+use crate::log_tail::{LogRecord, LogTail, ReplicationSlot};
+use crate::multi_write::{MultiWriteRegion, VersionIdAllocator, put_progress};
+use crate::note::NOTE_KEY;
 use crate::overlay::{Base, Overlay};
-use crate::purge::Purged;
-use crate::record::Record;
-use crate::replay::put_applied;
-use crate::spaces::META;
-use crate::statistics::Tallies;
-use crate::under_way::{Decision, UnderWay};
+use crate::planner_facts::BatchCounter;
+use crate::purge::PurgeCursor;
+use crate::record::{Record, Records};
+use crate::replay::applied_row;
+use crate::statistics::StatisticsCache;
 use crate::watches::Watches;
-use crate::{Authority, Error, Uncounted, UncountedCrowd, Verdict};
+use crate::write::Write;
 
 /// A group is closed at this many commands or bytes, so that the first does not wait for the last.
-const GROUP_COMMANDS_MAX: usize = 1024;
+pub(crate) const GROUP_COMMANDS_MAX: usize = 1024;
 const GROUP_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// The pause before the committer asks a busy log again.
+const BUSY_PAUSE: Duration = Duration::from_millis(1);
+/// How long a decided group waits for a busy log.
+const BUSY_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Why a group is not in the log.
-enum Stop {
-    /// From here on nothing is.
-    Broken(Error),
-    /// Whoever asked for it is told this.
-    Refused(Failure),
+/// The next action of the commit thread after a step.
+pub(crate) enum Step {
+    /// Another step has work to do.
+    Next,
+    /// No step has work to do until a command arrives or this time has passed.
+    Wait(Option<Duration>),
+    /// The store closes; the reply gets the result of [`Committer::close`].
+    Stop(Reply<Result<(), Error>>),
 }
 
-impl From<Error> for Stop {
-    fn from(error: Error) -> Stop {
-        match error {
-            Error::Log(orrery_log::Error::NotWritten { .. }) => {
-                Stop::Refused(not_begun(&error.chain()))
-            }
-            error => Stop::Broken(error),
-        }
-    }
-}
-
-/// A group, or what is left of it, in the log.
-#[derive(Default)]
-pub(crate) struct Appended {
-    /// Its last record, if it has any.
-    pub(crate) last: Option<Position>,
-    /// Its records, where they may have to be held back.
-    pub(crate) payloads: Vec<Bytes>,
-    is_open: bool,
+/// A decided group whose append the log has put off.
+pub(crate) struct UnappendedGroup {
+    decision: GroupDecision,
+    has_notes: bool,
+    since: Instant,
 }
 
 pub(crate) struct Committer {
     pub(crate) storage: Arc<Storage>,
-    pub(crate) batches: Arc<Batches>,
-    /// None keeps everything in memory.
-    pub(crate) log: Option<Log>,
+    pub(crate) batches: Arc<BatchCounter>,
+    pub(crate) log: Box<dyn CommitLog>,
     pub(crate) health: Arc<Health>,
-    pub(crate) durability: Durability,
-    /// Set if records of other regions are seen before they are durable.
-    pub(crate) late_syncs: Option<LateSyncs>,
-    /// Since when something is committed that no sync has covered.
-    pub(crate) unsynced_since: Option<Instant>,
-    /// Where positions go whose state should be saved.
+    /// Receives the positions whose state should be saved.
     pub(crate) checkpoints: Sender<Position>,
     pub(crate) checkpoint_asked: Position,
     pub(crate) watches: Arc<Watches>,
     /// How the documents of each container are indexed.
-    pub(crate) states: IndexStates,
-    /// What is counted of their indexes.
-    pub(crate) tallies: Tallies,
+    pub(crate) states: IndexStateCache,
+    pub(crate) statistics: StatisticsCache,
     /// Containers that are being removed.
-    pub(crate) purged: BTreeMap<u32, Purged>,
-    /// What others may know of the records.
-    pub(crate) committed: Arc<Committed>,
-    /// Whether its records are those of another store.
+    pub(crate) purge_cursors: BTreeMap<u32, PurgeCursor>,
+    /// The end of the log as readers of the log see it.
+    pub(crate) log_tail: Arc<LogTail>,
+    /// Whether this store takes records of another store and refuses transactions.
     pub(crate) is_following: bool,
-    pub(crate) authority: Option<Arc<dyn Authority>>,
-    /// Groups that others must keep before they are applied.
-    pub(crate) under_way: UnderWay,
-    /// Records that are durable and that the state does not have, and nobody here waits for.
-    pub(crate) pending: VecDeque<CommittedRecord>,
+    /// A decided group that a busy log has not appended yet. No other group may pass this group,
+    /// because later groups would be decided over its changes.
+    pub(crate) unappended: Option<UnappendedGroup>,
+    /// Groups in the log that are not committed yet.
+    pub(crate) in_flight: InFlightGroups,
+    /// Whether the next command is decided only when no group is in flight.
+    pub(crate) must_drain: bool,
+    /// Records that are durable and not in the state, and that no client waits for.
+    pub(crate) uncommitted: VecDeque<LogRecord>,
     /// Set in a region of a multi-write account.
-    pub(crate) multi: Option<Arc<Multi>>,
-    /// How far the forgetting of versions has come.
-    pub(crate) pruned: Option<Bytes>,
+    pub(crate) multi: Option<Arc<MultiWriteRegion>>,
+    /// How far the pruning of versions has come.
+    pub(crate) prune_cursor: Option<Bytes>,
+    /// The time since which records of another store wait for room on the disk.
+    pub(crate) no_room_since: Option<Instant>,
     /// Whether the log refused the last write before any byte of that write was in the log.
     pub(crate) is_refusing: bool,
-    pub(crate) broken: Option<String>,
+    pub(crate) read_only_cause: Option<String>,
 }
 
 impl Committer {
+    /// Calls steps until [`Store::close`](crate::Store::close) or until every sender is dropped.
     pub(crate) fn run(mut self, commands: &Receiver<Command>) {
-        while let Some(first) = self.wait(commands) {
-            let mut waiting = vec![first];
-            while waiting.len() < GROUP_COMMANDS_MAX
+        let mut queue = VecDeque::new();
+        loop {
+            // The commands that arrived during the last sync form the next group.
+            while queue.len() < GROUP_COMMANDS_MAX
                 && let Ok(command) = commands.try_recv()
             {
-                waiting.push(command);
+                queue.push_back(command);
             }
-            let mut waiting = waiting.into_iter().peekable();
-            while waiting.peek().is_some() {
-                self.advance();
-                self.make_room();
-                if let Some(stop) = self.commit_group(&mut waiting) {
-                    stop(self.close());
+            let received = match self.step(&mut queue, Instant::now()) {
+                Step::Next => continue,
+                Step::Stop(reply) => {
+                    reply(self.close());
                     return;
                 }
-            }
-        }
-    }
-
-    /// The next command. With interval durability, syncs in between what has waited for so long,
-    /// however many commands there are. Looks after what is under way.
-    fn wait(&mut self, commands: &Receiver<Command>) -> Option<Command> {
-        loop {
-            let patience = self.until_sync();
-            let patience = patience.into_iter().chain(self.under_way.patience()).min();
-            let Some(patience) = patience else {
-                return commands.recv().ok();
-            };
-            let received = if patience.is_zero() {
-                Err(RecvTimeoutError::Timeout)
-            } else {
-                commands.recv_timeout(patience)
+                Step::Wait(None) => commands.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Step::Wait(Some(patience)) => commands.recv_timeout(patience),
             };
             match received {
-                Ok(command) => return Some(command),
-                Err(RecvTimeoutError::Timeout) => {
-                    if self.until_sync().is_some_and(|left| left.is_zero()) {
-                        // Whoever writes next hears of a failure.
-                        let _ = self.sync();
-                    }
-                    self.advance();
-                }
-                Err(RecvTimeoutError::Disconnected) => return None,
+                Ok(command) => queue.push_back(command),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
             }
         }
     }
 
-    /// How long the next sync of the log may take to come; none if it needs none.
-    fn until_sync(&self) -> Option<Duration> {
-        let Durability::Interval(interval) = self.durability else {
-            return None;
-        };
-        let since = self.unsynced_since?;
-        Some(interval.saturating_sub(since.elapsed()))
+    /// Does what can be done now: applies committed groups, then decides and appends one group of
+    /// the queued commands.
+    pub(crate) fn step(&mut self, queue: &mut VecDeque<Command>, now: Instant) -> Step {
+        let until_sync = self.tick(now);
+        self.apply_committed_groups();
+        if let Some(group) = self.unappended.take() {
+            self.append_again(group, now);
+        }
+        if self.unappended.is_some() {
+            if !queue.iter().any(Command::ends_groups) {
+                return Step::Wait(Some(BUSY_PAUSE));
+            }
+            // This store ends its term as the writer, so the log never becomes ready for the group.
+            self.refuse_unappended(&Failure::WriteForbidden);
+        }
+        if self.in_flight.is_full() || self.must_drain && !self.in_flight.is_empty() {
+            if queue.iter().any(Command::ends_groups) {
+                self.abandon_in_flight();
+                return Step::Next;
+            }
+            // The commit of the groups in flight may depend on a note, for example of a new epoch.
+            if self.log.has_notes() && self.append_notes(now) {
+                return Step::Next;
+            }
+            return Step::Wait(self.in_flight.patience());
+        }
+        self.must_drain = false;
+        if queue.is_empty() {
+            return Step::Wait(
+                until_sync
+                    .into_iter()
+                    .chain(self.in_flight.patience())
+                    .min(),
+            );
+        }
+        self.commit_group(queue, now)
+    }
+
+    /// Syncs the log if a sync is due, and returns the time until the next sync.
+    fn tick(&mut self, now: Instant) -> Option<Duration> {
+        let ticked = self.log.tick(now);
+        self.health.set_durable(self.log.durable());
+        ticked.unwrap_or_else(|error| {
+            // The reply to the next write contains the cause.
+            self.enter_read_only(&error.into());
+            None
+        })
     }
 
     fn sync(&mut self) -> Result<(), Error> {
-        self.unsynced_since = None;
-        let synced = self.log.as_mut().map_or(Ok(()), Log::sync);
-        if let Some(log) = &self.log {
-            self.health.set_durable(log.durable());
-        }
+        let synced = self.log.sync();
+        self.health.set_durable(self.log.durable());
         synced.map_err(|error| {
             let error = error.into();
-            self.break_down(&error);
+            self.enter_read_only(&error);
             error
         })
     }
 
-    /// Carries out commands until the group is full or one must be alone. Gives the reply of `Stop`.
-    fn commit_group(
-        &mut self,
-        waiting: &mut std::iter::Peekable<std::vec::IntoIter<Command>>,
-    ) -> Option<Reply<Result<(), Error>>> {
+    /// Executes queued commands until the group is full, a command must wait, or the queue is empty.
+    fn commit_group(&mut self, queue: &mut VecDeque<Command>, now: Instant) -> Step {
         let storage = Arc::clone(&self.storage);
         let mut group = self.group(&storage);
-        let mut stop = None;
-        for command in waiting.by_ref() {
-            match command.beside() {
-                Beside::Nothing => {}
-                Beside::WaitsForThem => {
-                    if !self.under_way.is_empty() {
-                        group.is_waited_for = true;
-                        self.finish_group(group);
-                        group = self.group(&storage);
-                    }
-                    group.is_waited_for = true;
+        let mut next = Step::Next;
+        while let Some(command) = queue.pop_front() {
+            // The group is appended before the switch, while this store may still write.
+            if command.ends_groups() {
+                self.finish_group(group, now);
+                self.end_in_flight();
+                group = self.group(&storage);
+            }
+            let is_blocked = command.needs_applied_state() && !self.in_flight.is_empty();
+            if is_blocked || self.unappended.is_some() {
+                self.must_drain = true;
+                queue.push_front(command);
+                break;
+            }
+            let Some(command) = self.admit(command, &mut next) else {
+                if matches!(next, Step::Stop(_)) {
+                    break;
                 }
-                Beside::EndsThem => {
-                    self.finish_group(group);
-                    self.end_under_way();
+                continue;
+            };
+            match command {
+                Command::Items(transaction, reply) => group.items(*transaction, reply),
+                Command::Write(write) if !write.is_alone() => {
+                    group.must_apply = true;
+                    write.decide(&mut group);
+                }
+                Command::Event(Event::Wake) => {
+                    // A follower, or a store with uncommitted records, receives notes as records from
+                    // the leader and must not append its own.
+                    let takes_notes = !self.is_following && self.uncommitted.is_empty();
+                    group.has_notes |= takes_notes && self.log.has_notes();
+                }
+                Command::Event(event) => self.take_event(event),
+                Command::Sync(reply) => reply(self.sync()),
+                Command::Stop(reply) => {
+                    next = Step::Stop(reply);
+                    break;
+                }
+                between => {
+                    self.finish_group(group, now);
+                    let waits = self.between_groups(between, now);
+                    // The next group borrows the caches of the committer, so it begins only after
+                    // the command has used them.
                     group = self.group(&storage);
+                    if let Some((command, wait)) = waits {
+                        queue.push_front(command);
+                        next = wait;
+                        break;
+                    }
                 }
             }
-            if let Some(cause) = &self.broken {
-                stop = refuse(command, cause);
-            } else if self.is_following && command.makes_records() {
-                refuse_with(command, &Failure::WriteForbidden);
-            } else if !self.pending.is_empty() && command.makes_records() {
-                refuse_with(command, &held_back());
-            } else if !command.fits(self.health.room()) {
-                refuse_with(command, &not_begun(&self.health.no_room()));
-            } else {
-                match command {
-                    Command::Items(transaction, reply) => group.items(*transaction, reply),
-                    Command::Script(commit, reply) => group.script(*commit, reply),
-                    Command::Catalogue(changes, reply) => group.catalogue(changes, reply),
-                    Command::Expire {
-                        container,
-                        due,
-                        now_seconds,
-                        reply,
-                    } => {
-                        group.expire(container.as_ref(), &due, now_seconds, reply);
-                    }
-                    Command::Purge { container, reply } => {
-                        // It removes what is in the state; what is decided must be there first.
-                        self.finish_group(group);
-                        reply(self.purge(container));
-                        group = self.group(&storage);
-                    }
-                    Command::Reindex { container, reply } => {
-                        self.finish_group(group);
-                        reply(self.reindex(container));
-                        group = self.group(&storage);
-                    }
-                    Command::Reshape(reshape, reply) => {
-                        self.finish_group(group);
-                        group = self.group(&storage);
-                        group.reshape(*reshape, reply);
-                        self.finish_group(group);
-                        group = self.group(&storage);
-                    }
-                    Command::Uncounted {
-                        container,
-                        partition,
-                        reply,
-                    } => {
-                        self.finish_group(group);
-                        let snapshot = storage.snapshot();
-                        reply(Ok(Uncounted::new(snapshot, &container, &partition)));
-                        group = self.group(&storage);
-                    }
-                    Command::Crowd {
-                        partition,
-                        logical,
-                        bytes_max,
-                        reply,
-                    } => {
-                        self.finish_group(group);
-                        let crowd = Arc::new(Crowd::new(&logical, bytes_max));
-                        let holder = partition.holder(logical.place());
-                        holder.crowds.add(Arc::clone(&crowd));
-                        let snapshot = storage.snapshot();
-                        reply(Ok(UncountedCrowd { snapshot, crowd }));
-                        group = self.group(&storage);
-                    }
-                    Command::Correct {
-                        container,
-                        partition,
-                        correction,
-                        reply,
-                    } => {
-                        self.finish_group(group);
-                        group = self.group(&storage);
-                        group.correct(container, &partition, correction, reply);
-                        self.finish_group(group);
-                        group = self.group(&storage);
-                    }
-                    Command::Forget {
-                        container,
-                        now_seconds,
-                        reply,
-                    } => {
-                        self.finish_group(group);
-                        reply(self.forget(&container, now_seconds));
-                        group = self.group(&storage);
-                    }
-                    Command::Follow(is_following, reply) => {
-                        self.finish_group(group);
-                        self.is_following = is_following;
-                        reply(());
-                        group = self.group(&storage);
-                    }
-                    Command::Keep {
-                        records,
-                        apply_upto,
-                        witness,
-                        reply,
-                    } => {
-                        self.finish_group(group);
-                        reply(self.keep_back(records, apply_upto, &*witness));
-                        group = self.group(&storage);
-                    }
-                    Command::Authority(authority, reply) => {
-                        self.finish_group(group);
-                        self.authority = Some(authority);
-                        reply(());
-                        group = self.group(&storage);
-                    }
-                    Command::Notes => {
-                        // Whoever follows, or holds records back, is given notes in their order.
-                        group.has_notes = !self.is_following && self.pending.is_empty();
-                    }
-                    // Whoever was under way was looked after before the group began.
-                    Command::Look => {}
-                    Command::Region(command) => {
-                        self.finish_group(group);
-                        command.carry_out(self, &storage);
-                        group = self.group(&storage);
-                    }
-                    Command::Saved(position) => self.trim(position),
-                    Command::Sync(reply) => reply(self.sync()),
-                    Command::Synced(upto) => self.synced_late(upto),
-                    Command::NotSaved(error) => {
-                        self.break_down(&error);
-                    }
-                    Command::TryLog => self.try_log(),
-                    Command::Stop(reply) => stop = Some(reply),
-                }
-            }
-            if stop.is_some() || group.bytes() >= GROUP_BYTES_MAX {
+            if group.bytes() >= GROUP_BYTES_MAX {
                 break;
             }
         }
-        self.finish_group(group);
-        stop
+        self.finish_group(group, now);
+        next
     }
 
-    pub(crate) fn group<'a>(&mut self, storage: &'a Storage) -> Group<'a> {
+    /// Refuses a command that the present status of the store forbids; returns every other command.
+    fn admit(&mut self, command: Command, next: &mut Step) -> Option<Command> {
+        if let Some(cause) = &self.read_only_cause {
+            if let Some(stop) = command.refuse_read_only(cause) {
+                *next = Step::Stop(stop);
+            }
+        } else if self.is_following && command.makes_records() {
+            command.refuse(&Failure::WriteForbidden);
+        } else if !self.uncommitted.is_empty() && command.makes_records() {
+            command.refuse(&uncommitted_failure());
+        } else if !command.fits(self.health.disk_space()) {
+            command.refuse(&not_begun(&self.health.no_room()));
+        } else {
+            return Some(command);
+        }
+        None
+    }
+
+    /// Executes a command between two groups, over a state that contains every earlier group. While
+    /// a group is in flight, or while the disk has no room for the command, returns the command and
+    /// the next step.
+    fn between_groups(&mut self, command: Command, now: Instant) -> Option<(Command, Step)> {
+        if self.unappended.is_some() || !self.in_flight.is_empty() {
+            self.must_drain = true;
+            return Some((command, Step::Next));
+        }
+        match command {
+            Command::Write(write) => self.write_alone(write, now),
+            Command::Work(work) => {
+                let bytes = work.copied_bytes();
+                if bytes > 0
+                    && let Some(pause) = self.pause_for_room(bytes, now)
+                {
+                    return Some((Command::Work(work), Step::Wait(Some(pause))));
+                }
+                work.carry_out(self);
+            }
+            Command::Follow(is_following, reply) => {
+                self.is_following = is_following;
+                reply(());
+            }
+            Command::WrapLog(wrap, reply) => {
+                let log = std::mem::replace(&mut self.log, Box::new(MemoryLog::default()));
+                self.log = wrap(log);
+                reply(());
+            }
+            Command::Items(..) | Command::Sync(_) | Command::Stop(_) | Command::Event(_) => {}
+        }
+        None
+    }
+
+    fn write_alone(&mut self, write: Write, now: Instant) {
+        let storage = Arc::clone(&self.storage);
+        let mut group = self.group(&storage);
+        group.must_apply = true;
+        write.decide(&mut group);
+        self.finish_group(group, now);
+    }
+
+    fn take_event(&mut self, event: Event) {
+        match event {
+            Event::Wake => {}
+            Event::Saved(position) => self.trim(position),
+            Event::Failed(error) => {
+                self.enter_read_only(&error);
+            }
+            Event::RetryLog => self.retry_log(),
+        }
+    }
+
+    /// Begins a group. The group borrows the index cache and the in-flight overlay of the committer
+    /// until [`Committer::finish_group`].
+    pub(crate) fn group<'a>(&mut self, storage: &'a Storage) -> CommitGroup<'a> {
         let states = std::mem::take(&mut self.states);
-        let stamps = self.multi.as_ref().map(|multi| multi.stamps());
-        let mut overlay = Overlay::new(storage).with_rows(self.multi.as_ref());
-        overlay.beneath = self.under_way.lend();
-        let mut group = Group::new(overlay, states, Arc::clone(&self.watches), stamps)
+        let version_ids = self.multi.as_ref().map(|multi| multi.version_ids());
+        let mut overlay = Overlay::new(storage).with_versions_filter(self.multi.as_ref());
+        overlay.in_flight = self.in_flight.lend();
+        let mut group = CommitGroup::new(overlay, states, Arc::clone(&self.watches), version_ids)
             .in_region(self.multi.as_ref());
-        // The next stamps follow those that are published.
-        group.is_waited_for = self.multi.is_some();
+        // The allocator starts from the published version vector, which changes when a group is
+        // applied. So a multi-write store applies each group before it decides the next one.
+        group.must_apply = self.multi.is_some();
         group
     }
 
-    /// Makes a group durable, then visible, then answers it; or leaves it under way.
-    pub(crate) fn finish_group(&mut self, group: Group<'_>) {
+    /// Appends what a group has decided. A committed group is applied and answered at once; any
+    /// other is in flight.
+    pub(crate) fn finish_group(&mut self, group: CommitGroup<'_>, now: Instant) {
         let is_empty = group.is_empty();
-        let Group {
+        let CommitGroup {
             mut overlay,
             states,
-            touched,
+            counter_updates,
             records,
             replies,
             has_notes,
-            is_waited_for,
-            stamps,
+            must_apply,
+            version_ids,
             ..
         } = group;
         self.states = states;
-        let progress = stamps.and_then(Stamps::moved);
+        let progress = version_ids.and_then(VersionIdAllocator::into_version_vector);
         if let Some(progress) = &progress {
             put_progress(&mut overlay, progress);
         }
-        let appended = if is_empty {
-            Ok(Appended::default())
-        } else {
-            self.append_group(&records, has_notes, &mut overlay)
-        };
-        if let Ok(Appended {
-            last: Some(last), ..
-        }) = appended
-        {
-            put_applied(&mut overlay, last);
-        }
-        for ((container, range), (_, counters)) in &touched {
+        for ((container, range), (_, counters)) in &counter_updates {
             let key = counters_key(*container, *range);
             overlay.put(META, Bytes::copy_from_slice(&key), counters.encode());
         }
-        let (beneath, decided) = overlay.detach();
-        self.under_way.give_back(beneath);
-        let decision = Decision {
-            decided,
-            touched,
+        let (in_flight, changes) = overlay.detach();
+        self.in_flight.give_back(in_flight);
+        self.must_drain |= must_apply;
+        if is_empty {
+            return;
+        }
+        let decision = GroupDecision {
+            changes,
+            counter_updates,
             records,
             progress,
             replies,
         };
-        match appended {
-            Ok(_) if is_empty => {}
-            Ok(appended) if !appended.is_open && self.under_way.is_empty() => {
-                self.see(appended.last, decision);
-            }
-            Ok(appended) => {
-                let before = self.last();
-                self.under_way.push(before, appended, decision);
-            }
-            Err(stop) => {
-                let failure = match stop {
-                    Stop::Broken(error) => self.break_down(&error),
-                    Stop::Refused(failure) => failure,
-                };
-                // They hold what the records would have done.
-                self.states = IndexStates::default();
-                decision.answer(Some(&failure));
-            }
-        }
-        if is_waited_for {
-            self.settle_under_way();
-        }
+        self.append_decided(decision, has_notes, now, now);
         self.ask_for_checkpoint();
     }
 
-    /// Makes what was decided visible up to a record, and answers.
-    pub(crate) fn see(&mut self, last: Option<Position>, decision: Decision) {
-        let Decision {
-            decided,
-            touched,
+    fn append_again(&mut self, group: UnappendedGroup, now: Instant) {
+        let UnappendedGroup {
+            decision,
+            has_notes,
+            since,
+        } = group;
+        self.append_decided(decision, has_notes, since, now);
+    }
+
+    /// Appends the records of a group that was decided at `since`.
+    fn append_decided(
+        &mut self,
+        mut decision: GroupDecision,
+        has_notes: bool,
+        since: Instant,
+        now: Instant,
+    ) {
+        let before = self.last();
+        if decision.records.is_empty() && !has_notes {
+            return self.finish_appended(before, None, Vec::new(), decision);
+        }
+        if !self.uncommitted.is_empty() {
+            // Uncommitted records precede this group, and the group was decided without their changes.
+            return self.refuse_decided(decision, &uncommitted_failure());
+        }
+        let appended = self.log.append(&Records(&decision.records));
+        self.health.set_durable(self.log.durable());
+        let appended = match appended {
+            // After the patience the client gets a timeout: no byte of the group is in the log.
+            Err(AppendError::Busy) if now.saturating_duration_since(since) < BUSY_PATIENCE => {
+                self.unappended = Some(UnappendedGroup {
+                    decision,
+                    has_notes,
+                    since,
+                });
+                return;
+            }
+            Err(error) => {
+                let failure = self.append_failure(error);
+                return self.refuse_decided(decision, &failure);
+            }
+            Ok(appended) => appended,
+        };
+        self.note_log_accepts();
+        if appended.last == before {
+            return self.finish_appended(before, None, Vec::new(), decision);
+        }
+        // The applied position is in the batch of the group, so a restart replays exactly the records
+        // after the state.
+        let changes = &mut decision.changes;
+        if let Some(note) = appended.note {
+            changes.put(META, NOTE_KEY.into(), note);
+        }
+        changes.put(META, APPLIED_KEY.into(), applied_row(appended.last));
+        let payloads = appended.payloads.unwrap_or_else(|| {
+            if self.log_tail.is_followed() {
+                decision.records.iter().map(Record::payload).collect()
+            } else {
+                Vec::new()
+            }
+        });
+        self.log_tail.append(appended.last, payloads.clone());
+        self.log.on_readable(appended.last);
+        self.finish_appended(before, Some(appended.last), payloads, decision);
+    }
+
+    fn finish_appended(
+        &mut self,
+        before: Position,
+        last: Option<Position>,
+        payloads: Vec<Bytes>,
+        decision: GroupDecision,
+    ) {
+        let is_committed =
+            last.is_none_or(|last| self.log.commit_status(last) == CommitStatus::Committed);
+        // A group without records may have read the changes of groups in flight, so its reply comes
+        // after these groups as well.
+        if is_committed && self.in_flight.is_empty() {
+            self.apply_group(last, decision);
+        } else {
+            self.in_flight.push(before, last, payloads, decision);
+        }
+    }
+
+    fn append_failure(&mut self, error: AppendError) -> Failure {
+        match error {
+            AppendError::Busy => Failure::Timeout,
+            AppendError::NotOwner => Failure::WriteForbidden,
+            AppendError::Throttled { retry_after_ms } => {
+                Failure::TooManyRequests { retry_after_ms }
+            }
+            AppendError::Log(error) => self.log_failure(error),
+        }
+    }
+
+    /// Answers a group that is not in the log.
+    fn refuse_decided(&mut self, decision: GroupDecision, failure: &Failure) {
+        // The index cache contains the effects of the refused records.
+        self.states = IndexStateCache::default();
+        decision.answer(Some(failure));
+    }
+
+    fn refuse_unappended(&mut self, failure: &Failure) {
+        if let Some(group) = self.unappended.take() {
+            self.refuse_decided(group.decision, failure);
+        }
+    }
+
+    /// Appends the notes of the log although no command makes records. Returns whether anything was
+    /// appended.
+    fn append_notes(&mut self, now: Instant) -> bool {
+        let before = self.last();
+        let storage = Arc::clone(&self.storage);
+        let mut group = self.group(&storage);
+        group.has_notes = true;
+        self.finish_group(group, now);
+        self.last() > before
+    }
+
+    /// Writes the changes of a committed group to the state and answers its clients. The reply comes
+    /// last: a client with a reply reads its own write on every connection to this store.
+    pub(crate) fn apply_group(&mut self, last: Option<Position>, decision: GroupDecision) {
+        let GroupDecision {
+            changes,
+            counter_updates,
             records,
             progress,
             replies,
         } = decision;
         let storage = Arc::clone(&self.storage);
-        let written = decided
-            .into_batch(&Base::State(&storage), &mut self.tallies)
+        let written = changes
+            .into_batch(&Base::State(&storage), &mut self.statistics)
             .and_then(|batch| Ok(self.batches.write(|| storage.write(batch))?));
         if let Err(error) = written {
-            let failure = self.break_down(&error);
+            let failure = self.enter_read_only(&error);
             for reply in replies {
                 reply(Some(failure.clone()));
             }
             return;
         }
         if let Some(last) = last {
-            self.committed.apply(last);
+            self.log_tail.apply(last);
         }
-        for (partition, counters) in touched.values() {
+        for (partition, counters) in counter_updates.values() {
             partition.publish(*counters);
         }
         for record in &records {
@@ -461,163 +540,69 @@ impl Committer {
         if let (Some(multi), Some(progress)) = (&self.multi, progress) {
             multi.publish(progress);
         }
-        if let Some(authority) = self.authority.as_ref().filter(|_| !records.is_empty()) {
-            authority.seen(self.committed.applied());
+        if !records.is_empty() {
+            self.log.on_applied(self.log_tail.applied());
         }
         for reply in replies {
             reply(None);
         }
     }
 
-    fn append_group(
-        &mut self,
-        records: &[Record],
-        has_notes: bool,
-        overlay: &mut Overlay<'_>,
-    ) -> Result<Appended, Stop> {
-        match self.authority.clone() {
-            Some(authority) => self.append_numbered(&*authority, records, has_notes, overlay),
-            None => Ok(Appended {
-                last: self.append_alone(records)?,
-                ..Appended::default()
-            }),
-        }
-    }
-
-    fn append_alone(&mut self, records: &[Record]) -> Result<Option<Position>, Error> {
-        if records.is_empty() {
-            return Ok(None);
-        }
-        let encoders = records.iter();
-        let encoders = encoders.map(|record| |buffer: &mut Vec<u8>| record.encode(buffer));
-        let last = self.append(encoders)?;
-        let payloads = if self.committed.is_followed() {
-            records.iter().map(Record::payload).collect()
-        } else {
-            Vec::new()
-        };
-        self.committed.keep(last, payloads);
-        Ok(Some(last))
-    }
-
-    /// Appends records where the authority has given them their places, after its notes.
-    fn append_numbered(
-        &mut self,
-        authority: &dyn Authority,
-        records: &[Record],
-        has_notes: bool,
-        overlay: &mut Overlay<'_>,
-    ) -> Result<Appended, Stop> {
-        if records.is_empty() && !has_notes {
-            return Ok(Appended::default());
-        }
-        if !self.pending.is_empty() {
-            // What stands before them is not in the state.
-            return Err(Stop::Refused(held_back()));
-        }
-        let mut payloads: Vec<Bytes> = records.iter().map(Record::payload).collect();
-        // The log must have room before the authority numbers the records, because the authority
-        // cannot take back positions that it has given.
-        self.make_room_for(&payloads)?;
-        let notes = authority.number(self.last(), &payloads);
-        let notes = notes.map_err(Stop::Refused)?;
-        if let Some(newest) = notes.last() {
-            put_note(overlay, newest.clone());
-        }
-        payloads.splice(0..0, notes.into_iter().map(note_record));
-        if payloads.is_empty() {
-            return Ok(Appended::default());
-        }
-        let last = self.append_payloads(&payloads)?;
-        self.committed.keep(last, payloads.clone());
-        Ok(Appended {
-            last: Some(last),
-            payloads,
-            is_open: authority.kept(last) != Verdict::Settled,
-        })
-    }
-
-    /// Commits records to the log; without a log they are only counted. Gives the last position.
-    pub(crate) fn append(
-        &mut self,
-        encoders: impl ExactSizeIterator<Item = impl FnOnce(&mut Vec<u8>)>,
-    ) -> Result<Position, Error> {
-        let Some(log) = &mut self.log else {
-            return Ok(Position(self.last().0 + encoders.len() as u64));
-        };
-        for encode in encoders {
-            log.append_with(encode);
-        }
-        let committed = log.commit();
-        self.health.set_durable(log.durable());
-        let position = self.told(committed)?;
-        if self.health.durable() < position {
-            self.unsynced_since.get_or_insert_with(Instant::now);
-        }
-        Ok(position)
-    }
-
-    /// The last record that is written, and unless it is another region's also durable.
+    /// The last record in the log.
     pub(crate) fn last(&self) -> Position {
-        self.committed.last()
+        self.log_tail.last()
     }
 
-    /// From here on this node only reads. What fails later fails because of what failed first.
-    pub(crate) fn break_down(&mut self, error: &Error) -> Failure {
-        let first = self.broken.get_or_insert_with(|| {
+    /// Refuses every later write. Only the first cause is stored: later errors follow from it.
+    pub(crate) fn enter_read_only(&mut self, error: &Error) -> Failure {
+        let first = self.read_only_cause.get_or_insert_with(|| {
             let cause = error.chain();
             tracing::error!(%cause, "writes are refused until the server is started again");
             cause
         });
-        self.committed.fail(first);
+        self.log_tail.fail(first);
         unavailable(first)
     }
 
-    /// When a segment of the log is full, the state behind it should be saved so that the segment
-    /// can be used again.
+    /// Requests a checkpoint after a log segment has become full: the log can reuse the segment only
+    /// after the state contains its records durably.
     pub(crate) fn ask_for_checkpoint(&mut self) {
-        if let Some(sealed) = self.log.as_ref().and_then(Log::sealed)
-            && sealed > self.checkpoint_asked
-            && let Some(log) = &self.log
-        {
-            self.checkpoint_asked = log.last();
-            // A checkpointer that is gone means the store is closing.
-            let _ = self.checkpoints.send(self.committed.applied());
+        if self.log.sealed() > Some(self.checkpoint_asked) {
+            self.checkpoint_asked = self.log.last();
+            // The checkpoint thread ends only when the store closes.
+            let _ = self.checkpoints.send(self.log_tail.applied());
         }
     }
 
-    /// Records are needed until the state behind them is saved, and a while longer by followers.
+    /// Trims the log after a checkpoint. Records stay while a replication slot needs them: a slot
+    /// beyond its byte limit no longer counts, a pinned slot always counts.
     fn trim(&mut self, saved: Position) {
-        let Some(log) = &mut self.log else {
-            return;
-        };
-        let needs = self.committed.needs();
-        let affordable = |needs: &&Needs| log.bytes_since(needs.acknowledged) <= needs.bytes_max;
-        let wanted = needs.iter().filter(affordable);
-        let wanted = wanted.map(|needs| needs.acknowledged);
+        let slots = self.log_tail.slots();
+        let log = &mut self.log;
+        let affordable =
+            |slot: &&ReplicationSlot| log.bytes_since(slot.acknowledged) <= slot.bytes_max;
+        let wanted = slots.iter().filter(affordable);
+        let wanted = wanted.map(|slot| slot.acknowledged);
         let needed = wanted
-            .chain(needs.iter().filter_map(|needs| needs.pinned))
+            .chain(slots.iter().filter_map(|slot| slot.pinned))
             .min();
         let upto = needed.map_or(saved, |needed| needed.min(saved));
         match log.trim(upto) {
             Ok(()) => {}
             // The next checkpoint trims again.
             Err(error @ orrery_log::Error::NotWritten { .. }) => {
-                let cause = Error::from(error).chain();
+                let cause = error.chain();
                 tracing::warn!(%cause, "a segment of the log could not be taken back yet");
             }
             Err(error) => {
-                self.break_down(&error.into());
+                self.enter_read_only(&error.into());
             }
         }
     }
 
     fn close(self) -> Result<(), Error> {
-        if let Some(log) = self.log {
-            let last = log.last();
-            log.close()?;
-            self.health.set_durable(last);
-        }
+        let last = self.log.close()?;
+        self.health.set_durable(last);
         Ok(self.storage.flush()?)
     }
 }
@@ -631,43 +616,42 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
-    use crate::spaces::NAMES;
+    use crate::keyspaces::NAMES;
 
     #[test]
-    fn the_first_failure_is_the_one_that_is_told() {
+    fn the_first_failure_is_the_one_that_is_reported() {
         let committer = Committer {
             storage: Arc::new(Storage::in_memory(&NAMES)),
             batches: Arc::default(),
-            log: None,
+            log: Box::new(MemoryLog::default()),
             health: Arc::default(),
-            durability: Durability::None,
-            late_syncs: None,
-            unsynced_since: None,
             checkpoints: channel().0,
             checkpoint_asked: Position(0),
             watches: Arc::default(),
-            states: IndexStates::default(),
-            tallies: Tallies::default(),
-            purged: BTreeMap::new(),
-            committed: Arc::new(Committed::new(Position(0), Position(0), false)),
+            states: IndexStateCache::default(),
+            statistics: StatisticsCache::default(),
+            purge_cursors: BTreeMap::new(),
+            log_tail: Arc::new(LogTail::new(Position(0), Position(0), false)),
             is_following: false,
-            authority: None,
-            under_way: UnderWay::default(),
-            pending: VecDeque::new(),
+            unappended: None,
+            must_drain: false,
+            no_room_since: None,
+            in_flight: InFlightGroups::default(),
+            uncommitted: VecDeque::new(),
             multi: None,
-            pruned: None,
+            prune_cursor: None,
             is_refusing: false,
-            broken: None,
+            read_only_cause: None,
         };
         let (commands, waiting) = channel();
         let (answer, answers) = channel();
         for cause in ["first", "second"] {
             let error = Error::Damaged(cause.to_owned());
-            commands.send(Command::NotSaved(error)).unwrap();
+            commands.send(Command::Event(Event::Failed(error))).unwrap();
         }
         let reply = Box::new(move |result| answer.send(result).unwrap());
         commands
-            .send(Command::Catalogue(Vec::new(), reply))
+            .send(Command::Write(Write::Catalogue(Vec::new(), reply)))
             .unwrap();
         drop(commands);
         committer.run(&waiting);

@@ -1,102 +1,107 @@
-//! Transactions that share one append, one sync and one batch.
+//! The commit group: transactions that share one append, one sync and one batch.
+//!
+//! The commit thread decides the transactions of a group one after the other over the same overlay,
+//! so a later transaction reads the changes of an earlier one. Each transaction with changes becomes
+//! one record. No client gets its reply before the committer has applied or refused the whole group.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use orrery_model::{Failure, Lsn, RangeId, Stamp};
+use orrery_model::{Charge, Failure, Lsn, PartitionLsn, RangeId};
 use orrery_regions::Epoch;
 
-use crate::apply::{ChangeAt, apply_catalogue, apply_change};
+use crate::apply::{ChangeContext, apply_catalogue, apply_change};
 use crate::command::{Reply, TransactionOutcome};
 use crate::committer::internal;
 use crate::document_key::CONTAINER_BYTES;
-use crate::expiry::{self, Due};
-use crate::index_state::IndexStates;
-use crate::indexing::Known;
-use crate::multi::{Multi, Stamps, as_shown, finish_own};
+use crate::expiry::{self, ExpiryCandidate};
+use crate::index_state::IndexStateCache;
+use crate::indexing::PrecomputedEntries;
+use crate::keyspaces::{DOCUMENTS, EXPIRY};
+use crate::multi_write::{MultiWriteRegion, VersionIdAllocator, finish_local_write, visible_value};
 use crate::overlay::Overlay;
-use crate::record::{Change, Moment, Record};
-use crate::spaces::{DOCUMENTS, EXPIRY};
-use crate::stored::{StoredItem, with_place, with_stamp};
-use crate::transaction::{Decision, decide};
+use crate::record::{KeyChange, Record, RecordHeader};
+use crate::stored_item::{StoredItem, with_record_position, with_version_id};
+use crate::transaction::{TransactionDecision, decide};
 use crate::watches::Watches;
 use crate::{Container, Counters, Error, ItemTransaction, Partition, ScriptCommit};
 
-/// Partitions that the group changes, by container and range, with their counters after it.
-pub(crate) type Touched = BTreeMap<(u32, RangeId), (Arc<Partition>, Counters)>;
+/// The changed partitions by container and range, with their counters after the group.
+pub(crate) type CounterUpdates = BTreeMap<(u32, RangeId), (Arc<Partition>, Counters)>;
 
-/// Told once the group is durable, or why it is not.
-pub(crate) type Finish = Box<dyn FnOnce(Option<Failure>) + Send>;
+/// The callback of one client: gets `None` after the group is applied, or the failure of the group.
+pub(crate) type GroupReply = Box<dyn FnOnce(Option<Failure>) + Send>;
 
-pub(crate) struct Group<'a> {
+pub(crate) struct CommitGroup<'a> {
     pub(crate) overlay: Overlay<'a>,
-    pub(crate) states: IndexStates,
-    pub(crate) touched: Touched,
+    pub(crate) states: IndexStateCache,
+    pub(crate) counter_updates: CounterUpdates,
     pub(crate) records: Vec<Record>,
-    pub(crate) replies: Vec<Finish>,
-    /// Whether there may be notes to append although there are no records.
+    pub(crate) replies: Vec<GroupReply>,
+    /// Whether the log may have notes to append, so that a group without records is appended too.
     pub(crate) has_notes: bool,
-    /// Whether the next command must find it in the state.
-    pub(crate) is_waited_for: bool,
-    /// In multi-write stores.
-    pub(crate) stamps: Option<Stamps>,
-    /// Where regions share keys among themselves.
-    multi: Option<Arc<Multi>>,
+    /// Whether the commit thread applies this group before it decides the next command.
+    pub(crate) must_apply: bool,
+    /// The version ids of the group's records, in a region of a multi-write account.
+    pub(crate) version_ids: Option<VersionIdAllocator>,
+    /// The region of this store, with its access table, in a multi-write account.
+    multi: Option<Arc<MultiWriteRegion>>,
     watches: Arc<Watches>,
     bytes: usize,
 }
 
-/// What a record changes.
-pub(crate) struct Changed {
-    pub(crate) list: Vec<Change>,
-    /// Which of them remove what had expired.
+/// The changes of one record.
+pub(crate) struct RecordChanges {
+    pub(crate) list: Vec<KeyChange>,
+    /// The ordinals of the changes that remove expired documents.
     pub(crate) expired: Vec<u16>,
 }
 
-/// What happens to a document that was due.
-enum Fate {
+/// The effect of the expiry sweep on one document.
+enum ExpiryOutcome {
     Stays,
-    /// Gets this value; none removes it.
+    /// The document gets this value; `None` removes the document.
     Becomes(Option<Bytes>),
 }
 
-impl<'a> Group<'a> {
+impl<'a> CommitGroup<'a> {
     pub(crate) fn new(
         overlay: Overlay<'a>,
-        states: IndexStates,
+        states: IndexStateCache,
         watches: Arc<Watches>,
-        stamps: Option<Stamps>,
-    ) -> Group<'a> {
-        Group {
+        version_ids: Option<VersionIdAllocator>,
+    ) -> CommitGroup<'a> {
+        CommitGroup {
             overlay,
             states,
-            touched: Touched::new(),
+            counter_updates: CounterUpdates::new(),
             records: Vec::new(),
             replies: Vec::new(),
             has_notes: false,
-            is_waited_for: false,
-            stamps,
+            must_apply: false,
+            version_ids,
             multi: None,
             watches,
             bytes: 0,
         }
     }
 
-    pub(crate) fn in_region(self, multi: Option<&Arc<Multi>>) -> Group<'a> {
+    pub(crate) fn in_region(self, multi: Option<&Arc<MultiWriteRegion>>) -> CommitGroup<'a> {
         let multi = multi.map(Arc::clone);
-        Group { multi, ..self }
+        CommitGroup { multi, ..self }
     }
 
-    /// Refuses writes that another region takes. Asked of every record that clients cause, on the
-    /// thread that also replaces the table.
-    pub(crate) fn check_write(&self, container: u32, place: &[u8]) -> Result<(), Failure> {
-        self.multi
-            .as_ref()
-            .map_or(Ok(()), |multi| multi.access.check_write(container, place))
+    /// Refuses a write whose key belongs to another region. Every record of a client passes this
+    /// check on the commit thread. The same thread replaces the access table, so no record for a
+    /// closed key can follow the replacement.
+    pub(crate) fn check_write(&self, container: u32, key_position: &[u8]) -> Result<(), Failure> {
+        self.multi.as_ref().map_or(Ok(()), |multi| {
+            multi.access.check_write(container, key_position)
+        })
     }
 
-    /// Whether nobody waits for it and nothing came of it.
+    /// Whether the group has neither records, replies nor notes.
     pub(crate) fn is_empty(&self) -> bool {
         self.records.is_empty() && self.replies.is_empty() && !self.has_notes
     }
@@ -105,10 +110,12 @@ impl<'a> Group<'a> {
         self.bytes
     }
 
+    /// Decides an item transaction and queues the reply to its client.
     pub(crate) fn items(&mut self, transaction: ItemTransaction, reply: Reply<TransactionOutcome>) {
         let container = transaction.container.rid.id();
-        let place = transaction.logical.place();
-        let partition = Arc::clone(transaction.partition.holder(place));
+        let key_position = transaction.logical.key_position();
+        // A split or merge may have superseded the partition since the request was queued.
+        let partition = Arc::clone(transaction.partition.holder(key_position));
         let transaction = ItemTransaction {
             partition: Arc::clone(&partition),
             ..transaction
@@ -116,50 +123,62 @@ impl<'a> Group<'a> {
         let count = transaction.operations.len();
         let seconds = transaction.now_seconds;
         let before = self.counters(container, &partition);
-        let crowd = partition.crowds.of(transaction.logical.prefix());
-        let is_full = crowd.as_ref().is_some_and(|crowd| crowd.is_full());
-        let mut refused = self.check_write(container, transaction.logical.place());
+        let oversized = partition.oversized.of(transaction.logical.prefix());
+        let is_full = oversized
+            .as_ref()
+            .is_some_and(|oversized| oversized.is_full());
+        let mut refused = self.check_write(container, transaction.logical.key_position());
         if is_full && transaction.may_grow() {
             refused = refused.and(Err(Failure::LogicalPartitionFull));
         }
         if let Err(refusal) = refused {
-            let stamp = partition.stamp();
+            let partition_lsn = partition.partition_lsn();
             self.replies.push(Box::new(move |failure| {
                 let failure = failure.unwrap_or(refusal);
                 let results = (0..count).map(|_| Err(failure.clone())).collect();
-                reply(TransactionOutcome { results, stamp });
+                reply(TransactionOutcome {
+                    results,
+                    partition_lsn,
+                    undone: Charge::ZERO,
+                });
             }));
             return;
         }
-        let place = moment(container, &partition, before.lsn, seconds);
-        let (results, lsn) = match self.decide_items(transaction, place, before) {
-            Ok((decision, moment)) => {
+        let header = record_header(container, &partition, before.lsn, seconds);
+        let (results, undone, lsn) = match self.decide_items(transaction, header, before) {
+            Ok((decision, header)) => {
                 let Counters { lsn, bytes, .. } = decision.counters;
-                if let Some(crowd) = crowd {
-                    crowd.grow(bytes.wrapping_sub(before.bytes).cast_signed());
+                if let Some(oversized) = oversized {
+                    oversized.grow(bytes.wrapping_sub(before.bytes).cast_signed());
                 }
-                let changed = Changed {
+                let changed = RecordChanges {
                     list: decision.changes,
                     expired: decision.expired,
                 };
-                self.record(moment, &partition, decision.counters, changed);
-                (decision.results, lsn)
+                self.record(header, &partition, decision.counters, changed);
+                (decision.results, decision.undone, lsn)
             }
             Err(error) => (
                 (0..count).map(|_| Err(internal(&error))).collect(),
+                Charge::ZERO,
                 before.lsn,
             ),
         };
         self.replies.push(Box::new(move |failure| {
-            let stamp = Stamp {
+            let partition_lsn = PartitionLsn {
                 range: partition.id,
                 lsn,
             };
             reply(match failure {
-                None => TransactionOutcome { results, stamp },
+                None => TransactionOutcome {
+                    results,
+                    partition_lsn,
+                    undone,
+                },
                 Some(failure) => TransactionOutcome {
                     results: (0..count).map(|_| Err(failure.clone())).collect(),
-                    stamp: partition.stamp(),
+                    partition_lsn: partition.partition_lsn(),
+                    undone,
                 },
             });
         }));
@@ -168,39 +187,46 @@ impl<'a> Group<'a> {
     fn decide_items(
         &mut self,
         transaction: ItemTransaction,
-        place: Moment,
+        header: RecordHeader,
         before: Counters,
-    ) -> Result<(Decision, Moment), Error> {
+    ) -> Result<(TransactionDecision, RecordHeader), Error> {
         let savepoint = self.overlay.savepoint();
-        let stamp = self.stamps.as_ref().map(Stamps::next);
+        // The id is only read here: `record` consumes it, and only if the transaction has changes.
+        let version_id = self.version_ids.as_ref().map(VersionIdAllocator::next);
         let (overlay, states) = (&mut self.overlay, &mut self.states);
-        let mut decision = decide(transaction, overlay, states, before, stamp)?;
-        let moment = Moment {
+        let mut decision = decide(transaction, overlay, states, before, version_id)?;
+        let header = RecordHeader {
             lsn: decision.counters.lsn,
-            stamp,
-            ..place
+            version_id,
+            ..header
         };
         if !decision.changes.is_empty() {
             let count = decision.changes.len();
-            let finished = finish_own(overlay, states, moment, count, &mut decision.counters);
+            let finished =
+                finish_local_write(overlay, states, header, count, &mut decision.counters);
             finished.inspect_err(|_| self.overlay.roll_back(savepoint))?;
         }
-        Ok((decision, moment))
+        Ok((decision, header))
     }
 
-    /// Makes the writes of a script a record, unless somebody was faster.
-    pub(crate) fn script(&mut self, commit: ScriptCommit, reply: Reply<Result<Stamp, Failure>>) {
-        let place = &commit.prefix[CONTAINER_BYTES..];
-        let partition = Arc::clone(commit.partition.holder(place));
-        let decided = self.script_record(commit, &partition);
+    /// Decides the commit of a script. The script runs again if another transaction has changed its
+    /// logical partition since the script took its snapshot.
+    pub(crate) fn script(
+        &mut self,
+        commit: ScriptCommit,
+        reply: Reply<Result<PartitionLsn, Failure>>,
+    ) {
+        let key_position = &commit.prefix[CONTAINER_BYTES..];
+        let partition = Arc::clone(commit.partition.holder(key_position));
+        let recorded = self.script_record(commit, &partition);
         self.replies.push(Box::new(move |failure| {
-            let stamp = decided.map(|lsn| Stamp {
+            let recorded = recorded.map(|lsn| PartitionLsn {
                 range: partition.id,
                 lsn,
             });
             reply(match failure {
-                None => stamp,
-                Some(failure) => stamp.and(Err(failure)),
+                None => recorded,
+                Some(failure) => recorded.and(Err(failure)),
             });
         }));
     }
@@ -213,59 +239,67 @@ impl<'a> Group<'a> {
         if !commit.container.is_alive() {
             return Err(Failure::NOT_FOUND);
         }
+        // `record` marks the watches of every decided change, so this check also sees an earlier
+        // transaction of the same group.
         if commit.watch.is_marked() {
             return Err(Failure::RetryWith);
         }
         self.check_write(commit.container.rid.id(), &commit.prefix[CONTAINER_BYTES..])?;
-        let crowd = partition.crowds.of(&commit.prefix);
+        let oversized = partition.oversized.of(&commit.prefix);
         let grows = commit.changes.list.iter().any(|(_, value)| value.is_some());
-        if grows && crowd.is_some_and(|crowd| crowd.is_full()) {
+        if grows && oversized.is_some_and(|oversized| oversized.is_full()) {
             return Err(Failure::LogicalPartitionFull);
         }
         let container = commit.container.rid.id();
         let before = self.counters(container, partition);
         let lsn = Lsn(before.lsn.0 + 1);
         let mut counters = Counters { lsn, ..before };
-        let stamp = self.stamps.as_ref().map(Stamps::next);
-        let settles = commit.settles.filter(|_| stamp.is_some());
-        let epoch = self.stamps.as_ref().map(|stamps| stamps.epoch);
-        let decided = epoch.filter(|_| settles.is_some()).unwrap_or_default();
-        let moment = Moment {
-            stamp,
-            decided,
-            ..moment(container, partition, lsn, commit.now_seconds)
+        let version_id = self.version_ids.as_ref().map(VersionIdAllocator::next);
+        let resolved_key = commit.resolves.filter(|_| version_id.is_some());
+        let epoch = self
+            .version_ids
+            .as_ref()
+            .map(|version_ids| version_ids.epoch);
+        let deciding_epoch = epoch.filter(|_| resolved_key.is_some()).unwrap_or_default();
+        let header = RecordHeader {
+            version_id,
+            deciding_epoch,
+            ..record_header(container, partition, lsn, commit.now_seconds)
         };
         let savepoint = self.overlay.savepoint();
         let versions = commit.changes.versions.unwrap_or_default();
         let mut versions = versions.iter();
         let mut changes = commit.changes.list;
+        // The script has built its documents before their LSN and version id were known.
         for (_, value) in &mut changes {
             if let Some(value) = value {
-                *value = with_place(value, partition.id, lsn);
-                if let Some(stamp) = stamp {
-                    *value = with_stamp(value, stamp, decided);
+                *value = with_record_position(value, partition.id, lsn);
+                if let Some(version_id) = version_id {
+                    *value = with_version_id(value, version_id, deciding_epoch);
                 }
             }
         }
-        if let (Some(key), Some(stamp)) = (settles, stamp)
+        // A script that decides a conflict and leaves the visible version as it is still needs a
+        // change in the record: other regions learn of the decision from the new version id.
+        if let (Some(key), Some(version_id)) = (resolved_key, version_id)
             && !changes.iter().any(|(changed, _)| *changed == key)
         {
-            let shown = as_shown(&self.overlay, &key, stamp, decided);
-            changes.push((key, shown.map_err(|error| internal(&error))?));
+            let visible = visible_value(&self.overlay, &key, version_id, deciding_epoch);
+            changes.push((key, visible.map_err(|error| internal(&error))?));
         }
         let expired = commit.changes.expired;
         for (ordinal, (key, value)) in changes.iter().enumerate() {
             let known = versions
                 .next()
-                .map_or_else(Known::default, |version| Known {
+                .map_or_else(PrecomputedEntries::default, |version| PrecomputedEntries {
                     old: version.old.as_ref(),
                     new: version.new.as_ref(),
                 });
             let applied = apply_change(
                 &mut self.overlay,
                 &mut self.states,
-                ChangeAt {
-                    moment,
+                ChangeContext {
+                    header,
                     ordinal,
                     is_expiry: expired.iter().any(|at| usize::from(*at) == ordinal),
                 },
@@ -280,28 +314,32 @@ impl<'a> Group<'a> {
             }
         }
         let (overlay, states) = (&mut self.overlay, &mut self.states);
-        if let Err(error) = finish_own(overlay, states, moment, changes.len(), &mut counters) {
+        if let Err(error) =
+            finish_local_write(overlay, states, header, changes.len(), &mut counters)
+        {
             self.overlay.roll_back(savepoint);
             return Err(internal(&error));
         }
-        if let Some(crowd) = partition.crowds.of(&commit.prefix) {
-            crowd.grow(counters.bytes.wrapping_sub(before.bytes).cast_signed());
+        if let Some(oversized) = partition.oversized.of(&commit.prefix) {
+            oversized.grow(counters.bytes.wrapping_sub(before.bytes).cast_signed());
         }
-        let changed = Changed {
+        let changed = RecordChanges {
             list: changes,
             expired,
         };
-        self.record(moment, partition, counters, changed);
+        self.record(header, partition, counters, changed);
         Ok(lsn)
     }
 
-    pub(crate) fn catalogue(&mut self, changes: Vec<Change>, reply: Reply<Result<(), Failure>>) {
+    /// Decides a change of the catalogue, which is one record.
+    pub(crate) fn catalogue(&mut self, changes: Vec<KeyChange>, reply: Reply<Result<(), Failure>>) {
         let savepoint = self.overlay.savepoint();
         let applied = apply_catalogue(&mut self.overlay, &mut self.states, &changes);
         let failure_here = applied.err().map(|error| internal(&error));
         if failure_here.is_some() {
             self.overlay.roll_back(savepoint);
-            self.states = IndexStates::default();
+            // The change may have updated cached index states, which no savepoint restores.
+            self.states = IndexStateCache::default();
         } else {
             self.bytes += Record::changes_bytes(&changes);
             self.records.push(Record::Catalogue { changes });
@@ -311,17 +349,20 @@ impl<'a> Group<'a> {
         }));
     }
 
+    /// Decides a step of the expiry sweep.
     pub(crate) fn expire(
         &mut self,
         container: Option<&Arc<Container>>,
-        due: &[Due],
+        due: &[ExpiryCandidate],
         now_seconds: u64,
         reply: Reply<Result<(), Failure>>,
     ) {
         let result = match container.filter(|container| container.is_alive()) {
             Some(container) => self.expire_items(container, due, now_seconds),
             None => {
-                for Due { second, key } in due {
+                // Only the expiry entries of a deleted container are removed here; the purge
+                // removes its documents. A deletion of an entry needs no record.
+                for ExpiryCandidate { second, key } in due {
                     self.overlay.delete(EXPIRY, expiry::entry_key(*second, key));
                 }
                 Ok(())
@@ -336,13 +377,14 @@ impl<'a> Group<'a> {
     fn expire_items(
         &mut self,
         container: &Container,
-        due: &[Due],
+        due: &[ExpiryCandidate],
         now_seconds: u64,
     ) -> Result<(), Error> {
-        let mut by_partition: BTreeMap<RangeId, (Arc<Partition>, Vec<&Due>)> = BTreeMap::new();
+        let mut by_partition: BTreeMap<RangeId, (Arc<Partition>, Vec<&ExpiryCandidate>)> =
+            BTreeMap::new();
         for due in due {
-            let place = &due.key[CONTAINER_BYTES..];
-            let partition = container.partition_at(place).holder(place);
+            let key_position = &due.key[CONTAINER_BYTES..];
+            let partition = container.partition_at(key_position).holder(key_position);
             let (_, list) = by_partition
                 .entry(partition.id)
                 .or_insert_with(|| (Arc::clone(partition), Vec::new()));
@@ -350,21 +392,22 @@ impl<'a> Group<'a> {
         }
         for (partition, due) in by_partition.into_values() {
             let mut changes = Vec::new();
-            for Due { second, key } in due {
+            for ExpiryCandidate { second, key } in due {
                 let fate = self.expiry_change(container, *second, key, now_seconds)?;
-                if let Fate::Becomes(value) = fate {
+                if let ExpiryOutcome::Becomes(value) = fate {
                     changes.push((key.clone(), value));
                 }
             }
-            if self.stamps.is_none() {
+            if self.version_ids.is_none() {
                 self.expiry_record(container, &partition, changes, now_seconds, None)?;
                 continue;
             }
-            // Where an entry stands is each region's own business.
+            // Each region keeps its own expiry entries, so a moved entry gets no version id and is not
+            // replicated. The removal of a document is a write like any other.
             let (moved, removed) = changes.into_iter().partition(|(_, value)| value.is_some());
             self.expiry_record(container, &partition, moved, now_seconds, None)?;
-            let stamp = self.stamps.as_ref().map(Stamps::next);
-            self.expiry_record(container, &partition, removed, now_seconds, stamp)?;
+            let version_id = self.version_ids.as_ref().map(VersionIdAllocator::next);
+            self.expiry_record(container, &partition, removed, now_seconds, version_id)?;
         }
         Ok(())
     }
@@ -373,9 +416,9 @@ impl<'a> Group<'a> {
         &mut self,
         container: &Container,
         partition: &Arc<Partition>,
-        changes: Vec<Change>,
+        changes: Vec<KeyChange>,
         now_seconds: u64,
-        stamp: Option<orrery_regions::Stamp>,
+        version_id: Option<orrery_regions::VersionId>,
     ) -> Result<(), Error> {
         if changes.is_empty() {
             return Ok(());
@@ -383,115 +426,129 @@ impl<'a> Group<'a> {
         let before = self.counters(container.rid.id(), partition);
         let lsn = Lsn(before.lsn.0 + 1);
         let mut counters = Counters { lsn, ..before };
-        let moment = Moment {
+        let header = RecordHeader {
             is_expiry: true,
-            stamp,
-            ..moment(container.rid.id(), partition, lsn, now_seconds)
+            version_id,
+            ..record_header(container.rid.id(), partition, lsn, now_seconds)
         };
         for (ordinal, (key, value)) in changes.iter().enumerate() {
             let bytes_before = counters.bytes;
-            let at = ChangeAt {
-                moment,
+            let at = ChangeContext {
+                header,
                 ordinal,
                 is_expiry: true,
             };
             let (overlay, states) = (&mut self.overlay, &mut self.states);
-            let (value, known) = (value.as_ref(), Known::default());
+            let (value, known) = (value.as_ref(), PrecomputedEntries::default());
             apply_change(overlay, states, at, key, value, known, &mut counters)?;
-            if let Some(crowd) = partition.crowds.of(key) {
-                crowd.grow(counters.bytes.wrapping_sub(bytes_before).cast_signed());
+            if let Some(oversized) = partition.oversized.of(key) {
+                oversized.grow(counters.bytes.wrapping_sub(bytes_before).cast_signed());
             }
         }
         let (overlay, states) = (&mut self.overlay, &mut self.states);
-        finish_own(overlay, states, moment, changes.len(), &mut counters)?;
-        let changed = Changed {
+        finish_local_write(overlay, states, header, changes.len(), &mut counters)?;
+        let changed = RecordChanges {
             list: changes,
             expired: Vec::new(),
         };
-        self.record(moment, partition, counters, changed);
+        self.record(header, partition, counters, changed);
         Ok(())
     }
 
-    /// What becomes of a document that was due: removed, entered under its true second, or nothing. What
-    /// another region has to remove is only entered.
+    /// Decides about one document of the sweep: the sweep removes the document, moves its expiry
+    /// entry to the true second, or leaves the document unchanged. For a document whose writes
+    /// another region takes, the sweep only moves the entry.
     fn expiry_change(
         &mut self,
         container: &Container,
         second: u32,
         key: &Bytes,
         now_seconds: u64,
-    ) -> Result<Fate, Error> {
+    ) -> Result<ExpiryOutcome, Error> {
         let item = self
             .overlay
             .get(DOCUMENTS, key)?
             .map(StoredItem::decode)
             .transpose()?;
+        // The document may have changed after the sweep read the entry; then the entry is an orphan.
         let current = item.filter(|item| item.header.expiry_entry == second);
         let Some(item) = current else {
             self.overlay.delete(EXPIRY, expiry::entry_key(second, key));
-            return Ok(Fate::Stays);
+            return Ok(ExpiryOutcome::Stays);
         };
-        let place = &key[CONTAINER_BYTES..];
+        let key_position = &key[CONTAINER_BYTES..];
         let entry = match item.expires_at(container.default_ttl()) {
             Some(expiry)
-                if expiry <= now_seconds && self.check_write(container.rid.id(), place).is_ok() =>
+                if expiry <= now_seconds
+                    && self.check_write(container.rid.id(), key_position).is_ok() =>
             {
-                return Ok(Fate::Becomes(None));
+                return Ok(ExpiryOutcome::Becomes(None));
             }
             Some(expiry) => u32::try_from(expiry).unwrap_or(u32::MAX),
             None => 0,
         };
         Ok(if entry == second {
-            Fate::Stays
+            ExpiryOutcome::Stays
         } else {
-            Fate::Becomes(Some(item.with_expiry_entry(entry)))
+            ExpiryOutcome::Becomes(Some(item.with_expiry_entry(entry)))
         })
     }
 
-    /// The counters of a partition as the group has left them so far.
+    /// The counters of a partition after the transactions that are decided so far: of this group, of
+    /// the groups in flight, or of the state.
     pub(crate) fn counters(&self, container: u32, partition: &Arc<Partition>) -> Counters {
-        let touched = self.touched.get(&(container, partition.id));
+        let touched = self.counter_updates.get(&(container, partition.id));
         let touched = touched.map(|(_, counters)| *counters);
         touched
-            .or_else(|| self.overlay.beneath.counters(container, partition.id))
+            .or_else(|| self.overlay.in_flight.counters(container, partition.id))
             .unwrap_or_else(|| partition.running_counters())
     }
 
+    /// Adds a decided record to the group, if it has changes.
     pub(crate) fn record(
         &mut self,
-        moment: Moment,
+        header: RecordHeader,
         partition: &Arc<Partition>,
         counters: Counters,
-        changed: Changed,
+        changed: RecordChanges,
     ) {
-        let Changed { list, expired } = changed;
+        let RecordChanges { list, expired } = changed;
         if list.is_empty() {
             return;
         }
         let changes = list;
         self.watches.mark(&changes);
         self.bytes += Record::changes_bytes(&changes);
-        let place = (moment.container, partition.id);
-        self.touched
-            .insert(place, (Arc::clone(partition), counters));
-        let stamps = self.stamps.as_mut().filter(|_| moment.stamp.is_some());
-        let stamped = stamps.map(|stamps| Box::new(stamps.take(moment.decided, expired)));
+        let key = (header.container, partition.id);
+        self.counter_updates
+            .insert(key, (Arc::clone(partition), counters));
+        let version_ids = self
+            .version_ids
+            .as_mut()
+            .filter(|_| header.version_id.is_some());
+        let stream_header = version_ids
+            .map(|version_ids| Box::new(version_ids.take(header.deciding_epoch, expired)));
         self.records.push(Record::Items {
-            moment,
+            header,
             changes,
-            stamped,
+            stream_header,
         });
     }
 }
 
-pub(crate) fn moment(container: u32, partition: &Partition, lsn: Lsn, now_seconds: u64) -> Moment {
-    Moment {
+pub(crate) fn record_header(
+    container: u32,
+    partition: &Partition,
+    lsn: Lsn,
+    now_seconds: u64,
+) -> RecordHeader {
+    RecordHeader {
         container,
         range: partition.id,
         lsn,
         seconds: u32::try_from(now_seconds).unwrap_or(u32::MAX),
         is_expiry: false,
-        stamp: None,
-        decided: Epoch::NONE,
+        version_id: None,
+        deciding_epoch: Epoch::NONE,
     }
 }
