@@ -1,260 +1,127 @@
-//! What the committer is asked to do, and how it answers what it does not do.
+//! The commands of the committer, and the replies to refused commands.
 
-use std::sync::Arc;
+use orrery_log::{CommitLog, Position};
+use orrery_model::{Charge, Failure, OperationOutcome, PartitionLsn};
 
-use orrery_log::Position;
-use orrery_model::{Failure, OperationOutcome, Stamp};
-
-use crate::committed::CommittedRecord;
-use crate::expiry::Due;
-use crate::health::Room;
-use crate::multi::RegionCommand;
-use crate::record::Change;
-use crate::{
-    Authority, Container, Correction, Error, ItemTransaction, LogicalPartition, MergeError,
-    Partition, Reached, ReplicationError, Reshape, ScriptCommit, Uncounted, UncountedCrowd,
-    Witness,
-};
+use crate::health::DiskSpace;
+use crate::work::Work;
+use crate::write::Write;
+use crate::{Error, ItemTransaction};
 
 /// Receives the answer on the committer's thread; it must not block.
 pub type Reply<T> = Box<dyn FnOnce(T) + Send>;
+
+/// Puts another log around the log of a store.
+pub type LogWrapper = Box<dyn FnOnce(Box<dyn CommitLog>) -> Box<dyn CommitLog> + Send>;
 
 /// How a transaction ended: a result for each operation, in order.
 #[derive(Debug)]
 pub struct TransactionOutcome {
     pub results: Vec<Result<OperationOutcome, Failure>>,
-    pub stamp: Stamp,
+    /// The LSN of the partition that covers the transaction.
+    pub partition_lsn: PartitionLsn,
+    /// The charge of operations that were undone because a later operation was refused.
+    pub undone: Charge,
 }
 
 pub(crate) enum Command {
+    /// Decides a transaction on items over the groups in flight.
     Items(Box<ItemTransaction>, Reply<TransactionOutcome>),
-    Script(Box<ScriptCommit>, Reply<Result<Stamp, Failure>>),
-    Catalogue(Vec<Change>, Reply<Result<(), Failure>>),
-    /// Documents that may have expired: removes those that have, moves the entries of the others.
-    Expire {
-        /// None if the container is gone and only entries are left.
-        container: Option<Arc<Container>>,
-        due: Vec<Due>,
-        now_seconds: u64,
-        reply: Reply<Result<(), Failure>>,
-    },
-    /// Makes some documents follow the newest indexing policy; tells whether more are left.
-    Reindex {
-        container: u32,
-        reply: Reply<Result<bool, Failure>>,
-    },
-    /// Removes some of what a deleted container left; tells whether more is left.
-    Purge {
-        container: u32,
-        reply: Reply<Result<bool, Failure>>,
-    },
-    /// Lets physical partitions retire in favour of others.
-    Reshape(Box<Reshape>, Reply<Result<(), Failure>>),
-    /// Gives a partition as it is between two groups, to be counted.
-    Uncounted {
-        container: Arc<Container>,
-        partition: Arc<Partition>,
-        reply: Reply<Result<Uncounted, Failure>>,
-    },
-    Correct {
-        container: u32,
-        partition: Arc<Partition>,
-        correction: Correction,
-        reply: Reply<Result<(), Failure>>,
-    },
-    /// Keeps the bytes of a logical partition from now on, and gives it as it is, to be counted.
-    Crowd {
-        partition: Arc<Partition>,
-        logical: LogicalPartition,
-        bytes_max: u64,
-        reply: Reply<Result<UncountedCrowd, Failure>>,
-    },
-    /// Removes some of the history that is older than its container keeps it.
-    Forget {
-        container: Arc<Container>,
-        now_seconds: u64,
-        reply: Reply<Result<bool, Failure>>,
-    },
-    /// Follows another store from now on, or makes records of its own.
+    /// Decides a record of another kind over the applied state.
+    Write(Write),
+    /// Works on the applied state between two groups.
+    Work(Work),
+    /// Switches between following another store and deciding transactions.
     Follow(bool, Reply<()>),
-    /// Takes records of another store, and lets the state follow no further than a position.
-    Keep {
-        records: Vec<CommittedRecord>,
-        apply_upto: Position,
-        witness: Arc<dyn Witness>,
-        reply: Reply<Result<Reached, ReplicationError>>,
-    },
-    /// Asks somebody before records are appended and applied, from now on.
-    Authority(Arc<dyn Authority>, Reply<()>),
-    /// Appends notes that the authority has.
-    Notes,
-    /// Others may have what is under way.
-    Look,
-    /// What a region of a multi-write account asks.
-    Region(RegionCommand),
-    /// The state up to this position is safe on disk.
-    Saved(Position),
-    /// Makes everything durable that is written.
+    WrapLog(LogWrapper, Reply<()>),
+    /// Makes every appended record durable.
     Sync(Reply<Result<(), Error>>),
-    /// The log up to this position was synced, as was asked.
-    Synced(Position),
-    /// The state, or the log, could not be saved.
-    NotSaved(Error),
-    /// Looks whether a log that refused a write would take it now.
-    TryLog,
     Stop(Reply<Result<(), Error>>),
+    Event(Event),
 }
 
-/// What groups that wait for other regions mean to a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Beside {
-    /// It is decided over them.
-    Nothing,
-    /// It needs them in the state, and what it decides there before the next command.
-    WaitsForThem,
-    /// They are not waited for any more.
-    EndsThem,
+/// What other threads tell the committer; nobody waits for an answer.
+pub(crate) enum Event {
+    /// The log may have notes to append, or a new commit status.
+    Wake,
+    /// The state up to this position survives a loss of power.
+    Saved(Position),
+    /// The state or the log could not be saved.
+    Failed(Error),
+    /// A log that refused a write may take writes again.
+    RetryLog,
 }
 
 impl Command {
-    /// Whether it ends in a record, if it is carried out.
+    /// Whether the command ends in a record of this store.
     pub(crate) fn makes_records(&self) -> bool {
-        match self {
-            Command::Items(..)
-            | Command::Script(..)
-            | Command::Catalogue(..)
-            | Command::Expire { .. }
-            | Command::Reshape(..)
-            | Command::Correct { .. } => true,
-            Command::Region(command) => command.makes_records(),
-            Command::Reindex { .. }
-            | Command::Purge { .. }
-            | Command::Uncounted { .. }
-            | Command::Crowd { .. }
-            | Command::Forget { .. }
-            | Command::Follow(..)
-            | Command::Keep { .. }
-            | Command::Authority(..)
-            | Command::Notes
-            | Command::Look
-            | Command::Saved(_)
-            | Command::Sync(_)
-            | Command::Synced(_)
-            | Command::NotSaved(_)
-            | Command::TryLog
-            | Command::Stop(_) => false,
-        }
+        matches!(self, Command::Items(..) | Command::Write(_))
     }
 
-    /// Whether the committer still carries out this command with so little room on the disk. What removes
-    /// something makes room, and what the catalogue gets is small.
-    pub(crate) fn fits(&self, room: Room) -> bool {
-        if room == Room::Enough {
+    /// Whether the committer carries out the command with so little room on the disk. A removal
+    /// frees room, and a record of the catalogue is small.
+    pub(crate) fn fits(&self, room: DiskSpace) -> bool {
+        if room == DiskSpace::Enough {
             return true;
         }
         let is_removal = match self {
             Command::Items(transaction, _) => !transaction.may_grow(),
-            Command::Catalogue(..)
-            | Command::Expire { .. }
-            | Command::Correct { .. }
-            | Command::Purge { .. }
-            | Command::Forget { .. } => true,
-            Command::Reindex { .. } => false,
-            other => return !other.makes_records(),
+            Command::Write(write) => write.is_small(),
+            Command::Work(work) => match work.writes() {
+                Some(is_removal) => is_removal,
+                None => return true,
+            },
+            _ => return true,
         };
-        is_removal && room == Room::ForRemovals
+        is_removal && room == DiskSpace::DeletesOnly
     }
 
-    /// What groups that are under way mean to it.
-    pub(crate) fn beside(&self) -> Beside {
+    /// Whether the command is decided or carried out over the applied state only, so that groups in
+    /// flight come first.
+    pub(crate) fn needs_applied_state(&self) -> bool {
+        matches!(
+            self,
+            Command::Write(_) | Command::Work(_) | Command::WrapLog(..)
+        )
+    }
+
+    /// Whether the committer abandons groups in flight before this command. The caller may be the
+    /// task that receives acknowledgements, so waiting for acknowledgements would deadlock.
+    pub(crate) fn ends_groups(&self) -> bool {
+        matches!(self, Command::Follow(..) | Command::Stop(_))
+    }
+
+    /// Answers a command that the committer of a read-only store does not carry out.
+    pub(crate) fn refuse_read_only(self, cause: &str) -> Option<Reply<Result<(), Error>>> {
         match self {
-            Command::Items(..)
-            | Command::Notes
-            | Command::Look
-            | Command::Saved(_)
-            | Command::Sync(_)
-            | Command::Synced(_)
-            | Command::NotSaved(_)
-            | Command::TryLog => Beside::Nothing,
-            // Whoever asks for it may be the one that has to hear what others keep.
-            Command::Follow(..) | Command::Stop(_) => Beside::EndsThem,
-            Command::Script(..)
-            | Command::Catalogue(..)
-            | Command::Expire { .. }
-            | Command::Reshape(..)
-            | Command::Correct { .. }
-            | Command::Reindex { .. }
-            | Command::Purge { .. }
-            | Command::Uncounted { .. }
-            | Command::Crowd { .. }
-            | Command::Forget { .. }
-            | Command::Keep { .. }
-            | Command::Authority(..)
-            | Command::Region(_) => Beside::WaitsForThem,
+            Command::Stop(reply) => {
+                reply(Err(Error::ReadOnly(cause.to_owned())));
+                return Some(Box::new(|_| ()));
+            }
+            Command::Sync(reply) => reply(Err(Error::ReadOnly(cause.to_owned()))),
+            Command::Work(work) => work.refuse_read_only(cause),
+            other => other.refuse(&unavailable(cause)),
         }
+        None
     }
-}
 
-/// Answers a command on a node that only reads.
-pub(crate) fn refuse(command: Command, cause: &str) -> Option<Reply<Result<(), Error>>> {
-    match command {
-        Command::Stop(reply) => {
-            reply(Err(Error::ReadOnly(cause.to_owned())));
-            Some(Box::new(|_| ()))
+    /// Answers a command that is not carried out.
+    pub(crate) fn refuse(self, failure: &Failure) {
+        match self {
+            Command::Items(transaction, reply) => {
+                let count = transaction.operations.len();
+                let results = (0..count).map(|_| Err(failure.clone())).collect();
+                reply(TransactionOutcome {
+                    results,
+                    partition_lsn: transaction.partition.partition_lsn(),
+                    undone: Charge::ZERO,
+                });
+            }
+            Command::Write(write) => write.refuse(failure),
+            Command::Work(work) => work.refuse(failure),
+            Command::Follow(_, reply) | Command::WrapLog(_, reply) => reply(()),
+            Command::Sync(_) | Command::Stop(_) | Command::Event(_) => {}
         }
-        Command::Sync(reply) => {
-            reply(Err(Error::ReadOnly(cause.to_owned())));
-            None
-        }
-        Command::Keep { reply, .. } => {
-            reply(Err(ReplicationError::ReadOnly(cause.to_owned())));
-            None
-        }
-        Command::Region(command) => {
-            command.refuse(&unavailable(cause), MergeError::ReadOnly(cause.to_owned()));
-            None
-        }
-        other => {
-            refuse_with(other, &unavailable(cause));
-            None
-        }
-    }
-}
-
-/// Answers a command that is not carried out.
-pub(crate) fn refuse_with(command: Command, failure: &Failure) {
-    let failure = failure.clone();
-    match command {
-        Command::Items(transaction, reply) => {
-            let count = transaction.operations.len();
-            let results = (0..count).map(|_| Err(failure.clone())).collect();
-            reply(TransactionOutcome {
-                results,
-                stamp: transaction.partition.stamp(),
-            });
-        }
-        Command::Script(_, reply) => reply(Err(failure)),
-        // A follower has no regions to take from: its writer does.
-        Command::Region(command) => command.refuse(&failure, MergeError::NotMultiWrite),
-        Command::Catalogue(_, reply)
-        | Command::Expire { reply, .. }
-        | Command::Reshape(_, reply)
-        | Command::Correct { reply, .. } => reply(Err(failure)),
-        Command::Purge { reply, .. }
-        | Command::Reindex { reply, .. }
-        | Command::Forget { reply, .. } => reply(Err(failure)),
-        Command::Uncounted { reply, .. } => reply(Err(failure)),
-        Command::Crowd { reply, .. } => reply(Err(failure)),
-        Command::Follow(_, reply) | Command::Authority(_, reply) => reply(()),
-        Command::Keep { .. }
-        | Command::Notes
-        | Command::Look
-        | Command::Saved(_)
-        | Command::Sync(_)
-        | Command::Synced(_)
-        | Command::NotSaved(_)
-        | Command::TryLog
-        | Command::Stop(_) => {}
     }
 }
 
@@ -265,7 +132,7 @@ pub(crate) fn unavailable(cause: &str) -> Failure {
     ))
 }
 
-/// What a client hears whose write was not begun.
+/// The answer to a client whose write was not begun.
 pub(crate) fn not_begun(cause: &str) -> Failure {
     Failure::Unavailable(format!(
         "Service is currently unavailable for writes: {cause}. Nothing of this one was written. Reads continue. Try \
@@ -273,7 +140,7 @@ pub(crate) fn not_begun(cause: &str) -> Failure {
     ))
 }
 
-pub(crate) fn held_back() -> Failure {
+pub(crate) fn uncommitted_failure() -> Failure {
     Failure::Unavailable(
         "Service is currently unavailable for writes: this region waits until the others confirm what it \
          wrote before. Try again in a moment."

@@ -1,86 +1,81 @@
-//! Both ends of one store following another: giving records out, and taking them.
+//! Replication between stores: sending records to a follower and receiving records from a leader.
 
 use std::sync::Arc;
 
 use orrery_log::{Cursor, Position};
 
-use crate::command::Command;
-use crate::committed::CommittedRecord;
-use crate::pending::Reached;
-use crate::{
-    Authority, Error, ReplicationError, Reply, SnapshotStream, Store, Subscription, Witness,
-};
+use crate::command::{Command, Event, LogWrapper};
+use crate::log_tail::LogRecord;
+use crate::uncommitted::StorePositions;
+use crate::work::Work;
+use crate::{CommitObserver, Error, ReplicationError, Reply, SnapshotStream, Store, Subscription};
 
 impl Store {
-    /// The last record that the state has.
-    pub fn committed(&self) -> Position {
-        self.committed.applied()
+    /// The last record that the state contains.
+    pub fn applied(&self) -> Position {
+        self.log_tail.applied()
     }
 
-    /// The last record that is kept: durable, or with [`crate::Seen::Written`] about to be. The state may be
-    /// behind it where an [`Authority`] decides.
-    pub fn kept(&self) -> Position {
-        self.committed.last()
+    /// The last appended record: durable, or with [`crate::ApplyAfter::Written`] durable soon. The
+    /// state may be behind this position where other regions must have records before readers.
+    pub fn appended(&self) -> Position {
+        self.log_tail.last()
     }
 
-    /// Why it takes no more records, if something failed. It stays so until it is opened again.
+    /// The failure that stopped the store, if any. It stays until the store is opened again.
     pub fn problem(&self) -> Option<&str> {
-        self.committed.problem()
+        self.log_tail.problem()
     }
 
-    /// From now on this is asked before records are appended and before they are applied.
-    pub fn submit_authority(&self, authority: Arc<dyn Authority>, reply: Reply<()>) {
-        self.send(Command::Authority(authority, reply));
+    /// Puts another log around the log of this store, for example one that other regions must agree
+    /// on.
+    pub fn submit_wrap_log(&self, wrap: LogWrapper, reply: Reply<()>) {
+        self.send(Command::WrapLog(wrap, reply));
     }
 
-    /// Lets the committer ask its authority for notes although nobody writes.
-    pub fn submit_notes(&self) {
-        self.send(Command::Notes);
+    /// Lets the committer append the notes of its log, and ask the log which groups are committed.
+    pub fn wake_log(&self) {
+        self.send(Command::Event(Event::Wake));
     }
 
-    /// Lets the committer look whether others have what is under way.
-    pub fn submit_look(&self) {
-        self.send(Command::Look);
-    }
-
-    /// Makes everything durable that was written before.
+    /// Makes all records durable that were written before this call.
     pub fn submit_sync(&self, reply: Reply<Result<(), Error>>) {
         self.send(Command::Sync(reply));
     }
 
-    /// Queues records of the store that this one follows, which are kept, and lets the state
-    /// follow no further than a position. The reply says how far both are then.
-    pub fn submit_kept(
+    /// Queues records of the leader. The committer appends them, and applies records to the state
+    /// only up to `apply_upto`. The reply contains the appended and the applied position.
+    pub fn submit_replicated(
         &self,
-        records: Vec<CommittedRecord>,
+        records: Vec<LogRecord>,
         apply_upto: Position,
-        witness: Arc<dyn Witness>,
-        reply: Reply<Result<Reached, ReplicationError>>,
+        observer: Arc<dyn CommitObserver>,
+        reply: Reply<Result<StorePositions, ReplicationError>>,
     ) {
-        self.send(Command::Keep {
+        self.send(Command::Work(Work::Replicate {
             records,
             apply_upto,
-            witness,
+            observer,
             reply,
-        });
+        }));
     }
 
-    /// Begins to give records out to somebody who has those up to `after`. What it has not
-    /// acknowledged is kept while it is no more than `kept_bytes_max`: in the log, or in memory if
-    /// there is no log.
+    /// Starts sending records to a follower that has the records up to `after`. Unacknowledged
+    /// records are retained up to `kept_bytes_max` bytes: in the log, or in memory if the store has
+    /// no log.
     pub fn subscribe(&self, after: Position, kept_bytes_max: u64) -> Subscription {
-        let place = self.log_place.as_ref();
-        let cursor = place.map(|(disk, directory)| Cursor::new(Arc::clone(disk), directory));
-        Subscription::new(Arc::clone(&self.committed), cursor, after, kept_bytes_max)
+        let location = self.log_location.as_ref();
+        let cursor = location.map(|(disk, directory)| Cursor::new(Arc::clone(disk), directory));
+        Subscription::new(Arc::clone(&self.log_tail), cursor, after, kept_bytes_max)
     }
 
-    /// Turns a store that makes records into one that follows another, or back. Transactions that
-    /// were queued before end first; later ones are refused on a store that follows.
+    /// Switches the store between leading and following. Transactions that were queued before the
+    /// switch complete first; a following store rejects later ones.
     pub fn submit_follow(&self, is_following: bool, reply: Reply<()>) {
         self.send(Command::Follow(is_following, reply));
     }
 
-    /// The whole state as it is now, for a store that is to follow this one.
+    /// A snapshot of the whole state, for a store that will follow this one.
     pub fn snapshot_stream(&self) -> Result<SnapshotStream, Error> {
         SnapshotStream::new(self.storage.snapshot())
     }

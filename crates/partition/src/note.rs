@@ -1,22 +1,22 @@
-//! What somebody above the store keeps with its records: a record that the store does not look into,
-//! and a row of the state that has the newest of them, in snapshots too.
+//! Notes: opaque records that the layer above the store keeps in the log, and a row of the state
+//! with the newest note, which is part of snapshots.
 
 use bytes::Bytes;
 use orrery_storage::Storage;
 
+use crate::keyspaces::META;
 use crate::overlay::Overlay;
 use crate::record::Record;
-use crate::spaces::META;
 use crate::{Error, Store};
 
 pub(crate) const NOTE_KEY: &[u8] = b"note";
 
-/// The record of a note, as it stands in the log.
+/// The log record of a note.
 pub fn note_record(text: Bytes) -> Bytes {
     Record::Note { text }.payload()
 }
 
-/// The text of a record that is a note.
+/// The text of a note record; `None` for other records.
 pub fn note_of(record: &[u8]) -> Option<Bytes> {
     Record::text_of_note(record).map(Bytes::copy_from_slice)
 }
@@ -30,7 +30,7 @@ pub(crate) fn read_note(storage: &Storage) -> Result<Option<Bytes>, Error> {
 }
 
 impl Store {
-    /// The newest note that the state has.
+    /// The newest note in the state.
     pub fn note(&self) -> Result<Option<Bytes>, Error> {
         read_note(&self.storage)
     }
