@@ -1,114 +1,118 @@
-//! One physical partition: documents, unique keys, TTL, transactions, and the commit path.
+//! The store of physical partitions: documents, unique keys, TTL, transactions, and the commit
+//! path.
 //!
 //! A partition is a state machine fed by the log. A transaction reads the state, decides, and
-//! becomes one [`record`]; many records share one append and one sync; [`apply`] turns a record
-//! into changes of the state, the same way at run time and when the log is replayed. See
-//! [`committer`] for the order of these steps and why nobody reads what is not durable.
+//! produces one [`record`]. Many records share one append and one sync. [`apply`] turns a record
+//! into changes of the state, identically at run time and at replay. [`committer`] describes the
+//! order of these steps and why no reader sees data that is not durable.
 //!
-//! Leaves to others: which partition a key belongs to and what a database is (`engine`), headers
-//! and status numbers (`wire`), the clock (times come in with requests).
+//! Other crates map keys to partitions and manage databases (`engine`), and define headers and
+//! status codes (`wire`). The clock is outside as well: times arrive with requests.
 
 mod apply;
-mod authority;
-mod beneath;
+mod apply_after;
+mod background_steps;
 mod changes;
 mod check;
 mod check_log;
 mod check_rows;
-mod chores;
 mod command;
-mod committed;
 mod committer;
 mod container;
 mod counters;
-mod crowd;
 mod data_directory;
+mod disk_monitor;
 mod document_key;
 mod error;
 mod expiry;
-mod extents;
 mod feed_entry;
-mod filling;
+mod first_lsn;
 mod following;
 mod group;
-mod guard;
 mod health;
 mod history;
+mod in_flight_groups;
+mod in_flight_overlay;
+mod index_bounds;
 mod index_state;
 mod indexing;
-mod known;
-mod late_sync;
+mod keyspaces;
+mod log_loss;
+mod log_refusal;
+mod log_tail;
+mod maintenance;
 mod meter;
-mod multi;
+mod multi_write;
 mod note;
 mod overlay;
+mod oversized_partition;
 mod patch;
-mod pending;
-mod positions;
+mod planner_facts;
 mod prepare;
 mod purge;
 mod record;
+mod record_json;
 mod reindex;
+mod repartitioning;
 mod replay;
 mod replicate;
-mod reshape;
 mod retention;
-mod room;
 mod sample;
 mod scan;
 mod script_transaction;
 mod scrub;
+mod snapshot_install;
 mod snapshot_stream;
-mod spaces;
 mod statistics;
 mod store;
-mod stored;
+mod store_threads;
+mod stored_item;
 mod subscription;
-mod told;
 mod transaction;
-mod under_way;
+mod uncommitted;
 mod unique;
-mod upkeep;
 mod view;
 mod watches;
+mod work;
+mod write;
 
-pub use authority::{Authority, Verdict};
+pub use apply_after::ApplyAfter;
 pub use changes::{ChangeMode, ChangeReader, ItemChange};
 pub use check::{CheckReport, check};
-pub use command::{Reply, TransactionOutcome};
-pub use committed::CommittedRecord;
-pub use container::{Container, Partition};
-pub use counters::{Counters, Standing};
-pub use crowd::UncountedCrowd;
+pub use command::{LogWrapper, Reply, TransactionOutcome};
+pub use container::{Container, FormerRange, Partition};
+pub use counters::{CounterStatus, Counters};
 pub use document_key::LogicalPartition;
 pub use error::Error;
-pub use expiry::Due;
-pub use filling::Filling;
+pub use expiry::ExpiryCandidate;
+pub use first_lsn::{FIRST as FIRST_LSN_OF_NEW, first_lsn_change, lsn_beyond};
 pub use health::StoreStatus;
 pub use history::{ChangeKind, history_change, history_removal};
-pub use index_state::{ContainerIndex, IndexFollows, policy_change, policy_removal};
-pub use late_sync::Seen;
-pub use meter::{Budget, Claim, HotKey, Meter, MeterReport, Rates};
-pub use multi::{
-    AccessTable, AccountOutcome, KeyAccess, KeyRange, MergeError, SettleItem, StoredConflict,
-    StoredVersion, StreamPiece, StreamReader, account_data, retirement_changes,
-    retirement_removals,
+pub use index_state::{ContainerIndex, IndexPolicyState, policy_change, policy_removal};
+pub use log_tail::LogRecord;
+pub use maintenance::{MaintenanceOptions, OnPanic};
+pub use meter::{HotKey, Meter, MeterReport, Rates, Reservation, ThroughputBudget};
+pub use multi_write::{
+    AccessTable, AccountOutcome, ConflictDecision, KeyAccess, KeyRange, MergeError, StoredConflict,
+    StoredVersion, StreamRead, StreamReader, account_data, supersession_changes,
+    supersession_removals,
 };
 pub use note::{note_of, note_record};
-pub use orrery_log::Position;
-pub use pending::Reached;
-pub use prepare::{Place, PreparedOperation, prepare};
-pub use replicate::{Applied, CatalogueState, ReplicationError, Witness};
-pub use reshape::{Correction, Heir, Reshape, Uncounted};
+pub use orrery_log::{CommitLog, CommitStatus, Position};
+pub use oversized_partition::OversizedRecount;
+pub use prepare::{OperationContext, PreparedOperation, prepare};
+pub use record_json::{record_json_lines, stream_record_json_lines};
+pub use repartitioning::{ChildPartition, Correction, PartitionRecount, Repartitioning};
+pub use replicate::{AppliedRecords, CatalogueState, CommitObserver, ReplicationError};
 pub use sample::Sample;
-pub use scan::{ScanRange, Scanned, Visit};
-pub use script_transaction::{ScriptCommit, ScriptPlace, ScriptTransaction};
+pub use scan::{ScanRange, ScannedItem, Visit};
+pub use script_transaction::{ScriptCommit, ScriptContext, ScriptTransaction};
 pub use scrub::ScrubReport;
-pub use snapshot_stream::{SnapshotPiece, SnapshotStream};
+pub use snapshot_install::SnapshotInstaller;
+pub use snapshot_stream::{SnapshotChunk, SnapshotStream};
 pub use store::{Durability, Store, StoreOptions};
-pub use stored::StoredItem;
-pub use subscription::{Piece, Subscription};
-pub use told::{tell_record, tell_stream_record};
+pub use stored_item::StoredItem;
+pub use subscription::{Subscription, SubscriptionRead};
 pub use transaction::ItemTransaction;
-pub use upkeep::{OnPanic, Upkeep};
-pub use view::{Entry, EntryFlow, EntryPosition, PlaceWalk, View, ViewStatistics};
+pub use uncommitted::StorePositions;
+pub use view::{DocumentSetCursor, EntryFlow, EntryPosition, ScannedEntry, View, ViewStatistics};

@@ -1,95 +1,104 @@
-//! The state, its log and the threads that keep them: what the engine holds.
+//! The store: the state, its log and its threads. An engine owns one store.
+//!
+//! Reads go to the state on the caller's thread. Every write is a command in the channel of the
+//! commit thread, which alone changes the state and the log.
 
-use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Weak};
-use std::thread::{self, JoinHandle};
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use bytes::Bytes;
-use orrery_log::{Disk, Log, LogOptions, Position, SystemDisk};
-use orrery_model::{Failure, Stamp};
+use orrery_log::{
+    CommitLog, Disk, LocalLog, Log, LogOptions, MemoryLog, Position, SystemDisk, deferred_syncs,
+};
+use orrery_model::{Failure, PartitionLsn};
 use orrery_regions::RegionId;
-use orrery_storage::{Options, Storage};
+use orrery_storage::{Storage, StorageOptions};
 
 pub use orrery_log::Durability;
 
-use crate::command::{Command, Reply, TransactionOutcome, refuse};
-use crate::committed::{Committed, CommittedRecord};
+use crate::apply_after::ApplyAfter;
+use crate::command::{Command, Event, Reply, TransactionOutcome};
 use crate::committer::{Committer, internal};
 use crate::data_directory::DataDirectory;
-use crate::expiry::{self, Due};
-use crate::filling::is_unfinished;
-use crate::guard::Guard;
+use crate::disk_monitor::DiskMonitor;
+use crate::expiry::{self, ExpiryCandidate};
 use crate::health::Health;
-use crate::index_state::{IndexState, IndexStates, state_key};
-use crate::known::Batches;
-use crate::late_sync::{LateSyncs, Seen, sync_late};
-use crate::multi::{Multi, check_region};
-use crate::pending::pending_of;
-use crate::positions::{Known, open_log_with};
-use crate::record::Change;
+use crate::in_flight_groups::InFlightGroups;
+use crate::index_state::{IndexState, IndexStateCache, state_key};
+use crate::keyspaces::{DOCUMENTS, INDEX, INDEX_BYTES_IN_MEMORY, META, NAMES};
+use crate::log_loss::{ExpectedLogEnd, open_log_with};
+use crate::log_tail::{LogRecord, LogTail};
+use crate::multi_write::{MultiWriteRegion, check_region};
+use crate::planner_facts::BatchCounter;
+use crate::record::KeyChange;
 use crate::reindex::progress;
-use crate::replay::{applied, replay};
+use crate::replay::{applied_position, replay};
 use crate::scan::ScanRange;
 use crate::scrub::Scrub;
-use crate::spaces::{DOCUMENTS, INDEX, INDEX_BYTES_IN_MEMORY, META, NAMES};
-use crate::statistics::Tallies;
-use crate::stored::StoredItem;
-use crate::under_way::UnderWay;
+use crate::snapshot_install::is_unfinished;
+use crate::statistics::StatisticsCache;
+use crate::store_threads::{
+    Threads, spawn, spawn_checkpoint, spawn_committer, spawn_deferred_syncs,
+};
+use crate::stored_item::StoredItem;
+use crate::uncommitted::uncommitted_records;
 use crate::watches::Watches;
+use crate::work::Work;
+use crate::write::Write;
 use crate::{
-    CatalogueState, ChangeReader, Container, Correction, Error, IndexFollows, ItemTransaction,
-    LogicalPartition, Partition, Reshape, Sample, ScriptCommit, ScriptPlace, ScriptTransaction,
-    ScrubReport, StoreStatus, Uncounted, UncountedCrowd, Upkeep, View,
+    CatalogueState, ChangeReader, Container, Correction, Error, IndexPolicyState, ItemTransaction,
+    LogicalPartition, MaintenanceOptions, OversizedRecount, Partition, PartitionRecount,
+    Repartitioning, Sample, ScriptCommit, ScriptContext, ScriptTransaction, ScrubReport,
+    StoreStatus, View,
 };
 
-/// Segments of the log; two of them are what a restart reads at most in ordinary running.
+/// The size of a log segment. In ordinary operation a restart reads two segments at most.
 const SEGMENT_BYTES: u64 = 16 * 1024 * 1024;
 
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
-    /// None keeps everything in memory.
+    /// The data directory; `None` for a store in memory.
     pub directory: Option<PathBuf>,
     pub durability: Durability,
     pub cache_bytes: u64,
-    /// When records of other regions can be read.
-    pub seen: Seen,
-    /// Set if the store is this region of an account in which every region writes.
+    /// The time at which readers see records of other regions.
+    pub apply_after: ApplyAfter,
+    /// The region of this store in a multi-write account.
     pub multi_write: Option<RegionId>,
-    /// What it does about its disk.
-    pub upkeep: Upkeep,
+    /// The disk reserve, the scrub rate and the reaction to a panic.
+    pub maintenance: MaintenanceOptions,
 }
 
 pub struct Store {
-    // In the order in which they are let go: without senders the threads end, and when they have
-    // ended nothing in the directory is open any more.
+    // The order of the fields is the order of their drops, and it is an invariant: the threads end
+    // when their senders are dropped, `_threads` joins them, and only then `_directory` releases its
+    // lock, when no thread has a file of the directory open.
     pub(crate) storage: Arc<Storage>,
-    batches: Arc<Batches>,
+    batches: Arc<BatchCounter>,
     watches: Arc<Watches>,
-    pub(crate) committed: Arc<Committed>,
-    pub(crate) multi: Option<Arc<Multi>>,
-    /// Where its log can be read, if it has one.
-    pub(crate) log_place: Option<(Arc<dyn Disk>, PathBuf)>,
+    pub(crate) log_tail: Arc<LogTail>,
+    pub(crate) multi: Option<Arc<MultiWriteRegion>>,
+    /// The disk and the directory of the log; `None` for a store in memory.
+    pub(crate) log_location: Option<(Arc<dyn Disk>, PathBuf)>,
     commands: Arc<Sender<Command>>,
     health: Arc<Health>,
-    /// Guard and scrub end when these are let go.
-    _lives: [Sender<()>; 2],
+    /// The disk monitor and the scrub end when these senders are dropped.
+    _end_senders: [Sender<()>; 2],
     _threads: Threads,
-    /// Held for as long as the store lives: nobody else may open the directory.
+    /// The lock of the directory: no other process may open the directory while the store exists.
     _directory: Option<DataDirectory>,
 }
 
 impl Store {
-    /// Opens the state, replays what the log holds beyond it, and starts the committer.
+    /// Opens the state, replays the log records after the applied position, and starts the threads.
     pub fn open(options: &StoreOptions) -> Result<Store, Error> {
         Store::open_on(options, &(Arc::new(SystemDisk) as Arc<dyn Disk>))
     }
 
-    /// [`Store::open`] with the log on a given disk.
+    /// [`Store::open`] with another implementation of the disk for the log, for example a faulty one.
     pub fn open_on(options: &StoreOptions, disk: &Arc<dyn Disk>) -> Result<Store, Error> {
         match &options.directory {
             Some(directory) => Store::open_directory(directory, options, disk),
@@ -107,27 +116,30 @@ impl Store {
     ) -> Result<Store, Error> {
         let directory = DataDirectory::open(path)?;
         let storage = open_storage(&directory, options)?;
+        // An interrupted snapshot install leaves a state without the later rows.
         if is_unfinished(&storage)? {
             return Err(Error::Unfinished(path.to_owned()));
         }
-        let known = Known::of(&directory, &**disk, applied(&storage)?)?;
-        let log = open_log_with(&directory, options, disk, known)?;
-        if options.seen == Seen::Told {
-            let pending = pending_of(&log, applied(&storage)?)?;
+        let expected = ExpectedLogEnd::of(&directory, &**disk, applied_position(&storage)?)?;
+        let log = open_log_with(&directory, options, disk, expected)?;
+        // A majority may not have the records after the applied position, so the replication decides
+        // when the committer applies them.
+        if options.apply_after == ApplyAfter::Committed {
+            let uncommitted = uncommitted_records(&log, applied_position(&storage)?)?;
             let log = Some((log, Arc::clone(disk)));
-            return Store::start(storage, log, Some(directory), pending, options);
+            return Store::start(storage, log, Some(directory), uncommitted, options);
         }
         replay(&storage, &log)?;
         let log = Some((log, Arc::clone(disk)));
         Store::start(storage, log, Some(directory), VecDeque::new(), options)
     }
 
-    /// Starts the threads over a state that has all records of its log but those pending.
+    /// Starts the threads over a state that lacks only the `pending` records of its log.
     pub(crate) fn start(
         storage: Storage,
         log: Option<(Log, Arc<dyn Disk>)>,
         directory: Option<DataDirectory>,
-        pending: VecDeque<CommittedRecord>,
+        uncommitted: VecDeque<LogRecord>,
         options: &StoreOptions,
     ) -> Result<Store, Error> {
         let storage = Arc::new(storage);
@@ -135,118 +147,117 @@ impl Store {
         let multi = options.multi_write;
         check_region(multi, &storage)?;
         let multi = multi
-            .map(|region| Multi::open(region, &storage))
+            .map(|region| MultiWriteRegion::open(region, &storage))
             .transpose()?;
-        let applied = applied(&storage)?;
-        let kept = pending.back().map_or(applied, |(last, _)| *last);
-        let committed = Committed::new(kept, applied, log.is_some());
-        let committed = Arc::new(committed);
-        let log_place = disk
+        let applied = applied_position(&storage)?;
+        let appended = uncommitted.back().map_or(applied, |(last, _)| *last);
+        let log_tail = Arc::new(LogTail::new(appended, applied, log.is_some()));
+        let log_location = disk
             .clone()
             .zip(directory.as_ref())
             .map(|(disk, directory)| (disk, directory.log()));
-        let (commands, waiting) = channel();
+        let (commands, command_receiver) = channel();
         let commands = Arc::new(commands);
-        let late_syncs = (options.seen == Seen::Written && options.durability == Durability::Sync)
-            .then(|| log_place.clone())
-            .flatten()
-            .map(|(disk, _)| late_syncs(disk, Arc::downgrade(&commands)));
-        let (late_syncs, late_thread) = late_syncs.unzip();
-        let (checkpoints, asked) = channel();
+        // With `ApplyAfter::Written` the region of origin has the records durable, so this store may
+        // apply its copies before their sync.
+        let defers_syncs =
+            options.apply_after == ApplyAfter::Written && options.durability == Durability::Sync;
+        let deferred = disk.clone().filter(|_| defers_syncs);
+        let deferred = deferred.map(|disk| (disk, deferred_syncs()));
+        let (deferred, deferred_thread) = deferred
+            .map(|(disk, (requests, syncs))| {
+                let thread = spawn_deferred_syncs(syncs, disk, Arc::downgrade(&commands));
+                (requests, thread)
+            })
+            .unzip();
+        let log: Box<dyn CommitLog> = match (log, deferred) {
+            (Some(log), Some(requests)) => {
+                Box::new(LocalLog::new(log).with_deferred_syncs(requests))
+            }
+            (Some(log), None) => Box::new(LocalLog::new(log)),
+            (None, _) => Box::new(MemoryLog::after(appended)),
+        };
+        let (checkpoints, checkpoint_requests) = channel();
         let health = Arc::new(Health::default());
-        health.set_durable(log.as_ref().map_or(kept, Log::durable));
-        let guard = match (&disk, &directory) {
-            (Some(disk), Some(directory)) => Some(Guard::open(
+        health.set_durable(log.durable());
+        let disk_monitor = match (&disk, &directory) {
+            (Some(disk), Some(directory)) => Some(DiskMonitor::open(
                 directory.path().to_owned(),
-                &directory.mark_of_log(),
+                &directory.watermark_path(),
                 disk,
                 &health,
-                options.upkeep,
+                options.maintenance,
                 Arc::downgrade(&commands),
             )?),
             _ => None,
         };
         let watches = Arc::new(Watches::default());
-        let batches = Arc::new(Batches::default());
+        let batches = Arc::new(BatchCounter::default());
         let committer = Committer {
             storage: Arc::clone(&storage),
             batches: Arc::clone(&batches),
             log,
             health: Arc::clone(&health),
-            durability: options.durability,
-            late_syncs,
-            unsynced_since: None,
             checkpoints,
             checkpoint_asked: Position(0),
             watches: Arc::clone(&watches),
-            states: IndexStates::default(),
-            tallies: Tallies::default(),
-            purged: BTreeMap::new(),
-            committed: Arc::clone(&committed),
+            states: IndexStateCache::default(),
+            statistics: StatisticsCache::default(),
+            purge_cursors: BTreeMap::new(),
+            log_tail: Arc::clone(&log_tail),
             is_following: false,
-            authority: None,
-            under_way: UnderWay::default(),
-            pending,
+            unappended: None,
+            must_drain: false,
+            in_flight: InFlightGroups::default(),
+            uncommitted,
             multi: multi.clone(),
-            pruned: None,
+            prune_cursor: None,
+            no_room_since: None,
             is_refusing: false,
-            broken: None,
+            read_only_cause: None,
         };
-        let on_panic = options.upkeep.on_panic;
-        let panicked = Arc::clone(&committed);
-        let commit = spawn("orrery-commit", move || {
-            let ran = catch_unwind(AssertUnwindSafe(|| committer.run(&waiting)));
-            if let Err(panic) = ran {
-                let cause = panic_text("commit", &*panic);
-                panicked.fail(&cause);
-                on_panic.act(&cause);
-                refuse_all(&waiting, &cause);
-            }
-        });
+        let on_panic = options.maintenance.on_panic;
+        let commit = spawn_committer(committer, command_receiver, Arc::clone(&log_tail), on_panic);
         let state = Arc::clone(&storage);
-        let saved = Arc::downgrade(&commands);
-        let checkpoint = spawn("orrery-checkpoint", move || {
-            let ran = catch_unwind(AssertUnwindSafe(|| checkpoint(&state, &asked, &saved)));
-            if let Err(panic) = ran {
-                let cause = panic_text("checkpoint", &*panic);
-                on_panic.act(&cause);
-                let failed = Command::NotSaved(Error::ReadOnly(cause));
-                // A store that is closing saves its state itself.
-                let _ = saved.upgrade().map(|saved| saved.send(failed));
-            }
-        });
-        let place = log_place
+        let checkpoint = spawn_checkpoint(
+            state,
+            checkpoint_requests,
+            Arc::downgrade(&commands),
+            on_panic,
+        );
+        let scrub_location = log_location
             .clone()
-            .filter(|_| options.upkeep.scrub_bytes_per_second > 0);
-        let (scrubbed, scrub_end) = channel();
-        let scrub = place.map(|(disk, log)| {
+            .filter(|_| options.maintenance.scrub_bytes_per_second > 0);
+        let (scrub_end, scrub_ended) = channel();
+        let scrub = scrub_location.map(|(disk, log)| {
             let scrub = Scrub {
                 storage: Arc::clone(&storage),
                 health: Arc::clone(&health),
-                committed: Arc::clone(&committed),
+                log_tail: Arc::clone(&log_tail),
                 disk,
                 log,
-                bytes_per_second: options.upkeep.scrub_bytes_per_second,
+                bytes_per_second: options.maintenance.scrub_bytes_per_second,
             };
-            spawn("orrery-scrub", move || scrub.run(&scrub_end))
+            spawn("orrery-scrub", move || scrub.run(&scrub_ended))
         });
-        let (guarded, end) = channel();
-        let guard = guard.map(|guard| spawn("orrery-guard", move || guard.run(&end)));
+        let (monitor_end, monitor_ended) = channel();
+        let disk_monitor = disk_monitor
+            .map(|disk_monitor| spawn("orrery-guard", move || disk_monitor.run(&monitor_ended)));
         Ok(Store {
             storage,
             batches,
             watches,
-            committed,
+            log_tail,
             multi,
-            log_place,
+            log_location,
             commands,
             health,
-            _lives: [guarded, scrubbed],
+            _end_senders: [monitor_end, scrub_end],
             _threads: Threads(
                 [commit, checkpoint]
                     .into_iter()
-                    .chain(late_thread)
-                    .chain(guard)
+                    .chain(deferred_thread)
+                    .chain(disk_monitor)
                     .chain(scrub)
                     .collect(),
             ),
@@ -265,87 +276,93 @@ impl Store {
         let read = || -> Result<Option<StoredItem>, Error> {
             let bytes = self
                 .storage
-                .get_kept(DOCUMENTS, &logical.document_key(id))?;
+                .get_cached(DOCUMENTS, &logical.document_key(id))?;
             let item = bytes.map(StoredItem::decode).transpose()?;
             Ok(item.filter(|item| item.is_visible(container.default_ttl(), now_seconds)))
         };
         read().map_err(|error| internal(&error))
     }
 
-    /// A scope of a container as it is now.
+    /// A view of a scope of a container over a new snapshot.
     pub fn view(&self, container: &Arc<Container>, scope: &ScanRange, now_seconds: u64) -> View {
-        let (snapshot, moment) = self.batches.snapshot(|| self.storage.snapshot());
-        let known = container.known().at(moment);
-        View::new(Arc::new(snapshot), container, scope, now_seconds).with_known(known)
+        let (snapshot, batch) = self.batches.snapshot(|| self.storage.snapshot());
+        let planner_facts = container.planner_facts().at(batch);
+        View::new(Arc::new(snapshot), container, scope, now_seconds)
+            .with_planner_facts(planner_facts)
     }
 
-    /// How much of a container follows its newest indexing policy, in per cent.
+    /// The progress of the index rebuild of a container, in per cent.
     pub fn index_progress(&self, container: u32) -> Result<u8, Error> {
         let row = self.storage.get(META, &state_key(container))?;
         let state = row.map(|row| IndexState::decode(&row)).transpose()?;
         Ok(state.map_or(100, |state| progress(state.cursor())))
     }
 
-    /// Which policy the index of a container follows.
-    pub fn index_follows(&self, container: &Container) -> Result<IndexFollows, Error> {
+    /// Compares the stored index of a container with its indexing policy.
+    pub fn index_policy_state(&self, container: &Container) -> Result<IndexPolicyState, Error> {
         let row = self.storage.get(META, &state_key(container.rid.id()))?;
         let Some(row) = row else {
-            return Ok(IndexFollows::AnotherPolicy);
+            return Ok(IndexPolicyState::Mismatched);
         };
         let state = IndexState::decode(&row)?;
         Ok(if state.newest().text() != container.index().text() {
-            IndexFollows::AnotherPolicy
+            IndexPolicyState::Mismatched
         } else if state.cursor().is_some() {
-            IndexFollows::PolicyInPart
+            IndexPolicyState::Rebuilding
         } else {
-            IndexFollows::Policy
+            IndexPolicyState::Current
         })
     }
 
-    /// Queues a transaction; `reply` is called when it is durable or refused.
+    /// Queues an item transaction. The commit thread calls `reply` after it has applied or refused the
+    /// transaction.
     pub fn submit(&self, transaction: ItemTransaction, reply: Reply<TransactionOutcome>) {
         self.send(Command::Items(Box::new(transaction), reply));
     }
 
-    /// Begins the transaction of a script over the state as it is now.
-    pub fn begin_script(&self, place: ScriptPlace) -> Result<ScriptTransaction, Failure> {
+    /// Begins the transaction of a script over a new snapshot of the state.
+    pub fn begin_script(&self, context: ScriptContext) -> Result<ScriptTransaction, Failure> {
         let region = self.multi.as_ref().map(|multi| multi.region);
         let snapshot = || self.storage.snapshot();
-        let begun = ScriptTransaction::begin(place, &self.watches, region, snapshot);
+        let begun = ScriptTransaction::begin(context, &self.watches, region, snapshot);
         begun.map_err(|error| internal(&error))
     }
 
-    /// Queues the writes of a script. The reply is [`Failure::RetryWith`] when somebody else changed
-    /// its logical partition since it began; nothing of it remains then.
-    pub fn submit_script(&self, commit: ScriptCommit, reply: Reply<Result<Stamp, Failure>>) {
-        self.send(Command::Script(Box::new(commit), reply));
+    /// Queues the writes of a script. The reply is [`Failure::RetryWith`], without any effect, if
+    /// another transaction has changed the logical partition since the script began.
+    pub fn submit_script(&self, commit: ScriptCommit, reply: Reply<Result<PartitionLsn, Failure>>) {
+        self.send(Command::Write(Write::Script(Box::new(commit), reply)));
     }
 
-    /// Queues changes of the catalogue, which are applied together.
-    pub fn submit_catalogue(&self, changes: Vec<Change>, reply: Reply<Result<(), Failure>>) {
-        self.send(Command::Catalogue(changes, reply));
+    /// Queues changes of the catalogue as one record.
+    pub fn submit_catalogue(&self, changes: Vec<KeyChange>, reply: Reply<Result<(), Failure>>) {
+        self.send(Command::Write(Write::Catalogue(changes, reply)));
     }
 
-    /// The catalogue and the counters as they are now.
+    /// A new snapshot of the catalogue and the counters.
     pub fn catalogue_state(&self) -> CatalogueState {
         CatalogueState::new(self.storage.snapshot())
     }
 
-    /// Documents that were entered to expire by now and whose writes are taken here, oldest first.
-    pub fn due(&self, now_seconds: u64, limit: usize) -> Result<Vec<Due>, Error> {
+    /// Documents with an expiry entry up to now whose writes this region takes, oldest entry first.
+    pub fn expiry_candidates(
+        &self,
+        now_seconds: u64,
+        limit: usize,
+    ) -> Result<Vec<ExpiryCandidate>, Error> {
         expiry::due(&self.storage.snapshot(), now_seconds, limit, |key| {
             self.takes(key)
         })
     }
 
-    /// Documents of a container that do not stand in the expiry entry they should: TTL was turned
-    /// on or changed after they were written.
-    pub fn never_entered(
+    /// Documents of a container whose expiry entry is missing or names another second: the TTL of the
+    /// container was enabled or changed after the writes of these documents.
+    pub fn missing_expiry_entries(
         &self,
         container: &Container,
         after: Option<&Bytes>,
         limit: usize,
-    ) -> Result<Vec<Due>, Error> {
+    ) -> Result<Vec<ExpiryCandidate>, Error> {
         let range = ScanRange::of_container(container.rid.id());
         let (from, to) = range.bounds();
         let resumed = after.map(|key| [&key[..], &[0]].concat());
@@ -357,7 +374,7 @@ impl Store {
             let second = item.header.expiry_entry;
             let expiry = item.expires_at(container.default_ttl());
             if expiry.is_some_and(|expiry| u32::try_from(expiry).unwrap_or(u32::MAX) != second) {
-                found.push(Due { second, key });
+                found.push(ExpiryCandidate { second, key });
                 if found.len() == limit {
                     break;
                 }
@@ -366,71 +383,76 @@ impl Store {
         Ok(found)
     }
 
-    /// Queues the removal of those of `due` that have expired.
+    /// Queues the removal of the expired documents among `due`.
     pub fn submit_expiry(
         &self,
         container: Option<Arc<Container>>,
-        due: Vec<Due>,
+        due: Vec<ExpiryCandidate>,
         now_seconds: u64,
         reply: Reply<Result<(), Failure>>,
     ) {
-        self.send(Command::Expire {
+        self.send(Command::Write(Write::Expire {
             container,
             due,
             now_seconds,
             reply,
-        });
+        }));
     }
 
-    /// Queues the removal of some of what a deleted container left. The reply says whether it
-    /// should be called again.
+    /// Queues one step of the purge of a deleted container. The reply is true if rows remain.
     pub fn submit_purge(&self, container: u32, reply: Reply<Result<bool, Failure>>) {
-        self.send(Command::Purge { container, reply });
+        self.send(Command::Work(Work::Purge { container, reply }));
     }
 
-    /// Queues a step of the walk that makes stored documents follow the indexing policy of their
-    /// container. The reply says whether it should be called again.
+    /// Queues one step of the index rebuild of a container. The reply is true if documents remain.
     pub fn submit_reindex(&self, container: u32, reply: Reply<Result<bool, Failure>>) {
-        self.send(Command::Reindex { container, reply });
+        self.send(Command::Work(Work::Reindex { container, reply }));
     }
 
     /// Queues a split or a merge of physical partitions.
-    pub fn submit_reshape(&self, reshape: Reshape, reply: Reply<Result<(), Failure>>) {
-        self.send(Command::Reshape(Box::new(reshape), reply));
+    pub fn submit_repartitioning(
+        &self,
+        repartitioning: Repartitioning,
+        reply: Reply<Result<(), Failure>>,
+    ) {
+        self.send(Command::Write(Write::Repartition(
+            Box::new(repartitioning),
+            reply,
+        )));
     }
 
-    /// Asks for a partition as it is between two groups, so that it can be counted.
-    pub fn submit_uncounted(
+    /// Queues a snapshot of a partition between two groups, for an exact count: between two groups
+    /// the snapshot and the counters contain the same records.
+    pub fn submit_recount(
         &self,
         container: Arc<Container>,
         partition: Arc<Partition>,
-        reply: Reply<Result<Uncounted, Failure>>,
+        reply: Reply<Result<PartitionRecount, Failure>>,
     ) {
-        self.send(Command::Uncounted {
+        self.send(Command::Work(Work::Recount {
             container,
             partition,
             reply,
-        });
+        }));
     }
 
-    /// Begins to keep the bytes of a logical partition, of which it may have no more than
-    /// `bytes_max`.
-    pub fn submit_crowd(
+    /// Starts the byte count of a logical partition, whose writes are refused at `bytes_max`.
+    pub fn submit_track_oversized(
         &self,
         partition: Arc<Partition>,
         logical: LogicalPartition,
         bytes_max: u64,
-        reply: Reply<Result<UncountedCrowd, Failure>>,
+        reply: Reply<Result<OversizedRecount, Failure>>,
     ) {
-        self.send(Command::Crowd {
+        self.send(Command::Work(Work::TrackOversized {
             partition,
             logical,
             bytes_max,
             reply,
-        });
+        }));
     }
 
-    /// Queues the correction of the counters of a partition that were an estimate.
+    /// Queues the correction of estimated counters of a partition.
     pub fn submit_correction(
         &self,
         container: u32,
@@ -438,35 +460,35 @@ impl Store {
         correction: Correction,
         reply: Reply<Result<(), Failure>>,
     ) {
-        self.send(Command::Correct {
+        self.send(Command::Write(Write::Correct {
             container,
             partition,
             correction,
             reply,
-        });
+        }));
     }
 
-    /// Queues the removal of some of the history that is older than its container keeps it. The reply
-    /// says whether it should be called again.
-    pub fn submit_forget(
+    /// Queues one step of the removal of history beyond the retention of its container. The reply is
+    /// true if such history remains.
+    pub fn submit_trim_history(
         &self,
         container: Arc<Container>,
         now_seconds: u64,
         reply: Reply<Result<bool, Failure>>,
     ) {
-        self.send(Command::Forget {
+        self.send(Command::Work(Work::TrimHistory {
             container,
             now_seconds,
             reply,
-        });
+        }));
     }
 
-    /// The feeds of a container as they are now.
+    /// A reader of the change feeds of a container over a new snapshot.
     pub fn changes(&self, container: &Arc<Container>) -> ChangeReader {
         ChangeReader::new(self.storage.snapshot(), container)
     }
 
-    /// Some documents of a partition, from which its middle can be told.
+    /// Samples documents of a partition, to estimate the middle of its range for a split.
     pub fn sample(
         &self,
         container: &Arc<Container>,
@@ -475,50 +497,52 @@ impl Store {
         Sample::take(&self.changes(container), container, partition)
     }
 
-    /// Makes the state survive a loss of power without the log.
+    /// Saves the state so that it survives a loss of power without the log.
     pub fn persist(&self) -> Result<(), Error> {
         self.storage.persist().map_err(|error| {
-            // The engine takes no more writes from here on, and it says why only once.
+            // The storage engine refuses every write after this error and reports the cause only
+            // here, so the committer must become read-only with this cause.
             let error = Error::from(error);
             let cause = error.chain();
-            self.send(Command::NotSaved(error));
+            self.send(Command::Event(Event::Failed(error)));
             Error::ReadOnly(cause)
         })
     }
 
-    /// Whether the store takes writes, and the cause if it refuses them.
+    /// Whether the store accepts writes, and the cause of a refusal.
     pub fn status(&self) -> StoreStatus {
-        match self.committed.problem() {
+        match self.log_tail.problem() {
             Some(problem) => StoreStatus::Failed(problem.to_owned()),
             None => self.health.status(),
         }
     }
 
-    /// Why the store has refused writes for at least `patience`, if it has. It may take them again.
+    /// The cause for which the store has refused writes for at least `patience`. The store may accept
+    /// writes again later.
     pub fn refusal_of(&self, patience: Duration) -> Option<String> {
         self.health.refusal_of(patience)
     }
 
-    /// What the scrub has read and found.
+    /// The progress and the findings of the scrub.
     pub fn scrub(&self) -> ScrubReport {
         self.health.scrub()
     }
 
-    /// Two numbers: the bytes that the disk of the store had free when the guard measured it last, and
-    /// the bytes that the store keeps free there. `None` for a store in memory.
+    /// The free bytes of the disk at the last measurement of the disk monitor, and the reserve that the
+    /// store keeps free. `None` for a store in memory.
     pub fn disk_space(&self) -> Option<(u64, u64)> {
-        self.log_place.is_some().then(|| self.health.disk())
+        self.log_location.is_some().then(|| self.health.disk())
     }
 
     pub fn disk_bytes(&self) -> Result<u64, Error> {
         Ok(self.storage.disk_bytes()?)
     }
 
-    /// Finishes what is queued and prepares a quick next start.
+    /// Commits the queued commands, saves the state for a quick restart, and ends the store.
     pub fn close(self) -> Result<(), Error> {
         let (done, finished) = channel();
         self.send(Command::Stop(Box::new(move |result| {
-            // The receiver waits below; if it is gone, so is whoever cared.
+            // The send fails only if the receiver below is dropped, and then no caller waits.
             let _ = done.send(result);
         })));
         finished
@@ -533,95 +557,34 @@ impl Store {
     }
 }
 
-/// Threads that are waited for.
-struct Threads(Vec<JoinHandle<()>>);
-
-impl Drop for Threads {
-    fn drop(&mut self) {
-        for thread in self.0.drain(..) {
-            // A thread that panicked has said so; it holds nothing any more.
-            let _ = thread.join();
-        }
-    }
-}
-
-/// The message for the owner of the store after a thread has panicked.
-fn panic_text(thread: &str, panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    format!(
-        "the {thread} thread of the store panicked: {}",
-        text.unwrap_or("no message")
-    )
-}
-
-/// Answers every later command with a refusal, because the committer has panicked and carries out
-/// none.
-fn refuse_all(commands: &Receiver<Command>, cause: &str) {
-    while let Ok(command) = commands.recv() {
-        refuse(command, cause);
-    }
-}
-
-fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
-    thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(run)
-        .expect("the operating system gives a thread at start")
-}
-
-/// Starts the thread that syncs the log late.
-fn late_syncs(disk: Arc<dyn Disk>, told: Weak<Sender<Command>>) -> (LateSyncs, JoinHandle<()>) {
-    let (asks, asked) = channel();
-    let thread = spawn("orrery-late-sync", move || sync_late(&disk, &asked, &told));
-    (LateSyncs::new(asks), thread)
-}
-
-/// Saves the state whenever asked, and tells the committer that the log may forget it.
-fn checkpoint(storage: &Storage, asked: &Receiver<Position>, saved: &Weak<Sender<Command>>) {
-    while let Ok(mut position) = asked.recv() {
-        while let Ok(later) = asked.try_recv() {
-            position = later;
-        }
-        let command = match storage.persist() {
-            Ok(()) => Command::Saved(position),
-            Err(error) => Command::NotSaved(error.into()),
-        };
-        let sent = saved.upgrade().map(|saved| saved.send(command));
-        if !matches!(sent, Some(Ok(()))) {
-            return;
-        }
-    }
-}
-
 /// Opens the state of a data directory.
 pub(crate) fn open_storage(
     directory: &DataDirectory,
     options: &StoreOptions,
 ) -> Result<Storage, Error> {
-    let options = Options {
+    let options = StorageOptions {
         cache_bytes: options.cache_bytes,
-        kept: DOCUMENTS,
-        runs: INDEX,
-        runs_bytes: INDEX_BYTES_IN_MEMORY,
-        is_established: directory.is_established(),
+        cached_keyspace: DOCUMENTS,
+        buffered_keyspace: INDEX,
+        run_buffer_bytes: INDEX_BYTES_IN_MEMORY,
+        is_initialized: directory.is_initialized(),
     };
     Ok(Storage::open(&directory.state(), &NAMES, options)?)
 }
 
-/// Opens the log of a data directory; one that is made begins after `after`, and one that ends before
-/// `known` is refused.
+/// Opens or creates the log of a data directory. A new log begins after `after`; a log that ends
+/// before `expected_end` is refused, because it has lost durable records.
 pub(crate) fn open_log(
     directory: &DataDirectory,
     options: &StoreOptions,
     disk: &Arc<dyn Disk>,
     after: Position,
-    known: Position,
+    expected_end: Position,
 ) -> Result<Log, Error> {
     let options = LogOptions {
         segment_bytes: SEGMENT_BYTES,
         durability: options.durability,
-        known,
+        known_durable: expected_end,
     };
     let (log, _) = Log::open_after(Arc::clone(disk), &directory.log(), options, after)?;
     Ok(log)
