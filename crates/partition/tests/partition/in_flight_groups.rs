@@ -1,17 +1,17 @@
-//! A store whose groups others must keep before they are seen. The others are played by the test, which
-//! says how far they are.
+//! A store whose groups must be replicated to other regions before they become visible. The test
+//! plays the other regions and controls their positions.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use orrery_log::{Disk, SystemDisk};
+use orrery_log::{AppendError, Disk, Note, ReplicatedLog, Replication, SystemDisk};
 use orrery_model::{Failure, OperationKind};
 use orrery_partition::{
-    Applied, Authority, Durability, Position, Reached, ReplicationError, Seen, Store, Verdict,
-    Witness, check,
+    AppliedRecords, ApplyAfter, CommitLog, CommitObserver, CommitStatus, Durability, Position,
+    ReplicationError, Store, StorePositions, Subscription, SubscriptionRead, check, note_record,
 };
 
 use crate::support::{World, item};
@@ -20,10 +20,10 @@ const UNIQUE: &str = r#","uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}"#;
 
 /// The other regions.
 #[derive(Default)]
-struct Others {
-    state: Mutex<State>,
-    changed: Condvar,
-}
+struct Others(Mutex<State>);
+
+/// The store's end of the other regions.
+struct OthersOf(Arc<Others>);
 
 #[derive(Default)]
 struct State {
@@ -31,90 +31,104 @@ struct State {
     are_lost: bool,
     held_back: usize,
     seen: Vec<Position>,
+    /// The number of appends that the replication puts off.
+    busy: usize,
+    notes: Vec<Bytes>,
+    /// The sender of records to the other regions.
+    sender: Option<Subscription>,
 }
 
 impl Others {
     fn keep(&self, upto: Position, store: &Store) {
-        self.state.lock().unwrap().kept = upto;
-        self.changed.notify_all();
-        store.submit_look();
+        self.0.lock().unwrap().kept = upto;
+        store.wake_log();
     }
 
     fn lose(&self, store: &Store) {
-        self.state.lock().unwrap().are_lost = true;
-        self.changed.notify_all();
-        store.submit_look();
+        self.0.lock().unwrap().are_lost = true;
+        store.wake_log();
     }
 }
 
 impl State {
-    fn verdict(&self, last: Position) -> Verdict {
+    fn verdict(&self, last: Position) -> CommitStatus {
         if self.are_lost {
-            Verdict::Lost
+            CommitStatus::Unknown
         } else if last <= self.kept {
-            Verdict::Settled
+            CommitStatus::Committed
         } else {
-            Verdict::Open
+            CommitStatus::Pending
         }
     }
 }
 
-impl Authority for Others {
-    fn number(&self, _: Position, _: &[Bytes]) -> Result<Vec<Bytes>, Failure> {
-        Ok(Vec::new())
+impl Replication for OthersOf {
+    fn assign_positions(&mut self, _: Position, _: &[Bytes]) -> Result<Vec<Note>, AppendError> {
+        let mut state = self.0.0.lock().unwrap();
+        if state.busy > 0 {
+            state.busy -= 1;
+            return Err(AppendError::Busy);
+        }
+        let notes = state.notes.drain(..).map(|text| Note {
+            record: note_record(text.clone()),
+            text,
+        });
+        Ok(notes.collect())
     }
 
-    fn kept(&self, last: Position) -> Verdict {
-        self.state.lock().unwrap().verdict(last)
+    fn has_notes(&self) -> bool {
+        !self.0.0.lock().unwrap().notes.is_empty()
     }
 
-    fn verdict(&self, last: Position) -> Verdict {
-        self.state.lock().unwrap().verdict(last)
+    fn on_durable(&mut self, upto: Position) {
+        let mut state = self.0.0.lock().unwrap();
+        if let Some(sender) = &mut state.sender {
+            let read = sender.records_after(Position(upto.0 - 1), 1).unwrap();
+            assert!(matches!(read, SubscriptionRead::Records(records) if !records.is_empty()));
+        }
     }
 
-    fn settle(&self, last: Position) -> Verdict {
-        let state = self.state.lock().unwrap();
-        let is_open = |state: &mut State| state.verdict(last) == Verdict::Open;
-        let state = self.changed.wait_while(state, is_open).unwrap();
-        state.verdict(last)
+    fn commit_status(&mut self, upto: Position) -> CommitStatus {
+        self.0.0.lock().unwrap().verdict(upto)
     }
 
-    fn held_back(&self) {
-        self.state.lock().unwrap().held_back += 1;
+    fn on_applied(&mut self, upto: Position) {
+        self.0.0.lock().unwrap().seen.push(upto);
     }
 
-    fn seen(&self, last: Position) {
-        self.state.lock().unwrap().seen.push(last);
+    fn on_abandoned(&mut self) {
+        self.0.0.lock().unwrap().held_back += 1;
     }
 }
 
 struct Nobody;
 
-impl Witness for Nobody {
-    fn applied(&self, _: &Applied) {}
+impl CommitObserver for Nobody {
+    fn on_applied(&self, _: &AppliedRecords) {}
 }
 
-/// A store that asks, with one item, and whom it asks.
+/// A store with a replicated log and one item, and the other regions.
 fn open(directory: &Path) -> (World, Arc<Others>) {
     let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
     let world = World::open(directory, &disk, Durability::None, UNIQUE);
     world.upsert(&item("first", r#","u":0"#)).unwrap();
     let others = Arc::new(Others::default());
-    others.state.lock().unwrap().kept = world.store.kept();
+    others.0.lock().unwrap().kept = world.store.appended();
     let (reply, answer) = channel();
     let reply = Box::new(move |()| reply.send(()).unwrap());
-    let authority = Arc::clone(&others) as Arc<dyn Authority>;
-    world.store.submit_authority(authority, reply);
+    let replication = OthersOf(Arc::clone(&others));
+    let wrap = |log| Box::new(ReplicatedLog::new(log, replication)) as Box<dyn CommitLog>;
+    world.store.submit_wrap_log(Box::new(wrap), reply);
     answer.recv().unwrap();
     (world, others)
 }
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Waits until the log has so many records that the state lacks.
+/// Waits until the log has `count` records that the state lacks.
 fn wait_for_open(world: &World, count: u64) {
     let begun = Instant::now();
-    while world.store.kept().0 != world.store.committed().0 + count {
+    while world.store.appended().0 != world.store.applied().0 + count {
         assert!(begun.elapsed() < PATIENCE);
         std::thread::yield_now();
     }
@@ -124,19 +138,19 @@ fn is_waiting<T>(answer: &Receiver<T>) -> bool {
     matches!(answer.try_recv(), Err(TryRecvError::Empty))
 }
 
-fn let_follow(store: &Store, upto: Position) -> Result<Reached, ReplicationError> {
+fn let_follow(store: &Store, upto: Position) -> Result<StorePositions, ReplicationError> {
     let (reply, answer) = channel();
     let reply = Box::new(move |result| reply.send(result).unwrap());
-    store.submit_kept(Vec::new(), upto, Arc::new(Nobody), reply);
+    store.submit_replicated(Vec::new(), upto, Arc::new(Nobody), reply);
     answer.recv().unwrap()
 }
 
 #[test]
-fn groups_are_decided_over_those_under_way_and_seen_in_their_order() {
+fn groups_are_decided_over_groups_in_flight_and_applied_in_order() {
     let directory = tempfile::tempdir().unwrap();
     let (world, others) = open(directory.path());
     let lsn = world.lsn();
-    let before = world.store.committed();
+    let before = world.store.applied();
     let created = world.create(&item("a", r#","u":1"#));
     wait_for_open(&world, 1);
     let same_id = world.create(&item("a", r#","u":2"#));
@@ -181,7 +195,7 @@ fn groups_are_decided_over_those_under_way_and_seen_in_their_order() {
     assert_eq!(world.lsn(), lsn + 4);
     assert_eq!(world.read("a"), None);
     assert!(world.read("b").is_some() && world.read("c").is_some());
-    let seen = others.state.lock().unwrap().seen.clone();
+    let seen = others.0.lock().unwrap().seen.clone();
     assert!(
         seen.is_sorted() && seen.last() == Some(&Position(before.0 + 4)),
         "{seen:?}"
@@ -193,17 +207,17 @@ fn groups_are_decided_over_those_under_way_and_seen_in_their_order() {
 }
 
 #[test]
-fn a_change_of_the_catalogue_waits_for_what_is_under_way_and_the_next_write_for_it() {
+fn a_catalogue_change_waits_for_groups_in_flight() {
     let directory = tempfile::tempdir().unwrap();
     let (world, others) = open(directory.path());
-    let before = world.store.committed();
+    let before = world.store.applied();
     let created = world.create(&item("a", r#","u":"a""#));
     wait_for_open(&world, 1);
     let changed = world.begin_catalogue(("k".into(), Some("{}".into())));
     let later = world.create(&item("b", r#","u":"b""#));
     std::thread::sleep(Duration::from_millis(20));
     assert_eq!(
-        world.store.kept(),
+        world.store.appended(),
         Position(before.0 + 1),
         "nothing else is in the log"
     );
@@ -217,10 +231,10 @@ fn a_change_of_the_catalogue_waits_for_what_is_under_way_and_the_next_write_for_
 }
 
 #[test]
-fn what_is_lost_is_held_back_together() {
+fn groups_of_unknown_outcome_stay_uncommitted_together() {
     let directory = tempfile::tempdir().unwrap();
     let (world, others) = open(directory.path());
-    let before = world.store.committed();
+    let before = world.store.applied();
     let first = world.create(&item("a", r#","u":"a""#));
     wait_for_open(&world, 1);
     let second = world.create(&item("b", r#","u":"b""#));
@@ -240,8 +254,8 @@ fn what_is_lost_is_held_back_together() {
         ),
         "nobody is told what it found: {refused:?}"
     );
-    assert_eq!(others.state.lock().unwrap().held_back, 1);
-    assert_eq!(world.store.committed(), before);
+    assert_eq!(others.0.lock().unwrap().held_back, 1);
+    assert_eq!(world.store.applied(), before);
     let refused = world.create(&item("z", r#","u":"z""#)).recv().unwrap();
     assert_eq!(refused.err(), Some(Failure::WriteForbidden));
 
@@ -257,10 +271,10 @@ fn what_is_lost_is_held_back_together() {
 }
 
 #[test]
-fn groups_under_way_at_the_end_are_in_the_log_and_not_in_the_state() {
+fn groups_in_flight_at_close_are_appended_and_not_applied() {
     let directory = tempfile::tempdir().unwrap();
     let (world, _) = open(directory.path());
-    let before = world.store.committed();
+    let before = world.store.applied();
     let first = world.create(&item("a", r#","u":"a""#));
     wait_for_open(&world, 1);
     let second = world.begin(OperationKind::Delete {
@@ -272,15 +286,15 @@ fn groups_under_way_at_the_end_are_in_the_log_and_not_in_the_state() {
         assert_eq!(answer.recv().unwrap().err(), Some(Failure::OutcomeUnknown));
     }
     let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
-    let world = World::open_held(
+    let world = World::open_apply_after(
         directory.path(),
         &disk,
         Durability::None,
         UNIQUE,
-        Seen::Told,
+        ApplyAfter::Committed,
     );
-    assert_eq!(world.store.committed(), before);
-    assert_eq!(world.store.kept(), Position(before.0 + 2));
+    assert_eq!(world.store.applied(), before);
+    assert_eq!(world.store.appended(), Position(before.0 + 2));
     assert!(world.read("a").is_none() && world.read("first").is_some());
     world.store.submit_follow(true, Box::new(|()| ()));
     let_follow(&world.store, Position(u64::MAX)).unwrap();
@@ -288,14 +302,14 @@ fn groups_under_way_at_the_end_are_in_the_log_and_not_in_the_state() {
 }
 
 #[test]
-fn a_store_that_begins_to_follow_ends_what_is_under_way() {
+fn a_store_that_begins_to_follow_ends_groups_in_flight() {
     let directory = tempfile::tempdir().unwrap();
     let (world, others) = open(directory.path());
     let settled = world.create(&item("a", r#","u":"a""#));
     wait_for_open(&world, 1);
     let open = world.create(&item("b", r#","u":"b""#));
     wait_for_open(&world, 2);
-    others.state.lock().unwrap().kept = Position(world.store.kept().0 - 1);
+    others.0.lock().unwrap().kept = Position(world.store.appended().0 - 1);
     let (reply, answer) = channel();
     let reply = Box::new(move |()| reply.send(()).unwrap());
     world.store.submit_follow(true, reply);
@@ -307,12 +321,13 @@ fn a_store_that_begins_to_follow_ends_what_is_under_way() {
 
 #[test]
 fn groups_beyond_the_bound_wait_for_those_before() {
-    /// At the bound, where nothing comes; before it a busy machine has its time.
+    /// Waiting time at the limit, where no record may arrive. Below the limit, even a busy machine
+    /// gets enough time.
     const QUIET: Duration = Duration::from_millis(500);
     for (padding, expected) in [(1, 1024..=1024), (1_000_000, 60..=68)] {
         let directory = tempfile::tempdir().unwrap();
         let (world, others) = open(directory.path());
-        let before = world.store.kept().0;
+        let before = world.store.appended().0;
         let padding = "x".repeat(padding);
         let mut waiting = Vec::new();
         let under_way = loop {
@@ -325,20 +340,98 @@ fn groups_beyond_the_bound_wait_for_those_before() {
             let begun = Instant::now();
             let is_at_bound = expected.contains(&count);
             let patience = if is_at_bound { QUIET } else { PATIENCE };
-            while world.store.kept().0 <= before + count && begun.elapsed() < patience {
+            while world.store.appended().0 <= before + count && begun.elapsed() < patience {
                 std::thread::yield_now();
             }
-            if world.store.kept().0 <= before + count {
+            if world.store.appended().0 <= before + count {
                 break count;
             }
         };
         assert!(expected.contains(&under_way), "{under_way}");
         assert!(waiting.iter().all(is_waiting));
-        // With the others all of them go on, that one too.
+        // Once the other regions have all records, every write completes, including the delayed
+        // one.
         others.keep(Position(u64::MAX), &world.store);
         for answer in waiting {
             answer.recv().unwrap().unwrap();
         }
-        assert_eq!(world.store.committed().0, before + under_way + 1);
+        assert_eq!(world.store.applied().0, before + under_way + 1);
     }
+}
+
+#[test]
+fn a_busy_log_delays_a_group_and_loses_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let (world, others) = open(directory.path());
+    let before = world.store.appended();
+    {
+        let mut state = others.0.lock().unwrap();
+        (state.busy, state.kept) = (3, Position(u64::MAX));
+    }
+    let answers: Vec<_> = (0..5)
+        .map(|number| {
+            world.create(&item(
+                &number.to_string(),
+                &format!(r#","u":{}"#, number + 1),
+            ))
+        })
+        .collect();
+    for answer in answers {
+        answer.recv().unwrap().unwrap();
+    }
+    assert_eq!(others.0.lock().unwrap().busy, 0);
+    assert_eq!(world.store.applied(), Position(before.0 + 5));
+}
+
+#[test]
+fn a_store_that_begins_to_follow_refuses_the_group_of_a_busy_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let (world, others) = open(directory.path());
+    let before = world.store.appended();
+    others.0.lock().unwrap().busy = usize::MAX;
+    let refused = world.create(&item("a", r#","u":1"#));
+    let (reply, answer) = channel();
+    let reply = Box::new(move |()| reply.send(()).unwrap());
+    world.store.submit_follow(true, reply);
+    answer.recv().unwrap();
+    assert_eq!(refused.recv().unwrap().err(), Some(Failure::WriteForbidden));
+    assert_eq!(world.store.appended(), before);
+}
+
+#[test]
+fn notes_are_appended_while_a_full_pipeline_waits() {
+    let directory = tempfile::tempdir().unwrap();
+    let (world, others) = open(directory.path());
+    let before = world.store.appended();
+    let created = world.create(&item("a", r#","u":"a""#));
+    wait_for_open(&world, 1);
+    // The catalogue change waits for the group in flight, and the note must not wait with it.
+    let changed = world.begin_catalogue(("k".into(), Some("{}".into())));
+    others.0.lock().unwrap().notes.push("epoch".into());
+    world.store.wake_log();
+    wait_for_open(&world, 2);
+    assert!(is_waiting(&created) && is_waiting(&changed));
+    others.keep(Position(u64::MAX), &world.store);
+    created.recv().unwrap().unwrap();
+    changed.recv().unwrap().unwrap();
+    assert_eq!(world.store.applied(), Position(before.0 + 3));
+    assert_eq!(world.store.note().unwrap().as_deref(), Some(&b"epoch"[..]));
+}
+
+/// The call wakes the sender of records. A sender that finds nothing waits for its next tick, and a
+/// strong write with it.
+#[test]
+fn records_can_be_sent_when_they_are_called_durable() {
+    let directory = tempfile::tempdir().unwrap();
+    let (world, others) = open(directory.path());
+    let sender = world.store.subscribe(world.store.appended(), 1 << 20);
+    {
+        let mut state = others.0.lock().unwrap();
+        (state.sender, state.kept) = (Some(sender), Position(u64::MAX));
+    }
+    world
+        .create(&item("a", r#","u":1"#))
+        .recv()
+        .unwrap()
+        .unwrap();
 }
