@@ -1,4 +1,4 @@
-//! The directory of a store: its lock and its format mark.
+//! The data directory of a store: its lock and its format file.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
@@ -8,10 +8,10 @@ use orrery_log::{Disk, SystemDisk};
 
 use crate::Error;
 
-/// 2: statistics in pages, a feed entry for every document.
+/// Version 2: statistics in pages, and a feed entry for every document.
 const FORMAT: u32 = 2;
 
-/// An open data directory; the lock is given back when it is dropped.
+/// An open data directory. Dropping it releases the lock.
 #[derive(Debug)]
 pub(crate) struct DataDirectory {
     path: PathBuf,
@@ -25,11 +25,12 @@ impl DataDirectory {
             .map_err(Error::io("create the data directory", path))?;
         keep_private(path);
         let lock = lock(path)?;
-        let mark = DataDirectory::mark(path);
+        let mark = DataDirectory::format_path(path);
+        // The lock is taken before the format file is written, so that only one process creates it.
         match fs::read_to_string(&mark) {
             Ok(text) => check_format(&mark, &text)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                write_mark(path, &mark).map_err(Error::io("write", &mark))?;
+                write_format_file(path, &mark).map_err(Error::io("write", &mark))?;
             }
             Err(error) => return Err(Error::io("read", &mark)(error)),
         }
@@ -39,8 +40,8 @@ impl DataDirectory {
         })
     }
 
-    /// The file without which a directory is not one of ours.
-    pub(crate) fn mark(path: &Path) -> PathBuf {
+    /// The format file. A directory without this file is not a data directory.
+    pub(crate) fn format_path(path: &Path) -> PathBuf {
         path.join("FORMAT")
     }
 
@@ -52,22 +53,22 @@ impl DataDirectory {
         self.path.join("log")
     }
 
-    /// The file that says how far the log was durable.
-    pub(crate) fn mark_of_log(&self) -> PathBuf {
+    /// The watermark file of the log.
+    pub(crate) fn watermark_path(&self) -> PathBuf {
         self.path.join("log.durable")
     }
 
-    /// Whether the store was whole once: a store makes its log after all of its state, so a log or
-    /// its mark proves that.
-    pub(crate) fn is_established(&self) -> bool {
-        self.mark_of_log().exists() || self.log().exists()
+    /// Whether the store was once complete. A store creates its log after all files of its state,
+    /// so a log or a watermark proves it.
+    pub(crate) fn is_initialized(&self) -> bool {
+        self.watermark_path().exists() || self.log().exists()
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Puts the log out of the way, under a name that says so.
+    /// Renames the log directory, under a name that says so.
     pub(crate) fn set_log_aside(&self) -> Result<PathBuf, Error> {
         let free = (1..).map(|number| self.path.join(format!("log.aside.{number}")));
         let aside = free
@@ -82,8 +83,8 @@ impl DataDirectory {
     }
 }
 
-/// Takes the rights of other users on a directory away. Other users then cannot reach the files in
-/// that directory, nor those that the engine makes there later.
+/// Removes the access rights of other users on the directory. Other users then cannot reach any
+/// file in it, including files that the engine creates later.
 #[cfg(unix)]
 fn keep_private(path: &Path) {
     use std::os::unix::fs::PermissionsExt;
@@ -100,7 +101,7 @@ fn keep_private(path: &Path) {
     }
 }
 
-/// On other systems, a directory takes its rights from the directory that contains it.
+/// On other systems, a directory inherits the permissions of its parent directory.
 #[cfg(not(unix))]
 fn keep_private(_path: &Path) {}
 
@@ -119,8 +120,9 @@ fn lock(path: &Path) -> Result<File, Error> {
     }
 }
 
-/// Under another name first, so that a mark is whole or absent whenever the machine stops.
-fn write_mark(path: &Path, mark: &Path) -> io::Result<()> {
+/// Writes the file under a temporary name first, so that after a crash the format file is complete
+/// or absent.
+fn write_format_file(path: &Path, mark: &Path) -> io::Result<()> {
     let unfinished = path.join("FORMAT.new");
     let mut file = File::create(&unfinished)?;
     file.write_all(format!("orrery {FORMAT}\n").as_bytes())?;

@@ -1,8 +1,8 @@
-//! What stops a store.
+//! Errors of a store.
 
 use std::path::PathBuf;
 
-/// The machine below us failed, or the files are not what they were.
+/// The disk or the operating system failed, or the files of the store are damaged.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("the data directory {0} is in use by another Orrery process")]
@@ -20,7 +20,7 @@ pub enum Error {
         found: String,
         known: u32,
     },
-    /// Remove the directory and begin again.
+    /// A snapshot installation did not finish. The operator removes the directory and starts again.
     #[error("the data directory {0} was being filled from another store and is not whole")]
     Unfinished(PathBuf),
     #[error("the data directory {0} is not empty and cannot be filled from another store")]
@@ -44,7 +44,7 @@ pub enum Error {
         last: orrery_log::Position,
         needed: orrery_log::Position,
     },
-    /// Stored bytes do not decode, or do not continue what was there. Never served.
+    /// Stored bytes do not decode or contradict other rows. The store never serves such data.
     #[error("the stored data is damaged: {0}")]
     Damaged(String),
     #[error("the store takes no more writes after an earlier failure: {0}")]
@@ -63,15 +63,8 @@ impl Error {
         }
     }
 
-    /// The error and its causes on one line.
+    /// The error and its causes in one line.
     pub(crate) fn chain(&self) -> String {
-        let mut text = self.to_string();
-        let mut source = std::error::Error::source(self);
-        while let Some(cause) = source {
-            text.push_str(": ");
-            text.push_str(&cause.to_string());
-            source = cause.source();
-        }
-        text
+        orrery_log::error_chain(self)
     }
 }

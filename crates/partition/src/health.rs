@@ -1,5 +1,5 @@
-//! Whether a store takes writes, and the cause if it refuses them, for its committer, its guard and
-//! the callers of the store.
+//! Whether a store accepts writes, and the cause if it does not. Committer, disk monitor and
+//! callers of the store share this state.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -9,25 +9,25 @@ use orrery_log::Position;
 
 use crate::scrub::ScrubReport;
 
-/// Whether a store takes writes.
+/// Whether a store accepts writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreStatus {
     Writable,
-    /// The store refuses writes for now, and takes them again without a restart when the cause is
+    /// The store refuses writes temporarily, and accepts writes without a restart when the cause is
     /// gone.
     Refusing(String),
-    /// The store has failed, and refuses writes until it is opened again.
+    /// The store has failed and refuses writes until it is opened again.
     Failed(String),
 }
 
-/// How much room the disk has for writes.
+/// The room for writes on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub(crate) enum Room {
+pub(crate) enum DiskSpace {
     Enough,
-    /// The store still carries out commands that remove something, because these make room.
-    ForRemovals,
-    None,
+    /// Little room: only commands that remove data run, because they free disk space.
+    DeletesOnly,
+    Full,
 }
 
 #[derive(Default)]
@@ -35,51 +35,51 @@ pub(crate) struct Health {
     room: AtomicU8,
     free_bytes: AtomicU64,
     reserve_bytes: AtomicU64,
-    /// The last record of the log that is known to be durable.
+    /// The last durable record of the log.
     durable: AtomicU64,
-    /// Why the log could not take the last write.
-    not_written: Mutex<Option<String>>,
-    /// Since when writes are refused, as whoever measures the disk has seen it.
+    /// The cause of the log's last refused write.
+    log_refusal: Mutex<Option<String>>,
+    /// The time since which writes are refused, as the disk monitor observed it.
     refusing_since: Mutex<Option<Instant>>,
     scrub: Mutex<ScrubReport>,
 }
 
 impl Health {
-    pub(crate) fn room(&self) -> Room {
+    pub(crate) fn disk_space(&self) -> DiskSpace {
         match self.room.load(Ordering::Relaxed) {
-            0 => Room::Enough,
-            1 => Room::ForRemovals,
-            _ => Room::None,
+            0 => DiskSpace::Enough,
+            1 => DiskSpace::DeletesOnly,
+            _ => DiskSpace::Full,
         }
     }
 
-    /// Stores the measured room of the disk; tells whether this changes which writes the store
-    /// takes.
+    /// Stores a measurement, and returns whether it changes which writes the store accepts.
     pub(crate) fn measured(&self, free_bytes: u64, reserve_bytes: u64) -> bool {
         self.free_bytes.store(free_bytes, Ordering::Relaxed);
         self.reserve_bytes.store(reserve_bytes, Ordering::Relaxed);
         let room = if free_bytes >= reserve_bytes {
-            Room::Enough
+            DiskSpace::Enough
         } else if free_bytes >= reserve_bytes / 4 {
-            Room::ForRemovals
+            DiskSpace::DeletesOnly
         } else {
-            Room::None
+            DiskSpace::Full
         };
+        // `swap` returns the previous room, so that exactly one caller reports each change.
         self.room.swap(room as u8, Ordering::Relaxed) != room as u8
     }
 
-    /// Bytes that the disk had free when it was measured last, and those that are kept free.
+    /// The free bytes of the last measurement, and the reserve.
     pub(crate) fn disk(&self) -> (u64, u64) {
         let free = self.free_bytes.load(Ordering::Relaxed);
         (free, self.reserve_bytes.load(Ordering::Relaxed))
     }
 
-    /// Why the disk has no room, in words for whoever wanted to write.
+    /// The message for a client whose write is refused for lack of disk space.
     pub(crate) fn no_room(&self) -> String {
         let (free, reserve) = self.disk();
-        let removals = match self.room() {
-            Room::Enough | Room::ForRemovals => "Deletes are still taken. ",
-            Room::None => "",
+        let removals = match self.disk_space() {
+            DiskSpace::Enough | DiskSpace::DeletesOnly => "Deletes are still taken. ",
+            DiskSpace::Full => "",
         };
         format!(
             "the disk of the data directory is full: {} MiB are free and {} MiB are kept in reserve. {removals}Free \
@@ -97,35 +97,34 @@ impl Health {
         self.durable.store(position.0, Ordering::Release);
     }
 
-    /// Stores the cause for which the log refused a write before any byte of it was in the log, or
-    /// `None` after the log has taken a write.
-    pub(crate) fn set_not_written(&self, cause: Option<String>) {
+    /// Stores the cause for which the log refused a write before writing any byte, or `None` after
+    /// a successful write.
+    pub(crate) fn set_log_refusal(&self, cause: Option<String>) {
         *self
-            .not_written
+            .log_refusal
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = cause;
     }
 
-    pub(crate) fn not_written(&self) -> Option<String> {
-        self.not_written
+    pub(crate) fn log_refusal(&self) -> Option<String> {
+        self.log_refusal
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
 
-    /// The status of a store that has not failed: it takes writes, or it refuses them and names the
-    /// cause.
+    /// The status of a store that has not failed.
     pub(crate) fn status(&self) -> StoreStatus {
-        let cause = if self.room() == Room::Enough {
-            self.not_written()
+        let cause = if self.disk_space() == DiskSpace::Enough {
+            self.log_refusal()
         } else {
             Some(self.no_room())
         };
         cause.map_or(StoreStatus::Writable, StoreStatus::Refusing)
     }
 
-    /// Looks whether writes are refused, and remembers since when.
-    pub(crate) fn look(&self) {
+    /// Records the start of a period of refused writes, or its end.
+    pub(crate) fn record_refusal(&self) {
         let is_refusing = self.status() != StoreStatus::Writable;
         let mut since = self
             .refusing_since
@@ -134,8 +133,8 @@ impl Health {
         *since = is_refusing.then(|| since.unwrap_or_else(Instant::now));
     }
 
-    /// Why the store has refused writes for at least `patience`; `None` if the store takes writes, or has
-    /// refused them for a shorter time.
+    /// The cause if the store has refused writes for at least `patience`. `None` if the store
+    /// accepts writes or has refused them for a shorter time.
     pub(crate) fn refusal_of(&self, patience: Duration) -> Option<String> {
         let since = *self
             .refusing_since
@@ -169,33 +168,33 @@ mod tests {
         let health = Health::default();
         assert_eq!(health.status(), StoreStatus::Writable);
         for (free, expected) in [
-            (400, Room::Enough),
-            (399, Room::ForRemovals),
-            (100, Room::ForRemovals),
-            (99, Room::None),
-            (400, Room::Enough),
+            (400, DiskSpace::Enough),
+            (399, DiskSpace::DeletesOnly),
+            (100, DiskSpace::DeletesOnly),
+            (99, DiskSpace::Full),
+            (400, DiskSpace::Enough),
         ] {
             health.measured(free << 20, 400 << 20);
-            assert_eq!(health.room(), expected, "{free}");
+            assert_eq!(health.disk_space(), expected, "{free}");
             assert_eq!(
                 health.status() == StoreStatus::Writable,
-                expected == Room::Enough
+                expected == DiskSpace::Enough
             );
         }
-        health.set_not_written(Some("no files".to_owned()));
+        health.set_log_refusal(Some("no files".to_owned()));
         assert_eq!(
             health.status(),
             StoreStatus::Refusing("no files".to_owned())
         );
         assert_eq!(health.refusal_of(Duration::ZERO), None);
-        health.look();
+        health.record_refusal();
         assert_eq!(
             health.refusal_of(Duration::ZERO).as_deref(),
             Some("no files")
         );
         assert_eq!(health.refusal_of(Duration::from_hours(1)), None);
-        health.set_not_written(None);
-        health.look();
+        health.set_log_refusal(None);
+        health.record_refusal();
         assert_eq!(health.refusal_of(Duration::ZERO), None);
     }
 }

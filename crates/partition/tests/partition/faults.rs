@@ -1,4 +1,4 @@
-//! A log on a disk that fails: writes end, reads go on, and what was acknowledged stays.
+//! A log on a failing disk: writes end, reads continue, and acknowledged writes survive.
 
 use std::fs;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use orrery_partition::{Durability, StoreStatus};
 use crate::disk::{FaultDisk, Random};
 use crate::support::{World, item, options, wait_until};
 
-/// So many writes are taken before the disk begins to fail.
+/// Number of successful writes before the disk fails.
 const BEFORE: usize = 3;
 
 fn open(directory: &std::path::Path, disk: &FaultDisk) -> World {
@@ -25,7 +25,7 @@ fn cause(failure: &Failure) -> &str {
     }
 }
 
-/// Writes items of `item_bytes` until one is refused by the disk that `fail` has spoilt.
+/// Writes items of `item_bytes` until a write fails on the disk that `fail` has damaged.
 fn check(item_bytes: usize, fail: impl FnOnce(&FaultDisk), expected: &[&str]) {
     let directory = tempfile::tempdir().unwrap();
     let disk = FaultDisk::default();
@@ -54,7 +54,7 @@ fn check(item_bytes: usize, fail: impl FnOnce(&FaultDisk), expected: &[&str]) {
         assert!(text.contains(part), "{text}");
     }
 
-    // Whatever comes later, even when the disk has recovered, is refused for the first cause.
+    // Every later write fails with the first cause, even after the disk has recovered.
     disk.fail_syncs(false);
     disk.set_capacity(None);
     for later in [
@@ -75,7 +75,7 @@ fn check(item_bytes: usize, fail: impl FnOnce(&FaultDisk), expected: &[&str]) {
     assert_eq!(world.lsn(), acknowledged as u64);
     assert!(world.store.close().is_err());
 
-    // What the power left of the log is enough, with the state and without it.
+    // The log as the power failure left it is sufficient, with and without the state.
     let mut disk = disk.crash(&mut Random(1));
     for state in ["kept", "lost"] {
         if state == "lost" {
@@ -84,7 +84,7 @@ fn check(item_bytes: usize, fail: impl FnOnce(&FaultDisk), expected: &[&str]) {
         }
         let world = open(directory.path(), &disk);
         check_items(&world);
-        // The refused write may have become durable all the same, then as a whole.
+        // The failed write may have become durable nevertheless, but only as a whole.
         assert!(world.lsn() - (acknowledged as u64) <= 2, "state {state}");
         world.upsert(&item("after", "")).unwrap();
         world.store.close().unwrap();
@@ -103,8 +103,8 @@ fn the_disk_is_gone() {
     check(10, gone, &["cannot write", "the machine has stopped"]);
 }
 
-/// Writes items of `item_bytes` until the log refuses one, twice, before any byte of that item is in the
-/// log; goes on after `mend` has removed the cause.
+/// Writes items of `item_bytes` until the log refuses one, twice, before it has written any byte of
+/// that item; continues after `mend` has removed the cause.
 fn check_healing(
     item_bytes: usize,
     fail: impl FnOnce(&FaultDisk),
@@ -145,7 +145,7 @@ fn check_healing(
     assert_eq!(world.lsn(), acknowledged as u64);
 
     mend(&disk);
-    // The store must find out by itself that the log takes writes again, without another write.
+    // The store must detect that the log accepts writes again without another write.
     wait_until(|| world.store.status() == StoreStatus::Writable);
     for number in acknowledged..acknowledged + 3 {
         write(number).unwrap();
@@ -201,7 +201,7 @@ fn the_reserve_of_the_disk_is_left_to_removals() {
         ("2", free.saturating_mul(1_000), false),
     ] {
         let mut options = options(directory.path());
-        options.upkeep.disk_reserve_bytes = Some(reserve);
+        options.maintenance.disk_reserve_bytes = Some(reserve);
         let world = World::open_with(&options, &disk, "");
         assert!(matches!(world.store.status(), StoreStatus::Refusing(_)));
         let failure = world.upsert(&item("3", "")).unwrap_err();

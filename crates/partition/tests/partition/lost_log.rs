@@ -1,19 +1,18 @@
-//! The store does not take a log that has lost durable records for a log that never had these
-//! records.
+//! A log that has lost durable records is not mistaken for a log that never had these records.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use orrery_log::{Disk, SystemDisk};
-use orrery_partition::{Durability, Error, Store, StoreOptions, Upkeep, check};
+use orrery_partition::{Durability, Error, MaintenanceOptions, Store, StoreOptions, check};
 
 use crate::support::{World, item, options};
 
 const SEGMENT: &str = "log/00000000000000000001.segment";
 const HEADER_BYTES: usize = 4096;
 
-/// What becomes of a log of ten items, given a copy of the directory from when there were five.
+/// Damages a log of ten items, given an earlier copy of the directory with five items.
 type Damage = fn(&Path, &Path);
 
 const DAMAGES: [(&str, Damage); 5] = [
@@ -41,7 +40,7 @@ const DAMAGES: [(&str, Damage); 5] = [
     }),
 ];
 
-/// Where the frame of a record begins.
+/// The offset of a record's frame.
 fn tail(directory: &Path, record: usize) -> usize {
     let bytes = fs::read(directory.join(SEGMENT)).unwrap();
     let mut offset = HEADER_BYTES;
@@ -84,13 +83,13 @@ fn made(root: &Path, durability: Durability) -> (PathBuf, PathBuf) {
 }
 
 fn open(directory: &Path, durability: Durability, accept_loss: bool) -> Result<Store, Error> {
-    let upkeep = Upkeep {
+    let upkeep = MaintenanceOptions {
         accept_loss,
-        ..Upkeep::default()
+        ..MaintenanceOptions::default()
     };
     let options = StoreOptions {
         durability,
-        upkeep,
+        maintenance: upkeep,
         ..options(directory)
     };
     Store::open_on(&options, &disk())
@@ -114,8 +113,8 @@ fn a_log_behind_its_state_is_refused_and_left_as_it_is() {
         let (directory, old) = made(root.path(), Durability::Sync);
         damage(&directory, &old);
         let before = fs::read(directory.join(SEGMENT)).ok();
-        // In the second round the mark is gone as well, and the state alone shows that the log has
-        // lost records.
+        // In the second round the watermark is missing as well, and the state alone proves the
+        // loss.
         for _ in 0..2 {
             is_refused(&directory);
             assert_eq!(fs::read(directory.join(SEGMENT)).ok(), before, "{name}");
@@ -128,7 +127,7 @@ fn a_log_behind_its_state_is_refused_and_left_as_it_is() {
 fn a_loss_is_accepted_once_and_only_where_somebody_says_so() {
     for (name, damage) in DAMAGES {
         if name == "a new file" {
-            // Its header is damage, and no lost end.
+            // The header of a new file is damage and not a lost tail.
             continue;
         }
         let root = tempfile::tempdir().unwrap();
@@ -154,7 +153,7 @@ fn a_loss_is_accepted_once_and_only_where_somebody_says_so() {
 fn records_that_only_the_log_had_are_missed_by_the_mark() {
     let root = tempfile::tempdir().unwrap();
     let (directory, old) = made(root.path(), Durability::Sync);
-    // The state is as old as the log is cut: only the mark knows of what came later.
+    // The state is as old as the end of the log, so only the watermark proves the loss.
     fs::remove_dir_all(directory.join("state")).unwrap();
     copy(&old.join("state"), &directory.join("state"));
     let end = tail(&directory, 8);
@@ -164,7 +163,7 @@ fn records_that_only_the_log_had_are_missed_by_the_mark() {
         .unwrap();
     file.set_len(end as u64).unwrap();
     is_refused(&directory);
-    // What was durable was promised by every setting.
+    // The watermark names synced records, which every durability setting guarantees.
     assert!(open(&directory, Durability::None, false).is_err());
     open(&directory, Durability::Sync, true)
         .unwrap()
@@ -179,7 +178,7 @@ fn without_a_sync_for_every_write_the_state_goes_on() {
     let root = tempfile::tempdir().unwrap();
     let (directory, old) = made(root.path(), Durability::None);
     fs::copy(old.join(SEGMENT), directory.join(SEGMENT)).unwrap();
-    // A loss of power leaves no mark of what was not synced.
+    // A power failure leaves no watermark for records that were not synced.
     fs::remove_file(directory.join("log.durable")).unwrap();
     open(&directory, Durability::None, false)
         .unwrap()

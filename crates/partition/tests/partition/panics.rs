@@ -1,4 +1,5 @@
-//! A thread of the store panics: its owner says whether the process ends or the store refuses writes.
+//! A thread of the store panics: depending on its settings, the process exits or the store refuses
+//! writes.
 
 use std::env;
 use std::process::Command;
@@ -6,15 +7,15 @@ use std::sync::Arc;
 
 use orrery_log::{Disk, SystemDisk};
 use orrery_model::Failure;
-use orrery_partition::{Durability, OnPanic, Store, StoreStatus, Upkeep};
+use orrery_partition::{Durability, MaintenanceOptions, OnPanic, Store, StoreStatus};
 
 use crate::support::{World, item, options, wait_until};
 
-/// Set in the process that is to end.
+/// The environment variable that marks the process that will exit.
 const CHILD: &str = "ORRERY_TEST_PANIC_IN";
 const EXIT_CODE: i32 = 70;
 
-/// Lets the commit thread panic.
+/// Makes the commit thread panic.
 fn panic_in(store: &Store) {
     store.submit_follow(false, Box::new(|()| panic!("a reply that panics")));
 }
@@ -40,12 +41,12 @@ fn a_store_refuses_all_writes_and_says_why() {
 #[test]
 fn a_process_ends_with_a_message() {
     if let Some(directory) = env::var_os(CHILD) {
-        let upkeep = Upkeep {
+        let upkeep = MaintenanceOptions {
             on_panic: OnPanic::EndProcess,
-            ..Upkeep::default()
+            ..MaintenanceOptions::default()
         };
         let mut options = options(directory.as_ref());
-        options.upkeep = upkeep;
+        options.maintenance = upkeep;
         let store = Store::open(&options).unwrap();
         panic_in(&store);
         wait_until(|| false);
