@@ -1,11 +1,12 @@
-//! Records become state without the transactions that made them: what the log holds beyond the state
-//! at a start, and what another store has committed.
+//! Applies records without their transactions: records beyond the state after a start, and records
+//! of a replicated store.
 //!
-//! One thing beside the record itself must hold. The removal of a deleted container is not in the
-//! log, its end is: the record that takes the mark away. Whoever applies that record removes first
-//! what is still there, so that the same records end in the same state whatever was done locally.
-//! For the same reason items of a container that is being removed are passed over: a write may stand
-//! behind the deletion that it was committed with, and what it would continue may be gone already.
+//! One rule goes beyond the records themselves. The purge of a deleted container writes no log
+//! records, but its end does: the record that removes the purge mark. Before such a record is
+//! applied, all remaining rows of the container are removed, so that the same records always
+//! produce the same state, whatever the local purge has done. For the same reason, items of a
+//! container that is being purged are skipped: a write may follow the deletion in the log, and the
+//! rows that it continues may be gone.
 
 use bytes::Bytes;
 use orrery_log::{Log, Position};
@@ -15,50 +16,54 @@ use orrery_storage::Storage;
 use crate::apply::{apply_catalogue, apply_items, apply_ranges};
 use crate::counters::{APPLIED_KEY, counters_key};
 use crate::document_key::container_of;
-use crate::index_state::IndexStates;
-use crate::multi::{Stamped, advance_progress, apply_account, apply_merged};
+use crate::index_state::IndexStateCache;
+use crate::keyspaces::{META, REMOVAL_MARK};
+use crate::multi_write::{StreamHeader, advance_progress, apply_account, apply_merged};
 use crate::note::put_note;
 use crate::overlay::Overlay;
-use crate::purge::{Purged, purge_step};
+use crate::purge::{PurgeCursor, purge_step};
 use crate::record::Record;
-use crate::spaces::{META, REMOVAL_MARK};
-use crate::statistics::Tallies;
+use crate::statistics::StatisticsCache;
 use crate::{Counters, Error};
 
-/// Bytes of records that recovery applies with one batch.
+/// Bytes of records that replay applies with one batch.
 const REPLAY_BATCH_BYTES: usize = 4 * 1024 * 1024;
 
-/// Counters after a record, by container and range.
-pub(crate) type Counted = Vec<((u32, RangeId), Counters)>;
+/// Counters after a record, by container and partition.
+pub(crate) type CounterRows = Vec<((u32, RangeId), Counters)>;
 
-/// Applies a record to an overlay; gives the counters that it changed.
+/// Applies a record to an overlay, and returns the counters that it changed.
 pub(crate) fn apply_record(
     overlay: &mut Overlay<'_>,
-    states: &mut IndexStates,
+    states: &mut IndexStateCache,
     record: &Record,
-) -> Result<Counted, Error> {
+) -> Result<CounterRows, Error> {
     match record {
         Record::Items {
-            moment, stamped, ..
-        } if states.is_leaving(overlay, moment.container)? => {
-            note_applied(overlay, stamped.as_deref())?;
+            header,
+            stream_header,
+            ..
+        } if states.is_purging(overlay, header.container)? => {
+            note_applied(overlay, stream_header.as_deref())?;
             Ok(Vec::new())
         }
         Record::Items {
-            moment,
+            header,
             changes,
-            stamped,
+            stream_header,
         } => {
-            let expired = stamped.as_ref().map_or(&[][..], |stamped| &stamped.expired);
-            let place = (moment.container, moment.range);
-            let key = Bytes::copy_from_slice(&counters_key(place.0, place.1));
+            let expired = stream_header
+                .as_ref()
+                .map_or(&[][..], |stream_header| &stream_header.expired);
+            let partition = (header.container, header.range);
+            let key = Bytes::copy_from_slice(&counters_key(partition.0, partition.1));
             let before = overlay.get(META, &key)?;
             let before =
                 before.map_or(Ok(Counters::default()), |bytes| Counters::decode(&bytes))?;
-            let after = apply_items(overlay, states, *moment, changes, expired, before)?;
+            let after = apply_items(overlay, states, *header, changes, expired, before)?;
             overlay.put(META, key, after.encode());
-            note_applied(overlay, stamped.as_deref())?;
-            Ok(vec![(place, after)])
+            note_applied(overlay, stream_header.as_deref())?;
+            Ok(vec![(partition, after)])
         }
         Record::Ranges {
             container,
@@ -80,7 +85,7 @@ pub(crate) fn apply_record(
         }
         Record::Merged(merged) => {
             let effect = apply_merged(overlay, states, merged)?;
-            note_applied(overlay, Some(&merged.stamped))?;
+            note_applied(overlay, Some(&merged.stream_header))?;
             Ok(effect.map_or(Vec::new(), |effect| effect.counters))
         }
         Record::Account(account) => {
@@ -90,12 +95,17 @@ pub(crate) fn apply_record(
     }
 }
 
-/// Moves the progress on along with a record of a region stream.
-fn note_applied(overlay: &mut Overlay<'_>, stamped: Option<&Stamped>) -> Result<(), Error> {
-    stamped.map_or(Ok(()), |stamped| advance_progress(overlay, stamped.stamp))
+/// Advances the version vector for a record of a region stream.
+fn note_applied(
+    overlay: &mut Overlay<'_>,
+    stream_header: Option<&StreamHeader>,
+) -> Result<(), Error> {
+    stream_header.map_or(Ok(()), |stream_header| {
+        advance_progress(overlay, stream_header.version_id)
+    })
 }
 
-/// Containers of which nothing may be left when the record is applied.
+/// The containers whose rows must be gone before the record is applied.
 pub(crate) fn removed_by(record: &Record) -> Vec<u32> {
     let changes = match record {
         Record::Catalogue { changes } => changes,
@@ -112,13 +122,13 @@ pub(crate) fn removed_by(record: &Record) -> Vec<u32> {
     ended.collect()
 }
 
-/// Removes whatever is left of a deleted container, all at once.
+/// Removes all remaining rows of a deleted container at once.
 pub(crate) fn remove_container(
     storage: &Storage,
     container: u32,
     mut write: impl FnMut(orrery_storage::Batch) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let mut from = Some(Purged::default());
+    let mut from = Some(PurgeCursor::default());
     while let Some(purged) = from {
         let (batch, next) = purge_step(&storage.snapshot(), container, purged)?;
         write(batch)?;
@@ -127,12 +137,12 @@ pub(crate) fn remove_container(
     Ok(())
 }
 
-/// The position of the record applied last.
-pub(crate) fn applied(storage: &Storage) -> Result<Position, Error> {
+/// The position of the last applied record.
+pub(crate) fn applied_position(storage: &Storage) -> Result<Position, Error> {
     position_of(storage.get(META, APPLIED_KEY)?)
 }
 
-/// The position that the row of the one applied last says.
+/// Decodes the row of the applied position.
 pub(crate) fn position_of(row: Option<Bytes>) -> Result<Position, Error> {
     let Some(bytes) = row else {
         return Ok(Position::ZERO);
@@ -144,21 +154,24 @@ pub(crate) fn position_of(row: Option<Bytes>) -> Result<Position, Error> {
 }
 
 pub(crate) fn put_applied(overlay: &mut Overlay<'_>, position: Position) {
-    let row = Bytes::copy_from_slice(&position.0.to_le_bytes());
-    overlay.put(META, APPLIED_KEY.into(), row);
+    overlay.put(META, APPLIED_KEY.into(), applied_row(position));
 }
 
-/// Applies the records that the log holds beyond the state.
+pub(crate) fn applied_row(position: Position) -> Bytes {
+    Bytes::copy_from_slice(&position.0.to_le_bytes())
+}
+
+/// Applies the records that the log has beyond the state.
 pub(crate) fn replay(storage: &Storage, log: &Log) -> Result<(), Error> {
     let mut batch = Replay {
         storage,
         overlay: Overlay::new(storage),
-        states: IndexStates::default(),
-        tallies: Tallies::default(),
+        states: IndexStateCache::default(),
+        statistics: StatisticsCache::default(),
         bytes: 0,
         records: 0,
     };
-    log.replay(applied(storage)?, &mut |position, payload| {
+    log.replay(applied_position(storage)?, &mut |position, payload| {
         batch
             .record(position, payload)
             .map_err(|error| orrery_log::Error::visit(position, error))
@@ -176,8 +189,8 @@ pub(crate) fn replay(storage: &Storage, log: &Log) -> Result<(), Error> {
 struct Replay<'a> {
     storage: &'a Storage,
     overlay: Overlay<'a>,
-    states: IndexStates,
-    tallies: Tallies,
+    states: IndexStateCache,
+    statistics: StatisticsCache,
     bytes: usize,
     records: u64,
 }
@@ -186,13 +199,17 @@ impl Replay<'_> {
     fn record(&mut self, position: Position, payload: &[u8]) -> Result<(), Error> {
         let record = Record::decode(payload)?;
         for container in removed_by(&record) {
+            // Earlier records of this batch may have written rows of the container, so the batch is
+            // written first.
             self.write()?;
             let write = |batch| Ok(self.storage.write(batch)?);
             remove_container(self.storage, container, write)?;
             self.states.forget(container);
-            self.tallies.forget(container);
+            self.statistics.forget(container);
         }
         apply_record(&mut self.overlay, &mut self.states, &record)?;
+        // The applied position is part of the same batch as the changes, so a crash never applies a
+        // record twice.
         put_applied(&mut self.overlay, position);
         self.records += 1;
         self.bytes += payload.len();
@@ -206,7 +223,7 @@ impl Replay<'_> {
     fn write(&mut self) -> Result<(), Error> {
         let overlay = std::mem::replace(&mut self.overlay, Overlay::new(self.storage));
         self.bytes = 0;
-        let batch = overlay.into_batch(&mut self.tallies)?;
+        let batch = overlay.into_batch(&mut self.statistics)?;
         Ok(self.storage.write(batch)?)
     }
 }

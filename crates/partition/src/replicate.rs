@@ -1,9 +1,9 @@
-//! A store that follows another one: its committer takes records instead of transactions.
+//! A following store: its committer appends records of another store and decides no transactions.
 //!
-//! The payloads go into its own log as they are, so that a position means the same in both: the log
-//! of a follower is a beginning of the log that it follows. They are applied by the functions that
-//! replay a log, share one sync and one batch, and become visible like any other group. What stands
-//! above the store hears of them as a [`Witness`], because it did not bring them.
+//! The follower appends the payloads unchanged, so a position names the same record in both logs:
+//! the log of a follower is a prefix of the log of its leader. The replay functions apply the
+//! records. Records that arrive together share one sync and one batch. The engine above the store
+//! did not decide these records, so a [`CommitObserver`] reports their changes to the engine.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,62 +14,64 @@ use orrery_model::RangeId;
 use orrery_regions::Sequence;
 use orrery_storage::{Snapshot, Storage};
 
-use crate::committed::CommittedRecord;
 use crate::committer::Committer;
 use crate::counters::counters_key;
-use crate::index_state::IndexStates;
-use crate::multi::{CHANGED_KEY, last_changed};
+use crate::index_state::IndexStateCache;
+use crate::keyspaces::{CATALOGUE, META};
+use crate::log_tail::LogRecord;
+use crate::multi_write::{CHANGED_KEY, last_changed};
 use crate::overlay::Overlay;
 use crate::record::Record;
 use crate::replay::{apply_record, put_applied, remove_container, removed_by};
-use crate::spaces::{CATALOGUE, META};
 use crate::{Counters, Error, Partition};
 
-/// Who holds what a store counts and what its catalogue says, and must follow when records of
-/// another store change it.
-pub trait Witness: Send + Sync {
-    /// Called on the committer's thread, when the state has the records and before anybody is told.
-    fn applied(&self, applied: &Applied);
+/// The owner of the counters and the catalogue in memory. The owner updates both after replicated
+/// records have changed the state.
+pub trait CommitObserver: Send + Sync {
+    /// The commit thread calls this after it has applied the records and before it sends any reply.
+    /// So a caller that gets the reply finds the new counters and the new catalogue.
+    fn on_applied(&self, applied: &AppliedRecords);
 }
 
-/// What some records have changed.
-pub struct Applied {
-    /// Whether the catalogue, or the cut of a container, is another one.
+/// The changes of a batch of replicated records.
+pub struct AppliedRecords {
+    /// Whether the records changed the catalogue or split or merged partitions of a container.
     pub is_catalogue_changed: bool,
     counters: BTreeMap<(u32, RangeId), Counters>,
-    /// By how many bytes documents have grown, if somebody has counted that.
+    /// The growth in bytes by document key. `None` after a replay of whole records, which does not
+    /// measure the growth.
     grown: Option<Vec<(Bytes, i64)>>,
     state: CatalogueState,
 }
 
-/// The catalogue and the counters at one moment.
+/// A snapshot of the catalogue and the counters.
 pub struct CatalogueState {
     snapshot: Snapshot,
 }
 
-/// Why records of another store were not taken.
+/// The reasons for which a store rejects records of another store.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReplicationError {
     #[error("records from {first} on do not continue a log that ends at {last}")]
     Gap { last: Position, first: Position },
     #[error("the store makes records of its own and follows no other")]
     NotFollowing,
-    /// It is not a record, or one of another history.
+    /// The payload does not decode, or the record contradicts the state, as after a different history.
     #[error("record {position} cannot be applied: {cause}")]
     Refused { position: Position, cause: String },
     #[error("the store takes no more records after an earlier failure: {0}")]
     ReadOnly(String),
 }
 
-impl Applied {
-    /// Of records of other regions.
+impl AppliedRecords {
+    /// The changes of merged records of other regions.
     pub(crate) fn of_merged(
         is_catalogue_changed: bool,
         counters: BTreeMap<(u32, RangeId), Counters>,
         grown: Vec<(Bytes, i64)>,
         snapshot: Snapshot,
-    ) -> Applied {
-        Applied {
+    ) -> AppliedRecords {
+        AppliedRecords {
             is_catalogue_changed,
             counters,
             grown: Some(grown),
@@ -81,24 +83,25 @@ impl Applied {
         &self.state
     }
 
-    /// The partitions that count something else now, by container and range.
+    /// The partitions with changed counters, by container and range.
     pub fn partitions(&self) -> impl Iterator<Item = (u32, RangeId)> {
         self.counters.keys().copied()
     }
 
-    /// Lets a partition retire in favour of others.
-    pub fn hand_over(&self, partition: &Partition, heirs: Vec<Arc<Partition>>) {
-        if partition.is_retired() {
+    /// Marks a partition as superseded by its child partitions.
+    pub fn supersede(&self, partition: &Partition, children: Vec<Arc<Partition>>) {
+        if partition.is_superseded() {
             return;
         }
         if self.grown.is_none() {
-            // Nobody has kept the bytes of logical partitions along with these records.
-            partition.crowds.clear();
+            // The replay of these records has not updated the byte counts of oversized partitions, so
+            // the counts are wrong and the children must not inherit them.
+            partition.oversized.clear();
         }
-        partition.retire(heirs);
+        partition.supersede(children);
     }
 
-    /// Shows in a partition what it counts now.
+    /// Publishes the changed counters of a partition to readers.
     pub fn publish(&self, container: u32, partition: &Partition) {
         if let Some(counters) = self.counters.get(&(container, partition.id)) {
             match &self.grown {
@@ -122,26 +125,26 @@ impl CatalogueState {
         entries.map(|entry| Ok(entry?)).collect()
     }
 
-    /// In multi-write accounts: the record of the account stream that changed the catalogue last.
+    /// The sequence of the last account record that changed the catalogue, in multi-write accounts.
     pub fn account_sequence(&self) -> Result<Sequence, Error> {
         Ok(last_changed(self.snapshot.get(META, CHANGED_KEY)?))
     }
 
-    /// What a partition counted when it was last changed.
+    /// The counters of a partition in this snapshot.
     pub fn counters(&self, container: u32, range: RangeId) -> Result<Counters, Error> {
         let bytes = self.snapshot.get(META, &counters_key(container, range))?;
         bytes.map_or(Ok(Counters::default()), |bytes| Counters::decode(&bytes))
     }
 }
 
-/// Decoded records that share a sync, with the payloads they came as.
+/// Decoded records that share a sync, with their payloads.
 #[derive(Default)]
-pub(crate) struct Followed {
+pub(crate) struct ReplicatedBatch {
     records: Vec<(Position, Record)>,
     payloads: Vec<Bytes>,
 }
 
-impl Followed {
+impl ReplicatedBatch {
     pub(crate) fn push(&mut self, position: Position, record: Record, payload: Bytes) {
         self.records.push((position, record));
         self.payloads.push(payload);
@@ -149,85 +152,90 @@ impl Followed {
 }
 
 impl Committer {
-    /// Appends and applies records of another store; gives the last position there is then. Those
-    /// that are already here are skipped.
-    pub(crate) fn replicate(
+    /// Appends and applies records of another store and returns the last position afterwards. Records
+    /// at or below the present last position are skipped, because a leader repeats records after a
+    /// lost reply.
+    pub(crate) fn append_and_apply(
         &mut self,
-        records: Vec<CommittedRecord>,
-        witness: &dyn Witness,
+        records: Vec<LogRecord>,
+        observer: &dyn CommitObserver,
     ) -> Result<Position, ReplicationError> {
         if !self.is_following {
             return Err(ReplicationError::NotFollowing);
         }
         let storage = Arc::clone(&self.storage);
         let mut last = self.last();
-        let mut followed = Followed::default();
+        let mut followed = ReplicatedBatch::default();
         for (position, payload) in records {
             if position <= last {
                 continue;
             }
             if position.0 != last.0 + 1 {
-                self.take(&storage, followed, witness)?;
+                // The records before the gap are valid, so the follower keeps them.
+                self.commit_batch(&storage, followed, observer)?;
                 return Err(ReplicationError::Gap {
                     last,
                     first: position,
                 });
             }
             let record = Record::decode(&payload).map_err(|error| refused(position, &error))?;
+            // The record ends the purge of a container. The removal of the remaining rows changes the
+            // state directly, so the records before it are applied first.
             for container in removed_by(&record) {
-                self.take(&storage, std::mem::take(&mut followed), witness)?;
+                self.commit_batch(&storage, std::mem::take(&mut followed), observer)?;
                 self.remove(&storage, container)?;
             }
             followed.push(position, record, payload);
             last = position;
         }
-        self.take(&storage, followed, witness)?;
+        self.commit_batch(&storage, followed, observer)?;
         Ok(self.last())
     }
 
-    /// Makes records durable, then visible.
-    fn take(
+    /// Appends records to the log and applies them to the state.
+    fn commit_batch(
         &mut self,
         storage: &Storage,
-        followed: Followed,
-        witness: &dyn Witness,
+        followed: ReplicatedBatch,
+        observer: &dyn CommitObserver,
     ) -> Result<(), ReplicationError> {
-        self.apply_followed(storage, followed, witness, Committer::keep)
+        self.apply_batch(storage, followed, observer, Committer::commit_overlay)
     }
 
-    /// Makes records visible that are durable.
-    pub(crate) fn apply_kept(
+    /// Applies records that are durable in the log already.
+    pub(crate) fn apply_durable(
         &mut self,
         storage: &Storage,
-        followed: Followed,
-        witness: &dyn Witness,
+        followed: ReplicatedBatch,
+        observer: &dyn CommitObserver,
     ) -> Result<(), ReplicationError> {
         let last = followed.records.last().map(|(last, _)| *last);
-        self.apply_followed(storage, followed, witness, |committer, overlay, _| {
+        self.apply_batch(storage, followed, observer, |committer, overlay, _| {
             last.map_or(Ok(()), |last| committer.apply_overlay(overlay, last))
         })
     }
 
-    fn apply_followed(
+    fn apply_batch(
         &mut self,
         storage: &Storage,
-        followed: Followed,
-        witness: &dyn Witness,
+        followed: ReplicatedBatch,
+        observer: &dyn CommitObserver,
         write: impl FnOnce(&mut Committer, Overlay<'_>, Vec<Bytes>) -> Result<(), Error>,
     ) -> Result<(), ReplicationError> {
-        let Followed { records, payloads } = followed;
+        let ReplicatedBatch { records, payloads } = followed;
         if records.is_empty() {
             return Ok(());
         }
-        let mut overlay = Overlay::new(storage).with_rows(self.multi.as_ref());
+        let mut overlay = Overlay::new(storage).with_versions_filter(self.multi.as_ref());
         let mut counters = BTreeMap::new();
         let mut is_catalogue_changed = false;
         for (position, record) in &records {
             match apply_record(&mut overlay, &mut self.states, record) {
                 Ok(counted) => counters.extend(counted),
                 Err(error) => {
-                    // It holds what the records before this one would have done.
-                    self.states = IndexStates::default();
+                    // The cache contains the effects of earlier records of this batch, which the
+                    // error discards.
+                    self.states = IndexStateCache::default();
                     return Err(refused(*position, &error));
                 }
             }
@@ -236,12 +244,14 @@ impl Committer {
                 Record::Items { .. } | Record::Merged(_) | Record::Note { .. }
             );
         }
+        // The order matters: log, state, version vector, then observer and watches. An observer that
+        // runs earlier would publish counters that the state does not have.
         write(self, overlay, payloads).map_err(|error| self.stopped(&error))?;
         let multi = self.multi.as_ref();
         multi
             .map_or(Ok(()), |multi| multi.reload(storage))
             .map_err(|error| self.stopped(&error))?;
-        witness.applied(&Applied {
+        observer.on_applied(&AppliedRecords {
             is_catalogue_changed,
             counters,
             grown: None,
@@ -254,31 +264,32 @@ impl Committer {
         Ok(())
     }
 
-    pub(crate) fn keep(&mut self, overlay: Overlay<'_>, payloads: Vec<Bytes>) -> Result<(), Error> {
-        let last = self.append_foreign(&payloads)?;
-        self.committed.keep(last, payloads);
+    /// Appends payloads to the log and writes the overlay to the state.
+    pub(crate) fn commit_overlay(
+        &mut self,
+        overlay: Overlay<'_>,
+        payloads: Vec<Bytes>,
+    ) -> Result<(), Error> {
+        let last = self.append_copies(&payloads)?;
+        self.log_tail.append(last, payloads);
         self.apply_overlay(overlay, last)
     }
 
-    pub(crate) fn append_payloads(&mut self, payloads: &[Bytes]) -> Result<Position, Error> {
-        let writers = payloads.iter();
-        self.append(writers.map(|payload| |buffer: &mut Vec<u8>| buffer.extend_from_slice(payload)))
-    }
-
-    /// Writes what records up to `last` have changed, which are durable.
+    /// Writes the changes of the durable records up to `last` to the state.
     pub(crate) fn apply_overlay(
         &mut self,
         mut overlay: Overlay<'_>,
         last: Position,
     ) -> Result<(), Error> {
         put_applied(&mut overlay, last);
-        let batch = overlay.into_batch(&mut self.tallies)?;
+        let batch = overlay.into_batch(&mut self.statistics)?;
         self.batches.write(|| self.storage.write(batch))?;
-        self.committed.apply(last);
+        self.log_tail.apply(last);
         Ok(())
     }
 
-    /// Removes what is left of a container whose removal has ended where the records come from.
+    /// Removes the remaining rows of a container. The leader has finished its purge of this container,
+    /// and a purge writes no records that a follower could apply.
     pub(crate) fn remove(
         &mut self,
         storage: &Storage,
@@ -288,14 +299,15 @@ impl Committer {
         let write = |batch| Ok(batches.write(|| storage.write(batch))?);
         let removed = remove_container(storage, container, write);
         self.states.forget(container);
-        self.tallies.forget(container);
-        self.purged.remove(&container);
+        self.statistics.forget(container);
+        self.purge_cursors.remove(&container);
         removed.map_err(|error| self.stopped(&error))
     }
 
+    /// Makes the store read-only after a failed append or batch, and returns the error for the leader.
     pub(crate) fn stopped(&mut self, error: &Error) -> ReplicationError {
-        self.break_down(error);
-        ReplicationError::ReadOnly(self.broken.clone().unwrap_or_default())
+        self.enter_read_only(error);
+        ReplicationError::ReadOnly(self.read_only_cause.clone().unwrap_or_default())
     }
 }
 

@@ -1,50 +1,53 @@
-//! The whole state of a store at one position, in pieces.
+//! A snapshot of the whole state of a store at one position, in chunks.
 //!
-//! All maps are given as they are, also what follows from others: a copy is then consistent by
-//! itself, including an index that is half way from one policy to the next.
+//! All keyspaces are copied as they are, including derived rows. So a copy is consistent by itself,
+//! even with an index in the middle of a reindexing walk.
 
 use bytes::Bytes;
 use orrery_log::Position;
-use orrery_regions::Progress;
-use orrery_storage::{Snapshot, Space};
+use orrery_regions::VersionVector;
+use orrery_storage::{KeyspaceId, Snapshot};
 
 use crate::Error;
 use crate::counters::APPLIED_KEY;
-use crate::multi::read_progress;
+use crate::keyspaces::{META, NAMES};
+use crate::multi_write::read_progress;
 use crate::note::NOTE_KEY;
 use crate::replay::position_of;
-use crate::spaces::{META, NAMES};
 
 pub struct SnapshotStream {
     snapshot: Snapshot,
     position: Position,
-    /// The map that comes next, and the key it was given up to.
-    space: u8,
+    /// The current keyspace, and its last copied key.
+    keyspace: u8,
     after: Option<Bytes>,
 }
 
-/// Some entries of one map, in the order of their keys.
+/// Some rows of one keyspace, in key order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SnapshotPiece {
-    pub(crate) space: Space,
+pub struct SnapshotChunk {
+    pub(crate) keyspace: KeyspaceId,
     pub(crate) entries: Vec<(Bytes, Bytes)>,
 }
 
-impl SnapshotPiece {
-    /// A piece as it came from another machine; none if there is no such map.
-    pub fn new(map: u8, entries: Vec<(Bytes, Bytes)>) -> Option<SnapshotPiece> {
-        let space = Space(map);
-        (usize::from(map) < NAMES.len()).then_some(SnapshotPiece { space, entries })
+impl SnapshotChunk {
+    /// A chunk from another machine; `None` for an unknown keyspace.
+    pub fn new(map: u8, entries: Vec<(Bytes, Bytes)>) -> Option<SnapshotChunk> {
+        let space = KeyspaceId(map);
+        (usize::from(map) < NAMES.len()).then_some(SnapshotChunk {
+            keyspace: space,
+            entries,
+        })
     }
 
-    /// The number of its map, and its entries.
+    /// The number of the keyspace, and the rows.
     pub fn into_parts(self) -> (u8, Vec<(Bytes, Bytes)>) {
-        (self.space.0, self.entries)
+        (self.keyspace.0, self.entries)
     }
 
-    /// The map that the entries are of, by its name on disk.
-    pub fn map(&self) -> &'static str {
-        NAMES[usize::from(self.space.0)]
+    /// The name of the keyspace on disk.
+    pub fn keyspace_name(&self) -> &'static str {
+        NAMES[usize::from(self.keyspace.0)]
     }
 }
 
@@ -54,31 +57,31 @@ impl SnapshotStream {
         Ok(SnapshotStream {
             snapshot,
             position,
-            space: 0,
+            keyspace: 0,
             after: None,
         })
     }
 
-    /// The newest note that is in it.
+    /// The newest note in the snapshot.
     pub fn note(&self) -> Result<Option<Bytes>, Error> {
         Ok(self.snapshot.get(META, NOTE_KEY)?)
     }
 
-    /// What is in it of every stream, where every region writes.
-    pub fn progress(&self) -> Result<Progress, Error> {
+    /// The version vector in the snapshot, for a multi-write account.
+    pub fn progress(&self) -> Result<VersionVector, Error> {
         read_progress(&self.snapshot)
     }
 
-    /// The last record that is in it.
+    /// The last record in the snapshot.
     pub fn position(&self) -> Position {
         self.position
     }
 
-    /// The next piece: at least one entry, and no further one once there are `bytes_max` bytes. None
-    /// at the end.
-    pub fn next_piece(&mut self, bytes_max: usize) -> Result<Option<SnapshotPiece>, Error> {
-        while usize::from(self.space) < NAMES.len() {
-            let space = Space(self.space);
+    /// The next chunk: at least one row, and no further row once the rows have `bytes_max` bytes.
+    /// `None` at the end.
+    pub fn next_chunk(&mut self, bytes_max: usize) -> Result<Option<SnapshotChunk>, Error> {
+        while usize::from(self.keyspace) < NAMES.len() {
+            let space = KeyspaceId(self.keyspace);
             let from = self.after.as_ref().map(|key| [&key[..], &[0]].concat());
             let (mut entries, mut bytes) = (Vec::new(), 0);
             for entry in self
@@ -93,12 +96,15 @@ impl SnapshotStream {
                 }
             }
             let Some((last, _)) = entries.last() else {
-                self.space += 1;
+                self.keyspace += 1;
                 self.after = None;
                 continue;
             };
             self.after = Some(last.clone());
-            return Ok(Some(SnapshotPiece { space, entries }));
+            return Ok(Some(SnapshotChunk {
+                keyspace: space,
+                entries,
+            }));
         }
         Ok(None)
     }

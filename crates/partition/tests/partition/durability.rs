@@ -1,4 +1,4 @@
-//! When the log is synced.
+//! The times at which the log is synced.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ const INTERVAL: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[test]
-fn an_interval_passes_under_load_as_well() {
+fn interval_durability_syncs_under_load() {
     let directory = tempfile::tempdir().unwrap();
     let disk = FaultDisk::default();
     let shared: Arc<dyn Disk> = Arc::new(disk.clone());
@@ -21,7 +21,7 @@ fn an_interval_passes_under_load_as_well() {
     let world = World::open(directory.path(), &shared, durability, "");
     let (begun, before) = (Instant::now(), disk.syncs());
     let (mut writes, mut syncs) = (0, 0);
-    // Several, and fewer than there are writes.
+    // Several syncs, and fewer than there are writes.
     while syncs < 3 || writes <= syncs {
         world.upsert(&item("1", "")).unwrap();
         writes += 1;
@@ -29,7 +29,7 @@ fn an_interval_passes_under_load_as_well() {
         let time = begun.elapsed();
         assert!(time < PATIENCE, "{syncs} of {writes} were synced");
     }
-    // The first of the intervals may have begun with the container; the others came one after the other.
+    // The first interval may have begun with the container; the others followed one after another.
     let intervals = u32::try_from(syncs - 1).unwrap();
     assert!(begun.elapsed() >= intervals * INTERVAL, "synced too often");
 

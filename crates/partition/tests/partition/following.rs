@@ -1,4 +1,4 @@
-//! A store that takes the records of another one, on a disk that fails.
+//! A follower that appends replicated records on a failing disk.
 
 use std::fs;
 use std::path::Path;
@@ -7,56 +7,55 @@ use std::sync::mpsc::channel;
 
 use orrery_log::{Disk, SystemDisk};
 use orrery_partition::{
-    Applied, CommittedRecord, Durability, Piece, Position, Reached, ReplicationError, Seen,
-    SnapshotPiece, Store, StoreOptions, Witness,
+    AppliedRecords, ApplyAfter, CommitObserver, Durability, LogRecord, Position, ReplicationError,
+    SnapshotChunk, Store, StoreOptions, StorePositions, SubscriptionRead,
 };
 
 use crate::disk::{FaultDisk, Random};
 use crate::support::{World, item};
 
-/// Nothing stands above the store.
+/// An observer that ignores all commits, because no layer exists above the store.
 struct Nobody;
 
-impl Witness for Nobody {
-    fn applied(&self, _: &Applied) {}
+impl CommitObserver for Nobody {
+    fn on_applied(&self, _: &AppliedRecords) {}
 }
 
-pub(crate) fn open(directory: &Path, disk: &Arc<dyn Disk>, seen: Seen) -> Store {
+pub(crate) fn open(directory: &Path, disk: &Arc<dyn Disk>, seen: ApplyAfter) -> Store {
     let options = StoreOptions {
         directory: Some(directory.to_owned()),
         durability: Durability::Sync,
         cache_bytes: 4 << 20,
-        seen,
+        apply_after: seen,
         multi_write: None,
-        upkeep: orrery_partition::Upkeep::default(),
+        maintenance: orrery_partition::MaintenanceOptions::default(),
     };
     let store = Store::open_on(&options, disk).unwrap();
     store.submit_follow(true, Box::new(|()| ()));
     store
 }
 
-pub(crate) fn take(
-    store: &Store,
-    records: &[CommittedRecord],
-) -> Result<Position, ReplicationError> {
+pub(crate) fn take(store: &Store, records: &[LogRecord]) -> Result<Position, ReplicationError> {
     let (reply, answer) = channel();
     let reply = Box::new(move |result| reply.send(result).unwrap());
     let all = Position(u64::MAX);
-    store.submit_kept(records.to_vec(), all, Arc::new(Nobody), reply);
-    let reached: Reached = answer.recv().unwrap()?;
+    store.submit_replicated(records.to_vec(), all, Arc::new(Nobody), reply);
+    let reached: StorePositions = answer.recv().unwrap()?;
     Ok(reached.applied)
 }
 
-/// All but the statistics: how many values an index is thought to have depends on what came and went
-/// within one group.
-pub(crate) fn everything(store: &Store) -> Vec<SnapshotPiece> {
+/// All rows except the statistics: the estimate of distinct values depends on the removals within a
+/// group.
+pub(crate) fn everything(store: &Store) -> Vec<SnapshotChunk> {
     let mut stream = store.snapshot_stream().unwrap();
-    let pieces = std::iter::from_fn(|| stream.next_piece(1_000).unwrap());
-    pieces.filter(|piece| piece.map() != "statistics").collect()
+    let pieces = std::iter::from_fn(|| stream.next_chunk(1_000).unwrap());
+    pieces
+        .filter(|piece| piece.keyspace_name() != "statistics")
+        .collect()
 }
 
-/// A store to follow, and its records.
-pub(crate) fn leader(directory: &Path) -> (World, Vec<CommittedRecord>) {
+/// A leader and its records.
+pub(crate) fn leader(directory: &Path) -> (World, Vec<LogRecord>) {
     let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
     let leader = World::open(directory, &disk, Durability::None, "");
     for number in 0..40 {
@@ -66,7 +65,7 @@ pub(crate) fn leader(directory: &Path) -> (World, Vec<CommittedRecord>) {
     }
     let mut subscription = leader.store.subscribe(Position::ZERO, 0);
     let piece = subscription.records_after(Position::ZERO, usize::MAX);
-    let Piece::Records(records) = piece.unwrap() else {
+    let SubscriptionRead::Records(records) = piece.unwrap() else {
         panic!("nothing was trimmed");
     };
     (leader, records)
@@ -77,12 +76,12 @@ fn shared(disk: &FaultDisk) -> Arc<dyn Disk> {
 }
 
 #[test]
-fn what_was_taken_stays_taken() {
+fn replicated_records_survive_a_failed_sync_and_a_crash() {
     let directories = [(); 2].map(|()| tempfile::tempdir().unwrap());
     let [leading, following] = &directories;
     let (leader, records) = leader(leading.path());
     let disk = FaultDisk::default();
-    let store = open(following.path(), &shared(&disk), Seen::Durable);
+    let store = open(following.path(), &shared(&disk), ApplyAfter::Durable);
     let syncs = disk.syncs();
     assert_eq!(take(&store, &records[..20]), Ok(Position(20)));
     assert_eq!(disk.syncs(), syncs + 1, "records share a sync");
@@ -94,7 +93,7 @@ fn what_was_taken_stays_taken() {
     );
     disk.fail_syncs(false);
     assert_eq!(take(&store, &records[20..]), failed);
-    assert_eq!(store.committed(), Position(20));
+    assert_eq!(store.applied(), Position(20));
     assert!(store.close().is_err());
 
     let mut disk = disk.crash(&mut Random(1));
@@ -103,9 +102,9 @@ fn what_was_taken_stays_taken() {
             fs::remove_dir_all(following.path().join("state")).unwrap();
             disk = disk.crash(&mut Random(2));
         }
-        let store = open(following.path(), &shared(&disk), Seen::Durable);
-        assert!(store.committed() >= Position(20), "state {state}");
-        let last = leader.store.committed();
+        let store = open(following.path(), &shared(&disk), ApplyAfter::Durable);
+        assert!(store.applied() >= Position(20), "state {state}");
+        let last = leader.store.applied();
         assert_eq!(take(&store, &records), Ok(last));
         assert_eq!(everything(&store), everything(&leader.store));
         store.close().unwrap();

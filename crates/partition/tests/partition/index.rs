@@ -1,6 +1,6 @@
-//! The index agrees with the documents, whatever happens to them and to the policy.
+//! The index agrees with the documents after all kinds of writes and policy changes.
 //!
-//! The offline check derives every entry from the documents again, so that is what these ask.
+//! The tests use the offline check, which derives every entry from the documents again.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ fn entries_follow_writes_and_replays() {
     let directory = tempfile::tempdir().unwrap();
     let world = open(directory.path(), ALL);
     write(&world, 1);
-    // Not closed: the next start replays the log.
+    // The store is not closed, so the next start replays the log.
     drop(world);
     assert_agrees(directory.path());
     let world = open(directory.path(), ALL);
@@ -67,7 +67,7 @@ fn a_policy_changes_while_documents_are_written() {
     for (round, settings) in [(4, FEW), (5, ALL), (6, NONE), (7, FEW), (8, FEW)] {
         let world = open(directory.path(), settings);
         write(&world, round);
-        // The first walk is left half way; the next policy comes on top of it.
+        // The first walk is interrupted half way, and the next policy is added to it.
         let more = world.reindex().unwrap();
         write(&world, round + 1);
         if round > 5 {

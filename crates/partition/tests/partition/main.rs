@@ -1,19 +1,19 @@
-//! A store from outside: on disks that fail, and with a state that was damaged.
+//! The store through its public interface: on failing disks, and with damaged data.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it is surprised")]
 
 mod check;
 mod damage;
+mod deferred_sync;
 #[path = "../../../log/tests/support/mod.rs"]
 mod disk;
 mod durability;
 mod faults;
 mod following;
+mod in_flight_groups;
 mod index;
-mod late_sync;
 mod lost_log;
 mod panics;
 mod scrub;
 mod support;
 mod trimming;
-mod under_way;

@@ -1,4 +1,4 @@
-//! A store with one container, and short ways to say what to do with it.
+//! A store with one container, with short functions for writes, reads and background steps.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use orrery_model::{
     ContainerDefinition, Document, Failure, Operation, OperationKind, OperationOutcome, RangeId,
 };
 use orrery_partition::{
-    Container, Durability, IndexFollows, ItemTransaction, Partition, Place, Seen, Store,
-    StoreOptions, TransactionOutcome, Upkeep, policy_change, prepare,
+    ApplyAfter, Container, Durability, IndexPolicyState, ItemTransaction, MaintenanceOptions,
+    OperationContext, Partition, Store, StoreOptions, TransactionOutcome, policy_change, prepare,
 };
 
 pub(crate) const NUMBER: u32 = 7;
@@ -31,34 +31,34 @@ pub(crate) fn options(directory: &Path) -> StoreOptions {
         directory: Some(directory.to_owned()),
         durability: Durability::Sync,
         cache_bytes: 4 << 20,
-        seen: Seen::Durable,
+        apply_after: ApplyAfter::Durable,
         multi_write: None,
-        upkeep: Upkeep::default(),
+        maintenance: MaintenanceOptions::default(),
     }
 }
 
 impl World {
-    /// `settings` of the container begin with a comma.
+    /// `settings` are further JSON properties of the container, beginning with a comma.
     pub(crate) fn open(
         directory: &Path,
         disk: &Arc<dyn Disk>,
         durability: Durability,
         settings: &str,
     ) -> World {
-        World::open_held(directory, disk, durability, settings, Seen::Durable)
+        World::open_apply_after(directory, disk, durability, settings, ApplyAfter::Durable)
     }
 
-    /// [`World::open`], perhaps without what the log has beyond the state.
-    pub(crate) fn open_held(
+    /// [`World::open`] with a setting that says when replicated records are applied.
+    pub(crate) fn open_apply_after(
         directory: &Path,
         disk: &Arc<dyn Disk>,
         durability: Durability,
         settings: &str,
-        seen: Seen,
+        seen: ApplyAfter,
     ) -> World {
         let options = StoreOptions {
             durability,
-            seen,
+            apply_after: seen,
             ..options(directory)
         };
         World::open_with(&options, disk, settings)
@@ -82,15 +82,17 @@ impl World {
             store,
             container: Arc::new(container),
         };
-        if world.store.index_follows(&world.container).unwrap() == IndexFollows::AnotherPolicy {
+        if world.store.index_policy_state(&world.container).unwrap() == IndexPolicyState::Mismatched
+        {
             let is_new = world.container.partitions[0].counters().lsn.0 == 0;
-            // On a disk that fails the test is about something else.
+            // The catalogue change may fail on a failing disk, which other assertions of the test
+            // check.
             let _ = world.change_catalogue(policy_change(&world.container, is_new));
         }
         world
     }
 
-    /// One step towards the newest indexing policy; whether more is left.
+    /// One step of the reindexing walk; returns whether more steps are needed.
     pub(crate) fn reindex(&self) -> Result<bool, Failure> {
         let (reply, answer) = channel();
         self.store
@@ -111,7 +113,7 @@ impl World {
     pub(crate) fn begin(&self, kind: OperationKind) -> Receiver<Result<OperationOutcome, Failure>> {
         let operation = Operation::new(kind);
         let logical = self.container.logical_partition(&key());
-        let place = Place {
+        let context = OperationContext {
             container: &self.container,
             key: &key(),
             logical: &logical,
@@ -122,19 +124,19 @@ impl World {
             partition: Arc::clone(&self.container.partitions[0]),
             logical: logical.clone(),
             key: key(),
-            operations: vec![prepare(place, operation).unwrap()],
+            operations: vec![prepare(context, operation).unwrap()],
             now_seconds: NOW_SECONDS,
             read_factor: 1.0,
         };
         let (reply, answer) = channel();
-        // Whoever began it may not want to know.
+        // The test may have dropped the receiver.
         let reply =
             move |mut outcome: TransactionOutcome| drop(reply.send(outcome.results.remove(0)));
         self.store.submit(transaction, Box::new(reply));
         answer
     }
 
-    /// The text of an item, if there is one.
+    /// The text of an item; `None` if the store does not contain it.
     pub(crate) fn read(&self, id: &str) -> Option<String> {
         let logical = self.container.logical_partition(&key());
         let item = self.store.read(&self.container, &logical, id, NOW_SECONDS);
@@ -174,7 +176,7 @@ impl World {
         answer
     }
 
-    /// One step of the removal of the container; whether more is left.
+    /// One step of the container's purge; returns whether more steps are needed.
     pub(crate) fn purge(&self) -> Result<bool, Failure> {
         let (reply, answer) = channel();
         self.store
@@ -187,7 +189,7 @@ fn key() -> PartitionKey {
     PartitionKey::parse_header(r#"["a"]"#).unwrap()
 }
 
-/// An item of the one logical partition; `properties` begin with a comma.
+/// An item of the only logical partition; `properties` begin with a comma.
 pub(crate) fn item(id: &str, properties: &str) -> String {
     format!(r#"{{"id":"{id}","p":"a"{properties}}}"#)
 }

@@ -1,20 +1,20 @@
-//! What the log keeps for those who follow.
+//! The records that the log retains for its followers.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use orrery_log::{Disk, SystemDisk};
-use orrery_partition::{Durability, Piece, Position, Subscription};
+use orrery_partition::{Durability, Position, Subscription, SubscriptionRead};
 
 use crate::support::{World, item};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The position of the first record that there is for somebody who has none.
+/// The first record that a new subscription can read.
 fn first(subscription: &mut Subscription) -> Option<u64> {
     match subscription.records_after(Position::ZERO, 1).unwrap() {
-        Piece::Records(records) => records.first().map(|(position, _)| position.0),
-        Piece::Trimmed => None,
+        SubscriptionRead::Records(records) => records.first().map(|(position, _)| position.0),
+        SubscriptionRead::Trimmed => None,
     }
 }
 
@@ -32,17 +32,17 @@ fn records_stay_for_a_follower_while_it_can_be_afforded() {
     let settings = r#","indexingPolicy":{"indexingMode":"none","automatic":false}"#;
     let world = World::open(directory.path(), &disk, Durability::None, settings);
     let mut patient = world.store.subscribe(Position::ZERO, 1 << 30);
-    // Several segments, each of which asks for the state to be saved.
+    // Several segments, each of which triggers a checkpoint.
     write_megabytes(&world, 60);
     assert_eq!(first(&mut patient), Some(1));
     let (mut after, mut count) = (Position::ZERO, 0);
-    while let Piece::Records(records) = patient.records_after(after, 3_000_000).unwrap()
+    while let SubscriptionRead::Records(records) = patient.records_after(after, 3_000_000).unwrap()
         && let Some((last, _)) = records.last()
     {
         after = *last;
         count += records.len() as u64;
     }
-    assert_eq!((after, count), (world.store.committed(), after.0));
+    assert_eq!((after, count), (world.store.applied(), after.0));
 
     let mut poor = world.store.subscribe(Position::ZERO, 1);
     patient.acknowledge(after);
@@ -51,9 +51,9 @@ fn records_stay_for_a_follower_while_it_can_be_afforded() {
         assert!(begun.elapsed() < PATIENCE, "the log was never trimmed");
         write_megabytes(&world, 8);
     }
-    // Whoever acknowledged lost nothing.
+    // The subscription that acknowledged its records has lost none.
     let piece = patient.records_after(after, 1).unwrap();
-    let Piece::Records(records) = piece else {
+    let SubscriptionRead::Records(records) = piece else {
         panic!("trimmed what was needed");
     };
     assert_eq!(records[0].0.0, after.0 + 1);

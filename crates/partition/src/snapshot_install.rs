@@ -1,8 +1,8 @@
-//! A new store from the state of another one.
+//! Builds a new store from a snapshot of another store.
 //!
-//! A directory that is being filled has a mark in its state until all of it is there and safe; with
-//! the mark it is not opened. The log begins after the position of the state, so that positions go
-//! on meaning the same in both stores.
+//! The state of an incomplete store has a mark until all rows are present and durable, and a store
+//! with this mark is not opened. The log begins after the position of the snapshot, so that
+//! positions have the same meaning in both stores.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,33 +14,33 @@ use orrery_storage::{Batch, Storage};
 
 use crate::counters::{APPLIED_KEY, counters_key};
 use crate::data_directory::DataDirectory;
-use crate::multi::{REGION_KEY, next_rids_from, put_copied, put_region, rows_range};
-use crate::replay::applied;
-use crate::spaces::{META, NAMES};
+use crate::keyspaces::{META, NAMES};
+use crate::multi_write::{REGION_KEY, next_rids_from, put_copied, put_region, rows_range};
+use crate::replay::applied_position;
 use crate::store::{open_log, open_storage};
-use crate::{Counters, Error, SnapshotPiece, Store, StoreOptions};
+use crate::{Counters, Error, SnapshotChunk, Store, StoreOptions};
 
-/// In the meta space, while not everything is there.
-pub(crate) const FILLING_KEY: &[u8] = b"filling";
+/// The key of the mark of an incomplete store, in the meta keyspace.
+pub(crate) const INSTALLING_KEY: &[u8] = b"filling";
 
-/// Whether a store was left while it was being filled.
+/// Whether the installation of a snapshot was interrupted.
 pub(crate) fn is_unfinished(storage: &Storage) -> Result<bool, Error> {
-    Ok(storage.get(META, FILLING_KEY)?.is_some())
+    Ok(storage.get(META, INSTALLING_KEY)?.is_some())
 }
 
-/// A store that does not yet have everything.
-pub struct Filling {
+/// A store during the installation of a snapshot.
+pub struct SnapshotInstaller {
     storage: Storage,
     directory: Option<DataDirectory>,
     options: StoreOptions,
     position: Position,
-    /// The region that gave the state, if it is of several that write.
+    /// The region of the snapshot, in a multi-write account.
     source: Option<RegionId>,
 }
 
-impl Filling {
-    /// Begins to fill an empty store with a state of this position.
-    pub fn begin(options: &StoreOptions, position: Position) -> Result<Filling, Error> {
+impl SnapshotInstaller {
+    /// Starts filling an empty store with a snapshot of this position.
+    pub fn begin(options: &StoreOptions, position: Position) -> Result<SnapshotInstaller, Error> {
         let (storage, directory) = match &options.directory {
             None => (Storage::in_memory(&NAMES), None),
             Some(path) => {
@@ -49,17 +49,18 @@ impl Filling {
                 if is_unfinished(&storage)? {
                     return Err(Error::Unfinished(path.clone()));
                 }
-                if applied(&storage)? != Position::ZERO || directory.log().exists() {
+                if applied_position(&storage)? != Position::ZERO || directory.log().exists() {
                     return Err(Error::NotEmpty(path.clone()));
                 }
                 (storage, Some(directory))
             }
         };
         let mut batch = Batch::default();
-        batch.put(META, FILLING_KEY, Bytes::new());
+        batch.put(META, INSTALLING_KEY, Bytes::new());
         storage.write(batch)?;
+        // The mark is durable before any row: after a crash the directory counts as incomplete.
         storage.persist()?;
-        Ok(Filling {
+        Ok(SnapshotInstaller {
             storage,
             directory,
             options: options.clone(),
@@ -68,24 +69,25 @@ impl Filling {
         })
     }
 
-    /// Takes the next piece.
-    pub fn add(&mut self, piece: SnapshotPiece) -> Result<(), Error> {
+    /// Writes the next chunk.
+    pub fn add(&mut self, piece: SnapshotChunk) -> Result<(), Error> {
         let mut batch = Batch::with_capacity(piece.entries.len());
         for (key, value) in piece.entries {
-            if piece.space == META && key == REGION_KEY {
+            if piece.keyspace == META && key == REGION_KEY {
                 self.source = value.first().copied().map(RegionId);
             }
-            // The position is true of the whole only, and the region is another one.
-            if piece.space != META || (key != APPLIED_KEY && key != REGION_KEY) {
-                batch.put(piece.space, key, value);
+            // The applied position is valid only for the complete snapshot, and the region number
+            // is that of the source.
+            if piece.keyspace != META || (key != APPLIED_KEY && key != REGION_KEY) {
+                batch.put(piece.keyspace, key, value);
             }
         }
         Ok(self.storage.write(batch)?)
     }
 
-    /// Opens the store when all pieces are there.
+    /// Opens the store after all chunks have been written.
     pub fn finish(self) -> Result<Store, Error> {
-        let Filling {
+        let SnapshotInstaller {
             storage,
             directory,
             options,
@@ -102,23 +104,30 @@ impl Filling {
         };
         let mut batch = Batch::default();
         if let Some(region) = options.multi_write {
-            go_on_numbering(&storage, region, &mut batch)?;
+            continue_rid_counters(&storage, region, &mut batch)?;
             put_region(region, &mut batch);
             if let Some(source) = source {
                 put_copied(source, position.0, &mut batch);
             }
         }
         let row = Bytes::copy_from_slice(&position.0.to_le_bytes());
+        // The position and the removal of the mark are one batch, so no crash leaves a position
+        // without all rows.
         batch.put(META, APPLIED_KEY, row);
-        batch.delete(META, FILLING_KEY);
+        batch.delete(META, INSTALLING_KEY);
         storage.write(batch)?;
         storage.persist()?;
         Store::start(storage, log, directory, VecDeque::new(), &options)
     }
 }
 
-/// Numbers of items go on where this region was, not where the one is that gave the state.
-fn go_on_numbering(storage: &Storage, region: RegionId, batch: &mut Batch) -> Result<(), Error> {
+/// Continues the rid counters at the numbers that this region has already assigned, which differ
+/// from the numbers of the source region.
+fn continue_rid_counters(
+    storage: &Storage,
+    region: RegionId,
+    batch: &mut Batch,
+) -> Result<(), Error> {
     let snapshot = storage.snapshot();
     let (from, to) = rows_range();
     let rows = snapshot.range(META, &from, to.as_deref());
