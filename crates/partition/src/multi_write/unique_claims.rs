@@ -1,24 +1,24 @@
-//! Unique keys where every region checks only what it knows.
+//! Unique keys in a multi-write account, where each region checks only its own state.
 //!
-//! Which documents are shown follows from the versions that stand (`orrery_regions::clashes`). A
-//! document that stands and is not shown is *contested*: its row says so, and each value that it
-//! claims has a row with its id, so that it is found when the holder goes. Everything that is
-//! connected by claims is looked at together; in a container without unique keys, and as long as
-//! nothing is contested, that is nothing but the document itself.
+//! The visible documents follow from the winning versions (`orrery_regions::unique_key_losers`). A
+//! winning version that is hidden because of a unique key is *contested*: its row has a flag, and a
+//! claims row for each of its values contains its id, so that it is found when the holder of the
+//! value goes away. All documents connected by claims are decided together. In a container without
+//! unique keys, or without contested documents, that is only the document itself.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
-use orrery_regions::clashes;
+use orrery_regions::unique_key_losers;
 
-use super::item::{Item, Writing};
+use super::versioned_item::{ApplyContext, VersionedItem};
 use crate::Error;
+use crate::keyspaces::{CLAIMS, UNIQUE};
 use crate::overlay::Overlay;
-use crate::spaces::{CLAIMS, UNIQUE};
-use crate::stored::Digest;
+use crate::stored_item::Digest;
 use crate::unique;
 
-/// Moves an item from the claims that it had to those that it has.
+/// Replaces the claims of an item by new claims.
 pub(super) fn change(
     overlay: &mut Overlay<'_>,
     key: &Bytes,
@@ -46,7 +46,7 @@ pub(super) fn change(
     Ok(())
 }
 
-/// Documents that claim a value and are not shown.
+/// The hidden documents that claim a value.
 fn claimants(overlay: &Overlay<'_>, entry: &Bytes) -> Result<BTreeSet<Vec<u8>>, Error> {
     let Some(row) = overlay.get(CLAIMS, entry)? else {
         return Ok(BTreeSet::new());
@@ -75,9 +75,10 @@ fn encode(ids: &BTreeSet<Vec<u8>>) -> Bytes {
     out.into()
 }
 
-/// Writes an item whose versions have changed, and whatever else is shown or not because of it.
-pub(super) fn write_item(to: &mut Writing<'_, '_>, item: Item) -> Result<(), Error> {
-    let mut digests = item.standing_digests()?;
+/// Writes an item whose versions have changed, together with all documents whose visibility changes
+/// with it.
+pub(super) fn write_item(to: &mut ApplyContext<'_, '_>, item: VersionedItem) -> Result<(), Error> {
+    let mut digests = item.winning_digests()?;
     for digest in item.stored_digests()? {
         if !digests.contains(&digest) {
             digests.push(digest);
@@ -95,6 +96,8 @@ pub(super) fn write_item(to: &mut Writing<'_, '_>, item: Item) -> Result<(), Err
         .collect();
     let id = &item.key[prefix.len()..];
     let mut is_alone = !item.is_contested();
+    // The common case: no other document holds or claims any of the values, so the item can be
+    // written alone.
     for entry in &entries {
         let holder = to.overlay.get(UNIQUE, entry)?;
         is_alone &= holder.is_none_or(|holder| holder == id);
@@ -110,9 +113,10 @@ pub(super) fn write_item(to: &mut Writing<'_, '_>, item: Item) -> Result<(), Err
     write_all(to, items, Some(&changed))
 }
 
-/// Shows and hides what the values at these entries decide, when their holders have changed.
-pub(super) fn settle_entries(
-    to: &mut Writing<'_, '_>,
+/// Decides the visibility of all documents that claim these values, after their holders have
+/// changed.
+pub(super) fn resolve_entries(
+    to: &mut ApplyContext<'_, '_>,
     prefix: &Bytes,
     entries: Vec<Bytes>,
 ) -> Result<(), Error> {
@@ -121,12 +125,12 @@ pub(super) fn settle_entries(
     write_all(to, items, None)
 }
 
-/// Collects everything that is connected with these entries by claims.
+/// Collects all items that are connected with these entries by claims, transitively.
 fn gather(
     overlay: &Overlay<'_>,
     prefix: &Bytes,
     entries: Vec<Bytes>,
-    items: &mut BTreeMap<Bytes, Item>,
+    items: &mut BTreeMap<Bytes, VersionedItem>,
 ) -> Result<(), Error> {
     let mut seen: BTreeSet<Bytes> = entries.iter().cloned().collect();
     let mut waiting: VecDeque<Bytes> = entries.into();
@@ -138,8 +142,8 @@ fn gather(
             if items.contains_key(&key) {
                 continue;
             }
-            let item = Item::load(overlay, key.clone())?;
-            for digest in item.standing_digests()? {
+            let item = VersionedItem::load(overlay, key.clone())?;
+            for digest in item.winning_digests()? {
                 let entry = unique::entry_key(prefix, &digest);
                 if seen.insert(entry.clone()) {
                     waiting.push_back(entry);
@@ -151,41 +155,42 @@ fn gather(
     Ok(())
 }
 
-/// Writes those of the items that change: what is shown no more before what takes its place.
+/// Writes the items that change. Items that become hidden come first, so that a value has at most
+/// one holder at any time.
 fn write_all(
-    to: &mut Writing<'_, '_>,
-    items: BTreeMap<Bytes, Item>,
+    to: &mut ApplyContext<'_, '_>,
+    items: BTreeMap<Bytes, VersionedItem>,
     changed: Option<&Bytes>,
 ) -> Result<(), Error> {
-    let standing = items.iter();
-    let standing = standing.filter_map(|(key, item)| Some((key.clone(), item.siblings.shown()?)));
-    let hidden = clashes(standing);
-    let mut turns: [Vec<Item>; 3] = Default::default();
+    let winning = items.iter();
+    let winning = winning.filter_map(|(key, item)| Some((key.clone(), item.siblings.visible()?)));
+    let hidden = unique_key_losers(winning);
+    let mut phases: [Vec<VersionedItem>; 3] = Default::default();
     for (key, item) in items {
-        let will_be_shown = item.siblings.shown().is_some() && !hidden.contains(&key);
+        let will_be_visible = item.siblings.visible().is_some() && !hidden.contains(&key);
         let is_changed = changed == Some(&key);
-        let is_settled = item.is_shown() == will_be_shown
+        let is_unchanged = item.is_visible() == will_be_visible
             && item.is_contested() == hidden.contains(&key)
             && !is_changed;
-        if is_settled {
+        if is_unchanged {
             continue;
         }
-        let turn = match (item.is_shown(), will_be_shown) {
+        let phase = match (item.is_visible(), will_be_visible) {
             (_, false) => 0,
             (true, true) => 1,
             (false, true) => 2,
         };
-        turns[turn].push(item);
+        phases[phase].push(item);
     }
-    for item in turns.into_iter().flatten() {
+    for item in phases.into_iter().flatten() {
         let is_contested = hidden.contains(&item.key);
         item.write(to, is_contested)?;
     }
     Ok(())
 }
 
-/// The logical partition of an item.
-fn prefix_of(item: &Item) -> Option<Bytes> {
+/// The key prefix of an item's logical partition.
+fn prefix_of(item: &VersionedItem) -> Option<Bytes> {
     let bytes = item.prefix_bytes()?;
     (bytes <= item.key.len()).then(|| item.key.slice(..bytes))
 }

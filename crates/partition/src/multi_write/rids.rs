@@ -1,28 +1,29 @@
-//! Numbers of new items that no other region gives out.
+//! Rid counters of new items that are unique across regions.
 //!
-//! Regions create items without asking each other, so each has a part of the numbers of every
-//! partition: eight bits below the one of scripts. What other regions have given out is counted
-//! too, because a region that lost its state is filled from another one and must not begin again.
+//! Regions create items without coordination, so each region has its own part of the numbers of
+//! every partition: eight bits of the number, below the script bit, hold the region. Numbers of
+//! other regions are counted as well: a region that lost its state copies another region's, and
+//! must continue after its own last number.
 
 use bytes::Bytes;
 use orrery_model::RangeId;
 use orrery_regions::RegionId;
 
 use crate::document_key::prefix_end;
+use crate::keyspaces::META;
 use crate::overlay::Overlay;
-use crate::spaces::META;
-use crate::stored::StoredItem;
+use crate::stored_item::StoredItem;
 use crate::{Counters, Error};
 
 const REGION_SHIFT: u32 = 31;
 const REGION_BITS: u64 = 0xFF << REGION_SHIFT;
 
-/// A number of a partition as the one of a region.
-pub(crate) fn of_region(sequence: u64, region: RegionId) -> u64 {
+/// Inserts the region into a sequence number.
+pub(crate) fn rid_of_region(sequence: u64, region: RegionId) -> u64 {
     sequence & !REGION_BITS | u64::from(region.0) << REGION_SHIFT
 }
 
-/// The region that gave out a number.
+/// The region that assigned a number.
 pub(crate) fn region_of(sequence: u64) -> RegionId {
     RegionId(((sequence & REGION_BITS) >> REGION_SHIFT).to_le_bytes()[0])
 }
@@ -55,31 +56,31 @@ pub(super) fn note_created(
 }
 
 /// A partition of a container.
-pub(crate) type Place = (u32, RangeId);
+pub(crate) type PartitionRef = (u32, RangeId);
 
-/// The numbers that a region goes on from in each partition, as another region has counted them.
+/// The next numbers of a region in each partition, as another region has counted them.
 pub(crate) fn next_rids_from(
     rows: impl Iterator<Item = Result<(Bytes, Bytes), Error>>,
     region: RegionId,
-) -> Result<Vec<(Place, NextRids)>, Error> {
+) -> Result<Vec<(PartitionRef, NextRids)>, Error> {
     let mut found = Vec::new();
     for row in rows {
         let (key, value) = row?;
-        if let (Some((place, of)), Some(next)) = (decode_key(&key), decode(&value))
+        if let (Some((partition, of)), Some(next)) = (decode_key(&key), decode(&value))
             && of == region
         {
-            found.push((place, next));
+            found.push((partition, next));
         }
     }
     Ok(found)
 }
 
-/// All rows of this kind: from the first key up to the second.
+/// The key range of all rows of this kind.
 pub(crate) fn rows_range() -> (Vec<u8>, Option<Vec<u8>>) {
     (ROW.to_vec(), prefix_end(ROW))
 }
 
-/// The rows of one container.
+/// The key range of the rows of one container.
 pub(crate) fn rows_of(container: u32) -> (Vec<u8>, Option<Vec<u8>>) {
     let prefix = [ROW, &container.to_be_bytes()].concat();
     let end = prefix_end(&prefix);
@@ -88,7 +89,7 @@ pub(crate) fn rows_of(container: u32) -> (Vec<u8>, Option<Vec<u8>>) {
 
 const ROW: &[u8] = b"r";
 
-/// The first numbers that are not given out.
+/// The lowest unassigned numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct NextRids {
     rid: u64,
@@ -105,7 +106,7 @@ impl NextRids {
         *next = (*next).max(sequence + 1);
     }
 
-    /// Counters that do not go back behind these.
+    /// Raises counters to at least these numbers.
     pub(crate) fn raise(self, counters: Counters) -> Counters {
         Counters {
             next_rid: counters.next_rid.max(self.rid),
@@ -152,7 +153,7 @@ mod tests {
     fn regions_never_give_out_the_same_number() {
         for sequence in [1, 5, crate::apply::SCRIPT_SEQUENCE_MIN + 9] {
             for region in [0, 1, 255] {
-                let number = of_region(sequence, RegionId(region));
+                let number = rid_of_region(sequence, RegionId(region));
                 assert_eq!(region_of(number), RegionId(region));
                 assert_eq!(sequence_of(number), sequence);
             }
