@@ -1,7 +1,8 @@
-//! Which documents may have a row of hidden versions, so that a write need not look for one.
+//! A filter of documents that may have hidden versions, which spares most writes a lookup.
 //!
-//! Almost none have. It may name one that has none any more, and never lacks one that has; a walk
-//! of the pruning, which sees every row, begins it anew.
+//! Almost no document has hidden versions. The filter may contain a document without hidden
+//! versions, but never lacks a document that has some. Each pruning walk reads every row and
+//! rebuilds the filter.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -10,10 +11,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use orrery_storage::Storage;
 
 use crate::Error;
-use crate::spaces::VERSIONS;
+use crate::keyspaces::VERSIONS;
 
 #[derive(Debug)]
-pub(crate) struct Rows {
+pub(crate) struct VersionsFilter {
     hashers: [RandomState; 2],
     sets: Mutex<Sets>,
 }
@@ -21,14 +22,14 @@ pub(crate) struct Rows {
 #[derive(Debug, Default)]
 struct Sets {
     known: HashSet<[u64; 2]>,
-    /// What a walk has seen so far, and what was added since it began.
+    /// The rows that the current walk has seen, and rows added since its start.
     walked: Option<HashSet<[u64; 2]>>,
 }
 
-impl Rows {
-    /// Of a state to which nobody writes yet.
-    pub(super) fn of(storage: &Storage) -> Result<Rows, Error> {
-        let rows = Rows {
+impl VersionsFilter {
+    /// Builds the filter from a state without writers.
+    pub(super) fn of(storage: &Storage) -> Result<VersionsFilter, Error> {
+        let rows = VersionsFilter {
             hashers: Default::default(),
             sets: Mutex::default(),
         };
@@ -52,20 +53,20 @@ impl Rows {
         !sets.known.is_empty() && sets.known.contains(&self.hash(key))
     }
 
-    /// A walk over all rows begins.
+    /// Starts rebuilding the filter at the start of a pruning walk.
     pub(super) fn begin_walk(&self) {
         self.lock().walked = Some(HashSet::new());
     }
 
-    /// The walk has seen a row, which stays.
-    pub(super) fn seen(&self, key: &[u8]) {
+    /// Adds a row that the pruning walk keeps.
+    pub(super) fn note_row(&self, key: &[u8]) {
         let hash = self.hash(key);
         if let Some(walked) = &mut self.lock().walked {
             walked.insert(hash);
         }
     }
 
-    /// The walk has seen all.
+    /// Replaces the filter at the end of the walk.
     pub(super) fn end_walk(&self) {
         let mut sets = self.lock();
         if let Some(walked) = sets.walked.take() {
@@ -73,7 +74,8 @@ impl Rows {
         }
     }
 
-    /// Two hashes, because one that is shared by chance would not be noticed.
+    /// Two independent hashes of a key: a collision would go unnoticed, so it must be practically
+    /// impossible.
     fn hash(&self, key: &[u8]) -> [u64; 2] {
         let [first, second] = &self.hashers;
         [first.hash_one(key), second.hash_one(key)]
@@ -89,7 +91,7 @@ mod tests {
     use orrery_storage::Batch;
 
     use super::*;
-    use crate::spaces::NAMES;
+    use crate::keyspaces::NAMES;
 
     #[test]
     fn a_walk_forgets_what_it_does_not_see() {
@@ -97,12 +99,12 @@ mod tests {
         let mut batch = Batch::default();
         batch.put(VERSIONS, "a", "");
         storage.write(batch).unwrap();
-        let rows = Rows::of(&storage).unwrap();
+        let rows = VersionsFilter::of(&storage).unwrap();
         rows.add(b"b");
         let has = |key: &str| rows.may_have(key.as_bytes());
         assert!(has("a") && has("b") && !has("c"));
         rows.begin_walk();
-        rows.seen(b"a");
+        rows.note_row(b"a");
         rows.add(b"c");
         assert!(has("a") && has("b") && has("c"));
         rows.end_walk();

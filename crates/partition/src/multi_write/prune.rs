@@ -1,46 +1,47 @@
-//! Forgetting versions that can matter no more, a step at a time between other work.
+//! Prunes versions that no later write can conflict with, one step at a time between other
+//! commands.
 //!
-//! It walks over the rows of hidden versions, not over documents, and it is not in the log: what it
-//! forgets, no later record asks for (`orrery_regions::Mesh::horizon`).
+//! Pruning walks over the rows of hidden versions and not over documents. It writes no log record:
+//! no later record refers to a pruned version (`orrery_regions::Mesh::horizon`).
 
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use orrery_model::Failure;
-use orrery_regions::{Progress, Resolution};
+use orrery_regions::{ConflictResolution, VersionVector};
 use orrery_storage::{Batch, Snapshot};
 
-use super::item::Item;
+use super::versioned_item::VersionedItem;
 use crate::Error;
 use crate::committer::{Committer, internal};
 use crate::document_key::container_of;
-use crate::spaces::{DOCUMENTS, VERSIONS};
+use crate::keyspaces::{DOCUMENTS, VERSIONS};
 
-/// Rows that one step looks at.
+/// Number of rows in one step.
 const PRUNE_ROWS: usize = 1_000;
 
-/// What every later change will have seen.
+/// The stability horizon: versions that every later write has seen.
 #[derive(Debug, Clone)]
 pub(crate) struct Horizon {
-    pub(crate) seen: Progress,
-    /// Containers whose conflicts stay until they are decided.
+    pub(crate) stable: VersionVector,
+    /// Containers whose conflicts stay until the hub has decided them.
     pub(crate) by_hub: BTreeSet<u32>,
 }
 
 impl Committer {
-    /// Takes one step; tells whether more rows are left in this walk.
+    /// Runs one step. Returns whether the walk has more rows.
     pub(crate) fn prune(&mut self, horizon: &Horizon) -> Result<bool, Failure> {
         let Some(multi) = self.multi.clone() else {
             return Ok(false);
         };
-        let from = self.pruned.take();
+        let from = self.prune_cursor.take();
         if from.is_none() {
-            multi.rows.begin_walk();
+            multi.versions_filter.begin_walk();
         }
         let from = from.as_ref().map(|key| [&key[..], &[0]].concat());
         let snapshot = self.storage.snapshot();
         let step = step(&snapshot, from.as_deref().unwrap_or_default(), horizon);
-        let Step {
+        let PruneStep {
             batch,
             staying,
             next,
@@ -48,28 +49,29 @@ impl Committer {
         if !batch.is_empty()
             && let Err(error) = self.batches.write(|| self.storage.write(batch))
         {
-            return Err(self.break_down(&error.into()));
+            return Err(self.enter_read_only(&error.into()));
         }
+        // The rows are noted after the batch, so that the filter never lacks a remaining row.
         for key in staying {
-            multi.rows.seen(&key);
+            multi.versions_filter.note_row(&key);
         }
         if next.is_none() {
-            multi.rows.end_walk();
+            multi.versions_filter.end_walk();
         }
-        self.pruned = next;
-        Ok(self.pruned.is_some())
+        self.prune_cursor = next;
+        Ok(self.prune_cursor.is_some())
     }
 }
 
-struct Step {
+struct PruneStep {
     batch: Batch,
-    /// Documents that still have a row.
+    /// Documents whose row remains.
     staying: Vec<Bytes>,
-    /// Where the walk goes on after.
+    /// The key after which the walk continues.
     next: Option<Bytes>,
 }
 
-fn step(snapshot: &Snapshot, from: &[u8], horizon: &Horizon) -> Result<Step, Error> {
+fn step(snapshot: &Snapshot, from: &[u8], horizon: &Horizon) -> Result<PruneStep, Error> {
     let mut batch = Batch::default();
     let mut staying = Vec::new();
     let mut last = None;
@@ -78,15 +80,15 @@ fn step(snapshot: &Snapshot, from: &[u8], horizon: &Horizon) -> Result<Step, Err
         let (key, row) = entry?;
         count += 1;
         let document = snapshot.get(DOCUMENTS, &key)?;
-        let mut item = Item::of(key.clone(), document, Some(row))?;
+        let mut item = VersionedItem::of(key.clone(), document, Some(row))?;
         let is_by_hub = container_of(&key).is_some_and(|number| horizon.by_hub.contains(&number));
         let resolution = if is_by_hub {
-            Resolution::ByHub
+            ConflictResolution::ByHub
         } else {
-            Resolution::LastWriterWins
+            ConflictResolution::LastWriterWins
         };
         let before = item.siblings.versions().len();
-        item.siblings.prune(&horizon.seen, resolution);
+        item.siblings.prune(&horizon.stable, resolution);
         let row = item.hidden();
         if row.versions.is_empty() {
             batch.delete(VERSIONS, key.clone());
@@ -98,7 +100,7 @@ fn step(snapshot: &Snapshot, from: &[u8], horizon: &Horizon) -> Result<Step, Err
         }
         last = Some(key);
     }
-    Ok(Step {
+    Ok(PruneStep {
         batch,
         staying,
         next: last.filter(|_| count == PRUNE_ROWS),
