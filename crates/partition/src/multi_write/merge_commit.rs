@@ -1,31 +1,32 @@
-//! The committer takes records of other regions, and of the account stream.
+//! The committer's side of merging: appends and applies records of other regions and of the account
+//! stream.
 //!
-//! They are decided by others, so nothing is refused but what does not continue what is here. Like
-//! the records of a store that is followed they share one sync and one batch, and what stands above
-//! the store hears of them as a [`Witness`].
+//! Records from another region were validated there; this region rejects only a record that does
+//! not follow the last one it has. Like the records of a follower, merged records share one sync
+//! and one batch, and a [`CommitObserver`] is told when they are applied.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use orrery_model::{Lsn, RangeId};
-use orrery_regions::{Body, Progress, Sequence, Stamp, StreamId, StreamRecord};
+use orrery_regions::{RecordBody, Sequence, StreamId, StreamRecord, VersionId, VersionVector};
 use orrery_storage::Storage;
 
 use super::codec::decode_body;
-use super::merge::{Effect, next_lsn};
+use super::merge::{MergeEffect, next_lsn};
 use super::{
-    AccountChange, AccountOutcome, Merged, Multi, Stamped, apply_account, apply_merged,
-    put_progress,
+    AccountChange, AccountOutcome, MergedRecord, MultiWriteRegion, StreamHeader, apply_account,
+    apply_merged, put_progress,
 };
 use crate::committer::Committer;
 use crate::overlay::Overlay;
-use crate::record::{Change, Moment, Record, decode_items};
+use crate::record::{KeyChange, Record, RecordHeader, decode_items};
 use crate::replay::{remove_container, removed_by};
-use crate::replicate::Applied;
-use crate::{Counters, Error, Witness};
+use crate::replicate::AppliedRecords;
+use crate::{CommitObserver, Counters, Error};
 
-/// Why records of other regions were not taken.
+/// The reasons for which records of other regions are rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
     #[error("the store is no region of a multi-write account")]
@@ -35,7 +36,7 @@ pub enum MergeError {
         stream: StreamId,
         sequence: Sequence,
     },
-    /// It is no record, or one of another history.
+    /// The record does not decode, or it belongs to another history.
     #[error("record {sequence} of {stream} cannot be applied: {cause}")]
     Refused {
         stream: StreamId,
@@ -46,20 +47,20 @@ pub enum MergeError {
     ReadOnly(String),
 }
 
-/// What is decided and goes into the log together.
-struct Merging<'a> {
+/// Records that share one overlay and one append to the log.
+struct MergeBatch<'a> {
     overlay: Overlay<'a>,
-    progress: Progress,
+    progress: VersionVector,
     records: Vec<Record>,
     counters: BTreeMap<(u32, RangeId), Counters>,
     grown: Vec<(Bytes, i64)>,
     is_catalogue_changed: bool,
 }
 
-impl<'a> Merging<'a> {
-    fn new(storage: &'a Storage, multi: &Arc<Multi>) -> Merging<'a> {
-        Merging {
-            overlay: Overlay::new(storage).with_rows(Some(multi)),
+impl<'a> MergeBatch<'a> {
+    fn new(storage: &'a Storage, multi: &Arc<MultiWriteRegion>) -> MergeBatch<'a> {
+        MergeBatch {
+            overlay: Overlay::new(storage).with_versions_filter(Some(multi)),
             progress: multi.progress(),
             records: Vec::new(),
             counters: BTreeMap::new(),
@@ -70,19 +71,19 @@ impl<'a> Merging<'a> {
 }
 
 impl Committer {
-    /// Merges records of region streams, in causal order; gives what is applied then. Those that
-    /// are already here are skipped.
+    /// Merges records of region streams, in causal order, and returns the version vector
+    /// afterwards. Records that were applied before are skipped.
     pub(crate) fn merge(
         &mut self,
         records: Vec<StreamRecord>,
-        witness: &dyn Witness,
-    ) -> Result<Progress, MergeError> {
+        observer: &dyn CommitObserver,
+    ) -> Result<VersionVector, MergeError> {
         let multi = self.multi.clone().ok_or(MergeError::NotMultiWrite)?;
         let storage = Arc::clone(&self.storage);
-        let mut merging = Merging::new(&storage, &multi);
+        let mut merging = MergeBatch::new(&storage, &multi);
         let mut end = Ok(());
         for record in records {
-            if merging.progress.has(record.stream, record.sequence) {
+            if merging.progress.includes(record.stream, record.sequence) {
                 continue;
             }
             end = self.merge_one(&mut merging, &multi, &record);
@@ -90,14 +91,15 @@ impl Committer {
                 break;
             }
         }
-        self.finish_merging(&multi, merging, witness)?;
+        // Records before the failed one are valid and are committed.
+        self.finish_merging(&multi, merging, observer)?;
         end.map(|()| multi.progress())
     }
 
     fn merge_one(
         &mut self,
-        merging: &mut Merging<'_>,
-        multi: &Multi,
+        merging: &mut MergeBatch<'_>,
+        multi: &MultiWriteRegion,
         record: &StreamRecord,
     ) -> Result<(), MergeError> {
         let (stream, sequence) = (record.stream, record.sequence);
@@ -106,14 +108,16 @@ impl Committer {
             sequence,
             cause,
         };
+        // Gapless streams and covered dependencies together guarantee causal order: a record is
+        // applied only after every record that its origin had seen.
         let is_next = merging.progress.of(stream).next() == sequence;
-        if !is_next || !merging.progress.covers(&record.deps) {
+        if !is_next || !merging.progress.includes_all(&record.deps) {
             return Err(MergeError::Gap { stream, sequence });
         }
         let merged = decode(record, multi).ok_or_else(|| refused("it does not decode".into()))?;
         let savepoint = merging.overlay.savepoint();
         let overlay = &mut merging.overlay;
-        let apply = || -> Result<(Merged, Option<Effect>), Error> {
+        let apply = || -> Result<(MergedRecord, Option<MergeEffect>), Error> {
             let mut merged = merged;
             merged.lsn = next_lsn(overlay, &mut self.states, &merged)?;
             let effect = apply_merged(overlay, &mut self.states, &merged)?;
@@ -121,7 +125,7 @@ impl Committer {
         };
         match apply() {
             Ok((merged, effect)) => {
-                if let Some(Effect { counters, grown }) = effect {
+                if let Some(MergeEffect { counters, grown }) = effect {
                     merging.counters.extend(counters);
                     merging.grown.extend(grown);
                 }
@@ -130,8 +134,10 @@ impl Committer {
                 Ok(())
             }
             Err(error) => {
+                // The failed record may have changed cached index states, so the cache is read
+                // again from the state.
                 merging.overlay.roll_back(savepoint);
-                self.states = crate::index_state::IndexStates::default();
+                self.states = crate::index_state::IndexStateCache::default();
                 Err(refused(error.chain()))
             }
         }
@@ -141,27 +147,29 @@ impl Committer {
     pub(crate) fn account(
         &mut self,
         account: &AccountChange,
-        witness: &dyn Witness,
+        observer: &dyn CommitObserver,
     ) -> Result<AccountOutcome, MergeError> {
         let multi = self.multi.clone().ok_or(MergeError::NotMultiWrite)?;
         let (stream, sequence) = (StreamId::Account, account.sequence);
-        if multi.progress().has(stream, sequence) {
-            return Ok(AccountOutcome::Known);
+        if multi.progress().includes(stream, sequence) {
+            return Ok(AccountOutcome::AlreadyApplied);
         }
         let storage = Arc::clone(&self.storage);
+        // Rows of a deleted container are removed before the record is applied. The removal is
+        // idempotent: after a crash in between, the record arrives again.
         let record = Record::Account(account.clone());
         for container in removed_by(&record) {
             let batches = Arc::clone(&self.batches);
             let write = |batch| Ok(batches.write(|| storage.write(batch))?);
             let removed = remove_container(&storage, container, write);
             self.states.forget(container);
-            self.tallies.forget(container);
+            self.statistics.forget(container);
             removed.map_err(|error| self.stopped_merging(&error))?;
         }
-        let mut merging = Merging::new(&storage, &multi);
+        let mut merging = MergeBatch::new(&storage, &multi);
         let applied = apply_account(&mut merging.overlay, &mut self.states, account);
         merging.is_catalogue_changed = applied.map_err(|error| {
-            self.states = crate::index_state::IndexStates::default();
+            self.states = crate::index_state::IndexStateCache::default();
             MergeError::Refused {
                 stream,
                 sequence,
@@ -171,22 +179,22 @@ impl Committer {
         let outcome = if merging.is_catalogue_changed {
             AccountOutcome::Applied
         } else {
-            AccountOutcome::Void
+            AccountOutcome::Stale
         };
         merging.progress.advance(stream, sequence);
         merging.records.push(record);
-        self.finish_merging(&multi, merging, witness)?;
+        self.finish_merging(&multi, merging, observer)?;
         Ok(outcome)
     }
 
-    /// Makes records durable, then visible.
+    /// Makes records durable and then visible.
     fn finish_merging(
         &mut self,
-        multi: &Multi,
-        merging: Merging<'_>,
-        witness: &dyn Witness,
+        multi: &MultiWriteRegion,
+        merging: MergeBatch<'_>,
+        observer: &dyn CommitObserver,
     ) -> Result<(), MergeError> {
-        let Merging {
+        let MergeBatch {
             mut overlay,
             progress,
             records,
@@ -197,6 +205,8 @@ impl Committer {
         if records.is_empty() {
             return Ok(());
         }
+        // The version vector is part of the same batch as the changes, so after a crash the state
+        // never counts a record whose changes it lacks.
         put_progress(&mut overlay, &progress);
         let payloads = records.iter().map(|record| {
             let mut bytes = Vec::new();
@@ -204,11 +214,13 @@ impl Committer {
             Bytes::from(bytes)
         });
         let payloads = payloads.collect();
-        self.keep(overlay, payloads)
+        self.commit_overlay(overlay, payloads)
             .map_err(|error| self.stopped_merging(&error))?;
+        // The new version vector becomes public after the batch: a reader of the vector also finds
+        // the changes.
         multi.publish(progress);
         let storage = Arc::clone(&self.storage);
-        witness.applied(&Applied::of_merged(
+        observer.on_applied(&AppliedRecords::of_merged(
             is_catalogue_changed,
             counters,
             grown,
@@ -224,14 +236,14 @@ impl Committer {
     }
 
     fn stopped_merging(&mut self, error: &Error) -> MergeError {
-        self.break_down(error);
-        MergeError::ReadOnly(self.broken.clone().unwrap_or_default())
+        self.enter_read_only(error);
+        MergeError::ReadOnly(self.read_only_cause.clone().unwrap_or_default())
     }
 }
 
-/// What a stream record changes.
-pub(crate) fn items_of(record: &StreamRecord) -> Option<(Moment, Vec<Change>)> {
-    let Body::Data(data) = &record.body else {
+/// The header and the changes of a stream record.
+pub(crate) fn items_of(record: &StreamRecord) -> Option<(RecordHeader, Vec<KeyChange>)> {
+    let RecordBody::Data(data) = &record.body else {
         return None;
     };
     let mut bytes = &data[..];
@@ -239,27 +251,27 @@ pub(crate) fn items_of(record: &StreamRecord) -> Option<(Moment, Vec<Change>)> {
     decode_items(bytes)
 }
 
-/// A stream record as it is to stand in the log here.
-fn decode(record: &StreamRecord, multi: &Multi) -> Option<Merged> {
-    let (StreamId::Region(origin), Body::Data(data)) = (record.stream, &record.body) else {
+/// Decodes a stream record into the form of this region's log.
+fn decode(record: &StreamRecord, multi: &MultiWriteRegion) -> Option<MergedRecord> {
+    let (StreamId::Region(origin), RecordBody::Data(data)) = (record.stream, &record.body) else {
         return None;
     };
-    let (decided, expired) = decode_body(&mut &data[..])?;
-    let (moment, changes) = items_of(record)?;
-    Some(Merged {
+    let (deciding_epoch, expired) = decode_body(&mut &data[..])?;
+    let (header, changes) = items_of(record)?;
+    Some(MergedRecord {
         lsn: Lsn(0),
         is_own: origin == multi.region,
-        stamped: Stamped {
-            stamp: Stamp {
+        stream_header: StreamHeader {
+            version_id: VersionId {
                 origin,
                 sequence: record.sequence,
             },
             epoch: record.epoch,
             deps: record.deps.clone(),
-            decided,
+            deciding_epoch,
             expired,
         },
-        moment,
+        header,
         changes,
     })
 }

@@ -1,57 +1,58 @@
-//! A record of another region becomes changes of this state.
+//! Applies a record of another region to the state of this region.
 //!
-//! Like any record it is applied the same way when it arrives and when the log is replayed. It gets
-//! one LSN of each partition that holds documents of it, whatever it shows. A container that is gone
-//! here takes nothing more; the record still counts as applied.
+//! Application is deterministic: identical when the record arrives and at replay. The record takes
+//! one LSN of each partition that owns documents of it, whichever versions become visible. A
+//! container that is deleted here ignores the record, and the record still counts as applied.
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use orrery_model::{Lsn, RangeId};
-use orrery_regions::{Change as Kind, RegionId};
+use orrery_regions::{RegionId, VersionKind as Kind};
 
-use super::Stamped;
-use super::claims::write_item;
-use super::heirs::{holder, is_retired};
-use super::item::{Item, Writing};
+use super::StreamHeader;
+use super::child_partitions::{holder, is_superseded};
 use super::rids::{note_created, region_of, sequence_of};
+use super::unique_claims::write_item;
+use super::versioned_item::{ApplyContext, VersionedItem};
 use super::versions::{ItemVersion, put, removal};
 use crate::apply::SCRIPT_SEQUENCE_MIN;
 use crate::counters::counters_key;
 use crate::document_key::CONTAINER_BYTES;
-use crate::index_state::IndexStates;
+use crate::index_state::IndexStateCache;
+use crate::keyspaces::{CATALOGUE, INDEXING_POLICY, META};
 use crate::overlay::Overlay;
-use crate::record::{Change, Moment};
-use crate::replay::Counted;
-use crate::spaces::{CATALOGUE, INDEXING_POLICY, META};
-use crate::stored::StoredItem;
+use crate::record::{KeyChange, RecordHeader};
+use crate::replay::CounterRows;
+use crate::stored_item::StoredItem;
 use crate::{Counters, Error};
 
-/// A record of another region as it stands in the log of this one.
+/// A record of another region, as stored in the log of this region.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Merged {
-    /// What it got here, in the partition that holds its first document; none where its container is
-    /// gone.
+pub(crate) struct MergedRecord {
+    /// The LSN of the record in the partition of its first document; zero if the container is
+    /// deleted here.
     pub(crate) lsn: Lsn,
-    /// Set if the record is of the region itself, which lost its state and has another's now.
+    /// Whether this region made the record itself, before it lost its state and copied another
+    /// region's.
     pub(crate) is_own: bool,
-    pub(crate) stamped: Stamped,
-    /// Where and when its origin made it.
-    pub(crate) moment: Moment,
-    pub(crate) changes: Vec<Change>,
+    pub(crate) stream_header: StreamHeader,
+    /// The partition, LSN and time of the record at its origin.
+    pub(crate) header: RecordHeader,
+    pub(crate) changes: Vec<KeyChange>,
 }
 
-/// Whether a container takes documents.
+/// Whether a container exists and is not being purged.
 fn is_alive(
     overlay: &Overlay<'_>,
-    states: &mut IndexStates,
+    states: &mut IndexStateCache,
     container: u32,
 ) -> Result<bool, Error> {
     let key = [&[INDEXING_POLICY][..], &container.to_be_bytes()].concat();
-    Ok(overlay.get(CATALOGUE, &key.into())?.is_some() && !states.is_leaving(overlay, container)?)
+    Ok(overlay.get(CATALOGUE, &key.into())?.is_some() && !states.is_purging(overlay, container)?)
 }
 
-/// The counters of a partition as the state has them.
+/// The counters of a partition in the state.
 pub(super) fn counters_of(
     overlay: &Overlay<'_>,
     (container, range): (u32, RangeId),
@@ -61,47 +62,47 @@ pub(super) fn counters_of(
     row.map_or(Ok(Counters::default()), |row| Counters::decode(&row))
 }
 
-/// What a record did to its partitions.
-pub(crate) struct Effect {
-    pub(crate) counters: Counted,
-    /// By how many bytes the logical partitions of these documents have grown.
+/// The effect of a record on its partitions.
+pub(crate) struct MergeEffect {
+    pub(crate) counters: CounterRows,
+    /// The growth of the logical partitions of these documents, in bytes.
     pub(crate) grown: Vec<(Bytes, i64)>,
 }
 
-/// The LSN that a record is to get here.
+/// The LSN that a record takes in this region.
 pub(super) fn next_lsn(
     overlay: &Overlay<'_>,
-    states: &mut IndexStates,
-    merged: &Merged,
+    states: &mut IndexStateCache,
+    merged: &MergedRecord,
 ) -> Result<Lsn, Error> {
-    let Moment {
+    let RecordHeader {
         container, range, ..
-    } = merged.moment;
+    } = merged.header;
     let Some((first, _)) = merged.changes.first() else {
         return Ok(Lsn(0));
     };
     if !is_alive(overlay, states, container)? {
         return Ok(Lsn(0));
     }
-    let holder = holder(overlay, container, range, place_of(first))?;
+    let holder = holder(overlay, container, range, key_position_of(first))?;
     Ok(Lsn(counters_of(overlay, (container, holder))?.lsn.0 + 1))
 }
 
-/// Applies a record; tells what it did, if its container is there.
+/// Applies a record. Returns its effect, or `None` if its container is deleted here.
 pub(crate) fn apply_merged(
     overlay: &mut Overlay<'_>,
-    states: &mut IndexStates,
-    merged: &Merged,
-) -> Result<Option<Effect>, Error> {
-    let container = merged.moment.container;
+    states: &mut IndexStateCache,
+    merged: &MergedRecord,
+) -> Result<Option<MergeEffect>, Error> {
+    let container = merged.header.container;
     if !is_alive(overlay, states, container)? {
         return Ok(None);
     }
-    let mut effect = Effect {
+    let mut effect = MergeEffect {
         counters: Vec::new(),
         grown: Vec::new(),
     };
-    // Of the changes of an item in one record only the last is a version.
+    // A record may change an item several times. Only the last change is a version.
     let last: BTreeMap<&Bytes, usize> = merged
         .changes
         .iter()
@@ -117,15 +118,15 @@ pub(crate) fn apply_merged(
             )));
         }
         counters.lsn = Lsn(counters.lsn.0 + 1);
-        let moment = Moment {
+        let header = RecordHeader {
             range,
             lsn: counters.lsn,
-            ..merged.moment
+            ..merged.header
         };
-        let mut to = Writing {
+        let mut to = ApplyContext {
             overlay,
             states,
-            moment,
+            header,
             counters: &mut counters,
             ordinal: 0,
         };
@@ -133,8 +134,10 @@ pub(crate) fn apply_merged(
             let (key, value) = &merged.changes[ordinal];
             let version = version_of(&mut to, merged, ordinal, value.as_ref())?;
             if last.get(key) == Some(&ordinal) {
-                let mut item = Item::load(to.overlay, key.clone())?;
-                item.siblings.merge(version, &merged.stamped.deps);
+                let mut item = VersionedItem::load(to.overlay, key.clone())?;
+                // The version replaces every sibling that its origin had seen (`deps`), and becomes
+                // a concurrent sibling of all others.
+                item.siblings.merge(version, &merged.stream_header.deps);
                 let bytes = to.counters.bytes;
                 write_item(&mut to, item)?;
                 let more = to.counters.bytes.wrapping_sub(bytes).cast_signed();
@@ -145,24 +148,29 @@ pub(crate) fn apply_merged(
         overlay.put(META, key, counters.encode());
         effect.counters.push(((container, range), counters));
     }
+    // The rows that this record contested have been settled by `write_item`.
     overlay.take_contested();
     Ok(Some(effect))
 }
 
-/// The changes of a record, by the partition that holds them here, that of the first one first.
+/// The changes of a record, grouped by the partition that owns them here, starting with the
+/// partition of the first change.
 ///
-/// A transaction is of one logical partition, but what a region removes because it has expired is of
-/// one physical partition there, and that may be several here.
-fn parts(overlay: &Overlay<'_>, merged: &Merged) -> Result<Vec<(RangeId, Vec<usize>)>, Error> {
-    let Moment {
+/// A transaction concerns one logical partition. An expiry record concerns one physical partition
+/// at its origin, which may be several physical partitions here.
+fn parts(
+    overlay: &Overlay<'_>,
+    merged: &MergedRecord,
+) -> Result<Vec<(RangeId, Vec<usize>)>, Error> {
+    let RecordHeader {
         container, range, ..
-    } = merged.moment;
-    if !is_retired(overlay, container, range)? {
+    } = merged.header;
+    if !is_superseded(overlay, container, range)? {
         return Ok(vec![(range, (0..merged.changes.len()).collect())]);
     }
     let mut parts: Vec<(RangeId, Vec<usize>)> = Vec::new();
     for (ordinal, (key, _)) in merged.changes.iter().enumerate() {
-        let holder = holder(overlay, container, range, place_of(key))?;
+        let holder = holder(overlay, container, range, key_position_of(key))?;
         match parts.iter_mut().find(|(range, _)| *range == holder) {
             Some((_, ordinals)) => ordinals.push(ordinal),
             None => parts.push((holder, vec![ordinal])),
@@ -171,45 +179,52 @@ fn parts(overlay: &Overlay<'_>, merged: &Merged) -> Result<Vec<(RangeId, Vec<usi
     Ok(parts)
 }
 
-fn place_of(key: &[u8]) -> &[u8] {
+fn key_position_of(key: &[u8]) -> &[u8] {
     key.get(CONTAINER_BYTES..).unwrap_or_default()
 }
 
-/// The version that a change of a record is.
+/// The version that a change of a record creates.
 fn version_of(
-    to: &mut Writing<'_, '_>,
-    merged: &Merged,
+    to: &mut ApplyContext<'_, '_>,
+    merged: &MergedRecord,
     ordinal: usize,
     value: Option<&Bytes>,
 ) -> Result<ItemVersion, Error> {
-    let Stamped {
-        stamp,
-        decided,
+    let StreamHeader {
+        version_id,
+        deciding_epoch,
         expired,
         ..
-    } = &merged.stamped;
+    } = &merged.stream_header;
     let Some(value) = value else {
-        let is_expiry = merged.moment.is_expiry
+        let is_expiry = merged.header.is_expiry
             || u16::try_from(ordinal).is_ok_and(|ordinal| expired.contains(&ordinal));
         let kind = if is_expiry {
             Kind::Expiry
         } else {
             Kind::Delete
         };
-        return Ok(removal(kind, *stamp, *decided, merged.moment.seconds));
+        return Ok(removal(
+            kind,
+            *version_id,
+            *deciding_epoch,
+            merged.header.seconds,
+        ));
     };
     let item = StoredItem::decode(value.clone())?;
-    if item.header.version.map(|version| version.stamp) != Some(*stamp) {
-        return Err(Error::Damaged("a version has another stamp".to_owned()));
+    if item.header.version.map(|version| version.id) != Some(*version_id) {
+        return Err(Error::Damaged(
+            "a version has another version id".to_owned(),
+        ));
     }
-    note_created(to.overlay, merged.moment.container, &item)?;
+    note_created(to.overlay, merged.header.container, &item)?;
     if merged.is_own {
-        count_own(to.counters, &item, stamp.origin);
+        count_own(to.counters, &item, version_id.origin);
     }
     put(value.clone())
 }
 
-/// Goes on after the numbers that this region gave out before it lost its state.
+/// Raises the rid counters above the numbers that this region assigned before it lost its state.
 fn count_own(counters: &mut Counters, item: &StoredItem, own: RegionId) {
     if let Some((_, number)) = item.created_in()
         && region_of(number) == own
