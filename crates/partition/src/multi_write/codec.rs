@@ -1,4 +1,4 @@
-//! Stamps and progresses as bytes, in log records and rows.
+//! The encoding of version ids and version vectors in log records and rows.
 //!
 //! ```text
 //! envelope:  origin 1 | epoch 8 | sequence 8 | what was applied
@@ -6,16 +6,16 @@
 //! body:      deciding epoch 8 | count 2 | positions of changes that are expiries, 2 each | record
 //! ```
 //!
-//! The body is what travels between regions as the data of a stream record.
+//! The body is the part that regions send to each other, as the data of a stream record.
 
-use orrery_regions::{Epoch, Progress, RegionId, Sequence, Stamp, StreamId};
+use orrery_regions::{Epoch, RegionId, Sequence, StreamId, VersionId, VersionVector};
 
-use super::Stamped;
+use super::StreamHeader;
 
 const ACCOUNT: u8 = 0;
 const REGION: u8 = 1;
 
-pub(crate) fn encode_progress(progress: &Progress, out: &mut Vec<u8>) {
+pub(crate) fn encode_progress(progress: &VersionVector, out: &mut Vec<u8>) {
     let count = u8::try_from(progress.iter().count()).expect("regions are numbered in a byte");
     out.push(count);
     for (stream, sequence) in progress.iter() {
@@ -27,9 +27,9 @@ pub(crate) fn encode_progress(progress: &Progress, out: &mut Vec<u8>) {
     }
 }
 
-pub(crate) fn decode_progress(bytes: &mut &[u8]) -> Option<Progress> {
+pub(crate) fn decode_progress(bytes: &mut &[u8]) -> Option<VersionVector> {
     let [count] = *take::<1>(bytes)?;
-    let mut progress = Progress::default();
+    let mut progress = VersionVector::default();
     for _ in 0..count {
         let stream = match *take::<2>(bytes)? {
             [ACCOUNT, 0] => StreamId::Account,
@@ -41,52 +41,53 @@ pub(crate) fn decode_progress(bytes: &mut &[u8]) -> Option<Progress> {
     Some(progress)
 }
 
-pub(crate) fn encode_stamped(stamped: &Stamped, out: &mut Vec<u8>) {
-    out.push(stamped.stamp.origin.0);
-    out.extend_from_slice(&stamped.epoch.0.to_le_bytes());
-    out.extend_from_slice(&stamped.stamp.sequence.0.to_le_bytes());
-    encode_progress(&stamped.deps, out);
-    out.extend_from_slice(&stamped.decided.0.to_le_bytes());
-    let count = u16::try_from(stamped.expired.len()).expect("changes are counted in two bytes");
+pub(crate) fn encode_stream_header(stream_header: &StreamHeader, out: &mut Vec<u8>) {
+    out.push(stream_header.version_id.origin.0);
+    out.extend_from_slice(&stream_header.epoch.0.to_le_bytes());
+    out.extend_from_slice(&stream_header.version_id.sequence.0.to_le_bytes());
+    encode_progress(&stream_header.deps, out);
+    out.extend_from_slice(&stream_header.deciding_epoch.0.to_le_bytes());
+    let count =
+        u16::try_from(stream_header.expired.len()).expect("changes are counted in two bytes");
     out.extend_from_slice(&count.to_le_bytes());
-    for ordinal in &stamped.expired {
+    for ordinal in &stream_header.expired {
         out.extend_from_slice(&ordinal.to_le_bytes());
     }
 }
 
-/// The stamp of a record, whose changes follow.
-pub(crate) fn decode_stamped(bytes: &mut &[u8]) -> Option<Stamped> {
-    let (stamp, epoch, deps) = decode_envelope(bytes)?;
-    let (decided, expired) = decode_body(bytes)?;
-    Some(Stamped {
-        stamp,
+/// Decodes the stream header of a record. The changes follow it.
+pub(crate) fn decode_stream_header(bytes: &mut &[u8]) -> Option<StreamHeader> {
+    let (version_id, epoch, deps) = decode_envelope(bytes)?;
+    let (deciding_epoch, expired) = decode_body(bytes)?;
+    Some(StreamHeader {
+        version_id,
         epoch,
         deps,
-        decided,
+        deciding_epoch,
         expired,
     })
 }
 
-/// The part that is not the data of the stream record.
-pub(super) fn decode_envelope(bytes: &mut &[u8]) -> Option<(Stamp, Epoch, Progress)> {
+/// Decodes the part outside the data of a stream record.
+pub(super) fn decode_envelope(bytes: &mut &[u8]) -> Option<(VersionId, Epoch, VersionVector)> {
     let [origin] = *take::<1>(bytes)?;
     let epoch = Epoch(take_long(bytes)?);
-    let stamp = Stamp {
+    let version_id = VersionId {
         origin: RegionId(origin),
         sequence: Sequence(take_long(bytes)?),
     };
-    Some((stamp, epoch, decode_progress(bytes)?))
+    Some((version_id, epoch, decode_progress(bytes)?))
 }
 
-/// The part before the record in the data of a stream record.
+/// Decodes the part before the record in the data of a stream record.
 pub(super) fn decode_body(bytes: &mut &[u8]) -> Option<(Epoch, Vec<u16>)> {
-    let decided = Epoch(take_long(bytes)?);
+    let deciding_epoch = Epoch(take_long(bytes)?);
     let count = u16::from_le_bytes(*take(bytes)?);
     let mut expired = Vec::new();
     for _ in 0..count {
         expired.push(u16::from_le_bytes(*take(bytes)?));
     }
-    Some((decided, expired))
+    Some((deciding_epoch, expired))
 }
 
 pub(super) fn take<'a, const N: usize>(bytes: &mut &'a [u8]) -> Option<&'a [u8; N]> {
@@ -104,30 +105,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stamps_read_back() {
-        let deps: Progress = [
+    fn stream_headers_read_back() {
+        let deps: VersionVector = [
             (StreamId::Account, Sequence(7)),
             (StreamId::Region(RegionId(3)), Sequence(u64::MAX)),
         ]
         .into_iter()
         .collect();
-        let stamped = Stamped {
-            stamp: Stamp {
+        let stream_header = StreamHeader {
+            version_id: VersionId {
                 origin: RegionId(3),
                 sequence: Sequence(12),
             },
             epoch: Epoch(0x101),
             deps,
-            decided: Epoch(5),
+            deciding_epoch: Epoch(5),
             expired: vec![0, 300],
         };
         let mut bytes = Vec::new();
-        encode_stamped(&stamped, &mut bytes);
+        encode_stream_header(&stream_header, &mut bytes);
         let mut rest = &bytes[..];
-        assert_eq!(decode_stamped(&mut rest), Some(stamped));
+        assert_eq!(decode_stream_header(&mut rest), Some(stream_header));
         assert!(rest.is_empty());
         for cut in 0..bytes.len() {
-            assert_eq!(decode_stamped(&mut &bytes[..cut]), None, "{cut}");
+            assert_eq!(decode_stream_header(&mut &bytes[..cut]), None, "{cut}");
         }
     }
 }
