@@ -1,80 +1,81 @@
-//! What a driver of regions asks of a store.
+//! The interface of a store for the driver of a region.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use orrery_log::Position;
-use orrery_model::{Failure, Stamp};
-use orrery_regions::{Epoch, Progress, RegionId, Sequence, StreamId, StreamRecord};
+use orrery_model::{Failure, PartitionLsn};
+use orrery_regions::{Epoch, RegionId, Sequence, StreamId, StreamRecord, VersionVector};
 
 use super::conflicts::conflicts;
-use super::{
-    AccountChange, AccountOutcome, Horizon, MergeError, RegionCommand, StoredConflict, StreamReader,
-};
+use super::{AccountChange, AccountOutcome, Horizon, MergeError, StoredConflict, StreamReader};
 use crate::command::Command;
 use crate::committer::internal;
 use crate::scan::ScanRange;
-use crate::{Reply, SettleItem, Store, Witness};
+use crate::work::Work;
+use crate::write::Write;
+use crate::{CommitObserver, ConflictDecision, Reply, Store};
 
 impl Store {
-    /// The region of a multi-write account that this is, if it is one.
+    /// The region of this store, if it belongs to a multi-write account.
     pub fn region(&self) -> Option<RegionId> {
         self.multi.as_ref().map(|multi| multi.region)
     }
 
-    /// The region and position that the state was copied from, if it was.
+    /// The region and position that the state was copied from, if any.
     pub fn copied_from(&self) -> Option<(RegionId, u64)> {
         self.multi.as_ref()?.copied_from
     }
 
-    /// What is applied of every stream, the own one included.
-    pub fn progress(&self) -> Progress {
+    /// The applied sequence of every stream, including the region's own stream.
+    pub fn progress(&self) -> VersionVector {
         let multi = self.multi.as_ref();
         multi.map(|multi| multi.progress()).unwrap_or_default()
     }
 
-    /// The epoch of the account stream that records made from now on carry.
+    /// Sets the epoch of the account stream that later records carry.
     pub fn set_epoch(&self, epoch: Epoch) {
         if let Some(multi) = &self.multi {
             multi.set_epoch(epoch);
         }
     }
 
-    /// Begins to give out the records of streams; none if the store is no region. What was not
-    /// acknowledged is kept while it is no more than `kept_bytes_max`, and all of it until it is said
-    /// what others have of it ([`StreamReader::pin`]).
+    /// Starts reading the records of streams; `None` if the store is no region. Unacknowledged
+    /// records are retained up to `kept_bytes_max` bytes, and all of them until the driver reports
+    /// what other regions have ([`StreamReader::pin`]).
     pub fn stream_reader(&self, kept_bytes_max: u64) -> Option<StreamReader> {
         let multi = Arc::clone(self.multi.as_ref()?);
         let mut subscription = self.subscribe(Position::ZERO, kept_bytes_max);
         let from = subscription.begins_after();
+        // The pin at the start of the log retains everything until the driver replaces it.
         subscription.acknowledge(from);
         subscription.pin(Some(from));
         Some(StreamReader::new(subscription, multi, from))
     }
 
-    /// Queues records of region streams, each after what it depends on. The reply says what is
-    /// applied then; those that were applied already are skipped.
+    /// Queues records of region streams in causal order. The reply has the version vector
+    /// afterwards; records that were applied before are skipped.
     pub fn submit_merge(
         &self,
         records: Vec<StreamRecord>,
-        witness: Arc<dyn Witness>,
-        reply: Reply<Result<Progress, MergeError>>,
+        observer: Arc<dyn CommitObserver>,
+        reply: Reply<Result<VersionVector, MergeError>>,
     ) {
-        self.send_region(RegionCommand::Merge {
+        self.send(Command::Work(Work::Merge {
             records,
-            witness,
+            observer,
             reply,
-        });
+        }));
     }
 
-    /// Queues a record of the account stream. Its data is that of [`crate::account_data`], or none
-    /// if it says something else.
+    /// Queues a record of the account stream. Its data is from [`crate::account_data`], or `None`
+    /// if the record changes no catalogue row.
     pub fn submit_account(
         &self,
         sequence: Sequence,
         data: Option<&Bytes>,
-        witness: Arc<dyn Witness>,
+        observer: Arc<dyn CommitObserver>,
         reply: Reply<Result<AccountOutcome, MergeError>>,
     ) {
         let Some(change) = AccountChange::of_data(sequence, data.map(|data| &data[..])) else {
@@ -85,30 +86,29 @@ impl Store {
             }));
             return;
         };
-        self.send_region(RegionCommand::Account {
+        self.send(Command::Work(Work::Account {
             change,
-            witness,
+            observer,
             reply,
-        });
+        }));
     }
 
-    /// Queues a step of forgetting what every later change will have seen. In the containers
-    /// `by_hub` conflicts stay until they are decided. The reply says whether it should be called
-    /// again.
+    /// Queues a pruning step up to a horizon. In the containers `by_hub` conflicts stay until they
+    /// are decided. The reply says whether another step is needed.
     pub fn submit_prune(
         &self,
-        horizon: Progress,
+        horizon: VersionVector,
         by_hub: BTreeSet<u32>,
         reply: Reply<Result<bool, Failure>>,
     ) {
         let horizon = Horizon {
-            seen: horizon,
+            stable: horizon,
             by_hub,
         };
-        self.send_region(RegionCommand::Prune(horizon, reply));
+        self.send(Command::Work(Work::Prune(horizon, reply)));
     }
 
-    /// Items with versions that are not shown, in key order, after one of them.
+    /// Items with hidden versions, in key order, after the given key.
     pub fn conflicts(
         &self,
         scope: &ScanRange,
@@ -122,12 +122,12 @@ impl Store {
         conflicts(&snapshot, scope, after, limit).map_err(|error| internal(&error))
     }
 
-    /// Queues the decision that an item stays as it is shown.
-    pub fn submit_settle(&self, settle: SettleItem, reply: Reply<Result<Stamp, Failure>>) {
-        self.send_region(RegionCommand::Settle(settle, reply));
-    }
-
-    pub(super) fn send_region(&self, command: RegionCommand) {
-        self.send(Command::Region(command));
+    /// Queues the decision that the visible version of an item wins.
+    pub fn submit_resolve(
+        &self,
+        decision: ConflictDecision,
+        reply: Reply<Result<PartitionLsn, Failure>>,
+    ) {
+        self.send(Command::Write(Write::Resolve(decision, reply)));
     }
 }
