@@ -1,36 +1,36 @@
-//! Changes that are decided but not yet in the state, readable as if they were.
+//! The overlay: changes that are decided but not yet in the state, readable like the state.
 //!
-//! A group of transactions runs over one overlay, so that a later one sees an earlier one; a
-//! transaction that fails takes its changes back to its savepoint. Index entries are many and are
-//! never read here, so they are only listed. A script has an overlay of its own over a snapshot.
-//! Between the state and the overlay of a group may lie what groups before it have changed that wait
-//! for other regions ([`Beneath`]).
+//! A group of transactions runs over one overlay, so that a later transaction sees the changes of
+//! an earlier one. A failed transaction rolls back to its savepoint. Index entries are numerous and
+//! never read through the overlay, so they are only listed. A script has its own overlay over a
+//! snapshot. Between the state and the overlay of a group are the changes of earlier groups that
+//! wait for other regions ([`InFlightOverlay`]).
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use orrery_storage::{Batch, Snapshot, Space, Storage};
+use orrery_storage::{Batch, KeyspaceId, Snapshot, Storage};
 
 use crate::Error;
-use crate::beneath::Beneath;
-use crate::multi::{Multi, Rows};
-use crate::spaces::{DOCUMENTS, INDEX, VERSIONS};
-use crate::statistics::{EntryChange, Tallies};
+use crate::in_flight_overlay::InFlightOverlay;
+use crate::keyspaces::{DOCUMENTS, INDEX, VERSIONS};
+use crate::multi_write::{MultiWriteRegion, VersionsFilter};
+use crate::statistics::{EntryChange, StatisticsCache};
 
-/// Room in a batch for rows of statistics.
+/// Extra capacity of a batch for statistics rows.
 const ROWS_BESIDE: usize = 8;
 
-/// What an overlay hides.
+/// The state below an overlay.
 pub(crate) enum Base<'a> {
-    /// The newest state; only the committer may rely on it.
+    /// The newest state. Only the committer may use it, because only the committer changes it.
     State(&'a Storage),
     Snapshot(Arc<Snapshot>),
 }
 
 impl Base<'_> {
-    pub(crate) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Bytes>, Error> {
+    pub(crate) fn get(&self, space: KeyspaceId, key: &[u8]) -> Result<Option<Bytes>, Error> {
         Ok(match self {
             Base::State(storage) => storage.get(space, key)?,
             Base::Snapshot(snapshot) => snapshot.get(space, key)?,
@@ -40,25 +40,26 @@ impl Base<'_> {
 
 pub(crate) struct Overlay<'a> {
     base: Base<'a>,
-    pub(crate) beneath: Beneath,
-    /// The document of the base that was read last: a write reads it once to decide and once more to
-    /// apply what it decided.
+    pub(crate) in_flight: InFlightOverlay,
+    /// The last document read from the base: a write reads it once to decide and again to apply the
+    /// decision.
     last_read: RefCell<Option<(Bytes, Option<Bytes>)>>,
-    pending: HashMap<(Space, Bytes), Option<Bytes>>,
-    /// Every change in order, with what it hid, so that it can be taken back.
-    history: Vec<Step>,
-    /// Index entries that come and go, in order.
+    pending: HashMap<(KeyspaceId, Bytes), Option<Bytes>>,
+    /// Every change in order, with the value that it replaced, for rollback.
+    undo_log: Vec<UndoEntry>,
+    /// Added and removed index entries, in order.
     entries: Vec<EntryChange>,
-    /// Logical partitions and unique entries whose holders changed while others claim the same.
+    /// Logical partitions and unique entries whose holder changed while other documents claim the
+    /// value.
     contested: Vec<(Bytes, Bytes)>,
-    /// In multi-write stores: which documents may have hidden versions.
-    rows: Option<Arc<Rows>>,
-    /// Whether a document was changed twice, so that an entry may be listed twice.
+    /// In multi-write stores: the documents that may have hidden versions.
+    versions_filter: Option<Arc<VersionsFilter>>,
+    /// Whether a document changed twice, so that an index entry may be listed twice.
     repeated: bool,
 }
 
-struct Step {
-    place: (Space, Bytes),
+struct UndoEntry {
+    key: (KeyspaceId, Bytes),
     #[expect(
         clippy::option_option,
         reason = "nothing was pending, or a removal was"
@@ -66,15 +67,15 @@ struct Step {
     hidden: Option<Option<Bytes>>,
 }
 
-/// What an overlay has come to, without what it hides.
-pub(crate) struct Decided {
-    pending: HashMap<(Space, Bytes), Option<Bytes>>,
-    history: Vec<Step>,
+/// The changes of an overlay, detached from its base.
+pub(crate) struct OverlayChanges {
+    pending: HashMap<(KeyspaceId, Bytes), Option<Bytes>>,
+    undo_log: Vec<UndoEntry>,
     entries: Vec<EntryChange>,
     repeated: bool,
 }
 
-/// A moment in the history of an overlay.
+/// A position in the change log of an overlay.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Savepoint {
     history: usize,
@@ -89,28 +90,33 @@ impl<'a> Overlay<'a> {
     pub(crate) fn over(base: Base<'a>) -> Overlay<'a> {
         Overlay {
             base,
-            beneath: Beneath::default(),
+            in_flight: InFlightOverlay::default(),
             last_read: RefCell::default(),
             pending: HashMap::new(),
-            history: Vec::new(),
+            undo_log: Vec::new(),
             entries: Vec::new(),
             contested: Vec::new(),
-            rows: None,
+            versions_filter: None,
             repeated: false,
         }
     }
 
-    pub(crate) fn get(&self, space: Space, key: &Bytes) -> Result<Option<Bytes>, Error> {
+    pub(crate) fn get(&self, space: KeyspaceId, key: &Bytes) -> Result<Option<Bytes>, Error> {
         if !self.pending.is_empty()
             && let Some(value) = self.pending.get(&(space, key.clone()))
         {
             return Ok(value.clone());
         }
-        if let Some(value) = self.beneath.get(space, key) {
+        if let Some(value) = self.in_flight.get(space, key) {
             return Ok(value);
         }
         if space != DOCUMENTS {
-            if space == VERSIONS && self.rows.as_ref().is_some_and(|rows| !rows.may_have(key)) {
+            if space == VERSIONS
+                && self
+                    .versions_filter
+                    .as_ref()
+                    .is_some_and(|rows| !rows.may_have(key))
+            {
                 return Ok(None);
             }
             return self.base.get(space, key);
@@ -126,12 +132,13 @@ impl<'a> Overlay<'a> {
         Ok(value)
     }
 
-    /// Whether changes of the index are listed: what is over a snapshot becomes no batch.
+    /// Whether index changes are listed. An overlay over a snapshot never becomes a batch and lists
+    /// none.
     pub(crate) fn lists_entries(&self) -> bool {
         matches!(self.base, Base::State(_))
     }
 
-    /// The documents that changed, by key.
+    /// The changed documents, by key.
     pub(crate) fn pending_documents(&self) -> BTreeMap<Bytes, Option<Bytes>> {
         let documents = self.pending.iter();
         documents
@@ -140,52 +147,62 @@ impl<'a> Overlay<'a> {
             .collect()
     }
 
-    /// The same, of a store that knows which documents may have hidden versions.
+    /// The same overlay with the filter of hidden versions.
     #[must_use]
-    pub(crate) fn with_rows(self, multi: Option<&Arc<Multi>>) -> Overlay<'a> {
-        let rows = multi.map(|multi| Arc::clone(&multi.rows));
-        Overlay { rows, ..self }
+    pub(crate) fn with_versions_filter(self, multi: Option<&Arc<MultiWriteRegion>>) -> Overlay<'a> {
+        let rows = multi.map(|multi| Arc::clone(&multi.versions_filter));
+        Overlay {
+            versions_filter: rows,
+            ..self
+        }
     }
 
-    pub(crate) fn put(&mut self, space: Space, key: Bytes, value: Bytes) {
+    pub(crate) fn put(&mut self, space: KeyspaceId, key: Bytes, value: Bytes) {
+        // The filter learns of the row before the row exists, so that no reader of the filter
+        // misses it. A rollback leaves a superfluous document in the filter, which is harmless.
         if space == VERSIONS
-            && let Some(rows) = &self.rows
+            && let Some(rows) = &self.versions_filter
         {
             rows.add(&key);
         }
         self.change(space, key, Some(value));
     }
 
-    pub(crate) fn delete(&mut self, space: Space, key: Bytes) {
+    pub(crate) fn delete(&mut self, space: KeyspaceId, key: Bytes) {
         self.change(space, key, None);
     }
 
-    fn change(&mut self, space: Space, key: Bytes, value: Option<Bytes>) {
-        let place = (space, key);
-        let hidden = self.pending.insert(place.clone(), value);
+    fn change(&mut self, space: KeyspaceId, key: Bytes, value: Option<Bytes>) {
+        let row_key = (space, key);
+        let hidden = self.pending.insert(row_key.clone(), value);
         self.repeated |= space == DOCUMENTS && hidden.is_some();
-        self.history.push(Step { place, hidden });
+        self.undo_log.push(UndoEntry {
+            key: row_key,
+            hidden,
+        });
     }
 
-    /// Adds an index entry that is not there, of a document whose place has so many bytes.
-    pub(crate) fn put_entry(&mut self, key: Bytes, place_bytes: usize) {
+    /// Adds an index entry. `key_position_bytes` is the length of the document's key position at its
+    /// end.
+    pub(crate) fn put_entry(&mut self, key: Bytes, key_position_bytes: usize) {
         self.entries.push(EntryChange {
             key,
-            place_bytes,
+            key_position_bytes,
             is_put: true,
         });
     }
 
-    /// Removes an index entry that is there.
-    pub(crate) fn delete_entry(&mut self, key: Bytes, place_bytes: usize) {
+    /// Removes an existing index entry.
+    pub(crate) fn delete_entry(&mut self, key: Bytes, key_position_bytes: usize) {
         self.entries.push(EntryChange {
             key,
-            place_bytes,
+            key_position_bytes,
             is_put: false,
         });
     }
 
-    /// Notes that somebody may have to be shown or hidden, for the end of the record.
+    /// Notes a unique value for which the end of the record has to decide which document is
+    /// visible.
     pub(crate) fn note_contested(&mut self, prefix: Bytes, entry: Bytes) {
         self.contested.push((prefix, entry));
     }
@@ -196,73 +213,81 @@ impl<'a> Overlay<'a> {
 
     pub(crate) fn savepoint(&self) -> Savepoint {
         Savepoint {
-            history: self.history.len(),
+            history: self.undo_log.len(),
             entries: self.entries.len(),
         }
     }
 
     pub(crate) fn roll_back(&mut self, to: Savepoint) {
         self.entries.truncate(to.entries);
-        while self.history.len() > to.history {
-            let step = self.history.pop().expect("longer than the savepoint");
+        while self.undo_log.len() > to.history {
+            let step = self.undo_log.pop().expect("longer than the savepoint");
             match step.hidden {
-                Some(value) => self.pending.insert(step.place, value),
-                None => self.pending.remove(&step.place),
+                Some(value) => self.pending.insert(step.key, value),
+                None => self.pending.remove(&step.key),
             };
         }
     }
 
-    /// The final value of every place that changed, with the statistics of the indexes that changed.
-    pub(crate) fn into_batch(self, tallies: &mut Tallies) -> Result<Batch, Error> {
-        let (base, _, decided) = self.into_parts();
-        decided.into_batch(&base, tallies)
+    /// The final value of every changed row, with the statistics of the changed indexes.
+    pub(crate) fn into_batch(self, statistics: &mut StatisticsCache) -> Result<Batch, Error> {
+        let (base, _, changes) = self.into_parts();
+        changes.into_batch(&base, statistics)
     }
 
-    /// Gives back what lay beneath, and what became of the group.
-    pub(crate) fn detach(self) -> (Beneath, Decided) {
-        let (_, beneath, decided) = self.into_parts();
-        (beneath, decided)
+    /// Splits the overlay into the in-flight changes below it and the changes of the group.
+    pub(crate) fn detach(self) -> (InFlightOverlay, OverlayChanges) {
+        let (_, in_flight, changes) = self.into_parts();
+        (in_flight, changes)
     }
 
-    fn into_parts(self) -> (Base<'a>, Beneath, Decided) {
-        let decided = Decided {
+    fn into_parts(self) -> (Base<'a>, InFlightOverlay, OverlayChanges) {
+        let changes = OverlayChanges {
             pending: self.pending,
-            history: self.history,
+            undo_log: self.undo_log,
             entries: self.entries,
             repeated: self.repeated,
         };
-        (self.base, self.beneath, decided)
+        (self.base, self.in_flight, changes)
     }
 }
 
-impl Decided {
-    pub(crate) fn rows(&self) -> impl Iterator<Item = (&(Space, Bytes), &Option<Bytes>)> {
+impl OverlayChanges {
+    /// Adds a row that no operation has read or changed.
+    pub(crate) fn put(&mut self, space: KeyspaceId, key: Bytes, value: Bytes) {
+        let key = (space, key);
+        let hidden = self.pending.insert(key.clone(), Some(value));
+        self.undo_log.push(UndoEntry { key, hidden });
+    }
+
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (&(KeyspaceId, Bytes), &Option<Bytes>)> {
         self.pending.iter()
     }
 
-    /// The final value of every place that changed, in the order of first change, with the
-    /// statistics of the indexes that changed.
+    /// The final value of every changed row, in the order of first change, with the statistics of
+    /// the changed indexes.
     pub(crate) fn into_batch(
         mut self,
         base: &Base<'_>,
-        tallies: &mut Tallies,
+        statistics: &mut StatisticsCache,
     ) -> Result<Batch, Error> {
         if self.repeated {
             keep_net_changes(&mut self.entries);
         }
-        let mut batch = Batch::with_capacity(self.history.len() + self.entries.len() + ROWS_BESIDE);
-        tallies.update(base, &self.entries, &mut batch)?;
-        for step in self.history {
-            let Some((place, value)) = self.pending.remove_entry(&step.place) else {
+        let mut batch =
+            Batch::with_capacity(self.undo_log.len() + self.entries.len() + ROWS_BESIDE);
+        statistics.update(base, &self.entries, &mut batch)?;
+        for step in self.undo_log {
+            let Some(((space, key), value)) = self.pending.remove_entry(&step.key) else {
                 continue;
             };
             match value {
-                Some(value) => batch.put(place.0, place.1, value),
-                None => batch.delete(place.0, place.1),
+                Some(value) => batch.put(space, key, value),
+                None => batch.delete(space, key),
             }
         }
         self.entries.retain(|entry| !entry.is_only_counted());
-        // The engine finds the places of neighbours faster.
+        // Sorted neighbours are faster for the storage engine.
         self.entries.sort_unstable_by(|a, b| a.key.cmp(&b.key));
         for entry in self.entries {
             if entry.is_put {
@@ -275,8 +300,8 @@ impl Decided {
     }
 }
 
-/// Leaves of each entry what all its changes come to: an entry comes and goes by turns, so of an
-/// even number of changes nothing is left, and of an odd number the last.
+/// Reduces the list to net changes: additions and removals of one entry alternate, so an even
+/// number of changes cancels out, and of an odd number the last one remains.
 fn keep_net_changes(entries: &mut Vec<EntryChange>) {
     let mut counts: HashMap<Bytes, (usize, usize)> = HashMap::with_capacity(entries.len());
     for entry in entries.iter() {
@@ -294,9 +319,9 @@ fn keep_net_changes(entries: &mut Vec<EntryChange>) {
 mod tests {
     use super::*;
 
-    use crate::spaces::{NAMES, UNIQUE};
+    use crate::keyspaces::{NAMES, UNIQUE};
 
-    const A: Space = UNIQUE;
+    const A: KeyspaceId = UNIQUE;
 
     #[test]
     fn changes_are_read_and_taken_back() {
@@ -325,16 +350,16 @@ mod tests {
             (read(&overlay, "x"), read(&overlay, "y")),
             (Some(b"1".to_vec()), None)
         );
-        let batch = overlay.into_batch(&mut Tallies::default());
+        let batch = overlay.into_batch(&mut StatisticsCache::default());
         storage.write(batch.unwrap()).unwrap();
         assert_eq!(storage.get(A, b"x").unwrap().unwrap(), "1");
     }
 
     #[test]
-    fn of_an_entry_that_comes_and_goes_the_last_counts() {
+    fn only_the_net_change_of_an_index_entry_is_written() {
         let entry = |key: &'static str, is_put| EntryChange {
             key: key.into(),
-            place_bytes: 0,
+            key_position_bytes: 0,
             is_put,
         };
         let mut entries = vec![

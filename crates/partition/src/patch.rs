@@ -1,11 +1,11 @@
 //! Patch operations on a document value.
 
 use orrery_json::{Number, Value};
-use orrery_model::{Failure, PatchAction, PatchOperation, Pointer};
+use orrery_model::{Failure, JsonPointer, PatchAction, PatchOperation};
 
 const LEARN_MORE: &str = "Learn more: https://aka.ms/cosmosdbpatchdocs";
 
-/// Applies all operations in order; the first that cannot be applied refuses the whole patch.
+/// Applies all operations in order. The first operation that fails rejects the whole patch.
 pub(crate) fn apply_patch(
     document: &mut Value,
     operations: &[PatchOperation],
@@ -21,9 +21,9 @@ pub(crate) fn apply_patch(
     Ok(())
 }
 
-type Refusal = String;
+type PatchRefusal = String;
 
-fn apply_operation(document: &mut Value, operation: &PatchOperation) -> Result<(), Refusal> {
+fn apply_operation(document: &mut Value, operation: &PatchOperation) -> Result<(), PatchRefusal> {
     let path = &operation.path;
     match &operation.action {
         PatchAction::Add(value) => put(document, path, value.clone(), "Add", Placing::Insert),
@@ -52,11 +52,11 @@ enum Placing {
 
 fn put(
     document: &mut Value,
-    path: &Pointer,
+    path: &JsonPointer,
     value: Value,
     name: &str,
     placing: Placing,
-) -> Result<(), Refusal> {
+) -> Result<(), PatchRefusal> {
     let (last, parents) = path.segments.split_last().expect("a pointer has a segment");
     let mut parent = &mut *document;
     for segment in parents {
@@ -94,7 +94,7 @@ fn put(
     }
 }
 
-fn remove(document: &mut Value, path: &Pointer, name: &str) -> Result<Value, Refusal> {
+fn remove(document: &mut Value, path: &JsonPointer, name: &str) -> Result<Value, PatchRefusal> {
     let missing = || {
         format!(
             "{name} Operation only works on an existing path, '{}' does not exist.",
@@ -116,7 +116,7 @@ fn remove(document: &mut Value, path: &Pointer, name: &str) -> Result<Value, Ref
     }
 }
 
-fn increment(document: &mut Value, path: &Pointer, by: Number) -> Result<(), Refusal> {
+fn increment(document: &mut Value, path: &JsonPointer, by: Number) -> Result<(), PatchRefusal> {
     match find(document, path) {
         None => put(
             document,
@@ -126,6 +126,7 @@ fn increment(document: &mut Value, path: &Pointer, by: Number) -> Result<(), Ref
             Placing::Overwrite,
         ),
         Some(Value::Number(number)) => {
+            // Integers are added exactly; doubles would lose digits beyond 2^53.
             let exact = number
                 .as_i64()
                 .zip(by.as_i64())
@@ -146,7 +147,11 @@ fn increment(document: &mut Value, path: &Pointer, by: Number) -> Result<(), Ref
     }
 }
 
-fn move_value(document: &mut Value, from: &Pointer, path: &Pointer) -> Result<(), Refusal> {
+fn move_value(
+    document: &mut Value,
+    from: &JsonPointer,
+    path: &JsonPointer,
+) -> Result<(), PatchRefusal> {
     if from == path {
         return match find(document, from) {
             Some(_) => Ok(()),
@@ -163,11 +168,12 @@ fn move_value(document: &mut Value, from: &Pointer, path: &Pointer) -> Result<()
             text(path)
         ));
     }
+    // `Remove` comes first: a move within an array uses the indexes after the removal.
     let value = remove(document, from, "Move")?;
     put(document, path, value, "Move", Placing::Overwrite)
 }
 
-fn find<'a>(document: &'a mut Value, path: &Pointer) -> Option<&'a mut Value> {
+fn find<'a>(document: &'a mut Value, path: &JsonPointer) -> Option<&'a mut Value> {
     path.segments
         .iter()
         .try_fold(document, |value, segment| step(value, segment))
@@ -182,16 +188,17 @@ fn step<'a>(value: &'a mut Value, segment: &str) -> Option<&'a mut Value> {
 }
 
 fn array_index(segment: &str) -> Option<usize> {
+    // Only canonical indexes are valid: a leading zero would give one element several names.
     let canonical = segment == "0" || !segment.starts_with('0');
     (canonical && segment.bytes().all(|byte| byte.is_ascii_digit()))
         .then(|| segment.parse().ok())?
 }
 
-fn out_of_bounds(name: &str, segment: &str, length: usize) -> Refusal {
+fn out_of_bounds(name: &str, segment: &str, length: usize) -> PatchRefusal {
     format!("{name} Operation: '{segment}' is not a position in an array of {length} elements.")
 }
 
-fn text(path: &Pointer) -> String {
+fn text(path: &JsonPointer) -> String {
     path.segments
         .iter()
         .fold(String::new(), |text, segment| text + "/" + segment)
@@ -204,7 +211,7 @@ mod tests {
 
     fn operation(path: &str, action: PatchAction) -> PatchOperation {
         PatchOperation {
-            path: Pointer::parse(path).unwrap(),
+            path: JsonPointer::parse(path).unwrap(),
             action,
         }
     }
@@ -300,7 +307,7 @@ mod tests {
             operation(
                 path,
                 PatchAction::Move {
-                    from: Pointer::parse(from).unwrap(),
+                    from: JsonPointer::parse(from).unwrap(),
                 },
             )
         };

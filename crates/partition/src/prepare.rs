@@ -1,21 +1,21 @@
-//! What can be decided about an operation before its turn comes, decided on the caller's thread.
+//! Prepares an operation on the thread of its request, before the committer orders it.
 //!
-//! The commit path runs one transaction after another; everything that does not depend on the
-//! state (parsing, the key, unique digests, index terms, the text to store) is done here.
+//! The commit path runs transactions one after another. So all work that does not depend on the
+//! state happens here: parsing, the partition key, unique digests, index terms, the stored text.
 
 use orrery_exec::{CompileError, Condition, compile_condition};
 use orrery_json::{Number, Value};
-use orrery_keys::PartitionKey;
+use orrery_keys::{KeyComponent, PartitionKey};
 use orrery_model::{
-    Charge, ConflictPolicy, Document, Failure, IndexingDirective, Operation, OperationKind, Patch,
-    Precondition, WriteWork, limits,
+    Charge, ConflictPolicy, Document, Failure, IndexingDirective, IndexingMode, Operation,
+    OperationKind, Patch, Precondition, WriteWork, limits,
 };
 
 use crate::indexing::IndexedVersion;
-use crate::stored::Digest;
+use crate::stored_item::Digest;
 use crate::{Container, LogicalPartition, unique};
 
-/// An operation that needs only the state to be carried out.
+/// An operation that is complete except for the state.
 #[derive(Debug)]
 pub struct PreparedOperation {
     pub(crate) kind: PreparedKind,
@@ -25,8 +25,8 @@ pub struct PreparedOperation {
 }
 
 impl PreparedOperation {
-    /// An operation that is refused when its turn comes, for a batch in which an earlier one may
-    /// be refused first.
+    /// An operation that fails in its turn, for a batch in which an earlier operation may fail
+    /// first.
     pub fn refused(failure: Failure) -> PreparedOperation {
         PreparedOperation {
             kind: PreparedKind::Refused(failure),
@@ -62,14 +62,15 @@ pub(crate) enum PreparedKind {
 #[derive(Debug)]
 pub(crate) struct PreparedDocument {
     pub(crate) id: String,
-    /// The client's properties, without the closing brace.
+    /// The client's properties as JSON text, without the closing brace.
     pub(crate) open_text: Vec<u8>,
     pub(crate) digests: Vec<Digest>,
-    /// 0 when the item has no `ttl`, or none that means something.
+    /// The item's `ttl`; 0 for an item without a valid one.
     pub(crate) ttl: i32,
     pub(crate) version: IndexedVersion,
     pub(crate) indexed: bool,
-    /// What the conflict policy compares, if the document has it; otherwise its time counts.
+    pub(crate) excludes_system_properties: bool,
+    /// The value that the conflict policy compares. Without it, the timestamp is compared.
     pub(crate) number: Option<f64>,
 }
 
@@ -79,27 +80,27 @@ impl PreparedDocument {
     }
 }
 
-/// Where and when the operations of a request are carried out.
+/// The target and the time of the operations of a request.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct OperationContext<'a> {
     pub container: &'a Container,
     pub key: &'a PartitionKey,
     pub logical: &'a LogicalPartition,
     pub now_seconds: u64,
 }
 
-/// Index terms from which on a write is so expensive that it pays in advance.
-const TERMS_PAID_LATER_MAX: usize = 500;
+/// Number of index terms above which a write is charged in advance.
+const TERMS_CHARGED_AFTERWARDS_MAX: usize = 500;
 
 impl PreparedOperation {
-    /// The least that the operation will cost, where that is much and known before the partition
-    /// decides the operation.
+    /// The minimum charge of the operation, if it is high and known before the committer runs the
+    /// operation.
     pub fn price(&self) -> Option<Charge> {
         let PreparedKind::Create(document) = &self.kind else {
             return None;
         };
         let terms_changed = document.charged_terms();
-        (terms_changed > TERMS_PAID_LATER_MAX).then(|| {
+        (terms_changed > TERMS_CHARGED_AFTERWARDS_MAX).then(|| {
             Charge::write(WriteWork {
                 bytes_added: Some(document.open_text.len()),
                 terms_changed,
@@ -109,10 +110,20 @@ impl PreparedOperation {
     }
 }
 
-/// Checks an operation against the container and the partition key of its request.
-pub fn prepare(place: Place<'_>, operation: Operation) -> Result<PreparedOperation, Failure> {
+/// Validates an operation against the container and the partition key of its request.
+pub fn prepare(
+    context: OperationContext<'_>,
+    operation: Operation,
+) -> Result<PreparedOperation, Failure> {
     let indexing = operation.indexing;
-    let document = |document: Document| prepare_document(place, &document, indexing);
+    let excludes_system_properties = operation.excludes_system_properties;
+    let document = |document: Document| {
+        let prepared = prepare_document(context, &document, indexing)?;
+        Ok(PreparedDocument {
+            excludes_system_properties,
+            ..prepared
+        })
+    };
     let kind = match operation.kind {
         OperationKind::Create(body) => PreparedKind::Create(document(body)?),
         OperationKind::Upsert(body) => PreparedKind::Upsert(document(body)?),
@@ -147,20 +158,17 @@ fn compile(condition: &str) -> Result<Condition, Failure> {
 }
 
 pub(crate) fn prepare_document(
-    place: Place<'_>,
+    context: OperationContext<'_>,
     document: &Document,
     indexing: IndexingDirective,
 ) -> Result<PreparedDocument, Failure> {
-    let Place { container, key, .. } = place;
+    let OperationContext { container, key, .. } = context;
     let definition = &container.definition;
     let extracted = definition
         .partition_key
         .definition()
-        .extract(document.value())
-        .map_err(|error| {
-            Failure::BadRequest(format!("One of the input values is invalid. {error}."))
-        })?;
-    if extracted != *key && !is_system_key(container, key) {
+        .extract(document.value());
+    if extracted != *key && !(is_system_key(container, key) && is_undefined(&extracted)) {
         return Err(Failure::PartitionKeyMismatch);
     }
     let mut open_text = Vec::with_capacity(1024);
@@ -171,20 +179,20 @@ pub(crate) fn prepare_document(
             limits::ITEM_BYTES_MAX
         )));
     }
-    // Kept also while the container has TTL off: it counts from the moment it is turned on.
-    let ttl = match (document.ttl(), container.default_ttl()) {
-        (Ok(ttl), _) => ttl.unwrap_or(0),
-        (Err(failure), Some(_)) => return Err(failure),
-        (Err(_), None) => 0,
-    };
+    // The `ttl` is stored even if the container has TTL turned off, so that items expire once a
+    // client turns TTL on.
+    let ttl = document.ttl()?.unwrap_or(0);
     let indexed = match indexing {
-        IndexingDirective::Default => definition.indexing.automatic,
+        // Without an index there is nothing to be left out of, and a later policy indexes the item.
+        IndexingDirective::Default => {
+            definition.indexing.automatic || definition.indexing.mode == IndexingMode::None
+        }
         IndexingDirective::Include => true,
         IndexingDirective::Exclude => false,
     };
-    let document_key = place.logical.document_key(document.id());
+    let document_key = context.logical.document_key(document.id());
     let version = if indexed {
-        let seconds = u32::try_from(place.now_seconds).unwrap_or(u32::MAX);
+        let seconds = u32::try_from(context.now_seconds).unwrap_or(u32::MAX);
         IndexedVersion::new(container.index(), &document_key, document.value(), seconds)
     } else {
         IndexedVersion::unindexed(container.index(), &document_key)
@@ -197,11 +205,13 @@ pub(crate) fn prepare_document(
         ttl,
         version,
         indexed,
+        excludes_system_properties: false,
         number: conflict_number(&definition.conflict, document.value()),
     })
 }
 
-/// Writing the entries of an item takes the thread that writes for everybody.
+/// Limits the number of index entries, because all of them are written on the committer's thread,
+/// which every client shares.
 fn check_entries(version: &IndexedVersion) -> Result<(), Failure> {
     let entries = version.entries.len();
     if entries <= limits::ITEM_INDEXED_PATHS_MAX {
@@ -233,12 +243,17 @@ fn conflict_number(policy: &ConflictPolicy, document: &Value) -> Option<f64> {
         return None;
     }
     path.path()
-        .of_value(document)
+        .value_in(document)
         .as_number()
         .map(Number::as_f64)
 }
 
-/// Containers migrated from before partition keys keep items without one under the empty key.
+fn is_undefined(key: &PartitionKey) -> bool {
+    let mut components = key.components().iter();
+    components.all(|component| *component == KeyComponent::Undefined)
+}
+
+/// Containers from before partition keys have items without a key, under the empty key.
 fn is_system_key(container: &Container, key: &PartitionKey) -> bool {
     key.is_empty() && container.definition.partition_key.is_system_key()
 }

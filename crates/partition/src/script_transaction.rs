@@ -1,32 +1,34 @@
-//! The operations of a script: one snapshot, its own writes above it, one record or none.
+//! The operations of a script: one snapshot, the script's own writes over it, and at most one
+//! record.
 //!
-//! A script runs on a thread of its own while others commit. Its operations go through the code of
-//! every transaction, one at a time over an overlay of its own, and their results are final unless
-//! somebody else changes the logical partition meanwhile: then the commit is refused, and the
-//! script has to run again. Versions are tagged by the snapshot, because scripts see their tags; they
-//! get the place of their record when it has one.
+//! A script runs on a thread of its own while other transactions commit. Its operations use the
+//! same code as every transaction, one at a time over an overlay of the script. Their results are
+//! final unless another transaction changes the logical partition meanwhile: then the commit is
+//! rejected, and the script has to run again. The entity tags of the script's versions are computed
+//! from the snapshot, because the script may read them; the versions get the position of their
+//! record at the commit.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use orrery_keys::PartitionKey;
 use orrery_model::{Failure, Lsn, Operation, OperationOutcome};
-use orrery_regions::{RegionId, Sequence, Stamp};
+use orrery_regions::{RegionId, Sequence, VersionId};
 use orrery_storage::Snapshot;
 
 use crate::committer::internal;
 use crate::counters::counters_key;
-use crate::index_state::IndexStates;
+use crate::index_state::IndexStateCache;
+use crate::keyspaces::{DOCUMENTS, META};
 use crate::overlay::{Base, Overlay};
-use crate::prepare::Place;
+use crate::prepare::OperationContext;
 use crate::scan::ScanRange;
-use crate::spaces::{DOCUMENTS, META};
-use crate::stored::StoredItem;
-use crate::transaction::{Changes, ItemNumbers, Run, Stop};
+use crate::stored_item::StoredItem;
+use crate::transaction::{RidSource, TransactionChanges, TransactionError, TransactionExecutor};
 use crate::watches::{Watch, Watches};
 use crate::{Container, Counters, Error, LogicalPartition, Partition, View, prepare};
 
-/// What a script reads and has written so far.
+/// The state of a running script.
 pub struct ScriptTransaction {
     container: Arc<Container>,
     partition: Arc<Partition>,
@@ -36,52 +38,52 @@ pub struct ScriptTransaction {
     read_factor: f64,
     snapshot: Arc<Snapshot>,
     overlay: Overlay<'static>,
-    states: IndexStates,
+    states: IndexStateCache,
     counters: Counters,
-    changes: Changes,
+    changes: TransactionChanges,
     watch: Watch,
     region: Option<RegionId>,
 }
 
-/// Where and when a script runs.
+/// The target and the time of a script.
 #[derive(Debug, Clone)]
-pub struct ScriptPlace {
+pub struct ScriptContext {
     pub container: Arc<Container>,
     pub key: PartitionKey,
     pub now_seconds: u64,
-    /// What the consistency level multiplies reads with.
+    /// The factor by which the consistency level multiplies the charge of reads.
     pub read_factor: f64,
 }
 
-/// The writes of a script that ended well.
+/// The writes of a successful script.
 pub struct ScriptCommit {
     pub(crate) container: Arc<Container>,
     pub(crate) partition: Arc<Partition>,
-    /// Of the logical partition.
+    /// The key prefix of the logical partition.
     pub(crate) prefix: Bytes,
     pub(crate) now_seconds: u64,
-    pub(crate) changes: Changes,
+    pub(crate) changes: TransactionChanges,
     pub(crate) watch: Watch,
-    /// The item whose conflict it settles, as the hub.
-    pub(crate) settles: Option<Bytes>,
+    /// The item whose conflict the script decides, as the hub.
+    pub(crate) resolves: Option<Bytes>,
 }
 
 impl ScriptTransaction {
     pub(crate) fn begin(
-        place: ScriptPlace,
+        context: ScriptContext,
         watches: &Arc<Watches>,
         region: Option<RegionId>,
         snapshot: impl FnOnce() -> Snapshot,
     ) -> Result<ScriptTransaction, Error> {
-        let ScriptPlace {
+        let ScriptContext {
             container,
             key,
             now_seconds,
             read_factor,
-        } = place;
+        } = context;
         let logical = container.logical_partition(&key);
         let partition = Arc::clone(container.partition_of(&logical));
-        // In this order: what the snapshot does not have marks the watch.
+        // The watch begins before the snapshot: a change that the snapshot lacks marks the watch.
         let watch = watches.watch(logical.prefix_bytes());
         let snapshot = Arc::new(snapshot());
         let row = snapshot.get(META, &counters_key(container.rid.id(), partition.id))?;
@@ -95,14 +97,14 @@ impl ScriptTransaction {
             read_factor,
             overlay: Overlay::over(Base::Snapshot(Arc::clone(&snapshot))),
             snapshot,
-            states: IndexStates::default(),
+            states: IndexStateCache::default(),
             counters: Counters {
                 lsn: Lsn(before.lsn.0 + 1),
                 ..before
             },
-            changes: Changes {
+            changes: TransactionChanges {
                 versions: Some(Vec::new()),
-                ..Changes::default()
+                ..TransactionChanges::default()
             },
             watch,
             region,
@@ -117,28 +119,28 @@ impl ScriptTransaction {
         !self.changes.list.is_empty()
     }
 
-    /// Bytes of the documents written so far, and of their keys.
+    /// Bytes of the written documents and of their keys.
     pub fn written_bytes(&self) -> usize {
         self.changes.bytes
     }
 
-    /// Whether somebody changed the logical partition meanwhile, so that nothing can be committed.
+    /// Whether another transaction changed the logical partition, so that the script cannot commit.
     pub fn is_overtaken(&self) -> bool {
         self.watch.is_marked()
     }
 
-    /// Carries out one operation. One that is refused changes nothing.
+    /// Runs one operation. A rejected operation changes nothing.
     pub fn carry_out(&mut self, operation: Operation) -> Result<OperationOutcome, Failure> {
-        let place = Place {
+        let context = OperationContext {
             container: &self.container,
             key: &self.key,
             logical: &self.logical,
             now_seconds: self.now_seconds,
         };
-        let prepared = prepare(place, operation)?;
+        let prepared = prepare(context, operation)?;
         let savepoint = self.overlay.savepoint();
         let (counters, count, bytes) = (self.counters, self.changes.list.len(), self.changes.bytes);
-        let mut run = Run {
+        let mut run = TransactionExecutor {
             container: &self.container,
             partition: &self.partition,
             logical: &self.logical,
@@ -149,8 +151,8 @@ impl ScriptTransaction {
             states: &mut self.states,
             counters,
             changes: std::mem::take(&mut self.changes),
-            items: ItemNumbers::Taken,
-            stamp: self.region.map(|origin| Stamp {
+            items: RidSource::Reserved,
+            version_id: self.region.map(|origin| VersionId {
                 origin,
                 sequence: Sequence::ZERO,
             }),
@@ -159,9 +161,10 @@ impl ScriptTransaction {
         (self.counters, self.changes) = (run.counters, run.changes);
         let failure = match result {
             Ok(outcome) => return Ok(outcome),
-            Err(Stop::Refused(failure)) => failure,
-            Err(Stop::Broken(error)) => internal(&error),
+            Err(TransactionError::Refused(failure)) => failure,
+            Err(TransactionError::Broken(error)) => internal(&error),
         };
+        // A script may catch the error and continue, so the rejected operation must leave no trace.
         self.overlay.roll_back(savepoint);
         self.counters = counters;
         self.changes.bytes = bytes;
@@ -188,7 +191,8 @@ impl ScriptTransaction {
         read().map_err(|error| internal(&error))
     }
 
-    /// The logical partition as the script sees it. With writes of its own in it there is no index.
+    /// The logical partition as the script sees it. With writes of the script in it, the view has
+    /// no index.
     pub fn view(&self) -> View {
         let view = self.snapshot_view();
         if self.has_writes() {
@@ -198,7 +202,7 @@ impl ScriptTransaction {
         }
     }
 
-    /// The logical partition as it was before the script.
+    /// The logical partition before the writes of the script.
     pub fn snapshot_view(&self) -> View {
         let scope = ScanRange::of_logical_partition(&self.logical);
         View::new(
@@ -209,7 +213,7 @@ impl ScriptTransaction {
         )
     }
 
-    /// What is left to commit; none if nothing was written.
+    /// The writes to commit; `None` if the script wrote nothing.
     pub fn finish(self) -> Option<ScriptCommit> {
         self.has_writes().then_some(ScriptCommit {
             container: self.container,
@@ -218,12 +222,13 @@ impl ScriptTransaction {
             now_seconds: self.now_seconds,
             changes: self.changes,
             watch: self.watch,
-            settles: None,
+            resolves: None,
         })
     }
 
-    /// What is left to commit of a run that settles the conflict of an item, whatever it wrote.
-    pub fn finish_settling(self, item: Bytes) -> ScriptCommit {
+    /// The writes to commit for a script that decides the conflict of an item, even without a
+    /// write.
+    pub fn finish_resolving(self, item: Bytes) -> ScriptCommit {
         ScriptCommit {
             container: self.container,
             partition: self.partition,
@@ -231,7 +236,7 @@ impl ScriptTransaction {
             now_seconds: self.now_seconds,
             changes: self.changes,
             watch: self.watch,
-            settles: Some(item),
+            resolves: Some(item),
         }
     }
 }
@@ -242,10 +247,10 @@ mod tests {
 
     use orrery_json::parse;
     use orrery_keys::{ContainerRid, DatabaseRid, EpkRange};
-    use orrery_model::{ContainerDefinition, Document, OperationKind, RangeId, Stamp};
+    use orrery_model::{ContainerDefinition, Document, OperationKind, PartitionLsn, RangeId};
 
     use super::*;
-    use crate::{Durability, ItemTransaction, Seen, Store, StoreOptions, policy_change};
+    use crate::{ApplyAfter, Durability, ItemTransaction, Store, StoreOptions, policy_change};
 
     struct World {
         store: Store,
@@ -258,9 +263,9 @@ mod tests {
                 directory: None,
                 durability: Durability::None,
                 cache_bytes: 0,
-                seen: Seen::Durable,
+                apply_after: ApplyAfter::Durable,
                 multi_write: None,
-                upkeep: crate::Upkeep::default(),
+                maintenance: crate::MaintenanceOptions::default(),
             };
             let store = Store::open(&options).unwrap();
             let definition = br#"{"id":"c","partitionKey":{"paths":["/p"]}}"#;
@@ -278,8 +283,8 @@ mod tests {
             World { store, container }
         }
 
-        fn place(&self, key: &str) -> ScriptPlace {
-            ScriptPlace {
+        fn context(&self, key: &str) -> ScriptContext {
+            ScriptContext {
                 container: Arc::clone(&self.container),
                 key: PartitionKey::parse_header(&format!(r#"["{key}"]"#)).unwrap(),
                 now_seconds: 1_000,
@@ -288,10 +293,10 @@ mod tests {
         }
 
         fn begin(&self, key: &str) -> ScriptTransaction {
-            self.store.begin_script(self.place(key)).unwrap()
+            self.store.begin_script(self.context(key)).unwrap()
         }
 
-        fn commit(&self, transaction: ScriptTransaction) -> Result<Stamp, Failure> {
+        fn commit(&self, transaction: ScriptTransaction) -> Result<PartitionLsn, Failure> {
             let (reply, answer) = channel();
             let reply = Box::new(move |result| reply.send(result).unwrap());
             self.store
@@ -299,18 +304,18 @@ mod tests {
             answer.recv().unwrap()
         }
 
-        /// A write that is no script's.
+        /// A write outside of any script.
         fn write(&self, key: &str, operation: Operation) {
-            let ScriptPlace { key, .. } = self.place(key);
+            let ScriptContext { key, .. } = self.context(key);
             let logical = self.container.logical_partition(&key);
-            let place = Place {
+            let context = OperationContext {
                 container: &self.container,
                 key: &key,
                 logical: &logical,
                 now_seconds: 1_000,
             };
             let transaction = ItemTransaction {
-                operations: vec![prepare(place, operation).unwrap()],
+                operations: vec![prepare(context, operation).unwrap()],
                 container: Arc::clone(&self.container),
                 partition: Arc::clone(&self.container.partitions[0]),
                 logical: logical.clone(),
@@ -354,7 +359,7 @@ mod tests {
         }
         assert!(world.begin("a").item("2").unwrap().is_some());
         assert_eq!(world.container.partitions[0].counters().lsn, Lsn(4));
-        // A container that is gone takes nothing more.
+        // A deleted container rejects writes.
         let mut script = world.begin("a");
         script.carry_out(upsert("4", "a")).unwrap();
         world
@@ -368,16 +373,16 @@ mod tests {
         Operation::new(OperationKind::Delete { id: id.to_owned() })
     }
 
-    /// What a view shows from a place on, by id and entity tag.
-    fn shown(view: &View, from: Option<&[u8]>) -> Vec<(String, String)> {
-        let mut shown = Vec::new();
-        let show = &mut |scanned: crate::Scanned<'_>| {
+    /// The documents of a view from a key position on, by id and entity tag.
+    fn items_of(view: &View, from: Option<&[u8]>) -> Vec<(String, String)> {
+        let mut items = Vec::new();
+        let collect = &mut |scanned: crate::ScannedItem<'_>| {
             let id = String::from_utf8(scanned.id.to_vec()).unwrap();
-            shown.push((id, scanned.item.etag().into_string()));
+            items.push((id, scanned.item.etag().into_string()));
             crate::Visit::Taken
         };
-        view.documents(from, show).unwrap();
-        shown
+        view.documents(from, collect).unwrap();
+        items
     }
 
     #[test]
@@ -391,7 +396,7 @@ mod tests {
             world.write("b", upsert(&id, "b"));
         }
         let mut script = world.begin("a");
-        let stored = shown(&script.view(), None);
+        let stored = items_of(&script.view(), None);
         let mut expected: std::collections::BTreeMap<_, _> = stored.into_iter().collect();
         for number in 0..60 {
             let id = format!("{:02}", number * 11 % 50);
@@ -408,25 +413,25 @@ mod tests {
         }
         let expected: Vec<_> = expected.into_iter().collect();
         let view = script.view();
-        assert_eq!(shown(&view, None), expected);
-        // From any place on, also from one that is stored no more.
+        assert_eq!(items_of(&view, None), expected);
+        // From any key position, including the position of a deleted document.
         for number in 0..50 {
             let key = script.logical.document_key(&format!("{number:02}"));
-            let place = &key[crate::document_key::CONTAINER_BYTES..];
+            let key_position = &key[crate::document_key::CONTAINER_BYTES..];
             let rest = expected
                 .iter()
                 .filter(|(id, _)| *id >= format!("{number:02}"));
             let rest: Vec<_> = rest.cloned().collect();
-            assert_eq!(shown(&view, Some(place)), rest);
-            let item = view.document(place).unwrap();
+            assert_eq!(items_of(&view, Some(key_position)), rest);
+            let item = view.document(key_position).unwrap();
             let is_there = expected.iter().any(|(id, _)| *id == format!("{number:02}"));
             assert_eq!(item.is_some(), is_there);
         }
-        // The commit leaves exactly that.
+        // The commit produces exactly these documents.
         drop(view);
         world.commit(script).unwrap();
-        assert_eq!(shown(&world.begin("a").view(), None), expected);
-        assert_eq!(shown(&world.begin("b").view(), None).len(), 40);
+        assert_eq!(items_of(&world.begin("a").view(), None), expected);
+        assert_eq!(items_of(&world.begin("b").view(), None).len(), 40);
     }
 
     #[test]
@@ -441,11 +446,11 @@ mod tests {
         assert_ne!(before, after);
         let mut seen = Vec::new();
         let view = script.view();
-        let show = &mut |scanned: crate::Scanned<'_>| {
+        let collect = &mut |scanned: crate::ScannedItem<'_>| {
             seen.push((scanned.id.to_vec(), Some(scanned.item.etag()) == after));
             crate::Visit::Taken
         };
-        view.documents(None, show).unwrap();
+        view.documents(None, collect).unwrap();
         assert_eq!(seen, [(b"1".to_vec(), true)]);
     }
 }

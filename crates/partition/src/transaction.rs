@@ -1,4 +1,4 @@
-//! The operations of one request on one logical partition: all of them or none.
+//! Transactions: the operations of one request on one logical partition, executed atomically.
 
 use std::sync::Arc;
 
@@ -10,23 +10,27 @@ use orrery_model::{
     Charge, ConflictKind, Document, Failure, IndexingDirective, Lsn, OperationOutcome,
     OperationStatus, Patch, Precondition, ReadWork, WriteWork, limits,
 };
-use orrery_regions::{Epoch, Stamp};
+use orrery_regions::{Epoch, VersionId};
 
-use crate::apply::{ChangeAt, apply_change, rid_counter};
-use crate::index_state::IndexStates;
-use crate::indexing::{IndexedVersion, Known};
-use crate::multi::of_region;
+use crate::apply::{ChangeContext, apply_change, rid_counter};
+use crate::index_state::IndexStateCache;
+use crate::indexing::{IndexedVersion, PrecomputedEntries};
+use crate::keyspaces::{DOCUMENTS, UNIQUE};
+use crate::multi_write::rid_of_region;
 use crate::overlay::Overlay;
-use crate::prepare::{Place, PreparedDocument, PreparedKind, PreparedOperation, prepare_document};
-use crate::record::{Change, Moment};
-use crate::spaces::{DOCUMENTS, UNIQUE};
-use crate::stored::{DIGEST_BYTES, Header, StoredItem, Tag, VersionStamp, expires_at};
+use crate::prepare::{
+    OperationContext, PreparedDocument, PreparedKind, PreparedOperation, prepare_document,
+};
+use crate::record::{KeyChange, RecordHeader};
+use crate::stored_item::{
+    DIGEST_BYTES, EtagParts, ItemHeader, StoredItem, VersionMetadata, expires_at,
+};
 use crate::{Container, Counters, Error, LogicalPartition, Partition, unique};
 
-/// Bytes of documents one transaction may write; what an answer may carry bounds it.
+/// Maximum bytes that one transaction may write. The response size limits reads as well.
 const TRANSACTION_BYTES_MAX: usize = 2 * limits::RESPONSE_PAGE_BYTES_MAX;
 
-/// A request as it waits for its turn.
+/// A request in the queue of the committer.
 #[derive(Debug)]
 pub struct ItemTransaction {
     pub container: Arc<Container>,
@@ -35,12 +39,12 @@ pub struct ItemTransaction {
     pub key: PartitionKey,
     pub operations: Vec<PreparedOperation>,
     pub now_seconds: u64,
-    /// What the consistency level multiplies reads with.
+    /// The factor by which the consistency level multiplies the charge of reads.
     pub read_factor: f64,
 }
 
 impl ItemTransaction {
-    /// Whether it writes anything but removals.
+    /// Whether the transaction may write data, apart from deletions.
     pub(crate) fn may_grow(&self) -> bool {
         let mut kinds = self.operations.iter().map(|operation| &operation.kind);
         kinds.any(|kind| match kind {
@@ -55,43 +59,46 @@ impl ItemTransaction {
     }
 }
 
-/// What a transaction decided. `changes` is empty when it failed or only read.
-pub(crate) struct Decision {
+/// The result of a transaction. `changes` is empty if the transaction failed or only read.
+pub(crate) struct TransactionDecision {
     pub(crate) results: Vec<Result<OperationOutcome, Failure>>,
-    pub(crate) changes: Vec<Change>,
-    /// Which of the changes remove what had expired.
+    /// The charge of operations that were rolled back.
+    pub(crate) undone: Charge,
+    pub(crate) changes: Vec<KeyChange>,
+    /// The ordinals of changes that remove expired documents.
     pub(crate) expired: Vec<u16>,
     pub(crate) counters: Counters,
 }
 
-/// Either the client is refused, or this node cannot go on.
-pub(crate) enum Stop {
+/// A rejection of the client's request, or a failure of this node.
+pub(crate) enum TransactionError {
     Refused(Failure),
     Broken(Error),
 }
 
-impl From<Failure> for Stop {
-    fn from(failure: Failure) -> Stop {
-        Stop::Refused(failure)
+impl From<Failure> for TransactionError {
+    fn from(failure: Failure) -> TransactionError {
+        TransactionError::Refused(failure)
     }
 }
 
-impl From<Error> for Stop {
-    fn from(error: Error) -> Stop {
-        Stop::Broken(error)
+impl From<Error> for TransactionError {
+    fn from(error: Error) -> TransactionError {
+        TransactionError::Broken(error)
     }
 }
 
-/// Runs a transaction over the overlay. When an operation is refused, the overlay is as before.
+/// Runs a transaction over the overlay. If an operation is rejected, the overlay is unchanged.
 pub(crate) fn decide(
     transaction: ItemTransaction,
     overlay: &mut Overlay<'_>,
-    states: &mut IndexStates,
+    states: &mut IndexStateCache,
     before: Counters,
-    stamp: Option<Stamp>,
-) -> Result<Decision, Error> {
+    version_id: Option<VersionId>,
+) -> Result<TransactionDecision, Error> {
     let count = transaction.operations.len();
     if !transaction.container.is_alive() {
+        // The container may have been deleted while the request was queued.
         return Ok(refused(count, 0, Failure::NOT_FOUND, before));
     }
     let savepoint = overlay.savepoint();
@@ -104,7 +111,7 @@ pub(crate) fn decide(
         now_seconds,
         read_factor,
     } = transaction;
-    let mut run = Run {
+    let mut run = TransactionExecutor {
         container: &container,
         partition: &partition,
         logical: &logical,
@@ -117,36 +124,34 @@ pub(crate) fn decide(
             lsn: Lsn(before.lsn.0 + 1),
             ..before
         },
-        changes: Changes::default(),
-        items: ItemNumbers::InTurn,
-        stamp,
+        changes: TransactionChanges::default(),
+        items: RidSource::InTurn,
+        version_id,
     };
     let mut results = Vec::with_capacity(count);
     let mut bytes_read = 0;
     for (index, operation) in operations.into_iter().enumerate() {
         let is_read = matches!(operation.kind, PreparedKind::Read { .. });
         let outcome = match run.operation(operation) {
-            Ok(outcome) if outcome.status == OperationStatus::NotModified && count > 1 => {
-                run.overlay.roll_back(savepoint);
-                let mut decision = refused(count, index, Failure::FailedDependency, before);
-                decision.results[index] = Ok(outcome);
-                return Ok(decision);
-            }
             Ok(outcome) => {
                 let body = outcome.body.as_ref().filter(|_| is_read);
+                // All bodies of reads go into one response, so their sum is limited.
                 bytes_read += body.map_or(0, Bytes::len);
                 if bytes_read > limits::RESPONSE_PAGE_BYTES_MAX {
                     run.overlay.roll_back(savepoint);
-                    let failure = Failure::AnswerTooLarge;
-                    return Ok(refused(count, index, failure, before));
+                    let undone = charge_of(&results);
+                    let decision = refused(count, index, Failure::AnswerTooLarge, before);
+                    return Ok(TransactionDecision { undone, ..decision });
                 }
                 outcome
             }
-            Err(Stop::Refused(failure)) => {
+            Err(TransactionError::Refused(failure)) => {
                 run.overlay.roll_back(savepoint);
-                return Ok(refused(count, index, failure, before));
+                let undone = charge_of(&results);
+                let decision = refused(count, index, failure, before);
+                return Ok(TransactionDecision { undone, ..decision });
             }
-            Err(Stop::Broken(error)) => {
+            Err(TransactionError::Broken(error)) => {
                 run.overlay.roll_back(savepoint);
                 return Err(error);
             }
@@ -158,54 +163,67 @@ pub(crate) fn decide(
     } else {
         run.counters
     };
-    Ok(Decision {
+    Ok(TransactionDecision {
         results,
+        undone: Charge::ZERO,
         changes: run.changes.list,
         expired: run.changes.expired,
         counters,
     })
 }
 
-fn refused(count: usize, index: usize, failure: Failure, counters: Counters) -> Decision {
+fn charge_of(results: &[Result<OperationOutcome, Failure>]) -> Charge {
+    let done = results.iter().flatten();
+    done.map(|outcome| outcome.charge).sum()
+}
+
+fn refused(
+    count: usize,
+    index: usize,
+    failure: Failure,
+    counters: Counters,
+) -> TransactionDecision {
     let mut results: Vec<_> = (0..count).map(|_| Err(Failure::FailedDependency)).collect();
     results[index] = Err(failure);
-    Decision {
+    TransactionDecision {
         results,
+        undone: Charge::ZERO,
         changes: Vec::new(),
         expired: Vec::new(),
         counters,
     }
 }
 
-/// What the operations so far have changed.
+/// The changes of the operations so far.
 #[derive(Default)]
-pub(crate) struct Changes {
-    pub(crate) list: Vec<Change>,
-    /// Which of the list remove what had expired.
+pub(crate) struct TransactionChanges {
+    pub(crate) list: Vec<KeyChange>,
+    /// The ordinals of changes that remove expired documents.
     pub(crate) expired: Vec<u16>,
-    /// Bytes of the list.
+    /// Bytes of the changes.
     pub(crate) bytes: usize,
-    /// For each of the list the entries that are known, if they are asked for.
-    pub(crate) versions: Option<Vec<Versions>>,
+    /// The known index entries of each change; `None` if the caller does not need them.
+    pub(crate) versions: Option<Vec<EntryVersions>>,
 }
 
-/// The entries of a document before and after a change, as far as they are known.
+/// The known index entries of a document before and after a change.
 #[derive(Debug, Default)]
-pub(crate) struct Versions {
+pub(crate) struct EntryVersions {
     pub(crate) old: Option<IndexedVersion>,
     pub(crate) new: Option<IndexedVersion>,
 }
 
-/// Where the numbers of new items come from.
+/// The source of sequence numbers for new items.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum ItemNumbers {
-    /// The next of the partition, which nobody else can take meanwhile.
+pub(crate) enum RidSource {
+    /// The next number of the partition. Only the committer uses this source, so no other item gets
+    /// the number.
     InTurn,
-    /// One of those that the partition gives out ahead of time.
-    Taken,
+    /// A number that the partition reserves for a script in advance.
+    Reserved,
 }
 
-pub(crate) struct Run<'a, 'b> {
+pub(crate) struct TransactionExecutor<'a, 'b> {
     pub(crate) container: &'a Container,
     pub(crate) partition: &'a Partition,
     pub(crate) logical: &'a LogicalPartition,
@@ -213,26 +231,27 @@ pub(crate) struct Run<'a, 'b> {
     pub(crate) now_seconds: u64,
     pub(crate) read_factor: f64,
     pub(crate) overlay: &'a mut Overlay<'b>,
-    pub(crate) states: &'a mut IndexStates,
+    pub(crate) states: &'a mut IndexStateCache,
     pub(crate) counters: Counters,
-    pub(crate) changes: Changes,
-    pub(crate) items: ItemNumbers,
-    /// In a multi-write store. That of a script is known when it is committed.
-    pub(crate) stamp: Option<Stamp>,
+    pub(crate) changes: TransactionChanges,
+    pub(crate) items: RidSource,
+    /// The version id, in a multi-write store. The sequence of a script's version id is assigned at
+    /// its commit.
+    pub(crate) version_id: Option<VersionId>,
 }
 
-impl Run<'_, '_> {
+impl TransactionExecutor<'_, '_> {
     pub(crate) fn operation(
         &mut self,
         operation: PreparedOperation,
-    ) -> Result<OperationOutcome, Stop> {
+    ) -> Result<OperationOutcome, TransactionError> {
         let PreparedOperation {
             kind,
             if_match,
             if_none_match,
             indexing,
         } = operation;
-        let conditions = Conditions {
+        let conditions = Preconditions {
             if_match,
             if_none_match,
         };
@@ -268,7 +287,11 @@ impl Run<'_, '_> {
         Ok(item.filter(|item| item.is_visible(self.container.default_ttl(), self.now_seconds)))
     }
 
-    fn existing(&self, id: &str, conditions: &Conditions) -> Result<StoredItem, Stop> {
+    fn existing(
+        &self,
+        id: &str,
+        conditions: &Preconditions,
+    ) -> Result<StoredItem, TransactionError> {
         let current = self
             .current(&self.logical.document_key(id))?
             .ok_or(Failure::NOT_FOUND)?;
@@ -276,7 +299,10 @@ impl Run<'_, '_> {
         Ok(current)
     }
 
-    fn create(&mut self, document: &PreparedDocument) -> Result<OperationOutcome, Stop> {
+    fn create(
+        &mut self,
+        document: &PreparedDocument,
+    ) -> Result<OperationOutcome, TransactionError> {
         let key = self.logical.document_key(&document.id);
         if self.current(&key)?.is_some() {
             return Err(Failure::Conflict(ConflictKind::Id).into());
@@ -287,8 +313,8 @@ impl Run<'_, '_> {
     fn upsert(
         &mut self,
         document: &PreparedDocument,
-        conditions: &Conditions,
-    ) -> Result<OperationOutcome, Stop> {
+        conditions: &Preconditions,
+    ) -> Result<OperationOutcome, TransactionError> {
         let key = self.logical.document_key(&document.id);
         match self.current(&key)? {
             Some(current) => {
@@ -303,34 +329,42 @@ impl Run<'_, '_> {
         &mut self,
         key: Bytes,
         document: &PreparedDocument,
-    ) -> Result<OperationOutcome, Stop> {
+    ) -> Result<OperationOutcome, TransactionError> {
         let sequence = match self.items {
-            ItemNumbers::InTurn => self.counters.next_rid.max(1),
-            ItemNumbers::Taken => self.partition.take_script_rid(),
+            RidSource::InTurn => self.counters.next_rid.max(1),
+            RidSource::Reserved => self.partition.take_script_rid(),
         };
         let work = WriteWork {
             terms_changed: document.charged_terms(),
             unique_keys: document.digests.len(),
             ..WriteWork::default()
         };
-        let sequence = match self.stamp {
+        let sequence = match self.version_id {
             None => sequence,
-            Some(stamp) => of_region(sequence, stamp.origin),
+            Some(version_id) => rid_of_region(sequence, version_id.origin),
         };
         let rid = rid_counter(self.partition.id, sequence);
+        // The check may remove an expired holder of a value, so it comes before the document is
+        // written.
         self.check_unique(document, &key)?;
         self.put(key, document, None, rid, OperationStatus::Created, work)
     }
 
-    fn read(&self, id: &str, conditions: &Conditions) -> Result<OperationOutcome, Stop> {
+    fn read(
+        &self,
+        id: &str,
+        conditions: &Preconditions,
+    ) -> Result<OperationOutcome, TransactionError> {
         let current = self
             .current(&self.logical.document_key(id))?
             .ok_or(Failure::NOT_FOUND)?;
         let etag = current.etag();
-        let unchanged = conditions
-            .if_none_match
-            .as_ref()
-            .is_some_and(|tag| tag.matches(&etag));
+        // Clients have one field for the entity tag of a batch operation, called `If-Match`. On a
+        // read it means: return the body only if the item has changed.
+        let known = conditions.if_match.as_ref();
+        let known = known.filter(|tag| **tag != Precondition::Any);
+        let mut tags = conditions.if_none_match.iter().chain(known);
+        let unchanged = tags.any(|tag| tag.matches(&etag));
         let (status, body, charge) = if unchanged {
             (
                 OperationStatus::NotModified,
@@ -351,6 +385,7 @@ impl Run<'_, '_> {
         Ok(OperationOutcome {
             status,
             body,
+            excludes_system_properties: current.excludes_system_properties(),
             etag: Some(etag),
             item_lsn: current.lsn(),
             charge,
@@ -363,7 +398,7 @@ impl Run<'_, '_> {
         current: &StoredItem,
         document: &PreparedDocument,
         patch_operations: usize,
-    ) -> Result<OperationOutcome, Stop> {
+    ) -> Result<OperationOutcome, TransactionError> {
         let key = self.logical.document_key(&document.id);
         let renamed = document.id != id;
         if renamed && self.current(&key)?.is_some() {
@@ -383,8 +418,10 @@ impl Run<'_, '_> {
             patch_operations,
             ..WriteWork::default()
         };
+        // With another id the document moves to another key. The old row is removed first, which
+        // frees its unique values for the check below.
         if renamed {
-            self.change(old_key, None, Known::default(), false)?;
+            self.change(old_key, None, PrecomputedEntries::default(), false)?;
         }
         self.check_unique(document, &key)?;
         self.put(
@@ -403,7 +440,7 @@ impl Run<'_, '_> {
         patch: &Patch,
         condition: Option<&orrery_exec::Condition>,
         indexing: IndexingDirective,
-    ) -> Result<PreparedDocument, Stop> {
+    ) -> Result<PreparedDocument, TransactionError> {
         let mut value = parse_stored(current)?;
         if let Some(condition) = condition {
             let holds = condition.holds(&value).map_err(|error| {
@@ -421,21 +458,28 @@ impl Run<'_, '_> {
         if *document.value().get("id") != id {
             return Err(Failure::bad_request("The property 'id' cannot be patched.").into());
         }
-        let place = Place {
+        let context = OperationContext {
             container: self.container,
             key: self.key,
             logical: self.logical,
             now_seconds: self.now_seconds,
         };
-        match prepare_document(place, &document, indexing) {
+        match prepare_document(context, &document, indexing) {
             Err(Failure::PartitionKeyMismatch) => {
                 Err(Failure::bad_request("The partition key of an item cannot be patched.").into())
             }
-            other => Ok(other?),
+            other => Ok(PreparedDocument {
+                excludes_system_properties: current.header.excludes_system_properties,
+                ..other?
+            }),
         }
     }
 
-    fn delete(&mut self, id: &str, conditions: &Conditions) -> Result<OperationOutcome, Stop> {
+    fn delete(
+        &mut self,
+        id: &str,
+        conditions: &Preconditions,
+    ) -> Result<OperationOutcome, TransactionError> {
         let current = self.existing(id, conditions)?;
         let work = WriteWork {
             bytes_removed: Some(current.text_bytes()),
@@ -443,18 +487,23 @@ impl Run<'_, '_> {
             ..WriteWork::default()
         };
         let key = self.logical.document_key(id);
-        self.change(key, None, Known::default(), false)?;
+        self.change(key, None, PrecomputedEntries::default(), false)?;
         Ok(OperationOutcome {
             status: OperationStatus::Deleted,
             body: None,
+            excludes_system_properties: false,
             etag: None,
             item_lsn: self.counters.lsn,
             charge: Charge::write(work),
         })
     }
 
-    /// Refuses values that another visible document of the logical partition holds.
-    fn check_unique(&mut self, document: &PreparedDocument, key: &Bytes) -> Result<(), Stop> {
+    /// Rejects values that another visible document of the logical partition holds.
+    fn check_unique(
+        &mut self,
+        document: &PreparedDocument,
+        key: &Bytes,
+    ) -> Result<(), TransactionError> {
         for digest in &document.digests {
             let entry = unique::entry_key(self.logical.prefix(), digest);
             let Some(holder) = self.overlay.get(UNIQUE, &entry)? else {
@@ -467,8 +516,8 @@ impl Run<'_, '_> {
             if self.current(&holder)?.is_some() {
                 return Err(Failure::Conflict(ConflictKind::UniqueKey).into());
             }
-            // The holder has expired and waits for its removal, which happens now.
-            self.change(holder, None, Known::default(), true)?;
+            // The holder has expired but is not yet removed, so this transaction removes it.
+            self.change(holder, None, PrecomputedEntries::default(), true)?;
         }
         Ok(())
     }
@@ -481,23 +530,24 @@ impl Run<'_, '_> {
         rid: u64,
         status: OperationStatus,
         work: WriteWork,
-    ) -> Result<OperationOutcome, Stop> {
+    ) -> Result<OperationOutcome, TransactionError> {
         let modified_seconds = u32::try_from(self.now_seconds).unwrap_or(u32::MAX);
         let expiry = expires_at(modified_seconds, document.ttl, self.container.default_ttl());
         let ordinal = u16::try_from(self.changes.list.len()).map_err(|_| too_large())?;
-        let version = self.stamp.map(|stamp| VersionStamp {
-            stamp,
+        let version = self.version_id.map(|version_id| VersionMetadata {
+            id: version_id,
             number: document.number.unwrap_or(f64::from(modified_seconds)),
-            decided: Epoch::NONE,
-            tag: Tag {
-                region: stamp.origin,
+            deciding_epoch: Epoch::NONE,
+            tag: EtagParts {
+                region: version_id.origin,
                 range: self.partition.id,
                 lsn: self.counters.lsn,
                 ordinal,
             },
         });
-        let header = Header {
+        let header = ItemHeader {
             indexed: document.indexed,
+            excludes_system_properties: document.excludes_system_properties,
             prefix_bytes: u16::try_from(self.logical.prefix().len())
                 .expect("partition keys are bounded far below 64 KB"),
             modified_seconds,
@@ -507,9 +557,9 @@ impl Run<'_, '_> {
             ordinal,
             version,
             own_tag: match self.items {
-                _ if self.stamp.is_some() => None,
-                ItemNumbers::InTurn => None,
-                ItemNumbers::Taken => Some((self.partition.id, self.counters.lsn)),
+                _ if self.version_id.is_some() => None,
+                RidSource::InTurn => None,
+                RidSource::Reserved => Some((self.partition.id, self.counters.lsn)),
             },
             terms: u32::try_from(document.charged_terms()).unwrap_or(u32::MAX),
             ttl: document.ttl,
@@ -517,7 +567,7 @@ impl Run<'_, '_> {
         };
         let value = self.stored_bytes(&header, document);
         let item = StoredItem::decode(value.clone())?;
-        let known = Known {
+        let known = PrecomputedEntries {
             old,
             new: Some(&document.version),
         };
@@ -529,13 +579,14 @@ impl Run<'_, '_> {
         Ok(OperationOutcome {
             status,
             body: Some(item.text()),
+            excludes_system_properties: header.excludes_system_properties,
             etag: Some(header.etag()),
             item_lsn: header.lsn,
             charge: Charge::write(work),
         })
     }
 
-    fn stored_bytes(&self, header: &Header, document: &PreparedDocument) -> Bytes {
+    fn stored_bytes(&self, header: &ItemHeader, document: &PreparedDocument) -> Bytes {
         let link = &self.container.self_link;
         let mut bytes = Vec::with_capacity(
             384 + document.digests.len() * DIGEST_BYTES + document.open_text.len() + link.len(),
@@ -565,28 +616,28 @@ impl Run<'_, '_> {
         &mut self,
         key: Bytes,
         value: Option<Bytes>,
-        known: Known<'_>,
+        known: PrecomputedEntries<'_>,
         is_expiry: bool,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), TransactionError> {
         let bytes = self.changes.bytes + key.len() + value.as_ref().map_or(0, Bytes::len);
         if bytes > TRANSACTION_BYTES_MAX {
             return Err(too_large().into());
         }
-        let moment = Moment {
+        let header = RecordHeader {
             container: self.container.rid.id(),
             range: self.partition.id,
             lsn: self.counters.lsn,
             seconds: u32::try_from(self.now_seconds).unwrap_or(u32::MAX),
             is_expiry: false,
-            stamp: self.stamp,
-            decided: Epoch::NONE,
+            version_id: self.version_id,
+            deciding_epoch: Epoch::NONE,
         };
         let ordinal = self.changes.list.len();
         apply_change(
             self.overlay,
             self.states,
-            ChangeAt {
-                moment,
+            ChangeContext {
+                header,
                 ordinal,
                 is_expiry,
             },
@@ -602,7 +653,7 @@ impl Run<'_, '_> {
             self.changes.expired.push(ordinal);
         }
         if let Some(versions) = &mut self.changes.versions {
-            versions.push(Versions {
+            versions.push(EntryVersions {
                 old: known.old.cloned(),
                 new: known.new.cloned(),
             });
@@ -622,13 +673,14 @@ fn parse_stored(item: &StoredItem) -> Result<Value, Error> {
         .map_err(|error| Error::Damaged(format!("a stored document does not parse: {error}")))
 }
 
-struct Conditions {
+struct Preconditions {
     if_match: Option<Precondition>,
     if_none_match: Option<Precondition>,
 }
 
-impl Conditions {
-    /// For writes: `If-Match` must match the current version and `If-None-Match` must not.
+impl Preconditions {
+    /// For writes: `If-Match` must match the current version, and `If-None-Match` must not match
+    /// it.
     fn check(&self, current: &StoredItem) -> Result<(), Failure> {
         let etag = current.etag();
         let differs = self

@@ -1,9 +1,10 @@
-//! Logical partitions that scripts have read and nobody else may have changed when they commit.
+//! Watches: logical partitions that scripts have read and that must not change before the scripts
+//! commit.
 //!
 //! A script watches its logical partition before it takes its snapshot. The committer marks every
-//! watch over a document that it changes: once when a change is decided, for scripts whose commit
-//! is in the same group, and again when the change is visible, for those that began in between.
-//! A script whose watch is marked must begin anew. While no script runs this costs one load.
+//! watch whose documents it changes: once when a change is decided, for scripts that commit in the
+//! same group, and again when the change is visible, for scripts that started in between. A script
+//! with a marked watch must run again. Without running scripts, marking costs one load.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -12,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use crate::record::Change;
+use crate::record::KeyChange;
 
 /// The watches of a store.
 #[derive(Debug, Default)]
@@ -21,10 +22,10 @@ pub(crate) struct Watches {
     table: Mutex<Table>,
 }
 
-/// Watches by the beginning of the keys of their logical partition.
+/// Watches by the key prefix of their logical partition.
 type Table = BTreeMap<Bytes, Vec<Arc<AtomicBool>>>;
 
-/// One watch, which ends when it is dropped.
+/// One watch. Dropping it ends the watch.
 #[derive(Debug)]
 pub(crate) struct Watch {
     watches: Arc<Watches>,
@@ -38,6 +39,9 @@ impl Watches {
         let mut table = self.lock();
         let list = table.entry(prefix.clone()).or_default();
         list.push(Arc::clone(&is_marked));
+        // A committer that reads a count of zero after its change has become visible may skip the
+        // marks: the script takes its snapshot after this line, so the snapshot contains the
+        // change.
         self.count.fetch_add(1, Ordering::SeqCst);
         Watch {
             watches: Arc::clone(self),
@@ -46,14 +50,15 @@ impl Watches {
         }
     }
 
-    /// Marks the watches over the documents of a record.
-    pub(crate) fn mark(&self, changes: &[Change]) {
+    /// Marks the watches of the documents in a record.
+    pub(crate) fn mark(&self, changes: &[KeyChange]) {
         if self.count.load(Ordering::SeqCst) == 0 {
             return;
         }
         let table = self.lock();
         for (key, _) in changes {
-            // No logical partition begins like another one, so only the last before it can be its.
+            // No logical partition prefix is a prefix of another one, so only the greatest prefix
+            // at or below the key can match.
             let mut before = table.range::<[u8], _>((Bound::Unbounded, Bound::Included(&key[..])));
             if let Some((prefix, list)) = before.next_back()
                 && key.starts_with(prefix)
@@ -71,7 +76,7 @@ impl Watches {
 }
 
 impl Watch {
-    /// Whether somebody changed the logical partition since the watch began.
+    /// Whether another transaction changed the logical partition since the watch began.
     pub(crate) fn is_marked(&self) -> bool {
         self.is_marked.load(Ordering::SeqCst)
     }
