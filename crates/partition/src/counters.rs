@@ -1,4 +1,4 @@
-//! What a partition counts, kept beside its data in the same batch.
+//! The counters of a partition, stored in the same batch as its data.
 
 use bytes::Bytes;
 use orrery_model::{Lsn, RangeId};
@@ -6,42 +6,42 @@ use orrery_model::{Lsn, RangeId};
 use crate::Error;
 use crate::document_key::{container_of, prefix_end};
 
-/// The state of a partition that is not documents.
+/// The state of a partition besides its documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     pub lsn: Lsn,
     pub items: u64,
     /// Bytes of JSON text.
     pub bytes: u64,
-    /// Number of the next item created here.
+    /// Sequence number of the next item that a transaction creates here.
     pub next_rid: u64,
-    /// Number of the next item that a script creates here; they have a half of the numbers to
-    /// themselves, because a script takes them before its turn comes.
+    /// Sequence number of the next item that a script creates here. Scripts use the upper half of
+    /// the numbers, because a script takes its numbers before its transaction is ordered.
     pub next_script_rid: u64,
-    pub standing: Standing,
+    pub status: CounterStatus,
 }
 
-/// What the counts of items and bytes are worth.
+/// The accuracy of the counts of items and bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Standing {
+pub enum CounterStatus {
     #[default]
     Exact,
-    /// A part of what was counted together, not yet counted alone.
+    /// A share of an earlier count after a split, not yet counted exactly.
     Estimated,
-    /// Others have taken over what was here.
-    Retired,
+    /// The partition was split or merged, and child partitions own its range.
+    Superseded,
 }
 
 const COUNTERS_BYTES: usize = 48;
 
 impl Counters {
-    /// As somebody should see them: an estimate that more was taken from than it had is nothing.
+    /// The counters for display: an estimate below zero counts as zero.
     #[must_use]
-    pub(crate) fn shown(self) -> Counters {
-        let shown = |count: u64| u64::try_from(count.cast_signed()).unwrap_or(0);
+    pub(crate) fn for_display(self) -> Counters {
+        let displayed = |count: u64| u64::try_from(count.cast_signed()).unwrap_or(0);
         Counters {
-            items: shown(self.items),
-            bytes: shown(self.bytes),
+            items: displayed(self.items),
+            bytes: displayed(self.bytes),
             ..self
         }
     }
@@ -53,12 +53,13 @@ impl Counters {
             self.bytes,
             self.next_rid,
             self.next_script_rid,
-            self.standing as u64,
+            self.status as u64,
         ];
-        // What nothing has happened to stays as short as it was.
-        let count = match (self.standing, self.next_script_rid) {
-            (Standing::Exact, 0) => 4,
-            (Standing::Exact, _) => 5,
+        // Optional fields at the end are omitted, so that counters without them keep their original
+        // encoding.
+        let count = match (self.status, self.next_script_rid) {
+            (CounterStatus::Exact, 0) => 4,
+            (CounterStatus::Exact, _) => 5,
             _ => 6,
         };
         Bytes::from(fields.map(u64::to_le_bytes)[..count].concat())
@@ -78,10 +79,10 @@ impl Counters {
             bytes: field(2),
             next_rid: field(3),
             next_script_rid: field(4),
-            standing: match field(5) {
-                0 => Standing::Exact,
-                1 => Standing::Estimated,
-                2 => Standing::Retired,
+            status: match field(5) {
+                0 => CounterStatus::Exact,
+                1 => CounterStatus::Estimated,
+                2 => CounterStatus::Superseded,
                 _ => return Err(damaged(bytes.len())),
             },
         })
@@ -94,7 +95,7 @@ fn damaged(length: usize) -> Error {
     ))
 }
 
-/// Key of the counters of a partition in the meta space.
+/// The key of a partition's counters in the meta keyspace.
 pub(crate) fn counters_key(container: u32, range: RangeId) -> [u8; 9] {
     let mut key = [b'p'; 9];
     key[1..5].copy_from_slice(&container.to_be_bytes());
@@ -102,19 +103,19 @@ pub(crate) fn counters_key(container: u32, range: RangeId) -> [u8; 9] {
     key
 }
 
-/// The container whose counters stand under a key of the meta space, if it is such a key.
+/// The container of a counters key in the meta keyspace; `None` for any other key.
 pub(crate) fn container_of_counters(key: &[u8]) -> Option<u32> {
     container_of(key.strip_prefix(b"p")?)
 }
 
-/// Where the counters of all partitions of a container stand: from the first key up to the second.
+/// The key range of the counters of all partitions of a container.
 pub(crate) fn counters_range(container: u32) -> (Vec<u8>, Option<Vec<u8>>) {
     let prefix = [&b"p"[..], &container.to_be_bytes()].concat();
     let end = prefix_end(&prefix);
     (prefix, end)
 }
 
-/// Key of the position applied last, in the meta space.
+/// The key of the applied position in the meta keyspace.
 pub(crate) const APPLIED_KEY: &[u8] = b"a";
 
 #[cfg(test)]
@@ -129,13 +130,13 @@ mod tests {
             bytes: 3,
             next_rid: 4,
             next_script_rid: 5,
-            standing: Standing::Exact,
+            status: CounterStatus::Exact,
         };
         let bytes = counters.encode();
         assert_eq!(Counters::decode(&bytes).unwrap(), counters);
-        for standing in [Standing::Estimated, Standing::Retired] {
+        for standing in [CounterStatus::Estimated, CounterStatus::Superseded] {
             let other = Counters {
-                standing,
+                status: standing,
                 ..counters
             };
             assert_eq!(Counters::decode(&other.encode()).unwrap(), other);

@@ -1,10 +1,11 @@
-//! Where documents stand: container, logical partition, id.
+//! The keys of documents: container, logical partition, id.
 //!
 //! ```text
 //! container (4 bytes, big endian) | logical partition (begins with the EPK) | id
 //! ```
 //!
-//! A physical partition is therefore one run of keys, and so is a logical one.
+//! So the documents of a physical partition are one key range, and those of a logical partition as
+//! well.
 
 use bytes::Bytes;
 use orrery_keys::PartitionKey;
@@ -13,7 +14,7 @@ use crate::Container;
 
 pub(crate) const CONTAINER_BYTES: usize = 4;
 
-/// The beginning of the keys of one logical partition.
+/// The common key prefix of the documents in one logical partition.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LogicalPartition {
     prefix: Bytes,
@@ -41,8 +42,9 @@ impl LogicalPartition {
         self.prefix.clone()
     }
 
-    /// The prefix without the container: its place among the ranges of the container.
-    pub(crate) fn place(&self) -> &[u8] {
+    /// The prefix without the container: the key position that the EPK ranges of the container are
+    /// compared with.
+    pub(crate) fn key_position(&self) -> &[u8] {
         &self.prefix[CONTAINER_BYTES..]
     }
 
@@ -51,12 +53,12 @@ impl LogicalPartition {
     }
 }
 
-/// The number of the container that a key begins with.
+/// The container number at the start of a key.
 pub(crate) fn container_of(key: &[u8]) -> Option<u32> {
     key.first_chunk().copied().map(u32::from_be_bytes)
 }
 
-/// The smallest key that does not begin with `prefix`; none if every byte is `FF`.
+/// The smallest key above all keys with this prefix; `None` if every byte is `FF`.
 pub(crate) fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|&byte| byte != 0xFF)?;
     let mut end = prefix[..=last].to_vec();

@@ -1,11 +1,11 @@
-//! Where changes stand in the feed of a physical partition.
+//! The keys of the change feed of a physical partition.
 //!
 //! ```text
 //! container (4 bytes) | partition (4) | LSN (8) | position in the record (2), all big endian
 //! ```
 //!
-//! An entry stays under the partition in which it was made: a split or a merge moves none, and
-//! whoever reads a partition reads the runs of its ancestors along with its own.
+//! An entry keeps the partition in which it was created: a split or a merge moves no entry, and a
+//! reader of a partition also reads the entries of its ancestors.
 
 use bytes::Bytes;
 use orrery_model::{Lsn, RangeId};
@@ -23,7 +23,7 @@ pub(crate) fn entry_key(container: u32, range: RangeId, lsn: Lsn, ordinal: u16) 
     Bytes::copy_from_slice(&key)
 }
 
-/// The end of the run of a partition: before this key stands everything of it, and nothing after.
+/// The end of the feed of a partition: the first key after all its entries.
 pub(crate) fn run_end(container: u32, range: RangeId) -> Bytes {
     entry_key(container, RangeId(range.0 + 1), Lsn(0), 0)
 }
@@ -33,7 +33,7 @@ pub(crate) fn lsn_of(key: &[u8]) -> Option<Lsn> {
     Some(Lsn(u64::from_be_bytes(*lsn)))
 }
 
-/// The value of an entry: the second of the change, and the place of the document.
+/// The value of a feed entry: the second of the change, and the key position of the document.
 pub(crate) fn entry_value(seconds: u32, document_key: &[u8]) -> Bytes {
     [&seconds.to_be_bytes()[..], &document_key[CONTAINER_BYTES..]]
         .concat()

@@ -1,15 +1,18 @@
-//! One committed transaction as it stands in the log.
+//! The log record of one committed transaction.
 //!
-//! A record says which documents a transaction wrote and removed; everything else that changes
-//! with them is derived by [`crate::apply`]. Times, ids and LSNs are chosen before the append, so
-//! that the same log gives the same state everywhere.
+//! A record lists the documents that a transaction wrote and deleted. [`crate::apply`] derives all
+//! other changes. Times, ids and LSNs are chosen before the append, so the same log always produces
+//! the same state.
 
 use bytes::Bytes;
+use orrery_log::RecordBatch;
 use orrery_model::{Lsn, RangeId};
 
-use orrery_regions::{Epoch, Stamp};
+use orrery_regions::{Epoch, VersionId};
 
-use crate::multi::{AccountChange, Merged, Stamped, decode_stamped, encode_stamped};
+use crate::multi_write::{
+    AccountChange, MergedRecord, StreamHeader, decode_stream_header, encode_stream_header,
+};
 use crate::{Counters, Error};
 
 const VERSION: u8 = 1;
@@ -18,79 +21,93 @@ const KIND_CATALOGUE: u8 = 2;
 const KIND_EXPIRY: u8 = 3;
 const KIND_RANGES: u8 = 4;
 const KIND_NOTE: u8 = 5;
-/// In multi-write stores: items of this region, items of another one, the account stream.
-const KIND_STAMPED: u8 = 16;
+/// Multi-write stores only: items of this region, items of another region, the account stream.
+const KIND_REGION_ITEMS: u8 = 16;
 const KIND_MERGED: u8 = 17;
 const KIND_ACCOUNT: u8 = 18;
 const CHANGE_PUT: u8 = 1;
 const CHANGE_DELETE: u8 = 2;
 
-/// A key and its new value; none removes it.
-pub(crate) type Change = (Bytes, Option<Bytes>);
+/// A key with its new value; `None` deletes the key.
+pub(crate) type KeyChange = (Bytes, Option<Bytes>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Record {
     Items {
-        moment: Moment,
-        changes: Vec<Change>,
-        /// In multi-write stores, what makes it a record of the stream of this region.
-        stamped: Option<Box<Stamped>>,
+        header: RecordHeader,
+        changes: Vec<KeyChange>,
+        /// In multi-write stores, the header of this record in the region's stream.
+        stream_header: Option<Box<StreamHeader>>,
     },
     /// Items of another region.
-    Merged(Box<Merged>),
+    Merged(Box<MergedRecord>),
     /// A record of the account stream of a multi-write account.
     Account(AccountChange),
     Catalogue {
-        changes: Vec<Change>,
+        changes: Vec<KeyChange>,
     },
-    /// What others than the store keep with its records; the newest stands in the state.
+    /// An opaque note of the layer above the store. The state contains the newest note.
     Note {
         text: Bytes,
     },
-    /// Physical partitions get other counters, or their first or last ones, along with a change of
-    /// the catalogue.
+    /// New counters of physical partitions (also the first or the last ones), together with a
+    /// catalogue change.
     Ranges {
         container: u32,
         counters: Vec<(RangeId, Counters)>,
-        changes: Vec<Change>,
+        changes: Vec<KeyChange>,
     },
 }
 
-/// Where and when items change.
+/// The partition, LSN and time of a change of items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Moment {
+pub(crate) struct RecordHeader {
     pub(crate) container: u32,
     pub(crate) range: RangeId,
     pub(crate) lsn: Lsn,
     pub(crate) seconds: u32,
-    /// Whether the items go because their time is over.
+    /// Whether the record removes expired items.
     pub(crate) is_expiry: bool,
-    /// The stamp of this region that they get, and the epoch of the hub if it settles a conflict.
-    pub(crate) stamp: Option<Stamp>,
-    pub(crate) decided: Epoch,
+    /// In multi-write stores, the version id of the items, and the epoch of the hub if the record
+    /// decides a conflict.
+    pub(crate) version_id: Option<VersionId>,
+    pub(crate) deciding_epoch: Epoch,
+}
+
+/// Records that share one append; the log encodes each directly into its buffer.
+pub(crate) struct Records<'a>(pub(crate) &'a [Record]);
+
+impl RecordBatch for Records<'_> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn encode(&self, index: usize, buffer: &mut Vec<u8>) {
+        self.0[index].encode(buffer);
+    }
 }
 
 impl Record {
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         let changes = match self {
             Record::Items {
-                moment,
+                header,
                 changes,
-                stamped,
+                stream_header,
             } => {
-                if let Some(stamped) = stamped {
-                    out.extend_from_slice(&[VERSION, KIND_STAMPED]);
-                    encode_stamped(stamped, out);
+                if let Some(stream_header) = stream_header {
+                    out.extend_from_slice(&[VERSION, KIND_REGION_ITEMS]);
+                    encode_stream_header(stream_header, out);
                 }
-                encode_moment(moment, out);
+                encode_header(header, out);
                 changes
             }
             Record::Merged(merged) => {
                 out.extend_from_slice(&[VERSION, KIND_MERGED]);
                 out.extend_from_slice(&merged.lsn.0.to_le_bytes());
                 out.push(u8::from(merged.is_own));
-                encode_stamped(&merged.stamped, out);
-                encode_moment(&merged.moment, out);
+                encode_stream_header(&merged.stream_header, out);
+                encode_header(&merged.header, out);
                 &merged.changes
             }
             Record::Account(account) => {
@@ -135,7 +152,7 @@ impl Record {
         })
     }
 
-    /// The text of a note, without a look at other kinds of records.
+    /// The text of a note, without decoding other kinds of records.
     pub(crate) fn text_of_note(payload: &[u8]) -> Option<&[u8]> {
         match payload.split_first_chunk() {
             Some(([VERSION, KIND_NOTE], text)) => Some(text),
@@ -143,15 +160,15 @@ impl Record {
         }
     }
 
-    /// As it stands in the log.
+    /// The encoded record.
     pub(crate) fn payload(&self) -> Bytes {
         let mut bytes = Vec::new();
         self.encode(&mut bytes);
         bytes.into()
     }
 
-    /// The documents that it changes.
-    pub(crate) fn item_changes(&self) -> &[Change] {
+    /// The documents that the record changes.
+    pub(crate) fn item_changes(&self) -> &[KeyChange] {
         match self {
             Record::Items { changes, .. } => changes,
             Record::Merged(merged) => &merged.changes,
@@ -162,8 +179,8 @@ impl Record {
         }
     }
 
-    /// Bytes of keys and values.
-    pub(crate) fn changes_bytes(changes: &[Change]) -> usize {
+    /// Total bytes of keys and values.
+    pub(crate) fn changes_bytes(changes: &[KeyChange]) -> usize {
         changes
             .iter()
             .map(|(key, value)| key.len() + value.as_ref().map_or(0, Bytes::len))
@@ -171,7 +188,7 @@ impl Record {
     }
 }
 
-pub(crate) fn encode_changes(changes: &[Change], out: &mut Vec<u8>) {
+pub(crate) fn encode_changes(changes: &[KeyChange], out: &mut Vec<u8>) {
     for (key, value) in changes {
         match value {
             Some(value) => {
@@ -187,39 +204,39 @@ pub(crate) fn encode_changes(changes: &[Change], out: &mut Vec<u8>) {
     }
 }
 
-fn encode_moment(moment: &Moment, out: &mut Vec<u8>) {
-    let kind = if moment.is_expiry {
+fn encode_header(header: &RecordHeader, out: &mut Vec<u8>) {
+    let kind = if header.is_expiry {
         KIND_EXPIRY
     } else {
         KIND_ITEMS
     };
     out.extend_from_slice(&[VERSION, kind]);
-    out.extend_from_slice(&moment.container.to_le_bytes());
-    out.extend_from_slice(&moment.range.0.to_le_bytes());
-    out.extend_from_slice(&moment.lsn.0.to_le_bytes());
-    out.extend_from_slice(&moment.seconds.to_le_bytes());
+    out.extend_from_slice(&header.container.to_le_bytes());
+    out.extend_from_slice(&header.range.0.to_le_bytes());
+    out.extend_from_slice(&header.lsn.0.to_le_bytes());
+    out.extend_from_slice(&header.seconds.to_le_bytes());
 }
 
-/// The part of a record that other regions are given, its envelope and what is in it; none of
-/// records that are of no region stream.
+/// The part of a record that other regions receive: the stream header and the data. `None` for
+/// records outside region streams.
 pub(crate) fn stream_part(payload: &[u8]) -> Option<&[u8]> {
     const MERGED_HEAD_BYTES: usize = 9;
     let (head, bytes) = payload.split_first_chunk::<2>()?;
     match *head {
-        [VERSION, KIND_STAMPED] => Some(bytes),
+        [VERSION, KIND_REGION_ITEMS] => Some(bytes),
         [VERSION, KIND_MERGED] => bytes.get(MERGED_HEAD_BYTES..),
         _ => None,
     }
 }
 
-/// The changes of items that were written somewhere, and where.
-pub(crate) fn decode_items(bytes: &[u8]) -> Option<(Moment, Vec<Change>)> {
+/// Decodes a plain item record: its header and its changes.
+pub(crate) fn decode_items(bytes: &[u8]) -> Option<(RecordHeader, Vec<KeyChange>)> {
     match decode(bytes)? {
         Record::Items {
-            moment,
+            header,
             changes,
-            stamped: None,
-        } => Some((moment, changes)),
+            stream_header: None,
+        } => Some((header, changes)),
         _ => None,
     }
 }
@@ -236,46 +253,46 @@ fn decode(mut bytes: &[u8]) -> Option<Record> {
     };
     match kind {
         KIND_ITEMS | KIND_EXPIRY => {
-            let moment = Moment {
+            let header = RecordHeader {
                 container: u32::from_le_bytes(*take(&mut bytes)?),
                 range: RangeId(u32::from_le_bytes(*take(&mut bytes)?)),
                 lsn: Lsn(u64::from_le_bytes(*take(&mut bytes)?)),
                 seconds: u32::from_le_bytes(*take(&mut bytes)?),
                 is_expiry: kind == KIND_EXPIRY,
-                stamp: None,
-                decided: Epoch::NONE,
+                version_id: None,
+                deciding_epoch: Epoch::NONE,
             };
             let changes = decode_changes(bytes)?;
             Some(Record::Items {
-                moment,
+                header,
                 changes,
-                stamped: None,
+                stream_header: None,
             })
         }
-        KIND_STAMPED => {
-            let stamped = decode_stamped(&mut bytes)?;
-            let (moment, changes) = decode_items(bytes)?;
-            let moment = Moment {
-                stamp: Some(stamped.stamp),
-                decided: stamped.decided,
-                ..moment
+        KIND_REGION_ITEMS => {
+            let stream_header = decode_stream_header(&mut bytes)?;
+            let (header, changes) = decode_items(bytes)?;
+            let header = RecordHeader {
+                version_id: Some(stream_header.version_id),
+                deciding_epoch: stream_header.deciding_epoch,
+                ..header
             };
             Some(Record::Items {
-                moment,
+                header,
                 changes,
-                stamped: Some(Box::new(stamped)),
+                stream_header: Some(Box::new(stream_header)),
             })
         }
         KIND_MERGED => {
             let lsn = Lsn(u64::from_le_bytes(*take(&mut bytes)?));
             let [is_own] = *take::<1>(&mut bytes)?;
-            let stamped = decode_stamped(&mut bytes)?;
-            let (moment, changes) = decode_items(bytes)?;
-            Some(Record::Merged(Box::new(Merged {
+            let stream_header = decode_stream_header(&mut bytes)?;
+            let (header, changes) = decode_items(bytes)?;
+            Some(Record::Merged(Box::new(MergedRecord {
                 lsn,
                 is_own: is_own != 0,
-                stamped,
-                moment,
+                stream_header,
+                header,
                 changes,
             })))
         }
@@ -309,7 +326,7 @@ fn decode(mut bytes: &[u8]) -> Option<Record> {
     }
 }
 
-pub(crate) fn decode_changes(mut bytes: &[u8]) -> Option<Vec<Change>> {
+pub(crate) fn decode_changes(mut bytes: &[u8]) -> Option<Vec<KeyChange>> {
     let mut changes = Vec::new();
     while let Some((kind, rest)) = bytes.split_first() {
         bytes = rest;
@@ -350,51 +367,51 @@ mod tests {
             ("b".into(), None),
             ("c".into(), Some("".into())),
         ];
-        let moment = |is_expiry| Moment {
+        let header = |is_expiry| RecordHeader {
             container: 5,
             range: RangeId(1),
             lsn: Lsn(9),
             seconds: 77,
             is_expiry,
-            stamp: None,
-            decided: Epoch::NONE,
+            version_id: None,
+            deciding_epoch: Epoch::NONE,
         };
-        let stamp = Stamp {
+        let version_id = VersionId {
             origin: RegionId(1),
             sequence: Sequence(8),
         };
-        let stamped = Stamped {
-            stamp,
+        let stream_header = StreamHeader {
+            version_id,
             epoch: Epoch(1),
             deps: [(StreamId::Account, Sequence(3))].into_iter().collect(),
-            decided: Epoch(2),
+            deciding_epoch: Epoch(2),
             expired: vec![1],
         };
         for record in [
             Record::Items {
-                moment: moment(false),
+                header: header(false),
                 changes: changes.clone(),
-                stamped: None,
+                stream_header: None,
             },
             Record::Items {
-                moment: moment(true),
+                header: header(true),
                 changes: changes.clone(),
-                stamped: None,
+                stream_header: None,
             },
             Record::Items {
-                moment: Moment {
-                    stamp: Some(stamp),
-                    decided: Epoch(2),
-                    ..moment(true)
+                header: RecordHeader {
+                    version_id: Some(version_id),
+                    deciding_epoch: Epoch(2),
+                    ..header(true)
                 },
                 changes: changes.clone(),
-                stamped: Some(Box::new(stamped.clone())),
+                stream_header: Some(Box::new(stream_header.clone())),
             },
-            Record::Merged(Box::new(Merged {
+            Record::Merged(Box::new(MergedRecord {
                 lsn: Lsn(4),
                 is_own: true,
-                stamped,
-                moment: moment(false),
+                stream_header,
+                header: header(false),
                 changes: changes.clone(),
             })),
             Record::Account(AccountChange {

@@ -1,5 +1,5 @@
-//! A record told to people: what it did, as lines of JSON. For records that a region had acknowledged
-//! and that are not part of the history, so that somebody can decide what becomes of them.
+//! Renders a record as lines of JSON. Operators use it for acknowledged records that are not part
+//! of the replicated history, to decide what to do with them.
 
 use std::fmt::Write as _;
 
@@ -7,16 +7,16 @@ use orrery_regions::StreamRecord;
 
 use crate::Error;
 use crate::document_key::container_of;
-use crate::multi::{AccountChange, items_of};
-use crate::record::{Change, Moment, Record};
-use crate::stored::StoredItem;
+use crate::multi_write::{AccountChange, items_of};
+use crate::record::{KeyChange, Record, RecordHeader};
+use crate::stored_item::StoredItem;
 
-/// One line for each item that a record wrote or removed, and one for a change of the catalogue.
-pub fn tell_record(sequence: u64, record: &[u8]) -> Result<Vec<String>, Error> {
-    let (moment, changes) = match Record::decode(record)? {
+/// One line for each item that a record wrote or deleted, and one line for a catalogue change.
+pub fn record_json_lines(sequence: u64, record: &[u8]) -> Result<Vec<String>, Error> {
+    let (header, changes) = match Record::decode(record)? {
         Record::Items {
-            moment, changes, ..
-        } => (moment, changes),
+            header, changes, ..
+        } => (header, changes),
         Record::Note { .. } | Record::Merged(_) => return Ok(Vec::new()),
         Record::Account(AccountChange { changes, .. })
         | Record::Catalogue { changes }
@@ -27,28 +27,32 @@ pub fn tell_record(sequence: u64, record: &[u8]) -> Result<Vec<String>, Error> {
             return Ok(vec![line]);
         }
     };
-    tell_items(&format!(r#""sequence":{sequence}"#), moment, &changes)
+    item_lines(&format!(r#""sequence":{sequence}"#), header, &changes)
 }
 
-/// The same of a record of a region's stream.
-pub fn tell_stream_record(record: &StreamRecord) -> Result<Vec<String>, Error> {
+/// [`record_json_lines`] for a record of a region's stream.
+pub fn stream_record_json_lines(record: &StreamRecord) -> Result<Vec<String>, Error> {
     let items = items_of(record);
-    let (moment, changes) =
+    let (header, changes) =
         items.ok_or_else(|| Error::Damaged("a record of a stream does not decode".to_owned()))?;
     let name = format!(
         r#""region":{},"sequence":{}"#,
         record.origin.0, record.sequence.0
     );
-    tell_items(&name, moment, &changes)
+    item_lines(&name, header, &changes)
 }
 
-fn tell_items(name: &str, moment: Moment, changes: &[Change]) -> Result<Vec<String>, Error> {
+fn item_lines(
+    name: &str,
+    header: RecordHeader,
+    changes: &[KeyChange],
+) -> Result<Vec<String>, Error> {
     let mut lines = Vec::new();
     for (key, value) in changes {
-        let container = container_of(key).unwrap_or(moment.container);
+        let container = container_of(key).unwrap_or(header.container);
         let start = format!(
             r#"{{{name},"container":{container},"time":{}"#,
-            moment.seconds
+            header.seconds
         );
         lines.push(match value {
             Some(value) => {
