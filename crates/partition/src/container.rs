@@ -1,58 +1,68 @@
-//! A container and its physical partitions, as the running server holds them.
+//! A container and its physical partitions in the memory of the running server.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use orrery_keys::{ContainerRid, EpkRange, PartitionKey};
-use orrery_model::{ContainerDefinition, Lsn, RangeId, Stamp};
+use orrery_model::{ContainerDefinition, Lsn, PartitionLsn, RangeId};
 
 use crate::apply::SCRIPT_SEQUENCE_MIN;
-use crate::crowd::Crowds;
-use crate::extents::Extents;
-use crate::known::KnownOf;
-use crate::{ContainerIndex, Counters, LogicalPartition, Meter, Standing};
+use crate::index_bounds::IndexBoundsCache;
+use crate::oversized_partition::OversizedPartitions;
+use crate::planner_facts::PlannerFactsCache;
+use crate::{ContainerIndex, CounterStatus, Counters, LogicalPartition, Meter};
 
-/// One definition of a container. A replaced definition is a new `Container` over the same
+/// One definition of a container. A new definition creates a new `Container` over the same
 /// partitions.
 #[derive(Debug)]
 pub struct Container {
     pub rid: ContainerRid,
     pub definition: ContainerDefinition,
-    /// In the order of their ranges, which tile the whole key space.
+    /// Sorted by range. The ranges cover the whole key space without gaps.
     pub partitions: Vec<Arc<Partition>>,
     /// `dbs/{rid}/colls/{rid}/`
     pub self_link: String,
-    /// Cleared when the container is deleted; a write that comes later is refused.
+    /// Set to false when the container is deleted. Later writes are rejected.
     pub alive: Arc<AtomicBool>,
     index: Arc<ContainerIndex>,
-    extents: Extents,
-    known: KnownOf,
+    index_bounds: IndexBoundsCache,
+    planner_facts: PlannerFactsCache,
     version: u64,
 }
 
-/// Definitions that this process has seen, of all containers.
+/// Number of container definitions that this process has created.
 static VERSIONS: AtomicU64 = AtomicU64::new(0);
 
-/// A physical partition: one range of effective partition keys with a log of its own.
+/// A physical partition: one range of effective partition keys with its own sequence of LSNs.
 #[derive(Debug)]
 pub struct Partition {
     pub id: RangeId,
     pub range: EpkRange,
-    /// Every partition that held some of this range before it, the oldest first.
+    /// Every partition that owned a part of this range earlier, oldest first.
     pub ancestors: Vec<RangeId>,
-    /// Those that have taken over its range, once they have.
-    heirs: OnceLock<Vec<Arc<Partition>>>,
-    standing: AtomicU8,
+    /// The key ranges of the ancestors. Catalogue rows of older versions lack these ranges.
+    pub former_ranges: Vec<FormerRange>,
+    /// The child partitions that own this range after a split or a merge.
+    children: OnceLock<Vec<Arc<Partition>>>,
+    counter_status: AtomicU8,
     lsn: AtomicU64,
     items: AtomicU64,
     bytes: AtomicU64,
     next_rid: AtomicU64,
     next_script_rid: AtomicU64,
-    /// Given out to scripts, of which some end without a trace.
+    /// The next sequence number for scripts. It runs ahead of `next_script_rid`, because some
+    /// scripts end without a commit.
     taken_script_rid: AtomicU64,
     meter: Meter,
-    pub(crate) crowds: Crowds,
+    pub(crate) oversized: OversizedPartitions,
+}
+
+/// The key range that a partition had when a split or a merge ended it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FormerRange {
+    pub id: RangeId,
+    pub range: EpkRange,
 }
 
 impl Container {
@@ -65,8 +75,8 @@ impl Container {
         Container {
             rid,
             index: Arc::new(ContainerIndex::new(&definition.indexing)),
-            extents: Extents::default(),
-            known: KnownOf::default(),
+            index_bounds: IndexBoundsCache::default(),
+            planner_facts: PlannerFactsCache::default(),
             definition,
             partitions,
             self_link,
@@ -75,14 +85,14 @@ impl Container {
         }
     }
 
-    /// The same container under another definition.
+    /// The same container with another definition.
     #[must_use]
     pub fn with_definition(&self, definition: ContainerDefinition) -> Container {
         Container {
             rid: self.rid,
             index: Arc::new(ContainerIndex::new(&definition.indexing)),
-            extents: Extents::default(),
-            known: KnownOf::default(),
+            index_bounds: IndexBoundsCache::default(),
+            planner_facts: PlannerFactsCache::default(),
             definition,
             partitions: self.partitions.clone(),
             self_link: self.self_link.clone(),
@@ -91,7 +101,7 @@ impl Container {
         }
     }
 
-    /// The same container with its key space cut in another way.
+    /// The same container with another division of its key space.
     #[must_use]
     pub fn with_partitions(&self, partitions: Vec<Arc<Partition>>) -> Container {
         Container {
@@ -101,56 +111,65 @@ impl Container {
             partitions,
             self_link: self.self_link.clone(),
             alive: Arc::clone(&self.alive),
-            extents: Extents::default(),
-            known: KnownOf::default(),
+            index_bounds: IndexBoundsCache::default(),
+            planner_facts: PlannerFactsCache::default(),
             version: next_version(),
         }
     }
 
-    /// Differs from that of any other definition of any container, for as long as the process runs.
+    /// A number that differs from the version of every other definition in this process.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// The index that its documents have or are about to have.
+    /// The index of the newest policy. Documents follow it, or will do so after the reindexing
+    /// walk.
     pub fn index(&self) -> &Arc<ContainerIndex> {
         &self.index
     }
 
-    pub(crate) fn extents(&self) -> &Extents {
-        &self.extents
+    pub(crate) fn index_bounds(&self) -> &IndexBoundsCache {
+        &self.index_bounds
     }
 
-    pub(crate) fn known(&self) -> &KnownOf {
-        &self.known
+    pub(crate) fn planner_facts(&self) -> &PlannerFactsCache {
+        &self.planner_facts
     }
 
     pub fn logical_partition(&self, key: &PartitionKey) -> LogicalPartition {
         LogicalPartition::new(self, key)
     }
 
-    /// The physical partition that holds a logical one.
+    /// The physical partition of a logical partition.
     pub fn partition_of(&self, logical: &LogicalPartition) -> &Arc<Partition> {
-        self.partition_at(logical.place())
+        self.partition_at(logical.key_position())
     }
 
     pub fn partition(&self, id: RangeId) -> Option<&Arc<Partition>> {
         self.partitions.iter().find(|partition| partition.id == id)
     }
 
-    /// The physical partition that holds a place in the order of stored keys.
-    pub(crate) fn partition_at(&self, place: &[u8]) -> &Arc<Partition> {
-        at_place(&self.partitions, place)
+    /// The key range that a partition had before a split or a merge ended it.
+    pub fn former_range(&self, id: RangeId) -> Option<&EpkRange> {
+        let mut former = self.partitions.iter().flat_map(|one| &one.former_ranges);
+        former.find(|one| one.id == id).map(|one| &one.range)
+    }
+
+    /// The physical partition at a key position.
+    pub fn partition_at(&self, key_position: &[u8]) -> &Arc<Partition> {
+        partition_at_position(&self.partitions, key_position)
     }
 
     pub fn is_alive(&self) -> bool {
         self.alive.load(Ordering::Acquire)
     }
 
-    /// Whether every change is kept for a while, and not only what became of them.
+    /// Whether the container keeps every change for its retention period, and not only the latest
+    /// versions.
     pub fn keeps_history(&self) -> bool {
         self.definition
-            .change_feed_retention_minutes
+            .change_feed
+            .retention_minutes
             .is_some_and(|minutes| minutes > 0)
     }
 
@@ -160,9 +179,12 @@ impl Container {
     }
 }
 
-fn at_place<'a>(partitions: &'a [Arc<Partition>], place: &[u8]) -> &'a Arc<Partition> {
-    let after =
-        partitions.partition_point(|partition| partition.range.min.significant_bytes() <= place);
+fn partition_at_position<'a>(
+    partitions: &'a [Arc<Partition>],
+    key_position: &[u8],
+) -> &'a Arc<Partition> {
+    let after = partitions
+        .partition_point(|partition| partition.range.min.significant_bytes() <= key_position);
     &partitions[after.saturating_sub(1)]
 }
 
@@ -176,8 +198,9 @@ impl Partition {
             id,
             range,
             ancestors: Vec::new(),
-            heirs: OnceLock::new(),
-            standing: AtomicU8::new(counters.standing as u8),
+            former_ranges: Vec::new(),
+            children: OnceLock::new(),
+            counter_status: AtomicU8::new(counters.status as u8),
             lsn: AtomicU64::new(counters.lsn.0),
             items: AtomicU64::new(counters.items),
             bytes: AtomicU64::new(counters.bytes),
@@ -185,50 +208,62 @@ impl Partition {
             next_script_rid: AtomicU64::new(counters.next_script_rid),
             taken_script_rid: AtomicU64::new(counters.next_script_rid.max(SCRIPT_SEQUENCE_MIN)),
             meter: Meter::default(),
-            crowds: Crowds::default(),
+            oversized: OversizedPartitions::default(),
         }
     }
 
     #[must_use]
-    pub fn descending_from(self, ancestors: Vec<RangeId>) -> Partition {
-        Partition { ancestors, ..self }
+    pub fn with_ancestors(
+        self,
+        ancestors: Vec<RangeId>,
+        former_ranges: Vec<FormerRange>,
+    ) -> Partition {
+        Partition {
+            ancestors,
+            former_ranges,
+            ..self
+        }
     }
 
-    /// The partition that holds a place of this one now: itself, or one that has taken it over.
-    pub(crate) fn holder<'a>(self: &'a Arc<Self>, place: &[u8]) -> &'a Arc<Partition> {
+    /// The partition that owns a key position now: this partition, or a child after a split or
+    /// merge.
+    pub(crate) fn holder<'a>(self: &'a Arc<Self>, key_position: &[u8]) -> &'a Arc<Partition> {
         let mut holder = self;
-        while let Some(heirs) = holder.heirs.get() {
-            holder = at_place(heirs, place);
+        while let Some(children) = holder.children.get() {
+            holder = partition_at_position(children, key_position);
         }
         holder
     }
 
-    /// Called by the committer alone, when the heirs have what was here.
-    pub(crate) fn retire(&self, heirs: Vec<Arc<Partition>>) {
-        for crowd in self.crowds.all() {
-            let heir = at_place(&heirs, crowd.place());
-            heir.crowds.add(Arc::clone(&crowd));
+    /// Hands the range over to the child partitions. Only the committer calls this, after the state
+    /// has the rows of the child partitions.
+    pub(crate) fn supersede(&self, children: Vec<Arc<Partition>>) {
+        for oversized in self.oversized.all() {
+            let child = partition_at_position(&children, oversized.key_position());
+            child.oversized.add(Arc::clone(&oversized));
         }
-        let retired = self.heirs.set(heirs);
-        debug_assert!(retired.is_ok(), "a partition retires once");
-        self.standing
-            .store(Standing::Retired as u8, Ordering::Release);
+        // Readers who see the child partitions may use their oversized records at once, so those
+        // are moved first.
+        let superseded = self.children.set(children);
+        debug_assert!(superseded.is_ok(), "a partition is superseded once");
+        self.counter_status
+            .store(CounterStatus::Superseded as u8, Ordering::Release);
     }
 
-    /// Whether the bytes of a logical partition are already being kept.
-    pub fn knows_crowd(&self, logical: &LogicalPartition) -> bool {
-        self.crowds.of(logical.prefix()).is_some()
+    /// Whether the partition tracks the size of this logical partition.
+    pub fn tracks_oversized(&self, logical: &LogicalPartition) -> bool {
+        self.oversized.of(logical.prefix()).is_some()
     }
 
-    pub fn is_retired(&self) -> bool {
-        self.heirs.get().is_some()
+    pub fn is_superseded(&self) -> bool {
+        self.children.get().is_some()
     }
 
     pub fn counters(&self) -> Counters {
-        self.running_counters().shown()
+        self.running_counters().for_display()
     }
 
-    /// The counters to go on from.
+    /// The counters from which the next group continues, without the adjustment for estimates.
     pub(crate) fn running_counters(&self) -> Counters {
         Counters {
             lsn: Lsn(self.lsn.load(Ordering::Acquire)),
@@ -236,62 +271,68 @@ impl Partition {
             bytes: self.bytes.load(Ordering::Relaxed),
             next_rid: self.next_rid.load(Ordering::Relaxed),
             next_script_rid: self.next_script_rid.load(Ordering::Relaxed),
-            standing: match self.standing.load(Ordering::Relaxed) {
-                0 => Standing::Exact,
-                1 => Standing::Estimated,
-                _ => Standing::Retired,
+            status: match self.counter_status.load(Ordering::Relaxed) {
+                0 => CounterStatus::Exact,
+                1 => CounterStatus::Estimated,
+                _ => CounterStatus::Superseded,
             },
         }
     }
 
-    /// What it may use and has used.
+    /// The throughput meter of the partition.
     pub fn meter(&self) -> &Meter {
         &self.meter
     }
 
-    pub fn stamp(&self) -> Stamp {
-        Stamp {
+    /// The partition with the LSN of its last applied record.
+    pub fn partition_lsn(&self) -> PartitionLsn {
+        PartitionLsn {
             range: self.id,
             lsn: Lsn(self.lsn.load(Ordering::Acquire)),
         }
     }
 
-    /// A number for an item that a script creates; nobody else gets it.
+    /// Takes a sequence number for an item that a script creates. No other item gets this number.
     pub(crate) fn take_script_rid(&self) -> u64 {
         self.taken_script_rid.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// [`Partition::publish`] of what another store has counted.
+    /// Publishes counters that were replicated from another store.
     pub(crate) fn publish_followed(&self, counters: Counters) {
-        // What scripts took there is not to be taken here once more.
+        // Scripts on the other store have taken these sequence numbers, so scripts here must take
+        // higher numbers.
         self.taken_script_rid
             .fetch_max(counters.next_script_rid, Ordering::Relaxed);
-        // Nobody has kept the bytes of logical partitions along with these records.
-        self.crowds.clear();
+        // Replicated records do not say which logical partitions grew, so the tracked sizes are
+        // unknown.
+        self.oversized.clear();
         self.publish(counters);
     }
 
-    /// [`Partition::publish`] of what records of other regions have changed.
+    /// Publishes counters after a merge of records from other regions. `grown` lists the size
+    /// changes of logical partitions.
     pub(crate) fn publish_merged(&self, counters: Counters, grown: &[(Bytes, i64)]) {
         self.taken_script_rid
             .fetch_max(counters.next_script_rid, Ordering::Relaxed);
         for (key, bytes) in grown {
-            if let Some(crowd) = self.crowds.of(key) {
-                crowd.grow(*bytes);
+            if let Some(oversized) = self.oversized.of(key) {
+                oversized.grow(*bytes);
             }
         }
         self.publish(counters);
     }
 
-    /// Called by the committer alone, after the state has the change.
+    /// Publishes counters. Only the committer calls this, after the state has the group.
     pub(crate) fn publish(&self, counters: Counters) {
-        self.standing
-            .store(counters.standing as u8, Ordering::Relaxed);
+        self.counter_status
+            .store(counters.status as u8, Ordering::Relaxed);
         self.items.store(counters.items, Ordering::Relaxed);
         self.bytes.store(counters.bytes, Ordering::Relaxed);
         self.next_rid.store(counters.next_rid, Ordering::Relaxed);
         self.next_script_rid
             .store(counters.next_script_rid, Ordering::Relaxed);
+        // The LSN is stored last and with release ordering: a reader who sees the new LSN also sees
+        // the other counters of that commit.
         self.lsn.store(counters.lsn.0, Ordering::Release);
     }
 }

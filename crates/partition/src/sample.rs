@@ -1,9 +1,8 @@
-//! Some documents of a physical partition, spread over its feed: where its middle is without
-//! reading all of it.
+//! A sample of the documents of a physical partition, spread over its feed: estimates the split
+//! point without reading the whole partition.
 
 use std::collections::BTreeMap;
 
-use bytes::Bytes;
 use orrery_keys::{Epk, EpkRange, PartitionKey};
 use orrery_model::{Failure, Lsn};
 
@@ -11,16 +10,16 @@ use crate::changes::ChangeReader;
 use crate::committer::internal;
 use crate::indexing::stored_document;
 use crate::scan::ScanRange;
-use crate::{Container, Error, Partition};
+use crate::{Container, Partition};
 
-/// Documents that a sample has at most.
+/// Maximum number of documents in a sample.
 const SAMPLED: u64 = 512;
 
-/// Points of the key space with the bytes that stand there, in order.
+/// Points of the key space in order, with the bytes of the documents there.
 #[derive(Debug, Default)]
 pub struct Sample {
     points: Vec<(Epk, u64)>,
-    /// A key of each logical partition that was met, by its point.
+    /// One partition key for each sampled point.
     keys: BTreeMap<Epk, PartitionKey>,
 }
 
@@ -37,16 +36,19 @@ impl Sample {
         let mut keys = BTreeMap::new();
         let mut reached = Lsn(0);
         for number in 0..SAMPLED {
+            // The positions are spread evenly over the feed, which is ordered by time and
+            // independent of the key.
             let after = Lsn((number * step).max(reached.0));
             if after.0 >= last {
                 break;
             }
             let found = reader.first_after_position(partition, &scope, after);
-            let Some((lsn, key, item)) = found.map_err(|error| internal(&error))? else {
+            let Some((lsn, _, item)) = found.map_err(|error| internal(&error))? else {
                 break;
             };
             reached = lsn;
-            let partition_key = key_of(container, &key, &item).map_err(|error| internal(&error))?;
+            let document = stored_document(&item).map_err(|error| internal(&error))?;
+            let partition_key = container.definition.key().extract(document.value());
             let point = container.definition.key().epk(&partition_key);
             points.push((point.clone(), item.text_bytes() as u64));
             keys.entry(point).or_insert(partition_key);
@@ -59,8 +61,8 @@ impl Sample {
         self.points.is_empty()
     }
 
-    /// The boundary between two logical partitions that leaves about half of the bytes on each side.
-    pub fn middle(&self, range: &EpkRange) -> Option<Epk> {
+    /// The boundary between two logical partitions that divides the bytes most evenly.
+    pub fn split_point(&self, range: &EpkRange) -> Option<Epk> {
         let all: u64 = self.points.iter().map(|(_, bytes)| bytes).sum();
         let mut before = 0;
         let mut best: Option<(u64, &Epk)> = None;
@@ -77,7 +79,7 @@ impl Sample {
         best.map(|(_, point)| point.clone())
     }
 
-    /// How much of the bytes is before a point; none when there are no bytes.
+    /// The fraction of the bytes before a point; `None` without any bytes.
     pub fn share_before(&self, at: &Epk) -> Option<f64> {
         let bytes = |points: &[(Epk, u64)]| points.iter().map(|(_, bytes)| bytes).sum::<u64>();
         let (before, _) = self
@@ -87,7 +89,7 @@ impl Sample {
         (all > 0).then(|| bytes(before) as f64 / all as f64)
     }
 
-    /// The logical partitions that hold at least such a part of the bytes.
+    /// The logical partitions with at least this fraction of the bytes.
     pub fn heavy(&self, least: f64) -> Vec<&PartitionKey> {
         let all: u64 = self.points.iter().map(|(_, bytes)| bytes).sum();
         let same = self.points.chunk_by(|one, other| one.0 == other.0);
@@ -99,17 +101,6 @@ impl Sample {
             .filter_map(|points| self.keys.get(&points[0].0))
             .collect()
     }
-}
-
-fn key_of(
-    container: &Container,
-    key: &Bytes,
-    item: &crate::StoredItem,
-) -> Result<PartitionKey, Error> {
-    let definition = container.definition.key();
-    let document = stored_document(item)?;
-    let partition_key = definition.extract(document.value());
-    partition_key.map_err(|error| Error::Damaged(format!("{}: {error}", key.escape_ascii())))
 }
 
 #[cfg(test)]
@@ -146,7 +137,7 @@ mod tests {
             ),
         ] {
             let sample = sample(points);
-            let found = sample.middle(&EpkRange::full());
+            let found = sample.split_point(&EpkRange::full());
             assert_eq!(found, middle.map(epk), "{points:?}");
             assert_eq!(found.and_then(|at| sample.share_before(&at)), share);
         }

@@ -1,9 +1,9 @@
-//! Splits and merges: some physical partitions retire, others take over what they held.
+//! Splits and merges: child partitions take over the ranges of superseded partitions.
 //!
-//! No document, index entry or feed entry moves: all of them stand in the order of keys, or under
-//! the partition in which they were made. What changes is who counts them. The heirs go on with
-//! the LSN of whom they follow, so that positions in the log stay good. How many items each heir
-//! of a split has is an estimate at first; a count in the background corrects it.
+//! No document, index entry or feed entry moves: documents and index entries are in key order, and
+//! feed entries stay under the partition that created them. Only the counters change hands. The
+//! child partitions continue with the LSN of their parents, so existing positions stay valid. After
+//! a split the item counts of the children are estimates, which a background count corrects.
 
 use std::sync::Arc;
 
@@ -15,56 +15,56 @@ use crate::apply::apply_ranges;
 use crate::command::Reply;
 use crate::committer::internal;
 use crate::counters::counters_key;
-use crate::group::Group;
-use crate::record::{Change, Record};
+use crate::group::CommitGroup;
+use crate::keyspaces::{DOCUMENTS, META};
+use crate::record::{KeyChange, Record};
 use crate::scan::ScanRange;
-use crate::spaces::{DOCUMENTS, META};
-use crate::stored::StoredItem;
-use crate::{Container, Counters, Error, Partition, Standing};
+use crate::stored_item::StoredItem;
+use crate::{Container, CounterStatus, Counters, Error, Partition};
 
-/// A new cut of a part of the key space.
+/// A new division of a part of the key space.
 #[derive(Debug)]
-pub struct Reshape {
+pub struct Repartitioning {
     pub container: u32,
-    pub retired: Vec<Arc<Partition>>,
-    /// In the order of their ranges, which together are those of the retired.
-    pub heirs: Vec<Heir>,
-    /// What goes into the catalogue with it.
-    pub changes: Vec<Change>,
+    pub parents: Vec<Arc<Partition>>,
+    /// In range order. Together the ranges equal the ranges of the parents.
+    pub children: Vec<ChildPartition>,
+    /// The catalogue changes that belong to the repartitioning.
+    pub changes: Vec<KeyChange>,
 }
 
-/// A partition that takes over.
+/// A new partition that owns a part of the parents' range.
 #[derive(Debug, Clone)]
-pub struct Heir {
+pub struct ChildPartition {
     pub partition: Arc<Partition>,
-    /// About how much of what the retired have falls to it.
+    /// The estimated share of the parents' documents in this child.
     pub share: f64,
 }
 
-/// A partition at one moment, to be counted.
-pub struct Uncounted {
+/// A snapshot of a partition for an exact count.
+pub struct PartitionRecount {
     pub(crate) snapshot: Snapshot,
     pub(crate) scope: ScanRange,
     pub(crate) believed: Counters,
 }
 
-/// How far the counters of a partition are off.
+/// The difference between the counters of a partition and its exact counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Correction {
     items: i64,
     bytes: i64,
 }
 
-impl Uncounted {
+impl PartitionRecount {
     pub(crate) fn new(snapshot: Snapshot, container: &Container, partition: &Partition) -> Self {
-        Uncounted {
+        PartitionRecount {
             snapshot,
             scope: ScanRange::of_epk_range(container, &partition.range),
             believed: partition.running_counters(),
         }
     }
 
-    /// Reads every document of the partition.
+    /// Counts by reading every document of the partition.
     pub fn count(&self) -> Result<Correction, Error> {
         let (from, to) = self.scope.bounds();
         let (mut items, mut bytes) = (0_u64, 0_u64);
@@ -79,56 +79,63 @@ impl Uncounted {
     }
 }
 
-impl Group<'_> {
-    /// Lets partitions retire. The group must have nothing else in it.
-    pub(crate) fn reshape(&mut self, reshape: Reshape, reply: Reply<Result<(), Failure>>) {
-        let Reshape {
+impl CommitGroup<'_> {
+    /// Supersedes partitions by their children. The group must not contain any other command.
+    pub(crate) fn repartition(
+        &mut self,
+        repartitioning: Repartitioning,
+        reply: Reply<Result<(), Failure>>,
+    ) {
+        let Repartitioning {
             container,
-            retired,
-            heirs,
+            parents,
+            children,
             changes,
-        } = reshape;
-        self.is_waited_for = true;
-        if retired.iter().any(|partition| partition.is_retired()) {
+        } = repartitioning;
+        self.must_apply = true;
+        // Another repartitioning has come first, so the plan of the caller is stale.
+        if parents.iter().any(|partition| partition.is_superseded()) {
             let failure = Failure::Gone(GoneKind::PartitionKeyRange);
             self.replies.push(Box::new(move |_| reply(Err(failure))));
             return;
         }
-        let before: Vec<Counters> = retired.iter().map(|one| one.running_counters()).collect();
-        let shares: Vec<f64> = heirs.iter().map(|heir| heir.share).collect();
-        let after = inherited(&before, &shares);
-        let gone = retired.iter().zip(&before).map(|(partition, counters)| {
+        let before: Vec<Counters> = parents.iter().map(|one| one.running_counters()).collect();
+        let shares: Vec<f64> = children.iter().map(|child| child.share).collect();
+        let after = child_counters(&before, &shares);
+        let superseded = parents.iter().zip(&before).map(|(partition, counters)| {
             let counters = Counters {
                 lsn: counters.lsn,
-                standing: Standing::Retired,
+                status: CounterStatus::Superseded,
                 ..Counters::default()
             };
             (partition.id, counters)
         });
-        let heirs: Vec<_> = heirs.into_iter().map(|heir| heir.partition).collect();
-        let made = heirs.iter().zip(&after);
+        let children: Vec<_> = children.into_iter().map(|child| child.partition).collect();
+        let made = children.iter().zip(&after);
         let made = made.map(|(partition, counters)| (partition.id, *counters));
-        let rows: Vec<_> = gone.chain(made).collect();
+        let rows: Vec<_> = superseded.chain(made).collect();
         if let Err(failure) = self.ranges(container, rows, changes) {
             self.replies.push(Box::new(move |_| reply(Err(failure))));
             return;
         }
-        for (partition, counters) in heirs.iter().zip(after) {
-            let place = (container, partition.id);
-            self.touched
-                .insert(place, (Arc::clone(partition), counters));
+        for (partition, counters) in children.iter().zip(after) {
+            let key = (container, partition.id);
+            self.counter_updates
+                .insert(key, (Arc::clone(partition), counters));
         }
         self.replies.push(Box::new(move |failure| {
+            // The partitions in memory change only after the group is in the state: until then
+            // requests use the parents.
             if failure.is_none() {
-                for partition in &retired {
-                    partition.retire(heirs.clone());
+                for partition in &parents {
+                    partition.supersede(children.clone());
                 }
             }
             reply(failure.map_or(Ok(()), Err));
         }));
     }
 
-    /// Corrects the counters of a partition that were an estimate.
+    /// Corrects estimated counters of a partition.
     pub(crate) fn correct(
         &mut self,
         container: u32,
@@ -136,29 +143,30 @@ impl Group<'_> {
         correction: Correction,
         reply: Reply<Result<(), Failure>>,
     ) {
-        self.is_waited_for = true;
+        self.must_apply = true;
         let before = partition.running_counters();
-        // Of a container that was removed since it was counted nothing is left to correct.
+        // The container may have been deleted since the count.
         let row = Bytes::copy_from_slice(&counters_key(container, partition.id));
         let is_there = matches!(self.overlay.get(META, &row), Ok(Some(_)));
-        if before.standing != Standing::Estimated || !is_there {
+        if before.status != CounterStatus::Estimated || !is_there {
             self.replies
                 .push(Box::new(move |failure| reply(failure.map_or(Ok(()), Err))));
             return;
         }
+        // The correction is a difference, so writes since the count stay included.
         let counters = Counters {
             items: before.items.wrapping_add_signed(correction.items),
             bytes: before.bytes.wrapping_add_signed(correction.bytes),
-            standing: Standing::Exact,
+            status: CounterStatus::Exact,
             ..before
         };
         let failure_here = self
             .ranges(container, vec![(partition.id, counters)], Vec::new())
             .err();
         if failure_here.is_none() {
-            let place = (container, partition.id);
-            self.touched
-                .insert(place, (Arc::clone(partition), counters));
+            let key = (container, partition.id);
+            self.counter_updates
+                .insert(key, (Arc::clone(partition), counters));
         }
         self.replies.push(Box::new(move |failure| {
             reply(failure_here.or(failure).map_or(Ok(()), Err));
@@ -169,7 +177,7 @@ impl Group<'_> {
         &mut self,
         container: u32,
         counters: Vec<(RangeId, Counters)>,
-        changes: Vec<Change>,
+        changes: Vec<KeyChange>,
     ) -> Result<(), Failure> {
         let (overlay, states) = (&mut self.overlay, &mut self.states);
         let savepoint = overlay.savepoint();
@@ -186,19 +194,19 @@ impl Group<'_> {
     }
 }
 
-/// The counters with which heirs begin; together they have what was there before.
-pub(crate) fn inherited(before: &[Counters], shares: &[f64]) -> Vec<Counters> {
+/// The initial counters of child partitions. Their sums equal the sums of the parents.
+pub(crate) fn child_counters(before: &[Counters], shares: &[f64]) -> Vec<Counters> {
     let lsn = before.iter().map(|counters| counters.lsn).max();
-    let is_known = |counters: &Counters| counters.standing == Standing::Exact;
-    let standing = if shares.len() == 1 && before.iter().all(is_known) {
-        Standing::Exact
+    let is_known = |counters: &Counters| counters.status == CounterStatus::Exact;
+    let status = if shares.len() == 1 && before.iter().all(is_known) {
+        CounterStatus::Exact
     } else {
-        Standing::Estimated
+        CounterStatus::Estimated
     };
     let mut made = vec![
         Counters {
             lsn: lsn.unwrap_or_default(),
-            standing,
+            status,
             ..Counters::default()
         };
         shares.len()
@@ -214,7 +222,7 @@ pub(crate) fn inherited(before: &[Counters], shares: &[f64]) -> Vec<Counters> {
     made
 }
 
-/// A sum in parts by the shares of heirs; the last has what the others leave.
+/// Divides a sum by the shares of the children. The last child gets the rounding remainder.
 fn divided(counts: impl Iterator<Item = u64>, shares: &[f64]) -> Vec<u64> {
     let all = counts.fold(0, u64::wrapping_add);
     let mut left = all;
