@@ -1,60 +1,62 @@
-//! The change feed of a physical partition: what happened in it, in order, from a position on.
+//! The change feed of a physical partition: its changes after a position, in order.
 //!
-//! A position is an LSN. A partition reads its own run of entries and those of its ancestors
-//! together, by LSN, and passes over what is outside of its scope: so a position taken before a
-//! split or a merge stays good after it.
+//! A position is an LSN. A reader merges the feed entries of a partition and of its ancestors by
+//! LSN, and skips entries outside its scope. So a position taken before a split or a merge stays
+//! valid after it.
 
 use std::iter::Peekable;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use orrery_model::{Failure, Lsn, RangeId};
-use orrery_storage::{Range, Snapshot, Space};
+use orrery_storage::{KeyspaceId, Range, Snapshot};
 
 use crate::committer::internal;
 use crate::counters::counters_key;
-use crate::history::Event;
-use crate::retention::forgotten_of;
+use crate::history::HistoryEntry;
+use crate::keyspaces::{DOCUMENTS, FEED, HISTORY, META};
+use crate::retention::trimmed_lsn;
 use crate::scan::{ScanRange, Visit};
-use crate::spaces::{DOCUMENTS, FEED, HISTORY, META};
-use crate::stored::StoredItem;
+use crate::stored_item::StoredItem;
 use crate::{ChangeKind, Container, Counters, Error, LogicalPartition, Partition, feed_entry};
 
-/// Entries that one page may pass over; a page that finds nothing says how far it came.
+/// Maximum number of skipped entries in one page. A page without results reports the position it
+/// reached.
 const PASSED_MAX: usize = 100_000;
 
-/// Documents of a logical partition that are sorted rather than looked for in the whole feed.
+/// Maximum number of documents of a logical partition that are sorted instead of filtered from the
+/// whole feed.
 const SORTED_MAX: usize = 1_000;
 
-/// Seconds by which clocks of requests may differ from the order of their records.
+/// Maximum seconds by which request clocks may deviate from the order of their records.
 const CLOCK_SLACK: u32 = 10;
 
 /// A change of an item.
 #[derive(Debug)]
 pub struct ItemChange {
     pub lsn: Lsn,
-    /// When it happened.
+    /// Time of the change.
     pub seconds: u32,
     pub kind: ChangeKind,
-    /// The text of the item after it; none when it was removed.
+    /// The text of the item after the change; `None` for a removal.
     pub current: Option<Bytes>,
-    /// The text before it, where the history is kept.
+    /// The text before the change, if the container keeps its history.
     pub previous: Option<Bytes>,
     pub previous_lsn: Lsn,
     /// The id of the item.
     pub id: Bytes,
 }
 
-/// Which changes are read.
+/// The changes that a reader receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeMode {
     /// The newest version of each item that changed.
-    Latest,
-    /// Every change, also removals.
-    All,
+    LatestVersion,
+    /// Every change, including removals.
+    AllVersionsAndDeletes,
 }
 
-/// The feeds of a container at one moment.
+/// A snapshot of the feeds of a container.
 pub struct ChangeReader {
     snapshot: Snapshot,
     container: Arc<Container>,
@@ -68,7 +70,7 @@ impl ChangeReader {
         }
     }
 
-    /// How far a partition was.
+    /// The LSN of a partition in this snapshot.
     pub fn lsn(&self, partition: &Partition) -> Result<Lsn, Failure> {
         let key = counters_key(self.number(), partition.id);
         let read = || -> Result<Lsn, Error> {
@@ -79,8 +81,8 @@ impl ChangeReader {
         read().map_err(|error| internal(&error))
     }
 
-    /// Shows the changes of a scope of a partition after a position, in order. Gives the position up
-    /// to which all were shown.
+    /// Visits the changes in a scope of a partition after a position, in order. Returns the
+    /// position up to which all changes were visited.
     pub fn changes(
         &self,
         mode: ChangeMode,
@@ -89,7 +91,8 @@ impl ChangeReader {
         after: Lsn,
         visit: &mut dyn FnMut(ItemChange) -> Visit,
     ) -> Result<Lsn, Failure> {
-        // Where the page was full; none when everything was shown.
+        // The last visited position when the page became full; `None` when every change was
+        // visited.
         let mut read = || -> Result<Option<Lsn>, Error> {
             let space = space_of(mode);
             let mut runs = self.runs(space, partition, after);
@@ -98,14 +101,16 @@ impl ChangeReader {
                 let lsn = lsn_of(&key)?;
                 passed += 1;
                 let change = match mode {
-                    ChangeMode::Latest => self.latest(lsn, &value, scope)?,
-                    ChangeMode::All => self.event(lsn, &value, scope)?,
+                    ChangeMode::LatestVersion => self.latest(lsn, &value, scope)?,
+                    ChangeMode::AllVersionsAndDeletes => self.event(lsn, &value, scope)?,
                 };
                 let is_full = match change {
                     Some(change) => visit(change) == Visit::Full,
                     None => passed > PASSED_MAX,
                 };
                 if is_full {
+                    // A record may have several changes, so the page ends before this record and
+                    // repeats it next time.
                     return Ok(Some(Lsn(lsn.0 - 1)));
                 }
             }
@@ -118,8 +123,8 @@ impl ChangeReader {
         Ok(reached.max(after))
     }
 
-    /// [`ChangeReader::changes`] of one logical partition in the latest mode: a small one is sorted,
-    /// which costs what it has, not what its physical partition has.
+    /// [`ChangeReader::changes`] for one logical partition in the latest mode. A small logical
+    /// partition is sorted, at a cost that does not depend on the size of its physical partition.
     pub fn changes_of_key(
         &self,
         partition: &Partition,
@@ -130,7 +135,7 @@ impl ChangeReader {
         let scope = ScanRange::of_logical_partition(logical);
         let small = self.small(&scope, after);
         let Some(items) = small.map_err(|error| internal(&error))? else {
-            return self.changes(ChangeMode::Latest, partition, &scope, after, visit);
+            return self.changes(ChangeMode::LatestVersion, partition, &scope, after, visit);
         };
         for (key, item) in items {
             let lsn = item.lsn();
@@ -141,7 +146,7 @@ impl ChangeReader {
         Ok(self.lsn(partition)?.max(after))
     }
 
-    /// The documents of a scope after a position, in the order of the feed; none if there are many.
+    /// The documents of a scope after a position, in feed order. `None` if there are too many.
     fn small(
         &self,
         scope: &ScanRange,
@@ -163,7 +168,7 @@ impl ChangeReader {
         Ok(Some(items))
     }
 
-    /// The next document in the feed of a scope after a position.
+    /// The next document of a scope in the feed after a position.
     pub(crate) fn first_after_position(
         &self,
         partition: &Partition,
@@ -172,8 +177,8 @@ impl ChangeReader {
     ) -> Result<Option<(Lsn, Bytes, StoredItem)>, Error> {
         let mut runs = self.runs(FEED, partition, after);
         while let Some((key, value)) = next_of(&mut runs)? {
-            let (_, place) = decode_value(&value)?;
-            if let Some(document) = self.key_in(scope, &place)
+            let (_, key_position) = decode_value(&value)?;
+            if let Some(document) = self.key_in(scope, &key_position)
                 && let Some(bytes) = self.snapshot.get(DOCUMENTS, &document)?
             {
                 let item = StoredItem::decode(bytes)?;
@@ -183,7 +188,7 @@ impl ChangeReader {
         Ok(None)
     }
 
-    /// A position before which everything happened until `seconds`.
+    /// The greatest position before all changes that are later than `seconds`.
     pub fn position_at(&self, partition: &Partition, seconds: u32) -> Result<Lsn, Failure> {
         let find = || -> Result<Lsn, Error> {
             let early = seconds.saturating_sub(CLOCK_SLACK);
@@ -201,7 +206,7 @@ impl ChangeReader {
         Ok(position.min(self.lsn(partition)?))
     }
 
-    /// The first entry of a run that is later than a second, found by halving.
+    /// The first entry of a partition that is later than `seconds`, by binary search.
     fn first_after(&self, range: RangeId, seconds: u32) -> Result<Option<Lsn>, Error> {
         let end = feed_entry::run_end(self.number(), range);
         let entry_from = |lsn: Lsn| -> Result<Option<(Lsn, u32)>, Error> {
@@ -218,7 +223,7 @@ impl ChangeReader {
         let Some(last) = run.next_back() else {
             return Ok(None);
         };
-        // Every entry before `low` is early; the one at `high` or behind it is late.
+        // Every entry before `low` is early. The entry at or after `high` is late.
         let (mut low, mut high) = (0, lsn_of(&last?.0)?.0 + 1);
         while low < high {
             let middle = u64::midpoint(low, high);
@@ -230,11 +235,11 @@ impl ChangeReader {
         Ok(entry_from(Lsn(low))?.map(|(lsn, _)| lsn))
     }
 
-    /// The position up to which the history of a partition is forgotten.
-    pub fn forgotten(&self, partition: &Partition) -> Result<Lsn, Failure> {
+    /// The trim position of a partition's history: older entries are gone.
+    pub fn trimmed_upto(&self, partition: &Partition) -> Result<Lsn, Failure> {
         let mut forgotten = Lsn(0);
         for range in lineage(partition) {
-            let until = forgotten_of(&self.snapshot, self.number(), range);
+            let until = trimmed_lsn(&self.snapshot, self.number(), range);
             forgotten = forgotten.max(until.map_err(|error| internal(&error))?);
         }
         Ok(forgotten)
@@ -244,8 +249,8 @@ impl ChangeReader {
         self.container.rid.id()
     }
 
-    /// What is in the runs of a partition and its ancestors behind a position.
-    fn runs(&self, space: Space, partition: &Partition, after: Lsn) -> Vec<Peekable<Range>> {
+    /// The feed entries after a position: one iterator for each of the partition and its ancestors.
+    fn runs(&self, space: KeyspaceId, partition: &Partition, after: Lsn) -> Vec<Peekable<Range>> {
         let runs = lineage(partition).map(|range| {
             let next = Lsn(after.0.saturating_add(1));
             let from = feed_entry::entry_key(self.number(), range, next, 0);
@@ -261,14 +266,16 @@ impl ChangeReader {
         value: &Bytes,
         scope: &ScanRange,
     ) -> Result<Option<ItemChange>, Error> {
-        let (_, place) = decode_value(value)?;
-        let Some(key) = self.key_in(scope, &place) else {
+        let (_, key_position) = decode_value(value)?;
+        let Some(key) = self.key_in(scope, &key_position) else {
             return Ok(None);
         };
         let item = self.snapshot.get(DOCUMENTS, &key)?;
         let item = item.map(StoredItem::decode).transpose()?;
         match item.filter(|item| item.lsn() == lsn) {
             Some(item) => Ok(Some(newest(&key, &item))),
+            // An entry is deleted when its document changes, so an entry without this version of
+            // the document is damage.
             None => Err(Error::Damaged(format!(
                 "the feed names a version of a document at {lsn} that is not there"
             ))),
@@ -281,8 +288,8 @@ impl ChangeReader {
         value: &Bytes,
         scope: &ScanRange,
     ) -> Result<Option<ItemChange>, Error> {
-        let event = Event::decode(value)?;
-        if self.key_in(scope, &event.place).is_none() {
+        let event = HistoryEntry::decode(value)?;
+        if self.key_in(scope, &event.key_position).is_none() {
             return Ok(None);
         }
         Ok(Some(ItemChange {
@@ -296,12 +303,14 @@ impl ChangeReader {
         }))
     }
 
-    /// The key of a document at a place, if it is within the scope.
-    fn key_in(&self, scope: &ScanRange, place: &[u8]) -> Option<Bytes> {
-        let key: Bytes = [&self.number().to_be_bytes()[..], place].concat().into();
+    /// The document key for a key position, if it is in the scope.
+    fn key_in(&self, scope: &ScanRange, key_position: &[u8]) -> Option<Bytes> {
+        let key: Bytes = [&self.number().to_be_bytes()[..], key_position]
+            .concat()
+            .into();
         let (from, to) = scope.bounds();
         let is_inside = &key[..] >= from && to.is_none_or(|to| &key[..] < to);
-        (is_inside && scope.has(place)).then_some(key)
+        (is_inside && scope.matches_first_levels(key_position)).then_some(key)
     }
 }
 
@@ -309,8 +318,8 @@ fn lineage(partition: &Partition) -> impl Iterator<Item = RangeId> {
     partition.ancestors.iter().copied().chain([partition.id])
 }
 
-/// The id in the text of an item that was removed or is there.
-fn id_of(event: &Event) -> Result<Bytes, Error> {
+/// The id in the text of a changed item. For a removal it is in the previous text.
+fn id_of(event: &HistoryEntry) -> Result<Bytes, Error> {
     let text = event.current.as_ref().or(event.previous.as_ref());
     let parsed = text.and_then(|text| orrery_json::parse(text).ok());
     let id = parsed.as_ref().and_then(|value| value.get("id").as_str());
@@ -330,21 +339,22 @@ fn newest(key: &Bytes, item: &StoredItem) -> ItemChange {
     }
 }
 
-fn space_of(mode: ChangeMode) -> Space {
+fn space_of(mode: ChangeMode) -> KeyspaceId {
     match mode {
-        ChangeMode::Latest => FEED,
-        ChangeMode::All => HISTORY,
+        ChangeMode::LatestVersion => FEED,
+        ChangeMode::AllVersionsAndDeletes => HISTORY,
     }
 }
 
-/// Takes the entry with the smallest LSN; of equal ones that of the older partition.
+/// Takes the entry with the smallest LSN. With equal LSNs the entry of the older partition comes
+/// first.
 fn next_of(runs: &mut [Peekable<Range>]) -> Result<Option<(Bytes, Bytes)>, Error> {
     let mut first: Option<(Lsn, usize)> = None;
     for (number, run) in runs.iter_mut().enumerate() {
         let lsn = match run.peek() {
             None => continue,
             Some(Ok((key, _))) => lsn_of(key)?,
-            // Reported when it is taken.
+            // Taking the entry reports the error.
             Some(Err(_)) => Lsn(0),
         };
         if first.is_none_or(|(smallest, _)| lsn < smallest) {
@@ -363,5 +373,5 @@ pub(crate) fn lsn_of(key: &[u8]) -> Result<Lsn, Error> {
 
 fn decode_value(value: &Bytes) -> Result<(u32, Bytes), Error> {
     feed_entry::decode_value(value)
-        .ok_or_else(|| Error::Damaged("a feed entry has no place".to_owned()))
+        .ok_or_else(|| Error::Damaged("a feed entry has no document key".to_owned()))
 }

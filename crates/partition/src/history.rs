@@ -1,17 +1,17 @@
-//! Every change of a container that keeps its history: what was, what became of it, and when.
+//! The history of a container: every change with the old and the new text.
 //!
 //! ```text
 //! version 1 | kind 1 | LSN of the version before 8 | second 4 | bytes of the new text 4 | new text
-//!           | bytes of the old text 4 | old text | place of the document
+//!           | bytes of the old text 4 | old text | key position of the document
 //! ```
 
 use bytes::Bytes;
 use orrery_model::Lsn;
 
 use crate::document_key::CONTAINER_BYTES;
-use crate::record::Change;
-use crate::spaces::HISTORY_POLICY;
-use crate::stored::StoredItem;
+use crate::keyspaces::HISTORY_POLICY;
+use crate::record::KeyChange;
+use crate::stored_item::StoredItem;
 use crate::{Container, Error};
 
 const VERSION: u8 = 1;
@@ -20,28 +20,28 @@ const REPLACED: u8 = 2;
 const DELETED: u8 = 3;
 const EXPIRED: u8 = 4;
 
-/// What happened to an item.
+/// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeKind {
     Create,
     Replace,
     Delete,
-    /// Removed because its time was over.
+    /// Removed because its time to live was over.
     Expiry,
 }
 
-/// One change with both sides of it.
+/// One change with the texts of both versions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Event {
+pub(crate) struct HistoryEntry {
     pub(crate) kind: ChangeKind,
     pub(crate) previous_lsn: Lsn,
     pub(crate) seconds: u32,
     pub(crate) current: Option<Bytes>,
     pub(crate) previous: Option<Bytes>,
-    pub(crate) place: Bytes,
+    pub(crate) key_position: Bytes,
 }
 
-/// The entry of a change; none if nothing changed that a client can see.
+/// The history entry of a change; `None` if no client-visible version changed.
 pub(crate) fn entry(
     document_key: &[u8],
     old: Option<&StoredItem>,
@@ -51,7 +51,7 @@ pub(crate) fn entry(
 ) -> Option<Bytes> {
     let kind = match (old, new) {
         (None, None) => return None,
-        (Some(old), Some(new)) if old.moment() == new.moment() => return None,
+        (Some(old), Some(new)) if old.feed_position() == new.feed_position() => return None,
         (None, Some(_)) => CREATED,
         (Some(_), Some(_)) => REPLACED,
         (Some(_), None) if is_expiry => EXPIRED,
@@ -77,19 +77,19 @@ fn text_bytes(item: Option<&StoredItem>) -> usize {
     item.map_or(0, StoredItem::text_bytes)
 }
 
-impl Event {
-    pub(crate) fn decode(bytes: &Bytes) -> Result<Event, Error> {
+impl HistoryEntry {
+    pub(crate) fn decode(bytes: &Bytes) -> Result<HistoryEntry, Error> {
         decode(bytes)
             .ok_or_else(|| Error::Damaged("an entry of the history does not decode".to_owned()))
     }
 }
 
-/// The second of a change, without the rest of it.
+/// The second of a change, read without decoding the entry.
 pub(crate) fn seconds_of(bytes: &[u8]) -> Option<u32> {
     Some(u32::from_le_bytes(*bytes.get(10..14)?.first_chunk()?))
 }
 
-fn decode(bytes: &Bytes) -> Option<Event> {
+fn decode(bytes: &Bytes) -> Option<HistoryEntry> {
     let [VERSION, kind] = *bytes.first_chunk()? else {
         return None;
     };
@@ -111,31 +111,31 @@ fn decode(bytes: &Bytes) -> Option<Event> {
         Some(bytes.slice(from..at))
     };
     let (current, previous) = (text()?, text()?);
-    Some(Event {
+    Some(HistoryEntry {
         kind,
         previous_lsn,
         seconds,
         current: (!current.is_empty()).then_some(current),
         previous: (!previous.is_empty()).then_some(previous),
-        place: bytes.slice(at..),
+        key_position: bytes.slice(at..),
     })
 }
 
-/// The key in the catalogue that stands for as long as a container keeps its history.
+/// The catalogue key that exists while a container keeps its history.
 pub(crate) fn history_key(container: u32) -> Bytes {
     [&[HISTORY_POLICY][..], &container.to_be_bytes()]
         .concat()
         .into()
 }
 
-/// The change of the catalogue that says whether a container keeps its history.
-pub fn history_change(container: &Container) -> Change {
+/// The catalogue change that turns the history of a container on or off.
+pub fn history_change(container: &Container) -> KeyChange {
     let kept = container.keeps_history();
     let value = kept.then(|| Bytes::from_static(b"1"));
     (history_key(container.rid.id()), value)
 }
 
-/// The change of the catalogue that goes with the deletion of a container.
-pub fn history_removal(container: &Container) -> Change {
+/// The catalogue change that accompanies the deletion of a container.
+pub fn history_removal(container: &Container) -> KeyChange {
     (history_key(container.rid.id()), None)
 }

@@ -1,9 +1,9 @@
-//! Which index the documents of a container have, also while it is being changed.
+//! The index state of a container: which indexing policy the entries of each document follow.
 //!
-//! A new policy does not change the entries of stored documents at once: a walk over the documents
-//! does, in the order of their keys, a step at a time. The state says for every key which policy
-//! its entries follow: a list of segments, of which the first has the newest policy and grows
-//! until it is alone. A policy that is replaced while the walk is under way adds a segment.
+//! A new policy does not change the entries of stored documents at once. A background walk rewrites
+//! the entries in key order, one step at a time. The index state assigns a policy to every key
+//! range: the first range has the newest policy and grows until it covers the whole container.
+//! Replacing the policy during a walk adds another range.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,19 +14,19 @@ use orrery_json::{parse, write_value};
 use orrery_model::IndexingPolicy;
 
 use crate::history::history_key;
+use crate::keyspaces::{CATALOGUE, INDEXING_POLICY, META, REMOVAL_MARK};
 use crate::overlay::Overlay;
-use crate::record::Change;
-use crate::spaces::{CATALOGUE, INDEXING_POLICY, META, REMOVAL_MARK};
+use crate::record::KeyChange;
 use crate::{Container, Error};
 
 const VERSION: u8 = 1;
 
-/// An indexing policy, made ready, with the text it is known by.
+/// A compiled indexing policy together with its canonical text.
 #[derive(Debug)]
 pub struct ContainerIndex {
     text: Bytes,
     definition: IndexDefinition,
-    /// The state of a container all of whose documents follow this policy.
+    /// The encoded state of a container whose documents all follow this policy.
     settled: Bytes,
 }
 
@@ -39,7 +39,7 @@ impl ContainerIndex {
 
     fn known_as(text: Bytes, policy: &IndexingPolicy) -> ContainerIndex {
         let mut settled = vec![VERSION];
-        write_segment(None, &text, &mut settled);
+        write_policy_range(None, &text, &mut settled);
         ContainerIndex {
             text,
             definition: IndexDefinition::new(policy),
@@ -58,27 +58,27 @@ impl ContainerIndex {
         &self.definition
     }
 
-    /// How the state of a container is stored all of whose documents follow this policy.
+    /// The encoded state of a container whose documents all follow this policy.
     pub(crate) fn settled(&self) -> &Bytes {
         &self.settled
     }
 
-    /// The canonical text of the policy; equal texts mean equal entries.
+    /// The canonical text of the policy. Equal texts mean equal entries.
     pub fn text(&self) -> &Bytes {
         &self.text
     }
 }
 
-/// The policies that the entries of a container follow, by key.
+/// The policies that the entries of a container follow, by key range.
 #[derive(Debug, Clone)]
 pub(crate) struct IndexState {
-    /// In the order of keys; the last has no end.
-    segments: Vec<Segment>,
+    /// In key order; the last range has no end.
+    ranges: Vec<PolicyRange>,
 }
 
 #[derive(Debug, Clone)]
-struct Segment {
-    /// The first document key that is not in it; none if it has all the rest.
+struct PolicyRange {
+    /// The first document key after the range; `None` for the last range.
     until: Option<Bytes>,
     index: Arc<ContainerIndex>,
 }
@@ -86,67 +86,66 @@ struct Segment {
 impl IndexState {
     pub(crate) fn settled(index: Arc<ContainerIndex>) -> IndexState {
         IndexState {
-            segments: vec![Segment { until: None, index }],
+            ranges: vec![PolicyRange { until: None, index }],
         }
     }
 
-    /// The state after the policy was replaced: nothing follows it yet.
+    /// The state after a change of the policy, when no document follows the new policy yet.
     pub(crate) fn replaced(&self, container: u32, index: Arc<ContainerIndex>) -> IndexState {
-        if self.segments[0].index.text == index.text {
+        if self.ranges[0].index.text == index.text {
             return self.clone();
         }
         let start = Bytes::copy_from_slice(&container.to_be_bytes());
-        let begun = |segment: &&Segment| segment.until.as_ref().is_none_or(|until| *until > start);
-        let first = Segment {
+        // Ranges that the walk had not begun to fill are empty and are dropped.
+        let begun =
+            |segment: &&PolicyRange| segment.until.as_ref().is_none_or(|until| *until > start);
+        let first = PolicyRange {
             until: Some(start.clone()),
             index,
         };
-        let rest = self.segments.iter().filter(begun).cloned();
+        let rest = self.ranges.iter().filter(begun).cloned();
         IndexState {
-            segments: std::iter::once(first).chain(rest).collect(),
+            ranges: std::iter::once(first).chain(rest).collect(),
         }
     }
 
-    /// The state when all documents before `key` follow the newest policy; none: all documents.
+    /// The state after the walk has passed all documents before `key`, or all documents if `None`.
     pub(crate) fn advanced(&self, key: Option<&Bytes>) -> IndexState {
-        let ahead = |segment: &&Segment| match (&segment.until, key) {
+        let ahead = |segment: &&PolicyRange| match (&segment.until, key) {
             (_, None) => false,
             (None, Some(_)) => true,
             (Some(until), Some(key)) => until > key,
         };
-        let rest: Vec<Segment> = self.segments[1..].iter().filter(ahead).cloned().collect();
-        let first = Segment {
+        let rest: Vec<PolicyRange> = self.ranges[1..].iter().filter(ahead).cloned().collect();
+        let first = PolicyRange {
             until: key.cloned(),
-            index: Arc::clone(&self.segments[0].index),
+            index: Arc::clone(&self.ranges[0].index),
         };
         IndexState {
-            segments: std::iter::once(first).chain(rest).collect(),
+            ranges: std::iter::once(first).chain(rest).collect(),
         }
     }
 
     /// The policy that the entries of a document follow.
     pub(crate) fn index_at(&self, key: &[u8]) -> &Arc<ContainerIndex> {
-        let holds = |segment: &&Segment| segment.until.as_ref().is_none_or(|until| key < until);
-        let segment = self.segments.iter().find(holds);
-        &segment.unwrap_or(&self.segments[0]).index
+        let holds = |segment: &&PolicyRange| segment.until.as_ref().is_none_or(|until| key < until);
+        let segment = self.ranges.iter().find(holds);
+        &segment.unwrap_or(&self.ranges[0]).index
     }
 
-    /// The policy that all documents will follow.
+    /// The policy that all documents will follow after the walk.
     pub(crate) fn newest(&self) -> &Arc<ContainerIndex> {
-        &self.segments[0].index
+        &self.ranges[0].index
     }
 
-    /// Where the walk goes on; none when it is done.
+    /// The key at which the walk continues; `None` when it is complete.
     pub(crate) fn cursor(&self) -> Option<&Bytes> {
-        self.segments[0].until.as_ref()
+        self.ranges[0].until.as_ref()
     }
 
-    /// What can be relied on for every document.
+    /// The indexes that every document has, whichever policy its entries follow.
     pub(crate) fn common(&self) -> IndexDefinition {
-        let mut definitions = self
-            .segments
-            .iter()
-            .map(|segment| &segment.index.definition);
+        let mut definitions = self.ranges.iter().map(|segment| &segment.index.definition);
         let first = definitions.next().cloned();
         let first = first.unwrap_or_else(|| IndexDefinition::new(&IndexingPolicy::none()));
         definitions.fold(first, |common, next| {
@@ -156,8 +155,8 @@ impl IndexState {
 
     pub(crate) fn encode(&self) -> Bytes {
         let mut bytes = vec![VERSION];
-        for segment in &self.segments {
-            write_segment(segment.until.as_ref(), &segment.index.text, &mut bytes);
+        for segment in &self.ranges {
+            write_policy_range(segment.until.as_ref(), &segment.index.text, &mut bytes);
         }
         bytes.into()
     }
@@ -176,25 +175,25 @@ impl IndexState {
         if bytes.first() != Some(&VERSION) {
             return Err(damaged());
         }
-        let mut segments: Vec<Segment> = Vec::new();
+        let mut segments: Vec<PolicyRange> = Vec::new();
         while let Some(until) = part() {
             let text = part().ok_or_else(damaged)?;
-            segments.push(Segment {
+            segments.push(PolicyRange {
                 until: (!until.is_empty()).then_some(until),
                 index: Arc::new(ContainerIndex::read(text)?),
             });
         }
-        let is_whole = |(number, segment): (usize, &Segment)| {
+        let is_whole = |(number, segment): (usize, &PolicyRange)| {
             segment.until.is_none() == (number + 1 == segments.len())
         };
         if at != bytes.len() || segments.is_empty() || !segments.iter().enumerate().all(is_whole) {
             return Err(damaged());
         }
-        Ok(IndexState { segments })
+        Ok(IndexState { ranges: segments })
     }
 }
 
-fn write_segment(until: Option<&Bytes>, text: &Bytes, out: &mut Vec<u8>) {
+fn write_policy_range(until: Option<&Bytes>, text: &Bytes, out: &mut Vec<u8>) {
     for part in [until.map_or(&[][..], |until| until), text] {
         let length = u32::try_from(part.len()).expect("keys and policies are bounded");
         out.extend_from_slice(&length.to_le_bytes());
@@ -202,24 +201,24 @@ fn write_segment(until: Option<&Bytes>, text: &Bytes, out: &mut Vec<u8>) {
     }
 }
 
-/// The key of a container's state in the meta space.
+/// The key of a container's index state in the meta keyspace.
 pub(crate) fn state_key(container: u32) -> [u8; 5] {
     let mut key = [b'i'; 5];
     key[1..].copy_from_slice(&container.to_be_bytes());
     key
 }
 
-/// The states of the containers that are written to, as the committer knows them.
+/// The committer's cache of container states.
 #[derive(Debug, Default)]
-pub(crate) struct IndexStates {
+pub(crate) struct IndexStateCache {
     indexes: HashMap<u32, Arc<IndexState>>,
-    /// Whether they keep their history.
+    /// Whether each container keeps its history.
     histories: HashMap<u32, bool>,
-    /// Whether they are being removed.
-    leaving: HashMap<u32, bool>,
+    /// Whether each container is being purged.
+    purging: HashMap<u32, bool>,
 }
 
-impl IndexStates {
+impl IndexStateCache {
     pub(crate) fn of(
         &mut self,
         overlay: &Overlay<'_>,
@@ -237,7 +236,8 @@ impl IndexStates {
         Ok(state)
     }
 
-    /// Carries out a change of a policy in the catalogue: its key, and the mode and text it has.
+    /// Applies a catalogue change of an indexing policy. `entry` is the mode byte followed by the
+    /// policy text.
     pub(crate) fn apply(
         &mut self,
         overlay: &mut Overlay<'_>,
@@ -266,25 +266,25 @@ impl IndexStates {
     pub(crate) fn forget(&mut self, container: u32) {
         self.indexes.remove(&container);
         self.histories.remove(&container);
-        self.leaving.remove(&container);
+        self.purging.remove(&container);
     }
 
-    /// Whether a container was deleted and what it had is being removed.
-    pub(crate) fn is_leaving(
+    /// Whether a container was deleted and its rows are being purged.
+    pub(crate) fn is_purging(
         &mut self,
         overlay: &Overlay<'_>,
         container: u32,
     ) -> Result<bool, Error> {
-        if let Some(&is_leaving) = self.leaving.get(&container) {
+        if let Some(&is_leaving) = self.purging.get(&container) {
             return Ok(is_leaving);
         }
         let mark = [&[REMOVAL_MARK][..], &container.to_be_bytes()].concat();
         let is_leaving = overlay.get(CATALOGUE, &mark.into())?.is_some();
-        self.leaving.insert(container, is_leaving);
+        self.purging.insert(container, is_leaving);
         Ok(is_leaving)
     }
 
-    /// Whether every change of a container is kept for a while.
+    /// Whether a container keeps every change for its retention period.
     pub(crate) fn keeps_history(
         &mut self,
         overlay: &Overlay<'_>,
@@ -299,14 +299,14 @@ impl IndexStates {
     }
 }
 
-/// First byte of a policy in the catalogue: the container has no documents yet.
+/// First byte of a policy row: the container has no documents yet.
 const POLICY_OF_NEW_CONTAINER: u8 = 0;
-/// First byte of a policy in the catalogue: stored documents are to follow it.
+/// First byte of a policy row: stored documents will be reindexed.
 const POLICY_REPLACED: u8 = 1;
 
-/// The change of the catalogue that gives a container its indexing policy. One that `is_new` has no
-/// documents; the documents of any other are made to follow the policy in the background.
-pub fn policy_change(container: &Container, is_new: bool) -> Change {
+/// The catalogue change that sets the indexing policy of a container. A container that `is_new` has
+/// no documents; otherwise the background walk reindexes the documents.
+pub fn policy_change(container: &Container, is_new: bool) -> KeyChange {
     let mode = if is_new {
         POLICY_OF_NEW_CONTAINER
     } else {
@@ -316,8 +316,8 @@ pub fn policy_change(container: &Container, is_new: bool) -> Change {
     (policy_key(container), Some(entry.into()))
 }
 
-/// The change of the catalogue that goes with the deletion of a container.
-pub fn policy_removal(container: &Container) -> Change {
+/// The catalogue change that accompanies the deletion of a container.
+pub fn policy_removal(container: &Container) -> KeyChange {
     (policy_key(container), None)
 }
 
@@ -326,14 +326,14 @@ fn policy_key(container: &Container) -> Bytes {
     [&[INDEXING_POLICY][..], &number].concat().into()
 }
 
-/// Which policy the index of a container follows.
+/// The policy that the index of a container follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IndexFollows {
-    Policy,
-    /// Some of its documents still have the entries of an older one.
-    PolicyInPart,
-    /// It was never told of its policy.
-    AnotherPolicy,
+pub enum IndexPolicyState {
+    Current,
+    /// Some documents still have the entries of an older policy.
+    Rebuilding,
+    /// The stored state differs from the policy in the definition.
+    Mismatched,
 }
 
 #[cfg(test)]
@@ -380,8 +380,8 @@ mod tests {
         let (a, b, c) = (index("a"), index("b"), index("c"));
         let state = IndexState::settled(Arc::clone(&a));
         let state = state.replaced(1, b).replaced(1, Arc::clone(&c));
-        assert_eq!(state.segments.len(), 2);
-        assert_eq!(state.replaced(1, c).segments.len(), 2);
+        assert_eq!(state.ranges.len(), 2);
+        assert_eq!(state.replaced(1, c).ranges.len(), 2);
         for cut in 0..state.encode().len() {
             assert!(IndexState::decode(&state.encode().slice(..cut)).is_err());
         }

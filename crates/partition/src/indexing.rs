@@ -1,8 +1,8 @@
-//! The index entries of a document, and what a change of the document changes in them.
+//! The index entries of a document, and their changes when the document changes.
 //!
-//! Entries follow from the text of a document and the policy of its segment, so the log does not
-//! carry them. Who has computed them already, on the thread of a request, passes them along; at a
-//! replay they are computed again.
+//! Entries follow from the text of a document and the policy for its key, so the log does not
+//! contain them. The thread of a request computes the entries in advance and passes them on; replay
+//! computes them again.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use orrery_model::Document;
 
 use crate::Error;
 use crate::document_key::{CONTAINER_BYTES, container_of};
-use crate::index_state::{ContainerIndex, IndexStates};
+use crate::index_state::{ContainerIndex, IndexStateCache};
 use crate::overlay::Overlay;
-use crate::stored::StoredItem;
+use crate::stored_item::StoredItem;
 
 /// The entries of one version of a document under one policy.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ pub(crate) struct IndexedVersion {
 }
 
 impl IndexedVersion {
-    /// Of a document without system properties that is written at `modified_seconds`.
+    /// The entries of a document without system properties that is written at `modified_seconds`.
     pub(crate) fn new(
         index: &Arc<ContainerIndex>,
         key: &[u8],
@@ -39,15 +39,17 @@ impl IndexedVersion {
         }
     }
 
-    /// Of a document that is to be left out of the indexes.
+    /// The entries of a document that is excluded from indexing.
     pub(crate) fn unindexed(index: &Arc<ContainerIndex>, key: &[u8]) -> IndexedVersion {
-        let (container, place) = (
+        let (container, key_position) = (
             container_of(key).unwrap_or_default(),
             &key[CONTAINER_BYTES..],
         );
         IndexedVersion {
             index: Arc::clone(index),
-            entries: index.definition().unindexed_entries(container, place),
+            entries: index
+                .definition()
+                .unindexed_entries(container, key_position),
         }
     }
 
@@ -65,24 +67,25 @@ impl IndexedVersion {
     }
 }
 
-/// Entries that whoever asks for a change may know already.
+/// Entries that the caller of a change has computed in advance.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Known<'a> {
+pub(crate) struct PrecomputedEntries<'a> {
     pub(crate) old: Option<&'a IndexedVersion>,
     pub(crate) new: Option<&'a IndexedVersion>,
 }
 
-/// Changes the entries of a document along with it.
+/// Changes the index entries of a document together with the document.
 pub(crate) fn change_entries(
     overlay: &mut Overlay<'_>,
-    states: &mut IndexStates,
+    states: &mut IndexStateCache,
     key: &Bytes,
     (old, new): (Option<&StoredItem>, Option<&StoredItem>),
-    known: Known<'_>,
+    known: PrecomputedEntries<'_>,
 ) -> Result<(), Error> {
     if !overlay.lists_entries() {
         return Ok(());
     }
+    // Index entries depend on the text and the `indexed` flag alone.
     if let (Some(old), Some(new)) = (old, new)
         && old.header.indexed == new.header.indexed
         && old.text() == new.text()
@@ -102,7 +105,8 @@ pub(crate) fn change_entries(
     Ok(())
 }
 
-/// The entries of a version of a document, if there is one: those that are known, or else made anew.
+/// The entries of a version of a document: the precomputed ones if they were computed under this
+/// policy, else new ones. Empty without a version.
 fn entries_of<'a>(
     index: &Arc<ContainerIndex>,
     key: &[u8],
@@ -112,6 +116,7 @@ fn entries_of<'a>(
     let Some(item) = item else {
         return Ok(Cow::Owned(Entries::default()));
     };
+    // The policy may have changed between the request's thread and the committer.
     match known.filter(|known| known.index.text() == index.text()) {
         Some(known) => Ok(Cow::Borrowed(&known.entries)),
         None => {
@@ -121,33 +126,33 @@ fn entries_of<'a>(
     }
 }
 
-/// Puts the entries of `new` in the place of those of `old`.
+/// Replaces the entries `old` of a document by `new`.
 pub(crate) fn replace_entries(overlay: &mut Overlay<'_>, key: &[u8], old: &Entries, new: &Entries) {
-    let place_bytes = key.len() - CONTAINER_BYTES;
+    let key_position_bytes = key.len() - CONTAINER_BYTES;
     if old.is_empty() {
         for (_, entry) in new.iter() {
-            overlay.put_entry(entry, place_bytes);
+            overlay.put_entry(entry, key_position_bytes);
         }
         return;
     }
     let difference = Entries::difference(old, new);
     for (_, entry) in difference.removed {
-        overlay.delete_entry(entry, place_bytes);
+        overlay.delete_entry(entry, key_position_bytes);
     }
     for (_, entry) in difference.added {
-        overlay.put_entry(entry, place_bytes);
+        overlay.put_entry(entry, key_position_bytes);
     }
 }
 
 fn entries(index: &ContainerIndex, key: &[u8], document: &Value, modified_seconds: u32) -> Entries {
     let container = container_of(key).unwrap_or_default();
-    let place = &key[CONTAINER_BYTES..];
+    let key_position = &key[CONTAINER_BYTES..];
     index
         .definition()
-        .entries_at(container, document, modified_seconds, place)
+        .entries_at(container, document, modified_seconds, key_position)
 }
 
-/// The document that a client wrote, from its stored text.
+/// The document as the client wrote it, parsed from its stored text.
 pub(crate) fn stored_document(item: &StoredItem) -> Result<Document, Error> {
     let damaged = |cause: &dyn std::fmt::Display| {
         Error::Damaged(format!("a stored document does not parse: {cause}"))

@@ -1,33 +1,33 @@
-//! The removal of what a deleted container left, a step at a time between other work.
+//! Purges the rows of a deleted container, one step at a time between other commands.
 //!
-//! It is not in the log: a mark in the catalogue stands until it is done and saved, and a restart
-//! begins it again. No write of the container can follow it, because the container is dead before
-//! its removal begins.
+//! The purge writes no log records: a mark in the catalogue exists until the purge is complete and
+//! durable, and a restart begins the purge again. No write of the container can follow, because the
+//! container is marked dead before its purge begins.
 
 use bytes::Bytes;
 use orrery_storage::{Batch, Snapshot};
 
 use crate::counters::counters_range;
 use crate::index_state::state_key;
-use crate::multi::rows_of;
-use crate::retention::forgotten_range;
-use crate::scan::ScanRange;
-use crate::spaces::{
+use crate::keyspaces::{
     CLAIMS, DOCUMENTS, EXPIRY, FEED, HISTORY, INDEX, META, STATISTICS, UNIQUE, VERSIONS,
 };
-use crate::stored::StoredItem;
+use crate::multi_write::rows_of;
+use crate::retention::trimmed_range;
+use crate::scan::ScanRange;
+use crate::stored_item::StoredItem;
 use crate::{Error, expiry};
 
-/// Keys of each space that one step takes.
+/// Number of keys of each keyspace that one step deletes.
 const PURGE_KEYS: usize = 2_000;
 
-/// A document has about so many index entries for each of its own.
+/// Number of index entries that one step deletes; a document has about eight.
 const PURGE_ENTRIES: usize = 8 * PURGE_KEYS;
 
-/// How far the removal of a container has come: the keys removed last. Without it each step would
-/// begin by passing over everything that the steps before it have removed.
+/// The last deleted key of each keyspace. Without this cursor, each step would first skip the
+/// tombstones of all earlier steps.
 #[derive(Debug, Default)]
-pub(crate) struct Purged {
+pub(crate) struct PurgeCursor {
     document: Option<Bytes>,
     unique: Option<Bytes>,
     index: Option<Bytes>,
@@ -37,13 +37,13 @@ pub(crate) struct Purged {
     claims: Option<Bytes>,
 }
 
-/// The next removals of a container, and how far they get; none if they are the last. The counters
-/// go last of all.
+/// The next deletions of a container, and the cursor after them; no cursor after the last step. The
+/// counters are deleted in the last step.
 pub(crate) fn purge_step(
     snapshot: &Snapshot,
     container: u32,
-    purged: Purged,
-) -> Result<(Batch, Option<Purged>), Error> {
+    purged: PurgeCursor,
+) -> Result<(Batch, Option<PurgeCursor>), Error> {
     let range = ScanRange::of_container(container);
     let (from, to) = range.bounds();
     let mut next = purged;
@@ -51,7 +51,7 @@ pub(crate) fn purge_step(
     let documents = snapshot.range(DOCUMENTS, next.document.as_deref().unwrap_or(from), to);
     for entry in documents.take(PURGE_KEYS) {
         let (key, value) = entry?;
-        // A damaged document goes as well; its entry is left to the sweep.
+        // A damaged document is deleted as well; the expiry sweep removes its expiry entry.
         if let Ok(item) = StoredItem::decode(value)
             && item.header.expiry_entry != 0
         {
@@ -88,13 +88,14 @@ pub(crate) fn purge_step(
     if !batch.is_empty() {
         return Ok((batch, Some(next)));
     }
+    // All other rows are gone, so the rows that describe the container follow.
     for entry in snapshot.range(STATISTICS, from, to) {
         batch.delete(STATISTICS, entry?.0);
     }
     batch.delete(META, Bytes::copy_from_slice(&state_key(container)));
     for (from, to) in [
         counters_range(container),
-        forgotten_range(container),
+        trimmed_range(container),
         rows_of(container),
     ] {
         for entry in snapshot.range(META, &from, to.as_deref()) {

@@ -1,30 +1,30 @@
-//! The walk that makes stored documents follow a new indexing policy, a step at a time between
-//! other work.
+//! The reindexing walk: rewrites the index entries of stored documents after a change of the
+//! indexing policy, one step at a time between other commands.
 //!
-//! It is not in the log: how far it has come stands in the state, in the same batch as the entries
-//! it changed, and what a crash takes back of both is done again. A write in between follows the
-//! policy of the segment its key is in, so it does not matter whether the walk has passed it.
+//! The walk writes no log records: its position is a row of the state, in the same batch as the
+//! changed entries, and after a crash the walk repeats what the crash lost. A concurrent write
+//! follows the policy of its key range, so it does not matter whether the walk has passed its key.
 
 use bytes::Bytes;
 use orrery_storage::{Batch, Storage};
 
 use crate::Error;
-use crate::index_state::IndexStates;
+use crate::index_state::IndexStateCache;
 use crate::indexing::{IndexedVersion, replace_entries};
+use crate::keyspaces::DOCUMENTS;
 use crate::overlay::Overlay;
 use crate::scan::ScanRange;
-use crate::spaces::DOCUMENTS;
-use crate::statistics::Tallies;
-use crate::stored::StoredItem;
+use crate::statistics::StatisticsCache;
+use crate::stored_item::StoredItem;
 
-/// Documents of one step; other writers wait for it.
+/// Number of documents in one step. Other writers wait during a step.
 const STEP_DOCUMENTS: usize = 500;
 
-/// The next changes, and whether they are the last.
+/// The next changes, and whether they are the last ones.
 pub(crate) fn reindex_step(
     storage: &Storage,
-    states: &mut IndexStates,
-    tallies: &mut Tallies,
+    states: &mut IndexStateCache,
+    statistics: &mut StatisticsCache,
     container: u32,
 ) -> Result<(Batch, bool), Error> {
     let mut overlay = Overlay::new(storage);
@@ -52,11 +52,11 @@ pub(crate) fn reindex_step(
     }
     let is_done = next.is_none();
     states.set(&mut overlay, container, state.advanced(next.as_ref()));
-    Ok((overlay.into_batch(tallies)?, is_done))
+    Ok((overlay.into_batch(statistics)?, is_done))
 }
 
-/// How much of a container follows its newest policy, in per cent, from where its keys are: hashes
-/// spread documents evenly.
+/// The percentage of a container that follows its newest policy, estimated from the position of the
+/// walk: hashes distribute documents evenly over the key space.
 pub(crate) fn progress(cursor: Option<&Bytes>) -> u8 {
     const CONTAINER_BYTES: usize = 4;
     let Some(cursor) = cursor else {
@@ -66,7 +66,7 @@ pub(crate) fn progress(cursor: Option<&Bytes>) -> u8 {
     for (to, from) in start.iter_mut().zip(cursor.iter().skip(CONTAINER_BYTES)) {
         *to = *from;
     }
-    // The highest two bits of an effective partition key are not used.
+    // The two highest bits of an effective partition key are always zero.
     let share = u64::from(u32::from_be_bytes(start)) * 100 / (1 << 30);
     u8::try_from(share.min(99)).unwrap_or(99)
 }

@@ -1,4 +1,5 @@
-//! History is kept for a while, then forgotten; who asks for what is forgotten must be told.
+//! Trims the history of containers to its retention period, and remembers how far, because a reader
+//! of trimmed history must get an error.
 
 use bytes::Bytes;
 use orrery_model::{Lsn, RangeId};
@@ -8,43 +9,43 @@ use crate::changes::lsn_of;
 use crate::counters::counters_key;
 use crate::document_key::prefix_end;
 use crate::history::seconds_of;
-use crate::spaces::{HISTORY, META};
+use crate::keyspaces::{HISTORY, META};
 use crate::{Container, Error, feed_entry};
 
-/// Entries of the history that one step forgets.
+/// Number of history entries that one step deletes.
 const FORGOTTEN_MAX: usize = 2_000;
 
-/// Key of the position up to which the history of a partition is forgotten, in the meta space.
-fn forgotten_key(container: u32, range: RangeId) -> Bytes {
+/// The key of the trim position of a partition's history, in the meta keyspace.
+fn trimmed_key(container: u32, range: RangeId) -> Bytes {
     let mut key = counters_key(container, range);
     key[0] = b'h';
     Bytes::copy_from_slice(&key)
 }
 
-/// Where these stand for all partitions of a container.
-pub(crate) fn forgotten_range(container: u32) -> (Vec<u8>, Option<Vec<u8>>) {
+/// The key range of the trim positions of all partitions of a container.
+pub(crate) fn trimmed_range(container: u32) -> (Vec<u8>, Option<Vec<u8>>) {
     let prefix = [&b"h"[..], &container.to_be_bytes()].concat();
     let end = prefix_end(&prefix);
     (prefix, end)
 }
 
-pub(crate) fn forgotten_of(
+pub(crate) fn trimmed_lsn(
     snapshot: &Snapshot,
     container: u32,
     range: RangeId,
 ) -> Result<Lsn, Error> {
-    let row = snapshot.get(META, &forgotten_key(container, range))?;
+    let row = snapshot.get(META, &trimmed_key(container, range))?;
     let until = row.and_then(|row| row.first_chunk().copied());
     Ok(Lsn(until.map_or(0, u64::from_le_bytes)))
 }
 
-/// Removes some of what is older than the container keeps it; tells whether there may be more.
-pub(crate) fn forget_step(
+/// Deletes some entries that are older than the retention period. Returns whether more may be left.
+pub(crate) fn trim_history_step(
     snapshot: &Snapshot,
     container: &Container,
     now_seconds: u64,
 ) -> Result<(Batch, bool), Error> {
-    let minutes = container.definition.change_feed_retention_minutes;
+    let minutes = container.definition.change_feed.retention_minutes;
     let kept = minutes.and_then(|minutes| u64::try_from(minutes).ok());
     let oldest = kept.map_or(u64::MAX, |minutes| now_seconds.saturating_sub(minutes * 60));
     let number = container.rid.id();
@@ -58,7 +59,7 @@ pub(crate) fn forget_step(
     ranges.sort_unstable();
     ranges.dedup();
     for range in ranges {
-        let until = forgotten_of(snapshot, number, range)?;
+        let until = trimmed_lsn(snapshot, number, range)?;
         let from = feed_entry::entry_key(number, range, Lsn(until.0 + 1), 0);
         let to = feed_entry::run_end(number, range);
         let mut last = None;
@@ -66,7 +67,7 @@ pub(crate) fn forget_step(
             let (key, value) = entry?;
             let lsn = lsn_of(&key)?;
             let is_young = seconds_of(&value).is_none_or(|seconds| u64::from(seconds) >= oldest);
-            // What shares an LSN goes together.
+            // Entries with the same LSN are deleted together, because the trim position is an LSN.
             if is_young || (left == 0 && last != Some(lsn)) {
                 break;
             }
@@ -76,7 +77,7 @@ pub(crate) fn forget_step(
         }
         if let Some(last) = last {
             let row = Bytes::copy_from_slice(&last.0.to_le_bytes());
-            batch.put(META, forgotten_key(number, range), row);
+            batch.put(META, trimmed_key(number, range), row);
         }
     }
     Ok((batch, left == 0))

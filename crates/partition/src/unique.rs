@@ -1,4 +1,4 @@
-//! Unique keys: one entry for each constraint and document, inside its logical partition.
+//! Unique keys: one row for each constraint and document, within the logical partition.
 //!
 //! ```text
 //! logical partition | SHA-256 of the constraint's number and its values -> id
@@ -9,19 +9,20 @@ use orrery_json::{Value, write_value};
 use orrery_model::UniqueKey;
 use sha2::{Digest as _, Sha256};
 
-use crate::stored::Digest;
+use crate::stored_item::Digest;
 
-/// The digests a document holds under the constraints of its container.
+/// The digests of a document's values under the constraints of its container.
 ///
-/// A missing value counts as null, so that two documents without it collide.
+/// A missing value counts as null, so two documents without the value conflict.
 pub(crate) fn digests(constraints: &[UniqueKey], document: &Value) -> Vec<Digest> {
     let digest = |(number, constraint): (u64, &UniqueKey)| {
         let mut text = number.to_le_bytes().to_vec();
         for path in &constraint.paths {
-            match path.path().of_value(document) {
+            match path.path().value_in(document) {
                 Value::Undefined => write_value(&Value::Null, &mut text),
                 value => write_value(value, &mut text),
             }
+            // A separator byte, so that values of neighbouring paths cannot be joined differently.
             text.push(0);
         }
         Sha256::digest(&text).into()
@@ -37,14 +38,14 @@ pub(crate) fn entry_key(logical_prefix: &[u8], digest: &Digest) -> Bytes {
 mod tests {
     use super::*;
     use orrery_json::parse;
-    use orrery_model::WrittenPath;
+    use orrery_model::VerbatimPath;
 
     #[test]
     fn missing_is_null_and_constraints_are_apart() {
         let key = |paths: &[&str]| UniqueKey {
             paths: paths
                 .iter()
-                .map(|path| WrittenPath::parse(path).unwrap())
+                .map(|path| VerbatimPath::parse(path).unwrap())
                 .collect(),
         };
         let constraints = [key(&["/a", "/b/c"]), key(&["/a"])];
