@@ -1,4 +1,4 @@
-//! Runs of documents in key order: feeds and scans of queries.
+//! Scans of documents in key order, for read feeds and queries.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -8,25 +8,26 @@ use orrery_keys::{EpkRange, PartitionKey};
 use orrery_storage::Snapshot;
 
 use crate::document_key::{CONTAINER_BYTES, prefix_end};
-use crate::spaces::DOCUMENTS;
-use crate::stored::StoredItem;
+use crate::keyspaces::DOCUMENTS;
+use crate::stored_item::StoredItem;
 use crate::{Container, Error, LogicalPartition};
 
-/// A contiguous run of document keys of one container.
+/// A contiguous range of document keys of one container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScanRange {
     from: Vec<u8>,
     to: Option<Vec<u8>>,
-    /// Whether it is one logical partition, so that an id behind `from` is a place.
+    /// Whether the range is one logical partition, so that `from` followed by an id is a document
+    /// key.
     is_logical: bool,
     first_levels: Option<FirstLevels>,
 }
 
-/// The first levels of a hierarchical partition key as they stand in a document key, behind the hashes, which
-/// keys with other levels may have as well.
+/// The first levels of a hierarchical partition key, as encoded in document keys after the hashes.
+/// A scan compares them because keys with other first levels may have equal hashes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FirstLevels {
-    /// In the place of a document.
+    /// Byte offset within a key position.
     at: usize,
     bytes: Vec<u8>,
 }
@@ -34,22 +35,22 @@ struct FirstLevels {
 impl ScanRange {
     /// The documents whose effective partition key is in `range`.
     pub fn of_epk_range(container: &Container, range: &EpkRange) -> ScanRange {
-        let place = |point: &[u8]| [&container.rid.id().to_be_bytes()[..], point].concat();
+        let key_position = |point: &[u8]| [&container.rid.id().to_be_bytes()[..], point].concat();
         ScanRange {
-            from: place(range.min.significant_bytes()),
-            to: Some(place(range.max.significant_bytes())),
+            from: key_position(range.min.significant_bytes()),
+            to: Some(key_position(range.max.significant_bytes())),
             is_logical: false,
             first_levels: None,
         }
     }
 
-    /// Of these only the ones whose partition key begins with `key`.
+    /// The documents in `range` whose partition key begins with `key`.
     pub fn of_first_levels(
         container: &Container,
         range: &EpkRange,
         key: &PartitionKey,
     ) -> ScanRange {
-        let first_levels = container.definition.key().first_levels(key);
+        let first_levels = container.definition.key().prefix_components(key);
         ScanRange {
             first_levels: first_levels.map(|(at, bytes)| FirstLevels { at, bytes }),
             ..ScanRange::of_epk_range(container, range)
@@ -68,7 +69,7 @@ impl ScanRange {
         ScanRange::of_container(container.rid.id())
     }
 
-    /// One document, by its key.
+    /// A single document, by its key.
     pub fn of_document(container: &Container, key: &[u8]) -> ScanRange {
         debug_assert!(key.starts_with(&container.rid.id().to_be_bytes()));
         ScanRange {
@@ -92,11 +93,11 @@ impl ScanRange {
         }
     }
 
-    /// The rest of this range from a place that an earlier page gave. The place may be outside: the
-    /// page may have been one of a partition that this is only a part of.
-    pub(crate) fn resume(&self, place: &[u8]) -> ScanRange {
+    /// The rest of this range after the key position of an earlier page. That position may be
+    /// outside this range: the earlier page may belong to a partition that has been split since.
+    pub(crate) fn resume(&self, key_position: &[u8]) -> ScanRange {
         let container = &self.from[..CONTAINER_BYTES];
-        let mut from = [container, place].concat();
+        let mut from = [container, key_position].concat();
         if from < self.from {
             from.clone_from(&self.from);
         }
@@ -113,11 +114,11 @@ impl ScanRange {
         }
     }
 
-    /// Whether a place between the bounds also has the first levels of the partition key that this
-    /// range asks for.
-    pub(crate) fn has(&self, place: &[u8]) -> bool {
+    /// Whether a key position within the bounds also has the first partition key levels of this
+    /// range.
+    pub(crate) fn matches_first_levels(&self, key_position: &[u8]) -> bool {
         self.first_levels.as_ref().is_none_or(|first| {
-            let key = place.get(first.at..);
+            let key = key_position.get(first.at..);
             key.is_some_and(|key| key.starts_with(&first.bytes))
         })
     }
@@ -141,25 +142,25 @@ impl ScanRange {
     }
 }
 
-/// An item as a scan meets it.
+/// An item in a scan.
 #[derive(Debug, Clone, Copy)]
-pub struct Scanned<'a> {
-    /// Where it is in the order of the scan; a later scan can begin here.
-    pub place: &'a [u8],
+pub struct ScannedItem<'a> {
+    /// The position of the item in key order; a later scan can start here.
+    pub key_position: &'a [u8],
     pub id: &'a [u8],
     pub item: &'a StoredItem,
 }
 
-/// What a reader says of the item it is shown.
+/// The answer of a visitor to an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Visit {
-    /// Go on with the next one.
+    /// The visitor has taken the item and wants the next one.
     Taken,
     /// The page is full: the next page begins with this item.
     Full,
 }
 
-/// Stored documents at one moment, with pending ones above them.
+/// Stored documents of a snapshot, with the pending documents of a script above them.
 pub(crate) struct Documents<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) pending: &'a BTreeMap<Bytes, Option<Bytes>>,
@@ -168,19 +169,20 @@ pub(crate) struct Documents<'a> {
 }
 
 impl Documents<'_> {
-    /// Shows the visible documents of `range` in order; gives the place where the next page begins.
+    /// Visits the visible documents of `range` in order. Returns the key position where the next
+    /// page begins.
     pub(crate) fn scan(
         &self,
         range: &ScanRange,
-        visit: &mut dyn FnMut(Scanned<'_>) -> Visit,
+        visit: &mut dyn FnMut(ScannedItem<'_>) -> Visit,
     ) -> Result<Option<Bytes>, Error> {
         let (from, to) = range.bounds();
         let stored = self.snapshot.range(DOCUMENTS, from, to);
         if self.pending.is_empty() {
             for entry in stored {
                 let (key, value) = entry?;
-                if let Some(place) = self.show(range, &key, value, visit)? {
-                    return Ok(Some(place));
+                if let Some(key_position) = self.visit_item(range, &key, value, visit)? {
+                    return Ok(Some(key_position));
                 }
             }
             return Ok(None);
@@ -189,14 +191,17 @@ impl Documents<'_> {
             Bound::Included(from),
             to.map_or(Bound::Unbounded, Bound::Excluded),
         );
+        // A merge of two sorted sequences. A pending document with the key of a stored one hides
+        // it.
         let mut pending = self.pending.range::<[u8], _>(bounds).peekable();
         for entry in stored {
             let (key, value) = entry?;
             while let Some((first, first_value)) = pending.next_if(|(first, _)| **first < key) {
                 if let Some(value) = first_value
-                    && let Some(place) = self.show(range, first, value.clone(), visit)?
+                    && let Some(key_position) =
+                        self.visit_item(range, first, value.clone(), visit)?
                 {
-                    return Ok(Some(place));
+                    return Ok(Some(key_position));
                 }
             }
             let value = match pending.next_if(|(first, _)| **first == key) {
@@ -204,36 +209,37 @@ impl Documents<'_> {
                 None => Some(value),
             };
             if let Some(value) = value
-                && let Some(place) = self.show(range, &key, value, visit)?
+                && let Some(key_position) = self.visit_item(range, &key, value, visit)?
             {
-                return Ok(Some(place));
+                return Ok(Some(key_position));
             }
         }
         for (key, value) in pending {
             if let Some(value) = value
-                && let Some(place) = self.show(range, key, value.clone(), visit)?
+                && let Some(key_position) = self.visit_item(range, key, value.clone(), visit)?
             {
-                return Ok(Some(place));
+                return Ok(Some(key_position));
             }
         }
         Ok(None)
     }
 
-    /// Shows one document if it is visible; gives its place if the page is full without it.
-    fn show(
+    /// Visits one document if it is visible. Returns its key position if the page is full without
+    /// it.
+    fn visit_item(
         &self,
         range: &ScanRange,
         key: &Bytes,
         value: Bytes,
-        visit: &mut dyn FnMut(Scanned<'_>) -> Visit,
+        visit: &mut dyn FnMut(ScannedItem<'_>) -> Visit,
     ) -> Result<Option<Bytes>, Error> {
-        if !range.has(&key[CONTAINER_BYTES..]) {
+        if !range.matches_first_levels(&key[CONTAINER_BYTES..]) {
             return Ok(None);
         }
         let item = StoredItem::decode(value)?;
-        let place = key.slice(CONTAINER_BYTES..);
-        let scanned = Scanned {
-            place: &place,
+        let key_position = key.slice(CONTAINER_BYTES..);
+        let scanned = ScannedItem {
+            key_position: &key_position,
             id: key
                 .get(usize::from(item.header.prefix_bytes)..)
                 .unwrap_or_default(),
@@ -241,6 +247,6 @@ impl Documents<'_> {
         };
         let is_full =
             item.is_visible(self.default_ttl, self.now_seconds) && visit(scanned) == Visit::Full;
-        Ok(is_full.then_some(place))
+        Ok(is_full.then_some(key_position))
     }
 }

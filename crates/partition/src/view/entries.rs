@@ -1,7 +1,7 @@
-//! A walk over index entries in their own order.
+//! Walks over index entries in index order.
 
 use bytes::Bytes;
-use orrery_index::{Direction, EntryScan, IndexDefinition, Run, skip, successor};
+use orrery_index::{EntryRange, EntryScan, IndexDefinition, ScanDirection, skip, successor};
 use orrery_model::Failure;
 
 use super::read_ahead::ReadAhead;
@@ -9,60 +9,60 @@ use super::{View, values_of};
 use crate::Error;
 use crate::committer::internal;
 use crate::document_key::prefix_end;
-use crate::spaces::INDEX;
+use crate::keyspaces::INDEX;
 use crate::statistics::{ENTRY_PREFIX_BYTES, entry_prefix};
 
-/// Entries that are passed one by one before the walk jumps over the rest of a value.
+/// Number of entries to step over before the walk seeks past the rest of a value.
 const STEPS_BEFORE_JUMP: u32 = 32;
 
-/// An entry of an index as a walk meets it.
+/// An index entry in a walk.
 #[derive(Debug, Clone, Copy)]
-pub struct Entry<'a> {
-    /// The values, encoded.
+pub struct ScannedEntry<'a> {
+    /// The encoded values.
     pub value: &'a [u8],
-    pub place: &'a [u8],
-    /// Where it is in the walk; a later walk can begin here.
+    pub key_position: &'a [u8],
+    /// The position of the entry in the index; a later walk can start here.
     pub position: &'a [u8],
 }
 
-/// What a reader says of the entry it is shown.
+/// The answer of a visitor to an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryFlow {
     Next,
-    /// Nothing more of the entries with this value.
+    /// Skip all other entries with this value.
     NextValue,
     Stop,
 }
 
-/// Where a walk begins.
+/// The start of a walk.
 #[derive(Debug, Clone, Copy)]
 pub enum EntryPosition<'a> {
     Start,
-    /// With the entry at this position, or the next one.
+    /// At this position. The index entry at the position may be removed already.
     At(&'a [u8]),
-    /// With this value, or the next one.
+    /// At the first entry with this value, or the next value.
     Value(&'a [u8]),
 }
 
 impl View {
-    /// Shows the entries of a scan that lead into the scope, until `visit` says to stop. Gives
-    /// how many entries were read.
+    /// Visits the entries of a scan whose documents are in the scope, until `visit` stops the walk.
+    /// Returns the number of entries read.
     pub fn entries(
         &self,
         definition: &IndexDefinition,
         scan: &EntryScan,
         begin: EntryPosition<'_>,
-        visit: &mut dyn FnMut(Entry<'_>) -> Result<EntryFlow, Failure>,
+        visit: &mut dyn FnMut(ScannedEntry<'_>) -> Result<EntryFlow, Failure>,
     ) -> Result<u64, Failure> {
-        let mut walk = Walk {
+        let mut walk = EntryWalk {
             view: self,
-            places: self.places(),
+            position_bounds: self.position_bounds(),
             definition,
             read: 0,
             visit,
         };
-        let forward = scan.direction == Direction::Forward;
-        let mut runs: Vec<&Run> = scan.runs.iter().collect();
+        let forward = scan.direction == ScanDirection::Forward;
+        let mut runs: Vec<&EntryRange> = scan.ranges.iter().collect();
         if !forward {
             runs.reverse();
         }
@@ -79,11 +79,12 @@ impl View {
         Ok(walk.read)
     }
 
-    /// The first and last key of a run, in the index space.
-    pub(super) fn bounds(&self, run: &Run) -> (Vec<u8>, Option<Vec<u8>>) {
+    /// The key range of an entry range, in the index keyspace. For a point the range includes the
+    /// bounds of the scope.
+    pub(super) fn bounds(&self, run: &EntryRange) -> (Vec<u8>, Option<Vec<u8>>) {
         let prefix = entry_prefix(self.number(), run.index);
         if run.is_point {
-            let (from, to) = self.places();
+            let (from, to) = self.position_bounds();
             let value = [&prefix[..], &run.from].concat();
             let end = match to {
                 Some(to) => Some([&value[..], to].concat()),
@@ -100,26 +101,26 @@ impl View {
     }
 }
 
-struct Walk<'a, 'b> {
+struct EntryWalk<'a, 'b> {
     view: &'a View,
-    /// Those of the scope.
-    places: (&'a [u8], Option<&'a [u8]>),
+    /// The bounds of the scope.
+    position_bounds: (&'a [u8], Option<&'a [u8]>),
     definition: &'a IndexDefinition,
     read: u64,
-    visit: &'b mut dyn FnMut(Entry<'_>) -> Result<EntryFlow, Failure>,
+    visit: &'b mut dyn FnMut(ScannedEntry<'_>) -> Result<EntryFlow, Failure>,
 }
 
-enum Step {
+enum WalkStep {
     Go,
-    /// The rest of the value does not matter; it ends with this many bytes of the key.
+    /// Skip the rest of this value. The value ends after this many bytes of the key.
     Jump(usize),
-    /// The part of the value before the scope does not matter.
+    /// Skip the entries of this value before the scope.
     JumpToScope(usize),
     Over,
 }
 
-impl Walk<'_, '_> {
-    fn forward(&mut self, run: &Run, begin: EntryPosition<'_>) -> Result<bool, Failure> {
+impl EntryWalk<'_, '_> {
+    fn forward(&mut self, run: &EntryRange, begin: EntryPosition<'_>) -> Result<bool, Failure> {
         let prefix = entry_prefix(self.view.number(), run.index);
         let (mut from, to) = self.view.bounds(run);
         if let EntryPosition::At(position) | EntryPosition::Value(position) = begin {
@@ -131,28 +132,28 @@ impl Walk<'_, '_> {
             let range = self.view.snapshot.range(INDEX, &from, to.as_deref());
             for entry in ReadAhead::new(range) {
                 let (key, _) = entry.map_err(|error| internal(&Error::from(error)))?;
-                match self.show(&key, values)? {
-                    Step::Go => same = 0,
-                    Step::Over => return Ok(true),
-                    Step::Jump(end) if same >= STEPS_BEFORE_JUMP => {
+                match self.visit_entry(&key, values)? {
+                    WalkStep::Go => same = 0,
+                    WalkStep::Over => return Ok(true),
+                    WalkStep::Jump(end) if same >= STEPS_BEFORE_JUMP => {
                         let Some(next) = prefix_end(&key[..end]) else {
                             return Ok(false);
                         };
                         from = next;
                         continue 'seek;
                     }
-                    Step::JumpToScope(end) if same >= STEPS_BEFORE_JUMP => {
-                        from = [&key[..end], self.view.places().0].concat();
+                    WalkStep::JumpToScope(end) if same >= STEPS_BEFORE_JUMP => {
+                        from = [&key[..end], self.view.position_bounds().0].concat();
                         continue 'seek;
                     }
-                    Step::Jump(_) | Step::JumpToScope(_) => same += 1,
+                    WalkStep::Jump(_) | WalkStep::JumpToScope(_) => same += 1,
                 }
             }
             return Ok(false);
         }
     }
 
-    fn backward(&mut self, run: &Run, begin: EntryPosition<'_>) -> Result<bool, Failure> {
+    fn backward(&mut self, run: &EntryRange, begin: EntryPosition<'_>) -> Result<bool, Failure> {
         let prefix = entry_prefix(self.view.number(), run.index);
         let (from, mut to) = self.view.bounds(run);
         let end = match begin {
@@ -168,42 +169,42 @@ impl Walk<'_, '_> {
         let mut range = self.view.snapshot.range(INDEX, &from, to.as_deref());
         while let Some(entry) = range.next_back() {
             let (key, _) = entry.map_err(|error| internal(&Error::from(error)))?;
-            // Jumping back over a value is not worth its rarity.
-            if let Step::Over = self.show(&key, values)? {
+            // Backward walks with long runs of one value are rare, so they do not seek.
+            if let WalkStep::Over = self.visit_entry(&key, values)? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    fn show(&mut self, key: &Bytes, values: usize) -> Result<Step, Failure> {
+    fn visit_entry(&mut self, key: &Bytes, values: usize) -> Result<WalkStep, Failure> {
         self.read += 1;
         let damaged = || internal(&Error::Damaged("an index entry does not decode".to_owned()));
         let position = key.get(ENTRY_PREFIX_BYTES..).ok_or_else(damaged)?;
-        let mut place = position;
+        let mut key_position = position;
         for _ in 0..values {
-            place = skip(place).ok_or_else(damaged)?;
+            key_position = skip(key_position).ok_or_else(damaged)?;
         }
-        let value_end = key.len() - place.len();
-        let (from, to) = self.places;
-        if place < from {
-            return Ok(Step::JumpToScope(value_end));
+        let value_end = key.len() - key_position.len();
+        let (from, to) = self.position_bounds;
+        if key_position < from {
+            return Ok(WalkStep::JumpToScope(value_end));
         }
-        if to.is_some_and(|to| place >= to) {
-            return Ok(Step::Jump(value_end));
+        if to.is_some_and(|to| key_position >= to) {
+            return Ok(WalkStep::Jump(value_end));
         }
-        if !self.view.scope.has(place) {
-            return Ok(Step::Go);
+        if !self.view.scope.matches_first_levels(key_position) {
+            return Ok(WalkStep::Go);
         }
-        let entry = Entry {
-            value: &position[..position.len() - place.len()],
-            place,
+        let entry = ScannedEntry {
+            value: &position[..position.len() - key_position.len()],
+            key_position,
             position,
         };
         Ok(match (self.visit)(entry)? {
-            EntryFlow::Next => Step::Go,
-            EntryFlow::NextValue => Step::Jump(value_end),
-            EntryFlow::Stop => Step::Over,
+            EntryFlow::Next => WalkStep::Go,
+            EntryFlow::NextValue => WalkStep::Jump(value_end),
+            EntryFlow::Stop => WalkStep::Over,
         })
     }
 }

@@ -1,8 +1,8 @@
-//! A scope of a container at one moment: its documents, its index entries, and what is counted of
-//! them. A page of a query is planned and read over one view.
+//! A view: a snapshot of a scope of a container, with its documents, its index entries and its
+//! statistics. A page of a query is planned and executed over one view.
 
+mod document_set;
 mod entries;
-mod places;
 mod read_ahead;
 mod statistics;
 
@@ -15,28 +15,28 @@ use orrery_index::{IndexDefinition, IndexHash};
 use orrery_model::Failure;
 use orrery_storage::Snapshot;
 
-pub use entries::{Entry, EntryFlow, EntryPosition};
-pub use places::PlaceWalk;
+pub use document_set::DocumentSetCursor;
+pub use entries::{EntryFlow, EntryPosition, ScannedEntry};
 pub use statistics::ViewStatistics;
 
 use crate::committer::internal;
 use crate::counters::counters_key;
 use crate::document_key::CONTAINER_BYTES;
 use crate::index_state::{IndexState, state_key};
-use crate::known::{Known, KnownIndex};
-use crate::scan::{Documents, ScanRange, Scanned, Visit};
-use crate::spaces::{DOCUMENTS, META};
-use crate::stored::StoredItem;
-use crate::{Container, Counters, Error, Partition, Standing};
+use crate::keyspaces::{DOCUMENTS, META};
+use crate::planner_facts::{EffectiveIndex, PlannerFacts};
+use crate::scan::{Documents, ScanRange, ScannedItem, Visit};
+use crate::stored_item::StoredItem;
+use crate::{Container, CounterStatus, Counters, Error, Partition};
 
 pub struct View {
     snapshot: Arc<Snapshot>,
-    /// Documents that a script has written and not yet committed; they hide the stored ones.
+    /// Documents that a script has written and not yet committed. They hide the stored documents.
     pending: BTreeMap<Bytes, Option<Bytes>>,
     container: Arc<Container>,
     scope: ScanRange,
     now_seconds: u64,
-    known: Arc<Known>,
+    planner_facts: Arc<PlannerFacts>,
 }
 
 impl View {
@@ -52,30 +52,33 @@ impl View {
             container: Arc::clone(container),
             scope: scope.clone(),
             now_seconds,
-            known: Arc::default(),
+            planner_facts: Arc::default(),
         }
     }
 
-    /// With what other views of the same moment have found out.
-    pub(crate) fn with_known(self, known: Arc<Known>) -> View {
-        View { known, ..self }
+    /// Shares the facts that other views of the same batch sequence have read.
+    pub(crate) fn with_planner_facts(self, known: Arc<PlannerFacts>) -> View {
+        View {
+            planner_facts: known,
+            ..self
+        }
     }
 
-    /// The same moment with changes of documents in it, for which there are no index entries.
+    /// The same view with uncommitted document changes, which have no index entries.
     pub(crate) fn with_pending(self, pending: BTreeMap<Bytes, Option<Bytes>>) -> View {
         View { pending, ..self }
     }
 
-    /// Shows the visible documents of the scope in the order of places, from `from` on.
+    /// Visits the visible documents of the scope in key order, starting at `from`.
     pub fn documents(
         &self,
         from: Option<&[u8]>,
-        visit: &mut dyn FnMut(Scanned<'_>) -> Visit,
+        visit: &mut dyn FnMut(ScannedItem<'_>) -> Visit,
     ) -> Result<Option<Bytes>, Failure> {
         let rest;
         let range = match from {
-            Some(place) => {
-                rest = self.scope.resume(place);
+            Some(key_position) => {
+                rest = self.scope.resume(key_position);
                 &rest
             }
             None => &self.scope,
@@ -92,27 +95,27 @@ impl View {
             .map_err(|error| internal(&error))
     }
 
-    /// Whether the scope is one logical partition, in which an id is enough to find a document.
+    /// Whether the scope is one logical partition, in which an id determines the document key.
     pub fn is_one_partition(&self) -> bool {
         self.scope.is_logical()
     }
 
-    /// Where a document of this id stands in the one logical partition.
-    pub fn place_of(&self, id: &str) -> Bytes {
-        let (partition, _) = self.places();
+    /// The key position of a document with this id in the one logical partition.
+    pub fn key_position_of(&self, id: &str) -> Bytes {
+        let (partition, _) = self.position_bounds();
         [partition, id.as_bytes()].concat().into()
     }
 
-    /// The visible document at a place between the bounds of the scope.
-    pub fn document(&self, place: &[u8]) -> Result<Option<StoredItem>, Failure> {
-        if !self.scope.has(place) {
+    /// The visible document at a key position within the bounds of the scope.
+    pub fn document(&self, key_position: &[u8]) -> Result<Option<StoredItem>, Failure> {
+        if !self.scope.matches_first_levels(key_position) {
             return Ok(None);
         }
         let read = || -> Result<Option<StoredItem>, Error> {
-            let key = [&self.container.rid.id().to_be_bytes()[..], place].concat();
+            let key = [&self.container.rid.id().to_be_bytes()[..], key_position].concat();
             let bytes = match self.pending.get(&key[..]) {
                 Some(pending) => pending.clone(),
-                None => self.snapshot.get_kept(DOCUMENTS, &key)?,
+                None => self.snapshot.get_cached(DOCUMENTS, &key)?,
             };
             let item = bytes.map(StoredItem::decode).transpose()?;
             let ttl = self.container.default_ttl();
@@ -121,29 +124,29 @@ impl View {
         read().map_err(|error| internal(&error))
     }
 
-    /// The indexes that every document of this moment has.
+    /// The indexes that every document of this view has.
     pub fn index(&self) -> Result<Cow<'_, IndexDefinition>, Failure> {
         if !self.pending.is_empty() {
             return Ok(Cow::Owned(IndexDefinition::nothing()));
         }
         let index = self.container.index();
-        let known = self.known.index(|| {
+        let known = self.planner_facts.index(|| {
             let row = self.snapshot.get(META, &state_key(self.number()))?;
             Ok(match row {
-                None => KnownIndex::Nothing,
-                Some(row) if row == index.settled() => KnownIndex::Settled,
-                Some(row) => KnownIndex::Common(IndexState::decode(&row)?.common()),
+                None => EffectiveIndex::Nothing,
+                Some(row) if row == index.settled() => EffectiveIndex::Settled,
+                Some(row) => EffectiveIndex::Common(IndexState::decode(&row)?.common()),
             })
         });
         Ok(match known.map_err(|error| internal(&error))? {
-            KnownIndex::Nothing => Cow::Owned(IndexDefinition::nothing()),
-            KnownIndex::Settled => Cow::Borrowed(index.definition()),
-            KnownIndex::Common(definition) => Cow::Borrowed(definition),
+            EffectiveIndex::Nothing => Cow::Owned(IndexDefinition::nothing()),
+            EffectiveIndex::Settled => Cow::Borrowed(index.definition()),
+            EffectiveIndex::Common(definition) => Cow::Borrowed(definition),
         })
     }
 
-    /// How many documents the scope has, if it is made of whole physical partitions, which count
-    /// theirs. Those that have expired and are not yet removed count as well.
+    /// The number of documents in the scope, if the scope consists of whole physical partitions
+    /// with exact counters. The count includes expired documents that are not yet removed.
     fn stored_count(&self) -> Option<u64> {
         if !self.pending.is_empty() {
             return None;
@@ -166,22 +169,22 @@ impl View {
             .sum()
     }
 
-    /// How many documents a physical partition has, if it knows.
+    /// The number of documents in a physical partition; `None` if its counter is an estimate.
     fn count_of(&self, partition: usize) -> Option<u64> {
-        let count = self.known.count(partition, || {
+        let count = self.planner_facts.count(partition, || {
             let id = self.container.partitions[partition].id;
             let row = self.snapshot.get(META, &counters_key(self.number(), id))?;
             let Some(row) = row else {
                 return Ok(Some(0));
             };
             let counters = Counters::decode(&row)?;
-            let is_exact = counters.standing == Standing::Exact;
+            let is_exact = counters.status == CounterStatus::Exact;
             Ok(is_exact.then_some(counters.items))
         });
         count.ok()?
     }
 
-    /// Whether no stored document can have expired.
+    /// Whether no stored document can be expired.
     fn shows_all_stored(&self) -> bool {
         self.container.default_ttl().is_none()
     }
@@ -190,22 +193,24 @@ impl View {
         self.container.rid.id()
     }
 
-    /// The places of the scope: from the first up to the second.
-    fn places(&self) -> (&[u8], Option<&[u8]>) {
+    /// The key positions of the scope: from the first up to the second.
+    fn position_bounds(&self) -> (&[u8], Option<&[u8]>) {
         let (from, to) = self.scope.bounds();
         let container = self.number().to_be_bytes();
-        // A bound behind the container is no bound within it.
+        // An upper bound outside the container means the end of the container.
         let to = to.and_then(|to| to.strip_prefix(&container[..]));
         (&from[CONTAINER_BYTES..], to)
     }
 
-    fn is_in_scope(&self, place: &[u8]) -> bool {
-        let (from, to) = self.places();
-        place >= from && to.is_none_or(|to| place < to) && self.scope.has(place)
+    fn is_in_scope(&self, key_position: &[u8]) -> bool {
+        let (from, to) = self.position_bounds();
+        key_position >= from
+            && to.is_none_or(|to| key_position < to)
+            && self.scope.matches_first_levels(key_position)
     }
 }
 
-/// How many values stand in an entry of this index, one after the other.
+/// The number of encoded values in an entry of this index.
 fn values_of(definition: &IndexDefinition, index: IndexHash) -> usize {
     if [IndexHash::ROOT, IndexHash::UNINDEXED].contains(&index) {
         return 0;

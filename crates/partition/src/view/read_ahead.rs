@@ -1,6 +1,7 @@
-//! A long walk reads ahead: another thread gets the entries from the engine while this one looks at
-//! those it has. It begins when a walk has shown that it is long, and ends with it. Only as many
-//! walks do that as there are cores beside the first: with more of them nobody would gain.
+//! Read-ahead for long walks: another thread reads entries from the storage engine while this
+//! thread processes earlier entries. Read-ahead starts once a walk has proved to be long. The
+//! number of such walks is limited to the number of cores minus one, because more threads would not
+//! gain speed.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,22 +11,22 @@ use std::thread;
 use bytes::Bytes;
 use orrery_storage::{Error, Range};
 
-/// Entries after which a walk is long.
+/// Number of entries after which a walk counts as long.
 const LONG: usize = 20_000;
-/// Entries handed over together, and how many times that many may wait.
+/// Number of entries in one batch, and maximum number of waiting batches.
 const BATCH: usize = 2_048;
 const WAITING: usize = 4;
 
-type Entry = Result<(Bytes, Bytes), Error>;
+type EntryResult = Result<(Bytes, Bytes), Error>;
 
-/// Walks that read ahead now.
+/// Number of walks that read ahead now.
 static READING: AtomicUsize = AtomicUsize::new(0);
 
-/// Leave to read ahead, for as long as it is held.
-struct Leave;
+/// The permission to read ahead; dropping it frees the slot.
+struct ReadAheadPermit;
 
-impl Leave {
-    fn ask() -> Option<Leave> {
+impl ReadAheadPermit {
+    fn ask() -> Option<ReadAheadPermit> {
         static READING_MAX: OnceLock<usize> = OnceLock::new();
         let most = *READING_MAX.get_or_init(|| {
             let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -33,11 +34,11 @@ impl Leave {
         });
         let more = |reading: usize| (reading < most).then_some(reading + 1);
         let asked = READING.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
-        asked.ok().map(|_| Leave)
+        asked.ok().map(|_| ReadAheadPermit)
     }
 }
 
-impl Drop for Leave {
+impl Drop for ReadAheadPermit {
     fn drop(&mut self) {
         READING.fetch_sub(1, Ordering::Relaxed);
     }
@@ -54,8 +55,8 @@ enum Source {
         read: usize,
     },
     Ahead {
-        batches: Receiver<Vec<Entry>>,
-        batch: std::vec::IntoIter<Entry>,
+        batches: Receiver<Vec<EntryResult>>,
+        batch: std::vec::IntoIter<EntryResult>,
     },
 }
 
@@ -68,9 +69,9 @@ impl ReadAhead {
 }
 
 impl Iterator for ReadAhead {
-    type Item = Entry;
+    type Item = EntryResult;
 
-    fn next(&mut self) -> Option<Entry> {
+    fn next(&mut self) -> Option<EntryResult> {
         if let Source::Near { read: LONG, .. } = self.source {
             let empty = Source::Ahead {
                 batches: sync_channel(0).1,
@@ -95,9 +96,9 @@ impl Iterator for ReadAhead {
     }
 }
 
-/// Goes on with a range on a thread of its own, or here if there is none to be had.
+/// Continues a range on a new thread, or on this thread if no slot or thread is available.
 fn ahead(range: Range) -> Source {
-    let Some(leave) = Leave::ask() else {
+    let Some(leave) = ReadAheadPermit::ask() else {
         return near(range);
     };
     let (sender, batches) = sync_channel(WAITING);
@@ -108,8 +109,8 @@ fn ahead(range: Range) -> Source {
             return;
         };
         loop {
-            let batch: Vec<Entry> = range.by_ref().take(BATCH).collect();
-            // Who walked may have seen enough.
+            let batch: Vec<EntryResult> = range.by_ref().take(BATCH).collect();
+            // Sending fails when the consumer has ended its walk.
             if batch.is_empty() || sender.send(batch).is_err() {
                 return;
             }
@@ -128,7 +129,7 @@ fn ahead(range: Range) -> Source {
     }
 }
 
-/// A range that is never handed over.
+/// A range that stays on this thread.
 fn near(range: Range) -> Source {
     Source::Near {
         range,
@@ -138,7 +139,7 @@ fn near(range: Range) -> Source {
 
 #[cfg(test)]
 mod tests {
-    use orrery_storage::{Batch, Space, Storage};
+    use orrery_storage::{Batch, KeyspaceId, Storage};
 
     use super::*;
 
@@ -149,14 +150,14 @@ mod tests {
         let count = u32::try_from(LONG + 3 * BATCH + 7).unwrap();
         for number in 0..count {
             let key = Bytes::copy_from_slice(&number.to_be_bytes());
-            batch.put(Space(0), key, Bytes::new());
+            batch.put(KeyspaceId(0), key, Bytes::new());
         }
         storage.write(batch).unwrap();
         for end in [0, 10, LONG, LONG + 1, count as usize] {
             let end = u32::try_from(end).unwrap();
             let range = storage
                 .snapshot()
-                .range(Space(0), &[], Some(&end.to_be_bytes()));
+                .range(KeyspaceId(0), &[], Some(&end.to_be_bytes()));
             let mut walk = ReadAhead::new(range);
             for number in 0..end {
                 let (key, _) = walk.next().unwrap().unwrap();
@@ -164,8 +165,8 @@ mod tests {
             }
             assert!(walk.next().is_none());
         }
-        // Nobody waits for who has seen enough.
-        let range = storage.snapshot().range(Space(0), &[], None);
+        // Dropping the walk does not wait for the reading thread.
+        let range = storage.snapshot().range(KeyspaceId(0), &[], None);
         let taken = ReadAhead::new(range).take(LONG + 1).count();
         assert_eq!(taken, LONG + 1);
     }

@@ -1,29 +1,31 @@
-//! What the planner asks about the size of things, answered from the view itself.
+//! The planner's statistics, answered from a view.
 
 use std::cell::OnceCell;
 
 use orrery_exec::{DocumentPath, PathStep};
-use orrery_index::{IndexDefinition, IndexHash, PathFigures, Run, Statistics};
+use orrery_index::{EntryRange, IndexDefinition, IndexHash, PathSummary, Statistics};
 
 use super::{View, values_of};
 use crate::document_key::prefix_end;
-use crate::extents::Extent;
-use crate::spaces::{DOCUMENTS, INDEX};
+use crate::index_bounds::IndexBounds;
+use crate::keyspaces::{DOCUMENTS, INDEX};
 use crate::statistics::{ENTRY_PREFIX_BYTES, entry_prefix};
 
-/// Reading more would cost more than a plan is worth: some 20 microseconds.
+/// Maximum number of entries to count. Counting more, for some 20 microseconds, would cost more
+/// than a plan gains.
 const DIVE_ENTRIES_MAX: u64 = 48;
-/// Half of that is finding the first, which a scan of so many documents is no reason for.
+/// Minimum number of documents for a plan from averages, which saves counting entries. Half the
+/// cost of a count is positioning its cursor.
 const GUESS_DOCUMENTS_MIN: u64 = 500;
 
-/// Documents that are counted to learn whether a scope is small; each is read for that.
+/// Maximum number of documents that are read to size a small scope.
 const SCOPE_DIVE_MAX: usize = 64;
-/// A logical partition that should have so many is taken to have them.
+/// A logical partition with at least this estimated number of documents is not counted.
 const SCOPE_GUESS_MIN: u64 = 256;
 
-/// The statistics of a view under the indexes that a query may use.
+/// The statistics of a view for the indexes that a query may use.
 ///
-/// What cannot be read counts as nothing here; the query that follows says why.
+/// Read errors count as zero here; the query itself reports the error.
 pub struct ViewStatistics<'a> {
     view: &'a View,
     definition: &'a IndexDefinition,
@@ -41,9 +43,11 @@ impl<'a> ViewStatistics<'a> {
 }
 
 impl ViewStatistics<'_> {
-    fn of_index(&self, index: IndexHash) -> PathFigures {
+    fn of_index(&self, index: IndexHash) -> PathSummary {
         let view = self.view;
-        let read = view.known.figures(&view.snapshot, view.number(), index);
+        let read = view
+            .planner_facts
+            .figures(&view.snapshot, view.number(), index);
         read.unwrap_or_default()
     }
 
@@ -51,8 +55,8 @@ impl ViewStatistics<'_> {
         *self.stored.get_or_init(|| self.view.stored_count())
     }
 
-    /// How many documents logical partitions have on average, if the scope is one and the paths of
-    /// the key are indexed.
+    /// The average number of documents in a logical partition, if the scope is one logical
+    /// partition and the key paths are indexed.
     fn logical_documents(&self) -> Option<u64> {
         let (from, to) = self.view.scope.bounds();
         if prefix_end(from).as_deref() != to {
@@ -72,7 +76,7 @@ impl ViewStatistics<'_> {
         Some(self.documents() / keys.max(1))
     }
 
-    fn place_of<'a>(&self, run: &Run, key: &'a [u8]) -> Option<&'a [u8]> {
+    fn key_position_of<'a>(&self, run: &EntryRange, key: &'a [u8]) -> Option<&'a [u8]> {
         let values = values_of(self.definition, run.index);
         let mut rest = key.get(ENTRY_PREFIX_BYTES..)?;
         for _ in 0..values {
@@ -83,11 +87,11 @@ impl ViewStatistics<'_> {
 
     fn value_of(&self, index: IndexHash, key: &[u8]) -> Option<Vec<u8>> {
         let rest = key.get(ENTRY_PREFIX_BYTES..)?;
-        let mut place = rest;
+        let mut key_position = rest;
         for _ in 0..values_of(self.definition, index) {
-            place = orrery_index::skip(place)?;
+            key_position = orrery_index::skip(key_position)?;
         }
-        Some(rest[..rest.len() - place.len()].to_vec())
+        Some(rest[..rest.len() - key_position.len()].to_vec())
     }
 }
 
@@ -100,7 +104,7 @@ impl Statistics for ViewStatistics<'_> {
         self.of_index(IndexHash::ROOT).entries
     }
 
-    fn path(&self, index: IndexHash) -> Option<PathFigures> {
+    fn path(&self, index: IndexHash) -> Option<PathSummary> {
         let figures = self.of_index(index);
         (figures.entries > 0).then_some(figures)
     }
@@ -113,17 +117,18 @@ impl Statistics for ViewStatistics<'_> {
         GUESS_DOCUMENTS_MIN
     }
 
-    fn count(&self, run: &Run, limit: u64) -> u64 {
+    fn count(&self, run: &EntryRange, limit: u64) -> u64 {
         let view = self.view;
         let (from, to) = view.bounds(run);
         let entries = view.snapshot.range(INDEX, &from, to.as_deref());
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        // A point range already includes the bounds of the scope, so every entry in it counts.
         if run.is_point {
             return entries.take(limit).count() as u64;
         }
         let leads_into_scope = |(key, _): &(bytes::Bytes, bytes::Bytes)| {
-            let place = self.place_of(run, key);
-            place.is_some_and(|place| view.is_in_scope(place))
+            let key_position = self.key_position_of(run, key);
+            key_position.is_some_and(|key_position| view.is_in_scope(key_position))
         };
         let entries = entries.take(limit).filter_map(Result::ok);
         entries.filter(leads_into_scope).count() as u64
@@ -149,20 +154,20 @@ impl Statistics for ViewStatistics<'_> {
         if counted < SCOPE_DIVE_MAX {
             return counted as u64;
         }
-        // Larger than most: as if it were all.
+        // The scope is larger than most, so it counts as the whole container.
         self.documents().max(counted as u64)
     }
 
     fn extent(&self, index: IndexHash) -> Option<(Vec<u8>, Vec<u8>)> {
         let (container, second) = (&self.view.container, self.view.now_seconds);
         let entries = self.of_index(index).entries;
-        let find = || self.find_extent(index);
-        container.extents().of(index, entries, second, find)
+        let find = || self.find_index_bounds(index);
+        container.index_bounds().of(index, entries, second, find)
     }
 }
 
 impl ViewStatistics<'_> {
-    fn find_extent(&self, index: IndexHash) -> Option<Extent> {
+    fn find_index_bounds(&self, index: IndexHash) -> Option<IndexBounds> {
         let prefix = entry_prefix(self.view.number(), index);
         let end = prefix_end(&prefix);
         let mut range = self.view.snapshot.range(INDEX, &prefix, end.as_deref());
