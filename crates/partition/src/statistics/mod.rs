@@ -1,38 +1,39 @@
-//! What is counted of each index, changed in the batch that changes the index.
+//! Index statistics, updated in the same batch as the index.
 //!
-//! Documents of one kind touch the same indexes again and again, and every group of writes touches
-//! them all. So the statistics of many indexes stand together in a [`page`], which is written once
-//! for each group, and whoever writes keeps the pages it needs ([`Tallies`]) instead of reading them
-//! back. A reader reads a page once ([`PagesRead`]), and for all plans until the next write.
+//! Similar documents touch the same indexes again and again, and every group of writes touches all
+//! of them. So the statistics of many indexes share a [`page`], which each group writes once, and
+//! the writer caches the pages ([`StatisticsCache`]) instead of reading them back. Readers read a
+//! page once ([`StatisticsReader`]) for all plans until the next write.
 
+mod cache;
 mod page;
-mod read;
-mod tallies;
+mod reader;
 
 use bytes::Bytes;
 use orrery_index::IndexHash;
 
 use crate::document_key::CONTAINER_BYTES;
 
-pub(crate) use page::{Row, Slots, slot_key};
-pub(crate) use read::PagesRead;
-pub(crate) use tallies::Tallies;
+pub(crate) use cache::StatisticsCache;
+pub(crate) use page::{Slots, StatisticsRow, slot_key};
+pub(crate) use reader::StatisticsReader;
 
-/// Container and hash of the index, at the beginning of every entry.
+/// Bytes of the container and the index hash, at the start of every entry.
 pub(crate) const ENTRY_PREFIX_BYTES: usize = CONTAINER_BYTES + 8;
 
 type IndexPrefix = [u8; ENTRY_PREFIX_BYTES];
 
-/// An index entry that comes or goes.
+/// An added or removed index entry.
 #[derive(Debug, Clone)]
 pub(crate) struct EntryChange {
     pub(crate) key: Bytes,
-    pub(crate) place_bytes: usize,
+    pub(crate) key_position_bytes: usize,
     pub(crate) is_put: bool,
 }
 
 impl EntryChange {
-    /// Whether it stands in the statistics alone: that there is a document needs no entry.
+    /// Whether the entry exists only in the statistics: the existence of a document needs no index
+    /// row.
     pub(crate) fn is_only_counted(&self) -> bool {
         is_only_counted(&self.key)
     }
@@ -45,7 +46,7 @@ pub(crate) fn is_only_counted(entry: &[u8]) -> bool {
         .any(|counted| hash == Some(&counted.0.to_be_bytes()[..]))
 }
 
-/// What every entry of an index begins with.
+/// The common prefix of all entries of an index.
 pub(crate) fn entry_prefix(container: u32, index: IndexHash) -> IndexPrefix {
     let mut prefix = [0; ENTRY_PREFIX_BYTES];
     prefix[..CONTAINER_BYTES].copy_from_slice(&container.to_be_bytes());

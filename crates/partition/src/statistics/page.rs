@@ -1,4 +1,4 @@
-//! The rows in which statistics are stored.
+//! The rows that store statistics.
 //!
 //! ```text
 //! container (4) | p | page (4)           -> version (1), then for each slot that is taken:
@@ -7,8 +7,8 @@
 //! container (4) | z                        -> the slot that is given next (4)
 //! ```
 //!
-//! A slot is given to an index when its first entry comes and never to another one. Integers are
-//! big-endian.
+//! An index gets a slot with its first entry, and a slot is never reused for another index.
+//! Integers are big-endian.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ use crate::Error;
 use crate::document_key::CONTAINER_BYTES;
 
 const VERSION: u8 = 1;
-/// Slots of one page: those of most containers fit the first.
+/// Number of slots in one page. The indexes of most containers fit into the first page.
 const PAGE_SLOTS: u32 = 32;
 const SLOT_BYTES: usize = 1 + 8 + PathStatistics::BYTES;
 
@@ -38,7 +38,7 @@ pub(super) fn page_key(container: u32, page: u32) -> [u8; 9] {
     key
 }
 
-/// The key of the row that says where the statistics of an index are.
+/// The key of the row with the slot number of an index.
 pub(crate) fn slot_key(container: u32, index: IndexHash) -> [u8; 13] {
     let mut key = [SLOT; 13];
     key[..CONTAINER_BYTES].copy_from_slice(&container.to_be_bytes());
@@ -61,34 +61,34 @@ pub(super) fn read_slot(row: &[u8]) -> Result<u32, Error> {
     slot.map_err(|_| damaged())
 }
 
-/// What a row of the statistics is.
+/// The kinds of statistics rows.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Row {
+pub(crate) enum StatisticsRow {
     Page,
     Slot(IndexHash, u32),
     Next,
 }
 
-impl Row {
-    pub(crate) fn of(key: &[u8], value: &[u8]) -> Result<Row, Error> {
+impl StatisticsRow {
+    pub(crate) fn of(key: &[u8], value: &[u8]) -> Result<StatisticsRow, Error> {
         let (kind, rest) = key
             .get(CONTAINER_BYTES..)
             .and_then(<[u8]>::split_first)
             .ok_or_else(damaged)?;
         match (*kind, rest.len()) {
-            (PAGE, 4) => Ok(Row::Page),
+            (PAGE, 4) => Ok(StatisticsRow::Page),
             (SLOT, 8) => {
                 let hash = rest.try_into().map_err(|_| damaged())?;
                 let index = IndexHash(u64::from_be_bytes(hash));
-                Ok(Row::Slot(index, read_slot(value)?))
+                Ok(StatisticsRow::Slot(index, read_slot(value)?))
             }
-            (NEXT, 0) => read_slot(value).map(|_| Row::Next),
+            (NEXT, 0) => read_slot(value).map(|_| StatisticsRow::Next),
             _ => Err(damaged()),
         }
     }
 }
 
-/// The taken slots of a page as it is stored.
+/// The occupied slots of a stored page.
 pub(crate) struct Slots<'a>(&'a [u8]);
 
 impl<'a> Slots<'a> {
@@ -116,22 +116,22 @@ impl<'a> Slots<'a> {
     }
 }
 
-/// Statistics of neighbouring slots.
+/// The statistics of consecutive slots.
 #[derive(Debug, Default)]
-pub(super) struct Page {
+pub(super) struct StatisticsPage {
     slots: Vec<Option<(IndexHash, PathStatistics)>>,
 }
 
-impl Page {
-    pub(super) fn decode(row: &[u8]) -> Result<Page, Error> {
-        let mut page = Page::default();
+impl StatisticsPage {
+    pub(super) fn decode(row: &[u8]) -> Result<StatisticsPage, Error> {
+        let mut page = StatisticsPage::default();
         for (number, index, statistics) in Slots::of(row)?.iter() {
             *page.at(u32::from(number)) = Some((index, statistics));
         }
         Ok(page)
     }
 
-    /// None when nothing is in it.
+    /// `None` when every slot is free.
     pub(super) fn encode(&self) -> Option<Bytes> {
         let taken = self.slots.iter().flatten().count();
         let mut row = Vec::with_capacity(1 + taken * SLOT_BYTES);
@@ -152,7 +152,7 @@ impl Page {
         statistics
     }
 
-    /// Empties the slots of indexes without entries; tells which.
+    /// Frees the slots of indexes without entries, and returns these indexes.
     pub(super) fn release(&mut self) -> Vec<IndexHash> {
         let mut released = Vec::new();
         for slot in &mut self.slots {
@@ -163,7 +163,7 @@ impl Page {
         released
     }
 
-    /// Its indexes and their slots, as the page of this number.
+    /// The indexes of this page with their slots, for the page with this number.
     pub(super) fn indexes(&self, page: u32) -> impl Iterator<Item = (IndexHash, u32)> {
         let slots: Range<u32> = page * PAGE_SLOTS..(page + 1) * PAGE_SLOTS;
         let taken = slots.zip(&self.slots);
@@ -189,13 +189,13 @@ mod tests {
 
     #[test]
     fn pages_survive_encoding() {
-        let mut page = Page::default();
+        let mut page = StatisticsPage::default();
         assert_eq!(page.encode(), None);
         for (slot, value) in [(65, b"a"), (70, b"b"), (95, b"c")] {
             page.statistics(slot, IndexHash(u64::from(slot))).add(value);
         }
         let row = page.encode().unwrap();
-        let mut page = Page::decode(&row).unwrap();
+        let mut page = StatisticsPage::decode(&row).unwrap();
         let held: Vec<_> = page
             .indexes(2)
             .map(|(index, slot)| (index.0, slot))
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(slots.find(IndexHash(70)).unwrap().entries, 1);
         assert_eq!(slots.find(IndexHash(71)), None);
         for cut in [0, 1, row.len() - 1] {
-            let is_page = Page::decode(&row[..cut]).is_ok();
+            let is_page = StatisticsPage::decode(&row[..cut]).is_ok();
             assert_eq!(is_page, cut == 1, "{cut}");
         }
 
@@ -217,12 +217,15 @@ mod tests {
 
     #[test]
     fn rows_are_told_apart() {
-        let of = |key: &[u8], value: &[u8]| Row::of(key, value).ok();
+        let of = |key: &[u8], value: &[u8]| StatisticsRow::of(key, value).ok();
         let index = IndexHash(7);
         let slot = write_slot(9);
-        assert_eq!(of(&page_key(1, 2), b""), Some(Row::Page));
-        assert_eq!(of(&slot_key(1, index), &slot), Some(Row::Slot(index, 9)));
-        assert_eq!(of(&next_key(1), &slot), Some(Row::Next));
+        assert_eq!(of(&page_key(1, 2), b""), Some(StatisticsRow::Page));
+        assert_eq!(
+            of(&slot_key(1, index), &slot),
+            Some(StatisticsRow::Slot(index, 9))
+        );
+        assert_eq!(of(&next_key(1), &slot), Some(StatisticsRow::Next));
         for (key, value) in [
             (&next_key(1)[..], &b""[..]),
             (&slot_key(1, index), b"1"),

@@ -1,7 +1,7 @@
-//! Statistics as the writer keeps them.
+//! The committer's cache of index statistics.
 //!
-//! Only one thread writes, so what it has written is what is stored, and nothing is read twice. What
-//! it keeps is bounded: when it has too many pages it forgets them all and reads again what it needs.
+//! Only one thread writes, so the cache always equals the stored rows and reads no row twice. The
+//! cache is bounded: when it has too many pages, it is cleared and reads the needed pages again.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,37 +9,37 @@ use bytes::Bytes;
 use orrery_index::IndexHash;
 use orrery_storage::Batch;
 
-use super::page::{Page, next_key, page_key, page_of, read_slot, slot_key, write_slot};
+use super::page::{StatisticsPage, next_key, page_key, page_of, read_slot, slot_key, write_slot};
 use super::{ENTRY_PREFIX_BYTES, EntryChange};
 use crate::Error;
 use crate::document_key::CONTAINER_BYTES;
+use crate::keyspaces::STATISTICS;
 use crate::overlay::Base;
-use crate::spaces::STATISTICS;
 
-/// A page has some 3 KB.
+/// Maximum number of cached pages. A page has about 3 KB.
 const PAGES_MAX: usize = 2_048;
 
 /// The newest statistics of the containers that are written to.
 #[derive(Debug, Default)]
-pub(crate) struct Tallies {
-    containers: HashMap<u32, Tally>,
+pub(crate) struct StatisticsCache {
+    containers: HashMap<u32, ContainerStatistics>,
 }
 
-/// Of one container.
+/// The cached statistics of one container.
 #[derive(Debug, Default)]
-struct Tally {
+struct ContainerStatistics {
     slots: HashMap<IndexHash, u32>,
-    pages: HashMap<u32, Page>,
-    /// The slot that is given next, once it is known.
+    pages: HashMap<u32, StatisticsPage>,
+    /// The next free slot, once it has been read.
     next: Option<u32>,
-    /// Indexes that got a slot in this batch.
+    /// Indexes that received a slot in this batch.
     new: Vec<IndexHash>,
     changed: BTreeSet<u32>,
 }
 
-impl Tallies {
-    /// Adds to the batch what the changes do to the statistics. The batch must be written before the
-    /// next one is made; if it is not, or this fails, the tallies must not be used again.
+impl StatisticsCache {
+    /// Adds the changed statistics to the batch. The batch must be written before the next call; if
+    /// this call or the write fails, the cache must not be used again.
     pub(crate) fn update(
         &mut self,
         state: &Base<'_>,
@@ -51,40 +51,43 @@ impl Tallies {
             let Some((container, index)) = index_of(&change.key) else {
                 continue;
             };
-            let tally = self.containers.entry(container).or_default();
-            let slot = tally.slot(state, container, index)?;
-            let page = tally.page(state, container, page_of(slot))?;
+            let cached = self.containers.entry(container).or_default();
+            let slot = cached.slot(state, container, index)?;
+            let page = cached.page(state, container, page_of(slot))?;
             let statistics = page.statistics(slot, index);
-            let end = change.key.len() - change.place_bytes;
+            let end = change.key.len() - change.key_position_bytes;
             let value = &change.key[ENTRY_PREFIX_BYTES..end];
             if change.is_put {
                 statistics.add(value);
             } else {
                 statistics.remove(value);
             }
-            if tally.changed.insert(page_of(slot)) {
+            if cached.changed.insert(page_of(slot)) {
                 changed.insert(container);
             }
         }
         for container in changed {
-            if let Some(tally) = self.containers.get_mut(&container) {
-                tally.write(container, batch);
+            if let Some(cached) = self.containers.get_mut(&container) {
+                cached.write(container, batch);
             }
         }
-        let pages = self.containers.values().map(|tally| 1 + tally.pages.len());
+        let pages = self
+            .containers
+            .values()
+            .map(|cached| 1 + cached.pages.len());
         if pages.sum::<usize>() > PAGES_MAX {
             self.containers.clear();
         }
         Ok(())
     }
 
-    /// Forgets what is known of a container whose rows were changed by somebody else.
+    /// Drops the cached statistics of a container whose rows were changed outside this cache.
     pub(crate) fn forget(&mut self, container: u32) {
         self.containers.remove(&container);
     }
 }
 
-impl Tally {
+impl ContainerStatistics {
     fn slot(&mut self, state: &Base<'_>, container: u32, index: IndexHash) -> Result<u32, Error> {
         if let Some(slot) = self.slots.get(&index) {
             return Ok(*slot);
@@ -108,10 +111,17 @@ impl Tally {
         Ok(slot)
     }
 
-    fn page(&mut self, state: &Base<'_>, container: u32, page: u32) -> Result<&mut Page, Error> {
+    fn page(
+        &mut self,
+        state: &Base<'_>,
+        container: u32,
+        page: u32,
+    ) -> Result<&mut StatisticsPage, Error> {
         if !self.pages.contains_key(&page) {
             let row = state.get(STATISTICS, &page_key(container, page))?;
-            let read = row.map_or(Ok(Page::default()), |row| Page::decode(&row))?;
+            let read = row.map_or(Ok(StatisticsPage::default()), |row| {
+                StatisticsPage::decode(&row)
+            })?;
             self.slots.extend(read.indexes(page));
             self.pages.insert(page, read);
         }
@@ -153,7 +163,7 @@ impl Tally {
     }
 }
 
-/// The container and the index of an entry.
+/// The container and the index of an index entry.
 fn index_of(entry: &[u8]) -> Option<(u32, IndexHash)> {
     let (container, rest) = entry.split_first_chunk::<CONTAINER_BYTES>()?;
     let index = IndexHash(u64::from_be_bytes(*rest.first_chunk()?));
@@ -164,29 +174,29 @@ fn index_of(entry: &[u8]) -> Option<(u32, IndexHash)> {
 mod tests {
     use orrery_storage::Storage;
 
-    use super::super::{PagesRead, entry_prefix};
+    use super::super::{StatisticsReader, entry_prefix};
     use super::*;
-    use crate::spaces::NAMES;
+    use crate::keyspaces::NAMES;
 
     fn change(container: u32, index: u64, value: u8, is_put: bool) -> EntryChange {
         let prefix = entry_prefix(container, IndexHash(index));
         EntryChange {
             key: [&prefix[..], &[value]].concat().into(),
-            place_bytes: 0,
+            key_position_bytes: 0,
             is_put,
         }
     }
 
-    fn apply(storage: &Storage, tallies: &mut Tallies, changes: &[EntryChange]) {
+    fn apply(storage: &Storage, statistics: &mut StatisticsCache, changes: &[EntryChange]) {
         let mut batch = Batch::default();
-        tallies
+        statistics
             .update(&Base::State(storage), changes, &mut batch)
             .unwrap();
         storage.write(batch).unwrap();
     }
 
     fn count(storage: &Storage, container: u32, index: u64) -> u64 {
-        let mut pages = PagesRead::default();
+        let mut pages = StatisticsReader::default();
         let read = pages.of_index(&storage.snapshot(), container, IndexHash(index));
         read.unwrap().entries
     }
@@ -196,9 +206,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_and_what_is_read_again_are_the_same() {
+    fn cached_and_reread_statistics_agree() {
         let (kept, forgotten) = (Storage::in_memory(&NAMES), Storage::in_memory(&NAMES));
-        let mut tallies = Tallies::default();
+        let mut statistics = StatisticsCache::default();
         let steps: Vec<Vec<EntryChange>> = (0..50_u64)
             .map(|step| {
                 let puts = (0..40).map(|index| change(1, index * (1 + step % 3), 7, true));
@@ -209,8 +219,8 @@ mod tests {
             })
             .collect();
         for changes in &steps {
-            apply(&kept, &mut tallies, changes);
-            apply(&forgotten, &mut Tallies::default(), changes);
+            apply(&kept, &mut statistics, changes);
+            apply(&forgotten, &mut StatisticsCache::default(), changes);
         }
         let all = |storage: &Storage| -> Vec<_> {
             let rows = storage.snapshot().range(STATISTICS, &[], None);
@@ -227,31 +237,31 @@ mod tests {
     #[test]
     fn indexes_without_entries_leave_no_rows_but_the_next_slot() {
         let storage = Storage::in_memory(&NAMES);
-        let mut tallies = Tallies::default();
+        let mut statistics = StatisticsCache::default();
         let all = |is_put| {
             (0..100)
                 .map(|index| change(1, index, 1, is_put))
                 .collect::<Vec<_>>()
         };
-        apply(&storage, &mut tallies, &all(true));
+        apply(&storage, &mut statistics, &all(true));
         assert_eq!(rows(&storage), 100 + 4 + 1);
-        apply(&storage, &mut tallies, &all(false));
+        apply(&storage, &mut statistics, &all(false));
         assert_eq!(rows(&storage), 1);
-        apply(&storage, &mut tallies, &[change(1, 5, 1, true)]);
+        apply(&storage, &mut statistics, &[change(1, 5, 1, true)]);
         assert_eq!(count(&storage, 1, 5), 1);
         let slot = storage.get(STATISTICS, &slot_key(1, IndexHash(5))).unwrap();
         assert_eq!(read_slot(&slot.unwrap()).unwrap(), 100);
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
+    fn the_cache_is_bounded() {
         let storage = Storage::in_memory(&NAMES);
-        let mut tallies = Tallies::default();
+        let mut statistics = StatisticsCache::default();
         for container in 0..3_000 {
-            apply(&storage, &mut tallies, &[change(container, 1, 1, true)]);
-            assert!(tallies.containers.len() <= PAGES_MAX);
+            apply(&storage, &mut statistics, &[change(container, 1, 1, true)]);
+            assert!(statistics.containers.len() <= PAGES_MAX);
         }
-        apply(&storage, &mut tallies, &[change(0, 1, 2, true)]);
+        apply(&storage, &mut statistics, &[change(0, 1, 2, true)]);
         assert_eq!(count(&storage, 0, 1), 2);
     }
 }

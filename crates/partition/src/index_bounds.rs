@@ -1,43 +1,44 @@
-//! The first and the last value of indexes, remembered for a while.
+//! A cache of the first and the last value of each index.
 //!
-//! Finding them is two searches in the index, which costs more than the rest of a plan, and they
-//! only say how large a range is about. What a query answers never depends on them.
+//! Looking up both values costs two searches in the index, more than the rest of a plan, and the
+//! planner only needs them to estimate the size of ranges. The result of a query never depends on
+//! this cache.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use orrery_index::IndexHash;
 
-/// How long values may change before they are looked up again.
+/// Maximum age of a cached value.
 const SECONDS_MAX: u64 = 10;
-/// They are also looked up when there are so much more or fewer entries: one of so many.
+/// A cached value also expires when the number of entries changes by more than one in this number.
 const GROWTH: u64 = 8;
 const INDEXES_MAX: usize = 1_024;
 
-/// Of one container.
+/// The cache of one container.
 #[derive(Debug, Default)]
-pub(crate) struct Extents(Mutex<HashMap<IndexHash, Known>>);
+pub(crate) struct IndexBoundsCache(Mutex<HashMap<IndexHash, CachedBounds>>);
 
-/// The first and the last value, as bytes.
-pub(crate) type Extent = (Vec<u8>, Vec<u8>);
+/// The first and the last value, encoded.
+pub(crate) type IndexBounds = (Vec<u8>, Vec<u8>);
 
 #[derive(Debug)]
-struct Known {
-    extent: Extent,
+struct CachedBounds {
+    extent: IndexBounds,
     entries: u64,
     second: u64,
 }
 
-impl Extents {
-    /// What is remembered of an index that has so many entries now, or else what `find` gives.
+impl IndexBoundsCache {
+    /// The bounds of an index that has `entries` entries now: cached, or from `find`.
     pub(crate) fn of(
         &self,
         index: IndexHash,
         entries: u64,
         second: u64,
-        find: impl FnOnce() -> Option<Extent>,
-    ) -> Option<Extent> {
-        let is_fresh = |known: &&Known| {
+        find: impl FnOnce() -> Option<IndexBounds>,
+    ) -> Option<IndexBounds> {
+        let is_fresh = |known: &&CachedBounds| {
             entries.abs_diff(known.entries) <= known.entries / GROWTH
                 && second.abs_diff(known.second) < SECONDS_MAX
         };
@@ -45,13 +46,15 @@ impl Extents {
         if let Some(known) = known.get(&index).filter(is_fresh) {
             return Some(known.extent.clone());
         }
+        // `find` reads the index, so the lock is released meanwhile. Two threads may look up the
+        // same bounds, which is harmless.
         drop(known);
         let extent = find()?;
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= INDEXES_MAX {
             known.clear();
         }
-        let found = Known {
+        let found = CachedBounds {
             extent: extent.clone(),
             entries,
             second,
@@ -67,7 +70,7 @@ mod tests {
 
     #[test]
     fn extents_are_looked_up_when_they_are_old_or_the_index_has_grown() {
-        let extents = Extents::default();
+        let extents = IndexBoundsCache::default();
         let mut looked_up = 0;
         for (entries, second, is_new) in [
             (800, 100, true),

@@ -1,4 +1,4 @@
-//! Statistics as a reader needs them: of a few indexes, all of one moment.
+//! Statistics for readers: a few indexes from one snapshot.
 
 use bytes::Bytes;
 use orrery_index::{IndexHash, PathStatistics};
@@ -6,23 +6,23 @@ use orrery_storage::Snapshot;
 
 use super::page::{Slots, page_key, page_of, read_slot, slot_key};
 use crate::Error;
-use crate::spaces::STATISTICS;
+use crate::keyspaces::STATISTICS;
 
-/// The pages of a container that were read from one snapshot, each once.
+/// The pages of a container that a reader has loaded from one snapshot.
 #[derive(Debug, Default)]
-pub(crate) struct PagesRead {
+pub(crate) struct StatisticsReader {
     pages: Vec<(u32, Option<Bytes>)>,
 }
 
-impl PagesRead {
-    /// Of one index of the container.
+impl StatisticsReader {
+    /// The statistics of one index of the container.
     pub(crate) fn of_index(
         &mut self,
         snapshot: &Snapshot,
         container: u32,
         index: IndexHash,
     ) -> Result<PathStatistics, Error> {
-        // Most often it is on the first page, whose row is known without a search.
+        // Most indexes are on the first page, whose key is known without a lookup of the slot.
         if let Some(found) = self.find(snapshot, container, 0, index)? {
             return Ok(found);
         }
@@ -46,7 +46,7 @@ impl PagesRead {
             Some(position) => position,
             None => {
                 let row = snapshot.get(STATISTICS, &page_key(container, page))?;
-                // A copy, because what the engine gives is a part of a whole block.
+                // The copy keeps the cache from pinning the whole block that the engine returned.
                 pages.push((page, row.map(|row| Bytes::copy_from_slice(&row))));
                 pages.len() - 1
             }
