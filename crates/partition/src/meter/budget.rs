@@ -1,59 +1,60 @@
-//! What may be used each second, kept in one word.
+//! A throughput budget for each second, in one atomic word.
 //!
-//! The word holds when the running second began and how many hundredths of a request unit it has
-//! used. Admission loads and compares; a charge, which is known only after the work, is one
-//! compare-and-swap. A second may therefore be overdrawn; what it took too much is taken from the
-//! seconds that follow, so that over some seconds the rate is kept. Seconds begin with the first
-//! use after a pause, not with the clock: a flood after a pause gets one budget in its first
-//! moments. One that begins late in a running second has the rest of that, and soon the next.
+//! The word has the start of the current second and the hundredths of a request unit used in it.
+//! Admission loads and compares the word. A charge is known only after the work, and costs one
+//! compare-and-swap. So a second may be overdrawn, and the excess is taken from the following
+//! seconds, which keeps the average rate. A second begins with the first request after a pause and
+//! not with the clock: a flood after a pause gets one budget at first. A request late in a running
+//! second gets the rest of that second, and soon the next one.
 //!
-//! With burst capacity, what a second leaves is saved in a bank, and a second that is overdrawn is
-//! paid from there first.
+//! With burst capacity, the unused part of a second is saved in a bank, and an overdrawn second
+//! draws on the bank first.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use orrery_model::{Charge, limits};
 
 const SECOND_MS: u64 = 1_000;
-/// Nothing is metered.
+/// Rate of a budget that does not meter.
 const OFF: u64 = 0;
 const UNLIMITED: u64 = u64::MAX;
 const HUNDREDTHS: u64 = 100;
 const BURST_MAX: u64 = limits::BURST_RUS_MAX as u64 * HUNDREDTHS;
 
-/// Request units for each second, with debts and savings.
+/// Request units per second, with debts and savings.
 #[derive(Debug, Default)]
-pub struct Budget {
-    /// Hundredths a second.
+pub struct ThroughputBudget {
+    /// Hundredths of a request unit per second.
     rate: AtomicU64,
     second: AtomicU64,
     bursts: AtomicBool,
-    /// Hundredths saved.
+    /// Saved hundredths of a request unit.
     bank: AtomicU64,
 }
 
-/// What a caller may take of a budget beside the plain rate.
+/// The part of a budget that a caller may use.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Allowance {
-    /// All there is, savings included.
+    /// The rate and the savings.
     Whole,
-    /// The rate, without savings.
+    /// The rate without the savings.
     Rate,
-    /// What others leave: so many hundredths are not for this caller.
+    /// The rate minus this number of hundredths, which is reserved for other callers.
     Rest(u64),
 }
 
-impl Budget {
-    pub fn new(units: u32, now_ms: u64) -> Budget {
-        let budget = Budget::default();
+impl ThroughputBudget {
+    pub fn new(units: u32, now_ms: u64) -> ThroughputBudget {
+        let budget = ThroughputBudget::default();
         budget.set(Some(units), false, now_ms);
         budget
     }
 
-    /// Request units a second from now on; none does not limit, but counts. Debts stay.
+    /// Sets the request units per second. `None` counts without a limit. Debts stay.
     pub fn set(&self, units: Option<u32>, bursts: bool, now_ms: u64) {
         let rate = units.map_or(UNLIMITED, |units| u64::from(units.max(1)) * HUNDREDTHS);
         let bursts = bursts && rate < BURST_MAX;
+        // A budget that was off has no valid second, so a new one starts.
         if self.rate.swap(rate, Ordering::Relaxed) == OFF {
             let fresh = Second {
                 began_ms: now_ms & TIME_MASK,
@@ -75,7 +76,7 @@ impl Budget {
         self.rate.load(Ordering::Relaxed) == OFF
     }
 
-    /// Request units a second, if they are limited.
+    /// The limit in request units per second, if there is one.
     pub fn units(&self) -> Option<u32> {
         match self.rate.load(Ordering::Relaxed) {
             OFF | UNLIMITED => None,
@@ -83,7 +84,7 @@ impl Budget {
         }
     }
 
-    /// Whether there is something left; if not, the milliseconds until there is.
+    /// Whether budget is left; otherwise the milliseconds until there is.
     pub fn admit(&self, now_ms: u64) -> Result<(), u64> {
         self.admit_within(Allowance::Whole, now_ms)
     }
@@ -105,8 +106,9 @@ impl Budget {
             return Ok(());
         }
         let mut wait_ms = second.left_ms(now_ms);
-        (second, bank) = second.paid(1, rate, bank);
-        // A share that others use up is looked at again in the next second.
+        (second, bank) = second.after_seconds(1, rate, bank);
+        // Other callers may use up the whole share of this one. A limit of at least one makes the
+        // caller retry in the first second without debts.
         let limit = limit(bank).max(1);
         if second.used >= limit {
             wait_ms += SECOND_MS * ((second.used - limit) / rate + 1);
@@ -115,11 +117,12 @@ impl Budget {
     }
 
     pub fn charge(&self, charge: Charge, now_ms: u64) {
-        self.exchange(charge, Charge::ZERO, now_ms);
+        self.charge_and_refund(charge, Charge::ZERO, now_ms);
     }
 
-    /// Charges, and gives back what was charged before. Tells how many seconds ended.
-    pub(super) fn exchange(&self, charge: Charge, returned: Charge, now_ms: u64) -> u64 {
+    /// Charges `charge` and returns the earlier charge `returned`. Returns the number of seconds
+    /// that ended.
+    pub(super) fn charge_and_refund(&self, charge: Charge, returned: Charge, now_ms: u64) -> u64 {
         let rate = self.rate.load(Ordering::Relaxed);
         if rate == OFF {
             return 0;
@@ -138,6 +141,7 @@ impl Budget {
             );
             match swapped {
                 Ok(_) => {
+                    // Only the thread whose swap ended the second updates the bank.
                     if turned.ended > 0 && self.bursts.load(Ordering::Relaxed) {
                         self.bank.store(bank, Ordering::Relaxed);
                     }
@@ -148,7 +152,7 @@ impl Budget {
         }
     }
 
-    /// Whole seconds since the running one began, as its word says it.
+    /// Number of whole seconds since the start of the current second in the word.
     pub(super) fn seconds_passed(&self, now_ms: u64) -> u64 {
         Second::unpack(self.second.load(Ordering::Relaxed)).passed_ms(now_ms) / SECOND_MS
     }
@@ -159,16 +163,16 @@ impl Budget {
     }
 }
 
-/// The word: 36 bits of milliseconds, which is two years, and 28 bits of hundredths, 2.6 million
-/// request units; debts beyond that are forgiven.
+/// The word: 36 bits of milliseconds (two years), and 28 bits of hundredths (2.6 million request
+/// units). Debts beyond that are dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Second {
     began_ms: u64,
     used: u64,
 }
 
-/// A second as of now, with the seconds that ended since it was written.
-struct Turned {
+/// The current second, after all seconds that ended since the word was written.
+struct RolledWindow {
     second: Second,
     bank: u64,
     ended: u64,
@@ -178,7 +182,7 @@ const USED_BITS: u32 = 28;
 const USED_MAX: u64 = (1 << USED_BITS) - 1;
 const TIME_MASK: u64 = u64::MAX >> USED_BITS;
 
-impl Turned {
+impl RolledWindow {
     fn now(&self) -> (Second, u64) {
         (self.second, self.bank)
     }
@@ -196,7 +200,7 @@ impl Second {
         }
     }
 
-    /// Zero if another thread was told a later time.
+    /// Zero if another thread has already used a later time.
     fn passed_ms(self, now_ms: u64) -> u64 {
         let passed = now_ms.wrapping_sub(self.began_ms) & TIME_MASK;
         if passed > TIME_MASK / 2 { 0 } else { passed }
@@ -206,30 +210,30 @@ impl Second {
         SECOND_MS.saturating_sub(self.passed_ms(now_ms))
     }
 
-    fn at(self, now_ms: u64, rate: u64, bank: Option<u64>) -> Turned {
+    fn at(self, now_ms: u64, rate: u64, bank: Option<u64>) -> RolledWindow {
         let ended = self.passed_ms(now_ms) / SECOND_MS;
         let (mut second, saved) = match (ended, bank) {
             (0, bank) => (self, bank.unwrap_or(0)),
-            (_, None) => (self.paid(ended, rate, 0).0, 0),
-            (_, Some(bank)) => self.paid(ended, rate, bank),
+            (_, None) => (self.after_seconds(ended, rate, 0).0, 0),
+            (_, Some(bank)) => self.after_seconds(ended, rate, bank),
         };
         if ended > 0 {
-            // After a pause the seconds begin with the one who comes first.
+            // After a pause without debts the second begins with this request.
             second.began_ms = if ended > 1 && second.used == 0 {
                 now_ms & TIME_MASK
             } else {
                 (self.began_ms + ended * SECOND_MS) & TIME_MASK
             };
         }
-        Turned {
+        RolledWindow {
             second,
             bank: saved,
             ended,
         }
     }
 
-    /// What is owed, and saved, when so many seconds have given their budget.
-    fn paid(self, seconds: u64, rate: u64, bank: u64) -> (Second, u64) {
+    /// The debt and the savings after the budgets of `seconds` seconds.
+    fn after_seconds(self, seconds: u64, rate: u64, bank: u64) -> (Second, u64) {
         let given = rate.saturating_mul(seconds);
         let owed = self.used.saturating_sub(given);
         let saved = given.saturating_sub(self.used);
@@ -254,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_second_gives_its_rate_and_says_when_the_next_begins() {
-        let budget = Budget::new(400, 5_000);
+        let budget = ThroughputBudget::new(400, 5_000);
         for _ in 0..40 {
             assert_eq!(budget.admit(5_100), Ok(()));
             budget.charge(units(10), 5_100);
@@ -266,9 +270,9 @@ mod tests {
 
     #[test]
     fn debts_are_paid_by_the_seconds_that_follow() {
-        let budget = Budget::new(400, 0);
+        let budget = ThroughputBudget::new(400, 0);
         budget.charge(units(1_300), 0);
-        // 1,300 are the budgets of three seconds and 100 of the fourth.
+        // 1,300 units are the budgets of three seconds and 100 units of the fourth.
         for (now_ms, expected) in [
             (0, Err(3_000)),
             (2_400, Err(600)),
@@ -283,7 +287,7 @@ mod tests {
 
     #[test]
     fn seconds_begin_with_the_first_use_after_a_pause() {
-        let budget = Budget::new(400, 0);
+        let budget = ThroughputBudget::new(400, 0);
         budget.charge(units(400), 7_900);
         assert_eq!(budget.admit(8_100), Err(800));
     }
@@ -291,7 +295,7 @@ mod tests {
     #[test]
     fn any_load_is_held_to_the_rate_for_ten_seconds() {
         for (rate, charge, step_ms) in [(400, 7, 1), (400, 1, 1), (1_000, 50, 3), (10_000, 11, 1)] {
-            let budget = Budget::new(rate, 123);
+            let budget = ThroughputBudget::new(rate, 123);
             let mut admitted = 0;
             for now_ms in (123..10_123).step_by(step_ms) {
                 while budget.admit(now_ms).is_ok() {
@@ -307,9 +311,9 @@ mod tests {
 
     #[test]
     fn savings_are_spent_at_three_thousand_a_second() {
-        let budget = Budget::default();
+        let budget = ThroughputBudget::default();
         budget.set(Some(100), true, 0);
-        // Five minutes of 100 are 30,000; at 3,000 a second that lasts ten seconds.
+        // Five minutes at 100 save 30,000; at 3,000 a second they last ten seconds.
         let begin = 400_000;
         let mut admitted = Vec::new();
         for second in 0..14 {
@@ -323,14 +327,14 @@ mod tests {
             admitted.push(sum);
         }
         assert_eq!(admitted[..10], [3_000; 10]);
-        // And the ten seconds gave 100 each.
+        // The ten seconds added 100 each from their own budgets.
         assert_eq!(admitted[10..], [1_100, 100, 100, 100]);
     }
 
     #[test]
     fn no_savings_where_they_are_off_or_the_rate_is_high() {
         for (rate, bursts) in [(100, false), (3_000, true)] {
-            let budget = Budget::default();
+            let budget = ThroughputBudget::default();
             budget.set(Some(rate), bursts, 0);
             budget.charge(units(u64::from(rate)), 400_000);
             assert_eq!(budget.admit(400_000), Err(1_000), "{rate}");
@@ -339,7 +343,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_goes_back_or_wraps_does_not_lock() {
-        let budget = Budget::new(400, TIME_MASK - 100);
+        let budget = ThroughputBudget::new(400, TIME_MASK - 100);
         budget.charge(units(400), TIME_MASK - 100);
         assert_eq!(budget.admit(TIME_MASK - 200), Err(1_000));
         assert_eq!(budget.admit(TIME_MASK + 900), Ok(()));
@@ -347,15 +351,15 @@ mod tests {
 
     #[test]
     fn what_is_given_back_can_be_used() {
-        let budget = Budget::new(400, 0);
+        let budget = ThroughputBudget::new(400, 0);
         budget.charge(units(400), 0);
-        budget.exchange(units(1), units(5), 0);
+        budget.charge_and_refund(units(1), units(5), 0);
         assert_eq!(budget.admit(0), Ok(()));
     }
 
     #[test]
     fn off_and_unlimited_refuse_nothing() {
-        let budget = Budget::default();
+        let budget = ThroughputBudget::default();
         assert!(budget.is_off());
         budget.charge(units(1_000_000), 0);
         assert_eq!((budget.admit(0), budget.units()), (Ok(()), None));

@@ -1,13 +1,14 @@
-//! The logical partitions that use most, in bounded memory.
+//! The logical partitions with the highest consumption, in bounded memory.
 //!
-//! The sketch is Space-Saving: a fixed number of counters; a key without one takes over the
-//! smallest and its count. Whatever uses more than one part in [`COUNTERS`] is always among them,
-//! and no count is too low. All counts halve with time, so that the answer is about now.
+//! The sketch is Space-Saving: a fixed number of counters, where a new key takes over the smallest
+//! counter with its count. A key with more than one part in [`COUNTERS`] of the consumption always
+//! has a counter, and no count is too low. All counts decay, so that the result reflects recent
+//! requests.
 
 use orrery_keys::PartitionKey;
 
 const COUNTERS: usize = 32;
-/// Keys that are reported.
+/// Maximum number of reported keys.
 const REPORTED: usize = 10;
 const HALF_LIFE_MS: u64 = 10_000;
 
@@ -24,13 +25,13 @@ struct Counter {
     units: f64,
 }
 
-/// A logical partition that stands out.
+/// A logical partition with high consumption.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HotKey {
     pub key: PartitionKey,
-    /// Request units, of which half are forgotten every ten seconds.
+    /// Request units, halved every ten seconds.
     pub units: f64,
-    /// The part of its physical partition's use.
+    /// Share of the consumption of the physical partition.
     pub share: f64,
 }
 
@@ -60,7 +61,8 @@ impl HotKeys {
         }
     }
 
-    /// The hottest first. A key that only inherited its count is below its fair share and left out.
+    /// The keys with the highest consumption first. A key whose count is mostly inherited is below
+    /// its fair share and is omitted.
     pub(super) fn report(&mut self, now_ms: u64) -> Vec<HotKey> {
         self.halve(now_ms);
         let total = self.total;
@@ -96,12 +98,12 @@ impl HotKeys {
 
 #[cfg(test)]
 mod tests {
-    use orrery_keys::Component;
+    use orrery_keys::KeyComponent;
 
     use super::*;
 
     fn key(name: &str) -> PartitionKey {
-        PartitionKey::new(vec![Component::String(name.to_owned())])
+        PartitionKey::new(vec![KeyComponent::String(name.to_owned())])
     }
 
     #[test]

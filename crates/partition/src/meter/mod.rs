@@ -1,11 +1,11 @@
-//! What a physical partition may use and has used.
+//! The throughput meter of a physical partition.
 //!
-//! A request is admitted while its partition has budget left, runs, and is then charged what it
-//! really cost: nobody can know that before. Whatever has a price in advance, as a write has, is
-//! charged that price at its admission, so that a crowd that is admitted at once does not overdraw
-//! by far. A meter that was never given a rate does nothing at all.
+//! A request is admitted while its partition has budget left, runs, and is then charged its actual
+//! cost, which is unknown before. A cost that is known in advance, as for a write, is charged at
+//! admission, so that many concurrent requests do not overdraw the budget by far. A meter whose
+//! rate was never set skips all of this.
 //!
-//! Knows no offers and no databases: `engine` divides throughput and sets the rates.
+//! The meter knows no offers and no databases: `engine` divides throughput and sets the rates.
 
 mod budget;
 mod hot_keys;
@@ -17,65 +17,65 @@ use orrery_keys::PartitionKey;
 use orrery_model::{Charge, Failure, PriorityLevel, limits};
 
 use budget::Allowance;
-pub use budget::Budget;
+pub use budget::ThroughputBudget;
 pub use hot_keys::HotKey;
 use hot_keys::HotKeys;
 
-/// The first requests of a partition are all looked at for their keys, later ones by sample.
+/// Number of first requests that are all counted by key. Later requests are sampled.
 const UNSAMPLED: u64 = 256;
 const SAMPLE: u64 = 16;
 const BUCKETS: usize = limits::THROUGHPUT_BUCKETS_MAX as usize;
 
-/// What a request asks to be admitted as.
+/// The properties of a request that matter for its admission.
 #[derive(Debug, Clone, Copy)]
-pub struct Claim {
-    /// Of a clock that only goes forward.
+pub struct Reservation {
+    /// Milliseconds of a monotonic clock.
     pub now_ms: u64,
     pub priority: PriorityLevel,
     /// A throughput bucket, from 1 to 5.
     pub bucket: Option<u8>,
 }
 
-/// The rates of a physical partition, in request units a second.
+/// The rates of a physical partition, in request units per second.
 #[derive(Debug, Clone, Default)]
 pub struct Rates {
-    /// None limits nothing, but counts.
+    /// `None` counts without a limit.
     pub units: Option<u32>,
     pub bursts: bool,
-    /// Shared with other partitions, and taken from beside the own rate.
-    pub pool: Option<Arc<Budget>>,
+    /// A budget shared with other partitions, charged in addition to the partition's own rate.
+    pub pool: Option<Arc<ThroughputBudget>>,
     /// Rates of the throughput buckets 1 to 5.
     pub buckets: [Option<u32>; BUCKETS],
-    /// The bucket of requests that name none.
+    /// The bucket of requests that name no bucket.
     pub default_bucket: Option<u8>,
 }
 
-/// What a partition used.
+/// The consumption of a partition.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MeterReport {
-    /// What it may use; none where that is not limited.
+    /// The rate limit; `None` without a limit.
     pub units: Option<u32>,
     pub requests: u64,
     pub throttled: u64,
     pub charged: Charge,
-    /// Of the last full second.
+    /// Charge of the last full second.
     pub used: Charge,
 }
 
 #[derive(Debug, Default)]
 pub struct Meter {
-    budget: Budget,
-    pool: OnceLock<Arc<Budget>>,
-    buckets: OnceLock<Box<[Budget; BUCKETS]>>,
-    /// Zero for none.
+    budget: ThroughputBudget,
+    pool: OnceLock<Arc<ThroughputBudget>>,
+    buckets: OnceLock<Box<[ThroughputBudget; BUCKETS]>>,
+    /// Zero without a default bucket.
     default_bucket: AtomicU8,
     requests: AtomicU64,
     throttled: AtomicU64,
     charged: AtomicU64,
-    /// `charged` when the running second began.
+    /// The value of `charged` at the start of the current second.
     charged_before: AtomicU64,
     used_last: AtomicU64,
-    /// Whether anybody asks for low priority; until then nobody counts high ones.
+    /// Whether low-priority requests have occurred. Until then high-priority demand is not counted.
     has_low: AtomicBool,
     high: AtomicU64,
     high_last: AtomicU64,
@@ -83,7 +83,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Gives the partition its rates. A pool, once given, stays.
+    /// Sets the rates of the partition. A pool cannot be replaced or removed.
     pub fn set(&self, rates: &Rates, now_ms: u64) {
         self.budget.set(rates.units, rates.bursts, now_ms);
         if let Some(pool) = &rates.pool {
@@ -102,45 +102,52 @@ impl Meter {
         self.default_bucket.store(default_bucket, Ordering::Relaxed);
     }
 
-    /// Refuses a request that has to wait. `price` is what it will cost at least, if that is known:
-    /// it is charged now, and given back by [`Meter::charge`].
-    pub fn admit(&self, claim: Claim, price: Charge) -> Result<(), Failure> {
+    /// Rejects a request that has to wait. `price` is the known minimum cost: it is charged now,
+    /// and [`Meter::charge`] returns it.
+    pub fn admit(&self, reservation: Reservation, price: Charge) -> Result<(), Failure> {
         if self.budget.is_off() {
             return Ok(());
         }
-        let admitted = self.look(claim);
+        let admitted = self.check_budget(reservation);
         if admitted.is_err() {
             self.throttled.fetch_add(1, Ordering::Relaxed);
-            self.note_demand(claim.priority);
+            self.note_demand(reservation.priority);
         } else if price != Charge::ZERO {
-            self.exchange(claim, price, Charge::ZERO);
+            self.charge_and_refund(reservation, price, Charge::ZERO);
         }
         admitted
     }
 
-    /// Charges what a request cost that was admitted at this price.
-    pub fn charge(&self, claim: Claim, charge: Charge, price: Charge, key: Option<&PartitionKey>) {
+    /// Charges the actual cost of a request, and returns the price that was charged at its
+    /// admission.
+    pub fn charge(
+        &self,
+        reservation: Reservation,
+        charge: Charge,
+        price: Charge,
+        key: Option<&PartitionKey>,
+    ) {
         if self.budget.is_off() {
             return;
         }
-        self.exchange(claim, charge, price);
+        self.charge_and_refund(reservation, charge, price);
         let number = self.requests.fetch_add(1, Ordering::Relaxed);
         self.charged
             .fetch_add(charge.hundredths(), Ordering::Relaxed);
         if let Some(weight) = sample(number) {
             match self.hot_keys.try_lock() {
-                Ok(mut hot) => hot.add(key, charge.units() * weight, claim.now_ms),
+                Ok(mut hot) => hot.add(key, charge.units() * weight, reservation.now_ms),
                 Err(TryLockError::Poisoned(hot)) => {
                     hot.into_inner()
-                        .add(key, charge.units() * weight, claim.now_ms);
+                        .add(key, charge.units() * weight, reservation.now_ms);
                 }
-                // A sample more or less.
+                // Losing one sample is better than waiting for the lock.
                 Err(TryLockError::WouldBlock) => {}
             }
         }
     }
 
-    /// What the partition may use, if that is limited.
+    /// The rate limit of the partition; `None` without a limit.
     pub fn units(&self) -> Option<u32> {
         let pooled = || self.pool.get().and_then(|pool| pool.units());
         self.budget.units().or_else(pooled)
@@ -162,19 +169,19 @@ impl Meter {
         }
     }
 
-    /// The logical partitions that used most of late.
+    /// The logical partitions with the highest recent consumption.
     pub fn hot_keys(&self, now_ms: u64) -> Vec<HotKey> {
         let hot = self.hot_keys.lock();
         hot.unwrap_or_else(std::sync::PoisonError::into_inner)
             .report(now_ms)
     }
 
-    fn look(&self, claim: Claim) -> Result<(), Failure> {
-        let Claim {
+    fn check_budget(&self, reservation: Reservation) -> Result<(), Failure> {
+        let Reservation {
             now_ms, priority, ..
-        } = claim;
+        } = reservation;
         let refused = |retry_after_ms| Failure::TooManyRequests { retry_after_ms };
-        let bucket = self.bucket(claim);
+        let bucket = self.bucket(reservation);
         if let Some(bucket) = bucket {
             let admitted = bucket.admit(now_ms);
             admitted.map_err(|retry_after_ms| Failure::BucketExceeded { retry_after_ms })?;
@@ -196,19 +203,19 @@ impl Meter {
         }
     }
 
-    fn exchange(&self, claim: Claim, charge: Charge, returned: Charge) {
-        let Claim {
+    fn charge_and_refund(&self, reservation: Reservation, charge: Charge, returned: Charge) {
+        let Reservation {
             now_ms, priority, ..
-        } = claim;
-        let ended = self.budget.exchange(charge, returned, now_ms);
+        } = reservation;
+        let ended = self.budget.charge_and_refund(charge, returned, now_ms);
         if ended > 0 {
-            self.turn(ended);
+            self.close_second(ended);
         }
         if let Some(pool) = self.pool.get() {
-            pool.exchange(charge, returned, now_ms);
+            pool.charge_and_refund(charge, returned, now_ms);
         }
-        if let Some(bucket) = self.bucket(claim) {
-            bucket.exchange(charge, returned, now_ms);
+        if let Some(bucket) = self.bucket(reservation) {
+            bucket.charge_and_refund(charge, returned, now_ms);
         }
         if priority == PriorityLevel::High && self.has_low.load(Ordering::Relaxed) {
             let added = charge.hundredths().wrapping_sub(returned.hundredths());
@@ -216,7 +223,7 @@ impl Meter {
         }
     }
 
-    /// What was refused would have been used: as much as a request costs on average.
+    /// Counts a rejected high-priority request as demand, with the average cost of a request.
     fn note_demand(&self, priority: PriorityLevel) {
         if priority == PriorityLevel::High && self.has_low.load(Ordering::Relaxed) {
             let requests = self.requests.load(Ordering::Relaxed).max(1);
@@ -225,20 +232,20 @@ impl Meter {
         }
     }
 
-    /// Whoever charges first in a new second closes the one before.
-    fn turn(&self, ended: u64) {
+    /// Closes the ended second. The first charge of a new second calls this.
+    fn close_second(&self, ended: u64) {
         let charged = self.charged.load(Ordering::Relaxed);
         let before = self.charged_before.swap(charged, Ordering::Relaxed);
         let high = self.high.swap(0, Ordering::Relaxed);
         let last = |sum: u64| if ended == 1 { sum } else { 0 };
         let used = last(charged.saturating_sub(before));
         self.used_last.store(used, Ordering::Relaxed);
-        // A price given back after its second had ended makes a small negative number.
+        // A price returned after the end of its second can make the sum negative.
         let high = last(high).cast_signed().max(0).cast_unsigned();
         self.high_last.store(high, Ordering::Relaxed);
     }
 
-    /// What requests of high priority are going to need: as much as in the second before.
+    /// The expected demand of high-priority requests: as much as in the previous second.
     fn high_demand(&self, now_ms: u64) -> u64 {
         match self.budget.seconds_passed(now_ms) {
             0 => {
@@ -256,9 +263,9 @@ impl Meter {
         }
     }
 
-    fn bucket(&self, claim: Claim) -> Option<&Budget> {
+    fn bucket(&self, reservation: Reservation) -> Option<&ThroughputBudget> {
         let buckets = self.buckets.get()?;
-        let number = claim.bucket.or_else(|| {
+        let number = reservation.bucket.or_else(|| {
             let default = self.default_bucket.load(Ordering::Relaxed);
             (default > 0).then_some(default)
         })?;
@@ -267,12 +274,13 @@ impl Meter {
     }
 }
 
-/// How much the request with this number stands for, if it is in the sample.
+/// The number of requests that the request with this number represents; `None` if it is not
+/// sampled.
 fn sample(number: u64) -> Option<f64> {
     if number < UNSAMPLED {
         return Some(1.0);
     }
-    // Not every sixteenth: clients have rhythms.
+    // A hash selects the samples, because a fixed stride could resonate with periodic clients.
     let mixed = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
     mixed.is_multiple_of(SAMPLE).then_some(SAMPLE as f64)
 }
