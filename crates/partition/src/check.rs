@@ -1,9 +1,9 @@
-//! The offline check of a data directory: the chain of the log, that log and state belong together, every
-//! row of every map, and that whatever was derived from the documents agrees with them.
+//! The offline check of a data directory: the hash chain of the log, the agreement of log and
+//! state, every row of every keyspace, and the agreement of derived rows with their documents.
 //!
-//! Each map is read once, in the order of its keys, with single reads into the others. What is held
-//! in memory grows with the number of containers, not with what is in them. Records that the log
-//! holds beyond the state are no matter here: the state is one moment, with all that belongs to it.
+//! Each keyspace is read once, in key order, with point reads into the other keyspaces. Memory
+//! grows with the number of containers and not with their contents. Records in the log after the
+//! applied position do not matter: the state is consistent by itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -13,33 +13,35 @@ use bytes::Bytes;
 use orrery_index::{IndexHash, PathStatistics};
 use orrery_log::Position;
 use orrery_model::{Lsn, RangeId};
-use orrery_storage::{Options, Snapshot, Space, Storage};
+use orrery_storage::{KeyspaceId, Snapshot, Storage, StorageOptions};
 
 use crate::data_directory::DataDirectory;
 use crate::document_key::{container_of, prefix_end};
 use crate::index_state::IndexState;
 use crate::indexing::IndexedVersion;
-use crate::multi::{Row as VersionsRow, decode_claims};
-use crate::spaces::{
+use crate::keyspaces::{
     CATALOGUE, CLAIMS, DOCUMENTS, EXPIRY, FEED, HISTORY, INDEX, INDEX_BYTES_IN_MEMORY, META, NAMES,
     REMOVAL_MARK, STATISTICS, UNIQUE, VERSIONS,
 };
+use crate::multi_write::{VersionsRow, decode_claims};
 use crate::statistics::{
-    ENTRY_PREFIX_BYTES, PagesRead, Row, Slots, entry_prefix, is_only_counted, slot_key,
+    ENTRY_PREFIX_BYTES, Slots, StatisticsReader, StatisticsRow, entry_prefix, is_only_counted,
+    slot_key,
 };
-use crate::stored::{DIGEST_BYTES, StoredItem};
+use crate::stored_item::{DIGEST_BYTES, StoredItem};
 use crate::{Error, expiry, feed_entry, unique};
 
-/// Entries are looked up one by one in any order, each through the large index of its table.
+/// Index entries are looked up one by one in random order, each through the large block index of
+/// its table.
 const CACHE_BYTES: u64 = 256 * 1024 * 1024;
-/// A report longer than this helps nobody.
+/// Maximum number of listed problems.
 const PROBLEMS_MAX: usize = 1_000;
 
-type RowCheck = fn(&mut Check, &Bytes, &Bytes) -> Verdict;
+type RowCheck = fn(&mut Check, &Bytes, &Bytes) -> RowResult;
 
-/// The name of a row of each map, and the check of such a row, in the order in which one check relies on
-/// another.
-const MAPS: [(Space, &str, RowCheck); 11] = [
+/// The row name and the row check of each keyspace, in the order in which the checks depend on each
+/// other.
+const MAPS: [(KeyspaceId, &str, RowCheck); 11] = [
     (CATALOGUE, "catalogue entry", Check::catalogue_entry),
     (DOCUMENTS, "document", Check::document),
     (UNIQUE, "unique key entry", Check::unique_entry),
@@ -53,13 +55,13 @@ const MAPS: [(Space, &str, RowCheck); 11] = [
     (STATISTICS, "statistics entry", Check::statistics_entry),
 ];
 
-/// Some rows of a map that were checked by themselves.
+/// The result of checking a part of a keyspace.
 #[derive(Debug, Default)]
-pub(crate) struct Part {
+pub(crate) struct PartialCheck {
     pub(crate) bytes: usize,
     pub(crate) rows: usize,
     pub(crate) problems: Vec<String>,
-    /// Where the next part begins; none at the end of the map.
+    /// Start key of the next part; `None` at the end of the keyspace.
     pub(crate) next: Option<Vec<u8>>,
 }
 
@@ -68,33 +70,34 @@ pub(crate) struct Part {
 pub struct CheckReport {
     pub documents: u64,
     pub document_bytes: u64,
-    /// Rows that were read of each map of the state.
+    /// Number of rows read in each keyspace.
     pub rows: Vec<(&'static str, u64)>,
     pub log_segments: usize,
     pub log_records: u64,
-    /// The last record of the log, the last that the state has, and the last that is marked as durable.
+    /// The last record of the log, the last record in the state, and the last record that the
+    /// watermark calls durable.
     pub log_last: Position,
     pub applied: Position,
-    pub marked: Position,
-    /// Each a sentence; empty when everything is as it should be.
+    pub watermark: Position,
+    /// One sentence for each problem; empty for an intact directory.
     pub problems: Vec<String>,
 }
 
-/// Verifies a data directory that no server has open. Changes nothing but what opening the engine
-/// changes.
+/// Checks a data directory that no server has open. The check changes only what opening the storage
+/// engine changes.
 pub fn check(path: &Path) -> Result<CheckReport, Error> {
-    if !DataDirectory::mark(path).exists() {
+    if !DataDirectory::format_path(path).exists() {
         let missing = io::Error::from(io::ErrorKind::NotFound);
         return Err(Error::io("find a data directory at", path)(missing));
     }
     let directory = DataDirectory::open(path)?;
     let log = orrery_log::verify(&directory.log())?;
-    let options = Options {
+    let options = StorageOptions {
         cache_bytes: CACHE_BYTES,
-        kept: DOCUMENTS,
-        runs: INDEX,
-        runs_bytes: INDEX_BYTES_IN_MEMORY,
-        is_established: directory.is_established(),
+        cached_keyspace: DOCUMENTS,
+        buffered_keyspace: INDEX,
+        run_buffer_bytes: INDEX_BYTES_IN_MEMORY,
+        is_initialized: directory.is_initialized(),
     };
     let storage = Storage::open(&directory.state(), &NAMES, options)?;
     let mut check = Check::new(storage.snapshot())?;
@@ -108,17 +111,17 @@ pub fn check(path: &Path) -> Result<CheckReport, Error> {
 
 pub(crate) struct Check {
     pub(crate) snapshot: Snapshot,
-    /// Deleted containers whose removal is under way: nothing is promised of what is left of them.
-    pub(crate) leaving: BTreeSet<u32>,
-    /// By container: what its documents are, and what its counters say.
+    /// Deleted containers that are being purged. Their remaining rows carry no guarantees.
+    pub(crate) purging: BTreeSet<u32>,
+    /// Totals of each container: from its documents, and from its counters.
     found: BTreeMap<u32, Totals>,
     pub(crate) counted: BTreeMap<u32, Totals>,
     indexes: BTreeMap<u32, IndexState>,
-    /// By container and index: documents that are counted there without an entry.
+    /// Documents that statistics count without an index entry, by container and index.
     only_counted: BTreeMap<Bytes, u64>,
-    /// Containers that the catalogue names.
+    /// Containers in the catalogue.
     pub(crate) named: BTreeSet<u32>,
-    /// By partition: the newest change in its feed and its history.
+    /// The newest change of each partition in its feed and history.
     pub(crate) newest: BTreeMap<(u32, RangeId), Lsn>,
     pub(crate) report: CheckReport,
     unlisted: u64,
@@ -128,21 +131,21 @@ pub(crate) struct Check {
 pub(crate) struct Totals {
     items: u64,
     bytes: u64,
-    /// Index entries: those that documents should have, or those that are there.
+    /// Number of index entries: expected from documents, or found in the index.
     entries: u64,
-    /// Feed entries, one for each document.
+    /// Number of feed entries, one for each document.
     feed: u64,
 }
 
 impl Totals {
     pub(crate) fn add(&mut self, items: u64, bytes: u64) {
-        // Damaged counters may say anything.
+        // Damaged counters may have any value, so the sum must not overflow.
         self.items = self.items.wrapping_add(items);
         self.bytes = self.bytes.wrapping_add(bytes);
     }
 }
 
-/// How each container is indexed.
+/// The index state of each container.
 fn index_states(snapshot: &Snapshot) -> Result<BTreeMap<u32, IndexState>, Error> {
     let mut states = BTreeMap::new();
     for row in snapshot.range(META, b"i", Some(b"j")) {
@@ -154,20 +157,20 @@ fn index_states(snapshot: &Snapshot) -> Result<BTreeMap<u32, IndexState>, Error>
     Ok(states)
 }
 
-/// What is wrong with an entry.
-pub(crate) struct Problem(pub(crate) String);
+/// The problem of a row.
+pub(crate) struct RowProblem(pub(crate) String);
 
-pub(crate) type Verdict = Result<(), Problem>;
+pub(crate) type RowResult = Result<(), RowProblem>;
 
-impl From<&str> for Problem {
-    fn from(what: &str) -> Problem {
-        Problem(what.to_owned())
+impl From<&str> for RowProblem {
+    fn from(what: &str) -> RowProblem {
+        RowProblem(what.to_owned())
     }
 }
 
-impl<E: Into<Error>> From<E> for Problem {
-    fn from(error: E) -> Problem {
-        Problem(error.into().chain())
+impl<E: Into<Error>> From<E> for RowProblem {
+    fn from(error: E) -> RowProblem {
+        RowProblem(error.into().chain())
     }
 }
 
@@ -179,7 +182,7 @@ impl Check {
             Err(error) => Some(Err(error)),
         });
         Ok(Check {
-            leaving: leaving.collect::<Result<_, _>>()?,
+            purging: leaving.collect::<Result<_, _>>()?,
             indexes: index_states(&snapshot)?,
             snapshot,
             found: BTreeMap::new(),
@@ -210,19 +213,21 @@ impl Check {
         self.report
     }
 
-    /// Reads rows of one map from a key on, about so many bytes of them, and checks one in `sample`. A part
-    /// leaves out every check that needs all rows of a map, such as the comparison of counts.
+    /// Checks rows of one keyspace from a key on: about `bytes_max` bytes, and one row in `sample`.
+    /// A partial check omits all checks that need every row of a keyspace, such as the comparison
+    /// of counts.
     pub(crate) fn part(
         mut self,
-        space: Space,
+        space: KeyspaceId,
         from: &[u8],
         bytes_max: usize,
         sample: usize,
-    ) -> Part {
+    ) -> PartialCheck {
         let (_, name, verdict) = MAPS[MAPS.iter().position(|map| map.0 == space).unwrap_or(0)];
-        // Its rows count those of another map.
+        // Statistics rows count the rows of the index keyspace, which a partial check does not
+        // read.
         let verdict = (space != STATISTICS).then_some(verdict);
-        let mut part = Part::default();
+        let mut part = PartialCheck::default();
         for entry in self.snapshot.range(space, from, None) {
             let (key, value) = match entry {
                 Ok(entry) => entry,
@@ -242,7 +247,7 @@ impl Check {
             if part.rows % sample != 0 {
                 continue;
             }
-            if let Some(Err(Problem(what))) =
+            if let Some(Err(RowProblem(what))) =
                 verdict.map(|verdict| verdict(&mut self, &key, &value))
             {
                 part.problems
@@ -252,7 +257,7 @@ impl Check {
         part
     }
 
-    fn every(&mut self, space: Space, name: &str, verdict: RowCheck) {
+    fn every(&mut self, space: KeyspaceId, name: &str, verdict: RowCheck) {
         let mut rows = 0;
         for entry in self.snapshot.range(space, &[], None) {
             rows += 1;
@@ -264,14 +269,14 @@ impl Check {
                     break;
                 }
             };
-            if let Err(Problem(what)) = verdict(self, &key, &value) {
+            if let Err(RowProblem(what)) = verdict(self, &key, &value) {
                 self.problem(format!("{name} {}: {what}", key.escape_ascii()));
             }
         }
         self.report.rows.push((NAMES[usize::from(space.0)], rows));
     }
 
-    fn document(&mut self, key: &Bytes, value: &Bytes) -> Verdict {
+    fn document(&mut self, key: &Bytes, value: &Bytes) -> RowResult {
         self.report.documents += 1;
         self.report.document_bytes += value.len() as u64;
         let Some(container) = container_of(key) else {
@@ -285,9 +290,9 @@ impl Check {
             return Err("its key is shorter than its header says".into());
         };
         if let Err(error) = orrery_json::parse(&item.text()) {
-            return Err(Problem(format!("its text is not JSON: {error}")));
+            return Err(RowProblem(format!("its text is not JSON: {error}")));
         }
-        if self.leaving.contains(&container) {
+        if self.purging.contains(&container) {
             return Ok(());
         }
         let index = self.index_of(container, key, &item);
@@ -305,8 +310,8 @@ impl Check {
         index
     }
 
-    /// Whether a document has the index entries that follow from it.
-    fn index_of(&mut self, container: u32, key: &Bytes, item: &StoredItem) -> Verdict {
+    /// Whether a document has all index entries that follow from its text.
+    fn index_of(&mut self, container: u32, key: &Bytes, item: &StoredItem) -> RowResult {
         let Some(state) = self.indexes.get(&container) else {
             return Ok(());
         };
@@ -329,8 +334,9 @@ impl Check {
         }
     }
 
-    /// That each is there for a document follows from their number.
-    fn index_entry(&mut self, key: &Bytes, _: &Bytes) -> Verdict {
+    /// Counts an index entry. Every expected entry was found by the document checks, so equal
+    /// counts mean that no entry lacks its document.
+    fn index_entry(&mut self, key: &Bytes, _: &Bytes) -> RowResult {
         let Some(container) = container_of(key) else {
             return Err("it is too short".into());
         };
@@ -338,26 +344,27 @@ impl Check {
         Ok(())
     }
 
-    fn statistics_entry(&mut self, key: &Bytes, value: &Bytes) -> Verdict {
+    fn statistics_entry(&mut self, key: &Bytes, value: &Bytes) -> RowResult {
         let Some(container) = container_of(key) else {
             return Err("it is too short".into());
         };
-        if self.leaving.contains(&container) {
+        if self.purging.contains(&container) {
             return Ok(());
         }
-        match Row::of(key, value)? {
-            Row::Page => {
+        match StatisticsRow::of(key, value)? {
+            StatisticsRow::Page => {
                 for (_, index, statistics) in Slots::of(value)?.iter() {
                     self.statistics_of(container, index, &statistics)?;
                 }
             }
-            Row::Slot(index, _) => {
-                let found = PagesRead::default().of_index(&self.snapshot, container, index)?;
+            StatisticsRow::Slot(index, _) => {
+                let found =
+                    StatisticsReader::default().of_index(&self.snapshot, container, index)?;
                 if found.entries == 0 {
                     return Err("it leads to a page without its index".into());
                 }
             }
-            Row::Next => {}
+            StatisticsRow::Next => {}
         }
         Ok(())
     }
@@ -367,7 +374,7 @@ impl Check {
         container: u32,
         index: IndexHash,
         statistics: &PathStatistics,
-    ) -> Verdict {
+    ) -> RowResult {
         let key = entry_prefix(container, index);
         let mut found = PathStatistics::default();
         if is_only_counted(&key) {
@@ -379,7 +386,7 @@ impl Check {
                 found.add(&entry?.0[ENTRY_PREFIX_BYTES..]);
             }
         }
-        let counts = |of: &PathStatistics| (of.entries, of.composed);
+        let counts = |of: &PathStatistics| (of.entries, of.non_scalar);
         if counts(&found) != counts(statistics) {
             return Err("it counts other entries than there are".into());
         }
@@ -390,7 +397,7 @@ impl Check {
         Ok(())
     }
 
-    fn unique_entry(&mut self, key: &Bytes, id: &Bytes) -> Verdict {
+    fn unique_entry(&mut self, key: &Bytes, id: &Bytes) -> RowResult {
         let Some((prefix, digest)) = key.split_last_chunk::<DIGEST_BYTES>() else {
             return Err("it is too short".into());
         };
@@ -400,34 +407,37 @@ impl Check {
         })
     }
 
-    /// A row says something, and not what is shown.
-    fn versions_row(&mut self, key: &Bytes, row: &Bytes) -> Verdict {
+    /// A row must contain hidden versions, and none of them may be the visible version.
+    fn versions_row(&mut self, key: &Bytes, row: &Bytes) -> RowResult {
         let row = VersionsRow::decode(row)?;
-        let shown = self.snapshot.get(DOCUMENTS, key)?;
-        let shown = shown.map(StoredItem::decode).transpose()?;
+        let visible = self.snapshot.get(DOCUMENTS, key)?;
+        let visible = visible.map(StoredItem::decode).transpose()?;
         if row.versions.is_empty() {
             return Err("it has no version".into());
         }
-        if row.is_contested && shown.is_some() {
-            return Err("it is contested and shown".into());
+        // A contested document claims a unique value that another document holds, so no version of
+        // it is visible.
+        if row.is_contested && visible.is_some() {
+            return Err("it is contested and visible".into());
         }
-        let stamp = shown.and_then(|shown| shown.header.version.map(|version| version.stamp));
+        let version_id =
+            visible.and_then(|visible| visible.header.version.map(|version| version.id));
         if row
             .versions
             .iter()
-            .any(|version| Some(version.stamp) == stamp)
+            .any(|version| Some(version.id) == version_id)
         {
-            return Err("a version is shown and hidden".into());
+            return Err("a version is visible and hidden".into());
         }
         Ok(())
     }
 
-    /// Whoever claims a value stands, is not shown, and another document holds some of what it claims.
-    fn claims_row(&mut self, key: &Bytes, row: &Bytes) -> Verdict {
+    /// Every document in a claims row must exist and be contested.
+    fn claims_row(&mut self, key: &Bytes, row: &Bytes) -> RowResult {
         let Some((prefix, _)) = key.split_last_chunk::<DIGEST_BYTES>() else {
             return Err("it is too short".into());
         };
-        if container_of(prefix).is_some_and(|container| self.leaving.contains(&container)) {
+        if container_of(prefix).is_some_and(|container| self.purging.contains(&container)) {
             return Ok(());
         }
         let Some(ids) = decode_claims(row) else {
@@ -444,31 +454,31 @@ impl Check {
         Ok(())
     }
 
-    fn expiry_entry(&mut self, key: &Bytes, _: &Bytes) -> Verdict {
+    fn expiry_entry(&mut self, key: &Bytes, _: &Bytes) -> RowResult {
         let Some(due) = expiry::decode_entry(key) else {
             return Err("it is too short".into());
         };
         self.derived(&due.key, |item| item.header.expiry_entry == due.second)
     }
 
-    fn feed_entry(&mut self, key: &Bytes, value: &Bytes) -> Verdict {
-        let (Some(container), Some((_, place))) =
+    fn feed_entry(&mut self, key: &Bytes, value: &Bytes) -> RowResult {
+        let (Some(container), Some((_, key_position))) =
             (container_of(key), feed_entry::decode_value(value))
         else {
             return Err("it is too short".into());
         };
         self.counted.entry(container).or_default().feed += 1;
         self.note_change(key);
-        let document = [&container.to_be_bytes()[..], &place].concat();
+        let document = [&container.to_be_bytes()[..], &key_position].concat();
         self.derived(&document, |item| {
-            let (range, lsn, ordinal) = item.moment();
+            let (range, lsn, ordinal) = item.feed_position();
             feed_entry::entry_key(container, range, lsn, ordinal) == *key
         })
     }
 
-    /// Whether the document from which an entry was derived is there and has it.
-    fn derived(&self, document: &[u8], has_it: impl FnOnce(&StoredItem) -> bool) -> Verdict {
-        if container_of(document).is_some_and(|container| self.leaving.contains(&container)) {
+    /// Whether the document of a derived row exists and has this row.
+    fn derived(&self, document: &[u8], has_it: impl FnOnce(&StoredItem) -> bool) -> RowResult {
+        if container_of(document).is_some_and(|container| self.purging.contains(&container)) {
             return Ok(());
         }
         let Some(value) = self.snapshot.get(DOCUMENTS, document)? else {
@@ -489,7 +499,7 @@ impl Check {
             .chain(self.counted.keys())
             .copied()
             .collect();
-        for container in containers.difference(&self.leaving.clone()) {
+        for container in containers.difference(&self.purging.clone()) {
             let totals =
                 |of: &BTreeMap<u32, Totals>| of.get(container).copied().unwrap_or_default();
             let (found, counted) = (totals(&self.found), totals(&self.counted));

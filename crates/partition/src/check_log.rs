@@ -1,14 +1,14 @@
-//! The part of the [check](crate::check) that asks whether the log is whole, and whether it and the state
-//! belong together.
+//! The part of the [check](crate::check) that verifies the log, and that log and state belong
+//! together.
 
-use orrery_log::{Mark, Marked, Position, SystemDisk, VerifyReport};
+use orrery_log::{DurableWatermark, Position, SystemDisk, VerifyReport, WatermarkReading};
 
 use crate::Error;
 use crate::check::Check;
 use crate::counters::APPLIED_KEY;
 use crate::data_directory::DataDirectory;
+use crate::keyspaces::META;
 use crate::replay::position_of;
-use crate::spaces::META;
 
 impl Check {
     pub(crate) fn log(&mut self, directory: &DataDirectory, log: &VerifyReport) {
@@ -19,11 +19,11 @@ impl Check {
         self.report.log_segments = log.segments;
         self.report.log_records = log.records;
         self.report.log_last = log.last;
-        let path = directory.mark_of_log();
-        match Mark::read(&SystemDisk, &path) {
-            Ok(Marked::Durable(marked)) => self.report.marked = marked,
-            Ok(Marked::Nothing) => {}
-            Ok(Marked::Damaged) => self.problem(format!(
+        let path = directory.watermark_path();
+        match DurableWatermark::read(&SystemDisk, &path) {
+            Ok(WatermarkReading::Durable(marked)) => self.report.watermark = marked,
+            Ok(WatermarkReading::Absent) => {}
+            Ok(WatermarkReading::Damaged) => self.problem(format!(
                 "{} is damaged: how far the log was durable is not known. The next start writes it anew",
                 path.display()
             )),
@@ -41,8 +41,9 @@ impl Check {
     }
 
     fn positions(&mut self, log: &VerifyReport) {
-        let (applied, marked, last) = (self.report.applied, self.report.marked, log.last);
-        // A log that was begun after a state ends there before its first record.
+        let (applied, marked, last) = (self.report.applied, self.report.watermark, log.last);
+        // A log that was created after a state ends at the position of that state, even without
+        // records. Without any segment its end is zero.
         let last = if log.segments == 0 {
             Position::ZERO
         } else {
@@ -58,6 +59,7 @@ impl Check {
                  the store ran with a durability other than sync when the power failed"
             ));
         }
+        // Replay needs every record after the applied position.
         if applied.0 + 1 < log.first.0 {
             self.problem(format!(
                 "the log begins at record {}, but the state ends at record {applied}: what is between them is lost",

@@ -1,39 +1,39 @@
-//! The part of the [check](crate::check) that asks whether a row is what its map has: catalogue, history and
-//! what is noted of the store itself.
+//! The part of the [check](crate::check) that verifies that each row has the format of its
+//! keyspace: catalogue, history and metadata.
 
 use bytes::Bytes;
 use orrery_model::{Lsn, RangeId};
 
 use crate::Counters;
-use crate::check::{Check, Problem, Verdict};
+use crate::check::{Check, RowProblem, RowResult};
 use crate::counters::{APPLIED_KEY, container_of_counters};
 use crate::document_key::container_of;
 use crate::feed_entry::lsn_of;
-use crate::filling::FILLING_KEY;
-use crate::history::Event;
+use crate::history::HistoryEntry;
 use crate::index_state::IndexState;
-use crate::spaces::INDEXING_POLICY;
+use crate::keyspaces::INDEXING_POLICY;
+use crate::snapshot_install::INSTALLING_KEY;
 
-/// Letters of catalogue keys whose values are JSON; see `docs/format.md`.
+/// First bytes of catalogue keys with JSON values; see `docs/format.md`.
 const JSON_KINDS: &[u8] = b"ndcoupsi";
-/// Those whose values are empty, or a byte.
+/// First bytes of catalogue keys whose values are empty or a single byte.
 const MARK_KINDS: &[u8] = b"xthr";
 const CONTAINER: u8 = b'c';
 
 impl Check {
-    pub(crate) fn catalogue_entry(&mut self, key: &Bytes, value: &Bytes) -> Verdict {
+    pub(crate) fn catalogue_entry(&mut self, key: &Bytes, value: &Bytes) -> RowResult {
         let Some((&kind, rest)) = key.split_first() else {
             return Err("its key is empty".into());
         };
         if JSON_KINDS.contains(&kind) {
-            // The policy of an index stands behind a byte.
+            // One mode byte precedes the text of an indexing policy.
             let text = if kind == INDEXING_POLICY {
                 value.get(1..).unwrap_or_default()
             } else {
                 value
             };
             if let Err(error) = orrery_json::parse(text) {
-                return Err(Problem(format!("its value is not JSON: {error}")));
+                return Err(RowProblem(format!("its value is not JSON: {error}")));
             }
         } else if MARK_KINDS.contains(&kind) {
             if container_of(rest).is_none() {
@@ -52,24 +52,24 @@ impl Check {
         Ok(())
     }
 
-    pub(crate) fn history_entry(&mut self, key: &Bytes, value: &Bytes) -> Verdict {
+    pub(crate) fn history_entry(&mut self, key: &Bytes, value: &Bytes) -> RowResult {
         let (Some(container), Some(_)) = (container_of(key), lsn_of(key)) else {
             return Err("its key is too short".into());
         };
-        let event = Event::decode(value)?;
-        if self.leaving.contains(&container) {
+        let event = HistoryEntry::decode(value)?;
+        if self.purging.contains(&container) {
             return Ok(());
         }
         for text in [&event.current, &event.previous].into_iter().flatten() {
             if let Err(error) = orrery_json::parse(text) {
-                return Err(Problem(format!("its text is not JSON: {error}")));
+                return Err(RowProblem(format!("its text is not JSON: {error}")));
             }
         }
         self.note_change(key);
         Ok(())
     }
 
-    /// Remembers the newest change of a partition, of which its counters must know.
+    /// Records the newest change of a partition. The counters of the partition must include it.
     pub(crate) fn note_change(&mut self, key: &[u8]) {
         let range = key.get(4..8).and_then(container_of).map(RangeId);
         if let (Some(container), Some(range), Some(lsn)) = (container_of(key), range, lsn_of(key)) {
@@ -78,16 +78,16 @@ impl Check {
         }
     }
 
-    pub(crate) fn meta_entry(&mut self, key: &Bytes, value: &Bytes) -> Verdict {
+    pub(crate) fn meta_entry(&mut self, key: &Bytes, value: &Bytes) -> RowResult {
         if key == APPLIED_KEY {
             if value.len() != 8 {
                 return Err("the applied position has another length than 8 bytes".into());
             }
-        } else if key == FILLING_KEY {
+        } else if key == INSTALLING_KEY {
             return Err("the store was being filled from another one and is not whole".into());
         } else if let Some(container) = container_of_counters(key) {
             let counters = Counters::decode(value)?;
-            // Estimates of the parts of a split add up to what was counted before it.
+            // The estimates of child partitions add up to the exact count before the split.
             let counted = self.counted.entry(container).or_default();
             counted.add(counters.items, counters.bytes);
             let range = key.get(5..9).and_then(container_of).map(RangeId);
@@ -101,12 +101,13 @@ impl Check {
         Ok(())
     }
 
-    /// Every partition that has changes must have counters, and every container that has data must have
-    /// an entry in the catalogue. A store without any named container is not of an account.
+    /// Every partition with changes must have counters, and every container with data must have a
+    /// catalogue entry. A store without any container row belongs to no account, and this check
+    /// ends.
     pub(crate) fn positions_of_partitions(&mut self) {
         let newest = std::mem::take(&mut self.newest);
         for ((container, range), _) in newest {
-            if !self.leaving.contains(&container) {
+            if !self.purging.contains(&container) {
                 self.problem(format!(
                     "container {container}: partition {} has changes and no counters",
                     range.0
@@ -118,7 +119,7 @@ impl Check {
         }
         let counted: Vec<u32> = self.counted.keys().copied().collect();
         for container in counted {
-            if !self.named.contains(&container) && !self.leaving.contains(&container) {
+            if !self.named.contains(&container) && !self.purging.contains(&container) {
                 self.problem(format!(
                     "container {container} has data and no entry in the catalogue"
                 ));

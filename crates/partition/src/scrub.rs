@@ -1,10 +1,10 @@
-//! The scrub reads what a running store has on its disk, slowly and again and again, so that the operator
-//! learns of damage before a client asks for the damaged data.
+//! The scrub: reads all data of a running store slowly and repeatedly, so that the operator learns
+//! of damage before a client requests the damaged data.
 //!
-//! A pass reads the log and every row of the state, and with that the checksums of all blocks; of a sample of
-//! the rows it asks what the offline [check](crate::check) asks of all. The scrub reads a limited number of
-//! bytes a second, and waits for a while when the store applies many records. The scrub writes what it finds
-//! to the log of the server, and counts it.
+//! A pass reads the log and every row of the state, which verifies the checksums of all blocks. For
+//! a sample of the rows it also runs the checks of the offline [check](crate::check). The scrub
+//! reads a limited number of bytes per second, and pauses while the store applies many records. It
+//! logs and counts its findings.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,33 +12,34 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use orrery_log::{Cursor, Disk, Position};
-use orrery_storage::{Space, Storage};
+use orrery_storage::{KeyspaceId, Storage};
 
 use crate::Error;
 use crate::check::Check;
-use crate::committed::Committed;
 use crate::health::Health;
-use crate::spaces::NAMES;
+use crate::keyspaces::NAMES;
+use crate::log_tail::LogTail;
 
-/// How often the scrub reads a part of the data.
+/// Interval between two reads of the scrub.
 const STEP: Duration = Duration::from_millis(250);
 const STEPS_PER_SECOND: u64 = 4;
-/// Between two passes.
+/// Pause between two passes.
 const REST: Duration = Duration::from_hours(1);
-/// The scrub compares one row in `SAMPLE` with the rows that belong to it; of the other rows it verifies
-/// only the checksums of their blocks. Comparing all would take a tenth of a processor.
+/// One row in `SAMPLE` is compared with its related rows; for the other rows only the block
+/// checksums are verified. Comparing every row would take a tenth of a processor.
 const SAMPLE: usize = 8;
-/// With more records than these in one step the store is busy.
+/// Number of applied records in one step above which the store counts as busy.
 const BUSY_RECORDS: u64 = 250;
-/// A store that is always busy is scrubbed all the same, at a part of the rate.
+/// Maximum number of steps to wait for a busy store. A permanently busy store is scrubbed at a
+/// reduced rate.
 const BUSY_STEPS_MAX: u32 = 8;
-/// How many findings the report keeps as text; the scrub counts all of them.
+/// Maximum number of findings that the report contains as text. The scrub counts all findings.
 const FINDINGS_MAX: usize = 20;
 
-/// How far the scrub is and what it has found since the store was opened.
+/// The progress and the findings of the scrub since the store was opened.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScrubReport {
-    /// Times that everything was read.
+    /// Number of complete passes.
     pub passes: u64,
     pub bytes: u64,
     pub rows: u64,
@@ -51,14 +52,14 @@ pub struct ScrubReport {
 pub(crate) struct Scrub {
     pub(crate) storage: Arc<Storage>,
     pub(crate) health: Arc<Health>,
-    pub(crate) committed: Arc<Committed>,
+    pub(crate) log_tail: Arc<LogTail>,
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) log: PathBuf,
     pub(crate) bytes_per_second: u64,
 }
 
-/// The store is closing.
-struct Ended;
+/// The store is closing, so the scrub ends.
+struct StoreClosing;
 
 impl Scrub {
     /// Runs until the store drops the other end of the channel.
@@ -74,22 +75,22 @@ impl Scrub {
         }
     }
 
-    fn pass(&self, end: &Receiver<()>) -> Result<(), Ended> {
+    fn pass(&self, end: &Receiver<()>) -> Result<(), StoreClosing> {
         self.read_log(end)?;
-        for (space, _) in (0..).map(Space).zip(NAMES) {
+        for (space, _) in (0..).map(KeyspaceId).zip(NAMES) {
             self.read_space(space, end)?;
         }
         Ok(())
     }
 
-    /// Waits until the scrub may read more; gives how many bytes it may read.
-    fn allowance(&self, end: &Receiver<()>) -> Result<usize, Ended> {
+    /// Waits for the next step, and returns the number of bytes that the scrub may read.
+    fn allowance(&self, end: &Receiver<()>) -> Result<usize, StoreClosing> {
         for _ in 0..BUSY_STEPS_MAX {
-            let before = self.committed.applied().0;
+            let before = self.log_tail.applied().0;
             if end.recv_timeout(STEP) != Err(RecvTimeoutError::Timeout) {
-                return Err(Ended);
+                return Err(StoreClosing);
             }
-            if self.committed.applied().0 - before < BUSY_RECORDS {
+            if self.log_tail.applied().0 - before < BUSY_RECORDS {
                 break;
             }
         }
@@ -97,7 +98,7 @@ impl Scrub {
         Ok(usize::try_from(bytes).unwrap_or(usize::MAX).max(1))
     }
 
-    fn read_log(&self, end: &Receiver<()>) -> Result<(), Ended> {
+    fn read_log(&self, end: &Receiver<()>) -> Result<(), StoreClosing> {
         let mut cursor = Cursor::new(Arc::clone(&self.disk), &self.log);
         let upto = self.health.durable();
         let mut after = Position::ZERO;
@@ -109,8 +110,8 @@ impl Scrub {
                     after = records.last().map_or(upto, |(last, _)| *last);
                     self.count(bytes, 0, records.len());
                 }
-                // The store may trim records that it no longer needs while the scrub reads, so the
-                // scrub goes on at the first record that is left.
+                // The store may trim the log during the scrub, so the scrub continues at the first
+                // remaining record.
                 Err(orrery_log::Error::Trimmed { first, .. }) if first.0 > after.0 + 1 => {
                     after = Position(first.0 - 1);
                 }
@@ -121,7 +122,7 @@ impl Scrub {
                     return Ok(());
                 }
                 Err(error) => {
-                    // A file that cannot be opened is no damage; the next pass tries again.
+                    // A file that cannot be opened is not damage; the next pass tries again.
                     let cause = Error::from(error).chain();
                     tracing::warn!(%cause, "the scrub could not read the log");
                     return Ok(());
@@ -131,7 +132,7 @@ impl Scrub {
         Ok(())
     }
 
-    fn read_space(&self, space: Space, end: &Receiver<()>) -> Result<(), Ended> {
+    fn read_space(&self, space: KeyspaceId, end: &Receiver<()>) -> Result<(), StoreClosing> {
         let mut from = Some(Vec::new());
         while let Some(begin) = from {
             let bytes_max = self.allowance(end)?;

@@ -1,4 +1,4 @@
-//! The offline check finds what does not agree with the documents.
+//! The offline check finds rows that contradict the documents.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use orrery_log::{Disk, SystemDisk};
 use orrery_partition::{Durability, check};
-use orrery_storage::{Batch, Options, Space, Storage};
+use orrery_storage::{Batch, KeyspaceId, Storage, StorageOptions};
 
 use crate::support::{NUMBER, World, item};
 
@@ -24,15 +24,15 @@ const NAMES: [&str; 11] = [
     "versions",
     "claims",
 ];
-const DOCUMENTS: Space = Space(0);
-const UNIQUE: Space = Space(1);
-const EXPIRY: Space = Space(2);
-const CATALOGUE: Space = Space(3);
-const META: Space = Space(4);
-const INDEX: Space = Space(5);
-const FEED: Space = Space(7);
-const HISTORY: Space = Space(8);
-const STATISTICS: Space = Space(6);
+const DOCUMENTS: KeyspaceId = KeyspaceId(0);
+const UNIQUE: KeyspaceId = KeyspaceId(1);
+const EXPIRY: KeyspaceId = KeyspaceId(2);
+const CATALOGUE: KeyspaceId = KeyspaceId(3);
+const META: KeyspaceId = KeyspaceId(4);
+const INDEX: KeyspaceId = KeyspaceId(5);
+const FEED: KeyspaceId = KeyspaceId(7);
+const HISTORY: KeyspaceId = KeyspaceId(8);
+const STATISTICS: KeyspaceId = KeyspaceId(6);
 
 const SETTINGS: &str = r#","defaultTtl":100,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}"#;
 
@@ -49,15 +49,19 @@ fn fill(world: &World, items: u32) {
     }
 }
 
-/// A closed store of so many items.
+/// A closed store with this number of items.
 pub(crate) fn filled(directory: &Path, items: u32) {
     let world = open(directory);
     fill(&world, items);
     world.store.close().unwrap();
 }
 
-/// The entries of a space whose keys begin with `prefix`.
-pub(crate) fn entries(storage: &Storage, space: Space, prefix: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
+/// The rows of a keyspace whose keys begin with `prefix`.
+pub(crate) fn entries(
+    storage: &Storage,
+    space: KeyspaceId,
+    prefix: &[u8],
+) -> Vec<(Vec<u8>, Vec<u8>)> {
     let range = storage.snapshot().range(space, prefix, None);
     range
         .map(|entry| entry.unwrap())
@@ -67,17 +71,17 @@ pub(crate) fn entries(storage: &Storage, space: Space, prefix: &[u8]) -> Vec<(Ve
 }
 
 pub(crate) fn storage(directory: &Path) -> Storage {
-    let options = Options {
+    let options = StorageOptions {
         cache_bytes: 1 << 20,
-        kept: DOCUMENTS,
-        runs: INDEX,
-        runs_bytes: 1 << 20,
-        is_established: true,
+        cached_keyspace: DOCUMENTS,
+        buffered_keyspace: INDEX,
+        run_buffer_bytes: 1 << 20,
+        is_initialized: true,
     };
     Storage::open(&directory.join("state"), &NAMES, options).unwrap()
 }
 
-/// What the check says after `damage`, one line for each problem.
+/// The problems that the check reports after `damage`, one line each.
 fn problems(damage: impl FnOnce(&Storage, &mut Batch)) -> Vec<String> {
     let directory = tempfile::tempdir().unwrap();
     let world = open(directory.path());
@@ -104,7 +108,7 @@ fn assert_problems(found: &[String], expected: &[&str]) {
     }
 }
 
-fn delete_first(space: Space, prefix: &'static [u8]) -> impl FnOnce(&Storage, &mut Batch) {
+fn delete_first(space: KeyspaceId, prefix: &'static [u8]) -> impl FnOnce(&Storage, &mut Batch) {
     move |storage, batch| {
         let (key, _) = entries(storage, space, prefix).remove(0);
         batch.delete(space, key);
@@ -154,7 +158,7 @@ fn a_missing_entry_is_found() {
 
 #[test]
 fn the_catalogue_and_the_history_are_read() {
-    let put = |space: Space, key: &'static [u8], value: &'static [u8]| {
+    let put = |space: KeyspaceId, key: &'static [u8], value: &'static [u8]| {
         move |_: &Storage, batch: &mut Batch| batch.put(space, key, value)
     };
     assert_problems(
@@ -183,7 +187,7 @@ fn the_catalogue_and_the_history_are_read() {
 }
 
 #[test]
-fn what_was_read_is_told() {
+fn the_report_counts_rows_and_records() {
     let directory = tempfile::tempdir().unwrap();
     let world = open(directory.path());
     fill(&world, 3);
@@ -195,12 +199,12 @@ fn what_was_read_is_told() {
         (3, 3, 0)
     );
     assert_eq!(report.rows.len(), NAMES.len());
-    assert!(report.applied == report.log_last && report.marked == report.log_last);
+    assert!(report.applied == report.log_last && report.watermark == report.log_last);
     assert_eq!(report.log_records, report.log_last.0);
 }
 
 #[test]
-fn an_entry_too_many_is_found() {
+fn a_superfluous_entry_is_found() {
     let second_expiry = |storage: &Storage, batch: &mut Batch| {
         let (mut key, value) = entries(storage, EXPIRY, b"").remove(0);
         key[3] ^= 1;
@@ -305,7 +309,7 @@ fn the_removal_of_a_container_leaves_nothing() {
     world.write_catalogue("x\0\0\0\x07").unwrap();
     assert!(world.purge().unwrap());
     world.store.close().unwrap();
-    // In the middle of it nothing is wrong either.
+    // The directory is consistent in the middle of a purge as well.
     let report = check(directory.path()).unwrap();
     assert_eq!((report.documents, report.problems), (2_100, Vec::new()));
 

@@ -1,10 +1,10 @@
-//! Every file of a data directory is damaged in every way: a bit flips, a part is zeroed, the end is cut off,
-//! the file is gone, or it is an old copy of itself.
+//! Every file of a data directory is damaged in every way: a flipped bit, a zeroed part, a
+//! truncated end, a missing file, an old copy of the file.
 //!
-//! Under `sync` none of that may lose an acknowledged write silently. The store refuses to open and gives a
-//! message, or it has everything, or a read reports that the data it needs is damaged; and where something
-//! is wrong, the check reports it. Without `ORRERY_DAMAGE_ROUNDS` the test damages each file in some of
-//! these ways only.
+//! With durability `sync` no damage may lose an acknowledged write silently. Either the store
+//! refuses to open with a message, or it has every write, or a read reports the damaged data; and
+//! the check reports every damage. Without `ORRERY_DAMAGE_ROUNDS` the test tries only some kinds of
+//! damage for each file.
 
 use std::cell::Cell;
 use std::fs::{self, File};
@@ -19,10 +19,10 @@ use orrery_partition::{Durability, Store, check};
 use crate::disk::Random;
 use crate::support::{World, item, options};
 
-/// Without that, one in so many.
+/// Without that variable, one in this number of damages is tried.
 const SHORT: usize = 5;
 const ROUNDS: &str = "ORRERY_DAMAGE_ROUNDS";
-/// Items of the old copy, those that were saved, and all.
+/// Number of items in the old copy, in the saved state, and in total.
 const OLD: usize = 40;
 const SAVED: usize = 80;
 const ALL: usize = 120;
@@ -44,7 +44,7 @@ const DAMAGES: [Damage; 5] = [
     Damage::Old,
 ];
 
-/// How it ended.
+/// The number of runs with each outcome.
 #[derive(Debug, Default)]
 struct Ends {
     refused: usize,
@@ -77,8 +77,8 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Leaves blocks of zeros as holes, because the files of the engine and of the log consist largely
-/// of them.
+/// Copies blocks of zeros as holes, because the files of the engine and of the log consist largely
+/// of zeros.
 fn copy_file(from: &Path, to: &Path) {
     const BLOCK: usize = 64 << 10;
     let mut source = File::open(from).unwrap();
@@ -100,8 +100,8 @@ fn copy_file(from: &Path, to: &Path) {
     target.set_len(source.metadata().unwrap().len()).unwrap();
 }
 
-/// Makes two copies of a data directory: one as a killed process leaves it, and an older one of the
-/// same store.
+/// Creates two copies of a data directory: one as a killed process leaves it, and an older one of
+/// the same store.
 fn made(root: &Path) -> (PathBuf, PathBuf) {
     let (directory, old, killed) = (root.join("data"), root.join("old"), root.join("killed"));
     let write = |world: &World, from: usize, to: usize| {
@@ -117,10 +117,11 @@ fn made(root: &Path) -> (PathBuf, PathBuf) {
     let world = open(&directory);
     write(&world, SAVED, ALL);
     world.store.persist().unwrap();
-    // Waits until the mark names the last record of the log, so that the copy has such a mark.
+    // Waits until the watermark names the last record, so that the copy has this watermark.
     crate::support::wait_until(|| {
-        let marked = orrery_log::Mark::read(&SystemDisk, &directory.join("log.durable"));
-        marked.unwrap() == orrery_log::Marked::Durable(world.store.committed())
+        let marked =
+            orrery_log::DurableWatermark::read(&SystemDisk, &directory.join("log.durable"));
+        marked.unwrap() == orrery_log::WatermarkReading::Durable(world.store.applied())
     });
     copy(&directory, &killed);
     world.store.close().unwrap();
@@ -141,7 +142,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Where a file has its last byte that is not zero.
+/// The offset after the last byte that is not zero.
 fn content_bytes(bytes: &[u8]) -> usize {
     bytes
         .iter()
@@ -149,7 +150,7 @@ fn content_bytes(bytes: &[u8]) -> usize {
         .map_or(0, |last| last + 1)
 }
 
-/// Damages a file; false if that changes nothing.
+/// Damages a file; returns false if the damage changes nothing.
 fn damage(file: &Path, old: &Path, how: Damage, random: &mut Random) -> bool {
     let before = fs::read(file).unwrap();
     let content = content_bytes(&before);
@@ -189,9 +190,9 @@ fn quietly<T>(run: impl FnOnce() -> T) -> Result<T, ()> {
     ran.map_err(|_| ())
 }
 
-/// Opens a damaged directory and reads everything; says whether all was well.
+/// Opens a damaged directory and reads every row. Returns whether no error occurred.
 fn look(directory: &Path, ends: &mut Ends, what: &str) -> bool {
-    // `World::open` panics where the store is refused.
+    // `World::open` panics if the store refuses to open.
     let Ok(world) = quietly(|| open(directory)) else {
         ends.refused += 1;
         return false;
@@ -237,8 +238,8 @@ fn no_damage_loses_an_acknowledged_write_silently() {
     for round in 0..rounds {
         for (number, file) in files(&directory).into_iter().enumerate() {
             let name = file.strip_prefix(&directory).unwrap().to_owned();
-            for (place, how) in DAMAGES.into_iter().enumerate() {
-                if asked.is_none() && (number + place) % SHORT != 0 {
+            for (ordinal, how) in DAMAGES.into_iter().enumerate() {
+                if asked.is_none() && (number + ordinal) % SHORT != 0 {
                     continue;
                 }
                 let copied = root.path().join("damaged");
@@ -255,8 +256,8 @@ fn no_damage_loses_an_acknowledged_write_silently() {
                 let is_clean = matches!(&report, Ok(Ok(report)) if report.problems.is_empty());
                 assert!(is_well || !is_clean, "{what}: the check finds nothing");
                 if is_well && is_clean {
-                    // After the damaged store was opened, the rows that it derives from the items
-                    // must be whole as well.
+                    // After the damaged store was opened, the rows derived from the items must be
+                    // complete as well.
                     let after = check(&copied).unwrap().problems;
                     assert_eq!(after, [""; 0], "{what}: after it was opened");
                 }
@@ -268,7 +269,7 @@ fn no_damage_loses_an_acknowledged_write_silently() {
     assert!(ends.refused > 10 && ends.whole > 0, "{ends:?}");
 }
 
-/// The engine begins a map anew that has lost its marker.
+/// The engine recreates a keyspace that has lost its marker.
 #[test]
 fn a_map_without_its_marker_is_missed() {
     let root = tempfile::tempdir().unwrap();
@@ -278,7 +279,7 @@ fn a_map_without_its_marker_is_missed() {
     let is_marker = |path: &PathBuf| path.file_name().is_some_and(|name| name == "current");
     let markers = files(&root.path().join("data"));
     let markers: Vec<PathBuf> = markers.into_iter().filter(is_marker).collect();
-    // Eleven maps, that of pending runs, and the engine's own.
+    // Eleven keyspaces, the keyspace of pending runs, and the engine's own.
     assert_eq!(markers.len(), 13);
     for marker in markers {
         let aside = root.path().join("aside");

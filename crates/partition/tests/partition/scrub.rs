@@ -1,4 +1,4 @@
-//! The scrub of a running store reads all of it and finds what is damaged.
+//! The scrub of a running store reads all data and finds damage.
 
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};
@@ -6,31 +6,31 @@ use std::path::Path;
 use std::sync::Arc;
 
 use orrery_log::{Disk, SystemDisk};
-use orrery_partition::{ScrubReport, Store, StoreOptions, Upkeep};
-use orrery_storage::{Batch, Space};
+use orrery_partition::{MaintenanceOptions, ScrubReport, Store, StoreOptions};
+use orrery_storage::{Batch, KeyspaceId};
 
 use crate::check::{entries, filled, storage};
 use crate::support::{options, wait_until};
 
-const UNIQUE: Space = Space(1);
+const UNIQUE: KeyspaceId = KeyspaceId(1);
 
-/// Within the records of fifty items, and not at their beginning.
+/// An offset within the records of fifty items, after their beginning.
 const LAST_RECORDS: u64 = 4096 + 4000;
 
 fn open(directory: &Path, scrub_bytes_per_second: u64) -> Store {
-    let upkeep = Upkeep {
+    let upkeep = MaintenanceOptions {
         scrub_bytes_per_second,
-        ..Upkeep::default()
+        ..MaintenanceOptions::default()
     };
     let options = StoreOptions {
-        upkeep,
+        maintenance: upkeep,
         ..options(directory)
     };
     let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
     Store::open_on(&options, &disk).unwrap()
 }
 
-/// What a first pass over a directory reports.
+/// The report of the first pass over a directory.
 fn scrubbed(directory: &Path) -> ScrubReport {
     let store = open(directory, 100 << 20);
     wait_until(|| store.scrub().passes > 0);
@@ -73,8 +73,9 @@ fn rows_that_are_gone_are_found() {
 fn a_flipped_bit_of_the_log_is_found() {
     let directory = tempfile::tempdir().unwrap();
     filled(directory.path(), 50);
-    // The damage comes while the store is open: its start would have refused it. The scrub waits for its
-    // first step longer than this takes, or else reads the rest of the log after it.
+    // The damage occurs while the store is open, because opening a damaged log would fail. The
+    // first step of the scrub comes later than the damage; otherwise a later step reads the rest of
+    // the log.
     let store = open(directory.path(), 400);
     let segment = directory.path().join("log/00000000000000000001.segment");
     let mut file = fs::File::options().write(true).open(&segment).unwrap();
