@@ -1,6 +1,5 @@
-//! What it costs to be a region of a multi-write account while nobody else is there, and to be one of an
-//! account that has moved some partitions away: creates and point reads of such stores and of an ordinary
-//! one, in turns.
+//! Measures the cost of a multi-write region without peers, and of a region that has moved some
+//! partitions away: creates and point reads, alternating with an ordinary store.
 //!
 //! `cargo bench -p orrery-engine --bench multi_write`
 
@@ -12,11 +11,11 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use orrery_engine::{
-    AccessTable, Container, Durability, Engine, EngineOptions, KeyAccess, KeyRange, NewContainer,
-    PartitionLimits, ScriptOptions, Seen, SystemClock, ThroughputMode, ThroughputOptions,
+    AccessTable, ApplyAfter, Container, Durability, Engine, EngineOptions, KeyAccess, KeyRange,
+    NewContainer, PartitionLimits, ScriptOptions, SystemClock, ThroughputMode, ThroughputOptions,
 };
 use orrery_json::parse;
 use orrery_keys::PartitionKey;
@@ -30,7 +29,7 @@ const ROUNDS: u64 = 16;
 const WRITERS: u64 = 64;
 const CREATES: u64 = 16_000;
 const READS: u64 = 50_000;
-/// Partitions that another region takes the writes of.
+/// Partitions whose writes another region takes.
 const MOVED: u32 = 8;
 
 struct Measured {
@@ -44,9 +43,10 @@ struct Measured {
 impl Measured {
     async fn open(name: &'static str, directory: &Path, region: Option<RegionId>) -> Measured {
         let engine = Engine::open(EngineOptions {
-            seen: Seen::Durable,
+            apply_after: ApplyAfter::Durable,
             multi_write: region,
-            upkeep: orrery_engine::Upkeep::default(),
+            sweeps: true,
+            maintenance: orrery_engine::MaintenanceOptions::default(),
             directory: Some(directory.to_owned()),
             durability: Durability::None,
             cache_bytes: 64 << 20,
@@ -57,6 +57,7 @@ impl Measured {
             throughput: ThroughputOptions {
                 mode: ThroughputMode::default(),
                 burst_capacity: false,
+                bulk_patience: Duration::ZERO,
             },
         })
         .unwrap();
@@ -123,7 +124,7 @@ impl Measured {
     }
 }
 
-/// Everything is written here but some partitions of other containers.
+/// This region takes all writes except those of some partitions of other containers.
 fn divided() -> AccessTable {
     let away = (0..MOVED).map(|number| {
         let keys = KeyRange {
@@ -157,7 +158,8 @@ async fn main() {
     let mut moved = Measured::open("divided", directories[2].path(), Some(RegionId(0))).await;
     moved.engine.set_access(divided()).await;
     for round in 0..ROUNDS {
-        // What one leaves to do in the background is the other's trouble, by turns.
+        // The stores alternate in order, so that the background work of one burdens each of the
+        // others in turn.
         let mut turns = [&mut ordinary, &mut region, &mut moved];
         if round % 2 == 1 {
             turns.reverse();
@@ -169,7 +171,7 @@ async fn main() {
     ordinary.report();
     region.report();
     moved.report();
-    // Reads take the same way in both: what they differ by is chance.
+    // Both stores read by the same code, so a difference between their reads is noise.
     for (one, than) in [(&region, &ordinary), (&moved, &region)] {
         let ratio = |of: fn(&Measured) -> &Vec<f64>| 100.0 * median(of(one)) / median(of(than));
         let (creates, reads) = (ratio(|one| &one.creates), ratio(|one| &one.reads));

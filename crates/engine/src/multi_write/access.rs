@@ -1,8 +1,9 @@
-//! Requests for keys of which another region takes the writes, or that are down here.
+//! Access checks for keys whose writes another region takes, and for partitions that are down.
 //!
-//! The commit thread has the last word on writes. What is asked here, before anything is prepared
-//! or paid for, saves work, and lets those wait whose key is about to be taken over here: to be sent
-//! back and forth would cost them a second at every region.
+//! The commit thread has the final decision on a write. The checks here run before anything is
+//! prepared or charged: they save work, and they let a write wait while this region takes over its
+//! key. Without the wait a client would be redirected between regions, at a cost of a second per
+//! attempt.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -15,42 +16,45 @@ use tokio::time::timeout;
 
 use crate::Engine;
 
-/// Longer than a partition that failed is left where it is, and shorter than clients wait.
+/// Longer than a failed partition takes to move to another region, and shorter than client
+/// timeouts.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Engine {
-    /// Of each key one region takes the writes, and none here until [`Engine::set_access`]. To be
-    /// called before anybody can write.
-    pub fn begin_divided(&self) {
-        self.store.begin_divided();
+    /// Closes every key for writes until [`Engine::set_access`] opens keys. Each key then has one
+    /// write region. The caller must call this before the first write can arrive.
+    pub fn close_all_keys(&self) {
+        self.store.close_all_keys();
     }
 
-    /// Whether regions share the keys among themselves.
-    pub fn is_divided(&self) -> bool {
-        self.store.is_divided()
+    /// Whether the regions of this account divide the keys among themselves.
+    pub fn has_access_table(&self) -> bool {
+        self.store.has_access_table()
     }
 
-    /// Answers for other keys from now on. When this returns, [`Engine::progress`] has everything
-    /// that was taken here of keys that are closed now.
+    /// Installs another access table. When this call returns, [`Engine::version_vector`] covers
+    /// every write that this region has accepted for keys that the table closes.
     pub async fn set_access(&self, table: AccessTable) {
         let (reply, answer) = oneshot::channel();
         let reply = Box::new(move |()| {
-            // Whoever asked may have gone.
+            // The caller may have been cancelled, and then nobody receives the reply.
             let _ = reply.send(());
         });
         self.store.submit_access(table, reply);
-        // If the committer has ended nothing is taken any more.
+        // A stopped committer accepts no more writes, so a lost reply needs no handling.
         let _ = answer.await;
+        // Waiters wake after the table is in force; an earlier wake-up would let them read the old
+        // one.
         self.hub.access_changed.notify_waiters();
     }
 
-    /// What becomes of the writes of a logical partition here.
+    /// The access that this region grants to writes of a logical partition.
     pub fn access_of(&self, container: &Container, key: &PartitionKey) -> KeyAccess {
         let logical = container.logical_partition(key);
         self.store.write_access(container, &logical)
     }
 
-    /// Waits while a key is about to be taken over here; then says whether a write may begin.
+    /// Waits while this region takes over the key, then decides whether a write may begin.
     pub(crate) async fn admit_key(
         &self,
         container: &Container,
@@ -58,19 +62,19 @@ impl Engine {
     ) -> Result<(), Failure> {
         match self.store.write_access(container, logical) {
             KeyAccess::Open => Ok(()),
-            KeyAccess::Soon => self.await_key(container, logical).await,
+            KeyAccess::TakingOver => self.await_key(container, logical).await,
             other => refusal(container, logical, other, &self.store),
         }
     }
 
-    /// [`Engine::admit_key`] of all the keys of a request; those that are refused are refused again
-    /// when their turn comes.
+    /// Applies [`Engine::admit_key`] to all keys of a request. A refused key is refused again when
+    /// its operation's turn comes.
     pub(crate) async fn await_keys<'k>(
         &self,
         container: &Container,
         keys: impl Iterator<Item = &'k PartitionKey>,
     ) {
-        if self.store.holds_writes() {
+        if self.store.may_delay_writes() {
             for key in keys {
                 let logical = container.logical_partition(key);
                 let _ = self.admit_key(container, &logical).await;
@@ -86,10 +90,11 @@ impl Engine {
         let wait = async {
             loop {
                 let mut changed = pin!(self.hub.access_changed.notified());
-                // From here on no change is missed.
+                // The waiter registers before it reads the table. A change between the two would
+                // otherwise go unnoticed until the timeout.
                 changed.as_mut().enable();
                 match self.store.write_access(container, logical) {
-                    KeyAccess::Soon => changed.await,
+                    KeyAccess::TakingOver => changed.await,
                     decided => return decided,
                 }
             }
@@ -99,7 +104,7 @@ impl Engine {
         refusal(container, logical, decided, &self.store)
     }
 
-    /// Whether a write may begin now.
+    /// Decides whether a write may begin now, without waiting.
     pub(crate) fn check_key_access(
         &self,
         container: &Container,
@@ -109,7 +114,7 @@ impl Engine {
         refusal(container, logical, access, &self.store)
     }
 
-    /// Refuses a read of a partition that is down.
+    /// Refuses a read of a partition that is down in this region.
     pub(crate) fn check_readable(
         &self,
         container: &Container,
@@ -127,7 +132,7 @@ fn refusal(
 ) -> Result<(), Failure> {
     match access {
         KeyAccess::Open => Ok(()),
-        KeyAccess::Soon | KeyAccess::Closed => Err(Failure::WriteForbidden),
+        KeyAccess::TakingOver | KeyAccess::Closed => Err(Failure::WriteForbidden),
         KeyAccess::Down => store.check_read(container, container.partition_of(logical)),
     }
 }

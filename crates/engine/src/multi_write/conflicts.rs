@@ -1,8 +1,9 @@
-//! The conflict feed of a container that leaves decisions to somebody.
+//! The conflict feed of a container whose conflicts await a decision.
 //!
-//! It lists versions that are not shown. Everything in it follows from the version and the item,
-//! so every region gives the same answer. A conflict is over when somebody writes the item, who has
-//! seen the version then, or deletes the conflict, which is a write that leaves the item as it is.
+//! The feed lists hidden versions. An entry follows from the version and the item alone, so every
+//! region gives the same answer. A conflict ends when a client writes the item, because that write
+//! has seen the version, or when a client deletes the conflict, which is a write that leaves the
+//! item unchanged.
 
 use std::sync::Arc;
 
@@ -10,36 +11,37 @@ use bytes::Bytes;
 use orrery_json::{Value, parse};
 use orrery_keys::{ChildKind, ChildRid, ItemRid, PartitionKey};
 use orrery_model::{ConflictPolicy, Etag, Failure};
-use orrery_partition::{Container, ScanRange, SettleItem, StoredConflict, StoredVersion};
-use orrery_regions::{RegionId, Sequence, Stamp, StreamId};
+use orrery_partition::{ConflictDecision, Container, ScanRange, StoredConflict, StoredVersion};
+use orrery_regions::{RegionId, Sequence, StreamId, VersionId};
 use tokio::sync::oneshot;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::engine::stopping;
+use crate::engine::stopping_failure;
 use crate::feed::scan_range;
 use crate::items::check_key;
-use crate::{Engine, Scope, continuation};
+use crate::{Engine, FeedScope, continuation};
 
+/// Layout of a conflict's counter: the region, the sequence, and bits of the item's hash.
 const ORIGIN_SHIFT: u32 = 52;
 const SEQUENCE_SHIFT: u32 = 12;
 const SEQUENCE_BITS: u64 = (1 << (ORIGIN_SHIFT - SEQUENCE_SHIFT)) - 1;
 
-/// One version that waits for a decision.
+/// One hidden version that awaits a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
-    /// Its id is the text of it.
+    /// Resource id of the conflict; its text form is also the conflict's id.
     pub rid: ChildRid,
     pub operation: ConflictOperation,
-    /// The item that it is about.
+    /// Resource id of the contested item.
     pub resource: ItemRid,
-    /// The version, as JSON text.
+    /// The losing version as JSON text.
     pub content: Bytes,
     pub lsn: u64,
     pub modified_seconds: u64,
     pub etag: Etag,
 }
 
-/// What the version that lost was written by.
+/// The operation that wrote the losing version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConflictOperation {
     Create,
@@ -53,11 +55,11 @@ pub struct ConflictsPage {
 }
 
 impl Engine {
-    /// A page of the conflicts of a container, or of a part of it.
+    /// Reads a page of the conflicts of a container, or of a part of the container.
     pub fn conflicts(
         &self,
         container: &Container,
-        scope: &Scope,
+        scope: &FeedScope,
         items_max: usize,
         token: Option<&str>,
     ) -> Result<ConflictsPage, Failure> {
@@ -94,8 +96,9 @@ impl Engine {
             .ok_or(Failure::NOT_FOUND)
     }
 
-    /// Decides that an item stays as it is shown. All its conflicts are over by that. One that is
-    /// over already is no failure: whoever deletes it has often written the item before.
+    /// Decides that an item stays as it is shown, which ends all its conflicts. Deleting a conflict
+    /// that has already ended succeeds: a client usually writes the item before it deletes the
+    /// conflict.
     pub async fn delete_conflict(
         &self,
         container: &Arc<Container>,
@@ -106,36 +109,38 @@ impl Engine {
         let Some((item, loser, _)) = self.find_conflict(container, key, id)? else {
             return self.check_was_conflict(container, id);
         };
-        match self.settle(container, item, loser).await {
+        match self.resolve_conflict(container, item, loser).await {
+            // Another decision ended the conflict between the lookup and the commit.
             Err(Failure::NotFound(_)) => self.check_was_conflict(container, id),
             other => other,
         }
     }
 
-    pub(super) async fn settle(
+    pub(super) async fn resolve_conflict(
         &self,
         container: &Arc<Container>,
         item: Bytes,
-        loser: Stamp,
+        loser: VersionId,
     ) -> Result<(), Failure> {
-        let settle = SettleItem {
+        let decision = ConflictDecision {
             container: Arc::clone(container),
             item,
             loser,
             now_seconds: self.now_seconds(),
-            is_hub: self.is_hub() || self.is_divided(),
+            is_hub: self.is_hub() || self.has_access_table(),
         };
         let (reply, answer) = oneshot::channel();
         let reply = Box::new(move |result| drop(reply.send(result)));
-        self.store.submit_settle(settle, reply);
-        let settled = answer.await.unwrap_or_else(|_| Err(stopping()));
-        settled.map(|_| ())
+        self.store.submit_resolve(decision, reply);
+        let resolved = answer.await.unwrap_or_else(|_| Err(stopping_failure()));
+        resolved.map(|_| ())
     }
 
-    /// Whether versions that lost wait in the feed. Where one region takes the writes of a key, they
-    /// were acknowledged by one that was replaced, and nobody expects the policy to drop them.
+    /// Whether losing versions wait in the conflict feed. With an access table, a losing version
+    /// was acknowledged by a write region that was replaced, so the conflict policy must not drop
+    /// it silently.
     pub(super) fn lists_conflicts(&self, container: &Container) -> bool {
-        is_by_hub(container) || self.is_divided()
+        has_custom_resolution(container) || self.has_access_table()
     }
 
     fn find_conflict(
@@ -143,7 +148,7 @@ impl Engine {
         container: &Container,
         key: &PartitionKey,
         id: &str,
-    ) -> Result<Option<(Bytes, Stamp, Conflict)>, Failure> {
+    ) -> Result<Option<(Bytes, VersionId, Conflict)>, Failure> {
         let rid = ChildRid::parse(id).map_err(|_| Failure::NOT_FOUND)?;
         if !self.lists_conflicts(container) {
             return Err(Failure::NOT_FOUND);
@@ -153,20 +158,20 @@ impl Engine {
         let items = self.store.conflicts(&scope, None, usize::MAX)?;
         let found = items.into_iter().find_map(|item| {
             let mut losers = item.losers.iter();
-            let loser = losers.find(|loser| rid_of(container, &item.item, loser.stamp) == rid)?;
-            let (stamp, conflict) = (loser.stamp, conflict(container, &item, loser));
-            Some((item.item, stamp, conflict))
+            let loser = losers.find(|loser| rid_of(container, &item.item, loser.id) == rid)?;
+            let (version, conflict) = (loser.id, conflict(container, &item, loser));
+            Some((item.item, version, conflict))
         });
         Ok(found)
     }
 
-    /// Whether an id is one that a conflict of a change that was applied here could have had.
+    /// Whether an id can have named a conflict of a change that this region has applied.
     fn check_was_conflict(&self, container: &Container, id: &str) -> Result<(), Failure> {
         let rid = ChildRid::parse(id).map_err(|_| Failure::NOT_FOUND)?;
-        let stamp = stamp_of(rid);
-        let stream = StreamId::Region(stamp.origin);
-        let is_known =
-            stamp.sequence > Sequence::ZERO && self.progress().has(stream, stamp.sequence);
+        let version = version_of(rid);
+        let stream = StreamId::Region(version.origin);
+        let is_known = version.sequence > Sequence::ZERO
+            && self.version_vector().includes(stream, version.sequence);
         if rid.kind() == ChildKind::Conflict && rid.container() == container.rid && is_known {
             Ok(())
         } else {
@@ -175,8 +180,8 @@ impl Engine {
     }
 }
 
-/// Whether conflicts of a container wait for a decision.
-pub(super) fn is_by_hub(container: &Container) -> bool {
+/// Whether the conflict policy of a container leaves decisions to a procedure or a client.
+pub(super) fn has_custom_resolution(container: &Container) -> bool {
     matches!(container.definition.conflict, ConflictPolicy::Custom { .. })
 }
 
@@ -190,49 +195,52 @@ fn listed<'a>(
 
 fn conflict(container: &Container, item: &StoredConflict, loser: &StoredVersion) -> Conflict {
     let document = &loser.document;
-    let resource = item.shown.as_ref().unwrap_or(document).rid_counter();
-    // An item of its own was created, by somebody who did not know of the other.
-    let operation = match &item.shown {
-        Some(shown) if shown.rid_counter() == document.rid_counter() => ConflictOperation::Replace,
+    let resource = item.visible.as_ref().unwrap_or(document).rid_counter();
+    // Different resource ids mean two concurrent creations of the same id.
+    let operation = match &item.visible {
+        Some(visible) if visible.rid_counter() == document.rid_counter() => {
+            ConflictOperation::Replace
+        }
         None if !item.is_contested => ConflictOperation::Replace,
         _ => ConflictOperation::Create,
     };
     Conflict {
-        rid: rid_of(container, &item.item, loser.stamp),
+        rid: rid_of(container, &item.item, loser.id),
         operation,
         resource: ItemRid::new(container.rid, resource),
         content: document.text(),
-        lsn: loser.stamp.sequence.0,
+        lsn: loser.id.sequence.0,
         modified_seconds: document.modified_seconds(),
         etag: document.etag(),
     }
 }
 
-/// The stamp, and a few bits of the item, for records that changed several.
-fn rid_of(container: &Container, item: &[u8], stamp: Stamp) -> ChildRid {
-    let origin = u64::from(stamp.origin.0) << ORIGIN_SHIFT;
-    let sequence = (stamp.sequence.0 & SEQUENCE_BITS) << SEQUENCE_SHIFT;
+/// The resource id of a conflict: the version id plus some bits of the item's hash, because one
+/// record can change several items.
+fn rid_of(container: &Container, item: &[u8], version: VersionId) -> ChildRid {
+    let origin = u64::from(version.origin.0) << ORIGIN_SHIFT;
+    let sequence = (version.sequence.0 & SEQUENCE_BITS) << SEQUENCE_SHIFT;
     let item = xxh3_64(item) & ((1 << SEQUENCE_SHIFT) - 1);
     let counter = (origin | sequence | item).max(1);
     ChildRid::new(container.rid, ChildKind::Conflict, counter)
 }
 
-fn stamp_of(rid: ChildRid) -> Stamp {
+fn version_of(rid: ChildRid) -> VersionId {
     let counter = rid.counter();
-    Stamp {
+    VersionId {
         origin: RegionId((counter >> ORIGIN_SHIFT).to_le_bytes()[0]),
         sequence: Sequence(counter >> SEQUENCE_SHIFT & SEQUENCE_BITS),
     }
 }
 
-/// The partition key of a version.
+/// Extracts the partition key of a version.
 pub(super) fn key_of(container: &Container, loser: &StoredVersion) -> Option<PartitionKey> {
     let document = parse(&loser.document.text()).ok()?;
     let definition = container.definition.partition_key.definition();
-    definition.extract(&document).ok()
+    Some(definition.extract(&document))
 }
 
-/// A stored text as a value.
+/// Parses a stored text.
 pub(super) fn value_of(text: &Bytes) -> Value {
     parse(text).unwrap_or(Value::Null)
 }

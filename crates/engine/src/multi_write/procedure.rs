@@ -1,8 +1,8 @@
-//! A conflict that a stored procedure decides.
+//! Resolves a conflict by a stored procedure.
 //!
-//! It runs as a transaction of the logical partition, like any procedure, and its record also
-//! settles the conflict: so it is committed once, whatever it wrote. What it is told is read after
-//! the run has begun to watch its partition; if anything changes meanwhile, it runs again.
+//! The procedure runs as a transaction of the logical partition. The same record carries its writes
+//! and the decision of the conflict, so that the conflict is decided exactly once. The arguments
+//! are read after the run has begun to watch its partition; a concurrent change restarts the run.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use orrery_model::{Charge, ConsistencyLevel, Failure, Script};
 use orrery_partition::{Container, ScanRange, StoredConflict};
 
 use super::conflicts::{key_of, value_of};
-use crate::{Engine, Terms};
+use crate::{Engine, RequestBudget};
 
 impl Engine {
-    pub(super) async fn decide_by_procedure(
+    pub(super) async fn resolve_by_procedure(
         self: &Arc<Self>,
         container: &Arc<Container>,
         script: &Arc<Script>,
@@ -30,12 +30,13 @@ impl Engine {
                 "a version has no partition key".to_owned(),
             ));
         };
-        let terms = Terms::unmetered(ConsistencyLevel::Session);
+        let budget = RequestBudget::unmetered(ConsistencyLevel::Session);
+        // A closure, because each run of the script reads the conflict again.
         let arguments = || {
             let conflict = self.conflict_of(container, item)?;
             Ok(conflict.as_ref().map(arguments))
         };
-        self.settle_by_script(container, script, key, terms, item, arguments)
+        self.resolve_by_script(container, script, key, budget, item, arguments)
             .await
             .map(|_: Charge| ())
     }
@@ -51,13 +52,14 @@ impl Engine {
     }
 }
 
-/// Incoming item, existing item, whether that was deleted, and what else conflicts.
+/// The arguments of the service's protocol: incoming item, existing item, whether the existing item
+/// is a tombstone, and further conflicting items.
 fn arguments(conflict: &StoredConflict) -> Vec<Value> {
     let mut losers = conflict.losers.iter();
     let text = |document: &orrery_partition::StoredItem| value_of(&document.text());
     let incoming = losers.next().map(|loser| text(&loser.document));
-    let existing = conflict.shown.as_ref().map(text);
-    let is_tombstone = conflict.shown.is_none() && !conflict.is_contested;
+    let existing = conflict.visible.as_ref().map(text);
+    let is_tombstone = conflict.visible.is_none() && !conflict.is_contested;
     let others = losers.map(|loser| text(&loser.document));
     let others = others.chain(conflict.holders.iter().map(text)).collect();
     vec![
