@@ -1,22 +1,24 @@
-//! The catalogue that holds now.
+//! The current catalogue of the account.
 //!
-//! An account that follows another one does not make its catalogue: it reads it again whenever records
-//! have changed it, on the committer's thread, so that nobody sees newer data under an older
-//! catalogue for long. What lives longer than a definition goes over into the new one: partitions
-//! with their meters, and whether a container is alive.
+//! A follower does not build its catalogue. It reads the catalogue again whenever applied records
+//! have changed it, on the committer's thread, so that readers do not see newer data under an older
+//! catalogue for long. State that outlives a definition moves into the new catalogue: partitions
+//! with their meters, and the alive flag of a container.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use orrery_partition::{Applied, Partition, Witness};
+use orrery_partition::{AppliedRecords, CommitObserver, Partition};
 
 use crate::catalogue::{Catalogue, ContainerEntry};
-use crate::entries;
+use crate::catalogue_rows;
 
-pub(crate) struct Current(RwLock<Arc<Catalogue>>);
+/// The lock protects only the pointer. Readers clone the `Arc` and never hold the lock over a
+/// request.
+pub(crate) struct CurrentCatalogue(RwLock<Arc<Catalogue>>);
 
-impl Current {
-    pub(crate) fn new(catalogue: Catalogue) -> Current {
-        Current(RwLock::new(Arc::new(catalogue)))
+impl CurrentCatalogue {
+    pub(crate) fn new(catalogue: Catalogue) -> CurrentCatalogue {
+        CurrentCatalogue(RwLock::new(Arc::new(catalogue)))
     }
 
     pub(crate) fn get(&self) -> Arc<Catalogue> {
@@ -28,16 +30,20 @@ impl Current {
     }
 }
 
-impl Witness for Current {
-    fn applied(&self, applied: &Applied) {
+impl CommitObserver for CurrentCatalogue {
+    fn on_applied(&self, applied: &AppliedRecords) {
         if applied.is_catalogue_changed {
-            match entries::load(applied.state()) {
-                Ok((next, _)) => self.set(continuing(next, &self.get(), applied)),
+            match catalogue_rows::load(applied.state()) {
+                Ok((next, _)) => self.set(carry_over(next, &self.get(), applied)),
                 Err(error) => {
+                    // The previous catalogue stays in place: reads continue, and the error reaches
+                    // the operator.
                     tracing::error!(%error, "a catalogue that was followed cannot be read");
                 }
             }
         }
+        // Counters are published after the catalogue, because a new partition exists only in the
+        // new one.
         let catalogue = self.get();
         for (number, range) in applied.partitions() {
             let entry = catalogue.container_by_number(number);
@@ -49,14 +55,14 @@ impl Witness for Current {
     }
 }
 
-/// A catalogue that was read, with what goes on from the one before it.
-fn continuing(mut next: Catalogue, before: &Catalogue, applied: &Applied) -> Catalogue {
+/// Moves surviving partitions and containers of the previous catalogue into a newly read one.
+fn carry_over(mut next: Catalogue, before: &Catalogue, applied: &AppliedRecords) -> Catalogue {
     let mut continued = Vec::new();
     for (name, database) in &next.databases {
         for entry in database.containers.values() {
             let old = before.container_by_number(entry.container.rid.id());
             if let Some(old) = old {
-                continued.push((name.clone(), continued_entry(entry, old, applied)));
+                continued.push((name.clone(), carried_entry(entry, old, applied)));
             }
         }
     }
@@ -66,25 +72,29 @@ fn continuing(mut next: Catalogue, before: &Catalogue, applied: &Applied) -> Cat
     next
 }
 
-fn continued_entry(
+/// Joins the new definition of a container with the running state of the old one.
+fn carried_entry(
     entry: &ContainerEntry,
     old: &ContainerEntry,
-    applied: &Applied,
+    applied: &AppliedRecords,
 ) -> ContainerEntry {
     let read = &entry.container.partitions;
     let staying = |partition: &Arc<Partition>| {
+        // The existing partition is kept: running requests share its meter and counters.
         let same = old.container.partition(partition.id);
         Arc::clone(same.unwrap_or(partition))
     };
     let partitions: Vec<_> = read.iter().map(staying).collect();
     let gone = old.container.partitions.iter();
+    // Requests that still hold the superseded partition find its children through it.
     for partition in gone.filter(|one| entry.container.partition(one.id).is_none()) {
         let range = &partition.range;
         let overlaps =
-            |heir: &&Arc<Partition>| heir.range.min < range.max && range.min < heir.range.max;
-        let heirs = partitions.iter().filter(overlaps).cloned();
-        applied.hand_over(partition, heirs.collect());
+            |child: &&Arc<Partition>| child.range.min < range.max && range.min < child.range.max;
+        let children = partitions.iter().filter(overlaps).cloned();
+        applied.supersede(partition, children.collect());
     }
+    // The old container carries the alive flag that running transactions check.
     let mut container = Arc::clone(&old.container);
     if entry.etag != old.etag {
         let definition = entry.container.definition.clone();
