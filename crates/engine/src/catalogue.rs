@@ -1,7 +1,8 @@
-//! What exists in the account, as one immutable value that readers share.
+//! The catalogue of the account: its databases, containers, users, scripts and offers as one
+//! immutable value that readers share.
 //!
-//! A change makes a new catalogue with most of the old one in it. Whoever resolved a name keeps a
-//! consistent picture for as long as the request lasts.
+//! A change builds a new catalogue that shares unchanged entries with the old one. A request that
+//! resolved a name keeps a consistent picture until the request ends.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -16,30 +17,33 @@ use orrery_regions::Sequence;
 
 use crate::scripts::ContainerScripts;
 
+/// The catalogue: resources by name, with indexes from resource ids to names.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     pub databases: BTreeMap<String, Arc<DatabaseEntry>>,
     pub offers: BTreeMap<u32, Arc<Offer>>,
     database_names: HashMap<DatabaseRid, String>,
     container_names: HashMap<ContainerRid, (String, String)>,
-    pub(crate) numbers: Numbers,
-    /// In multi-write accounts: the record of the account stream that made it.
-    pub(crate) account: Sequence,
+    pub(crate) id_counters: IdCounters,
+    /// In multi-write accounts: the sequence of the account stream record that produced this
+    /// catalogue.
+    pub(crate) account_sequence: Sequence,
 }
 
-/// The numbers given out last; none is ever given twice.
+/// The highest id of each resource kind. Ids are never reused, because stored keys contain them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Numbers {
+pub(crate) struct IdCounters {
     pub(crate) database: u32,
     pub(crate) container: u32,
     pub(crate) user: u32,
     pub(crate) permission: u64,
     pub(crate) offer: u32,
     pub(crate) script: u64,
-    /// Counts changes of the catalogue; entity tags are made of it.
+    /// Counts catalogue changes. Entity tags of catalogue resources are made of this count.
     pub(crate) change: u64,
 }
 
+/// A database with its containers and users.
 #[derive(Debug, Clone)]
 pub struct DatabaseEntry {
     pub database: Database,
@@ -47,6 +51,7 @@ pub struct DatabaseEntry {
     pub users: BTreeMap<String, Arc<UserEntry>>,
 }
 
+/// A container with its scripts and the settings that the store does not need.
 #[derive(Debug, Clone)]
 pub struct ContainerEntry {
     pub container: Arc<Container>,
@@ -58,7 +63,7 @@ pub struct ContainerEntry {
 }
 
 impl ContainerEntry {
-    /// The same container with other partitions in the place of some.
+    /// The same container with the partitions `made` in place of the partitions `retired`.
     pub(crate) fn with_partitions(
         &self,
         retired: &[RangeId],
@@ -67,6 +72,7 @@ impl ContainerEntry {
         let stays = |partition: &&Arc<Partition>| !retired.contains(&partition.id);
         let staying = self.container.partitions.iter().filter(stays).cloned();
         let mut partitions: Vec<_> = staying.chain(made).collect();
+        // Routing looks partitions up by their key ranges, so the list must stay in key order.
         partitions.sort_by(|one, other| one.range.min.cmp(&other.range.min));
         ContainerEntry {
             container: Arc::new(self.container.with_partitions(partitions)),
@@ -75,6 +81,7 @@ impl ContainerEntry {
     }
 }
 
+/// A user with its permissions.
 #[derive(Debug, Clone)]
 pub struct UserEntry {
     pub user: User,
@@ -167,9 +174,9 @@ impl Catalogue {
         self.offers.get(&rid.id()).ok_or(Failure::NOT_FOUND)
     }
 
-    /// A container by the number its documents are stored under.
+    /// Finds a container by the number under which its documents are stored.
     pub(crate) fn container_by_number(&self, number: u32) -> Option<&Arc<ContainerEntry>> {
-        // Background work asks this a few times a second; requests do not.
+        // The linear search serves background work a few times a second; requests resolve by name.
         let containers = self
             .databases
             .values()
@@ -179,6 +186,7 @@ impl Catalogue {
             .find(|entry| entry.container.rid.id() == number)
     }
 
+    /// Inserts or replaces a database together with its index entry by resource id.
     pub(crate) fn set_database(&mut self, entry: DatabaseEntry) {
         self.database_names
             .insert(entry.database.rid, entry.database.id.clone());
@@ -186,6 +194,8 @@ impl Catalogue {
             .insert(entry.database.id.clone(), Arc::new(entry));
     }
 
+    /// Removes a database. The resource ids of its containers must go too, or requests by resource
+    /// id would still resolve to them.
     pub(crate) fn remove_database(&mut self, id: &str) {
         if let Some(entry) = self.databases.remove(id) {
             self.database_names.remove(&entry.database.rid);
@@ -214,6 +224,8 @@ impl Catalogue {
         }
     }
 
+    /// Changes the scripts of a container. The container itself keeps its identity, so cached
+    /// queries stay valid.
     pub(crate) fn change_scripts(
         &mut self,
         database: &str,
@@ -225,6 +237,8 @@ impl Catalogue {
         self.set_container(database, entry);
     }
 
+    // `make_mut` copies the entry if a reader still shares it, so readers never see a partial
+    // change.
     pub(crate) fn change_database(&mut self, id: &str, change: impl FnOnce(&mut DatabaseEntry)) {
         if let Some(entry) = self.databases.get_mut(id) {
             change(Arc::make_mut(entry));
@@ -251,38 +265,45 @@ impl Catalogue {
         });
     }
 
-    pub(crate) fn next_change(&mut self, now_seconds: u64) -> Etag {
-        self.numbers.change += 1;
-        Etag::of_write(u32::from(u16::MAX), self.numbers.change, 0, now_seconds)
+    /// The entity tag of the present catalogue change. Catalogue tags use a range number that no
+    /// partition has.
+    pub(crate) fn next_etag(&mut self, now_seconds: u64) -> Etag {
+        self.id_counters.change += 1;
+        Etag::of_write(u32::from(u16::MAX), self.id_counters.change, 0, now_seconds)
     }
 
     pub(crate) fn next_database(&mut self) -> DatabaseRid {
-        self.numbers.database += 1;
-        DatabaseRid::new(self.numbers.database)
+        self.id_counters.database += 1;
+        DatabaseRid::new(self.id_counters.database)
+    }
+
+    /// Whether the account has ever deleted a container: container numbers are never reused.
+    pub(crate) fn has_deleted_containers(&self) -> bool {
+        self.container_names.len() < self.id_counters.container as usize
     }
 
     pub(crate) fn next_container(&mut self, database: DatabaseRid) -> ContainerRid {
-        self.numbers.container += 1;
-        ContainerRid::new(database, self.numbers.container)
+        self.id_counters.container += 1;
+        ContainerRid::new(database, self.id_counters.container)
     }
 
     pub(crate) fn next_user(&mut self, database: DatabaseRid) -> UserRid {
-        self.numbers.user += 1;
-        UserRid::new(database, self.numbers.user)
+        self.id_counters.user += 1;
+        UserRid::new(database, self.id_counters.user)
     }
 
     pub(crate) fn next_permission(&mut self, user: UserRid) -> PermissionRid {
-        self.numbers.permission += 1;
-        PermissionRid::new(user, self.numbers.permission)
+        self.id_counters.permission += 1;
+        PermissionRid::new(user, self.id_counters.permission)
     }
 
     pub(crate) fn next_script(&mut self, container: ContainerRid, kind: ScriptKind) -> ChildRid {
-        self.numbers.script += 1;
-        ChildRid::new(container, kind.child_kind(), self.numbers.script)
+        self.id_counters.script += 1;
+        ChildRid::new(container, kind.child_kind(), self.id_counters.script)
     }
 
     pub(crate) fn next_offer(&mut self) -> OfferRid {
-        self.numbers.offer += 1;
-        OfferRid::new(self.numbers.offer)
+        self.id_counters.offer += 1;
+        OfferRid::new(self.id_counters.offer)
     }
 }

@@ -1,4 +1,4 @@
-//! Time comes from outside, so that a test can move it.
+//! The engine receives its clock as a value, so that a test can move the time.
 
 use std::sync::LazyLock;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -7,13 +7,13 @@ pub trait Clock: Send + Sync {
     /// Whole seconds since 1970.
     fn now_seconds(&self) -> u64;
 
-    /// Milliseconds that only go forward, since any moment.
+    /// Milliseconds since an arbitrary moment; they never go back.
     fn monotonic_ms(&self) -> u64 {
         self.now_seconds() * 1_000
     }
 }
 
-/// The clock of the machine.
+/// The clock of the operating system.
 #[derive(Debug, Clone, Copy)]
 pub struct SystemClock;
 

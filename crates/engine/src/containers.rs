@@ -4,15 +4,18 @@ use std::sync::Arc;
 
 use orrery_json::Value;
 use orrery_model::{
-    ConflictKind, ContainerAddress, ContainerDefinition, DatabaseAddress, Failure, Precondition,
-    RangeId, Throughput, limits,
+    ConflictKind, ContainerAddress, ContainerDefinition, DatabaseAddress, Failure, Lsn,
+    Precondition, RangeId, Throughput, limits,
 };
-use orrery_partition::{Container, Counters, Partition, history_change, policy_change};
+use orrery_partition::{
+    Container, Counters, FIRST_LSN_OF_NEW, Partition, first_lsn_change, history_change, lsn_beyond,
+    policy_change,
+};
 
 use crate::catalogue::{Catalogue, ContainerEntry, DatabaseEntry};
 use crate::databases::check_match;
 use crate::offers::new_offer;
-use crate::{Engine, entries};
+use crate::{Engine, catalogue_rows};
 
 #[derive(Debug)]
 pub struct NewContainer {
@@ -21,6 +24,8 @@ pub struct NewContainer {
 }
 
 impl Engine {
+    /// Creates a container, its first physical partitions and, unless it shares throughput, its
+    /// offer.
     pub async fn create_container(
         &self,
         database: DatabaseAddress<'_>,
@@ -30,6 +35,9 @@ impl Engine {
         let is_serverless = self.is_serverless();
         let now_seconds = self.now_seconds();
         let created = self.change_catalogue(|catalogue, changes| {
+            // The catalogue lock covers the choice of the LSN, because the LSN depends on earlier
+            // deletions.
+            let lsn = self.first_lsn(catalogue);
             let database = Arc::clone(catalogue.database(database).map_err(owner)?);
             let id = new.definition.id.clone();
             if database.containers.contains_key(&id) {
@@ -41,18 +49,25 @@ impl Engine {
                 effective_throughput(catalogue, &database, new.throughput)?
             };
             let rid = catalogue.next_container(database.database.rid);
-            let link = entries::self_link(rid);
+            let link = catalogue_rows::self_link(rid);
             let ranges = new
                 .definition
                 .key()
                 .initial_ranges(throughput.scale.partition_count());
             let partition = |(number, range)| {
                 let id = RangeId(u32::try_from(number).expect("a few partitions"));
-                Arc::new(Partition::new(id, range, Counters::default()))
+                let counters = Counters {
+                    lsn,
+                    ..Counters::default()
+                };
+                Arc::new(Partition::new(id, range, counters))
             };
             let partitions = ranges.into_iter().enumerate().map(partition).collect();
             let container = Container::new(rid, new.definition, partitions, link.clone());
+            // The index policy and first LSN travel in the record of the creation, so no write can
+            // come before them.
             changes.push(policy_change(&container, true));
+            changes.push(first_lsn_change(&container));
             if container.keeps_history() {
                 changes.push(history_change(&container));
             }
@@ -61,21 +76,34 @@ impl Engine {
                 .map(|own| new_offer(catalogue, changes, link, rid.to_string(), own, now_seconds));
             let entry = ContainerEntry {
                 container: Arc::new(container),
-                etag: catalogue.next_change(now_seconds),
+                etag: catalogue.next_etag(now_seconds),
                 modified_seconds: now_seconds,
                 offer,
                 scripts: Arc::default(),
             };
-            changes.push(entries::put_container(&entry));
+            changes.push(catalogue_rows::put_container(&entry));
             catalogue.set_container(&database.database.id, entry.clone());
             Ok(Arc::new(entry))
         });
         let entry = created.await?;
-        self.assign(&self.catalogue(), &entry.container);
+        // Meters get their rates after the change is durable. A refused creation must not take
+        // budget.
+        self.assign_rates(&self.catalogue(), &entry.container);
         Ok(entry)
     }
 
-    /// Replaces the settings that may change; `body` is the whole definition.
+    /// The first LSN of a new container's partitions. After a deletion it lies beyond every LSN of
+    /// the account, so a session token of a deleted container is not ahead of its successor of the
+    /// same name. In a multi-write account, session tokens name account streams, which continue.
+    fn first_lsn(&self, catalogue: &Catalogue) -> Lsn {
+        if self.region().is_none() && catalogue.has_deleted_containers() {
+            lsn_beyond(self.store.applied())
+        } else {
+            FIRST_LSN_OF_NEW
+        }
+    }
+
+    /// Replaces the definition of a container; `body` is the whole new definition.
     pub async fn replace_container(
         self: &Arc<Self>,
         address: ContainerAddress<'_>,
@@ -89,6 +117,7 @@ impl Engine {
                 let (database, old) = (database.database.id.clone(), Arc::clone(old));
                 check_match(if_match, &old.etag)?;
                 let definition = old.container.definition.replacement(body)?;
+                // The new value shares the partitions and the alive flag with the old one.
                 let container = old.container.with_definition(definition);
                 let reindex = container.index().text() != old.container.index().text();
                 if reindex {
@@ -100,34 +129,39 @@ impl Engine {
                 }
                 let entry = ContainerEntry {
                     container: Arc::new(container),
-                    etag: catalogue.next_change(now_seconds),
+                    etag: catalogue.next_etag(now_seconds),
                     modified_seconds: now_seconds,
                     offer: old.offer,
                     scripts: Arc::clone(&old.scripts),
                 };
-                changes.push(entries::put_container(&entry));
+                changes.push(catalogue_rows::put_container(&entry));
                 let (before, after) = (old.container.default_ttl(), entry.container.default_ttl());
                 let ttl_changed = before != after && after.is_some();
+                // The TTL mark is part of the same record. A crash behind the replace leaves the
+                // mark for the restart.
                 if ttl_changed {
-                    changes.push(entries::put_ttl_change(entry.container.rid));
+                    changes.push(catalogue_rows::put_ttl_change(entry.container.rid));
                 }
                 catalogue.set_container(&database, entry.clone());
                 let forget = old.container.keeps_history() && !keeps_history;
                 Ok((Arc::new(entry), ttl_changed, reindex, forget))
             })
             .await?;
+        // All three steps depend on the durable definition, so they follow the change.
         if reindex {
             self.reindex(&entry.container);
         }
         if forget {
-            self.forget_history_of(&entry.container).await?;
+            self.trim_history_of(&entry.container).await?;
         }
         if ttl_changed {
-            self.enter_for_expiry(&entry.container);
+            self.backfill_expiry(&entry.container);
         }
         Ok(entry)
     }
 
+    /// Deletes a container. Its documents become unreachable at once and are purged in the
+    /// background.
     pub async fn delete_container(
         self: &Arc<Self>,
         address: ContainerAddress<'_>,
@@ -138,30 +172,32 @@ impl Engine {
                 let (database, entry) = catalogue.container(address)?;
                 let (database, entry) = (database.database.id.clone(), Arc::clone(entry));
                 check_match(if_match, &entry.etag)?;
-                changes.extend(entries::delete_container(&entry));
+                changes.extend(catalogue_rows::delete_container(&entry));
                 if let Some(offer) = entry.offer {
                     catalogue.offers.remove(&offer.id());
-                    changes.push(entries::delete_offer(offer));
+                    changes.push(catalogue_rows::delete_offer(offer));
                 }
                 catalogue.remove_container(&database, &entry.container.definition.id);
                 Ok(entry)
             })
             .await?;
-        self.retire(&[Arc::clone(&entry.container)]);
+        // The purge begins after the deletion is durable: purge steps are not in the log.
+        self.purge_deleted(&[Arc::clone(&entry.container)]);
         Ok(entry)
     }
 
-    /// How much of a container follows its newest indexing policy, in per cent.
+    /// The share of a container's documents that follow its newest indexing policy, in per cent.
     pub fn index_progress(&self, container: &Container) -> Result<u8, Failure> {
         let progress = self.store.index_progress(container.rid.id());
         progress.map_err(|error| Failure::Internal(error.to_string()))
     }
 }
 
+/// The throughput with which a container is created.
 struct EffectiveThroughput {
-    /// What the container is charged against on its own.
+    /// The container's own throughput, absent if it shares its database's throughput.
     own: Option<Throughput>,
-    /// What decides the number of its physical partitions.
+    /// The throughput that determines the number of physical partitions.
     scale: Throughput,
 }
 
@@ -172,6 +208,7 @@ impl EffectiveThroughput {
     };
 }
 
+/// The throughput of a new container: its own, its database's, or the default minimum.
 fn effective_throughput(
     catalogue: &Catalogue,
     database: &DatabaseEntry,
@@ -214,6 +251,7 @@ fn effective_throughput(
     })
 }
 
+/// Reports a missing database as the missing owner of the resource, as the service does.
 fn owner(failure: Failure) -> Failure {
     match failure {
         Failure::NotFound(_) => Failure::OWNER_NOT_FOUND,

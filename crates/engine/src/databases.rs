@@ -1,4 +1,4 @@
-//! Databases: create, delete.
+//! Creates and deletes databases.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,10 +9,11 @@ use orrery_model::{
 
 use crate::catalogue::DatabaseEntry;
 use crate::offers::new_offer;
-use crate::{Engine, entries};
+use crate::{Engine, catalogue_rows};
 
 impl Engine {
-    /// A throughput makes it shared by the containers that have none of their own.
+    /// Creates a database. A throughput is shared by the containers without throughput of their
+    /// own.
     pub async fn create_database(
         &self,
         id: &str,
@@ -33,11 +34,11 @@ impl Engine {
             let database = Database {
                 rid,
                 id: id.to_owned(),
-                etag: catalogue.next_change(now_seconds),
+                etag: catalogue.next_etag(now_seconds),
                 modified_seconds: now_seconds,
                 offer,
             };
-            changes.push(entries::put_database(&database));
+            changes.push(catalogue_rows::put_database(&database));
             catalogue.set_database(DatabaseEntry {
                 database: database.clone(),
                 containers: BTreeMap::new(),
@@ -48,7 +49,7 @@ impl Engine {
         .await
     }
 
-    /// Deletes a database with everything in it.
+    /// Deletes a database with its containers, users, permissions and offers in one record.
     pub async fn delete_database(
         self: &Arc<Self>,
         address: DatabaseAddress<'_>,
@@ -58,38 +59,39 @@ impl Engine {
             .change_catalogue(|catalogue, changes| {
                 let entry = Arc::clone(catalogue.database(address)?);
                 check_match(if_match, &entry.database.etag)?;
-                changes.push(entries::delete_database(entry.database.rid));
+                changes.push(catalogue_rows::delete_database(entry.database.rid));
                 let offers = entry
                     .containers
                     .values()
                     .filter_map(|container| container.offer);
                 for offer in offers.chain(entry.database.offer) {
                     catalogue.offers.remove(&offer.id());
-                    changes.push(entries::delete_offer(offer));
+                    changes.push(catalogue_rows::delete_offer(offer));
                 }
                 for container in entry.containers.values() {
-                    changes.extend(entries::delete_container(container));
+                    changes.extend(catalogue_rows::delete_container(container));
                 }
                 for user in entry.users.values() {
-                    changes.push(entries::delete_user(user.user.rid));
+                    changes.push(catalogue_rows::delete_user(user.user.rid));
                     for permission in user.permissions.values() {
-                        changes.push(entries::delete_permission(permission.rid));
+                        changes.push(catalogue_rows::delete_permission(permission.rid));
                     }
                 }
                 catalogue.remove_database(&entry.database.id);
                 Ok(entry)
             })
             .await?;
+        // The purge follows the durable deletion, because purge steps are not in the log.
         let containers = entry
             .containers
             .values()
             .map(|entry| Arc::clone(&entry.container));
-        self.retire(&containers.collect::<Vec<_>>());
+        self.purge_deleted(&containers.collect::<Vec<_>>());
         Ok(entry.database.clone())
     }
 }
 
-/// `If-Match` on a resource of the catalogue.
+/// Checks `If-Match` against the entity tag of a catalogue resource.
 pub(crate) fn check_match(
     if_match: Option<&Precondition>,
     etag: &orrery_model::Etag,

@@ -1,4 +1,4 @@
-//! The engine: one account, its catalogue and its store.
+//! The engine of one account: its catalogue, its store and its background work.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -8,76 +8,89 @@ use std::time::{Duration, Instant};
 
 use orrery_keys::ContainerRid;
 use orrery_model::{ConsistencyLevel, Failure};
-use orrery_partition::{Container, Durability, Error, Seen, Store, StoreOptions, Upkeep};
+use orrery_partition::{
+    ApplyAfter, Container, Durability, Error, MaintenanceOptions, Store, StoreOptions,
+};
 use orrery_regions::RegionId;
-use orrery_script::{LostThreads, Runtime, ScriptError, ScriptOptions};
+use orrery_script::{AbandonedThreads, Runtime, ScriptError, ScriptOptions};
+use tokio::runtime::Handle;
 use tokio::sync::{Mutex, Notify, oneshot};
 
 use crate::catalogue::Catalogue;
-use crate::current::Current;
-use crate::entries::{self, Change};
-use crate::multi::{AccountWriter, HubState, Proposed};
-use crate::partitions::{Looks, PartitionLimits};
+use crate::catalogue_rows::{self, CatalogueWrite};
+use crate::current_catalogue::CurrentCatalogue;
+use crate::multi_write::{AccountStreamWriter, CatalogueProposal, HubState};
+use crate::partitions::{GrowthChecks, PartitionLimits};
 use crate::query::{QueryCache, QueryLaneCounts, QueryLanes};
-use crate::scripts::{Offenders, Reservations, Turns};
+use crate::scripts::{ChargeEstimates, FunctionThreads, ScriptBlocklist, ScriptQueue};
 use crate::throughput::ThroughputState;
-use crate::{Clock, Role, ThroughputOptions, background};
+use crate::{Clock, ReplicationRole, ThroughputOptions, background};
 
-/// How long the end of the server waits for work in the background.
+/// Time that a shutdown waits for background work.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
 const TICKS_PER_SECOND: u64 = 10_000_000;
 
 #[derive(Clone)]
 pub struct EngineOptions {
-    /// None keeps everything in memory.
+    /// The data directory. Without one, the account lives in memory.
     pub directory: Option<PathBuf>,
     pub durability: Durability,
     pub cache_bytes: u64,
-    /// When records of other regions can be read; see [`Engine::keep`].
-    pub seen: Seen,
+    /// When records from other regions become readable; see [`ApplyAfter`].
+    pub apply_after: ApplyAfter,
     pub consistency: ConsistencyLevel,
     pub clock: Arc<dyn Clock>,
     /// Limits of stored procedures, triggers and user-defined functions.
     pub scripts: ScriptOptions,
     pub partitions: PartitionLimits,
     pub throughput: ThroughputOptions,
-    /// Set if this is that region of an account in which every region writes.
+    /// The region id in a multi-write account; absent in an account with one write region.
     pub multi_write: Option<RegionId>,
-    /// How the store looks after its disk: the space it keeps free, the speed of its scrub, and
-    /// what it does after a panic or after a loss of records.
-    pub upkeep: Upkeep,
+    /// Whether the engine itself removes expired items, resolves conflicts, splits partitions and
+    /// trims history every second. Otherwise the caller triggers each of these steps.
+    pub sweeps: bool,
+    /// How the store maintains its disk: the space it keeps free, the speed of its scrub, and its
+    /// reaction to a panic or to a loss of records.
+    pub maintenance: MaintenanceOptions,
 }
 
+/// One account. All requests share the engine; changes of the catalogue pass through one lock, and
+/// changes of data through the store's committer.
 pub struct Engine {
     pub(crate) store: Store,
-    pub(crate) catalogue: Arc<Current>,
-    /// Whether its records are another's.
+    pub(crate) catalogue: Arc<CurrentCatalogue>,
+    /// Whether this account follows the records of a write region.
     pub(crate) is_following: AtomicBool,
-    /// Changes of the catalogue are made one after another; data does not wait for them.
-    pub(crate) changing: Mutex<()>,
+    /// Serialises catalogue changes: each is decided over the result of the one before. Item writes
+    /// do not take this lock.
+    pub(crate) catalogue_lock: Mutex<()>,
     pub(crate) queries: QueryCache,
-    /// Where pages of queries and feeds work.
+    /// Limits the pages of queries and feeds that run at the same time.
     pub(crate) lanes: Arc<QueryLanes>,
-    pub(crate) turns: Turns,
-    pub(crate) offenders: Offenders,
-    pub(crate) reservations: Reservations,
+    pub(crate) script_queue: ScriptQueue,
+    pub(crate) script_blocklist: ScriptBlocklist,
+    pub(crate) charge_estimates: ChargeEstimates,
     pub(crate) script_options: ScriptOptions,
-    /// Its threads are started by the first script.
+    /// The first script starts its threads.
     script_runtime: OnceLock<Result<Runtime, ScriptError>>,
+    pub(crate) function_threads: FunctionThreads,
     pub(crate) throughput: ThroughputState,
     pub(crate) clock: Arc<dyn Clock>,
     pub consistency: ConsistencyLevel,
     pub(crate) limits: PartitionLimits,
-    /// Told when background work need not wait for its time.
+    /// The runtime of background work, whichever thread starts that work.
+    pub(crate) runtime: Handle,
+    /// Wakes the sweep before its interval ends.
     pub(crate) wake: Arc<Notify>,
-    /// When partitions were last tried to be split for their size, and looked through for logical
-    /// partitions that are too big.
-    pub(crate) splits: Looks,
-    pub(crate) looks: Looks,
+    /// Limits the attempts to split partitions for their size.
+    pub(crate) split_checks: GrowthChecks,
+    /// Limits the searches for logical partitions near their size limit.
+    pub(crate) oversized_checks: GrowthChecks,
     pub(crate) hub: HubState,
-    /// Where changes of the catalogue go in a multi-write account, and the one under way.
-    pub(crate) account_writer: StdMutex<Option<Arc<dyn AccountWriter>>>,
-    pub(crate) proposed: StdMutex<Option<Proposed>>,
+    /// Writes catalogue changes into the account stream of a multi-write account.
+    pub(crate) account_writer: StdMutex<Option<Arc<dyn AccountStreamWriter>>>,
+    /// The catalogue change that this region has proposed and that the stream has not yet returned.
+    pub(crate) proposal: StdMutex<Option<CatalogueProposal>>,
 }
 
 impl EngineOptions {
@@ -86,72 +99,83 @@ impl EngineOptions {
             directory: self.directory.clone(),
             durability: self.durability,
             cache_bytes: self.cache_bytes,
-            seen: self.seen,
+            apply_after: self.apply_after,
             multi_write: self.multi_write,
-            upkeep: self.upkeep,
+            maintenance: self.maintenance,
         }
     }
 }
 
 impl Engine {
-    /// Opens the account and takes up background work that an earlier run left.
+    /// Opens the account and resumes the background work that an earlier run left.
     ///
     /// Must be called inside a tokio runtime.
     pub fn open(options: EngineOptions) -> Result<Arc<Engine>, Error> {
-        Engine::open_as(options, Role::Writer)
+        Engine::open_as(options, ReplicationRole::Writer)
     }
 
-    /// Opens the account that a store holds.
+    /// Opens the account of an already opened store.
     ///
     /// Must be called inside a tokio runtime.
-    pub fn over(store: Store, options: EngineOptions, role: Role) -> Result<Arc<Engine>, Error> {
-        let is_following = role == Role::Follower;
+    pub fn with_store(
+        store: Store,
+        options: EngineOptions,
+        role: ReplicationRole,
+    ) -> Result<Arc<Engine>, Error> {
+        let is_following = role == ReplicationRole::Follower;
+        // The role is queued before the first request, so that a follower's store refuses the first
+        // write too.
         store.submit_follow(is_following, Box::new(|()| ()));
-        let (catalogue, pending) = entries::load(&store.catalogue_state())?;
+        let (catalogue, pending) = catalogue_rows::load(&store.catalogue_state())?;
         let engine = Arc::new(Engine {
             store,
-            catalogue: Arc::new(Current::new(catalogue)),
+            catalogue: Arc::new(CurrentCatalogue::new(catalogue)),
             is_following: AtomicBool::new(is_following),
-            changing: Mutex::new(()),
+            catalogue_lock: Mutex::new(()),
             queries: QueryCache::new(),
             lanes: Arc::new(QueryLanes::new(options.scripts.threads)),
-            turns: Turns::default(),
-            offenders: Offenders::default(),
-            reservations: Reservations::default(),
+            script_queue: ScriptQueue::default(),
+            script_blocklist: ScriptBlocklist::default(),
+            charge_estimates: ChargeEstimates::default(),
+            function_threads: FunctionThreads::new(options.scripts.threads),
             script_options: options.scripts,
             script_runtime: OnceLock::new(),
             throughput: ThroughputState::new(options.throughput, options.clock.monotonic_ms()),
             clock: options.clock,
             consistency: options.consistency,
             limits: options.partitions,
+            runtime: Handle::current(),
             wake: Arc::default(),
-            splits: Looks::after_growth(0.5),
-            looks: Looks::after_growth(0.05),
+            split_checks: GrowthChecks::after_growth(0.5),
+            oversized_checks: GrowthChecks::after_growth(0.05),
             hub: HubState::default(),
             account_writer: StdMutex::default(),
-            proposed: StdMutex::default(),
+            proposal: StdMutex::default(),
         });
-        engine.assign_all(&engine.catalogue());
-        background::start(&engine, pending);
+        // A meter without a rate does not limit requests, so the rates are assigned before the
+        // first request.
+        engine.assign_all_rates(&engine.catalogue());
+        background::start(&engine, pending, options.sweeps);
         Ok(engine)
     }
 
-    /// How many pages wait for their turn.
+    /// The numbers of waiting and of refused pages.
     pub fn query_lanes(&self) -> QueryLaneCounts {
         self.lanes.counts()
     }
 
-    /// Everything that exists, as of now.
+    /// The catalogue as of now.
     pub fn catalogue(&self) -> Arc<Catalogue> {
         self.catalogue.get()
     }
 
-    /// Finishes what is queued and closes the store. Requests must have ended; work in the background
-    /// that has the engine just now is waited for.
+    /// Drains the queue and closes the store. Requests must have ended. A background task may still
+    /// hold the engine for one step, so this call waits for it.
     pub fn close(mut engine: Arc<Engine>) -> Result<(), Error> {
         let begun = Instant::now();
         loop {
             match Arc::try_unwrap(engine) {
+                // Only the last owner can take the store out of the engine.
                 Ok(alone) => return alone.store.close(),
                 Err(held) if begun.elapsed() < CLOSE_PATIENCE => engine = held,
                 Err(_) => {
@@ -166,11 +190,28 @@ impl Engine {
         self.clock.now_seconds()
     }
 
-    /// The moment of a query: 100 nanoseconds each, since 1970, in whole seconds.
+    /// The current time for queries, in ticks of 100 nanoseconds since 1970, in whole seconds.
     pub fn now_ticks(&self) -> i64 {
         i64::try_from(self.now_seconds() * TICKS_PER_SECOND).unwrap_or(i64::MAX)
     }
 
+    /// Starts the script threads if no script has run yet. A new thread inherits the priority of
+    /// the thread that starts it, and requests may run on threads of low priority. So a thread of
+    /// the engine's runtime starts the script threads.
+    pub(crate) async fn start_script_runtime(self: &Arc<Self>) {
+        if self.script_runtime.get().is_none() {
+            let engine = Arc::clone(self);
+            let starting = self
+                .runtime
+                .spawn(async move { engine.script_runtime().is_ok() });
+            // `script_runtime` reports a failed start again. The join itself fails only at
+            // shutdown.
+            drop(starting.await);
+        }
+    }
+
+    /// The script runtime, started on first use. A failed start is remembered and returned to every
+    /// caller.
     pub(crate) fn script_runtime(&self) -> Result<&Runtime, Failure> {
         let runtime = self.script_runtime.get_or_init(|| {
             let begun = Instant::now();
@@ -182,22 +223,25 @@ impl Engine {
             .map_err(|error| Failure::Internal(error.to_string()))
     }
 
-    /// Counts the script threads that the runtime has given up because their runs did not end in
-    /// time.
-    pub fn lost_script_threads(&self) -> LostThreads {
+    /// Counts the script threads that the runtime abandoned because their runs overran the time
+    /// limit.
+    pub fn abandoned_script_threads(&self) -> AbandonedThreads {
         match self.script_runtime.get() {
-            Some(Ok(runtime)) => runtime.lost_threads(),
-            Some(Err(_)) | None => LostThreads::default(),
+            Some(Ok(runtime)) => runtime.abandoned_threads(),
+            Some(Err(_)) | None => AbandonedThreads::default(),
         }
     }
 
-    /// Changes the catalogue: `change` edits a copy and lists what to write; when that is durable,
-    /// the copy becomes the catalogue.
+    /// Changes the catalogue: `change` edits a copy and lists the rows to write. The copy becomes
+    /// the current catalogue when its record is durable.
     pub(crate) async fn change_catalogue<T>(
         &self,
-        change: impl FnOnce(&mut Catalogue, &mut Vec<Change>) -> Result<T, Failure>,
+        change: impl FnOnce(&mut Catalogue, &mut Vec<CatalogueWrite>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let _turn = self.changing.lock().await;
+        // Two concurrent changes would be decided over the same catalogue, and one would be lost.
+        let _turn = self.catalogue_lock.lock().await;
+        // The role is checked under the lock, because a failover can change it while this change
+        // waits.
         self.check_catalogue_writer()?;
         let mut next = Catalogue::clone(&self.catalogue());
         let mut changes = Vec::new();
@@ -205,25 +249,33 @@ impl Engine {
         if changes.is_empty() {
             return Ok(result);
         }
-        changes.push(entries::put_numbers(&next.numbers));
+        // The counters travel in the same record, or a restart could hand out an id a second time.
+        changes.push(catalogue_rows::put_id_counters(&next.id_counters));
         if self.region().is_some() {
-            self.write_account(&changes, next).await?;
+            self.write_account_stream(&changes, next).await?;
             return Ok(result);
         }
         self.write_catalogue(changes).await?;
+        // Publication follows durability: a reader must not see a resource that a crash takes back.
         self.catalogue.set(next);
         Ok(result)
     }
 
-    pub(crate) async fn write_catalogue(&self, changes: Vec<Change>) -> Result<(), Failure> {
+    /// Submits catalogue rows and waits until their record is durable.
+    pub(crate) async fn write_catalogue(
+        &self,
+        changes: Vec<CatalogueWrite>,
+    ) -> Result<(), Failure> {
         let (reply, answer) = oneshot::channel();
         self.store
             .submit_catalogue(changes, Box::new(move |result| drop(reply.send(result))));
-        answer.await.unwrap_or_else(|_| Err(stopping()))
+        answer.await.unwrap_or_else(|_| Err(stopping_failure()))
     }
 
-    /// Refuses what still comes for deleted containers and removes their documents in time.
-    pub(crate) fn retire(self: &Arc<Self>, containers: &[Arc<Container>]) {
+    /// Refuses further writes to deleted containers and starts the removal of their documents.
+    pub(crate) fn purge_deleted(self: &Arc<Self>, containers: &[Arc<Container>]) {
+        // The flag must fall before the purge: a write that committed behind the purge would stay
+        // forever.
         for container in containers {
             container
                 .alive
@@ -237,6 +289,6 @@ impl Engine {
     }
 }
 
-pub(crate) fn stopping() -> Failure {
+pub(crate) fn stopping_failure() -> Failure {
     Failure::Unavailable("Service is currently unavailable: the server is stopping.".to_owned())
 }

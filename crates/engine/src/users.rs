@@ -11,7 +11,7 @@ use orrery_model::{
 
 use crate::catalogue::UserEntry;
 use crate::databases::check_match;
-use crate::{Engine, entries};
+use crate::{Engine, catalogue_rows};
 
 /// The settings of a permission that is created or replaced.
 #[derive(Debug, Clone)]
@@ -23,9 +23,9 @@ pub struct NewPermission {
     pub partition_key: Option<PartitionKey>,
 }
 
-/// Whether a write that found its resource may overwrite it.
+/// Whether a write may replace an existing resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Existing {
+enum IfExists {
     Refuse,
     Replace,
 }
@@ -36,23 +36,23 @@ impl Engine {
         database: DatabaseAddress<'_>,
         id: &str,
     ) -> Result<User, Failure> {
-        Ok(self.put_user(database, id, Existing::Refuse).await?.0)
+        Ok(self.put_user(database, id, IfExists::Refuse).await?.0)
     }
 
-    /// Tells whether the user is new.
+    /// Creates or replaces a user; also returns whether the user is new.
     pub async fn upsert_user(
         &self,
         database: DatabaseAddress<'_>,
         id: &str,
     ) -> Result<(User, bool), Failure> {
-        self.put_user(database, id, Existing::Replace).await
+        self.put_user(database, id, IfExists::Replace).await
     }
 
     async fn put_user(
         &self,
         database: DatabaseAddress<'_>,
         id: &str,
-        existing: Existing,
+        existing: IfExists,
     ) -> Result<(User, bool), Failure> {
         check_resource_id(id)?;
         let now_seconds = self.now_seconds();
@@ -63,7 +63,7 @@ impl Engine {
                     .map_err(|_| Failure::OWNER_NOT_FOUND)?,
             );
             let old = database.users.get(id);
-            if old.is_some() && existing == Existing::Refuse {
+            if old.is_some() && existing == IfExists::Refuse {
                 return Err(Failure::Conflict(ConflictKind::Id));
             }
             let rid = match old {
@@ -73,10 +73,11 @@ impl Engine {
             let user = User {
                 rid,
                 id: id.to_owned(),
-                etag: catalogue.next_change(now_seconds),
+                etag: catalogue.next_etag(now_seconds),
                 modified_seconds: now_seconds,
             };
-            changes.push(entries::put_user(&user));
+            changes.push(catalogue_rows::put_user(&user));
+            // An upsert keeps the permissions of the existing user.
             let permissions = old.map_or_else(BTreeMap::new, |old| old.permissions.clone());
             let entry = UserEntry {
                 user: user.clone(),
@@ -92,7 +93,7 @@ impl Engine {
         .await
     }
 
-    /// A user has nothing but its name, so a replace renames it.
+    /// Replaces a user. A user consists of its id only, so a replace is a rename.
     pub async fn replace_user(
         &self,
         address: UserAddress<'_>,
@@ -111,10 +112,10 @@ impl Engine {
             let user = User {
                 rid: old.user.rid,
                 id: id.to_owned(),
-                etag: catalogue.next_change(now_seconds),
+                etag: catalogue.next_etag(now_seconds),
                 modified_seconds: now_seconds,
             };
-            changes.push(entries::put_user(&user));
+            changes.push(catalogue_rows::put_user(&user));
             let entry = UserEntry {
                 user: user.clone(),
                 permissions: old.permissions.clone(),
@@ -139,9 +140,10 @@ impl Engine {
             let (database, entry) = catalogue.user(address)?;
             let (database, entry) = (database.database.id.clone(), Arc::clone(entry));
             check_match(if_match, &entry.user.etag)?;
-            changes.push(entries::delete_user(entry.user.rid));
+            changes.push(catalogue_rows::delete_user(entry.user.rid));
+            // Permission rows are separate keys, so each needs its own removal.
             for permission in entry.permissions.values() {
-                changes.push(entries::delete_permission(permission.rid));
+                changes.push(catalogue_rows::delete_permission(permission.rid));
             }
             catalogue.change_database(&database, |database| {
                 database.users.remove(&entry.user.id);
@@ -157,18 +159,18 @@ impl Engine {
         new: NewPermission,
     ) -> Result<Permission, Failure> {
         Ok(self
-            .put_permission(user, None, new, Existing::Refuse, None)
+            .put_permission(user, None, new, IfExists::Refuse, None)
             .await?
             .0)
     }
 
-    /// Tells whether the permission is new.
+    /// Creates or replaces a permission; also returns whether the permission is new.
     pub async fn upsert_permission(
         &self,
         user: UserAddress<'_>,
         new: NewPermission,
     ) -> Result<(Permission, bool), Failure> {
-        self.put_permission(user, None, new, Existing::Replace, None)
+        self.put_permission(user, None, new, IfExists::Replace, None)
             .await
     }
 
@@ -178,6 +180,8 @@ impl Engine {
         new: NewPermission,
         if_match: Option<&Precondition>,
     ) -> Result<Permission, Failure> {
+        // The permission is resolved to ids first: `put_permission` looks it up again under the
+        // lock.
         let (user, old) = {
             let catalogue = self.catalogue();
             let (user, old) = catalogue.permission(address)?;
@@ -188,7 +192,7 @@ impl Engine {
                 UserAddress::Rid(user),
                 Some(&old),
                 new,
-                Existing::Replace,
+                IfExists::Replace,
                 if_match,
             )
             .await?;
@@ -200,7 +204,7 @@ impl Engine {
         user: UserAddress<'_>,
         replaced: Option<&str>,
         new: NewPermission,
-        existing: Existing,
+        existing: IfExists,
         if_match: Option<&Precondition>,
     ) -> Result<(Permission, bool), Failure> {
         check_resource_id(&new.id)?;
@@ -215,9 +219,11 @@ impl Engine {
             if let Some(old) = old {
                 check_match(if_match, &old.etag)?;
             }
+            // A second permission of the same user on the same resource would be ambiguous, so it
+            // is refused.
             let taken = user.permissions.values().any(|other| {
                 let itself = old.is_some_and(|old| old.rid == other.rid);
-                let same_name = other.id == new.id && (!itself || existing == Existing::Refuse);
+                let same_name = other.id == new.id && (!itself || existing == IfExists::Refuse);
                 same_name || (!itself && same_resource(other, &new))
             });
             if taken {
@@ -230,14 +236,14 @@ impl Engine {
             let permission = Permission {
                 rid,
                 id: new.id,
-                etag: catalogue.next_change(now_seconds),
+                etag: catalogue.next_etag(now_seconds),
                 modified_seconds: now_seconds,
                 mode: new.mode,
                 mode_text: new.mode_text,
                 resource: new.resource,
                 partition_key: new.partition_key,
             };
-            changes.push(entries::put_permission(&permission));
+            changes.push(catalogue_rows::put_permission(&permission));
             let (old_id, kept) = (old.map(|old| old.id.clone()), permission.clone());
             catalogue.change_user(user.user.rid.database(), user.user.rid, |user| {
                 if let Some(old_id) = &old_id {
@@ -259,7 +265,7 @@ impl Engine {
             let (user, permission) = catalogue.permission(address)?;
             let (user, permission) = (user.user.rid, Arc::clone(permission));
             check_match(if_match, &permission.etag)?;
-            changes.push(entries::delete_permission(permission.rid));
+            changes.push(catalogue_rows::delete_permission(permission.rid));
             catalogue.change_user(user.database(), user, |user| {
                 user.permissions.remove(&permission.id);
             });
@@ -269,7 +275,8 @@ impl Engine {
     }
 }
 
-/// One user may have one permission on a resource, or one for each partition key of it.
+/// Whether two permissions cover the same resource and partition key. The service permits one such
+/// permission per user.
 fn same_resource(permission: &Permission, new: &NewPermission) -> bool {
     permission.resource.trim_matches('/') == new.resource.trim_matches('/')
         && permission.partition_key == new.partition_key

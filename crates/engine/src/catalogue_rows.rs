@@ -1,4 +1,4 @@
-//! The catalogue on disk: one JSON object for each resource, under a key of its kind and numbers.
+//! The catalogue on disk: one JSON object per resource, under a key of a kind byte and ids.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,28 +14,30 @@ use orrery_model::{
     PermissionMode, RangeId, Script, ScriptKind, TriggerSettings, User,
 };
 use orrery_partition::{
-    CatalogueState, Container, Error, Partition, history_removal, policy_removal,
-    retirement_removals,
+    CatalogueState, Container, Error, FormerRange, Partition, history_removal, policy_removal,
+    supersession_removals,
 };
 
-use crate::catalogue::{Catalogue, ContainerEntry, DatabaseEntry, Numbers, UserEntry};
+use crate::catalogue::{Catalogue, ContainerEntry, DatabaseEntry, IdCounters, UserEntry};
 
-const NUMBERS: u8 = b'n';
+/// Kinds of catalogue rows; the kind is the first byte of a key. The bytes are part of the disk
+/// format.
+const ID_COUNTERS: u8 = b'n';
 const DATABASE: u8 = b'd';
 const CONTAINER: u8 = b'c';
 const OFFER: u8 = b'o';
 const USER: u8 = b'u';
 const PERMISSION: u8 = b'p';
 const SCRIPT: u8 = b's';
-/// A deleted container whose documents are still being removed.
+/// Marks a deleted container whose documents are still being removed.
 const PURGE: u8 = b'x';
-/// A container whose items are still being entered for expiry after its TTL changed.
+/// Marks a container whose items still need expiry entries after a TTL change.
 const TTL_CHANGE: u8 = b't';
 
-/// A key of the catalogue and its new value; none removes it.
-pub(crate) type Change = (Bytes, Option<Bytes>);
+/// A catalogue key and its new value; an absent value removes the key.
+pub(crate) type CatalogueWrite = (Bytes, Option<Bytes>);
 
-pub(crate) fn put_numbers(numbers: &Numbers) -> Change {
+pub(crate) fn put_id_counters(numbers: &IdCounters) -> CatalogueWrite {
     let counts = [
         ("database", u64::from(numbers.database)),
         ("container", u64::from(numbers.container)),
@@ -46,10 +48,10 @@ pub(crate) fn put_numbers(numbers: &Numbers) -> Change {
         ("change", numbers.change),
     ];
     let fields = counts.map(|(name, count)| (name, count.into_value()));
-    put(Bytes::from_static(&[NUMBERS]), fields)
+    put(Bytes::from_static(&[ID_COUNTERS]), fields)
 }
 
-pub(crate) fn put_database(database: &Database) -> Change {
+pub(crate) fn put_database(database: &Database) -> CatalogueWrite {
     let fields = [
         ("id", text(&database.id)),
         ("etag", text(database.etag.as_str())),
@@ -64,11 +66,21 @@ pub(crate) fn put_database(database: &Database) -> Change {
     put(database_key(database.rid), fields)
 }
 
-pub(crate) fn delete_database(rid: DatabaseRid) -> Change {
+pub(crate) fn delete_database(rid: DatabaseRid) -> CatalogueWrite {
     (database_key(rid), None)
 }
 
-pub(crate) fn put_container(entry: &ContainerEntry) -> Change {
+fn former_range(former: &FormerRange) -> Value {
+    object([
+        ("id", u64::from(former.id.0).into_value()),
+        ("min", text(&former.range.min.to_string())),
+        ("max", text(&former.range.max.to_string())),
+    ])
+}
+
+/// The row of a container with its definition and its key ranges. The store keeps the counters of a
+/// partition in a separate row.
+pub(crate) fn put_container(entry: &ContainerEntry) -> CatalogueWrite {
     let container = &entry.container;
     let range = |partition: &Arc<Partition>| {
         object([
@@ -84,6 +96,13 @@ pub(crate) fn put_container(entry: &ContainerEntry) -> Change {
                         let numbers = numbers.map(|range| u64::from(range.0).into_value());
                         Value::Array(numbers.collect())
                     }
+                },
+            ),
+            (
+                "former",
+                match &partition.former_ranges[..] {
+                    [] => Value::Undefined,
+                    former => Value::Array(former.iter().map(former_range).collect()),
                 },
             ),
         ])
@@ -110,11 +129,12 @@ pub(crate) fn put_container(entry: &ContainerEntry) -> Change {
     put(container_key(container.rid), fields)
 }
 
-/// Removes a container and what was registered in it; its documents are to follow.
-pub(crate) fn delete_container(entry: &ContainerEntry) -> Vec<Change> {
+/// Removes a container and its scripts, and leaves a purge mark: the documents are removed later.
+/// One record carries all these changes, so that a restart always finds the mark.
+pub(crate) fn delete_container(entry: &ContainerEntry) -> Vec<CatalogueWrite> {
     let scripts = entry.scripts.all().map(|script| delete_script(script.rid));
     let container = &entry.container;
-    let retired = retirement_removals(container);
+    let retired = supersession_removals(container);
     let own = [
         (container_key(container.rid), None),
         policy_removal(container),
@@ -124,7 +144,7 @@ pub(crate) fn delete_container(entry: &ContainerEntry) -> Vec<Change> {
     scripts.chain(own).chain(retired).collect()
 }
 
-pub(crate) fn put_script(script: &Script) -> Change {
+pub(crate) fn put_script(script: &Script) -> CatalogueWrite {
     let (timing, operation) = match &script.trigger {
         Some(trigger) => (text(&trigger.timing_text), text(&trigger.operation_text)),
         None => (Value::Undefined, Value::Undefined),
@@ -146,27 +166,27 @@ pub(crate) fn put_script(script: &Script) -> Change {
     put(script_key(script.rid), fields)
 }
 
-pub(crate) fn delete_script(rid: ChildRid) -> Change {
+pub(crate) fn delete_script(rid: ChildRid) -> CatalogueWrite {
     (script_key(rid), None)
 }
 
-fn put_purge(rid: ContainerRid) -> Change {
+fn put_purge(rid: ContainerRid) -> CatalogueWrite {
     put(numbered(PURGE, rid.id()), [])
 }
 
-pub(crate) fn delete_purge(container: u32) -> Change {
+pub(crate) fn delete_purge(container: u32) -> CatalogueWrite {
     (numbered(PURGE, container), None)
 }
 
-pub(crate) fn put_ttl_change(rid: ContainerRid) -> Change {
+pub(crate) fn put_ttl_change(rid: ContainerRid) -> CatalogueWrite {
     put(numbered(TTL_CHANGE, rid.id()), [])
 }
 
-pub(crate) fn delete_ttl_change(container: u32) -> Change {
+pub(crate) fn delete_ttl_change(container: u32) -> CatalogueWrite {
     (numbered(TTL_CHANGE, container), None)
 }
 
-pub(crate) fn put_offer(offer: &Offer) -> Change {
+pub(crate) fn put_offer(offer: &Offer) -> CatalogueWrite {
     let fields = [
         ("etag", text(offer.etag.as_str())),
         ("offer", offer.to_value()),
@@ -174,11 +194,11 @@ pub(crate) fn put_offer(offer: &Offer) -> Change {
     put(numbered(OFFER, offer.rid.id()), fields)
 }
 
-pub(crate) fn delete_offer(rid: OfferRid) -> Change {
+pub(crate) fn delete_offer(rid: OfferRid) -> CatalogueWrite {
     (numbered(OFFER, rid.id()), None)
 }
 
-pub(crate) fn put_user(user: &User) -> Change {
+pub(crate) fn put_user(user: &User) -> CatalogueWrite {
     let fields = [
         ("id", text(&user.id)),
         ("etag", text(user.etag.as_str())),
@@ -187,11 +207,11 @@ pub(crate) fn put_user(user: &User) -> Change {
     put(user_key(user.rid), fields)
 }
 
-pub(crate) fn delete_user(rid: UserRid) -> Change {
+pub(crate) fn delete_user(rid: UserRid) -> CatalogueWrite {
     (user_key(rid), None)
 }
 
-pub(crate) fn put_permission(permission: &Permission) -> Change {
+pub(crate) fn put_permission(permission: &Permission) -> CatalogueWrite {
     let key = permission
         .partition_key
         .as_ref()
@@ -207,27 +227,30 @@ pub(crate) fn put_permission(permission: &Permission) -> Change {
     put(permission_key(permission.rid), fields)
 }
 
-pub(crate) fn delete_permission(rid: PermissionRid) -> Change {
+pub(crate) fn delete_permission(rid: PermissionRid) -> CatalogueWrite {
     (permission_key(rid), None)
 }
 
-/// Background work that an earlier run left, by the numbers of containers.
+/// Background work that an earlier run left unfinished, as container numbers.
 #[derive(Debug, Default)]
-pub(crate) struct Pending {
+pub(crate) struct UnfinishedWork {
     pub(crate) purges: Vec<u32>,
     pub(crate) ttl_changes: Vec<u32>,
 }
 
-/// Reads the whole catalogue, and what was left to do.
-pub(crate) fn load(store: &CatalogueState) -> Result<(Catalogue, Pending), Error> {
+/// Reads the whole catalogue and the list of unfinished background work.
+///
+/// Kinds are read in the order of their references: databases before containers and users, users
+/// before permissions, containers before scripts.
+pub(crate) fn load(store: &CatalogueState) -> Result<(Catalogue, UnfinishedWork), Error> {
     let mut catalogue = Catalogue::default();
-    catalogue.account = store.account_sequence()?;
-    for (_, value) in store.catalogue(NUMBERS)? {
-        catalogue.numbers = read_numbers(&Entry::parse(&value)?)?;
+    catalogue.account_sequence = store.account_sequence()?;
+    for (_, value) in store.catalogue(ID_COUNTERS)? {
+        catalogue.id_counters = read_id_counters(&CatalogueRow::parse(&value)?)?;
     }
     for (key, value) in store.catalogue(DATABASE)? {
-        let rid = DatabaseRid::new(number(&key, 1)?);
-        let database = read_database(rid, &Entry::parse(&value)?)?;
+        let rid = DatabaseRid::new(read_u32(&key, 1)?);
+        let database = read_database(rid, &CatalogueRow::parse(&value)?)?;
         let (containers, users) = (BTreeMap::new(), BTreeMap::new());
         catalogue.set_database(DatabaseEntry {
             database,
@@ -236,20 +259,21 @@ pub(crate) fn load(store: &CatalogueState) -> Result<(Catalogue, Pending), Error
         });
     }
     for (key, value) in store.catalogue(CONTAINER)? {
-        let (database, entry) = read_container(number(&key, 1)?, &Entry::parse(&value)?, store)?;
+        let (database, entry) =
+            read_container(read_u32(&key, 1)?, &CatalogueRow::parse(&value)?, store)?;
         let database = database_name(&catalogue, database)?;
         catalogue.set_container(&database, entry);
     }
     for (_, value) in store.catalogue(OFFER)? {
-        let entry = Entry::parse(&value)?;
+        let entry = CatalogueRow::parse(&value)?;
         let etag = Etag::from_stored(entry.text("etag")?);
         let offer =
             Offer::from_value(entry.0.get("offer"), etag).map_err(|error| damaged(&error))?;
         catalogue.offers.insert(offer.rid.id(), Arc::new(offer));
     }
     for (key, value) in store.catalogue(USER)? {
-        let rid = UserRid::new(DatabaseRid::new(number(&key, 1)?), number(&key, 5)?);
-        let user = read_user(rid, &Entry::parse(&value)?)?;
+        let rid = UserRid::new(DatabaseRid::new(read_u32(&key, 1)?), read_u32(&key, 5)?);
+        let user = read_user(rid, &CatalogueRow::parse(&value)?)?;
         let database = database_name(&catalogue, rid.database())?;
         let entry = UserEntry {
             user,
@@ -262,16 +286,16 @@ pub(crate) fn load(store: &CatalogueState) -> Result<(Catalogue, Pending), Error
         });
     }
     for (key, value) in store.catalogue(PERMISSION)? {
-        let user = UserRid::new(DatabaseRid::new(number(&key, 1)?), number(&key, 5)?);
-        let rid = PermissionRid::new(user, counter(&key, 9)?);
-        let permission = read_permission(rid, &Entry::parse(&value)?)?;
+        let user = UserRid::new(DatabaseRid::new(read_u32(&key, 1)?), read_u32(&key, 5)?);
+        let rid = PermissionRid::new(user, read_u64(&key, 9)?);
+        let permission = read_permission(rid, &CatalogueRow::parse(&value)?)?;
         catalogue.change_user(user.database(), user, |user| {
             user.permissions
                 .insert(permission.id.clone(), Arc::new(permission));
         });
     }
     for (key, value) in store.catalogue(SCRIPT)? {
-        let script = read_script(&key, &Entry::parse(&value)?)?;
+        let script = read_script(&key, &CatalogueRow::parse(&value)?)?;
         let address = ContainerAddress::Rid(script.rid.container());
         let (database, entry) = catalogue
             .container(address)
@@ -279,20 +303,20 @@ pub(crate) fn load(store: &CatalogueState) -> Result<(Catalogue, Pending), Error
         let (database, entry) = (database.database.id.clone(), Arc::clone(entry));
         catalogue.change_scripts(&database, &entry, |scripts| scripts.insert(script));
     }
-    let pending = pending(store)?;
+    let pending = read_unfinished_work(store)?;
     Ok((catalogue, pending))
 }
 
-/// Reads what was left to do.
-pub(crate) fn pending(store: &CatalogueState) -> Result<Pending, Error> {
+/// Reads the marks of unfinished background work.
+pub(crate) fn read_unfinished_work(store: &CatalogueState) -> Result<UnfinishedWork, Error> {
     let numbers = |kind| -> Result<Vec<u32>, Error> {
         store
             .catalogue(kind)?
             .iter()
-            .map(|(key, _)| number(key, 1))
+            .map(|(key, _)| read_u32(key, 1))
             .collect()
     };
-    Ok(Pending {
+    Ok(UnfinishedWork {
         purges: numbers(PURGE)?,
         ttl_changes: numbers(TTL_CHANGE)?,
     })
@@ -305,20 +329,20 @@ fn database_name(catalogue: &Catalogue, rid: DatabaseRid) -> Result<String, Erro
         .map_err(|_| damaged(&"a resource without its database"))
 }
 
-fn read_numbers(entry: &Entry) -> Result<Numbers, Error> {
-    Ok(Numbers {
-        database: entry.small("database")?,
-        container: entry.small("container")?,
-        user: entry.small("user")?,
+fn read_id_counters(entry: &CatalogueRow) -> Result<IdCounters, Error> {
+    Ok(IdCounters {
+        database: entry.number_u32("database")?,
+        container: entry.number_u32("container")?,
+        user: entry.number_u32("user")?,
         permission: entry.number("permission")?,
-        offer: entry.small("offer")?,
-        // Accounts from before there were scripts have counted none.
+        offer: entry.number_u32("offer")?,
+        // Catalogues from before stored scripts have no script counter.
         script: entry.number("script").unwrap_or(0),
         change: entry.number("change")?,
     })
 }
 
-fn read_database(rid: DatabaseRid, entry: &Entry) -> Result<Database, Error> {
+fn read_database(rid: DatabaseRid, entry: &CatalogueRow) -> Result<Database, Error> {
     Ok(Database {
         rid,
         id: entry.text("id")?.to_owned(),
@@ -328,31 +352,43 @@ fn read_database(rid: DatabaseRid, entry: &Entry) -> Result<Database, Error> {
     })
 }
 
+fn read_former_range(former: &Value) -> Result<FormerRange, Error> {
+    let former = CatalogueRow(former.clone());
+    Ok(FormerRange {
+        id: RangeId(former.number_u32("id")?),
+        range: former.epk_range()?,
+    })
+}
+
 fn read_container(
     id: u32,
-    entry: &Entry,
+    entry: &CatalogueRow,
     store: &CatalogueState,
 ) -> Result<(DatabaseRid, ContainerEntry), Error> {
-    let database = DatabaseRid::new(entry.small("database")?);
+    let database = DatabaseRid::new(entry.number_u32("database")?);
     let rid = ContainerRid::new(database, id);
     let definition =
         ContainerDefinition::parse(entry.0.get("definition")).map_err(|error| damaged(&error))?;
     let ranges = entry.0.get("ranges").as_array().unwrap_or_default();
     let partition = |range: &Value| {
-        let range = Entry(range.clone());
-        let id = RangeId(range.small("id")?);
-        let epk = |name| Epk::from_hex(range.text(name)?).map_err(|error| damaged(&error));
+        let range = CatalogueRow(range.clone());
+        let id = RangeId(range.number_u32("id")?);
+        // The partition continues with the LSN and counts that the store has for it.
         let counters = store.counters(rid.id(), id)?;
         let parents = range.0.get("parents").as_array().unwrap_or_default();
         let parent =
             |number: &Value| Some(RangeId(u32::try_from(number.as_number()?.as_i64()?).ok()?));
         let parents: Option<Vec<RangeId>> = parents.iter().map(parent).collect();
         let parents = parents.ok_or_else(|| damaged(&"the parents of a range are not numbers"))?;
-        let range = EpkRange::new(epk("min")?, epk("max")?);
+        let former = range.0.get("former").as_array().unwrap_or_default();
+        let former = former.iter().map(read_former_range);
+        let former = former.collect::<Result<_, Error>>()?;
+        let range = range.epk_range()?;
         let partition = Partition::new(id, range, counters);
-        Ok(Arc::new(partition.descending_from(parents)))
+        Ok(Arc::new(partition.with_ancestors(parents, former)))
     };
     let partitions = ranges.iter().map(partition).collect::<Result<_, Error>>()?;
+    // The self link is derived from the resource id and is not stored.
     let container = Container::new(rid, definition, partitions, self_link(rid));
     let entry = ContainerEntry {
         container: Arc::new(container),
@@ -364,7 +400,7 @@ fn read_container(
     Ok((database, entry))
 }
 
-fn read_user(rid: UserRid, entry: &Entry) -> Result<User, Error> {
+fn read_user(rid: UserRid, entry: &CatalogueRow) -> Result<User, Error> {
     Ok(User {
         rid,
         id: entry.text("id")?.to_owned(),
@@ -373,7 +409,7 @@ fn read_user(rid: UserRid, entry: &Entry) -> Result<User, Error> {
     })
 }
 
-fn read_permission(rid: PermissionRid, entry: &Entry) -> Result<Permission, Error> {
+fn read_permission(rid: PermissionRid, entry: &CatalogueRow) -> Result<Permission, Error> {
     let mode_text = entry.text("mode")?.to_owned();
     let partition_key = match entry.0.get("partitionKey").as_str() {
         Some(key) => Some(PartitionKey::parse_header(key).map_err(|error| damaged(&error))?),
@@ -408,10 +444,10 @@ fn script_kind_name(kind: ScriptKind) -> &'static str {
     named.map_or("", |(name, _)| name)
 }
 
-fn read_script(key: &[u8], entry: &Entry) -> Result<Script, Error> {
-    let database = DatabaseRid::new(entry.small("database")?);
-    let container = ContainerRid::new(database, number(key, 1)?);
-    let counter = counter(key, 5)?;
+fn read_script(key: &[u8], entry: &CatalogueRow) -> Result<Script, Error> {
+    let database = DatabaseRid::new(entry.number_u32("database")?);
+    let container = ContainerRid::new(database, read_u32(key, 1)?);
+    let counter = read_u64(key, 5)?;
     let name = entry.text("kind")?;
     let mut kinds = SCRIPT_KINDS.iter();
     let (_, kind) = kinds
@@ -441,12 +477,14 @@ pub(crate) fn self_link(rid: ContainerRid) -> String {
     format!("dbs/{}/colls/{rid}/", rid.database())
 }
 
-/// One stored object, with getters that report damage.
-struct Entry(Value);
+/// One stored object, with getters that report a missing or wrong field as damage.
+struct CatalogueRow(Value);
 
-impl Entry {
-    fn parse(bytes: &[u8]) -> Result<Entry, Error> {
-        parse(bytes).map(Entry).map_err(|error| damaged(&error))
+impl CatalogueRow {
+    fn parse(bytes: &[u8]) -> Result<CatalogueRow, Error> {
+        parse(bytes)
+            .map(CatalogueRow)
+            .map_err(|error| damaged(&error))
     }
 
     fn text(&self, name: &str) -> Result<&str, Error> {
@@ -463,7 +501,13 @@ impl Entry {
             .ok_or_else(|| damaged(&format!("no number '{name}'")))
     }
 
-    fn small(&self, name: &str) -> Result<u32, Error> {
+    /// The range between the properties `min` and `max`.
+    fn epk_range(&self) -> Result<EpkRange, Error> {
+        let epk = |name| Epk::from_hex(self.text(name)?).map_err(|error| damaged(&error));
+        Ok(EpkRange::new(epk("min")?, epk("max")?))
+    }
+
+    fn number_u32(&self, name: &str) -> Result<u32, Error> {
         u32::try_from(self.number(name)?).map_err(|error| damaged(&error))
     }
 
@@ -471,7 +515,7 @@ impl Entry {
         if self.0.get("offer").is_undefined() {
             return Ok(None);
         }
-        Ok(Some(OfferRid::new(self.small("offer")?)))
+        Ok(Some(OfferRid::new(self.number_u32("offer")?)))
     }
 }
 
@@ -515,23 +559,24 @@ fn numbered(kind: u8, number: u32) -> Bytes {
     [&[kind][..], &number.to_be_bytes()].concat().into()
 }
 
-/// The number of four bytes at a place of a key.
-fn number(key: &[u8], at: usize) -> Result<u32, Error> {
+/// Reads a number of four bytes at an offset of a key.
+fn read_u32(key: &[u8], at: usize) -> Result<u32, Error> {
     let bytes = key.get(at..).and_then(|rest| rest.first_chunk().copied());
     bytes
         .map(u32::from_be_bytes)
         .ok_or_else(|| damaged(&"a short key"))
 }
 
-/// The number of eight bytes at a place of a key.
-fn counter(key: &[u8], at: usize) -> Result<u64, Error> {
+/// Reads a number of eight bytes at an offset of a key.
+fn read_u64(key: &[u8], at: usize) -> Result<u64, Error> {
     let bytes = key.get(at..).and_then(|rest| rest.first_chunk().copied());
     bytes
         .map(u64::from_be_bytes)
         .ok_or_else(|| damaged(&"a short key"))
 }
 
-fn put<const N: usize>(key: Bytes, fields: [(&str, Value); N]) -> Change {
+/// A row with a JSON object of the defined fields.
+fn put<const N: usize>(key: Bytes, fields: [(&str, Value); N]) -> CatalogueWrite {
     let mut bytes = Vec::new();
     write_value(&object(fields), &mut bytes);
     (key, Some(bytes.into()))
