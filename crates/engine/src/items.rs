@@ -1,47 +1,43 @@
-//! Items: point reads, transactions, bulk.
+//! Operations on items: point reads, writes, transactional batches, deletes by partition key.
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use orrery_keys::{ItemRid, PartitionKey};
 use orrery_model::{
-    Answer, Charge, ConsistencyLevel, Failure, Operation, OperationKind, OperationOutcome,
-    OperationStatus, Precondition, ReadWork, Stamp, limits,
+    Charge, ChargedResult, ConsistencyLevel, Failure, Operation, OperationKind, OperationOutcome,
+    OperationStatus, PartitionLsn, Precondition, ReadWork,
 };
 use orrery_partition::{
-    Claim, Container, ItemTransaction, LogicalPartition, Partition, Place, PreparedOperation,
-    ScanRange, TransactionOutcome, Visit, prepare,
+    Container, ItemTransaction, LogicalPartition, OperationContext, Partition, PreparedOperation,
+    Reservation, ScanRange, TransactionOutcome, Visit, prepare,
 };
 use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 
-use crate::engine::stopping;
+use crate::engine::stopping_failure;
 use crate::throughput::{admit, charge};
-use crate::{Engine, ReadTerms, Terms};
+use crate::{Engine, ReadBudget, RequestBudget};
 
 /// Items that one step of a delete by partition key removes.
 const DELETE_ITEMS: usize = 1_000;
 
-/// How many reads of one bulk request run at the same time: each of them may give an item of 2 MB.
-const READS_AT_ONCE: usize = 16;
-
 /// The results of a batch, one for each operation.
-pub(crate) type Results = Vec<Result<OperationOutcome, Failure>>;
+pub(crate) type BatchResults = Vec<Result<OperationOutcome, Failure>>;
 
-/// How a transaction is paid for.
+/// The charge of a transaction: what was reserved, what was paid, and how the final cost follows.
 #[derive(Clone, Copy)]
-struct Fare {
-    claim: Option<Claim>,
-    /// Paid at the admission.
+pub(crate) struct TransactionCharge {
+    reservation: Option<Reservation>,
+    /// Charge that was paid at the admission.
     price: Charge,
-    /// What it really cost.
+    /// Computes the real cost from the outcome; the difference to `price` is settled then.
     cost: fn(&TransactionOutcome) -> Charge,
 }
 
-impl Fare {
+impl TransactionCharge {
     /// Charges expensive operations before the partition carries them out, so that many such writes
     /// at once do not exceed the throughput budget together.
-    fn pay_in_advance(
+    fn charge_in_advance(
         &mut self,
         partition: &Partition,
         operations: &[PreparedOperation],
@@ -50,8 +46,10 @@ impl Fare {
         if price == Charge::ZERO {
             return Ok(());
         }
-        if let Err(failure) = admit(partition, self.claim, price) {
-            charge(partition, self.claim, Charge::ZERO, self.price, None);
+        // The partition has no budget for the expensive operations, so the minimum that was paid at
+        // the admission is returned.
+        if let Err(failure) = admit(partition, self.reservation, price) {
+            charge(partition, self.reservation, Charge::ZERO, self.price, None);
             return Err(failure);
         }
         self.price = self.price + price;
@@ -59,58 +57,73 @@ impl Fare {
     }
 }
 
-/// Where the operations of a request go.
-struct Target {
+/// The logical partition to which the operations of one request go.
+pub(crate) struct WriteTarget {
     container: Arc<Container>,
     key: PartitionKey,
     logical: LogicalPartition,
-    now_seconds: u64,
+    pub(crate) now_seconds: u64,
 }
 
-impl Target {
+impl WriteTarget {
     fn partition(&self) -> &Arc<Partition> {
         self.container.partition_of(&self.logical)
     }
 
     fn prepare(&self, operation: Operation) -> Result<PreparedOperation, Failure> {
-        let place = Place {
+        let context = OperationContext {
             container: &self.container,
             key: &self.key,
             logical: &self.logical,
             now_seconds: self.now_seconds,
         };
-        prepare(place, operation)
+        prepare(context, operation)
+    }
+
+    fn refused<T>(&self, failure: Failure) -> ChargedResult<T> {
+        ChargedResult {
+            partition_lsn: Some(self.partition().partition_lsn()),
+            ..ChargedResult::refused(failure)
+        }
     }
 }
 
 impl Engine {
+    /// Reads one item: checks access and budget first, and charges the actual cost after the read.
     pub fn read_item(
         &self,
         container: &Container,
         key: &PartitionKey,
         id: &str,
         if_none_match: Option<&Precondition>,
-        terms: impl Into<ReadTerms>,
-    ) -> Answer<OperationOutcome> {
-        let ReadTerms { level, metering } = terms.into();
+        budget: impl Into<ReadBudget>,
+    ) -> ChargedResult<OperationOutcome> {
+        let ReadBudget { level, metering } = budget.into();
         if let Err(failure) = check_key(container, key) {
-            return Answer::refused(failure);
+            return ChargedResult::refused(failure);
         }
         let logical = container.logical_partition(key);
         let partition = container.partition_of(&logical);
-        let claim = self.claim(metering);
+        let reservation = self.reservation(metering);
         let readable = self.check_readable(container, partition);
-        if let Err(failure) = readable.and_then(|()| admit(partition, claim, Charge::ZERO)) {
-            return Answer {
-                stamp: Some(partition.stamp()),
-                ..Answer::refused(failure)
+        if let Err(failure) = readable.and_then(|()| admit(partition, reservation, Charge::ZERO)) {
+            return ChargedResult {
+                partition_lsn: Some(partition.partition_lsn()),
+                ..ChargedResult::refused(failure)
             };
         }
         let answer = self.read_stored(container, &logical, id, if_none_match, level);
-        charge(partition, claim, answer.charge, Charge::ZERO, Some(key));
+        charge(
+            partition,
+            reservation,
+            answer.charge,
+            Charge::ZERO,
+            Some(key),
+        );
         answer
     }
 
+    /// Reads an item from the store and computes its charge, without admission.
     fn read_stored(
         &self,
         container: &Container,
@@ -118,31 +131,32 @@ impl Engine {
         id: &str,
         if_none_match: Option<&Precondition>,
         level: ConsistencyLevel,
-    ) -> Answer<OperationOutcome> {
-        let stamp = Some(container.partition_of(logical).stamp());
+    ) -> ChargedResult<OperationOutcome> {
+        let partition_lsn = Some(container.partition_of(logical).partition_lsn());
         let factor = level.read_factor();
         let item = match self.store.read(container, logical, id, self.now_seconds()) {
             Ok(Some(item)) => item,
             Ok(None) => {
                 let charge = Charge::empty_read(factor);
-                return Answer {
+                return ChargedResult {
                     result: Err(Failure::NOT_FOUND),
                     charge,
-                    stamp,
+                    partition_lsn,
                 };
             }
             Err(failure) => {
-                return Answer {
+                return ChargedResult {
                     result: Err(failure),
                     charge: Charge::MIN,
-                    stamp,
+                    partition_lsn,
                 };
             }
         };
-        // What was read may be newer than the position from before it, and a session must not fall behind it.
-        let stamp = stamp.map(|stamp| Stamp {
-            lsn: stamp.lsn.max(item.lsn()),
-            ..stamp
+        // The item can be newer than the LSN, which was read first. The session token must cover
+        // the item, or a later read in the session could return an older state.
+        let partition_lsn = partition_lsn.map(|partition_lsn| PartitionLsn {
+            lsn: partition_lsn.lsn.max(item.lsn()),
+            ..partition_lsn
         });
         let etag = item.etag();
         let unchanged = if_none_match.is_some_and(|precondition| precondition.matches(&etag));
@@ -166,20 +180,21 @@ impl Engine {
         let outcome = OperationOutcome {
             status,
             body,
+            excludes_system_properties: item.excludes_system_properties(),
             etag: Some(etag),
             item_lsn: item.lsn(),
             charge,
         };
-        Answer {
+        ChargedResult {
             result: Ok(outcome),
             charge,
-            stamp,
+            partition_lsn,
         }
     }
 
-    /// The id of an item that a client names by its resource id.
+    /// Finds the id of an item that a client names by its resource id.
     ///
-    /// Items are not indexed by resource id: this reads the logical partition until it is found.
+    /// No index maps resource ids to items, so this call scans the logical partition.
     pub async fn item_id(
         self: &Arc<Self>,
         container: &Arc<Container>,
@@ -203,92 +218,120 @@ impl Engine {
         };
         spawn_blocking(search)
             .await
-            .unwrap_or_else(|_| Err(stopping()))
+            .unwrap_or_else(|_| Err(stopping_failure()))
     }
 
-    /// Carries out one write.
+    /// Carries out one write and waits until its group is durable.
     pub async fn write_item(
         &self,
         container: &Arc<Container>,
         key: PartitionKey,
         operation: Operation,
-        terms: impl Into<Terms>,
-    ) -> Answer<OperationOutcome> {
+        budget: impl Into<RequestBudget>,
+    ) -> ChargedResult<OperationOutcome> {
         self.await_keys(container, std::iter::once(&key)).await;
-        let begun = self.begin_write(container, key, operation, &terms.into());
+        let begun = self.begin_write(container, key, operation, &budget.into());
         match begun {
             Ok(outcome) => single(outcome.await.ok()),
             Err(refused) => refused,
         }
     }
 
-    /// Admits and prepares one write and gives it to the committer.
+    /// Admits and prepares one write and submits it to the committer.
     fn begin_write(
         &self,
         container: &Arc<Container>,
         key: PartitionKey,
         operation: Operation,
-        terms: &Terms,
-    ) -> Result<oneshot::Receiver<TransactionOutcome>, Answer<OperationOutcome>> {
-        self.check_writer().map_err(Answer::refused)?;
-        check_key(container, &key).map_err(Answer::refused)?;
+        budget: &RequestBudget,
+    ) -> Result<oneshot::Receiver<TransactionOutcome>, ChargedResult<OperationOutcome>> {
+        self.check_writer().map_err(ChargedResult::refused)?;
+        check_key(container, &key).map_err(ChargedResult::refused)?;
         let target = self.target(container, key);
-        let refused = |failure| Answer {
-            stamp: Some(target.partition().stamp()),
-            ..Answer::refused(failure)
-        };
-        self.check_key_access(container, &target.logical)
-            .map_err(refused)?;
-        let mut fare = Fare {
-            claim: self.claim(terms.metering),
+        let transaction_charge = self.admit_write(&target, budget)?;
+        self.begin_admitted(target, operation, budget.level, transaction_charge)
+    }
+
+    /// Checks that the partition may take the write now, and charges the minimum of a write.
+    pub(crate) fn admit_write(
+        &self,
+        target: &WriteTarget,
+        budget: &RequestBudget,
+    ) -> Result<TransactionCharge, ChargedResult<OperationOutcome>> {
+        // Key access is checked before the budget, so that a write for another region costs nothing
+        // here.
+        self.check_key_access(&target.container, &target.logical)
+            .map_err(|failure| target.refused(failure))?;
+        let transaction_charge = TransactionCharge {
+            reservation: self.reservation(budget.metering),
             price: Charge::WRITE_MIN,
             cost: single_cost,
         };
-        admit(target.partition(), fare.claim, fare.price).map_err(refused)?;
+        admit(
+            target.partition(),
+            transaction_charge.reservation,
+            transaction_charge.price,
+        )
+        .map_err(|failure| target.refused(failure))?;
+        Ok(transaction_charge)
+    }
+
+    /// Prepares an admitted write and submits it. A write that cannot be prepared settles its
+    /// charge.
+    pub(crate) fn begin_admitted(
+        &self,
+        target: WriteTarget,
+        operation: Operation,
+        level: ConsistencyLevel,
+        mut transaction_charge: TransactionCharge,
+    ) -> Result<oneshot::Receiver<TransactionOutcome>, ChargedResult<OperationOutcome>> {
         let prepared = target.prepare(operation).map_err(|failure| {
-            let refused = refused(failure);
-            let Fare { claim, price, .. } = fare;
-            charge(target.partition(), claim, refused.charge, price, None);
+            let refused = target.refused(failure);
+            let TransactionCharge {
+                reservation, price, ..
+            } = transaction_charge;
+            charge(target.partition(), reservation, refused.charge, price, None);
             refused
         })?;
         let prepared = vec![prepared];
-        fare.pay_in_advance(target.partition(), &prepared)
-            .map_err(refused)?;
-        Ok(self.submit(target, prepared, terms.level, fare))
+        transaction_charge
+            .charge_in_advance(target.partition(), &prepared)
+            .map_err(|failure| target.refused(failure))?;
+        Ok(self.submit(target, prepared, level, transaction_charge))
     }
 
-    /// Carries out the operations of a batch together or not at all.
+    /// Carries out the operations of a batch atomically.
     ///
-    /// An operation whose own content is wrong is refused in its turn. The results say what became
-    /// of each; the answer itself fails only before anything ran.
+    /// An operation with invalid content is refused at its turn. The results report each operation;
+    /// the call itself fails only before any operation has run.
     pub async fn transact(
         &self,
         container: &Arc<Container>,
         key: PartitionKey,
         operations: Vec<Result<Operation, Failure>>,
-        terms: impl Into<Terms>,
-    ) -> Answer<Results> {
-        let Terms {
+        budget: impl Into<RequestBudget>,
+    ) -> ChargedResult<BatchResults> {
+        let RequestBudget {
             level, metering, ..
-        } = terms.into();
+        } = budget.into();
         if let Err(failure) = self.check_writer().and(check_key(container, &key)) {
-            return Answer::refused(failure);
+            return ChargedResult::refused(failure);
         }
         let target = self.target(container, key);
-        let refused = |failure| Answer {
-            stamp: Some(target.partition().stamp()),
-            ..Answer::refused(failure)
-        };
         if let Err(failure) = self.admit_key(container, &target.logical).await {
-            return refused(failure);
+            return target.refused(failure);
         }
-        let mut fare = Fare {
-            claim: self.claim(metering),
+        let mut transaction_charge = TransactionCharge {
+            reservation: self.reservation(metering),
             price: operations.iter().map(|_| Charge::WRITE_MIN).sum(),
             cost: batch_cost,
         };
-        if let Err(failure) = admit(target.partition(), fare.claim, fare.price) {
-            return refused(failure);
+        if let Err(failure) = admit(
+            target.partition(),
+            transaction_charge.reservation,
+            transaction_charge.price,
+        ) {
+            return target.refused(failure);
         }
         let prepared = operations.into_iter().map(|operation| {
             operation
@@ -296,28 +339,33 @@ impl Engine {
                 .unwrap_or_else(PreparedOperation::refused)
         });
         let prepared: Vec<_> = prepared.collect();
-        if let Err(failure) = fare.pay_in_advance(target.partition(), &prepared) {
-            return refused(failure);
+        if let Err(failure) = transaction_charge.charge_in_advance(target.partition(), &prepared) {
+            return target.refused(failure);
         }
-        let Ok(outcome) = self.submit(target, prepared, level, fare).await else {
-            return Answer::refused(stopping());
+        let Ok(outcome) = self
+            .submit(target, prepared, level, transaction_charge)
+            .await
+        else {
+            return ChargedResult::refused(stopping_failure());
         };
+        // The committer checks the key's region again, at the commit.
         if matches!(outcome.results.first(), Some(Err(Failure::WriteForbidden))) {
-            // Its region has changed on the way; it is no failure of an operation.
-            return Answer {
-                stamp: Some(outcome.stamp),
-                ..Answer::refused(Failure::WriteForbidden)
+            // The write region of the key changed between admission and commit. That is a failure
+            // of the whole request.
+            return ChargedResult {
+                partition_lsn: Some(outcome.partition_lsn),
+                ..ChargedResult::refused(Failure::WriteForbidden)
             };
         }
-        Answer {
+        ChargedResult {
             charge: batch_cost(&outcome),
             result: Ok(outcome.results),
-            stamp: Some(outcome.stamp),
+            partition_lsn: Some(outcome.partition_lsn),
         }
     }
 
-    fn target(&self, container: &Arc<Container>, key: PartitionKey) -> Target {
-        Target {
+    pub(crate) fn target(&self, container: &Arc<Container>, key: PartitionKey) -> WriteTarget {
+        WriteTarget {
             logical: container.logical_partition(&key),
             container: Arc::clone(container),
             key,
@@ -325,22 +373,25 @@ impl Engine {
         }
     }
 
+    /// Hands a transaction to the committer; the receiver resolves when its group is durable.
     fn submit(
         &self,
-        target: Target,
+        target: WriteTarget,
         operations: Vec<PreparedOperation>,
         level: ConsistencyLevel,
-        fare: Fare,
+        transaction_charge: TransactionCharge,
     ) -> oneshot::Receiver<TransactionOutcome> {
         let (reply, answer) = oneshot::channel();
-        let Target {
+        let WriteTarget {
             container,
             key,
             logical,
             now_seconds,
         } = target;
         let partition = Arc::clone(container.partition_of(&logical));
-        let payer = fare.claim.map(|_| (Arc::clone(&partition), key.clone()));
+        let payer = transaction_charge
+            .reservation
+            .map(|_| (Arc::clone(&partition), key.clone()));
         let transaction = ItemTransaction {
             partition,
             container,
@@ -350,11 +401,16 @@ impl Engine {
             now_seconds,
             read_factor: level.read_factor(),
         };
-        let Fare { claim, price, cost } = fare;
-        // A client that went away does not take its transaction back, and it is charged.
+        let TransactionCharge {
+            reservation,
+            price,
+            cost,
+        } = transaction_charge;
+        // The committer calls this closure even if the client has disconnected, so every
+        // transaction that ran is charged.
         let done = move |outcome| {
             if let Some((partition, key)) = payer {
-                charge(&partition, claim, cost(&outcome), price, Some(&key));
+                charge(&partition, reservation, cost(&outcome), price, Some(&key));
             }
             drop(reply.send(outcome));
         };
@@ -362,82 +418,28 @@ impl Engine {
         answer
     }
 
-    /// Carries out operations that have nothing to do with each other; results in their order.
+    /// Removes every item of a logical partition in a sequence of transactions.
     ///
-    /// They wait for their groups together. With `stop_at_failure` they run one after another, and
-    /// those behind a failure are not tried.
-    pub async fn bulk(
-        &self,
-        container: &Arc<Container>,
-        operations: Vec<(PartitionKey, Operation)>,
-        terms: impl Into<Terms>,
-        stop_at_failure: bool,
-    ) -> Vec<Answer<OperationOutcome>> {
-        let terms = terms.into();
-        let mut answers = Vec::with_capacity(operations.len());
-        let mut room = Room::default();
-        if stop_at_failure {
-            let mut failed = false;
-            for (key, operation) in operations {
-                let is_read = is_read(&operation);
-                let answer = if failed {
-                    Answer::refused(Failure::FailedDependency)
-                } else if is_read && room.is_full() {
-                    Answer::refused(Failure::AnswerTooLarge)
-                } else {
-                    self.write_item(container, key, operation, terms.clone())
-                        .await
-                };
-                let answer = room.fit(is_read, answer);
-                failed |= answer.result.is_err();
-                answers.push(answer);
-            }
-            return answers;
-        }
-        let keys = operations.iter().map(|(key, _)| key);
-        self.await_keys(container, keys).await;
-        let mut waiting = Vec::with_capacity(operations.len());
-        let mut reads = 0;
-        for (key, operation) in operations {
-            let is_read = is_read(&operation);
-            if is_read && reads == READS_AT_ONCE {
-                settle(&mut waiting, &mut room, &mut answers).await;
-                reads = 0;
-            }
-            let begun = if is_read && room.is_full() {
-                Err(Answer::refused(Failure::AnswerTooLarge))
-            } else {
-                self.begin_write(container, key, operation, &terms)
-            };
-            reads += usize::from(is_read);
-            waiting.push((is_read, begun));
-        }
-        settle(&mut waiting, &mut room, &mut answers).await;
-        answers
-    }
-
-    /// Removes every item of a logical partition, a transaction at a time.
-    ///
-    /// It is admitted once and goes on to the end. Of its partition's budget each step takes a
-    /// tenth of a second at most, so that others go on as well.
+    /// The request is admitted once and runs to its end. Each step charges the partition at most a
+    /// tenth of its budget for one second, so that other requests progress meanwhile.
     pub async fn delete_partition_key(
         &self,
         container: &Arc<Container>,
         key: PartitionKey,
-        terms: impl Into<Terms>,
-    ) -> Answer<()> {
-        let terms = terms.into();
+        budget: impl Into<RequestBudget>,
+    ) -> ChargedResult<()> {
+        let budget = budget.into();
         if let Err(failure) = self.check_writer().and(check_key(container, &key)) {
-            return Answer::refused(failure);
+            return ChargedResult::refused(failure);
         }
         let logical = container.logical_partition(&key);
         let partition = container.partition_of(&logical);
-        let claim = self.claim(terms.metering);
+        let reservation = self.reservation(budget.metering);
         let admitted = self.admit_key(container, &logical).await;
-        if let Err(failure) = admitted.and_then(|()| admit(partition, claim, Charge::ZERO)) {
-            return Answer {
-                stamp: Some(partition.stamp()),
-                ..Answer::refused(failure)
+        if let Err(failure) = admitted.and_then(|()| admit(partition, reservation, Charge::ZERO)) {
+            return ChargedResult {
+                partition_lsn: Some(partition.partition_lsn()),
+                ..ChargedResult::refused(failure)
             };
         }
         let range = ScanRange::of_logical_partition(&logical);
@@ -453,109 +455,62 @@ impl Engine {
                 operations.push(Operation::new(OperationKind::Delete { id }));
                 Visit::Taken
             });
+            // The view pins a snapshot, so it is dropped before the deletes are awaited.
             drop(view);
-            let stamp = Some(container.partition_of(&logical).stamp());
+            let partition_lsn = Some(container.partition_of(&logical).partition_lsn());
             if let Err(failure) = scanned {
-                return Answer {
+                return ChargedResult {
                     result: Err(failure),
                     charge: sum,
-                    stamp,
+                    partition_lsn,
                 };
             }
             if operations.is_empty() {
-                return Answer {
+                return ChargedResult {
                     result: Ok(()),
                     charge: sum,
-                    stamp,
+                    partition_lsn,
                 };
             }
             let keyed = operations
                 .into_iter()
                 .map(|operation| (key.clone(), operation))
                 .collect();
-            let mut step = Charge::ZERO;
-            let unmetered = Terms::unmetered(ConsistencyLevel::Session);
-            for answer in self.bulk(container, keyed, unmetered, false).await {
-                match answer.result {
-                    Ok(_) | Err(Failure::NotFound(_)) => step = step + answer.charge,
-                    Err(failure) => {
-                        return Answer {
-                            result: Err(failure),
-                            charge: sum,
-                            stamp,
-                        };
-                    }
-                }
-            }
+            // Admission has happened, so the steps run unmetered and are charged below.
+            let unmetered = RequestBudget::unmetered(ConsistencyLevel::Session);
+            let deleted = self.bulk(container, keyed, unmetered, false).await;
+            let (step, outcome) = delete_step(deleted);
             sum = sum + step;
             let paid = step.min(tenth_of_a_second(partition));
-            charge(partition, claim, paid, Charge::ZERO, Some(&key));
-        }
-    }
-}
-
-/// An operation that was begun, or what became of it already, and whether it reads.
-type Begun = (
-    bool,
-    Result<oneshot::Receiver<TransactionOutcome>, Answer<OperationOutcome>>,
-);
-
-/// Waits for operations, in their order.
-async fn settle(
-    waiting: &mut Vec<Begun>,
-    room: &mut Room,
-    answers: &mut Vec<Answer<OperationOutcome>>,
-) {
-    for (is_read, begun) in waiting.drain(..) {
-        let answer = match begun {
-            Ok(answer) => single(answer.await.ok()),
-            Err(refused) => refused,
-        };
-        answers.push(room.fit(is_read, answer));
-    }
-}
-
-fn is_read(operation: &Operation) -> bool {
-    matches!(operation.kind, OperationKind::Read { .. })
-}
-
-/// What is left of the answer to one request with many operations.
-#[derive(Default)]
-struct Room {
-    bytes_read: usize,
-    bytes_written: usize,
-}
-
-impl Room {
-    fn is_full(&self) -> bool {
-        self.bytes_read > limits::RESPONSE_PAGE_BYTES_MAX
-    }
-
-    /// Refuses a read that does not fit; a write that does not is answered without its item.
-    fn fit(
-        &mut self,
-        is_read: bool,
-        mut answer: Answer<OperationOutcome>,
-    ) -> Answer<OperationOutcome> {
-        let Ok(outcome) = &mut answer.result else {
-            return answer;
-        };
-        let bytes = outcome.body.as_ref().map_or(0, Bytes::len);
-        if is_read {
-            self.bytes_read += bytes;
-            if self.is_full() {
-                answer.result = Err(Failure::AnswerTooLarge);
-            }
-        } else {
-            self.bytes_written += bytes;
-            if self.bytes_written > limits::RESPONSE_PAGE_BYTES_MAX {
-                outcome.body = None;
+            charge(partition, reservation, paid, Charge::ZERO, Some(&key));
+            if let Err(failure) = outcome {
+                return ChargedResult {
+                    result: Err(failure),
+                    charge: sum,
+                    partition_lsn,
+                };
             }
         }
-        answer
     }
 }
 
+/// The charge of all deletes of a step, and the first failure. The deletes are independent, so
+/// those around a failed one cost what they cost in a step without failure.
+fn delete_step(answers: Vec<ChargedResult<OperationOutcome>>) -> (Charge, Result<(), Failure>) {
+    let mut step = Charge::ZERO;
+    let mut outcome = Ok(());
+    for answer in answers {
+        step = step + answer.charge;
+        match answer.result {
+            // Another request may have deleted the item since the scan.
+            Ok(_) | Err(Failure::NotFound(_)) => {}
+            Err(failure) => outcome = outcome.and(Err(failure)),
+        }
+    }
+    (step, outcome)
+}
+
+/// A tenth of what the partition may use in a second.
 fn tenth_of_a_second(partition: &Partition) -> Charge {
     let units = partition.meter().units().unwrap_or(u32::MAX);
     Charge::from_hundredths(u64::from(units) * 10)
@@ -568,28 +523,32 @@ fn single_cost(outcome: &TransactionOutcome) -> Charge {
     }
 }
 
+/// The charge of a batch. A failed batch costs the operations that were undone plus one refusal.
 fn batch_cost(outcome: &TransactionOutcome) -> Charge {
-    let charges = outcome.results.iter().map(|result| match result {
-        Ok(outcome) => outcome.charge,
-        Err(_) => Charge::ZERO,
-    });
-    Charge::batch(charges)
+    if outcome.results.iter().any(Result::is_err) {
+        return outcome.undone + Charge::MIN;
+    }
+    let done = outcome.results.iter().flatten();
+    done.map(|outcome| outcome.charge).sum()
 }
 
-fn single(outcome: Option<TransactionOutcome>) -> Answer<OperationOutcome> {
+pub(crate) fn single(outcome: Option<TransactionOutcome>) -> ChargedResult<OperationOutcome> {
     let Some(mut outcome) = outcome else {
-        return Answer::refused(stopping());
+        return ChargedResult::refused(stopping_failure());
     };
     let charge = single_cost(&outcome);
-    let result = outcome.results.pop().unwrap_or_else(|| Err(stopping()));
-    Answer {
+    let result = outcome
+        .results
+        .pop()
+        .unwrap_or_else(|| Err(stopping_failure()));
+    ChargedResult {
         result,
         charge,
-        stamp: Some(outcome.stamp),
+        partition_lsn: Some(outcome.partition_lsn),
     }
 }
 
-/// A point operation needs the whole key, within its size.
+/// Checks that a point operation names a complete partition key of permitted size.
 pub(crate) fn check_key(container: &Container, key: &PartitionKey) -> Result<(), Failure> {
     let setting = &container.definition.partition_key;
     if key.is_empty() && setting.is_system_key() {
@@ -602,4 +561,46 @@ pub(crate) fn check_key(container: &Container, key: &PartitionKey) -> Result<(),
     definition.check_size(key).map_err(|error| {
         Failure::BadRequest(format!("One of the input values is invalid. {error}."))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use orrery_model::Lsn;
+
+    use super::*;
+
+    fn answer(
+        result: Result<OperationStatus, Failure>,
+        units: f64,
+    ) -> ChargedResult<OperationOutcome> {
+        let charge = Charge::from_units(units);
+        ChargedResult {
+            result: result.map(|status| OperationOutcome {
+                status,
+                body: None,
+                excludes_system_properties: false,
+                etag: None,
+                item_lsn: Lsn(1),
+                charge,
+            }),
+            charge,
+            partition_lsn: None,
+        }
+    }
+
+    #[test]
+    fn a_failed_delete_leaves_the_charge_of_the_others() {
+        let gone = || Ok(OperationStatus::Deleted);
+        let step = vec![
+            answer(gone(), 5.0),
+            answer(Err(Failure::NOT_FOUND), 1.0),
+            answer(Err(stopping_failure()), 1.0),
+            answer(Err(Failure::WriteForbidden), 1.0),
+            answer(gone(), 6.0),
+        ];
+        let expected = (Charge::from_units(14.0), Err(stopping_failure()));
+        assert_eq!(delete_step(step), expected);
+        let missing = vec![answer(Err(Failure::NOT_FOUND), 1.0)];
+        assert_eq!(delete_step(missing), (Charge::from_units(1.0), Ok(())));
+    }
 }
