@@ -1,26 +1,26 @@
-//! Letting requests in, and charging them.
+//! Admits requests against the throughput budget, and charges them.
 //!
-//! A refused request has done nothing and costs nothing. The time of the admission also counts for
-//! the charge: one look at the clock for each request.
+//! A refused request has done nothing and costs nothing. The admission reads the clock once; the
+//! charge uses the same time.
 
 use std::sync::Arc;
 
 use orrery_keys::PartitionKey;
-use orrery_model::{Answer, Charge, Failure};
-use orrery_partition::{Claim, Container, Partition};
+use orrery_model::{Charge, ChargedResult, Failure};
+use orrery_partition::{Container, Partition, Reservation};
 
 use super::{Metering, ThroughputMode};
-use crate::{Engine, Scope};
+use crate::{Engine, FeedScope};
 
 impl Engine {
-    /// What a request asks to be admitted as; nothing if it is not metered.
-    pub(crate) fn claim(&self, metering: Metering) -> Option<Claim> {
+    /// The reservation of a request; `None` if the request is unmetered.
+    pub(crate) fn reservation(&self, metering: Metering) -> Option<Reservation> {
         let Metering::Metered { priority, bucket } = metering else {
             return None;
         };
         match self.throughput.options.mode {
             ThroughputMode::Off => None,
-            ThroughputMode::Provisioned | ThroughputMode::Serverless => Some(Claim {
+            ThroughputMode::Provisioned | ThroughputMode::Serverless => Some(Reservation {
                 now_ms: self.clock.monotonic_ms(),
                 priority,
                 bucket,
@@ -28,39 +28,45 @@ impl Engine {
         }
     }
 
-    /// Reads a page of a scope, if every partition it comes from has budget left, and charges it to
-    /// them.
+    /// Reads a page of a scope if every partition of the scope has budget left, and charges the
+    /// page to these partitions.
     pub(crate) fn metered_page<T>(
         &self,
         container: &Container,
-        scope: &Scope,
+        scope: &FeedScope,
         metering: Metering,
-        read: impl FnOnce(&[Arc<Partition>]) -> Answer<T>,
-    ) -> Answer<T> {
+        read: impl FnOnce(&[Arc<Partition>]) -> ChargedResult<T>,
+    ) -> ChargedResult<T> {
         let partitions = match Engine::partitions_of(container, scope) {
             Ok(partitions) => partitions,
-            Err(failure) => return Answer::refused(failure),
+            Err(failure) => return ChargedResult::refused(failure),
         };
-        let claim = self.claim(metering);
+        let reservation = self.reservation(metering);
+        // Every partition is checked before the read, so that a refused page has done no work.
         for partition in &partitions {
             let readable = self.check_readable(container, partition);
-            if let Err(failure) = readable.and_then(|()| admit(partition, claim, Charge::ZERO)) {
-                return Answer {
-                    stamp: Some(partition.stamp()),
-                    ..Answer::refused(failure)
+            if let Err(failure) =
+                readable.and_then(|()| admit(partition, reservation, Charge::ZERO))
+            {
+                return ChargedResult {
+                    partition_lsn: Some(partition.partition_lsn()),
+                    ..ChargedResult::refused(failure)
                 };
             }
         }
         let answer = read(&partitions);
         let key = match scope {
-            Scope::Key(key) => Some(key),
-            Scope::Container | Scope::FirstLevels(..) | Scope::Range(..) | Scope::Epk(_) => None,
+            FeedScope::Key(key) => Some(key),
+            FeedScope::Container
+            | FeedScope::KeyPrefix(..)
+            | FeedScope::Range(..)
+            | FeedScope::Epk(_) => None,
         };
-        charge_all(&partitions, claim, answer.charge, key);
+        charge_all(&partitions, reservation, answer.charge, key);
         answer
     }
 
-    /// Lets a read of the catalogue in and charges it, against the budget of the account for these.
+    /// Admits a read of the catalogue against the account's metadata budget, and charges it.
     pub fn admit_metadata(&self) -> Result<(), Failure> {
         if self.throughput.options.mode == ThroughputMode::Off {
             return Ok(());
@@ -75,42 +81,48 @@ impl Engine {
     }
 }
 
-/// `price` is what the request will cost at least, where that is known.
+/// Admits a request; `price` is its known minimum charge.
 pub(crate) fn admit(
     partition: &Partition,
-    claim: Option<Claim>,
+    reservation: Option<Reservation>,
     price: Charge,
 ) -> Result<(), Failure> {
-    claim.map_or(Ok(()), |claim| partition.meter().admit(claim, price))
+    reservation.map_or(Ok(()), |reservation| {
+        partition.meter().admit(reservation, price)
+    })
 }
 
-/// Charges a request that was admitted at this price.
+/// Charges a request that was admitted at `price`.
 pub(crate) fn charge(
     partition: &Partition,
-    claim: Option<Claim>,
+    reservation: Option<Reservation>,
     charge: Charge,
     price: Charge,
     key: Option<&PartitionKey>,
 ) {
-    if let Some(claim) = claim {
-        partition.meter().charge(claim, charge, price, key);
+    if let Some(reservation) = reservation {
+        partition.meter().charge(reservation, charge, price, key);
     }
 }
 
-/// Charges a page in equal parts to the partitions it came from.
+/// Divides the charge of a page equally between the partitions of its scope.
 fn charge_all(
     partitions: &[Arc<Partition>],
-    claim: Option<Claim>,
+    reservation: Option<Reservation>,
     charge: Charge,
     key: Option<&PartitionKey>,
 ) {
-    let Some(claim) = claim else {
+    let Some(reservation) = reservation else {
         return;
     };
     let count = partitions.len().max(1) as u64;
+    // The first partition also takes the remainder of the division, so that the parts add up
+    // exactly.
     let (part, mut rest) = (charge.hundredths() / count, charge.hundredths() % count);
     for partition in partitions {
         let part = Charge::from_hundredths(part + std::mem::take(&mut rest));
-        partition.meter().charge(claim, part, Charge::ZERO, key);
+        partition
+            .meter()
+            .charge(reservation, part, Charge::ZERO, key);
     }
 }

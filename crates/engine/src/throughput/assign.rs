@@ -1,37 +1,42 @@
-//! Gives physical partitions their rates.
+//! Assigns throughput rates to physical partitions.
 //!
-//! Called for every container when the account is opened, for a new one, for all that an offer is
-//! about when it changes, and after partitions were split or merged.
+//! The engine assigns rates when it opens the account, after a container is created, after an offer
+//! changes, and after a split or merge.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use orrery_model::{ContainerAddress, Offer, limits};
-use orrery_partition::{Budget, Container, Rates};
+use orrery_partition::{Container, Rates, ThroughputBudget};
 
 use super::division::divide;
-use super::{ThroughputMode, ThroughputOptions};
+use super::{ThroughputMode, ThroughputOptions, WaitBudget};
 use crate::{Catalogue, Engine};
 
-/// What the account keeps of throughput while it runs.
+/// The account's throughput state in memory.
 pub(crate) struct ThroughputState {
     pub(super) options: ThroughputOptions,
-    /// For reads of the catalogue.
-    pub(super) metadata: Budget,
-    /// What the containers of a database share, by the number of its offer.
-    pools: Mutex<HashMap<u32, Arc<Budget>>>,
+    /// The budget for reads of the catalogue.
+    pub(super) metadata: ThroughputBudget,
+    /// The pools that containers of a database share, by offer id.
+    pools: Mutex<HashMap<u32, Arc<ThroughputBudget>>>,
 }
 
 impl ThroughputState {
     pub(crate) fn new(options: ThroughputOptions, now_ms: u64) -> ThroughputState {
         ThroughputState {
             options,
-            metadata: Budget::new(limits::METADATA_RUS, now_ms),
+            metadata: ThroughputBudget::new(limits::METADATA_RUS, now_ms),
             pools: Mutex::default(),
         }
     }
 
-    fn pool(&self, offer: &Offer, now_ms: u64) -> Arc<Budget> {
+    /// The wait budget of a new bulk request.
+    pub(crate) fn bulk_wait_budget(&self) -> WaitBudget {
+        WaitBudget::new(self.options.bulk_patience)
+    }
+
+    fn pool(&self, offer: &Offer, now_ms: u64) -> Arc<ThroughputBudget> {
         let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
         let pool = pools.entry(offer.rid.id()).or_default();
         pool.set(Some(offer.throughput.max()), false, now_ms);
@@ -40,8 +45,8 @@ impl ThroughputState {
 }
 
 impl Engine {
-    /// Divides what a container may use over its physical partitions.
-    pub(crate) fn assign(&self, catalogue: &Catalogue, container: &Container) {
+    /// Divides a container's throughput over its physical partitions.
+    pub(crate) fn assign_rates(&self, catalogue: &Catalogue, container: &Container) {
         let now_ms = self.clock.monotonic_ms();
         match self.throughput.options.mode {
             ThroughputMode::Off => {}
@@ -58,10 +63,10 @@ impl Engine {
         }
     }
 
-    /// Called when an offer has changed: assigns every container that it is about.
+    /// Assigns new rates to every container that a changed offer covers.
     ///
-    /// A container whose partitions cannot have what it now has is to be split; this is the place
-    /// that knows of it first.
+    /// A container with more throughput than its partitions can have must split, so this function
+    /// also wakes the sweep.
     pub(crate) fn throughput_changed(&self, offer: &Offer) {
         let catalogue = self.catalogue();
         for database in catalogue.databases.values() {
@@ -70,17 +75,18 @@ impl Engine {
             let concerned =
                 containers.filter(|entry| entry.offer.map_or(shares, |own| own == offer.rid));
             for entry in concerned {
-                self.assign(&catalogue, &entry.container);
+                self.assign_rates(&catalogue, &entry.container);
             }
         }
-        // More may need more partitions.
+        // More throughput may require more partitions, so the sweep runs without waiting for its
+        // interval.
         self.wake.notify_one();
     }
 
-    pub(crate) fn assign_all(&self, catalogue: &Catalogue) {
+    pub(crate) fn assign_all_rates(&self, catalogue: &Catalogue) {
         let databases = catalogue.databases.values();
         for entry in databases.flat_map(|database| database.containers.values()) {
-            self.assign(catalogue, &entry.container);
+            self.assign_rates(catalogue, &entry.container);
         }
     }
 
@@ -118,13 +124,13 @@ impl Engine {
             Some(shared) => {
                 let max = shared.throughput.max();
                 Rates {
-                    // The pool limits already what is below.
+                    // Below this limit the shared pool alone is restrictive.
                     units: (max > self.limits.throughput).then_some(self.limits.throughput),
                     pool: Some(self.throughput.pool(shared, now_ms)),
                     ..Rates::default()
                 }
             }
-            // Made while the account was serverless.
+            // A container from a time when the account was serverless has no offer.
             None => Rates {
                 units: Some(limits::MANUAL_RUS_MIN),
                 ..Rates::default()

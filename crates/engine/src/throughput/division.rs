@@ -1,19 +1,19 @@
-//! A container's throughput, divided over its physical partitions.
+//! Divides a container's throughput over its physical partitions.
 
 use orrery_model::{Offer, RangeId};
 
-/// Request units a second of each partition, in the order of `partitions`.
+/// Request units per second of each partition, in the order of `partitions`.
 ///
-/// All get the same, unless single ones were given theirs; what those leave is for the others, which
-/// are the children of a partition that had a share of its own. Nobody gets more than a partition
-/// can have: what is beyond waits for a split.
+/// Partitions have equal shares unless custom shares are set. Partitions without a custom share
+/// divide the remainder of the offer; they are the children of a partition that had a custom share.
+/// A partition gets at most its limit; throughput above the limit waits for a split.
 pub(super) fn divide(offer: &Offer, partitions: &[RangeId], partition_max: u32) -> Vec<u32> {
-    let capped = shares(offer, partitions).into_iter();
+    let capped = partition_shares(offer, partitions).into_iter();
     capped.map(|units| units.clamp(1, partition_max)).collect()
 }
 
-/// The same without the cap.
-pub(crate) fn shares(offer: &Offer, partitions: &[RangeId]) -> Vec<u32> {
+/// The shares without the limit of a single partition.
+pub(crate) fn partition_shares(offer: &Offer, partitions: &[RangeId]) -> Vec<u32> {
     let named = &offer.distribution.shares;
     let share = |id: &RangeId| {
         let found = named.iter().find(|(named, _)| named == id);
@@ -30,7 +30,7 @@ pub(crate) fn shares(offer: &Offer, partitions: &[RangeId]) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use orrery_keys::OfferRid;
-    use orrery_model::{Distribution, Etag, Throughput};
+    use orrery_model::{Etag, Throughput, ThroughputDistribution};
 
     use super::*;
 
@@ -41,7 +41,7 @@ mod tests {
             (400, &[][..], &[0][..], &[400][..]),
             (18_000, &[], &[0, 1, 2], &[6_000; 3]),
             (1_000, &[], &[0, 1, 2], &[333; 3]),
-            // More than the partitions can have.
+            // The offer exceeds the limits of all partitions together.
             (40_000, &[], &[0, 1], &[10_000; 2]),
             (
                 25_000,
@@ -49,7 +49,7 @@ mod tests {
                 &[0, 1],
                 &[5_000, 10_000],
             ),
-            // After the split of the second.
+            // Partition 1 has split into 2 and 3.
             (
                 25_000,
                 &[(0, 5_000), (1, 20_000)],
@@ -69,12 +69,12 @@ mod tests {
                 owner: String::new(),
                 throughput: Throughput::Manual(units),
                 max_ever: units,
-                distribution: Distribution {
+                distribution: ThroughputDistribution {
                     shares: named
                         .iter()
                         .map(|(id, units)| (RangeId(*id), *units))
                         .collect(),
-                    ..Distribution::default()
+                    ..ThroughputDistribution::default()
                 },
                 etag: Etag::of_write(0, 1, 0, 0),
                 modified_seconds: 0,

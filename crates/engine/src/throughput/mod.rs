@@ -1,8 +1,8 @@
-//! Throughput: who may use how much, who is let in, and what operators are told.
+//! Throughput: rates, admission, charging, and reports for operators.
 //!
-//! Offers say what a container or a database may use. [`assign`] divides that over physical
-//! partitions, whose meters do the counting; every operation on items asks [`admission`] first and
-//! is charged when it is done. Reads of the catalogue have a small budget of their own.
+//! Offers define the throughput of a container or database. [`assign`] divides it over physical
+//! partitions, whose meters do the counting. Every operation on items asks [`admission`] first and
+//! is charged at its end. Reads of the catalogue have a small budget of their own.
 
 mod admission;
 mod assign;
@@ -10,13 +10,15 @@ mod division;
 mod options;
 mod redistribution;
 mod report;
+mod request_budget;
 mod serverless;
-mod terms;
+mod wait_budget;
 
 pub(crate) use admission::{admit, charge};
 pub(crate) use assign::ThroughputState;
-pub(crate) use division::shares;
+pub(crate) use division::partition_shares;
 pub use options::{ThroughputMode, ThroughputOptions};
-pub(crate) use redistribution::check_undivided;
+pub(crate) use redistribution::check_equal_shares;
 pub use report::{ContainerThroughput, PartitionThroughput, ThroughputKind};
-pub use terms::{Metering, ReadTerms, Terms};
+pub use request_budget::{Metering, ReadBudget, RequestBudget};
+pub(crate) use wait_budget::{WaitBudget, add_up_waits};

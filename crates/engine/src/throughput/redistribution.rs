@@ -1,19 +1,22 @@
-//! Throughput moved between the physical partitions of a container, and its buckets.
+//! Moves throughput between the physical partitions of a container, and sets its throughput
+//! buckets.
 //!
-//! What is changed is the offer, so that it holds after a restart. While single partitions have
-//! shares of their own the offer as a whole cannot be changed: nobody could say whose it would be.
+//! The change is stored in the offer, so it survives a restart. While partitions have custom
+//! shares, the total of the offer cannot be changed: the change would not say which partition gains
+//! or loses.
 
 use std::sync::Arc;
 
 use orrery_model::{
-    ContainerAddress, DistributionChange, Division, Failure, Offer, RangeId, Throughput, limits,
+    ContainerAddress, DistributionChange, Failure, Offer, PartitionShares, RangeId, Throughput,
+    limits,
 };
 
-use super::division::shares;
-use crate::{Engine, entries};
+use super::division::partition_shares;
+use crate::{Engine, catalogue_rows};
 
 impl Engine {
-    /// Divides the throughput of a container anew.
+    /// Changes the division of a container's throughput.
     pub async fn redistribute(
         &self,
         address: ContainerAddress<'_>,
@@ -34,8 +37,8 @@ impl Engine {
             let rid = entry.offer.ok_or_else(no_offer)?;
             let mut offer = Offer::clone(catalogue.offer(rid)?);
             match change.division {
-                Some(Division::Equal) => offer.distribution.shares.clear(),
-                Some(Division::Shares(wanted)) => give(&mut offer, &ids, &wanted)?,
+                Some(PartitionShares::Equal) => offer.distribution.shares.clear(),
+                Some(PartitionShares::Custom(wanted)) => set_shares(&mut offer, &ids, &wanted)?,
                 None => {}
             }
             if let Some(buckets) = change.buckets {
@@ -44,9 +47,9 @@ impl Engine {
                 offer.distribution.buckets_set_seconds = now_seconds;
             }
             offer.max_ever = offer.max_ever.max(offer.throughput.max());
-            offer.etag = catalogue.next_change(now_seconds);
+            offer.etag = catalogue.next_etag(now_seconds);
             offer.modified_seconds = now_seconds;
-            changes.push(entries::put_offer(&offer));
+            changes.push(catalogue_rows::put_offer(&offer));
             let offer = Arc::new(offer);
             catalogue.offers.insert(rid.id(), Arc::clone(&offer));
             Ok(offer)
@@ -57,8 +60,8 @@ impl Engine {
     }
 }
 
-/// Refuses another throughput for the whole while partitions have shares.
-pub(crate) fn check_undivided(offer: &Offer, wanted: Throughput) -> Result<(), Failure> {
+/// Refuses another total while partitions have custom shares.
+pub(crate) fn check_equal_shares(offer: &Offer, wanted: Throughput) -> Result<(), Failure> {
     if offer.distribution.shares.is_empty() || wanted == offer.throughput {
         return Ok(());
     }
@@ -68,14 +71,19 @@ pub(crate) fn check_undivided(offer: &Offer, wanted: Throughput) -> Result<(), F
     ))
 }
 
-/// Gives partitions their shares; the container then has the sum.
-fn give(offer: &mut Offer, ids: &[RangeId], wanted: &[(RangeId, u32)]) -> Result<(), Failure> {
+/// Sets custom shares; the container's throughput becomes their sum.
+fn set_shares(
+    offer: &mut Offer,
+    ids: &[RangeId],
+    wanted: &[(RangeId, u32)],
+) -> Result<(), Failure> {
     if let Some((id, _)) = wanted.iter().find(|(id, _)| !ids.contains(id)) {
         return Err(Failure::bad_request(format!(
             "One of the specified inputs is invalid. The container has no partition '{id}'."
         )));
     }
-    let present = ids.iter().copied().zip(shares(offer, ids));
+    let present = ids.iter().copied().zip(partition_shares(offer, ids));
+    // Partitions that the request does not name keep their present share.
     let new = present.map(|(id, units)| {
         let wanted = wanted.iter().find(|(wanted, _)| *wanted == id);
         (id, wanted.map_or(units, |(_, units)| *units))
@@ -92,6 +100,7 @@ fn give(offer: &mut Offer, ids: &[RangeId], wanted: &[(RangeId, u32)]) -> Result
     Ok(())
 }
 
+/// The service limits how often buckets may change, so the last change must be old enough.
 fn check_age(offer: &Offer, now_seconds: u64) -> Result<(), Failure> {
     let free = offer.distribution.buckets_set_seconds + limits::THROUGHPUT_BUCKETS_SECONDS_MIN;
     match free.checked_sub(now_seconds) {

@@ -1,4 +1,4 @@
-//! What operators see: who may use what, who uses it, and which keys are hot.
+//! Throughput reports for operators: rates, usage and hot keys.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::Engine;
 pub enum ThroughputKind {
     Manual,
     Autoscale,
-    /// The container has a part of what its database has.
+    /// The container uses part of its database's throughput.
     Shared,
     Serverless,
     Off,
@@ -22,9 +22,9 @@ pub enum ThroughputKind {
 #[derive(Debug, Clone)]
 pub struct ContainerThroughput {
     pub kind: ThroughputKind,
-    /// Request units a second; none where nothing is provisioned.
+    /// Request units per second; absent if nothing is provisioned.
     pub provisioned: Option<u32>,
-    /// Whether single partitions have shares of their own.
+    /// Whether partitions have custom shares.
     pub is_custom: bool,
     pub partitions: Vec<PartitionThroughput>,
 }
@@ -33,12 +33,12 @@ pub struct ContainerThroughput {
 pub struct PartitionThroughput {
     pub partition: Arc<Partition>,
     pub meter: MeterReport,
-    /// The hottest first.
+    /// Hot keys, hottest first.
     pub hot_keys: Vec<HotKey>,
 }
 
 impl Engine {
-    /// What a container may use and what it uses, for each physical partition.
+    /// The rates and the usage of a container, per physical partition.
     pub fn container_throughput(
         &self,
         container: &Container,
@@ -72,13 +72,13 @@ impl Engine {
         })
     }
 
-    /// What one physical partition used.
+    /// The usage of one physical partition.
     pub fn partition_use(&self, partition: &Partition) -> MeterReport {
         partition.meter().report(self.clock.monotonic_ms())
     }
 
-    /// What an offer gives at the moment: with autoscale, what the hottest partition needs of all,
-    /// between a tenth of the maximum and the maximum.
+    /// The current throughput of an offer. With autoscale it is the demand of the hottest partition
+    /// times the number of partitions, between a tenth of the maximum and the maximum.
     pub fn offer_current(&self, offer: &Offer) -> u32 {
         let Throughput::Autoscale { max, .. } = offer.throughput else {
             return offer.throughput.current();

@@ -1,4 +1,4 @@
-//! A serverless account has no offers, and nobody may send throughput to it.
+//! Serverless accounts: they have no offers and refuse requests that set throughput.
 
 use orrery_model::{Failure, Throughput};
 
@@ -14,7 +14,7 @@ impl Engine {
         self.throughput_mode() == ThroughputMode::Serverless
     }
 
-    /// Refuses throughput where none can be set.
+    /// Refuses a throughput setting in a serverless account.
     pub(crate) fn check_throughput(&self, asked: Option<Throughput>) -> Result<(), Failure> {
         match asked {
             Some(_) if self.is_serverless() => Err(Failure::bad_request(
