@@ -1,12 +1,12 @@
-//! What happened on the way to a page, for those who ask: metrics, indexes, the plan.
+//! The report of a page for clients that ask for metrics, index usage or the plan.
 
 use std::time::Duration;
 
 use orrery_index::{AccessPlan, IndexUsage};
 
-use super::Work;
+use super::AccessWork;
 
-/// Of one page of a query.
+/// The measurements of one page of a query.
 #[derive(Debug, Clone)]
 pub struct QueryReport {
     pub total_time: Duration,
@@ -14,22 +14,26 @@ pub struct QueryReport {
     pub plan_time: Duration,
     pub index_time: Duration,
     pub load_time: Duration,
-    /// Documents that were read, and their bytes.
+    /// Number of documents that the page read, and their bytes.
     pub documents: u64,
     pub document_bytes: u64,
     pub rows: u64,
     pub row_bytes: u64,
-    /// Index entries that were read.
+    /// Number of index entries that the page read.
     pub entries: u64,
     pub usage: IndexUsage,
-    /// The plan as people read it, one step a line, with estimates and what was considered.
+    /// The plan in readable form: one step per line, with estimates and rejected alternatives.
     pub plan: Vec<String>,
     pub estimated_entries: u64,
     pub estimated_documents: u64,
 }
 
 impl QueryReport {
-    pub(crate) fn new(plan: &AccessPlan, work: &Work, finished: &orrery_exec::Work) -> QueryReport {
+    pub(crate) fn new(
+        plan: &AccessPlan,
+        work: &AccessWork,
+        finished: &orrery_exec::PageWork,
+    ) -> QueryReport {
         QueryReport {
             total_time: Duration::ZERO,
             compile_time: Duration::ZERO,
@@ -40,7 +44,7 @@ impl QueryReport {
             document_bytes: finished.document_bytes,
             rows: finished.rows,
             row_bytes: finished.row_bytes,
-            entries: work.entries + work.entries_instead,
+            entries: work.entries + work.covered_entries,
             usage: IndexUsage::default(),
             plan: plan.explain(),
             estimated_entries: plan.estimate.entries,
