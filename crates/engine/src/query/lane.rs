@@ -1,15 +1,15 @@
-//! A lane admits a limited number of queries at one time, and hands each free place to the waiting
-//! askers in turn.
+//! A lane admits a limited number of queries at a time, and gives each free slot to the waiting
+//! clients in turn.
 //!
-//! A query that finds the lane full waits in the line of its asker, and a place that becomes free
-//! goes to the line whose turn it is, one line after the other. So a client that sends a thousand
-//! queries to a container delays its own queries only; the first query of another client waits for
-//! at most one query of each other asker.
+//! A query that finds the lane full waits in the queue of its client. A free slot goes to the next
+//! queue in round-robin order. A client that sends a thousand queries to a container delays only
+//! its own queries; the first query of another client waits for at most one query of each other
+//! client.
 //!
 //! ```text
-//!   asker 1   [a b c d e]          places go to:  a  f  h  b  g  c  d  e
-//!   asker 2   [f g]
-//!   asker 3   [h]
+//!   client 1   [a b c d e]          slots go to:  a  f  h  b  g  c  d  e
+//!   client 2   [f g]
+//!   client 3   [h]
 //! ```
 
 use std::collections::VecDeque;
@@ -18,173 +18,181 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
-/// The client that asks for work, and the container that the work reads; each such pair has its own
-/// line in a lane.
+/// A client together with the container that its query reads; each such pair has its own queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Asker {
+pub(crate) struct LaneClient {
     pub(crate) container: u32,
-    /// Of the share that the client borrows through.
+    /// Id of the memory share of the client.
     pub(crate) client: usize,
 }
 
-/// Clones are handles to the same lane.
+/// A handle to a lane; clones share the lane.
 #[derive(Debug, Clone)]
 pub(crate) struct Lane(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
     free: usize,
-    /// Nobody's line is empty. The first line is served next.
-    lines: VecDeque<(Asker, VecDeque<Waiter>)>,
+    /// Queues with waiting queries; no queue is empty. The first queue is served next.
+    queues: VecDeque<(LaneClient, VecDeque<Waiter>)>,
     waiting: usize,
     limits: LaneLimits,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LaneLimits {
-    pub(crate) places: usize,
+    pub(crate) slots: usize,
     pub(crate) waiting_max: usize,
-    /// Of one asker.
-    pub(crate) line_max: usize,
+    /// Limit of waiting queries of one client.
+    pub(crate) client_waiting_max: usize,
 }
 
-/// The channel through which a lane hands a place to a waiting task or to a waiting thread.
+/// The channel through which a lane hands a slot to a waiting task or thread.
 #[derive(Debug)]
 enum Waiter {
-    Task(oneshot::Sender<Place>),
-    Thread(SyncSender<Place>),
+    Task(oneshot::Sender<LaneSlot>),
+    Thread(SyncSender<LaneSlot>),
 }
 
-/// One place in a lane; dropping the place hands it to the next waiting query.
+/// One slot of a lane; dropping it hands the slot to the next waiting query.
 #[derive(Debug)]
-pub(crate) struct Place {
-    /// `None` in a place that no longer occupies the lane: dropping it hands nothing to a waiting
-    /// query.
+pub(crate) struct LaneSlot {
+    /// `None` in a slot that no longer occupies the lane: dropping it hands nothing on.
     lane: Option<Lane>,
 }
 
-/// The answer of a lane to an asker that requests a place.
+/// The reply of a lane to a client that requests a slot.
 #[derive(Debug)]
-pub(crate) enum Entered<R> {
-    Now(Place),
-    /// The place comes here.
+pub(crate) enum LaneAdmission<R> {
+    Now(LaneSlot),
+    /// The receiver gets the slot later.
     Waiting(R),
-    Refused(Refused),
+    Refused(LaneRefusal),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Refused {
-    /// Too many queries of this asker wait.
-    LineFull,
-    /// Too many queries of all wait.
+pub(crate) enum LaneRefusal {
+    /// Too many queries of this client wait.
+    ClientQueueFull,
+    /// Too many queries wait in total.
     LaneFull,
 }
 
 impl Lane {
     pub(crate) fn new(limits: LaneLimits) -> Lane {
         Lane(Arc::new(Mutex::new(State {
-            free: limits.places.max(1),
-            lines: VecDeque::new(),
+            free: limits.slots.max(1),
+            queues: VecDeque::new(),
             waiting: 0,
             limits,
         })))
     }
 
-    pub(crate) fn enter(&self, asker: Asker) -> Entered<oneshot::Receiver<Place>> {
-        self.enter_with(asker, || {
+    pub(crate) fn enter(&self, client: LaneClient) -> LaneAdmission<oneshot::Receiver<LaneSlot>> {
+        self.enter_with(client, || {
             let (sender, receiver) = oneshot::channel();
             (Waiter::Task(sender), receiver)
         })
     }
 
-    pub(crate) fn enter_thread(&self, asker: Asker) -> Entered<mpsc::Receiver<Place>> {
-        self.enter_with(asker, || {
+    pub(crate) fn enter_thread(
+        &self,
+        client: LaneClient,
+    ) -> LaneAdmission<mpsc::Receiver<LaneSlot>> {
+        self.enter_with(client, || {
             let (sender, receiver) = mpsc::sync_channel(1);
             (Waiter::Thread(sender), receiver)
         })
     }
 
-    fn enter_with<R>(&self, asker: Asker, waiter: impl FnOnce() -> (Waiter, R)) -> Entered<R> {
+    fn enter_with<R>(
+        &self,
+        client: LaneClient,
+        waiter: impl FnOnce() -> (Waiter, R),
+    ) -> LaneAdmission<R> {
         let mut state = self.state();
+        // A free slot implies that no query waits, so the newcomer overtakes nobody.
         if state.free > 0 {
             state.free -= 1;
-            return Entered::Now(Place {
+            return LaneAdmission::Now(LaneSlot {
                 lane: Some(self.clone()),
             });
         }
         let limits = state.limits;
         if state.waiting >= limits.waiting_max {
-            return Entered::Refused(Refused::LaneFull);
+            return LaneAdmission::Refused(LaneRefusal::LaneFull);
         }
-        let known = state.lines.iter().position(|(of, _)| *of == asker);
-        let line = match known {
-            Some(line) => line,
+        let known = state.queues.iter().position(|(of, _)| *of == client);
+        let queue = match known {
+            Some(queue) => queue,
             None => {
-                state.lines.push_back((asker, VecDeque::new()));
-                state.lines.len() - 1
+                state.queues.push_back((client, VecDeque::new()));
+                state.queues.len() - 1
             }
         };
-        let Some((_, line)) = state.lines.get_mut(line) else {
-            return Entered::Refused(Refused::LaneFull);
+        let Some((_, queue)) = state.queues.get_mut(queue) else {
+            return LaneAdmission::Refused(LaneRefusal::LaneFull);
         };
-        if line.len() >= limits.line_max {
-            return Entered::Refused(Refused::LineFull);
+        if queue.len() >= limits.client_waiting_max {
+            return LaneAdmission::Refused(LaneRefusal::ClientQueueFull);
         }
         let (waiter, receiver) = waiter();
-        line.push_back(waiter);
+        queue.push_back(waiter);
         state.waiting += 1;
-        Entered::Waiting(receiver)
+        LaneAdmission::Waiting(receiver)
     }
 
-    /// How many wait for a place.
+    /// The number of waiting queries.
     pub(crate) fn waiting(&self) -> usize {
         self.state().waiting
     }
 
     fn next(&self) -> Option<Waiter> {
         let mut state = self.state();
-        let Some((asker, mut line)) = state.lines.pop_front() else {
+        let Some((client, mut queue)) = state.queues.pop_front() else {
+            // The slot is counted as free only without waiters; otherwise it moves directly to a
+            // waiter, and a newcomer cannot take it in between.
             state.free += 1;
             return None;
         };
-        let waiter = line.pop_front();
-        if !line.is_empty() {
-            state.lines.push_back((asker, line));
+        let waiter = queue.pop_front();
+        // The queue returns behind all others, which makes the order round-robin.
+        if !queue.is_empty() {
+            state.queues.push_back((client, queue));
         }
         state.waiting -= 1;
         waiter
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        // Nothing in here can panic halfway.
+        // No code under the lock can panic between two changes, so a poisoned lock is still
+        // consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Place {
+impl Drop for LaneSlot {
     fn drop(&mut self) {
         let Some(lane) = self.lane.take() else {
             return;
         };
         while let Some(waiter) = lane.next() {
-            let place = Place {
+            let slot = LaneSlot {
                 lane: Some(lane.clone()),
             };
             let refused = match waiter {
-                Waiter::Task(sender) => sender.send(place).err(),
-                Waiter::Thread(sender) => match sender.try_send(place) {
+                Waiter::Task(sender) => sender.send(slot).err(),
+                Waiter::Thread(sender) => match sender.try_send(slot) {
                     Ok(()) => None,
-                    Err(TrySendError::Full(place) | TrySendError::Disconnected(place)) => {
-                        Some(place)
-                    }
+                    Err(TrySendError::Full(slot) | TrySendError::Disconnected(slot)) => Some(slot),
                 },
             };
-            let Some(mut place) = refused else {
+            let Some(mut slot) = refused else {
                 return;
             };
-            // The waiter has gone: this loop hands the place to the next waiter, and `None` keeps
-            // the drop of `place` from doing the same by recursion.
-            place.lane = None;
+            // The waiter has gone. This loop hands the slot to the next waiter; `None` keeps the
+            // drop of `slot` from doing the same by recursion.
+            slot.lane = None;
         }
     }
 }
@@ -194,81 +202,81 @@ mod tests {
     use super::*;
 
     const LIMITS: LaneLimits = LaneLimits {
-        places: 1,
+        slots: 1,
         waiting_max: 8,
-        line_max: 5,
+        client_waiting_max: 5,
     };
 
-    fn asker(client: usize) -> Asker {
-        Asker {
+    fn lane_client(client: usize) -> LaneClient {
+        LaneClient {
             container: 1,
             client,
         }
     }
 
-    fn waiting(lane: &Lane, client: usize) -> oneshot::Receiver<Place> {
-        match lane.enter(asker(client)) {
-            Entered::Waiting(receiver) => receiver,
+    fn waiting(lane: &Lane, client: usize) -> oneshot::Receiver<LaneSlot> {
+        match lane.enter(lane_client(client)) {
+            LaneAdmission::Waiting(receiver) => receiver,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn places_go_round_those_who_ask() {
+    fn slots_alternate_between_clients() {
         let lane = Lane::new(LIMITS);
-        let Entered::Now(place) = lane.enter(asker(1)) else {
+        let LaneAdmission::Now(slot) = lane.enter(lane_client(1)) else {
             panic!("the lane is empty");
         };
         let mut waiting: Vec<_> = [1, 1, 1, 2, 2, 3]
             .into_iter()
             .map(|client| (client, waiting(&lane, client)))
             .collect();
-        let mut place = Some(place);
+        let mut slot = Some(slot);
         let mut order = Vec::new();
-        while place.take().is_some() {
+        while slot.take().is_some() {
             let arrived = waiting.iter_mut().position(|(_, receiver)| {
-                place = receiver.try_recv().ok();
-                place.is_some()
+                slot = receiver.try_recv().ok();
+                slot.is_some()
             });
             order.extend(arrived.map(|arrived| waiting.remove(arrived).0));
         }
         assert_eq!(order, [1, 2, 3, 1, 2, 1]);
         assert_eq!(lane.waiting(), 0);
-        assert!(matches!(lane.enter(asker(9)), Entered::Now(_)));
+        assert!(matches!(lane.enter(lane_client(9)), LaneAdmission::Now(_)));
     }
 
     #[test]
-    fn lines_and_lanes_are_bounded() {
+    fn queues_are_bounded_per_client_and_per_lane() {
         let lane = Lane::new(LIMITS);
-        let place = lane.enter(asker(1));
+        let slot = lane.enter(lane_client(1));
         let mut kept = Vec::new();
         for _ in 0..5 {
             kept.push(waiting(&lane, 1));
         }
-        let Entered::Refused(refused) = lane.enter(asker(1)) else {
-            panic!("the line is full");
+        let LaneAdmission::Refused(refused) = lane.enter(lane_client(1)) else {
+            panic!("the queue is full");
         };
-        assert_eq!(refused, Refused::LineFull);
+        assert_eq!(refused, LaneRefusal::ClientQueueFull);
         for client in 2..5 {
             kept.push(waiting(&lane, client));
         }
-        let Entered::Refused(refused) = lane.enter_thread(asker(9)) else {
+        let LaneAdmission::Refused(refused) = lane.enter_thread(lane_client(9)) else {
             panic!("the lane is full");
         };
-        assert_eq!(refused, Refused::LaneFull);
-        // All waiters have gone before the place is dropped, so the place becomes free in the lane.
+        assert_eq!(refused, LaneRefusal::LaneFull);
+        // All waiters have gone before the slot is dropped, so the lane counts the slot as free.
         drop(kept);
-        drop(place);
+        drop(slot);
         assert_eq!(lane.waiting(), 0);
-        assert!(matches!(lane.enter(asker(9)), Entered::Now(_)));
+        assert!(matches!(lane.enter(lane_client(9)), LaneAdmission::Now(_)));
     }
 
     #[test]
-    fn threads_and_tasks_leave_all_places_free() {
+    fn all_slots_are_free_in_the_end() {
         let limits = LaneLimits {
-            places: 2,
+            slots: 2,
             waiting_max: 1_000,
-            line_max: 1_000,
+            client_waiting_max: 1_000,
         };
         let lane = Lane::new(limits);
         std::thread::scope(|scope| {
@@ -276,10 +284,10 @@ mod tests {
                 let lane = lane.clone();
                 scope.spawn(move || {
                     for round in 0..1_000 {
-                        match lane.enter_thread(asker(client)) {
+                        match lane.enter_thread(lane_client(client)) {
                             // Some give up.
-                            Entered::Waiting(receiver) if round % 7 != 0 => {
-                                drop(receiver.recv().expect("a place"));
+                            LaneAdmission::Waiting(receiver) if round % 7 != 0 => {
+                                drop(receiver.recv().expect("a slot"));
                             }
                             _ => {}
                         }
