@@ -1,18 +1,19 @@
-//! Queries: from text to a program, and to the plan that a client asks for.
+//! Queries: compiles text into a program, and makes the plan that a client requests.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use orrery_exec::{
-    CompileError, ComputedProperties, ExecError, Program, Row, evaluate_function, function_arity,
+    CompileError, ComputedProperties, ExecError, Program, ResultRow, evaluate_function,
+    function_arity,
 };
 use orrery_json::{Value, write_value};
 use orrery_keys::PartitionKey;
 use orrery_model::{ContainerDefinition, DistanceFunction, Failure};
 use orrery_partition::Container;
 use orrery_plan::{
-    Arity, Features, Functions, PlanError, PlanRequest, VectorEmbedding, check, plan,
+    Arity, BuiltinFunctions, Features, PlanError, PlanRequest, VectorEmbedding, check, plan,
 };
 use orrery_sql::ast::{OrderBy, Query};
 use xxhash_rust::xxh3::xxh3_64;
@@ -21,37 +22,38 @@ use crate::out_of_memory;
 
 mod access;
 mod cache;
+mod cached_query;
 mod lane;
-mod pace;
+mod merging;
 mod parameters;
 mod report;
-mod run;
-mod shape;
+mod row_feeder;
+mod schedule;
 
-pub(crate) use access::{Profile, is_place_order, read_resume, write_resume};
+pub(crate) use access::{PlannerInput, is_key_order, read_continuation, write_continuation};
 pub(crate) use cache::QueryCache;
 pub use cache::QueryCacheCounts;
-pub(crate) use lane::Asker;
-pub use pace::QueryLaneCounts;
-pub(crate) use pace::{Leaving, Pace, QueryLanes};
+use cached_query::CachedQuery;
+pub(crate) use lane::LaneClient;
 pub use report::QueryReport;
-pub(crate) use run::{Feeder, Work};
-use shape::Shape;
+pub(crate) use row_feeder::{AccessWork, RowFeeder};
+pub use schedule::QueryLaneCounts;
+pub(crate) use schedule::{CancelGuard, PageSchedule, QueryLanes};
 
-/// A query as a client sends it.
+/// A client's query.
 #[derive(Debug, Clone)]
 pub struct QueryText {
     pub text: String,
-    /// Names with their `@`.
+    /// Parameter names include their `@`.
     pub parameters: Vec<(String, Value)>,
     pub resume: Option<ResumeAt>,
 }
 
-/// Where a client that merges sorted pages wants an ordered query to begin.
+/// The position at which a client that merges sorted pages resumes an ordered query.
 #[derive(Debug, Clone)]
 pub struct ResumeAt {
     pub values: Vec<Value>,
-    /// The number of an item among those equal to the values.
+    /// The resource id counter of an item among items with equal values.
     pub rid_counter: Option<u64>,
     pub exclude: bool,
 }
@@ -59,23 +61,22 @@ pub struct ResumeAt {
 /// A query with the values of its parameters.
 #[derive(Debug, Clone)]
 pub struct CompiledQuery {
-    pub(crate) bound: Arc<Bound>,
-    /// What it took to get it, which is little when its text was asked before.
+    pub(crate) bound: Arc<BoundQuery>,
+    /// The time of the compilation, which is short for a cached text.
     pub(crate) compile_time: Duration,
-    /// Bytes of memory that the parameters take, with a copy of the largest one for each use of a
-    /// parameter.
+    /// Memory of the parameters, including a copy of the largest one for each use of a parameter.
     pub(crate) parameter_bytes: usize,
 }
 
-/// What a query with values is made of; the same for whoever asks the same.
+/// The immutable part of a query with values; requests with the same text and values may share it.
 #[derive(Debug)]
-pub(crate) struct Bound {
+pub(crate) struct BoundQuery {
     pub(crate) program: Program,
-    /// The one partition key that every row must have, if the filter says so.
+    /// The single partition key that the filter pins, if it pins one.
     pinned: Option<PartitionKey>,
-    /// Continuation tokens are bound to it.
+    /// Identifies the query in its continuation tokens.
     pub(crate) fingerprint: u64,
-    pub(crate) profile: Profile,
+    pub(crate) planner_input: PlannerInput,
 }
 
 impl CompiledQuery {
@@ -86,7 +87,7 @@ impl CompiledQuery {
     ) -> Result<CompiledQuery, Failure> {
         let begun = Instant::now();
         let parameter_bytes = parameters::bytes(query)?;
-        let (_, bound) = Shape::over_items(query, definition, Vec::new())?;
+        let (_, bound) = CachedQuery::over_items(query, definition, Vec::new())?;
         Ok(CompiledQuery {
             bound,
             compile_time: begun.elapsed(),
@@ -99,14 +100,14 @@ impl CompiledQuery {
         let begun = Instant::now();
         let parameter_bytes = parameters::bytes(query)?;
         let syntax = parse(&query.text)?;
-        check(&syntax, &BuiltIn).map_err(refuse)?;
+        check(&syntax, &query.parameters, &ExecFunctions).map_err(plan_failure)?;
         let program = Program::compile(&syntax, &query.parameters);
         let program = program
             .and_then(|program| begin_at(program, query.resume.as_ref()))
-            .map_err(|error| refuse_program(&error))?;
+            .map_err(|error| compile_failure(&error))?;
         Ok(CompiledQuery {
-            bound: Arc::new(Bound {
-                profile: Profile::of(&program),
+            bound: Arc::new(BoundQuery {
+                planner_input: PlannerInput::of(&program),
                 program,
                 pinned: None,
                 fingerprint: fingerprint(&syntax, &query.text),
@@ -116,12 +117,22 @@ impl CompiledQuery {
         })
     }
 
-    /// What its continuation tokens belong to.
+    /// The owner of this query's continuation tokens: the query and its container.
     pub(crate) fn owner(&self, container: &Container) -> u64 {
         u64::from(container.rid.id()) ^ self.bound.fingerprint
     }
 
-    /// The one partition key that every row must have, if the filter says so.
+    /// False without `FROM`: the query then has one row, whatever partition it runs on.
+    pub fn reads_items(&self) -> bool {
+        self.bound.program.reads_documents()
+    }
+
+    /// Whether rows leave in the order in which documents are read.
+    pub(crate) fn is_stream(&self) -> bool {
+        !self.bound.program.needs_whole_scope()
+    }
+
+    /// The single partition key that the filter pins, if it pins one.
     pub fn pinned_key(&self) -> Option<&PartitionKey> {
         self.bound.pinned.as_ref()
     }
@@ -138,7 +149,7 @@ fn begin_at(program: Program, resume: Option<&ResumeAt>) -> Result<Program, Comp
     }
 }
 
-/// The plan a client asks for; `features` is what it says it can do.
+/// Makes the plan that a client requests; `features` lists what the client supports.
 pub fn query_plan(
     query: &QueryText,
     definition: &ContainerDefinition,
@@ -148,12 +159,13 @@ pub fn query_plan(
     let syntax = parse(&query.text)?;
     let vectors = vectors(definition);
     let features = features.map(Features::parse);
-    let plan = plan(&request(&syntax, query, definition, &vectors, features)).map_err(refuse)?;
+    let plan =
+        plan(&request(&syntax, query, definition, &vectors, features)).map_err(plan_failure)?;
     Ok(plan.to_json())
 }
 
-/// What a continuation token belongs to. Clients that resume an ordered query change its filter,
-/// so only the order counts there.
+/// The fingerprint of a query in its continuation tokens. A client that resumes an ordered query
+/// changes the filter, so only the order counts for ordered queries.
 fn fingerprint(syntax: &Query, text: &str) -> u64 {
     match &syntax.order_by {
         Some(OrderBy::Items(items)) => {
@@ -166,10 +178,10 @@ fn fingerprint(syntax: &Query, text: &str) -> u64 {
     }
 }
 
-pub(crate) fn row_text(row: Row) -> Bytes {
+pub(crate) fn row_text(row: ResultRow) -> Bytes {
     match row {
-        Row::Text(text) => text,
-        Row::Value(value) => {
+        ResultRow::Text(text) => text,
+        ResultRow::Value(value) => {
             let mut text = Vec::new();
             write_value(&value, &mut text);
             text.into()
@@ -177,21 +189,29 @@ pub(crate) fn row_text(row: Row) -> Bytes {
     }
 }
 
-/// How a page that could not be finished looks to a client.
-pub(crate) fn stopped(error: &ExecError) -> Failure {
+/// Converts an execution error of a page into the failure that the client receives.
+pub(crate) fn exec_failure(error: &ExecError) -> Failure {
     match error {
-        ExecError::Cardinality | ExecError::LimitExceeded { .. } | ExecError::Function { .. } => {
-            Failure::BadRequest(error.to_string())
-        }
+        ExecError::Function {
+            number: Some(number),
+            ..
+        } => Failure::Script {
+            message: error.to_string(),
+            number: Some(*number),
+        },
+        ExecError::Cardinality
+        | ExecError::LimitExceeded { .. }
+        | ExecError::Function { .. }
+        | ExecError::UnknownFunction { .. } => Failure::BadRequest(error.to_string()),
         ExecError::TooMuchMemory { .. } => Failure::TooLarge(error.to_string()),
         ExecError::Exhausted(exhausted) => out_of_memory(*exhausted),
         ExecError::Timeout => Failure::Timeout,
-        ExecError::InvalidResume => Failure::InvalidContinuation,
+        ExecError::InvalidContinuation => Failure::InvalidContinuation,
     }
 }
 
 fn parse(text: &str) -> Result<Query, Failure> {
-    orrery_sql::parse(text).map_err(|error| refuse(PlanError::from(error)))
+    orrery_sql::parse(text).map_err(|error| plan_failure(PlanError::from(error)))
 }
 
 fn request<'a>(
@@ -206,23 +226,23 @@ fn request<'a>(
         parameters: &query.parameters,
         key: Some(definition.key()),
         features,
-        functions: &BuiltIn,
+        functions: &ExecFunctions,
         vectors,
     }
 }
 
-/// The container's computed properties. They were checked when the container was made, as far as
-/// the container could; what is wrong beyond that is told to whoever queries.
+/// Compiles the container's computed properties. The container's creation validates them only in
+/// part; remaining errors reach the client that queries.
 fn computed(definition: &ContainerDefinition) -> Result<ComputedProperties, Failure> {
     let parsed = definition.computed.iter().map(|property| {
         let query = parse(&property.query)?;
         Ok((property.name.clone(), query))
     });
     let parsed: Vec<_> = parsed.collect::<Result<_, Failure>>()?;
-    ComputedProperties::compile(&parsed).map_err(|error| refuse_program(&error))
+    ComputedProperties::compile(&parsed).map_err(|error| compile_failure(&error))
 }
 
-fn refuse_program(error: &CompileError) -> Failure {
+fn compile_failure(error: &CompileError) -> Failure {
     match error {
         CompileError::Unsupported { .. } => Failure::NotImplemented(error.to_string()),
         other => Failure::BadRequest(other.to_string()),
@@ -241,16 +261,21 @@ fn vectors(definition: &ContainerDefinition) -> Vec<VectorEmbedding> {
     definition.vector_embeddings.iter().map(embedding).collect()
 }
 
-/// The service's message, which clients search for the errors inside.
+/// Wraps the message as the service does; clients search the wrapped text for errors.
 #[expect(clippy::needless_pass_by_value, reason = "the shape map_err asks for")]
-fn refuse(error: PlanError) -> Failure {
-    Failure::BadRequest(format!("Message: {error}"))
+fn plan_failure(error: PlanError) -> Failure {
+    let message = format!("Message: {error}");
+    match error {
+        PlanError::Features { .. } => Failure::PlanNotSupported(message),
+        _ => Failure::BadRequest(message),
+    }
 }
 
-/// The functions that `exec` has, as `plan` asks for them.
-struct BuiltIn;
+/// Gives `plan` access to the functions of `exec`, so that the two crates do not depend on each
+/// other.
+struct ExecFunctions;
 
-impl Functions for BuiltIn {
+impl BuiltinFunctions for ExecFunctions {
     fn arity(&self, name: &str) -> Option<Arity> {
         function_arity(name).map(|(low, high)| match high {
             Some(high) if high == low => Arity::Exactly(low),

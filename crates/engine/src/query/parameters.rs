@@ -1,19 +1,19 @@
-//! Bounds the memory that the parameters of a query take.
+//! Bounds the memory of a query's parameters.
 //!
-//! A value of two megabytes of text may be written once and used in ten thousand places of the query,
-//! and wherever it is compared with a path a copy of it is made for the index.
+//! A query can name a text of two megabytes once as a parameter and use it in ten thousand places.
+//! Each comparison with a path copies the value for the index.
 
 use orrery_model::Failure;
 
 use super::QueryText;
 
-/// Some steps compare the name of a parameter with the names of all parameters, one by one: this limit
-/// lets each of the 16,000 values of an `IN` list be a parameter, and not many more.
+/// Some steps compare a parameter name with all parameter names. The limit admits an `IN` list of
+/// 16,000 parameters, and not many more.
 const COMPARISONS_MAX: usize = 300_000_000;
-/// A value of the largest request takes less than this in the worst case, once.
+/// In the worst case, the values of a maximal request take less than this, each counted once.
 const BYTES_MAX: usize = 256 << 20;
 
-/// Gives the bytes that the parameters take at most, counting every use; refuses a query whose
+/// Returns the maximum bytes of the parameters, counting every use. Refuses a query whose
 /// parameters take too much memory or too many comparisons.
 pub(super) fn bytes(query: &QueryText) -> Result<usize, Failure> {
     let values = query.parameters.iter();
@@ -21,6 +21,7 @@ pub(super) fn bytes(query: &QueryText) -> Result<usize, Failure> {
     let (all, largest) = values.fold((0, 0), |(all, largest): (usize, usize), bytes| {
         (all + bytes, largest.max(bytes))
     });
+    // Counting `@` overestimates: an `@` inside a string literal also counts.
     let uses = query.text.bytes().filter(|byte| *byte == b'@').count();
     let copies = largest.saturating_mul(uses);
     if uses > 1 && copies > BYTES_MAX {

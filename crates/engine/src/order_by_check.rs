@@ -1,82 +1,86 @@
-//! Orders that need an index are refused without it, as the service does.
+//! Refuses an `ORDER BY` that needs a missing index, as the service does.
 
 use orrery_model::{
-    CompositePath, ContainerDefinition, Failure, IndexStep, IndexingPolicy, PlaceStep, SortOrder,
+    CompositePath, ContainerDefinition, DocumentStep, Failure, IndexStep, IndexingPolicy, SortOrder,
 };
 use orrery_sql::ast::{
-    self, Collection, Direction, Expr, Literal, OrderBy, PathStep, Query, Source,
+    self, Collection, Expr, FromSource, Literal, OrderBy, PathStep, Query, SortDirection,
 };
 
-/// Refuses a query whose order the container's policy does not serve.
+/// Refuses a query whose order the container's indexing policy does not serve.
 pub(crate) fn check_query(definition: &ContainerDefinition, query: &Query) -> Result<(), Failure> {
     let Some(OrderBy::Items(items)) = &query.order_by else {
         return Ok(());
     };
-    // Orders over groups, iterations and computed properties are not those of stored paths.
+    // Orders over groups, iterations and computed properties are not orders of stored paths, and no
+    // index serves them.
     let Some(prefix) = root(query).filter(|_| query.group_by.is_empty()) else {
         return Ok(());
     };
     let item = |item: &'_ ast::OrderItem| {
-        let mut place = prefix.clone();
-        walk(&item.expr, &mut place)?;
+        let mut segments = prefix.clone();
+        walk(&item.expr, &mut segments)?;
         let order = match item.direction {
-            Some(Direction::Descending) => SortOrder::Descending,
-            Some(Direction::Ascending) | None => SortOrder::Ascending,
+            Some(SortDirection::Descending) => SortOrder::Descending,
+            Some(SortDirection::Ascending) | None => SortOrder::Ascending,
         };
-        Some((place, order))
+        Some((segments, order))
     };
     let Some(items) = items.iter().map(item).collect::<Option<Vec<_>>>() else {
         return Ok(());
     };
-    let is_computed = |(place, _): &(Vec<String>, SortOrder)| {
+    let is_computed = |(segments, _): &(Vec<String>, SortOrder)| {
         definition
             .computed
             .iter()
-            .any(|computed| place.first() == Some(&computed.name))
+            .any(|computed| segments.first() == Some(&computed.name))
     };
     if items.iter().any(is_computed) {
         return Ok(());
     }
     let items: Vec<_> = items
         .iter()
-        .map(|(place, order)| OrderItem {
-            place: steps(place),
+        .map(|(segments, order)| OrderByPath {
+            path: steps(segments),
             order: *order,
         })
         .collect();
     check(&definition.indexing, &items)
 }
 
-/// The path of the container's documents that the first source reads.
+/// The path within the container's documents that the first source reads.
 fn root(query: &Query) -> Option<Vec<String>> {
-    let Some(Source::Value {
-        collection: Collection::Path { steps, .. },
-        ..
-    }) = query.from.first()
-    else {
+    root_of_source(query.from.first()?)
+}
+
+fn root_of_source(source: &FromSource) -> Option<Vec<String>> {
+    let FromSource::Value { collection, .. } = source else {
         return None;
     };
     let step = |step: &PathStep| match step {
         PathStep::Name(name) | PathStep::Key(name) => name.clone(),
         PathStep::Index(_) => ELEMENT.to_owned(),
     };
-    Some(steps.iter().map(step).collect())
+    match collection {
+        Collection::Path { steps, .. } => Some(steps.iter().map(step).collect()),
+        Collection::Subquery(query) => query.filtered_source().and_then(root_of_source),
+    }
 }
 
-/// Stands for an element of an array among the names of a place; no property has this name.
+/// Stands for an array element among property names; no property has this name.
 const ELEMENT: &str = "\0";
 
-/// Appends the steps of a path expression; none if it is something else.
-fn walk(expr: &Expr, place: &mut Vec<String>) -> Option<()> {
+/// Appends the steps of a path expression; returns `None` for any other expression.
+fn walk(expr: &Expr, segments: &mut Vec<String>) -> Option<()> {
     match expr {
         Expr::Identifier(_) => {}
         Expr::Member { object, name } => {
-            walk(object, place)?;
-            place.push(name.clone());
+            walk(object, segments)?;
+            segments.push(name.clone());
         }
-        Expr::Index { object, index } => {
-            walk(object, place)?;
-            place.push(match index.as_ref() {
+        Expr::Index { object, index, .. } => {
+            walk(object, segments)?;
+            segments.push(match index.as_ref() {
                 Expr::Literal(Literal::String(name)) => name.clone(),
                 Expr::Literal(Literal::Number(_)) => ELEMENT.to_owned(),
                 _ => return None,
@@ -87,30 +91,30 @@ fn walk(expr: &Expr, place: &mut Vec<String>) -> Option<()> {
     Some(())
 }
 
-fn steps(place: &[String]) -> Vec<PlaceStep<'_>> {
-    let names = place.iter().map(String::as_str);
+fn steps(segments: &[String]) -> Vec<DocumentStep<'_>> {
+    let names = segments.iter().map(String::as_str);
     names
         .map(|name| {
             if name == ELEMENT {
-                PlaceStep::Element
+                DocumentStep::Element
             } else {
-                PlaceStep::Property(name)
+                DocumentStep::Property(name)
             }
         })
         .collect()
 }
 
-/// One item of `ORDER BY`: where its value is in a document, and its direction.
-struct OrderItem<'a> {
-    place: Vec<PlaceStep<'a>>,
+/// One item of `ORDER BY`: its path in a document, and its direction.
+struct OrderByPath<'a> {
+    path: Vec<DocumentStep<'a>>,
     order: SortOrder,
 }
 
-/// One property needs a range index, several need a composite index of just these.
-fn check(policy: &IndexingPolicy, items: &[OrderItem<'_>]) -> Result<(), Failure> {
+/// Checks one path against the range indexes, and several paths against the composite indexes.
+fn check(policy: &IndexingPolicy, items: &[OrderByPath<'_>]) -> Result<(), Failure> {
     match items {
         [] => Ok(()),
-        [item] if policy.covers(&item.place) => Ok(()),
+        [item] if policy.covers(&item.path) => Ok(()),
         [_] => Err(Failure::bad_request(
             "The order-by item requires a range index to be defined on the corresponding index path.",
         )),
@@ -121,13 +125,14 @@ fn check(policy: &IndexingPolicy, items: &[OrderItem<'_>]) -> Result<(), Failure
     }
 }
 
-/// The same paths in the same sequence, and all directions the same or all reversed.
-fn serves(index: &[CompositePath], items: &[OrderItem<'_>]) -> bool {
+/// Whether a composite index has the same paths in the same sequence, with all directions equal or
+/// all reversed.
+fn serves(index: &[CompositePath], items: &[OrderByPath<'_>]) -> bool {
     let same_paths = index.len() == items.len()
         && index
             .iter()
             .zip(items)
-            .all(|(path, item)| is_at(path, &item.place));
+            .all(|(path, item)| is_at(path, &item.path));
     let forward = index
         .iter()
         .zip(items)
@@ -136,12 +141,12 @@ fn serves(index: &[CompositePath], items: &[OrderItem<'_>]) -> bool {
     same_paths && (forward == items.len() || forward == 0)
 }
 
-fn is_at(path: &CompositePath, place: &[PlaceStep<'_>]) -> bool {
+fn is_at(path: &CompositePath, segments: &[DocumentStep<'_>]) -> bool {
     let steps = path.path.steps().iter().map(|step| match step {
-        IndexStep::Property(name) => PlaceStep::Property(name),
-        IndexStep::Elements => PlaceStep::Element,
+        IndexStep::Property(name) => DocumentStep::Property(name),
+        IndexStep::Elements => DocumentStep::Element,
     });
-    steps.eq(place.iter().copied())
+    steps.eq(segments.iter().copied())
 }
 
 #[cfg(test)]
@@ -161,8 +166,8 @@ mod tests {
             .unwrap()
             .indexing;
         let is_served = |items: &[(&str, SortOrder)]| {
-            let items = items.iter().map(|(path, order)| OrderItem {
-                place: path.split('/').map(PlaceStep::Property).collect(),
+            let items = items.iter().map(|(path, order)| OrderByPath {
+                path: path.split('/').map(DocumentStep::Property).collect(),
                 order: *order,
             });
             check(&policy, &items.collect::<Vec<_>>()).is_ok()
