@@ -1,28 +1,30 @@
-//! Server-side JavaScript: registered scripts, and runs of them as transactions.
+//! Server-side JavaScript: registered scripts, and their runs as transactions.
 //!
-//! A run is one snapshot of its logical partition with its own writes above it, on a thread of the
-//! script runtime ([`host`]). It ends as one record or none. Runs on the same logical partition
-//! queue behind each other ([`turns`]); other writers do not wait for them, and a run that one of
-//! them overtook is run again ([`runs`]).
+//! A run reads one snapshot of its logical partition and overlays its own writes, on a thread of
+//! the script runtime ([`host`]). It produces one record or none. Runs on the same logical
+//! partition queue behind each other ([`queue`]). Other writers do not wait for scripts; a run that
+//! such a writer overtook is repeated ([`attempts`]).
 
-mod allowance;
+mod attempts;
+mod blocklist;
+mod charge_estimates;
+mod charge_limit;
+mod conflict_resolution;
+mod container_scripts;
 mod execute;
 mod failure;
+mod function_threads;
 mod functions;
 mod host;
-mod offenders;
-mod registered;
+mod queue;
 mod registration;
-mod reservations;
-mod runs;
-mod settling;
 mod triggers;
-mod turns;
 
-pub use execute::{Executed, ProcedureRequest};
-pub(crate) use offenders::Offenders;
-pub use registered::ContainerScripts;
+pub(crate) use blocklist::ScriptBlocklist;
+pub(crate) use charge_estimates::ChargeEstimates;
+pub use container_scripts::ContainerScripts;
+pub use execute::{ProcedureRequest, ProcedureResponse};
+pub(crate) use function_threads::FunctionThreads;
+pub(crate) use queue::ScriptQueue;
 pub use registration::NewScript;
-pub(crate) use reservations::Reservations;
-pub use triggers::{Triggers, Written};
-pub(crate) use turns::Turns;
+pub use triggers::{TriggerNames, TriggeredOutcome};

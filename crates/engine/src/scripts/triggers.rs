@@ -1,4 +1,4 @@
-//! Writes with triggers: before and after the write, in one transaction with it.
+//! Writes with triggers: the triggers run before and after the write, in one transaction with it.
 
 use std::sync::Arc;
 
@@ -6,113 +6,119 @@ use bytes::Bytes;
 use orrery_json::write_value;
 use orrery_keys::PartitionKey;
 use orrery_model::{
-    Answer, Charge, ContainerAddress, Document, Failure, Operation, OperationKind,
+    Charge, ChargedResult, ContainerAddress, Document, Failure, Operation, OperationKind,
     OperationOutcome, QUOTA_TEXT, Script, ScriptKind, TriggerOperation, TriggerTiming, usage_text,
 };
 use orrery_partition::Container;
-use orrery_script::{Job, JobKind, PostResponse, ScriptError, ScriptOutcome};
+use orrery_script::{Job, JobKind, PostTriggerResponse, ScriptError, ScriptOutcome};
 
+use super::attempts::{FinishedRun, ScriptAttempts};
 use super::failure::script_failure;
 use super::host::ScriptHost;
-use super::runs::{Finished, Runs};
 use crate::items::check_key;
-use crate::{Engine, Terms};
+use crate::{Engine, RequestBudget};
 
-/// The triggers that a request names, in the order in which they run.
+/// The trigger names of a request, in their order of execution.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Triggers {
+pub struct TriggerNames {
     pub pre: Vec<String>,
     pub post: Vec<String>,
-    /// Whether `console.log` writes.
+    /// Whether the run collects the output of `console.log`.
     pub wants_log: bool,
 }
 
-/// What became of a write, and what its triggers logged.
+/// The outcome of a write, with the log of its triggers.
 #[derive(Debug)]
-pub struct Written {
+pub struct TriggeredOutcome {
     pub outcome: OperationOutcome,
-    /// If that was asked and there is something.
+    /// The log text, if the client asked for it and a trigger logged something.
     pub log: Option<String>,
 }
 
-impl Triggers {
+impl TriggerNames {
     pub fn is_empty(&self) -> bool {
         self.pre.is_empty() && self.post.is_empty()
     }
 }
 
-/// The scripts behind the names.
-struct Resolved {
+/// The registered scripts of the requested triggers.
+struct ResolvedTriggers {
     pre: Vec<Arc<Script>>,
     post: Vec<Arc<Script>>,
     wants_log: bool,
 }
 
-/// One write with its triggers, as far as it has come.
-struct Progress {
+/// The progress of one write with its triggers.
+struct TriggeredWrite {
     host: ScriptHost,
-    direct: Charge,
+    triggering_charge: Charge,
     log: String,
 }
 
 impl Engine {
-    /// Carries out one write with its triggers. What a trigger throws undoes all of it.
+    /// Carries out one write with its triggers. An exception in a trigger undoes the whole
+    /// transaction.
     pub async fn write_item_with_triggers(
         self: &Arc<Self>,
         container: &Arc<Container>,
         key: PartitionKey,
         operation: Operation,
-        triggers: &Triggers,
-        terms: impl Into<Terms>,
-    ) -> Answer<Written> {
-        let terms = terms.into();
+        triggers: &TriggerNames,
+        budget: impl Into<RequestBudget>,
+    ) -> ChargedResult<TriggeredOutcome> {
+        let budget = budget.into();
         if triggers.is_empty() {
-            let answer = self.write_item(container, key, operation, terms).await;
-            return answer.map(|outcome| Written { outcome, log: None });
+            let answer = self.write_item(container, key, operation, budget).await;
+            return answer.map(|outcome| TriggeredOutcome { outcome, log: None });
         }
         if let Err(failure) = self.check_writer().and(check_key(container, &key)) {
-            return Answer::refused(failure);
+            return ChargedResult::refused(failure);
         }
         let kind = script_operation(&operation.kind);
         let resolved = match self.resolve(container, triggers, kind) {
             Ok(resolved) => resolved,
-            Err(failure) => return Answer::refused(failure),
+            Err(failure) => return ChargedResult::refused(failure),
         };
-        let mut runs = match Runs::begin(self, container, key, terms, Charge::ZERO).await {
+        let mut runs = match ScriptAttempts::begin(self, container, key, budget, Charge::ZERO).await
+        {
             Ok(runs) => runs,
-            Err(failure) => return Answer::refused(failure),
+            Err(failure) => return ChargedResult::refused(failure),
         };
-        while let Some(host) = runs.next() {
-            let mut progress = Progress {
+        while let Some(host) = runs.next_attempt() {
+            let mut progress = TriggeredWrite {
                 host,
-                direct: Charge::ZERO,
+                triggering_charge: Charge::ZERO,
                 log: String::new(),
             };
             let result = self
-                .triggered(&mut progress, operation.clone(), kind, &resolved)
+                .run_triggers(&mut progress, operation.clone(), kind, &resolved)
                 .await;
-            let Progress { host, direct, log } = progress;
-            let finished = Finished {
+            let TriggeredWrite {
                 host,
-                direct,
-                result: result.map(|outcome| Written {
+                triggering_charge: direct,
+                log,
+            } = progress;
+            let finished = FinishedRun {
+                host,
+                triggering_charge: direct,
+                result: result.map(|outcome| TriggeredOutcome {
                     outcome,
                     log: Some(log).filter(|log| !log.is_empty()),
                 }),
             };
-            if let Some(answer) = runs.end(finished).await {
+            if let Some(answer) = runs.commit_attempt(finished).await {
                 return answer;
             }
         }
         runs.give_up()
     }
 
-    async fn triggered(
-        &self,
-        progress: &mut Progress,
+    async fn run_triggers(
+        self: &Arc<Self>,
+        progress: &mut TriggeredWrite,
         mut operation: Operation,
         kind: orrery_script::TriggerOperation,
-        triggers: &Resolved,
+        triggers: &ResolvedTriggers,
     ) -> Result<OperationOutcome, Failure> {
         for script in &triggers.pre {
             let job = JobKind::PreTrigger {
@@ -120,19 +126,22 @@ impl Engine {
                 body: body_text(&operation.kind),
             };
             let outcome = self.run_trigger(script, job, triggers, progress).await?;
+            // A pre-trigger may replace the document that is written.
             if let Some(body) = outcome.request_body {
                 with_document(&mut operation.kind, Document::from_value(body)?);
             }
         }
+        // The body is rendered after the pre-triggers, so that post-triggers see the written
+        // document.
         let request_body = body_text(&operation.kind);
-        let mut outcome = progress.host.direct(operation)?;
-        progress.direct = outcome.charge;
+        let mut outcome = progress.host.execute_triggering_operation(operation)?;
+        progress.triggering_charge = outcome.charge;
         for script in &triggers.post {
             let (documents, kilobytes) = progress.host.usage();
             let job = JobKind::PostTrigger {
                 operation: kind,
                 body: request_body.clone(),
-                response: PostResponse {
+                response: PostTriggerResponse {
                     body: outcome.body.as_ref().map(|body| body.to_vec()),
                     max_resource_quota: QUOTA_TEXT.to_owned(),
                     resource_quota_usage: usage_text(documents, kilobytes),
@@ -147,11 +156,11 @@ impl Engine {
     }
 
     async fn run_trigger(
-        &self,
+        self: &Arc<Self>,
         script: &Script,
         kind: JobKind,
-        triggers: &Resolved,
-        progress: &mut Progress,
+        triggers: &ResolvedTriggers,
+        progress: &mut TriggeredWrite,
     ) -> Result<ScriptOutcome, Failure> {
         let job = Job {
             source: Arc::from(script.body.as_str()),
@@ -160,11 +169,12 @@ impl Engine {
             logging: triggers.wants_log,
             share: progress.host.share().clone(),
         };
-        let host = progress.host.lend();
+        // The script thread owns the host during the run; an empty host takes its place meanwhile.
+        let host = progress.host.detach();
         let (host, result) = self.run_script(job, host).await?;
         progress.host = host;
         let broke_a_limit = result.as_ref().is_err_and(ScriptError::is_limit);
-        self.offenders.note(script, broke_a_limit);
+        self.script_blocklist.note(script, broke_a_limit);
         let outcome = result.map_err(|error| script_failure(&error))?;
         progress.log.push_str(&outcome.log);
         Ok(outcome)
@@ -173,9 +183,9 @@ impl Engine {
     fn resolve(
         &self,
         container: &Container,
-        triggers: &Triggers,
+        triggers: &TriggerNames,
         operation: orrery_script::TriggerOperation,
-    ) -> Result<Resolved, Failure> {
+    ) -> Result<ResolvedTriggers, Failure> {
         let catalogue = self.catalogue();
         let (_, entry) = catalogue.container(ContainerAddress::Rid(container.rid))?;
         let find = |names: &[String], timing| {
@@ -183,12 +193,12 @@ impl Engine {
                 let script = entry.scripts.get(ScriptKind::Trigger, name);
                 let script = script.ok_or_else(|| unknown(name))?;
                 check(script, timing, operation)?;
-                self.offenders.check(script)?;
+                self.script_blocklist.check(script)?;
                 Ok(Arc::clone(script))
             });
             found.collect::<Result<Vec<_>, Failure>>()
         };
-        Ok(Resolved {
+        Ok(ResolvedTriggers {
             pre: find(&triggers.pre, TriggerTiming::Pre)?,
             post: find(&triggers.post, TriggerTiming::Post)?,
             wants_log: triggers.wants_log,
@@ -196,7 +206,8 @@ impl Engine {
     }
 }
 
-/// The word that triggers know an operation by. A patch is a replace that the server works out.
+/// The operation name that triggers see. A patch counts as a replace whose document the server
+/// computes.
 fn script_operation(kind: &OperationKind) -> orrery_script::TriggerOperation {
     use orrery_script::TriggerOperation;
     match kind {
@@ -228,7 +239,7 @@ fn with_document(kind: &mut OperationKind, changed: Document) {
         OperationKind::Create(document)
         | OperationKind::Upsert(document)
         | OperationKind::Replace { document, .. } => *document = changed,
-        // There is no body to change.
+        // These operations carry no body.
         OperationKind::Read { .. } | OperationKind::Patch { .. } | OperationKind::Delete { .. } => {
         }
     }

@@ -1,4 +1,4 @@
-//! A procedure whose record also settles a conflict.
+//! Runs a procedure whose record also resolves a conflict.
 
 use std::sync::Arc;
 
@@ -9,27 +9,29 @@ use orrery_model::{Charge, Failure, Script};
 use orrery_partition::Container;
 use orrery_script::{Job, JobKind};
 
+use super::attempts::{FinishedRun, ScriptAttempts};
 use super::failure::script_failure;
-use super::runs::{Finished, Runs};
-use crate::{Engine, Terms};
+use crate::{Engine, RequestBudget};
 
 impl Engine {
-    /// Runs a procedure and commits what it wrote along with the decision about an item. `arguments`
-    /// is asked when the run watches its logical partition; if there are none, nothing is left to
-    /// decide.
-    pub(crate) async fn settle_by_script(
+    /// Runs a procedure and commits its writes together with the decision about an item. The engine
+    /// calls `arguments` while the attempt already watches its logical partition; without arguments
+    /// the conflict has ended.
+    pub(crate) async fn resolve_by_script(
         self: &Arc<Self>,
         container: &Arc<Container>,
         script: &Script,
         key: PartitionKey,
-        terms: Terms,
+        budget: RequestBudget,
         item: &Bytes,
         arguments: impl Fn() -> Result<Option<Vec<Value>>, Failure>,
     ) -> Result<Charge, Failure> {
-        let begun = Runs::begin(self, container, key, terms, Charge::ZERO);
+        let begun = ScriptAttempts::begin(self, container, key, budget, Charge::ZERO);
         let mut runs = begun.await?;
-        while let Some(mut host) = runs.next() {
-            host.settles(item.clone())?;
+        while let Some(mut host) = runs.next_attempt() {
+            // The watch begins before the arguments are read. A change after that point fails the
+            // commit, so the procedure never decides over stale versions.
+            host.resolve_conflict_of(item.clone())?;
             let Some(arguments) = arguments()? else {
                 return Ok(Charge::ZERO);
             };
@@ -43,12 +45,12 @@ impl Engine {
                 share: host.share().clone(),
             };
             let (host, result) = self.run_script(job, host).await?;
-            let finished = Finished {
+            let finished = FinishedRun {
                 host,
                 result: result.map(|_| ()).map_err(|error| script_failure(&error)),
-                direct: Charge::ZERO,
+                triggering_charge: Charge::ZERO,
             };
-            if let Some(answer) = runs.end(finished).await {
+            if let Some(answer) = runs.commit_attempt(finished).await {
                 return answer.result.map(|()| answer.charge);
             }
         }
