@@ -1,14 +1,14 @@
-//! Failures on their way into a script, and the ends of scripts on their way to a client.
+//! Converts failures of operations for scripts, and script errors for clients.
 
 use orrery_model::{ConflictKind, Failure};
 use orrery_script::{HostError, ScriptError};
 
 use crate::out_of_memory;
 
-/// How long a client should wait when all script threads are taken.
+/// Retry hint for a client when all script threads are busy.
 const BUSY_RETRY_MS: u64 = 100;
 
-/// How a run that did not end well looks to a client.
+/// Converts the error of a run into the failure that the client receives.
 pub(crate) fn script_failure(error: &ScriptError) -> Failure {
     match error {
         ScriptError::Compile { .. } | ScriptError::NotAFunction => {
@@ -31,7 +31,8 @@ pub(crate) fn script_failure(error: &ScriptError) -> Failure {
     }
 }
 
-/// What a script is told of an operation that was refused: a number of its `ErrorCodes` and a text.
+/// Converts a refused operation into a script error: a number of the service's `ErrorCodes` and a
+/// message.
 pub(crate) fn host_error(failure: &Failure) -> HostError {
     let number = match failure {
         Failure::NotFound(_) => 404,
@@ -41,7 +42,7 @@ pub(crate) fn host_error(failure: &Failure) -> HostError {
         Failure::Forbidden(_) => 403,
         Failure::Timeout | Failure::OutcomeUnknown => 408,
         Failure::RetryWith => 449,
-        Failure::TooMuchHeld { .. } => 429,
+        Failure::ClientLimitExceeded { .. } => 429,
         Failure::Internal(_) | Failure::Unavailable(_) => 500,
         _ => 400,
     };

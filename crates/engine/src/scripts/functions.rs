@@ -1,11 +1,11 @@
-//! User-defined functions, ready to be called from a page of a query.
+//! Prepares user-defined functions for calls from a page of a query.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use orrery_exec::{FunctionError, Functions};
+use orrery_exec::{UserFunctionError, UserFunctions};
 use orrery_json::Value;
-use orrery_memory::Share;
+use orrery_memory::MemoryShare;
 use orrery_model::{ContainerAddress, Failure, ScriptKind};
 use orrery_partition::Container;
 use orrery_script::{FunctionSession, ScriptError};
@@ -13,11 +13,12 @@ use orrery_script::{FunctionSession, ScriptError};
 use super::failure::script_failure;
 use crate::Engine;
 
-/// The functions of one page.
+/// The opened functions of one page.
 pub(crate) struct FunctionCalls(RefCell<FunctionSession>);
 
 impl Engine {
-    /// The names of the functions of a container, if the text may call one.
+    /// The names of a container's user-defined functions, if the query text can call one. A text
+    /// without `udf` skips the catalogue lookup.
     pub(crate) fn function_names(&self, text: &str, container: &Container) -> Vec<String> {
         let mut words = text.as_bytes().windows(3);
         if !words.any(|word| word.eq_ignore_ascii_case(b"udf")) {
@@ -31,13 +32,13 @@ impl Engine {
         functions.map(|script| script.id.clone()).collect()
     }
 
-    /// Opens the functions that a query calls, by their numbers there. Their memory is borrowed from
-    /// `share`.
+    /// Opens the functions that a query calls, in the numbering of its program. Their memory is
+    /// borrowed from `share`.
     pub(crate) fn open_functions(
         &self,
         container: &Container,
         names: &[String],
-        share: &Share,
+        share: &MemoryShare,
     ) -> Result<FunctionCalls, Failure> {
         let catalogue = self.catalogue();
         let (_, entry) = catalogue.container(ContainerAddress::Rid(container.rid))?;
@@ -57,16 +58,20 @@ impl Engine {
     }
 }
 
-impl Functions for FunctionCalls {
-    fn call(&self, function: usize, arguments: &[Value]) -> Result<Value, FunctionError> {
+impl UserFunctions for FunctionCalls {
+    fn call(&self, function: usize, arguments: &[Value]) -> Result<Value, UserFunctionError> {
         let mut session = self.0.borrow_mut();
-        // A page has a time limit of its own; a call that does not end is what this one is for.
-        session.renew();
+        // The page has its own time limit. The session's limit serves to stop a call that does not
+        // end, so each call gets the full limit.
+        session.restart_budget();
         let result = session.call(function, arguments);
         result.map_err(|error| match error {
-            ScriptError::TimedOut => FunctionError::OutOfTime,
-            ScriptError::Memory(exhausted) => FunctionError::Exhausted(exhausted),
-            other => FunctionError::Failed(other.to_string()),
+            ScriptError::TimedOut => UserFunctionError::OutOfTime,
+            ScriptError::Memory(exhausted) => UserFunctionError::Exhausted(exhausted),
+            other => UserFunctionError::Failed {
+                message: other.to_string(),
+                number: other.substatus(),
+            },
         })
     }
 }

@@ -1,4 +1,5 @@
-//! What a script asks of the database, over the transaction of its run.
+//! The host of a script: it serves the script's database operations inside the transaction of the
+//! run.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -11,66 +12,70 @@ use bytes::Bytes;
 use orrery_exec::evaluate_function;
 use orrery_json::{Value, parse};
 use orrery_keys::ItemRid;
-use orrery_memory::{Loan, Share};
+use orrery_memory::{Loan, MemoryShare};
 use orrery_model::{
     CONTAINER_KILOBYTES_STATED, Charge, Document, Failure, IndexingDirective, Operation,
     OperationKind, OperationOutcome, OperationStatus, Precondition, limits,
 };
-use orrery_partition::{ScriptCommit, ScriptPlace, ScriptTransaction, Visit};
+use orrery_partition::{ScriptCommit, ScriptContext, ScriptTransaction, Visit};
 use orrery_script::{
     CollectionSize, DocumentRef, FeedPage, Host, HostError, IndexAction, JsonText, PageRequest,
-    Query, ReadDocument, SpatialFunction, WriteOptions,
+    ReadDocument, ScriptQuery, SpatialFunction, WriteOptions,
 };
 
 use super::failure::host_error;
-use crate::engine::stopping;
-use crate::query::{Pace, is_place_order};
-use crate::{CompiledQuery, Engine, FeedRequest, QueryText, Scope, Terms, out_of_memory};
+use crate::engine::stopping_failure;
+use crate::query::{PageSchedule, is_key_order};
+use crate::{
+    CompiledQuery, Engine, FeedRequest, FeedScope, QueryText, RequestBudget, out_of_memory,
+};
 
-/// How long one page of a query may take that has to look at every document.
+/// Time limit of one query page that scans every document.
 const PAGE_TIME_MAX: Duration = Duration::from_secs(limits::EXECUTION_SECONDS_MAX);
 
-/// How often a run holds a byte that it has written: in the document, in what its reads see, in its index
-/// entries, and in its record.
+/// Copies that a run keeps of each written byte: the document, the overlay for its own reads, the
+/// index entries, and the log record.
 const COPIES_OF_WRITES: usize = 4;
 
-/// Bytes of rows that are remembered; an item that is forgotten is searched for.
+/// Limit of remembered query rows. An item without a remembered row is searched in the partition.
 const ROWS_BYTES_MAX: usize = limits::RESPONSE_PAGE_BYTES_MAX;
 
-/// One run of a script, or of the scripts around one write.
+/// The host of one script run, or of the triggers around one write.
 pub(crate) struct ScriptHost {
-    // Not the engine itself: a script that nobody waits for must not keep it open.
+    // A strong reference would keep the engine open for a script whose caller has gone.
     engine: Weak<Engine>,
-    /// Gone when nobody waits for the run any more.
+    /// Upgrades only while the client still waits for the run.
     client: Weak<()>,
-    place: ScriptPlace,
+    context: ScriptContext,
     alt_link: String,
-    /// Of the pages that the run reads: it is charged for them at its end.
-    terms: Terms,
-    /// Begun by the first operation, so that a run that waits for its thread reads what is new.
+    /// The budget of the pages that the run reads; the engine charges them at the end of the run.
+    budget: RequestBudget,
+    /// Begun by the first operation, so that a run that waited for its thread reads a recent
+    /// snapshot.
     transaction: Option<ScriptTransaction>,
     charge: Charge,
-    /// Operations that the charge is of.
+    /// Number of operations in `charge`.
     operations: u64,
-    /// What the run may use, if that is limited; it may start no operation that would likely exceed it.
+    /// Optional charge limit. The host refuses an operation that would probably exceed it.
     charge_max: Option<Charge>,
-    /// Time spent here.
+    /// Time spent in host operations.
     time: Duration,
-    /// Time that scripts took, the time spent here included.
+    /// Elapsed time of the scripts, including `time`.
     run_time: Duration,
-    known: KnownItems,
-    /// The item whose conflict the run settles.
-    settles: Option<Bytes>,
-    /// For what the run has written.
-    held: Loan,
+    item_ids: ItemIdCache,
+    /// The item whose conflict the run resolves.
+    resolves: Option<Bytes>,
+    /// Memory borrowed for the writes of the run.
+    loan: Loan,
 }
 
-/// Items that the script has met, by the numbers in their resource ids. Scripts pass the `_self`
-/// of what they have read; items are stored by their ids.
+/// Ids of items that the script has met, by the counters in their resource ids. Scripts pass the
+/// `_self` of read items, while the store addresses items by id.
 #[derive(Default)]
-struct KnownItems {
+struct ItemIdCache {
     ids: HashMap<u64, String>,
-    /// Rows of queries that nobody has looked at yet.
+    /// Rows that have not been parsed for ids yet. Most scripts never need the ids, so parsing
+    /// waits.
     rows: Vec<Bytes>,
 }
 
@@ -78,81 +83,82 @@ impl ScriptHost {
     pub(crate) fn new(
         engine: &Arc<Engine>,
         client: &Arc<()>,
-        place: ScriptPlace,
+        context: ScriptContext,
         alt_link: String,
-        terms: Terms,
+        budget: RequestBudget,
         charge_max: Option<Charge>,
     ) -> ScriptHost {
-        let held = terms.share.loan();
+        let loan = budget.share.loan();
         ScriptHost {
             engine: Arc::downgrade(engine),
             client: Arc::downgrade(client),
-            place,
+            context,
             alt_link,
-            terms,
+            budget,
             transaction: None,
             charge: Charge::ZERO,
             operations: 0,
             charge_max,
             time: Duration::ZERO,
             run_time: Duration::ZERO,
-            known: KnownItems::default(),
-            settles: None,
-            held,
+            item_ids: ItemIdCache::default(),
+            resolves: None,
+            loan,
         }
     }
 
-    /// Lets the run settle the conflict of an item. It watches its partition from here on.
-    pub(super) fn settles(&mut self, item: Bytes) -> Result<(), Failure> {
-        self.settles = Some(item);
+    /// Makes the run resolve the conflict of an item. The transaction, and with it the watch on the
+    /// logical partition, begins here.
+    pub(super) fn resolve_conflict_of(&mut self, item: Bytes) -> Result<(), Failure> {
+        self.resolves = Some(item);
         self.transaction().map(|_| ())
     }
 
-    /// What the memory of the run is borrowed from.
-    pub(super) fn share(&self) -> &Share {
-        &self.terms.share
+    /// The memory share from which the run borrows.
+    pub(super) fn share(&self) -> &MemoryShare {
+        &self.budget.share
     }
 
-    /// Leaves a host without anything in its place.
-    pub(crate) fn lend(&mut self) -> ScriptHost {
+    /// Moves the host out and leaves an empty host behind.
+    pub(crate) fn detach(&mut self) -> ScriptHost {
         let empty = ScriptHost {
             engine: Weak::clone(&self.engine),
             client: Weak::clone(&self.client),
-            place: self.place.clone(),
+            context: self.context.clone(),
             alt_link: String::new(),
-            terms: self.terms.clone(),
+            budget: self.budget.clone(),
             transaction: None,
             charge: Charge::ZERO,
             operations: 0,
             charge_max: self.charge_max,
             time: Duration::ZERO,
             run_time: Duration::ZERO,
-            known: KnownItems::default(),
-            settles: None,
-            held: self.terms.share.loan(),
+            item_ids: ItemIdCache::default(),
+            resolves: None,
+            loan: self.budget.share.loan(),
         };
         std::mem::replace(self, empty)
     }
 
-    /// What the operations of the script would cost from outside.
+    /// The sum that the script's operations would cost as separate requests.
     pub(crate) fn charge(&self) -> Charge {
         self.charge
     }
 
-    /// Time that scripts took themselves, whatever became of them.
+    /// Time of the script itself, without the host operations.
     pub(crate) fn own_time(&self) -> Duration {
         self.run_time.saturating_sub(self.time)
     }
 
-    /// A run that was given up has had all its time.
+    /// Sets the run time of an abandoned run to its full limit.
     pub(super) fn ran_at_least(&mut self, time: Duration) {
         self.run_time = self.run_time.max(time);
     }
 
-    /// Documents of the container, and their kilobytes.
+    /// The number of documents of the container and their kilobytes.
     pub(crate) fn usage(&self) -> (u64, u64) {
         let counters = || {
-            self.place
+            self.context
                 .container
                 .partitions
                 .iter()
@@ -165,33 +171,38 @@ impl ScriptHost {
         )
     }
 
-    /// What is left to commit, if anything.
+    /// The uncommitted writes of the run, if the run has written anything.
     pub(crate) fn finish(&mut self) -> Option<ScriptCommit> {
         let transaction = self.transaction.take()?;
-        match self.settles.take() {
-            Some(item) => Some(transaction.finish_settling(item)),
+        match self.resolves.take() {
+            Some(item) => Some(transaction.finish_resolving(item)),
             None => transaction.finish(),
         }
     }
 
-    /// Carries out the operation that triggers are around.
-    pub(crate) fn direct(&mut self, operation: Operation) -> Result<OperationOutcome, Failure> {
+    /// Carries out the operation that the triggers belong to.
+    pub(crate) fn execute_triggering_operation(
+        &mut self,
+        operation: Operation,
+    ) -> Result<OperationOutcome, Failure> {
         self.transaction()?.carry_out(operation)
     }
 
     fn transaction(&mut self) -> Result<&mut ScriptTransaction, Failure> {
         if self.transaction.is_none() {
-            let engine = self.engine.upgrade().ok_or_else(stopping)?;
-            self.transaction = Some(engine.store.begin_script(self.place.clone())?);
+            let engine = self.engine.upgrade().ok_or_else(stopping_failure)?;
+            self.transaction = Some(engine.store.begin_script(self.context.clone())?);
         }
         Ok(self.transaction.as_mut().expect("begun above"))
     }
 
-    /// Does something for the script: counts its time and turns a failure into the script's words.
+    /// Carries out one host operation: measures its time, and converts a failure into a script
+    /// error.
     fn serve<T>(
         &mut self,
         work: impl FnOnce(&mut ScriptHost) -> Result<T, Failure>,
     ) -> Result<T, HostError> {
+        // A disconnected client ends the script at its next operation.
         if self.client.strong_count() == 0 {
             return Err(HostError::new(500, "The client has gone away."));
         }
@@ -202,19 +213,19 @@ impl ScriptHost {
     }
 
     fn carry_out(&mut self, operation: Operation) -> Result<OperationOutcome, Failure> {
-        // The run borrows here the memory for the writes of the operation before, whose size nobody
-        // knew in advance.
+        // The size of a write is known only afterwards, so each operation first borrows the memory
+        // of its predecessor's writes.
         let written = self.transaction()?.written_bytes();
-        self.held
+        self.loan
             .resize(written * COPIES_OF_WRITES)
             .map_err(out_of_memory)?;
         let result = self.transaction()?.carry_out(operation);
         let outcome = result.as_ref();
-        self.pay(outcome.map_or(Charge::MIN, |outcome| outcome.charge));
+        self.add_charge(outcome.map_or(Charge::MIN, |outcome| outcome.charge));
         result
     }
 
-    fn pay(&mut self, charge: Charge) {
+    fn add_charge(&mut self, charge: Charge) {
         self.charge = self.charge + charge;
         self.operations += 1;
     }
@@ -225,25 +236,26 @@ impl ScriptHost {
         Ok(body.to_vec())
     }
 
-    /// The id of the document that a link names. `hint` is where to look first.
+    /// The id of the document that a link names. `hint` is the id to try first.
     fn id_of(&mut self, document: &DocumentRef, hint: Option<&str>) -> Result<String, Failure> {
         let text = match document {
             DocumentRef::Id(id) => return Ok(id.clone()),
             DocumentRef::Rid(text) => text,
         };
-        let container = self.place.container.rid;
+        let container = self.context.container.rid;
         let rid = ItemRid::parse(text).ok();
         let Some(rid) = rid.filter(|rid| rid.container() == container) else {
             return Ok(text.clone());
         };
         let counter = rid.counter();
+        // A replace usually keeps the id, so the id of the new body is the best guess.
         if let Some(hint) = hint {
             let item = self.transaction()?.item(hint)?;
             if item.is_some_and(|item| item.rid_counter() == counter) {
                 return Ok(hint.to_owned());
             }
         }
-        if let Some(id) = self.known.id(counter) {
+        if let Some(id) = self.item_ids.id(counter) {
             return Ok(id.to_owned());
         }
         let mut found = None;
@@ -255,9 +267,9 @@ impl ScriptHost {
             found = Some(String::from_utf8_lossy(scanned.id).into_owned());
             Visit::Full
         })?;
-        // A self link with an id appended to it is what some scripts make.
+        // Some scripts append an id to a self link. The text then serves as the id itself.
         let id = found.unwrap_or_else(|| text.clone());
-        self.known.ids.insert(counter, id.clone());
+        self.item_ids.ids.insert(counter, id.clone());
         Ok(id)
     }
 
@@ -266,31 +278,34 @@ impl ScriptHost {
         query: Option<Arc<CompiledQuery>>,
         page: &PageRequest,
     ) -> Result<FeedPage, Failure> {
-        let engine = self.engine.upgrade().ok_or_else(stopping)?;
+        let engine = self.engine.upgrade().ok_or_else(stopping_failure)?;
         let request = FeedRequest {
-            scope: Scope::Key(self.place.key.clone()),
+            scope: FeedScope::Key(self.context.key.clone()),
             query,
             items_max: page.items_max.unwrap_or(limits::PAGE_ITEMS_DEFAULT),
             continuation: page.continuation.clone().filter(|token| !token.is_empty()),
-            terms: self.terms.clone(),
+            continuation_bytes_max: None,
+            budget: self.budget.clone(),
             wants_report: false,
             without_index: false,
             enable_scan: page.enable_scan,
         };
-        let container = Arc::clone(&self.place.container);
+        let container = Arc::clone(&self.context.container);
         let transaction = self.transaction()?;
-        // A page that goes on in the order of an index goes on over what the first one read.
+        // A continuation in index order must go on over the snapshot of its first page: writes of
+        // the script itself are not in the index.
         let view = match (&request.query, request.continuation.as_deref()) {
-            (Some(query), Some(token)) if !is_place_order(&container, query, token)? => {
+            (Some(query), Some(token)) if !is_key_order(&container, query, token)? => {
                 transaction.snapshot_view()
             }
             _ => transaction.view(),
         };
-        let (pace, mut charge) = (Pace::alone(PAGE_TIME_MAX), Charge::ZERO);
-        let rows = engine.rows(&container, &request, &view, 1, &pace, &mut charge);
-        self.pay(charge);
+        let (schedule, mut charge) = (PageSchedule::without_lane(PAGE_TIME_MAX), Charge::ZERO);
+        let rows = engine.rows(&container, &request, &view, 1, &schedule, &mut charge);
+        // The failed page has cost work too, so the charge precedes the error check.
+        self.add_charge(charge);
         let rows = rows?;
-        self.known.add(&rows.items);
+        self.item_ids.add(&rows.items);
         Ok(FeedPage {
             items: rows.items.iter().map(|item| item.to_vec()).collect(),
             continuation: rows.continuation,
@@ -300,7 +315,7 @@ impl ScriptHost {
 
 impl Host for ScriptHost {
     fn self_link(&self) -> &str {
-        &self.place.container.self_link
+        &self.context.container.self_link
     }
 
     fn alt_link(&self) -> &str {
@@ -311,7 +326,8 @@ impl Host for ScriptHost {
         new_id()
     }
 
-    /// The next operation is taken to cost what those before it did on average.
+    /// Whether the script may start another operation. The next operation is assumed to cost the
+    /// mean of the previous ones.
     fn accepts(&mut self) -> bool {
         let mean = self.charge.units() / self.operations.max(1) as f64;
         let expected = Charge::from_units(self.charge.units() + mean);
@@ -357,17 +373,17 @@ impl Host for ScriptHost {
 
     fn query_documents(
         &mut self,
-        query: &Query,
+        query: &ScriptQuery,
         page: &PageRequest,
     ) -> Result<FeedPage, HostError> {
         self.serve(|host| {
-            let engine = host.engine.upgrade().ok_or_else(stopping)?;
+            let engine = host.engine.upgrade().ok_or_else(stopping_failure)?;
             let text = QueryText {
                 text: query.text.clone(),
                 parameters: query.parameters.clone(),
                 resume: None,
             };
-            let compiled = engine.compile(&text, &host.place.container)?;
+            let compiled = engine.compile(&text, &host.context.container)?;
             host.page(Some(compiled), page)
         })
     }
@@ -404,8 +420,8 @@ impl Host for ScriptHost {
             let body = Document::from_value(body)?;
             let id = host.id_of(document, Some(body.id()))?;
             if id != body.id() {
-                // The number of the item now belongs to another id.
-                host.known = KnownItems::default();
+                // The rename gives this resource id another id, so cached ids are stale.
+                host.item_ids = ItemIdCache::default();
             }
             let kind = OperationKind::Replace { id, document: body };
             host.write(operation(kind, options))
@@ -441,7 +457,7 @@ impl Host for ScriptHost {
     }
 }
 
-impl KnownItems {
+impl ItemIdCache {
     fn add(&mut self, rows: &[Bytes]) {
         let bytes: usize = self.rows.iter().map(Bytes::len).sum();
         if bytes > ROWS_BYTES_MAX {
@@ -451,6 +467,7 @@ impl KnownItems {
     }
 
     fn id(&mut self, counter: u64) -> Option<&str> {
+        // Parsing happens once per row; `drain` moves every row into the id table.
         for row in self.rows.drain(..) {
             let Ok(row) = parse(&row) else { continue };
             let rid = row
@@ -484,7 +501,7 @@ fn precondition(text: &str) -> Precondition {
     }
 }
 
-/// A random id in the form of a GUID. It has to be unlike all others, not secret.
+/// A random id in GUID form. It must be unique but need not be secret.
 fn new_id() -> String {
     static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     static COUNT: AtomicU64 = AtomicU64::new(0);

@@ -1,4 +1,4 @@
-//! Registration of scripts: create, upsert, replace, delete, list.
+//! Registers scripts: create, upsert, replace, delete, list.
 
 use std::sync::Arc;
 
@@ -10,20 +10,21 @@ use orrery_model::{
 
 use crate::catalogue::{Catalogue, ContainerEntry};
 use crate::databases::check_match;
-use crate::{Engine, entries};
+use crate::{Engine, catalogue_rows};
 
-/// The settings of a script that is created or replaced. The body is not compiled before it runs.
+/// The settings of a script that is created or replaced. The body is compiled at its first run, not
+/// here.
 #[derive(Debug, Clone)]
 pub struct NewScript {
     pub id: String,
     pub body: String,
-    /// For triggers, and for nothing else.
+    /// Present for triggers only.
     pub trigger: Option<TriggerSettings>,
 }
 
 impl Engine {
-    /// A script by the last segment of its path: its id, or its resource id if the container is
-    /// named by one.
+    /// Finds a script by the last segment of its path: its id, or its resource id if the container
+    /// is addressed by resource id.
     pub fn script(
         &self,
         container: ContainerAddress<'_>,
@@ -35,7 +36,7 @@ impl Engine {
         entry.scripts.find(container, kind, segment).cloned()
     }
 
-    /// The scripts of one kind, in the order of their ids.
+    /// The scripts of one kind, ordered by id.
     pub fn scripts(
         &self,
         container: ContainerAddress<'_>,
@@ -60,13 +61,13 @@ impl Engine {
             }
             check_count(kind, &entry)?;
             let rid = catalogue.next_script(entry.container.rid, kind);
-            let written = Written { rid, kind, new };
+            let written = ScriptWrite { rid, kind, new };
             Ok(self.put_script(catalogue, changes, &database, &entry, None, written))
         })
         .await
     }
 
-    /// Tells whether the script is new.
+    /// Creates or replaces a script; also returns whether the script is new.
     pub async fn upsert_script(
         &self,
         container: ContainerAddress<'_>,
@@ -84,14 +85,14 @@ impl Engine {
                     catalogue.next_script(entry.container.rid, kind)
                 }
             };
-            let written = Written { rid, kind, new };
+            let written = ScriptWrite { rid, kind, new };
             let script = self.put_script(catalogue, changes, &database, &entry, None, written);
             Ok((script, old.is_none()))
         })
         .await
     }
 
-    /// A replace may also rename.
+    /// Replaces a script. The new settings may carry another id.
     pub async fn replace_script(
         &self,
         container: ContainerAddress<'_>,
@@ -109,7 +110,7 @@ impl Engine {
                 return Err(Failure::Conflict(ConflictKind::Id));
             }
             let rid = old.rid;
-            let written = Written { rid, kind, new };
+            let written = ScriptWrite { rid, kind, new };
             Ok(self.put_script(catalogue, changes, &database, &entry, Some(&old), written))
         })
         .await
@@ -126,7 +127,7 @@ impl Engine {
             let (database, entry) = found(catalogue, container)?;
             let old = Arc::clone(entry.scripts.find(container, kind, segment)?);
             check_match(if_match, &old.etag)?;
-            changes.push(entries::delete_script(old.rid));
+            changes.push(catalogue_rows::delete_script(old.rid));
             catalogue.change_scripts(&database, &entry, |scripts| {
                 scripts.remove(kind, &old.id);
             });
@@ -138,24 +139,24 @@ impl Engine {
     fn put_script(
         &self,
         catalogue: &mut Catalogue,
-        changes: &mut Vec<entries::Change>,
+        changes: &mut Vec<catalogue_rows::CatalogueWrite>,
         database: &str,
         entry: &ContainerEntry,
         renamed: Option<&Script>,
-        written: Written,
+        written: ScriptWrite,
     ) -> Arc<Script> {
         let now_seconds = self.now_seconds();
-        let Written { rid, kind, new } = written;
+        let ScriptWrite { rid, kind, new } = written;
         let script = Script {
             rid,
             kind,
             id: new.id,
             body: new.body,
-            etag: catalogue.next_change(now_seconds),
+            etag: catalogue.next_etag(now_seconds),
             modified_seconds: now_seconds,
             trigger: new.trigger,
         };
-        changes.push(entries::put_script(&script));
+        changes.push(catalogue_rows::put_script(&script));
         catalogue.change_scripts(database, entry, |scripts| {
             if let Some(old) = renamed {
                 scripts.remove(kind, &old.id);
@@ -166,7 +167,7 @@ impl Engine {
     }
 }
 
-struct Written {
+struct ScriptWrite {
     rid: ChildRid,
     kind: ScriptKind,
     new: NewScript,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use orrery_engine::{Container, FeedRequest, QueryText, Scope, ScriptKind, Terms};
+use orrery_engine::{Container, FeedRequest, FeedScope, QueryText, RequestBudget, ScriptKind};
 use orrery_memory::MemoryPool;
 use orrery_model::{ConsistencyLevel, Failure};
 
@@ -21,7 +21,7 @@ async fn rows_within(
     world: &World,
     container: &Arc<Container>,
     text: &str,
-    terms: Terms,
+    budget: RequestBudget,
 ) -> Result<String, Failure> {
     let query = QueryText {
         text: text.to_owned(),
@@ -29,11 +29,12 @@ async fn rows_within(
         resume: None,
     };
     let request = FeedRequest {
-        scope: Scope::Container,
+        scope: FeedScope::Container,
         query: Some(world.engine.compile(&query, container)?),
         items_max: 100,
         continuation: None,
-        terms,
+        continuation_bytes_max: None,
+        budget,
         wants_report: false,
         without_index: false,
         enable_scan: false,
@@ -87,13 +88,21 @@ async fn functions_are_called_wherever_a_value_may_stand() {
         let failure = rows(&world, &container, text).await.unwrap_err();
         assert!(failure.to_string().contains(expected), "{failure:?}");
     }
+    // An unknown function fails a query only when a row calls it.
+    let text = "SELECT VALUE udf.later(c.n) FROM c WHERE c.n > 9";
+    assert_eq!(rows(&world, &container, text).await.unwrap(), "");
+    let text = "SELECT VALUE udf.later(c.n) FROM c WHERE c.n > 3";
+    assert!(rows(&world, &container, text).await.is_err());
+    let later = "function (x) { return x + 1 }";
+    world.register(kind, "later", later).await;
+    assert_eq!(rows(&world, &container, text).await.unwrap(), "5");
     let query = QueryText {
         text: "SELECT TOP 2 VALUE udf.twice(c.n) FROM c ORDER BY c.n".to_owned(),
         parameters: Vec::new(),
         resume: None,
     };
     orrery_engine::query_plan(&query, &container.definition, None).unwrap();
-    // A query that was compiled before sees what is registered now.
+    // A cached query uses the newly registered function.
     let new = script("twice", "function (x) { return -x }");
     world
         .engine
@@ -124,18 +133,21 @@ async fn a_function_has_no_more_memory_than_the_client_of_its_query() {
     let body = "function () { var all = []; for (;;) all.push('x'.repeat(100000) + all.length) }";
     world.register(ScriptKind::Function, "greedy", body).await;
     let pool = MemoryPool::new(16 * MEBIBYTE);
-    let terms = Terms {
+    let budget = RequestBudget {
         share: pool.share(),
         ..ConsistencyLevel::Session.into()
     };
     let text = "SELECT VALUE udf.greedy() FROM c";
-    let failure = rows_within(&world, &container, text, terms)
+    let failure = rows_within(&world, &container, text, budget)
         .await
         .unwrap_err();
     assert!(
-        matches!(failure, Failure::TooMuchHeld { .. } | Failure::TooLarge(_)),
+        matches!(
+            failure,
+            Failure::ClientLimitExceeded { .. } | Failure::TooLarge(_)
+        ),
         "{failure:?}"
     );
-    // The engine of the function ends a moment after its answer.
+    // The engine of the function is dropped shortly after its answer.
     eventually("all loans are given back", || pool.used() == 0).await;
 }

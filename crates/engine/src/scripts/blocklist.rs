@@ -1,7 +1,7 @@
-//! Procedures that break the limits of their sandbox again and again are not run any more.
+//! Blocks procedures that break the limits of their sandbox repeatedly.
 //!
-//! Each such run costs its whole time limit and other scripts their thread. A new version of the
-//! script begins anew, and so does a restart.
+//! Each such run costs its whole time limit and occupies a script thread. A new version of the
+//! script starts with a clean count, and so does a restart of the server.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,23 +9,24 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use orrery_keys::ChildRid;
 use orrery_model::{Etag, Failure, Script};
 
-/// Runs in a row that may break a limit.
-const OFFENCES_MAX: usize = 10;
+/// Consecutive runs that may break a limit.
+const VIOLATIONS_MAX: usize = 10;
 
 #[derive(Debug, Default)]
-pub(crate) struct Offenders(Mutex<HashMap<ChildRid, Offender>>);
+pub(crate) struct ScriptBlocklist(Mutex<HashMap<ChildRid, LimitViolations>>);
 
 #[derive(Debug)]
-struct Offender {
+struct LimitViolations {
     version: Etag,
-    offences: usize,
+    count: usize,
 }
 
-impl Offenders {
+impl ScriptBlocklist {
+    /// Refuses a script that has broken its limits too often.
     pub(crate) fn check(&self, script: &Script) -> Result<(), Failure> {
         match self.table().get(&script.rid) {
             Some(offender)
-                if offender.version == script.etag && offender.offences >= OFFENCES_MAX =>
+                if offender.version == script.etag && offender.count >= VIOLATIONS_MAX =>
             {
                 Err(Failure::Forbidden(format!(
                     "The script with id '{}' is blocked for execution because it has violated its \
@@ -37,25 +38,25 @@ impl Offenders {
         }
     }
 
-    /// Notes how a run ended.
+    /// Records the end of a run. A run within its limits clears the count.
     pub(crate) fn note(&self, script: &Script, broke_a_limit: bool) {
         let mut table = self.table();
         if !broke_a_limit {
             table.remove(&script.rid);
             return;
         }
-        let offender = table.entry(script.rid).or_insert_with(|| Offender {
+        let offender = table.entry(script.rid).or_insert_with(|| LimitViolations {
             version: script.etag.clone(),
-            offences: 0,
+            count: 0,
         });
         if offender.version != script.etag {
             offender.version = script.etag.clone();
-            offender.offences = 0;
+            offender.count = 0;
         }
-        offender.offences += 1;
+        offender.count += 1;
     }
 
-    fn table(&self) -> MutexGuard<'_, HashMap<ChildRid, Offender>> {
+    fn table(&self) -> MutexGuard<'_, HashMap<ChildRid, LimitViolations>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -68,8 +69,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_script_is_blocked_until_it_is_another() {
-        let offenders = Offenders::default();
+    fn a_script_is_blocked_until_it_is_replaced() {
+        let offenders = ScriptBlocklist::default();
         let container = ContainerRid::new(DatabaseRid::new(1), 1);
         let mut script = Script {
             rid: ChildRid::new(container, ScriptKind::StoredProcedure.child_kind(), 1),
@@ -80,12 +81,12 @@ mod tests {
             modified_seconds: 0,
             trigger: None,
         };
-        for _ in 1..OFFENCES_MAX {
+        for _ in 1..VIOLATIONS_MAX {
             offenders.note(&script, true);
         }
         offenders.check(&script).unwrap();
         offenders.note(&script, false);
-        for _ in 0..OFFENCES_MAX {
+        for _ in 0..VIOLATIONS_MAX {
             offenders.check(&script).unwrap();
             offenders.note(&script, true);
         }

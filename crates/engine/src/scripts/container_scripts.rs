@@ -14,7 +14,7 @@ impl ContainerScripts {
         self.0.get(&(kind, id.to_owned()))
     }
 
-    /// In the order of their ids.
+    /// The scripts of one kind, ordered by id.
     pub fn of_kind(&self, kind: ScriptKind) -> impl Iterator<Item = &Arc<Script>> {
         let from = (kind, String::new());
         let scripts = self.0.range(from..);
@@ -27,7 +27,8 @@ impl ContainerScripts {
         self.0.values()
     }
 
-    /// The script at the end of a path: by resource ids, or by names.
+    /// Finds the script of the last path segment: a resource id if the container is addressed by
+    /// resource id, otherwise a name.
     pub fn find(
         &self,
         container: ContainerAddress<'_>,

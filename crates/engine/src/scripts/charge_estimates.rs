@@ -1,5 +1,5 @@
-//! What a run is expected to cost: the mean of the last runs of the same script. It is set aside
-//! before the run begins, so that runs at the same time do not all find the same budget.
+//! Estimates the charge of a run: the mean of recent runs of the same script. The admission
+//! reserves the estimate, so that concurrent runs do not all count on the same budget.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,35 +7,36 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use orrery_keys::ChildRid;
 use orrery_model::{Charge, Etag, Script};
 
-/// Runs that are looked back on.
+/// Number of recent runs in the mean.
 const RUNS: usize = 32;
-/// Scripts that are remembered; when there are more, all are forgotten.
+/// Limit of remembered scripts. Beyond it the whole table is cleared.
 const SCRIPTS_MAX: usize = 10_000;
 
 #[derive(Debug, Default)]
-pub(crate) struct Reservations(Mutex<HashMap<ChildRid, Past>>);
+pub(crate) struct ChargeEstimates(Mutex<HashMap<ChildRid, ChargeHistory>>);
 
 #[derive(Debug)]
-struct Past {
+struct ChargeHistory {
     version: Etag,
     charges: VecDeque<Charge>,
 }
 
-impl Reservations {
-    /// Nothing for a script that has not run yet.
+impl ChargeEstimates {
+    /// The expected charge; zero for a script that has not run yet.
     pub(crate) fn expected(&self, script: &Script) -> Charge {
         let table = self.table();
         let past = table.get(&script.rid);
         past.filter(|past| past.version == script.etag)
-            .map_or(Charge::ZERO, Past::mean)
+            .map_or(Charge::ZERO, ChargeHistory::mean)
     }
 
+    /// Records the charge of a run. A new version of the script discards the older runs.
     pub(crate) fn note(&self, script: &Script, charge: Charge) {
         let mut table = self.table();
         if table.len() >= SCRIPTS_MAX && !table.contains_key(&script.rid) {
             table.clear();
         }
-        let past = table.entry(script.rid).or_insert_with(|| Past {
+        let past = table.entry(script.rid).or_insert_with(|| ChargeHistory {
             version: script.etag.clone(),
             charges: VecDeque::new(),
         });
@@ -49,12 +50,12 @@ impl Reservations {
         past.charges.push_back(charge);
     }
 
-    fn table(&self) -> MutexGuard<'_, HashMap<ChildRid, Past>> {
+    fn table(&self) -> MutexGuard<'_, HashMap<ChildRid, ChargeHistory>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Past {
+impl ChargeHistory {
     fn mean(&self) -> Charge {
         let sum: u64 = self.charges.iter().map(|charge| charge.hundredths()).sum();
         Charge::from_hundredths(sum / (self.charges.len() as u64).max(1))
@@ -80,7 +81,7 @@ mod tests {
             etag: Etag::of_write(0, version, 0, 0),
             modified_seconds: 0,
         };
-        let reservations = Reservations::default();
+        let reservations = ChargeEstimates::default();
         let expected = |version| reservations.expected(&script(version)).units();
         assert!(expected(1).abs() < 1e-9);
         for units in [100.0, 10.0, 20.0] {

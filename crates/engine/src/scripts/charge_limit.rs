@@ -1,13 +1,16 @@
-//! How many request units one run may use: what its physical partition is given in the time that a
-//! run may take. Operations beyond that are not accepted, and the run ends in order.
+//! The request units that one run may use: the throughput of its physical partition over the
+//! maximal run time. The host refuses further operations then, and the script can end in order.
 
 use orrery_model::{Charge, ContainerAddress, Failure, limits};
 use orrery_partition::Container;
 
 use crate::{Engine, ThroughputMode};
 
-/// None where throughput is not limited.
-pub(super) fn allowance(engine: &Engine, container: &Container) -> Result<Option<Charge>, Failure> {
+/// The limit, or `None` if throughput is not limited.
+pub(super) fn charge_limit(
+    engine: &Engine,
+    container: &Container,
+) -> Result<Option<Charge>, Failure> {
     let partitions = container.partitions.len().max(1) as f64;
     let rate = match engine.throughput_mode() {
         ThroughputMode::Off => return Ok(None),
