@@ -1,25 +1,25 @@
-//! Two neighbouring physical partitions become one.
+//! Merges two neighbouring physical partitions into one.
 
 use std::sync::Arc;
 
 use orrery_keys::EpkRange;
 use orrery_model::{ContainerAddress, Failure, GoneKind, RangeId};
-use orrery_partition::{Container, Counters, Heir, Partition};
+use orrery_partition::{ChildPartition, Container, Counters, Partition};
 
-use super::reshape::Recut;
-use super::{lineage, next_range};
+use super::repartitioning::RepartitioningPlan;
+use super::{next_range, with_lineage};
 use crate::Engine;
 use crate::catalogue::{Catalogue, ContainerEntry};
 
 impl Engine {
-    /// Joins two neighbours, if one partition can hold what both hold and have.
+    /// Merges two neighbours, if one partition can hold their bytes and their throughput.
     pub async fn merge_partitions(
         self: &Arc<Self>,
         address: ContainerAddress<'_>,
         ranges: [RangeId; 2],
     ) -> Result<Arc<ContainerEntry>, Failure> {
         let limits = self.limits;
-        self.recut(address, |catalogue| {
+        self.repartition(address, |catalogue| {
             let (database, entry) = catalogue.container(address)?;
             let (left, right) = neighbours(&entry.container, ranges)?;
             let bytes = left.counters().bytes + right.counters().bytes;
@@ -30,18 +30,18 @@ impl Engine {
                 )));
             }
             check_throughput(catalogue, entry, limits.throughput)?;
-            Ok(Recut {
+            Ok(RepartitioningPlan {
                 database: database.database.id.clone(),
                 entry: Arc::clone(entry),
-                heirs: vec![heir(&entry.container, &left, &right)],
-                retired: vec![left, right],
+                children: vec![merged_partition(&entry.container, &left, &right)],
+                parents: vec![left, right],
             })
         })
         .await
     }
 }
 
-/// The two partitions in the order of their ranges.
+/// The two partitions in the order of their key ranges.
 fn neighbours(
     container: &Container,
     ranges: [RangeId; 2],
@@ -63,7 +63,7 @@ fn neighbours(
     }
 }
 
-/// The throughput of the container must fit into one partition less.
+/// Checks that the container's throughput fits into one partition less.
 fn check_throughput(
     catalogue: &Catalogue,
     entry: &ContainerEntry,
@@ -83,13 +83,12 @@ fn check_throughput(
     Ok(())
 }
 
-fn heir(container: &Container, left: &Partition, right: &Partition) -> Heir {
+fn merged_partition(container: &Container, left: &Partition, right: &Partition) -> ChildPartition {
     let range = EpkRange::new(left.range.min.clone(), right.range.max.clone());
-    let ancestors = lineage(&[&left.ancestors, &right.ancestors], &[left.id, right.id]);
     let id = RangeId(next_range(container));
     let partition = Partition::new(id, range, Counters::default());
-    Heir {
-        partition: Arc::new(partition.descending_from(ancestors)),
+    ChildPartition {
+        partition: Arc::new(with_lineage(partition, &[left, right])),
         share: 1.0,
     }
 }

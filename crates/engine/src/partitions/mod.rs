@@ -1,31 +1,30 @@
-//! Physical partitions that live: they split when they grow or when more throughput is asked for,
-//! and merge when somebody asks.
+//! The life of physical partitions: they split when they grow or need more throughput, and merge on
+//! request.
 //!
-//! On one node neither moves data. A split is a change of the catalogue that the committer carries
-//! out between two groups; writes that were under way find the heir by their key, and reads by name
-//! of a range that is gone are told so. Where every region writes, the hub decides for all.
+//! Neither operation moves data on a node. A split is a catalogue change that the committer carries
+//! out between two groups. In-flight writes find the child partition by their key; reads that name
+//! a superseded range fail with `Gone`. In a multi-write account the hub decides for all regions.
 
-mod balance;
+mod auto_split;
 mod count;
-mod crowds;
 mod merge;
-mod reshape;
+mod oversized_partitions;
+mod repartitioning;
 mod split;
 
-use orrery_model::RangeId;
-use orrery_partition::Container;
+use orrery_partition::{Container, FormerRange, Partition};
 
-pub(crate) use balance::Looks;
-pub use split::Cut;
+pub(crate) use auto_split::GrowthChecks;
+pub use split::SplitMethod;
 
-/// From where on partitions are too big.
+/// Limits above which partitions are too large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartitionLimits {
-    /// Bytes of JSON that one holds before it splits.
+    /// JSON bytes above which a physical partition splits.
     pub bytes: u64,
-    /// Request units a second that one can be given.
+    /// Request units per second that one physical partition can have.
     pub throughput: u32,
-    /// Bytes of JSON from which on a logical partition takes no more.
+    /// JSON bytes above which a logical partition accepts no more data.
     pub logical_bytes: u64,
 }
 
@@ -39,17 +38,29 @@ impl Default for PartitionLimits {
     }
 }
 
-/// The number that the next partition of a container gets; none is given twice.
+/// The id of a container's next partition. Ids are never reused: stored entries and session tokens
+/// name the partition in which they were made.
 fn next_range(container: &Container) -> u32 {
     let partitions = container.partitions.iter();
     let known = partitions.flat_map(|one| one.ancestors.iter().chain([&one.id]));
     known.map(|range| range.0 + 1).max().unwrap_or_default()
 }
 
-fn lineage(ancestors: &[&[RangeId]], parents: &[RangeId]) -> Vec<RangeId> {
-    let mut all: Vec<RangeId> = ancestors.concat();
-    all.extend(parents);
-    all.sort_unstable();
-    all.dedup();
-    all
+/// The child partition with its ancestors: the parents and all ancestors of the parents.
+fn with_lineage(child: Partition, parents: &[&Partition]) -> Partition {
+    let mut ids = Vec::new();
+    let mut ranges = Vec::new();
+    for parent in parents {
+        ids.extend(parent.ancestors.iter().copied().chain([parent.id]));
+        ranges.extend(parent.former_ranges.iter().cloned());
+        ranges.push(FormerRange {
+            id: parent.id,
+            range: parent.range.clone(),
+        });
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    ranges.sort_unstable_by_key(|one| one.id);
+    ranges.dedup_by_key(|one| one.id);
+    child.with_ancestors(ids, ranges)
 }
