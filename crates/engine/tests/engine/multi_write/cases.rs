@@ -1,4 +1,4 @@
-//! Single things that regions do for each other.
+//! Single scenarios between regions.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,19 +6,19 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use orrery_engine::{
-    AccountOutcome, ConflictOperation, MergeError, NewContainer, NewScript, Piece, Position, Scope,
-    ScriptKind, StoreError, StreamPiece, check_directory,
+    AccountOutcome, ConflictOperation, FeedScope, MergeError, NewContainer, NewScript, Position,
+    ScriptKind, StoreError, StreamRead, SubscriptionRead, check_directory,
 };
 use orrery_model::{ConsistencyLevel, ContainerDefinition, DatabaseAddress, Failure, Operation};
-use orrery_regions::{Progress, RegionId, Sequence, StreamId};
+use orrery_regions::{RegionId, Sequence, StreamId, VersionVector};
 
+use super::fault_simulation::{find, members};
 use super::region::{AccountLog, Region};
-use super::turmoil::{find, members};
 use crate::support::{PATIENCE, address, create, delete, json, pk, replace, upsert};
 
 const LEVEL: ConsistencyLevel = ConsistencyLevel::Session;
 
-/// Regions with a container `c`, of which the first is the hub.
+/// Regions with a container `c`; the first region is the hub.
 pub(super) async fn regions(settings: &str, places: &[Option<&Path>]) -> Vec<Region> {
     let account: AccountLog = Arc::new(Mutex::new(Vec::new()));
     let members = members(u8::try_from(places.len()).unwrap());
@@ -34,10 +34,11 @@ pub(super) async fn regions(settings: &str, places: &[Option<&Path>]) -> Vec<Reg
     regions
 }
 
-/// The hub decides what it can. At other times nobody is the hub, so that nothing happens unasked.
+/// Lets the hub resolve conflicts. At other times no region is the hub, so that no conflict is
+/// resolved by itself.
 async fn decide(hub: &Region) {
     hub.engine.set_hub(true);
-    hub.engine.decide_conflicts().await.unwrap();
+    hub.engine.resolve_conflicts().await.unwrap();
     hub.engine.set_hub(false);
 }
 
@@ -94,7 +95,7 @@ fn conflicts(region: &Region) -> Vec<(ConflictOperation, String)> {
     let container = find(region, "c");
     let page = region
         .engine
-        .conflicts(&container, &Scope::Container, 10, None)
+        .conflicts(&container, &FeedScope::Container, 10, None)
         .unwrap();
     let listed = page.conflicts.into_iter().map(|conflict| {
         let text = String::from_utf8(conflict.content.to_vec()).unwrap();
@@ -119,20 +120,28 @@ pub(super) async fn exchange(regions: &mut [Region]) {
     }
 }
 
-/// Gives what one region has of a stream to another, as far as it can take it.
+/// Copies the records of a stream from one region to another, as far as the receiver can apply
+/// them.
 pub(super) async fn give(regions: &mut [Region], from: usize, to: usize, stream: StreamId) -> bool {
-    let after = regions[to].engine.progress().of(stream);
+    let after = regions[to].engine.version_vector().of(stream);
     let reader = regions[from].reader();
-    let StreamPiece::Records(records) = reader.records_after(stream, after, 1 << 20).unwrap()
-    else {
+    let StreamRead::Records(records) = reader.records_after(stream, after, 1 << 20).unwrap() else {
         panic!("{stream} after {after} is gone");
     };
     let mut has_given = false;
     for record in records {
-        if !regions[to].engine.progress().covers(&record.deps) {
+        if !regions[to]
+            .engine
+            .version_vector()
+            .includes_all(&record.deps)
+        {
             break;
         }
-        regions[to].engine.merge(vec![record]).await.unwrap();
+        regions[to]
+            .engine
+            .merge_records(vec![record])
+            .await
+            .unwrap();
         has_given = true;
     }
     has_given
@@ -140,7 +149,7 @@ pub(super) async fn give(regions: &mut [Region], from: usize, to: usize, stream:
 
 const CUSTOM: &str = r#","conflictResolutionPolicy":{"mode":"Custom","conflictResolutionProcedure":"dbs/d/colls/c/sprocs/resolve"},"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}"#;
 
-/// Adds the numbers of what conflicts, and notes what it was told.
+/// Adds the numbers of the conflicting versions, and records the arguments.
 const RESOLVE: &str = r#"function (incoming, existing, isTombstone, others) {
     const c = getContext().getCollection();
     const all = [incoming, existing].concat(others).filter(item => item);
@@ -164,7 +173,7 @@ async fn a_procedure_decides_once_for_all() {
         write(region, create(&text)).await;
     }
     exchange(&mut regions).await;
-    // The last clock wins until somebody decides.
+    // The last clock wins until the conflict is resolved.
     for region in &regions {
         let shown = read(region, "1").unwrap();
         assert_eq!(json(&shown).get("n"), &300.into());
@@ -176,14 +185,14 @@ async fn a_procedure_decides_once_for_all() {
         );
         assert_eq!(lost, conflicts(&regions[0]));
     }
-    regions[1].engine.decide_conflicts().await.unwrap();
+    regions[1].engine.resolve_conflicts().await.unwrap();
     assert_eq!(conflicts(&regions[1]).len(), 2, "only the hub decides");
-    let before = regions[0].engine.progress();
+    let before = regions[0].engine.version_vector();
     for _ in 0..3 {
         decide(&regions[0]).await;
     }
     let own = StreamId::Region(RegionId(0));
-    let after = regions[0].engine.progress();
+    let after = regions[0].engine.version_vector();
     assert_eq!(after.of(own), before.of(own).next(), "once, in one record");
     exchange(&mut regions).await;
     for region in &regions {
@@ -198,7 +207,7 @@ async fn a_procedure_decides_once_for_all() {
 }
 
 #[tokio::test]
-async fn a_procedure_hears_of_deletes_and_of_unique_keys() {
+async fn a_procedure_is_given_tombstones_and_unique_key_losers() {
     let mut regions = regions(CUSTOM, &[None, None]).await;
     register(&regions[0], RESOLVE).await;
     follow(&mut regions).await;
@@ -210,7 +219,7 @@ async fn a_procedure_hears_of_deletes_and_of_unique_keys() {
         replace("1", r#"{"id":"1","p":"a","u":"x","n":2}"#),
     )
     .await;
-    // Two items that claim the same, of which the later clock holds it.
+    // Two items claim the same unique value, and the item with the later clock holds it.
     write(&regions[0], create(r#"{"id":"2","p":"a","u":"y","n":4}"#)).await;
     write(&regions[1], create(r#"{"id":"3","p":"a","u":"y","n":8}"#)).await;
     exchange(&mut regions).await;
@@ -252,11 +261,11 @@ async fn a_procedure_that_throws_or_is_missing_leaves_the_conflict() {
         r#"function () {{ const c = getContext().getCollection(); {note} throw new Error("no"); }}"#
     );
     register(&regions[0], &throws).await;
-    let before = regions[0].engine.progress();
+    let before = regions[0].engine.version_vector();
     for _ in 0..2 {
         decide(&regions[0]).await;
     }
-    assert_eq!(regions[0].engine.progress(), before);
+    assert_eq!(regions[0].engine.version_vector(), before);
     assert_eq!(conflicts(&regions[0]).len(), 1, "it throws");
     assert_eq!(read(&regions[0], "x"), None);
     register(&regions[0], RESOLVE).await;
@@ -265,7 +274,7 @@ async fn a_procedure_that_throws_or_is_missing_leaves_the_conflict() {
 }
 
 #[tokio::test]
-async fn the_catalogue_is_the_hubs() {
+async fn only_the_hub_changes_the_catalogue() {
     let mut regions = regions(r#","defaultTtl":-1"#, &[None, None]).await;
     let refused = regions[1].engine.create_database("e", None).await;
     assert_eq!(refused.unwrap_err(), Failure::WriteForbidden);
@@ -283,13 +292,19 @@ async fn the_catalogue_is_the_hubs() {
         region.advance(20);
         assert_eq!(read(region, "1"), None);
     }
-    // Each region enters its items by itself; only the hub removes them, for all.
-    let (first, second) = (regions[0].engine.progress(), regions[1].engine.progress());
+    // Each region makes its own expiry entries; only the hub removes expired items.
+    let (first, second) = (
+        regions[0].engine.version_vector(),
+        regions[1].engine.version_vector(),
+    );
     regions[1].engine.remove_expired().await.unwrap();
     let own = |region| StreamId::Region(RegionId(region));
-    assert_eq!(regions[1].engine.progress().of(own(1)), second.of(own(1)));
+    assert_eq!(
+        regions[1].engine.version_vector().of(own(1)),
+        second.of(own(1))
+    );
     let begun = Instant::now();
-    while regions[0].engine.progress().of(own(0)) == first.of(own(0)) {
+    while regions[0].engine.version_vector().of(own(0)) == first.of(own(0)) {
         assert!(begun.elapsed() < PATIENCE, "it is entered and removed");
         regions[0].engine.remove_expired().await.unwrap();
         tokio::time::sleep(Duration::from_millis(1)).await;
@@ -302,7 +317,7 @@ async fn the_catalogue_is_the_hubs() {
 }
 
 #[tokio::test]
-async fn records_of_a_container_that_is_gone_are_passed_over() {
+async fn records_of_a_deleted_container_are_skipped() {
     let mut regions = regions("", &[None, None]).await;
     write(&regions[1], create(r#"{"id":"1","p":"a"}"#)).await;
     exchange(&mut regions).await;
@@ -318,7 +333,7 @@ async fn records_of_a_container_that_is_gone_are_passed_over() {
     late.await.result.unwrap();
     exchange(&mut regions).await;
     let own = StreamId::Region(RegionId(1));
-    assert_eq!(regions[0].engine.progress().of(own), Sequence(2));
+    assert_eq!(regions[0].engine.version_vector().of(own), Sequence(2));
     follow(&mut regions).await;
     let found = regions[1].engine.catalogue();
     assert!(found.container(address("c")).is_err());
@@ -330,36 +345,36 @@ async fn records_of_a_container_that_is_gone_are_passed_over() {
 }
 
 #[tokio::test]
-async fn a_change_over_another_catalogue_is_void_everywhere() {
+async fn a_change_over_a_stale_catalogue_is_stale_in_every_region() {
     let mut regions = regions("", &[None, None]).await;
-    // What a hub decided that did not know of the container.
+    // A change that another hub decided without knowledge of the container.
     let log = AccountLog::default();
     let other = Region::open(8, &members(1), None, &log);
     other.engine.set_hub(true);
     other.engine.create_database("d", None).await.unwrap();
     let stale = log.lock().unwrap()[0].clone();
-    let last = regions[0].engine.progress().of(StreamId::Account);
+    let last = regions[0].engine.version_vector().of(StreamId::Account);
     for region in &mut regions {
         let before = format!("{:?}", region.engine.catalogue().databases.keys());
         let outcome = region
             .engine
-            .apply_account(last.next(), Some(stale.clone()));
-        assert_eq!(outcome.await, Ok(AccountOutcome::Void));
+            .apply_account_record(last.next(), Some(stale.clone()));
+        assert_eq!(outcome.await, Ok(AccountOutcome::Stale));
         let again = region
             .engine
-            .apply_account(last.next(), Some(stale.clone()));
-        assert_eq!(again.await, Ok(AccountOutcome::Known));
-        let members = region.engine.apply_account(last.next().next(), None);
-        assert_eq!(members.await, Ok(AccountOutcome::Void));
+            .apply_account_record(last.next(), Some(stale.clone()));
+        assert_eq!(again.await, Ok(AccountOutcome::AlreadyApplied));
+        let members = region.engine.apply_account_record(last.next().next(), None);
+        assert_eq!(members.await, Ok(AccountOutcome::Stale));
         let after = format!("{:?}", region.engine.catalogue().databases.keys());
         assert_eq!(after, before);
-        let applied = region.engine.progress().of(StreamId::Account);
+        let applied = region.engine.version_vector().of(StreamId::Account);
         assert_eq!(applied, last.next().next());
     }
 }
 
 #[tokio::test]
-async fn what_does_not_continue_is_not_taken() {
+async fn records_after_a_gap_are_refused() {
     let mut regions = regions("", &[None, None]).await;
     for id in 1..4 {
         write(&regions[0], create(&format!(r#"{{"id":"{id}","p":"a"}}"#))).await;
@@ -368,30 +383,30 @@ async fn what_does_not_continue_is_not_taken() {
     let piece = regions[0]
         .reader()
         .records_after(stream, Sequence::ZERO, usize::MAX);
-    let StreamPiece::Records(records) = piece.unwrap() else {
+    let StreamRead::Records(records) = piece.unwrap() else {
         panic!("nothing was trimmed");
     };
     let mut gap = records.clone();
     gap.remove(1);
-    let taken = regions[1].engine.merge(gap).await;
+    let taken = regions[1].engine.merge_records(gap).await;
     let sequence = Sequence(3);
     assert_eq!(taken, Err(MergeError::Gap { stream, sequence }));
-    assert_eq!(regions[1].engine.progress().of(stream), Sequence(1));
+    assert_eq!(regions[1].engine.version_vector().of(stream), Sequence(1));
     let mut early = records[1].clone();
     early
         .deps
         .advance(StreamId::Region(RegionId(1)), Sequence(5));
-    let taken = regions[1].engine.merge(vec![early]).await;
+    let taken = regions[1].engine.merge_records(vec![early]).await;
     assert!(matches!(taken, Err(MergeError::Gap { .. })));
     let mut damaged = records[1].clone();
-    damaged.body = orrery_regions::Body::Data(vec![1; 30].into());
-    let taken = regions[1].engine.merge(vec![damaged]).await;
+    damaged.body = orrery_regions::RecordBody::Data(vec![1; 30].into());
+    let taken = regions[1].engine.merge_records(vec![damaged]).await;
     assert!(matches!(taken, Err(MergeError::Refused { .. })));
-    regions[1].engine.merge(records).await.unwrap();
+    regions[1].engine.merge_records(records).await.unwrap();
     assert_eq!(read(&regions[1], "3"), read(&regions[0], "3"));
 }
 
-/// Resource ids of all items, none of which may be there twice.
+/// The resource ids of all items, without duplicates.
 fn rids(region: &Region, ids: &BTreeSet<String>) -> BTreeSet<String> {
     let rid = |id: &String| {
         json(&read(region, id).unwrap())
@@ -403,7 +418,7 @@ fn rids(region: &Region, ids: &BTreeSet<String>) -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn a_region_is_filled_from_another_and_goes_on() {
+async fn a_region_installs_a_snapshot_and_continues() {
     let directories = [(); 2].map(|()| tempfile::tempdir().unwrap());
     for places in [
         [None, None],
@@ -426,32 +441,36 @@ async fn a_region_is_filled_from_another_and_goes_on() {
         write(&regions[0], create(r#"{"id":"c","p":"a","u":"c"}"#)).await;
         write(&regions[1], create(r#"{"id":"c","p":"a","u":"d"}"#)).await;
         exchange(&mut regions).await;
-        // Written by the second region, and not yet known to the first.
+        // Written by the second region and not yet merged by the first.
         add(&regions[1], &mut ids).await;
         let all = members(3);
         let third = regions[0].fill(2, &all, places[0]);
         regions.push(third);
         add(&regions[2], &mut ids).await;
-        // The second loses its state, and has its log.
+        // The second region loses its state and keeps its log.
         let again = regions[0].fill(1, &all, places[1]);
         let mut lost = std::mem::replace(&mut regions[1], again);
         let own = StreamId::Region(RegionId(1));
-        let has = regions[1].engine.progress().of(own);
+        let has = regions[1].engine.version_vector().of(own);
         let piece = lost.reader().records_after(own, has, usize::MAX);
-        let StreamPiece::Records(records) = piece.unwrap() else {
+        let StreamRead::Records(records) = piece.unwrap() else {
             panic!("nothing was trimmed");
         };
         assert_eq!(records.len(), 1);
-        let progress: Progress = regions[1].engine.merge(records).await.unwrap();
+        let progress: VersionVector = regions[1].engine.merge_records(records).await.unwrap();
         assert_eq!(progress.of(own), has.next());
         lost.close().await;
         add(&regions[1], &mut ids).await;
-        // The copy has no records from before; whoever lacks some asks the one that it is of.
+        // The copy has no records from before its snapshot; a region that lacks such records asks
+        // the stream's own region.
         for (from, to, of) in [(1, 0, 1), (0, 2, 1), (2, 0, 2), (0, 1, 2)] {
             give(&mut regions, from, to, StreamId::Region(RegionId(of))).await;
         }
         for region in &regions {
-            assert_eq!(region.engine.progress(), regions[0].engine.progress());
+            assert_eq!(
+                region.engine.version_vector(),
+                regions[0].engine.version_vector()
+            );
             assert_eq!(
                 rids(region, &ids).len(),
                 ids.len(),
@@ -480,13 +499,16 @@ async fn a_follower_of_a_region_goes_on_as_that_region() {
     write(&regions[0], create(r#"{"id":"2","p":"a"}"#)).await;
     exchange(&mut regions).await;
     write(&regions[0], delete("2")).await;
-    let begins = follower.committed();
+    let begins = follower.applied();
     let piece = subscription.records_after(begins, usize::MAX).unwrap();
-    let Piece::Records(records) = piece else {
+    let SubscriptionRead::Records(records) = piece else {
         panic!("nothing was trimmed");
     };
-    follower.follow(records).await.unwrap();
-    assert_eq!(follower.progress(), regions[0].engine.progress());
+    follower.append_and_apply(records).await.unwrap();
+    assert_eq!(
+        follower.version_vector(),
+        regions[0].engine.version_vector()
+    );
     follower.promote().await.unwrap();
     let container = {
         let catalogue = follower.catalogue();
@@ -496,8 +518,8 @@ async fn a_follower_of_a_region_goes_on_as_that_region() {
     let written = follower.write_item(&container, pk(r#"["a"]"#), text, LEVEL);
     written.await.result.unwrap();
     let own = StreamId::Region(RegionId(0));
-    let last = regions[0].engine.progress().of(own);
-    assert_eq!(follower.progress().of(own), last.next());
+    let last = regions[0].engine.version_vector().of(own);
+    assert_eq!(follower.version_vector().of(own), last.next());
 }
 
 #[tokio::test]
@@ -508,26 +530,26 @@ async fn a_region_is_not_opened_as_another() {
         region.close().await;
     }
     for other in [None, Some(RegionId(1))] {
-        let opened = super::region::open_as(other, directory.path());
+        let opened = crate::multi_write::region::open_as(other, directory.path());
         assert!(matches!(opened, Err(StoreError::OtherRegion { .. })));
     }
-    assert!(super::region::open_as(Some(RegionId(0)), directory.path()).is_ok());
+    assert!(crate::multi_write::region::open_as(Some(RegionId(0)), directory.path()).is_ok());
 }
 
 #[tokio::test]
-async fn what_memory_keeps_no_more_is_trimmed() {
+async fn records_gone_from_memory_are_reported_trimmed() {
     let regions = regions("", &[None]).await;
     let engine = &regions[0].engine;
     let stream = StreamId::Region(RegionId(0));
     for id in 0..5 {
         write(&regions[0], create(&format!(r#"{{"id":"{id}","p":"a"}}"#))).await;
     }
-    // Somebody who comes later has the tail that others asked for, and nothing from before.
+    // A later reader gets the tail that the first reader keeps, and no records before it.
     let mut reader = engine.stream_reader(u64::MAX).unwrap();
     let piece = reader
         .records_after(stream, Sequence(2), usize::MAX)
         .unwrap();
-    let StreamPiece::Records(records) = piece else {
+    let StreamRead::Records(records) = piece else {
         panic!("the first reader keeps them");
     };
     assert_eq!(records.len(), 3);
@@ -538,18 +560,18 @@ async fn what_memory_keeps_no_more_is_trimmed() {
     let mut late = engine.stream_reader(u64::MAX).unwrap();
     assert_eq!(
         late.records_after(stream, Sequence(2), usize::MAX).unwrap(),
-        StreamPiece::Trimmed
+        StreamRead::Trimmed
     );
-    let progress = engine.progress();
+    let progress = engine.version_vector();
     assert_eq!(late.bases(&progress).unwrap(), progress);
     assert_eq!(
         late.records_after(stream, Sequence(5), usize::MAX).unwrap(),
-        StreamPiece::Records(Vec::new())
+        StreamRead::Records(Vec::new())
     );
 }
 
 #[tokio::test]
-async fn what_comes_after_a_rest_is_given_when_memory_keeps_no_more() {
+async fn new_records_are_read_after_acknowledged_ones_are_dropped() {
     let regions = regions("", &[None]).await;
     let [region] = <[Region; 1]>::try_from(regions).ok().unwrap();
     let engine = Arc::clone(&region.engine);
@@ -565,18 +587,18 @@ async fn what_comes_after_a_rest_is_given_when_memory_keeps_no_more() {
         let text = create(&format!(r#"{{"id":"{id}","p":"a"}}"#));
         let written = engine.write_item(&container, pk(r#"["a"]"#), text, LEVEL);
         written.await.result.unwrap();
-        let last = engine.progress().of(own);
+        let last = engine.version_vector().of(own);
         let before = Sequence(last.0 - 1);
         let piece = reader.records_after(own, before, usize::MAX).unwrap();
-        let StreamPiece::Records(records) = piece else {
+        let StreamRead::Records(records) = piece else {
             panic!("only what everybody has is gone");
         };
         let sequences: Vec<_> = records.iter().map(|record| record.sequence).collect();
         assert_eq!(sequences, [last]);
-        reader.acknowledge(&engine.progress()).unwrap();
+        reader.acknowledge(&engine.version_vector()).unwrap();
     }
     let old = reader
         .records_after(own, Sequence::ZERO, usize::MAX)
         .unwrap();
-    assert_eq!(old, StreamPiece::Trimmed);
+    assert_eq!(old, StreamRead::Trimmed);
 }

@@ -1,4 +1,4 @@
-//! Splits and merges as each region has them, at a moment of its own.
+//! Splits and merges that each region applies at its own moment.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,16 +7,17 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use orrery_engine::{
-    AccountOutcome, AccountWriter, Container, Cut, Engine, Piece, Position, Standing,
+    AccountOutcome, AccountStreamWriter, Container, CounterStatus, Engine, Position, SplitMethod,
+    SubscriptionRead,
 };
 use orrery_json::Value;
 use orrery_model::{ConsistencyLevel, Failure, Operation, RangeId};
 use orrery_regions::{RegionId, Sequence, StreamId};
 
 use super::cases::{exchange, follow, give, regions};
+use super::fault_simulation::{find, hash, members};
 use super::readers::Reader;
 use super::region::Region;
-use super::turmoil::{find, hash, members};
 use crate::support::{address, before_any_sweep, create, eventually, json, pk};
 
 const LEVEL: ConsistencyLevel = ConsistencyLevel::Session;
@@ -49,7 +50,7 @@ async fn split(hub: &Region) {
     let [one, other] = KEYS.map(|key| hash(&container, key));
     let range = container.partitions[0].id;
     hub.engine.set_hub(true);
-    let cut = Cut::At(one.max(other));
+    let cut = SplitMethod::At(one.max(other));
     let split = hub.engine.split_partition(address("c"), range, cut);
     split.await.unwrap();
     hub.engine.set_hub(false);
@@ -68,12 +69,12 @@ fn ids(region: &Region) -> Vec<u32> {
     container.partitions.iter().map(|one| one.id.0).collect()
 }
 
-/// Items by partition, when they are counted.
+/// Waits for the counts, and compares the items of each partition.
 async fn counted(region: &Region, expected: &[u64]) {
     let container = find(region, "c");
     eventually("partitions are counted", || {
         let counters = container.partitions.iter().map(|one| one.counters());
-        let exact = counters.filter(|counters| counters.standing == Standing::Exact);
+        let exact = counters.filter(|counters| counters.status == CounterStatus::Exact);
         exact
             .map(|counters| counters.items)
             .eq(expected.iter().copied())
@@ -82,7 +83,7 @@ async fn counted(region: &Region, expected: &[u64]) {
 }
 
 #[tokio::test]
-async fn what_was_written_before_a_split_goes_to_the_heirs() {
+async fn writes_from_before_a_split_reach_the_child_partitions() {
     let mut regions = regions(r#","defaultTtl":-1"#, &[None, None]).await;
     put_both(&regions[0], "short", r#","ttl":2"#).await;
     put_both(&regions[0], "kept", "").await;
@@ -90,19 +91,19 @@ async fn what_was_written_before_a_split_goes_to_the_heirs() {
     let before = find(&regions[1], "c");
     let mut reader = Reader::default();
     assert!(reader.read(&regions[1].engine, &before, 100).await);
-    // One record with what has expired in both logical partitions, and two more.
+    // One record expires items in both logical partitions; two further records follow.
     regions[0].advance(20);
     regions[0].engine.set_hub(true);
     regions[0].engine.remove_expired().await.unwrap();
     put_both(&regions[0], "late", "").await;
     split(&regions[0]).await;
     let own = StreamId::Region(RegionId(0));
-    assert_eq!(regions[0].engine.progress().of(own), Sequence(7));
+    assert_eq!(regions[0].engine.version_vector().of(own), Sequence(7));
     follow(&mut regions).await;
     assert_eq!(ids(&regions[1]), [1, 2]);
-    assert_eq!(before.partitions[0].counters().lsn.0, 4);
+    assert_eq!(before.partitions[0].counters().lsn.0, 1 + 4);
     exchange(&mut regions).await;
-    // Whoever began before the split writes to the heirs.
+    // A request that began before the split writes to the child partitions.
     for key in KEYS {
         let text = format!(r#"{{"id":"old","p":"{key}"}}"#);
         put(&regions[1], &before, key, create(&text)).await;
@@ -116,10 +117,11 @@ async fn what_was_written_before_a_split_goes_to_the_heirs() {
         counted(region, &[3, 3]).await;
     }
     for partition in &find(&regions[1], "c").partitions {
-        // Four together, then of each: the expiry, the late one, the own one.
-        assert_eq!(partition.counters().lsn.0, 4 + 3);
+        // Four records together; then per partition the expiry, the late record and the region's
+        // own record.
+        assert_eq!(partition.counters().lsn.0, 1 + 4 + 3);
     }
-    assert_eq!(before.partitions[0].counters().lsn.0, 4);
+    assert_eq!(before.partitions[0].counters().lsn.0, 1 + 4);
     let now = find(&regions[1], "c");
     reader.read_all(&regions[1].engine, &now).await;
     for key in KEYS {
@@ -137,7 +139,7 @@ async fn only_the_hub_splits_and_merges() {
     exchange(&mut regions).await;
     let satellite = &regions[1].engine;
     let range = RangeId(0);
-    let refused = satellite.split_partition(address("c"), range, Cut::KeyRange);
+    let refused = satellite.split_partition(address("c"), range, SplitMethod::MiddleOfRange);
     assert_eq!(refused.await.unwrap_err(), Failure::WriteForbidden);
     split(&regions[0]).await;
     assert_eq!((ids(&regions[0]), ids(&regions[1])), (vec![1, 2], vec![0]));
@@ -153,34 +155,37 @@ async fn only_the_hub_splits_and_merges() {
     assert_eq!(merged.await.unwrap_err(), Failure::WriteForbidden);
 }
 
-/// Keeps what it is given and says that it does not know.
+/// A writer that keeps the data and reports an unknown outcome.
 #[derive(Default)]
-struct Kept(Mutex<Vec<Bytes>>);
+struct UnansweringWriter(Mutex<Vec<Bytes>>);
 
-impl AccountWriter for Kept {
+impl AccountStreamWriter for UnansweringWriter {
     fn write(&self, data: Bytes) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + '_>> {
         self.0.lock().unwrap().push(data);
         Box::pin(async { Err(Failure::Timeout) })
     }
 }
 
-/// Brings something else into the account stream first.
-struct Overtaken {
+/// A writer that appends another record to the account stream first.
+struct RacingWriter {
     first: Mutex<Option<Bytes>>,
     written: Mutex<Vec<Bytes>>,
     engine: Weak<Engine>,
 }
 
-impl AccountWriter for Overtaken {
+impl AccountStreamWriter for RacingWriter {
     fn write(&self, data: Bytes) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + '_>> {
         Box::pin(async move {
             let engine = self.engine.upgrade().unwrap();
             let first = self.first.lock().unwrap().take();
             for data in first.into_iter().chain([data]) {
                 self.written.lock().unwrap().push(data.clone());
-                let sequence = engine.progress().of(StreamId::Account).next();
-                let outcome = engine.apply_account(sequence, Some(data)).await.unwrap();
-                if outcome == AccountOutcome::Void {
+                let sequence = engine.version_vector().of(StreamId::Account).next();
+                let outcome = engine
+                    .apply_account_record(sequence, Some(data))
+                    .await
+                    .unwrap();
+                if outcome == AccountOutcome::Stale {
                     return Err(Failure::RetryWith);
                 }
             }
@@ -190,13 +195,13 @@ impl AccountWriter for Overtaken {
 }
 
 #[tokio::test]
-async fn a_split_that_others_made_void_is_decided_again() {
+async fn a_stale_split_is_decided_again() {
     let regions = regions("", &[None, None]).await;
     let (hub, other) = (&regions[0].engine, &regions[1].engine);
-    let kept = Arc::new(Kept::default());
+    let kept = Arc::new(UnansweringWriter::default());
     other.set_hub(true);
-    other.set_account_writer(Some(Arc::clone(&kept) as Arc<dyn AccountWriter>));
-    let given_up = other.split_partition(address("c"), RangeId(0), Cut::KeyRange);
+    other.set_account_writer(Some(Arc::clone(&kept) as Arc<dyn AccountStreamWriter>));
+    let given_up = other.split_partition(address("c"), RangeId(0), SplitMethod::MiddleOfRange);
     assert_eq!(given_up.await.unwrap_err(), Failure::Timeout);
     let created = other.create_database("e", None).await;
     assert_eq!(created.unwrap_err(), Failure::Timeout);
@@ -206,29 +211,31 @@ async fn a_split_that_others_made_void_is_decided_again() {
     let [split, database] = &decided[..] else {
         panic!("two changes were decided");
     };
-    let writer = Arc::new(Overtaken {
+    let writer = Arc::new(RacingWriter {
         first: Mutex::new(Some(database.clone())),
         written: Mutex::default(),
         engine: Arc::downgrade(hub),
     });
-    let last = hub.progress().of(StreamId::Account);
+    let last = hub.version_vector().of(StreamId::Account);
     hub.set_hub(true);
-    hub.set_account_writer(Some(Arc::clone(&writer) as Arc<dyn AccountWriter>));
-    let done = hub.split_partition(address("c"), RangeId(0), Cut::KeyRange);
+    hub.set_account_writer(Some(Arc::clone(&writer) as Arc<dyn AccountStreamWriter>));
+    let done = hub.split_partition(address("c"), RangeId(0), SplitMethod::MiddleOfRange);
     assert_eq!(done.await.unwrap().container.partitions.len(), 2);
-    // The one that was given up comes after it: it retires nobody twice.
-    let late = hub.progress().of(StreamId::Account).next();
-    let applied = hub.apply_account(late, Some(split.clone())).await;
-    assert_eq!(applied, Ok(AccountOutcome::Void));
+    // The abandoned split arrives after the repeated one and must not supersede a partition twice.
+    let late = hub.version_vector().of(StreamId::Account).next();
+    let applied = hub.apply_account_record(late, Some(split.clone())).await;
+    assert_eq!(applied, Ok(AccountOutcome::Stale));
     hub.set_hub(false);
     let mut written = writer.written.lock().unwrap().clone();
     written.push(split.clone());
     let mut outcomes = Vec::new();
     for (data, sequence) in written.into_iter().zip(last.0 + 1..) {
-        let applied = other.apply_account(Sequence(sequence), Some(data)).await;
+        let applied = other
+            .apply_account_record(Sequence(sequence), Some(data))
+            .await;
         outcomes.push(applied.unwrap());
     }
-    let (applied, void) = (AccountOutcome::Applied, AccountOutcome::Void);
+    let (applied, void) = (AccountOutcome::Applied, AccountOutcome::Stale);
     assert_eq!(outcomes, [applied, void, applied, void]);
     for region in &regions {
         assert_eq!(ids(region), [1, 2]);
@@ -237,7 +244,7 @@ async fn a_split_that_others_made_void_is_decided_again() {
 }
 
 #[tokio::test]
-async fn a_hub_that_finds_no_majority_rests() {
+async fn a_hub_without_a_majority_backs_off() {
     let (regions, before, seen) = before_any_sweep(a_hub_without_a_majority).await;
     assert_eq!(before, [0]);
     let expected = [
@@ -250,12 +257,12 @@ async fn a_hub_that_finds_no_majority_rests() {
     hub.set_account_writer(None);
     regions[0].advance(70);
     hub.set_hub(true);
-    hub.balance().await.unwrap();
+    hub.auto_split().await.unwrap();
     hub.set_hub(false);
     assert_eq!(ids(&regions[0]), [1, 2]);
 }
 
-/// Its partitions before, and how it went, and how many tries there were, when it looked.
+/// Returns the partitions before, and per attempt the outcome together with the number of tries.
 async fn a_hub_without_a_majority() -> (Vec<Region>, Vec<u32>, Vec<(Result<(), Failure>, usize)>) {
     let regions = regions("", &[None]).await;
     let hub = &regions[0].engine;
@@ -270,16 +277,16 @@ async fn a_hub_without_a_majority() -> (Vec<Region>, Vec<u32>, Vec<(Result<(), F
     let replaced = hub.replace_offer(offer, &body, None, None);
     replaced.await.unwrap();
     hub.set_hub(false);
-    // The sweep that this has woken finds nothing to do.
+    // The sweep that this change wakes finds no work.
     tokio::time::sleep(Duration::from_millis(20)).await;
     let before = ids(&regions[0]);
-    let kept = Arc::new(Kept::default());
-    hub.set_account_writer(Some(Arc::clone(&kept) as Arc<dyn AccountWriter>));
+    let kept = Arc::new(UnansweringWriter::default());
+    hub.set_account_writer(Some(Arc::clone(&kept) as Arc<dyn AccountStreamWriter>));
     let mut seen = Vec::new();
     for passed_seconds in [0, 50, 20] {
         regions[0].advance(passed_seconds);
         hub.set_hub(true);
-        let outcome = hub.balance().await;
+        let outcome = hub.auto_split().await;
         hub.set_hub(false);
         seen.push((outcome, kept.0.lock().unwrap().len()));
     }
@@ -287,7 +294,7 @@ async fn a_hub_without_a_majority() -> (Vec<Region>, Vec<u32>, Vec<(Result<(), F
 }
 
 #[tokio::test]
-async fn a_follower_of_a_region_has_the_same_heirs() {
+async fn a_follower_of_a_region_has_the_same_child_partitions() {
     let mut regions = regions("", &[None, None]).await;
     let follower = regions[1].follower();
     let mut subscription = regions[1].engine.subscribe(Position::ZERO, u64::MAX);
@@ -298,11 +305,11 @@ async fn a_follower_of_a_region_has_the_same_heirs() {
     exchange(&mut regions).await;
     put_both(&regions[1], "own", "").await;
     counted(&regions[1], &[3, 3]).await;
-    let piece = subscription.records_after(follower.committed(), usize::MAX);
-    let Piece::Records(records) = piece.unwrap() else {
+    let piece = subscription.records_after(follower.applied(), usize::MAX);
+    let SubscriptionRead::Records(records) = piece.unwrap() else {
         panic!("nothing was trimmed");
     };
-    follower.follow(records).await.unwrap();
+    follower.append_and_apply(records).await.unwrap();
     let counters = |engine: &Engine| -> Vec<_> {
         let catalogue = engine.catalogue();
         let container = &catalogue.container(address("c")).unwrap().1.container;
@@ -321,12 +328,12 @@ async fn a_follower_of_a_region_has_the_same_heirs() {
 }
 
 #[tokio::test]
-async fn a_region_that_is_filled_or_comes_up_again_knows_the_heirs() {
+async fn a_new_or_restarted_region_has_the_child_partitions() {
     let directories = [(); 2].map(|()| tempfile::tempdir().unwrap());
     let mut regions = regions("", &[Some(directories[0].path()), None]).await;
     put_both(&regions[0], "0", "").await;
     exchange(&mut regions).await;
-    // Made in partition 0, and heard of when that is long gone.
+    // Written in partition 0, and received long after that partition was superseded.
     put_both(&regions[1], "late", "").await;
     split(&regions[0]).await;
     merge(&regions[0], [1, 2]).await;
@@ -351,7 +358,8 @@ async fn a_region_that_is_filled_or_comes_up_again_knows_the_heirs() {
             assert!(has(region, key, "late") && has(region, key, "after2"));
         }
     }
-    // A container that goes takes its rows along; the next one has nobody's heirs.
+    // A deleted container takes its supersession rows along, so the next container has no child
+    // partitions of it.
     let hub = &regions[0].engine;
     hub.set_hub(true);
     hub.delete_container(address("c"), None).await.unwrap();

@@ -1,23 +1,23 @@
-//! Partitions that the hub splits and merges while everybody writes.
+//! The hub splits and merges partitions while all regions write.
 
 use std::sync::Arc;
 
-use orrery_engine::{Cut, Standing};
+use orrery_engine::{CounterStatus, SplitMethod};
 use orrery_model::Failure;
 use orrery_regions::StreamId;
 
-use super::turmoil::{CONTAINERS, HUB, KEYS, Turmoil, find, hash, partition_of};
+use super::fault_simulation::{CONTAINERS, FaultSimulation, HUB, KEYS, find, hash, partition_of};
 use crate::support::{address, eventually};
 
 /// No container is cut into more.
 const PARTITIONS_MAX: usize = 4;
 
-impl Turmoil {
-    /// The hub cuts a container in another way. The other regions hear of it when they do.
+impl FaultSimulation {
+    /// The hub splits or merges a container. The other regions learn of the change at a later time.
     pub(super) async fn recut(&mut self) {
         if self.random.chance(50) {
-            // What expires in all of a partition is one record, and others may hear of it later than
-            // of the cut.
+            // The expiry of a whole partition is one record, and another region may receive it
+            // after the split.
             self.regions[HUB].advance(2);
             self.work_as_hub().await;
         }
@@ -30,17 +30,18 @@ impl Turmoil {
         let is_split = count == 1 || (count < PARTITIONS_MAX && self.random.chance(60));
         let key = *self.random.pick(&KEYS);
         let cut = match self.random.below(4) {
-            0 => Cut::Data,
-            1 => Cut::KeyRange,
+            0 => SplitMethod::MiddleOfData,
+            1 => SplitMethod::MiddleOfRange,
             // Where it divides what there is.
-            _ => Cut::At(hash(&container, key)),
+            _ => SplitMethod::At(hash(&container, key)),
         };
         if self.regions[HUB].is_on_disk() {
-            // A sweep may come while it is the hub; it finds nothing to do.
+            // A background sweep may run while this region is the hub; the sweep finds no work
+            // then.
             self.work_as_hub().await;
         }
         let engine = Arc::clone(&self.regions[HUB].engine);
-        let before = engine.progress();
+        let before = engine.version_vector();
         engine.set_hub(true);
         let done = if is_split {
             engine.split_partition(address(id), range, cut).await
@@ -50,14 +51,14 @@ impl Turmoil {
             engine.merge_partitions(address(id), ranges).await
         };
         engine.set_hub(false);
-        let account = engine.progress().of(StreamId::Account);
+        let account = engine.version_vector().of(StreamId::Account);
         match done {
             Ok(entry) => {
                 assert_ne!(entry.container.partitions.len(), count);
                 assert_eq!(account, before.of(StreamId::Account).next());
                 self.recuts += 1;
             }
-            // A cut where a range begins, or in one logical partition.
+            // The split point is at the start of the range, or inside of a logical partition.
             Err(failure) => {
                 assert!(
                     is_split && matches!(failure, Failure::BadRequest(_)),
@@ -73,15 +74,19 @@ impl Turmoil {
         }
     }
 
-    /// A region hears of some of what happened to the catalogue.
+    /// A region applies some of the pending catalogue changes.
     pub(super) async fn follow_some(&mut self, at: usize) {
-        let applied = self.regions[at].engine.progress().of(StreamId::Account);
+        let applied = self.regions[at]
+            .engine
+            .version_vector()
+            .of(StreamId::Account);
         let applied = usize::try_from(applied.0).unwrap();
         let more = 1 + self.some(3);
         self.regions[at].follow_account(applied + more).await;
     }
 
-    /// Partitions are cut alike everywhere, have what is theirs, and nobody has missed a change.
+    /// Checks that all regions have the same partitions with correct contents, and that no reader
+    /// has missed a change.
     pub(crate) async fn check_partitions(&mut self) {
         self.check_readers().await;
         for region in &self.regions {
@@ -92,7 +97,7 @@ impl Turmoil {
                 };
                 let container = find(region, id);
                 assert_eq!(cuts(&container), cuts(&find(&self.regions[HUB], id)));
-                let shown = expected.shown(&region.engine.progress()).documents;
+                let shown = expected.shown(&region.engine.version_vector()).documents;
                 for partition in &container.partitions {
                     let mut keys = shown.keys();
                     let is_here = |key: &str| partition_of(&container, key) == partition.id;
@@ -100,7 +105,7 @@ impl Turmoil {
                     let mut counters = partition.counters();
                     eventually("a partition is counted", || {
                         counters = partition.counters();
-                        counters.standing == Standing::Exact && counters.items == items as u64
+                        counters.status == CounterStatus::Exact && counters.items == items as u64
                     })
                     .await;
                 }

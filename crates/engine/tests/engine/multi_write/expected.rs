@@ -1,12 +1,12 @@
-//! What regions should show, found by comparing all changes that were ever made.
+//! The expected contents of regions, computed by comparing all changes ever made.
 //!
-//! It knows of a change what its client was told, its stamp, and what had been applied where it was
-//! made. Nothing is carried from one answer to the next.
+//! For each change the model knows the acknowledged outcome, the version id, and the applied vector
+//! of the region that made it. No state carries over from one computation to the next.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use orrery_json::{Number, Value};
-use orrery_regions::{Progress, RegionId, Sequence, StreamId};
+use orrery_regions::{RegionId, Sequence, StreamId, VersionVector};
 
 use crate::support::json;
 
@@ -29,28 +29,28 @@ pub(crate) enum Effect {
 struct Change {
     origin: RegionId,
     sequence: Sequence,
-    /// Among the changes of the same record.
+    /// The position among the changes of one record.
     ordinal: usize,
-    deps: Progress,
+    deps: VersionVector,
     effect: Effect,
 }
 
 /// Partition key value and id.
-pub(crate) type Place = (String, String);
+pub(crate) type ItemKey = (String, String);
 
 /// The changes of one container.
 #[derive(Debug)]
 pub(crate) struct Expected {
     pub(crate) policy: Policy,
     pub(crate) has_keys: bool,
-    changes: BTreeMap<Place, Vec<Change>>,
+    changes: BTreeMap<ItemKey, Vec<Change>>,
 }
 
-/// What a region shows of a container, and what waits there for a decision.
+/// The visible documents of a container in one region, and the conflicts that await a decision.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Shown {
-    pub(crate) documents: BTreeMap<Place, String>,
-    pub(crate) contested: BTreeSet<Place>,
+pub(crate) struct RegionContents {
+    pub(crate) documents: BTreeMap<ItemKey, String>,
+    pub(crate) contested: BTreeSet<ItemKey>,
     /// Texts that are not shown.
     pub(crate) conflicts: BTreeSet<String>,
 }
@@ -62,7 +62,7 @@ impl Change {
             return self.ordinal > other.ordinal;
         }
         self.deps
-            .has(StreamId::Region(other.origin), other.sequence)
+            .includes(StreamId::Region(other.origin), other.sequence)
     }
 }
 
@@ -75,13 +75,13 @@ impl Expected {
         }
     }
 
-    /// A record that a region has made.
+    /// Registers a record that a region has made.
     pub(crate) fn made(
         &mut self,
         origin: RegionId,
         sequence: Sequence,
-        deps: &Progress,
-        effects: Vec<(Place, Effect)>,
+        deps: &VersionVector,
+        effects: Vec<(ItemKey, Effect)>,
     ) {
         for (ordinal, (place, effect)) in effects.into_iter().enumerate() {
             let change = Change {
@@ -95,13 +95,14 @@ impl Expected {
         }
     }
 
-    /// What somebody shows who has applied so much.
-    pub(crate) fn shown(&self, progress: &Progress) -> Shown {
-        let mut standing: BTreeMap<Place, &Change> = BTreeMap::new();
-        let mut shown = Shown::default();
+    /// The contents that a region with this version vector shows.
+    pub(crate) fn shown(&self, progress: &VersionVector) -> RegionContents {
+        let mut standing: BTreeMap<ItemKey, &Change> = BTreeMap::new();
+        let mut shown = RegionContents::default();
         for (place, changes) in &self.changes {
-            let known =
-                |change: &&Change| progress.has(StreamId::Region(change.origin), change.sequence);
+            let known = |change: &&Change| {
+                progress.includes(StreamId::Region(change.origin), change.sequence)
+            };
             let known: Vec<&Change> = changes.iter().filter(known).collect();
             let is_maximal = |change: &&&Change| !known.iter().any(|other| other.has_seen(change));
             let maximal: Vec<&Change> = known.iter().filter(is_maximal).copied().collect();
@@ -121,7 +122,7 @@ impl Expected {
                 }
             }
         }
-        let mut by_rank: Vec<(Place, &Change)> = standing.into_iter().collect();
+        let mut by_rank: Vec<(ItemKey, &Change)> = standing.into_iter().collect();
         by_rank.sort_by(|left, right| {
             let order = self.rank(right.1).partial_cmp(&self.rank(left.1)).unwrap();
             order.then_with(|| left.0.cmp(&right.0))
@@ -170,7 +171,7 @@ pub(crate) fn claim(text: &str) -> String {
     }
 }
 
-/// Whether the time of a document is over, in containers where items may have one.
+/// Whether a document has expired, in containers with TTL.
 pub(crate) fn has_expired(text: &str, now_seconds: u64) -> bool {
     let document = json(text);
     let number = |name: &str| document.get(name).as_number().and_then(Number::as_i64);

@@ -1,42 +1,42 @@
-//! Somebody who reads the changes of a container in one region as they come.
+//! A reader that follows the change feed of a container in one region.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use orrery_engine::{ChangeMode, ChangesRequest, ChangesStart, Container, Engine, Scope};
+use orrery_engine::{ChangeFeedRequest, ChangeFeedStart, ChangeMode, Container, Engine, FeedScope};
 use orrery_model::ConsistencyLevel;
 
-use super::expected::Place;
-use super::turmoil::{CONTAINERS, Turmoil, find, place_of};
+use super::expected::ItemKey;
+use super::fault_simulation::{CONTAINERS, FaultSimulation, find, place_of};
 
-/// More than there are changes to read.
+/// A limit above any number of readable changes.
 const PAGES_MAX: usize = 100;
 
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
     position: Option<String>,
-    /// The newest version that it has seen of every item.
-    pub(crate) seen: BTreeMap<Place, String>,
+    /// The newest version of every item that the reader has seen.
+    pub(crate) seen: BTreeMap<ItemKey, String>,
 }
 
 impl Reader {
-    /// Reads a page; gives whether there was anything.
+    /// Reads a page; returns whether the page had changes.
     pub(crate) async fn read(
         &mut self,
         engine: &Arc<Engine>,
         container: &Arc<Container>,
         items_max: usize,
     ) -> bool {
-        let request = ChangesRequest {
-            scope: Scope::Container,
-            mode: ChangeMode::Latest,
+        let request = ChangeFeedRequest {
+            scope: FeedScope::Container,
+            mode: ChangeMode::LatestVersion,
             start: match &self.position {
-                Some(position) => ChangesStart::After(position.clone()),
-                None => ChangesStart::Beginning,
+                Some(position) => ChangeFeedStart::After(position.clone()),
+                None => ChangeFeedStart::Beginning,
             },
             since_seconds: None,
             items_max,
-            terms: ConsistencyLevel::Session.into(),
+            budget: ConsistencyLevel::Session.into(),
         };
         let page = engine.changes(container, request).await.result.unwrap();
         self.position = Some(page.position);
@@ -60,8 +60,8 @@ impl Reader {
     }
 }
 
-impl Turmoil {
-    /// Those who read in a region read a page each.
+impl FaultSimulation {
+    /// Every reader of a region reads one page.
     pub(super) async fn read_on(&mut self, at: usize) {
         let region = &self.regions[at];
         for (reader, (id, ..)) in self.readers[at].iter_mut().zip(CONTAINERS) {
@@ -71,10 +71,10 @@ impl Turmoil {
         }
     }
 
-    /// Nobody who reads has missed a version that stands.
+    /// Checks that no reader has missed a final version.
     pub(super) async fn check_readers(&mut self) {
         for (region, readers) in self.regions.iter().zip(&mut self.readers) {
-            let progress = region.engine.progress();
+            let progress = region.engine.version_vector();
             for ((reader, expected), (id, ..)) in
                 readers.iter_mut().zip(&self.expected).zip(CONTAINERS)
             {

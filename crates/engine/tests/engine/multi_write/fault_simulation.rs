@@ -1,20 +1,21 @@
-//! Regions that write, meet, restart and forget by chance, and what should come of it.
+//! Simulates regions that write, exchange records, restart and prune at random, and checks the
+//! result.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use orrery_engine::{
-    ChangeMode, ChangesRequest, ChangesStart, Container, NewContainer, NewScript, ProcedureRequest,
-    Scope, ScriptKind,
+    ChangeFeedRequest, ChangeFeedStart, ChangeMode, Container, FeedScope, NewContainer, NewScript,
+    ProcedureRequest, ScriptKind,
 };
 use orrery_model::{
-    ConsistencyLevel, ContainerDefinition, DatabaseAddress, Failure, Operation, OperationStatus,
-    PatchAction, PatchOperation, Pointer, RangeId,
+    ConsistencyLevel, ContainerDefinition, DatabaseAddress, Failure, JsonPointer, Operation,
+    OperationStatus, PatchAction, PatchOperation, RangeId,
 };
-use orrery_regions::{MeshMessage, Progress, RegionId, StreamId};
+use orrery_regions::{MultiWriteMessage, RegionId, StreamId, VersionVector};
 
-use super::expected::{Effect, Expected, Place, Policy, Shown, claim, has_expired};
+use super::expected::{Effect, Expected, ItemKey, Policy, RegionContents, claim, has_expired};
 use super::readers::Reader;
 use super::region::{AccountLog, Region};
 use crate::random::Random;
@@ -40,11 +41,11 @@ pub(super) const CONTAINERS: [(&str, Policy, bool); 5] = [
     ("c4", Policy::Custom, false),
 ];
 
-pub(crate) struct Turmoil {
+pub(crate) struct FaultSimulation {
     pub(crate) regions: Vec<Region>,
     pub(crate) expected: Vec<Expected>,
-    links: Vec<(RegionId, RegionId, MeshMessage)>,
-    /// Of each region, those that read changes there as they come, one for each container.
+    links: Vec<(RegionId, RegionId, MultiWriteMessage)>,
+    /// Per region, one change feed reader for each container.
     pub(super) readers: Vec<Vec<Reader>>,
     pub(crate) random: Random,
     /// How often partitions were split or merged.
@@ -56,8 +57,8 @@ pub(crate) fn members(count: u8) -> Vec<RegionId> {
     (0..count).map(RegionId).collect()
 }
 
-impl Turmoil {
-    pub(crate) async fn new(seed: u64, places: &[Option<&Path>]) -> Turmoil {
+impl FaultSimulation {
+    pub(crate) async fn new(seed: u64, places: &[Option<&Path>]) -> FaultSimulation {
         let account: AccountLog = Arc::new(Mutex::new(Vec::new()));
         let members = members(u8::try_from(places.len()).unwrap());
         let opened = (0..).zip(places);
@@ -88,7 +89,7 @@ impl Turmoil {
             region.follow_account(usize::MAX).await;
         }
         let expected = CONTAINERS.map(|(_, policy, has_keys)| Expected::new(policy, has_keys));
-        Turmoil {
+        FaultSimulation {
             regions,
             expected: expected.into(),
             links: Vec::new(),
@@ -135,7 +136,7 @@ impl Turmoil {
         let (region, container) = (&mut self.regions[at], CONTAINERS[which].0);
         let container = find(region, container);
         let own = StreamId::Region(region.id);
-        let before = region.engine.progress();
+        let before = region.engine.version_vector();
         let now = region.engine.now_seconds();
         let operations = operations.into_iter().map(Ok).collect();
         let answer = region
@@ -143,7 +144,7 @@ impl Turmoil {
             .transact(&container, pk(&format!(r#"["{key}"]"#)), operations, LEVEL)
             .await;
         region.noted();
-        let after = region.engine.progress();
+        let after = region.engine.version_vector();
         let results = answer.result.unwrap();
         let Ok(outcomes) = results.into_iter().collect::<Result<Vec<_>, Failure>>() else {
             assert_eq!(after, before, "what is refused leaves no record");
@@ -176,19 +177,19 @@ impl Turmoil {
             .scripts
             .get(ScriptKind::StoredProcedure, "put")
             .unwrap();
-        let before = region.engine.progress();
+        let before = region.engine.version_vector();
         let now = region.engine.now_seconds();
         let key_value = pk(&format!(r#"["{key}"]"#));
         let request = ProcedureRequest {
             key: key_value.clone(),
             arguments: vec![json(&text)],
-            terms: LEVEL.into(),
+            budget: LEVEL.into(),
             wants_log: false,
         };
         let ran = region.engine.execute(&container, script, request).await;
         region.noted();
         if ran.result.is_err() {
-            assert_eq!(region.engine.progress(), before);
+            assert_eq!(region.engine.version_vector(), before);
             return;
         }
         let found = changes(region, &container).await.into_iter();
@@ -198,28 +199,31 @@ impl Turmoil {
         self.written(at, which, &before, now, vec![(place, Some(text))]);
     }
 
-    /// A region has written texts, or removed items, with one record.
+    /// Records that a region has written texts, or removed items, in one record.
     fn written(
         &mut self,
         at: usize,
         which: usize,
-        before: &Progress,
+        before: &VersionVector,
         now: u64,
-        written: Vec<(Place, Option<String>)>,
+        written: Vec<(ItemKey, Option<String>)>,
     ) {
         let region = &self.regions[at];
-        let sequence = region.engine.progress().of(StreamId::Region(region.id));
+        let sequence = region
+            .engine
+            .version_vector()
+            .of(StreamId::Region(region.id));
         let expected = &mut self.expected[which];
-        // Whoever takes the value of a document that has expired removes it.
+        // A write that takes the unique value of an expired document also removes that document.
         let mut shown = expected.shown(before).documents;
-        let mut effects: Vec<(Place, Effect)> = Vec::new();
+        let mut effects: Vec<(ItemKey, Effect)> = Vec::new();
         for (place, text) in written {
             let Some(text) = text else {
                 shown.remove(&place);
                 effects.push((place, Effect::Delete));
                 continue;
             };
-            let is_holder = |(other, held): &(&Place, &String)| {
+            let is_holder = |(other, held): &(&ItemKey, &String)| {
                 expected.has_keys
                     && **other != place
                     && other.0 == place.0
@@ -260,7 +264,7 @@ impl Turmoil {
         }
     }
 
-    /// Messages come and go, some are lost, and what is ready is merged.
+    /// Exchanges messages, loses some of them, and merges the records that are ready.
     pub(crate) async fn exchange(&mut self) {
         for index in 0..self.regions.len() {
             let from = self.regions[index].id;
@@ -286,7 +290,7 @@ impl Turmoil {
                 self.regions[to].merge_ready(&mut self.random).await;
             }
         }
-        // A link does not remember for ever.
+        // A link holds a limited number of messages.
         self.links.truncate(60);
     }
 
@@ -301,11 +305,11 @@ impl Turmoil {
             for region in &mut self.regions {
                 while region.merge_ready(&mut self.random).await {}
             }
-            let first = self.regions[0].engine.progress();
+            let first = self.regions[0].engine.version_vector();
             if self
                 .regions
                 .iter()
-                .all(|region| region.engine.progress() == first)
+                .all(|region| region.engine.version_vector() == first)
             {
                 return;
             }
@@ -313,19 +317,19 @@ impl Turmoil {
         panic!("the regions do not meet");
     }
 
-    /// The hub removes what has expired, and what has lost a unique key.
+    /// The hub removes expired items and versions that lost a unique key.
     pub(super) async fn work_as_hub(&mut self) {
         let region = &mut self.regions[HUB];
         let own = StreamId::Region(region.id);
         let now = region.engine.now_seconds();
         region.engine.set_hub(true);
-        let mut before = region.engine.progress();
+        let mut before = region.engine.version_vector();
         region.engine.remove_expired().await.unwrap();
         let mut made = 0;
         for (expected, (id, ..)) in self.expected.iter_mut().zip(CONTAINERS) {
             let shown = expected.shown(&before).documents;
             let expired = shown.into_iter().filter(|(_, text)| has_expired(text, now));
-            let mut by_partition: BTreeMap<RangeId, Vec<(Place, Effect)>> = BTreeMap::new();
+            let mut by_partition: BTreeMap<RangeId, Vec<(ItemKey, Effect)>> = BTreeMap::new();
             for (place, _) in expired {
                 let partition = partition_of(&find(region, id), &place.0);
                 let list = by_partition.entry(partition).or_default();
@@ -338,15 +342,19 @@ impl Turmoil {
                 made += 1;
             }
         }
-        assert_eq!(region.engine.progress(), before, "{made} records of expiry");
-        region.engine.decide_conflicts().await.unwrap();
+        assert_eq!(
+            region.engine.version_vector(),
+            before,
+            "{made} records of expiry"
+        );
+        region.engine.resolve_conflicts().await.unwrap();
         for (which, expected) in self.expected.iter_mut().enumerate() {
             if expected.policy == Policy::Custom || !expected.has_keys {
                 continue;
             }
             let container = find(region, CONTAINERS[which].0);
             let contested = expected.shown(&before).contested.into_iter();
-            let mut contested: Vec<Place> = contested.collect();
+            let mut contested: Vec<ItemKey> = contested.collect();
             // In the order of their keys.
             contested.sort_by_key(|(key, id)| (hash(&container, key), id.clone()));
             for place in contested {
@@ -357,18 +365,22 @@ impl Turmoil {
             }
         }
         region.engine.set_hub(false);
-        assert_eq!(region.engine.progress(), before, "one record for each");
+        assert_eq!(
+            region.engine.version_vector(),
+            before,
+            "one record for each"
+        );
         region.noted();
     }
 
-    /// Somebody decides that an item stays as it is shown.
+    /// A client deletes a conflict: the item stays as it is shown.
     async fn delete_conflict(&mut self, at: usize) {
         let which = *self.random.pick(&[2, 4]);
         let region = &mut self.regions[at];
         let container = find(region, CONTAINERS[which].0);
         let page = region
             .engine
-            .conflicts(&container, &Scope::Container, 100, None)
+            .conflicts(&container, &FeedScope::Container, 100, None)
             .unwrap();
         if page.conflicts.is_empty() {
             return;
@@ -381,13 +393,13 @@ impl Turmoil {
         let read = region.engine.conflict(&container, &key, &id).unwrap();
         assert_eq!(read, *conflict);
         let own = StreamId::Region(region.id);
-        let before = region.engine.progress();
+        let before = region.engine.version_vector();
         let shown = self.expected[which].shown(&before).documents.remove(&place);
         let deleted = region.engine.delete_conflict(&container, &key, &id);
         deleted.await.unwrap();
         let again = region.engine.delete_conflict(&container, &key, &id);
         again.await.unwrap();
-        let after = region.engine.progress();
+        let after = region.engine.version_vector();
         assert_eq!(after.of(own), before.of(own).next(), "one record");
         let effect = shown.map_or(Effect::Delete, Effect::Put);
         let effects = vec![(place, effect)];
@@ -395,24 +407,24 @@ impl Turmoil {
         region.noted();
     }
 
-    /// A region shows what follows from what it has applied.
+    /// Checks that the contents of a region follow from the records it has applied.
     pub(crate) async fn compare(&mut self, at: usize) {
         let region = &self.regions[at];
-        let progress = region.engine.progress();
+        let progress = region.engine.version_vector();
         let now = region.engine.now_seconds();
         for (expected, (id, ..)) in self.expected.iter().zip(CONTAINERS) {
             let container = find(region, id);
             let should = expected.shown(&progress);
-            let mut shows = Shown {
+            let mut shows = RegionContents {
                 contested: should.contested.clone(),
-                ..Shown::default()
+                ..RegionContents::default()
             };
             for text in changes(region, &container).await {
                 shows.documents.insert(place_of(&text), text);
             }
             let page = region
                 .engine
-                .conflicts(&container, &Scope::Container, 1_000, None);
+                .conflicts(&container, &FeedScope::Container, 1_000, None);
             for conflict in page.unwrap().conflicts {
                 let text = String::from_utf8(conflict.content.to_vec()).unwrap();
                 shows.conflicts.insert(text);
@@ -438,7 +450,7 @@ impl Turmoil {
         }
     }
 
-    /// Every region gives the same answers, entity tags and order of conflicts included.
+    /// All regions give the same answers, including entity tags and the order of conflicts.
     pub(crate) async fn agree(&self) {
         let mut answers = Vec::new();
         for region in &self.regions {
@@ -449,7 +461,7 @@ impl Turmoil {
                 texts.sort();
                 let page = region
                     .engine
-                    .conflicts(&container, &Scope::Container, 1_000, None);
+                    .conflicts(&container, &FeedScope::Container, 1_000, None);
                 answer.push((texts, page.unwrap().conflicts));
             }
             answers.push(answer);
@@ -461,15 +473,15 @@ impl Turmoil {
     }
 }
 
-/// The newest version of every item, by the change feed.
+/// The newest version of every item, from the change feed.
 async fn changes(region: &Region, container: &Arc<Container>) -> Vec<String> {
-    let request = ChangesRequest {
-        scope: Scope::Container,
-        mode: ChangeMode::Latest,
-        start: ChangesStart::Beginning,
+    let request = ChangeFeedRequest {
+        scope: FeedScope::Container,
+        mode: ChangeMode::LatestVersion,
+        start: ChangeFeedStart::Beginning,
         since_seconds: None,
         items_max: 1_000,
-        terms: LEVEL.into(),
+        budget: LEVEL.into(),
     };
     let page = region.engine.changes(container, request).await;
     let changes = page.result.unwrap().changes.into_iter();
@@ -484,7 +496,7 @@ pub(crate) fn find(region: &Region, id: &str) -> Arc<Container> {
     Arc::clone(&catalogue.container(address(id)).unwrap().1.container)
 }
 
-pub(super) fn place_of(text: &str) -> Place {
+pub(super) fn place_of(text: &str) -> ItemKey {
     let document = json(text);
     let text = |name: &str| document.get(name).as_str().unwrap().to_owned();
     (text("p"), text("id"))
@@ -505,14 +517,14 @@ fn set(path: &str, number: u64) -> PatchOperation {
         orrery_json::Value::from(i64::try_from(number).unwrap())
     };
     PatchOperation {
-        path: Pointer {
+        path: JsonPointer {
             segments: vec![path[1..].to_owned()],
         },
         action: PatchAction::Set(value),
     }
 }
 
-/// Where a logical partition is among the others.
+/// The position of a logical partition in the key space.
 pub(super) fn hash(container: &Container, key: &str) -> Epk {
     let key = pk(&format!(r#"["{key}"]"#));
     let definition = container.definition.partition_key.definition();

@@ -1,34 +1,34 @@
-//! One region: an engine with its part in the mesh, and what links bring to it.
+//! One region: an engine with its share of the mesh, and the messages on its links.
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
 use orrery_engine::{
-    AccountOutcome, AccountWriter, Clock, Durability, Engine, EngineOptions, Filling,
-    PartitionLimits, Role, ScriptOptions, Seen, StoreError, StreamPiece, StreamReader,
-    ThroughputMode, ThroughputOptions,
+    AccountOutcome, AccountStreamWriter, ApplyAfter, Clock, Durability, Engine, EngineOptions,
+    PartitionLimits, ReplicationRole, ScriptOptions, SnapshotInstaller, StoreError, StreamRead,
+    StreamReader, ThroughputMode, ThroughputOptions,
 };
 use orrery_model::{ConsistencyLevel, Failure};
 use orrery_regions::{
-    Mesh, MeshEffect, MeshMessage, MeshSettings, Millis, Progress, RegionId, Sequence, StreamId,
+    Millis, MultiWriteEffect, MultiWriteMessage, MultiWriteReplica, MultiWriteSettings, RegionId,
+    Sequence, StreamId, VersionVector,
 };
-use tokio::runtime::{Builder, Runtime};
 
 use crate::random::Random;
 use crate::support::{START_SECONDS, TestClock, eventually};
 
-/// The account stream: what each record says, the first is 1.
+/// The records of the account stream; their sequence starts at 1.
 pub(crate) type AccountLog = Arc<Mutex<Vec<Bytes>>>;
 
 pub(crate) struct Region {
     pub(crate) id: RegionId,
     pub(crate) engine: Arc<Engine>,
-    pub(crate) mesh: Mesh,
+    pub(crate) mesh: MultiWriteReplica,
     reader: StreamReader,
     pub(crate) clock: Arc<TestClock>,
     directory: Option<PathBuf>,
@@ -36,13 +36,13 @@ pub(crate) struct Region {
     millis: u64,
 }
 
-/// Brings changes into the account stream and applies them here at once.
+/// Appends changes to the account stream and applies them to this engine at once.
 struct Hub {
     log: AccountLog,
     engine: Weak<Engine>,
 }
 
-impl AccountWriter for Hub {
+impl AccountStreamWriter for Hub {
     fn write(&self, data: Bytes) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + '_>> {
         Box::pin(async move {
             let sequence = {
@@ -51,7 +51,7 @@ impl AccountWriter for Hub {
                 Sequence(log.len() as u64)
             };
             let engine = self.engine.upgrade().unwrap();
-            let applied = engine.apply_account(sequence, Some(data)).await;
+            let applied = engine.apply_account_record(sequence, Some(data)).await;
             assert_eq!(applied, Ok(AccountOutcome::Applied));
             Ok(())
         })
@@ -68,7 +68,7 @@ impl Region {
         let clock = TestClock(AtomicU64::new(START_SECONDS + u64::from(id)));
         let clock = Arc::new(clock);
         let options = options(RegionId(id), directory, &clock);
-        let engine = unswept(|| Engine::open(options));
+        let engine = Engine::open(options).unwrap();
         Region::over(engine, members, directory, account, clock)
     }
 
@@ -81,12 +81,12 @@ impl Region {
     ) -> Region {
         let id = engine.region().unwrap();
         let mut reader = engine.stream_reader(u64::MAX).unwrap();
-        let progress = engine.progress();
+        let progress = engine.version_vector();
         let bases = reader.bases(&progress).unwrap();
-        let settings = MeshSettings {
+        let settings = MultiWriteSettings {
             retry_ms: 3,
-            beat_ms: 1,
-            ..MeshSettings::default()
+            heartbeat_ms: 1,
+            ..MultiWriteSettings::default()
         };
         engine.set_account_writer(Some(Arc::new(Hub {
             log: Arc::clone(account),
@@ -94,7 +94,7 @@ impl Region {
         })));
         Region {
             id,
-            mesh: Mesh::new(id, settings, members.to_vec(), progress, bases),
+            mesh: MultiWriteReplica::new(id, settings, members.to_vec(), progress, bases),
             engine,
             reader,
             clock,
@@ -104,7 +104,7 @@ impl Region {
         }
     }
 
-    /// The region as it comes up again: after it was closed, or after it was killed.
+    /// Restarts the region after a close or a kill.
     pub(crate) async fn restart(self, members: &[RegionId], is_killed: bool) -> Region {
         let Region {
             id,
@@ -121,47 +121,49 @@ impl Region {
             Arc::strong_count(&engine) == 1
         })
         .await;
-        let before = engine.progress();
+        let before = engine.version_vector();
         if is_killed {
             drop(engine);
         } else {
             Engine::close(engine).unwrap();
         }
         let engine = Engine::open(options(id, directory.as_deref(), &clock)).unwrap();
-        assert_eq!(engine.progress(), before);
+        assert_eq!(engine.version_vector(), before);
         let region = Region::over(engine, members, directory.as_deref(), &account, clock);
         Region { millis, ..region }
     }
 
-    /// A region with the state of this one.
+    /// Creates a region from a snapshot of this region.
     pub(crate) fn fill(&self, id: u8, members: &[RegionId], directory: Option<&Path>) -> Region {
         let clock = Arc::new(TestClock(AtomicU64::new(self.clock.now_seconds())));
         let mut stream = self.engine.snapshot_stream().unwrap();
         let made = || options(RegionId(id), directory, &clock);
-        let mut filling: Filling = Engine::fill(&made(), stream.position()).unwrap();
-        while let Some(piece) = stream.next_piece(10_000).unwrap() {
+        let mut filling: SnapshotInstaller =
+            Engine::install_snapshot(&made(), stream.position()).unwrap();
+        while let Some(piece) = stream.next_chunk(10_000).unwrap() {
             filling.add(piece).unwrap();
         }
-        let engine = Engine::over(filling.finish().unwrap(), made(), Role::Writer).unwrap();
+        let engine =
+            Engine::with_store(filling.finish().unwrap(), made(), ReplicationRole::Writer).unwrap();
         Region::over(engine, members, directory, &self.account, clock)
     }
 
-    /// A copy of this region that follows it.
+    /// A follower of this region, made from a snapshot.
     pub(crate) fn follower(&self) -> Arc<Engine> {
         let made = || options(self.id, None, &self.clock);
         let mut stream = self.engine.snapshot_stream().unwrap();
-        let mut filling = Engine::fill(&made(), stream.position()).unwrap();
-        while let Some(piece) = stream.next_piece(10_000).unwrap() {
+        let mut filling = Engine::install_snapshot(&made(), stream.position()).unwrap();
+        while let Some(piece) = stream.next_chunk(10_000).unwrap() {
             filling.add(piece).unwrap();
         }
-        Engine::over(filling.finish().unwrap(), made(), Role::Follower).unwrap()
+        Engine::with_store(filling.finish().unwrap(), made(), ReplicationRole::Follower).unwrap()
     }
 
     pub(crate) fn is_on_disk(&self) -> bool {
         self.directory.is_some()
     }
 
-    /// Lets go of a region for good.
+    /// Closes a region for good.
     pub(crate) async fn close(self) {
         drop(self.reader);
         let engine = self.engine;
@@ -176,28 +178,28 @@ impl Region {
         self.clock.0.fetch_add(seconds, Ordering::SeqCst);
     }
 
-    /// The mesh hears of what was written here.
+    /// Reports local writes to the mesh.
     pub(crate) fn noted(&mut self) {
         let own = StreamId::Region(self.id);
-        self.mesh.applied(own, self.engine.progress().of(own));
+        self.mesh.applied(own, self.engine.version_vector().of(own));
     }
 
-    /// Applies what the account stream has, up to a record.
+    /// Applies the records of the account stream up to a position.
     pub(crate) async fn follow_account(&mut self, upto: usize) {
         let log = self.account.lock().unwrap().clone();
-        let from = self.engine.progress().of(StreamId::Account).0;
+        let from = self.engine.version_vector().of(StreamId::Account).0;
         for (at, data) in log.into_iter().enumerate().take(upto) {
             let sequence = Sequence(at as u64 + 1);
             if sequence.0 > from {
-                let applied = self.engine.apply_account(sequence, Some(data)).await;
+                let applied = self.engine.apply_account_record(sequence, Some(data)).await;
                 assert_eq!(applied, Ok(AccountOutcome::Applied));
             }
             self.mesh.applied(StreamId::Account, sequence);
         }
     }
 
-    /// Time passes; gives what is to be sent.
-    pub(crate) fn tick(&mut self, random: &mut Random) -> Vec<(RegionId, MeshMessage)> {
+    /// Advances the time and returns the messages to send.
+    pub(crate) fn tick(&mut self, random: &mut Random) -> Vec<(RegionId, MultiWriteMessage)> {
         self.millis += 1;
         self.mesh.tick(Millis(self.millis));
         self.effects(random)
@@ -206,19 +208,19 @@ impl Region {
     pub(crate) fn receive(
         &mut self,
         from: RegionId,
-        message: MeshMessage,
+        message: MultiWriteMessage,
         random: &mut Random,
-    ) -> Vec<(RegionId, MeshMessage)> {
+    ) -> Vec<(RegionId, MultiWriteMessage)> {
         self.mesh.receive(Millis(self.millis), from, message);
         self.effects(random)
     }
 
-    fn effects(&mut self, random: &mut Random) -> Vec<(RegionId, MeshMessage)> {
+    fn effects(&mut self, random: &mut Random) -> Vec<(RegionId, MultiWriteMessage)> {
         let mut messages = Vec::new();
         for effect in self.mesh.take_effects() {
             match effect {
-                MeshEffect::Send { to, message } => messages.push((to, message)),
-                MeshEffect::SendPage {
+                MultiWriteEffect::Send { to, message } => messages.push((to, message)),
+                MultiWriteEffect::SendPage {
                     to,
                     stream,
                     after,
@@ -227,13 +229,14 @@ impl Region {
                 } => {
                     let bytes_max = usize::try_from(random.below(4_000)).unwrap();
                     let piece = self.reader.records_after(stream, after, bytes_max).unwrap();
-                    let StreamPiece::Records(records) = piece else {
-                        // Messages overtake each other here: whoever asked may have it by now.
-                        let is_had = self.mesh.held().has(stream, after.next());
+                    let StreamRead::Records(records) = piece else {
+                        // Messages overtake each other, so the asking region may already have these
+                        // records.
+                        let is_had = self.mesh.stable_prefix().includes(stream, after.next());
                         assert!(is_had, "{stream} after {after} is gone");
                         continue;
                     };
-                    let message = MeshMessage::Page {
+                    let message = MultiWriteMessage::Page {
                         have: self.mesh.progress().clone(),
                         stream,
                         after,
@@ -242,13 +245,13 @@ impl Region {
                     };
                     messages.push((to, message));
                 }
-                MeshEffect::FetchSnapshot { .. } => panic!("nothing was trimmed"),
+                MultiWriteEffect::FetchSnapshot { .. } => panic!("nothing was trimmed"),
             }
         }
         messages
     }
 
-    /// Merges what is ready, some of it together. Gives whether there was anything.
+    /// Merges the ready records, some of them in one call. Returns whether any record was ready.
     pub(crate) async fn merge_ready(&mut self, random: &mut Random) -> bool {
         let records = self.mesh.take_ready(1 + random.below(2_000));
         if records.is_empty() {
@@ -256,24 +259,24 @@ impl Region {
         }
         let mut given = records.clone();
         if random.chance(10) {
-            // What is here already is passed over.
+            // The engine skips records that it has already applied.
             given.extend(records.iter().cloned());
         }
-        let progress = self.engine.merge(given).await.unwrap();
+        let progress = self.engine.merge_records(given).await.unwrap();
         for record in records {
-            assert!(progress.has(record.stream, record.sequence));
+            assert!(progress.includes(record.stream, record.sequence));
             self.mesh.applied(record.stream, record.sequence);
         }
         true
     }
 
     pub(crate) async fn prune(&mut self) {
-        let horizon: Progress = self.mesh.horizon();
+        let horizon: VersionVector = self.mesh.horizon();
         self.engine.prune(&horizon).await.unwrap();
     }
 
     pub(crate) fn acknowledge(&mut self) {
-        let held = self.mesh.held();
+        let held = self.mesh.stable_prefix();
         self.reader.acknowledge(&held).unwrap();
     }
 
@@ -282,16 +285,7 @@ impl Region {
     }
 }
 
-/// A new engine whose sweeps nobody drives: while it is the hub, a test knows what it has done. One that comes up again
-/// has work left that must be driven.
-fn unswept(open: impl FnOnce() -> Result<Arc<Engine>, StoreError>) -> Arc<Engine> {
-    static NOBODY: LazyLock<Runtime> =
-        LazyLock::new(|| Builder::new_current_thread().enable_all().build().unwrap());
-    let _entered = NOBODY.enter();
-    open().unwrap()
-}
-
-/// Opens a directory as some region, or as none.
+/// Opens a directory as a region, or as an account without regions.
 pub(crate) fn open_as(id: Option<RegionId>, directory: &Path) -> Result<Arc<Engine>, StoreError> {
     let clock = Arc::new(TestClock(AtomicU64::new(START_SECONDS)));
     Engine::open(EngineOptions {
@@ -302,12 +296,14 @@ pub(crate) fn open_as(id: Option<RegionId>, directory: &Path) -> Result<Arc<Engi
 
 fn options(id: RegionId, directory: Option<&Path>, clock: &Arc<TestClock>) -> EngineOptions {
     EngineOptions {
-        seen: Seen::Durable,
+        apply_after: ApplyAfter::Durable,
         multi_write: Some(id),
-        upkeep: orrery_engine::Upkeep::default(),
+        sweeps: false,
+        maintenance: orrery_engine::MaintenanceOptions::default(),
         throughput: ThroughputOptions {
             mode: ThroughputMode::default(),
             burst_capacity: false,
+            bulk_patience: Duration::ZERO,
         },
         directory: directory.map(Path::to_owned),
         durability: match directory {

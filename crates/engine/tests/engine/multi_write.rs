@@ -1,23 +1,23 @@
-//! Regions that all write: whatever happens to them, they end alike, and as they should.
+//! Multi-write regions: after any sequence of faults all regions have the same, correct contents.
 
 mod cases;
 mod expected;
+mod fault_simulation;
 mod readers;
-mod recuts;
 mod region;
+mod repartitioning;
 mod splits;
-mod turmoil;
 
 use std::path::Path;
 
 use orrery_engine::check_directory;
 
-use crate::multi::turmoil::{Turmoil, members};
+use crate::multi_write::fault_simulation::{FaultSimulation, members};
 use crate::support::Seed;
 
 async fn run(seed: u64, places: &[Option<&Path>], steps: usize) {
     let _named = Seed(seed);
-    let mut turmoil = Turmoil::new(seed, places).await;
+    let mut turmoil = FaultSimulation::new(seed, places).await;
     for _ in 0..3 {
         for _ in 0..steps / 3 {
             turmoil.step().await;
@@ -40,8 +40,8 @@ async fn run(seed: u64, places: &[Option<&Path>], steps: usize) {
     }
 }
 
-/// One of the regions on disk ends and comes up again.
-async fn restart(mut turmoil: Turmoil, places: &[Option<&Path>]) -> Turmoil {
+/// Restarts one of the regions on disk.
+async fn restart(mut turmoil: FaultSimulation, places: &[Option<&Path>]) -> FaultSimulation {
     let on_disk: Vec<usize> = (0..places.len())
         .filter(|at| places[*at].is_some())
         .collect();
@@ -55,7 +55,7 @@ async fn restart(mut turmoil: Turmoil, places: &[Option<&Path>]) -> Turmoil {
     turmoil
 }
 
-/// `ORRERY_SEEDS=n` runs more of them, `ORRERY_SEED=n` one.
+/// `ORRERY_SEEDS=n` runs more seeds, `ORRERY_SEED=n` a single one.
 fn seeds(count: u64) -> std::ops::Range<u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     match (number("ORRERY_SEED"), number("ORRERY_SEEDS")) {
