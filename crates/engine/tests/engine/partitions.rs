@@ -1,11 +1,11 @@
-//! When partitions are split and merged, and what that leaves alone.
+//! Splits and merges: their triggers, and everything that they must preserve.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use orrery_engine::{Container, Cut, PartitionLimits, Scope, Standing};
+use orrery_engine::{Container, CounterStatus, FeedScope, PartitionLimits, SplitMethod};
 use orrery_json::Value;
-use orrery_model::{Failure, RangeId};
+use orrery_model::{DistributionChange, Failure, PartitionShares, RangeId};
 
 use crate::support::{
     TestOptions, World, address, before_any_sweep, create, delete, eventually, json, text_property,
@@ -40,7 +40,7 @@ fn ids(container: &Container) -> Vec<u32> {
 async fn counted(container: &Container) {
     let is_estimated = |container: &Container| {
         let mut partitions = container.partitions.iter();
-        partitions.any(|one| one.counters().standing != Standing::Exact)
+        partitions.any(|one| one.counters().status != CounterStatus::Exact)
     };
     while is_estimated(container) {
         tokio::time::sleep(Duration::from_millis(2)).await;
@@ -57,14 +57,14 @@ async fn a_partition_that_is_too_big_is_split_in_the_middle_of_its_data() {
             let text = item(&key, number);
             world.ok(&container, &header(&key), create(&text)).await;
         }
-        world.engine.balance().await.unwrap();
+        world.engine.auto_split().await.unwrap();
         world
     })
     .await;
     let container = world.find("c");
     assert_eq!(ids(&container), [1, 2]);
     assert_eq!(container.partitions[0].ancestors, [RangeId(0)]);
-    assert_eq!(container.partitions[0].counters().lsn.0, 120);
+    assert_eq!(container.partitions[0].counters().lsn.0, 121);
     counted(&container).await;
     let items: Vec<_> = container
         .partitions
@@ -77,7 +77,7 @@ async fn a_partition_that_is_too_big_is_split_in_the_middle_of_its_data() {
         "{items:?}"
     );
     // Each is small enough now.
-    world.engine.balance().await.unwrap();
+    world.engine.auto_split().await.unwrap();
     assert_eq!(ids(&world.find("c")), [1, 2]);
 }
 
@@ -90,12 +90,12 @@ async fn one_logical_partition_is_never_cut() {
         world.ok(&container, &header("only"), create(&text)).await;
     }
     for _ in 0..3 {
-        world.engine.balance().await.unwrap();
+        world.engine.auto_split().await.unwrap();
     }
     assert_eq!(ids(&world.find("c")), [0]);
     let split = world
         .engine
-        .split_partition(address("c"), RangeId(0), Cut::Data);
+        .split_partition(address("c"), RangeId(0), SplitMethod::MiddleOfData);
     assert!(matches!(split.await, Err(Failure::BadRequest(_))));
 }
 
@@ -112,7 +112,7 @@ async fn a_logical_partition_that_is_too_big_takes_no_more() {
     };
     for _ in 0..60 {
         grow("big").await.unwrap();
-        world.engine.balance().await.unwrap();
+        world.engine.auto_split().await.unwrap();
     }
     let mut more = 0;
     while grow("big").await.is_ok() {
@@ -121,10 +121,10 @@ async fn a_logical_partition_that_is_too_big_takes_no_more() {
     }
     assert_eq!(grow("big").await, Err(Failure::LogicalPartitionFull));
     grow("small").await.unwrap();
-    // It is the same after a split, and ends when there is room again.
+    // The refusal survives a split, and ends when the partition has room again.
     world
         .engine
-        .split_partition(address("c"), RangeId(0), Cut::KeyRange)
+        .split_partition(address("c"), RangeId(0), SplitMethod::MiddleOfRange)
         .await
         .unwrap();
     assert_eq!(grow("big").await, Err(Failure::LogicalPartitionFull));
@@ -155,15 +155,41 @@ async fn set_throughput(world: &World, throughput: u32) {
 }
 
 #[tokio::test]
+async fn a_share_beyond_one_partition_splits_that_partition_only() {
+    let world = World::in_memory().await;
+    world.container("c", "").await;
+    set_throughput(&world, 12_000).await;
+    eventually("it is split", || world.find("c").partitions.len() == 2).await;
+    let kept = world.find("c").partitions[1].id;
+    let first = world.find("c").partitions[0].id;
+    let division = PartitionShares::Custom(vec![(first, 15_000)]);
+    let change = DistributionChange {
+        division: Some(division),
+        buckets: None,
+    };
+    world
+        .engine
+        .redistribute(address("c"), change)
+        .await
+        .unwrap();
+    // 21,000 RU/s need three partitions, and the split for the share makes the third one.
+    world.engine.auto_split().await.unwrap();
+    world.engine.auto_split().await.unwrap();
+    let container = world.find("c");
+    assert_eq!(container.partitions.len(), 3);
+    assert_eq!(container.partitions[2].id, kept);
+}
+
+#[tokio::test]
 async fn more_throughput_than_the_partitions_can_have_splits_them() {
     let world = World::in_memory().await;
     world.container("c", "").await;
     set_throughput(&world, 10_000).await;
-    world.engine.balance().await.unwrap();
+    world.engine.auto_split().await.unwrap();
     assert_eq!(world.find("c").partitions.len(), 1);
     set_throughput(&world, 25_000).await;
     eventually("it is split", || world.find("c").partitions.len() >= 3).await;
-    // Only as many parents as needed are split.
+    // No more partitions split than necessary.
     let container = world.find("c");
     let widths: Vec<_> = container
         .partitions
@@ -176,7 +202,7 @@ async fn more_throughput_than_the_partitions_can_have_splits_them() {
     assert_eq!(sorted, [1.0, 1.0, 2.0]);
     // Less throughput merges nothing by itself.
     set_throughput(&world, 400).await;
-    world.engine.balance().await.unwrap();
+    world.engine.auto_split().await.unwrap();
     assert_eq!(world.find("c").partitions.len(), 3);
     let merge = |pair| world.engine.merge_partitions(address("c"), pair);
     let [a, b, c] = &container.partitions[..] else {
@@ -193,7 +219,7 @@ async fn more_throughput_than_the_partitions_can_have_splits_them() {
 }
 
 #[tokio::test]
-async fn versions_keep_their_names_through_a_split() {
+async fn rids_and_etags_survive_a_split() {
     let world = World::in_memory().await;
     let container = world.container("c", "").await;
     let mut before = Vec::new();
@@ -204,7 +230,7 @@ async fn versions_keep_their_names_through_a_split() {
     }
     world
         .engine
-        .split_partition(address("c"), RangeId(0), Cut::KeyRange)
+        .split_partition(address("c"), RangeId(0), SplitMethod::MiddleOfRange)
         .await
         .unwrap();
     let now = world.find("c");
@@ -213,16 +239,21 @@ async fn versions_keep_their_names_through_a_split() {
         for name in ["_rid", "_etag", "_self"] {
             assert_eq!(text_property(&new, name), text_property(&old, name));
         }
-        // Whoever still holds the container as it was writes to the same place.
+        // A request with the old container value writes to the same child partition.
         let text = String::from_utf8(new.body.unwrap().to_vec()).unwrap();
         world.ok(&container, &key, upsert(&text)).await;
     }
     let gone = world
-        .page(&now, Scope::Range(RangeId(0), None), 10, None)
+        .page(&now, FeedScope::Range(RangeId(0), None), 10, None)
         .await;
     assert!(matches!(gone, Err(Failure::Gone(_))));
     let left: u64 = now.partitions.iter().map(|one| one.counters().lsn.0).sum();
-    assert_eq!(left, 20 + 20 + 20);
+    // The LSN of the first partition's creation, the LSN from which both children continue, and the
+    // writes of each child.
+    assert_eq!(left, 2 * (1 + 20) + 20);
     let container: Arc<Container> = now;
-    assert_eq!(world.all(&container, Scope::Container, 7).await.len(), 20);
+    assert_eq!(
+        world.all(&container, FeedScope::Container, 7).await.len(),
+        20
+    );
 }

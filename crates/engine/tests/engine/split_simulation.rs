@@ -1,5 +1,5 @@
-//! Partitions that split and merge while others write, read feeds and page through queries: one
-//! seed decides who does what when, and a map says what must be seen.
+//! Splits and merges partitions during writes, feeds and paged queries. One seed determines every
+//! action, and a map predicts the visible items.
 
 mod readers;
 
@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use orrery_engine::{Container, Cut, Durability, Standing, check_directory};
+use orrery_engine::{Container, CounterStatus, Durability, SplitMethod, check_directory};
 use orrery_keys::Epk;
 use orrery_model::{Failure, RangeId};
 
-use crate::living::readers::{FeedReader, PagedReader, Reach};
 use crate::random::Random;
+use crate::split_simulation::readers::{FeedReader, PagedReader, Reach};
 use crate::support::{World, address, delete, eventually, upsert};
 
 const KEYS: u64 = 24;
@@ -25,14 +25,14 @@ const PARTITION_KEYS: [&str; 3] = [
     r#"{"paths":["/p","/q"],"kind":"MultiHash","version":2}"#,
 ];
 
-/// What was written: for each item every version, none for a removal.
+/// The written versions of each item; a removal is `None`.
 #[derive(Debug, Default)]
 struct Written {
     versions: BTreeMap<(String, String), Vec<Option<u64>>>,
     count: u64,
 }
 
-struct Scene {
+struct SplitSimulation {
     world: World,
     written: Written,
     latest: Vec<FeedReader>,
@@ -40,14 +40,14 @@ struct Scene {
     pages: Vec<PagedReader>,
 }
 
-impl Scene {
-    async fn open(directory: Option<&Path>, keys: &str) -> Scene {
+impl SplitSimulation {
+    async fn open(directory: Option<&Path>, keys: &str) -> SplitSimulation {
         let world = World::open(directory, Durability::None).await.unwrap();
         let definition = format!(
             r#"{{"id":"c","partitionKey":{keys},"changeFeedPolicy":{{"retentionDuration":60}}}}"#
         );
         world.create(&definition, 400).await;
-        Scene {
+        SplitSimulation {
             world,
             written: Written::default(),
             latest: Vec::new(),
@@ -91,7 +91,7 @@ impl Scene {
         }
     }
 
-    /// Writes through a container as somebody holds it who may not have heard of a split.
+    /// Writes through an old container value whose holder may not know of a split.
     async fn write(&mut self, random: &mut Random, stale: &Arc<Container>) {
         let (key, id) = (
             format!("k{}", random.below(KEYS)),
@@ -125,11 +125,11 @@ impl Scene {
         }
         let range = random.pick(&container.partitions).id;
         let cut = match random.below(3) {
-            0 => Cut::Data,
-            1 => Cut::KeyRange,
+            0 => SplitMethod::MiddleOfData,
+            1 => SplitMethod::MiddleOfRange,
             _ => {
                 let point = u128::from(random.below(u64::MAX)) << 62;
-                Cut::At(Epk::from_bytes(point.to_be_bytes().to_vec()))
+                SplitMethod::At(Epk::from_bytes(point.to_be_bytes().to_vec()))
             }
         };
         let split = self.world.engine.split_partition(address("c"), range, cut);
@@ -173,7 +173,7 @@ impl Scene {
         }
     }
 
-    /// Everybody reads to the end and compares.
+    /// All readers read to the end and compare their results.
     async fn settle(&mut self, random: &mut Random) {
         for reader in self.latest.iter_mut().chain(&mut self.all) {
             reader.drain(&self.world, random).await;
@@ -198,19 +198,20 @@ impl Scene {
         self.counted().await;
     }
 
-    /// What the partitions count is what they have, at the latest when they were counted.
+    /// The counters of the partitions equal their contents, at the latest after the background
+    /// count.
     async fn counted(&self) {
         let container = self.container();
         eventually("all are counted", || {
             let mut counters = container.partitions.iter().map(|one| one.counters());
-            counters.all(|counters| counters.standing == Standing::Exact)
+            counters.all(|counters| counters.status == CounterStatus::Exact)
         })
         .await;
         let mut items = 0;
         for partition in &container.partitions {
             let counters = partition.counters();
-            assert_eq!(counters.standing, Standing::Exact, "{partition:?}");
-            let scope = orrery_engine::Scope::Range(partition.id, None);
+            assert_eq!(counters.status, CounterStatus::Exact, "{partition:?}");
+            let scope = orrery_engine::FeedScope::Range(partition.id, None);
             let found = self.world.all(&container, scope, 50).await.len() as u64;
             assert_eq!(counters.items, found, "{partition:?}");
             items += found;
@@ -219,7 +220,7 @@ impl Scene {
     }
 }
 
-/// The header of a key: a hierarchical one has it twice.
+/// The partition key header of a key; a hierarchical key repeats its value.
 fn header(container: &Container, key: &str) -> String {
     let levels = container.definition.key().paths().len();
     let levels = vec![format!("\"{key}\""); levels];
@@ -238,7 +239,7 @@ async fn run(seed: u64, directory: Option<&Path>, steps: usize) {
     let _named = crate::support::Seed(seed);
     let mut random = Random::new(seed);
     let keys = PARTITION_KEYS[usize::try_from(seed % 3).unwrap()];
-    let mut scene = Scene::open(directory, keys).await;
+    let mut scene = SplitSimulation::open(directory, keys).await;
     for phase in 0..4 {
         let mut stale = scene.container();
         for _ in 0..steps / 4 {
@@ -250,17 +251,17 @@ async fn run(seed: u64, directory: Option<&Path>, steps: usize) {
         drop(stale);
         scene.settle(&mut random).await;
         if directory.is_some() {
-            let Scene { world, .. } = scene;
+            let SplitSimulation { world, .. } = scene;
             let world = if phase % 2 == 0 {
                 world.reopen().await
             } else {
                 world.abandon().await
             };
-            scene = Scene { world, ..scene };
+            scene = SplitSimulation { world, ..scene };
             scene.settle(&mut random).await;
         }
     }
-    let Scene { world, .. } = scene;
+    let SplitSimulation { world, .. } = scene;
     world.close().await;
     if let Some(directory) = directory {
         let report = check_directory(directory).unwrap();
@@ -283,10 +284,10 @@ async fn on_disk() {
     }
 }
 
-/// Writers that nobody coordinates, while the partitions under them change.
+/// Uncoordinated writers during splits and merges.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn writers_do_not_notice() {
-    let scene = Scene::open(None, PARTITION_KEYS[0]).await;
+async fn splits_and_merges_do_not_disturb_writers() {
+    let scene = SplitSimulation::open(None, PARTITION_KEYS[0]).await;
     let world = Arc::new(scene.world);
     let mut writers = Vec::new();
     for writer in 0..4_u64 {
@@ -310,7 +311,7 @@ async fn writers_do_not_notice() {
         let container = world.find("c");
         if random.chance(60) && container.partitions.len() < 6 {
             let range = random.pick(&container.partitions).id;
-            let cut = Cut::KeyRange;
+            let cut = SplitMethod::MiddleOfRange;
             let _ = world
                 .engine
                 .split_partition(address("c"), range, cut)
@@ -332,7 +333,7 @@ async fn writers_do_not_notice() {
     let mut reader = FeedReader::latest(&world, Reach::Ranges, None);
     reader.drain(&world, &mut random).await;
     assert_eq!(reader.items_seen(), 1_600);
-    let scene = Scene {
+    let scene = SplitSimulation {
         world: Arc::into_inner(world).unwrap(),
         written: Written::default(),
         latest: Vec::new(),
@@ -340,7 +341,7 @@ async fn writers_do_not_notice() {
         pages: Vec::new(),
     };
     let container = scene.container();
-    let everything = orrery_engine::Scope::Container;
+    let everything = orrery_engine::FeedScope::Container;
     assert_eq!(
         scene.world.all(&container, everything, 100).await.len(),
         1_600

@@ -1,14 +1,14 @@
-//! A leader, a follower, and what moves records from one to the other.
+//! A leader, a follower, and the transport of records between them.
 
 use std::path::Path;
 use std::time::Duration;
 
-use orrery_engine::{Piece, ReplicationError, Subscription};
+use orrery_engine::{ReplicationError, Subscription, SubscriptionRead};
 
-use crate::following::answers::answers;
-use crate::following::turmoil::Turmoil;
-use crate::following::{Places, World};
 use crate::random::Random;
+use crate::replication::answers::answers;
+use crate::replication::random_workload::RandomWorkload;
+use crate::replication::{DataDirectories, World};
 
 const KEPT_BYTES: u64 = 1 << 20;
 const PATIENCE: usize = 2_000;
@@ -21,7 +21,7 @@ pub(crate) struct Pair {
 
 impl Pair {
     pub(crate) fn new(leader: World, place: Option<&Path>) -> Pair {
-        let after = leader.engine.committed();
+        let after = leader.engine.applied();
         let subscription = leader.engine.subscribe(after, KEPT_BYTES);
         let follower = leader.copy(place, 200);
         Pair {
@@ -31,12 +31,13 @@ impl Pair {
         }
     }
 
-    /// Moves some records, sometimes too few or too many of them; tells whether there were any.
+    /// Moves some records to the follower, sometimes too few or too many; returns whether records
+    /// were available.
     pub(crate) async fn pull(&mut self, random: &mut Random) -> bool {
-        let after = self.follower.engine.committed();
+        let after = self.follower.engine.applied();
         let bytes_max = *random.pick(&[1, 500, 5_000, 500_000]);
         let piece = self.subscription.records_after(after, bytes_max);
-        let Piece::Records(mut records) = piece.unwrap() else {
+        let SubscriptionRead::Records(mut records) = piece.unwrap() else {
             panic!("the leader keeps what is not acknowledged");
         };
         if records.is_empty() {
@@ -44,24 +45,27 @@ impl Pair {
         }
         let engine = &self.follower.engine;
         if random.chance(10) && records.len() > 1 {
-            let late = engine.follow(records[1..].to_vec()).await;
+            let late = engine.append_and_apply(records[1..].to_vec()).await;
             assert!(matches!(late, Err(ReplicationError::Gap { .. })));
         }
         if random.chance(20) {
             let some = usize::try_from(random.below(records.len() as u64)).unwrap();
-            engine.follow(records[..some].to_vec()).await.unwrap();
+            engine
+                .append_and_apply(records[..some].to_vec())
+                .await
+                .unwrap();
         }
         if random.chance(10) {
             records.extend(records.clone());
         }
-        let last = engine.follow(records).await.unwrap();
-        assert_eq!(last, engine.committed());
+        let last = engine.append_and_apply(records).await.unwrap();
+        assert_eq!(last, engine.applied());
         self.subscription.acknowledge(last);
         true
     }
 
-    /// One side ends and begins again, if it is on disk, orderly or not.
-    pub(crate) async fn restart(self, places: Places<'_>, random: &mut Random) -> Pair {
+    /// Restarts one side if it is on disk, with or without a clean shutdown.
+    pub(crate) async fn restart(self, places: DataDirectories<'_>, random: &mut Random) -> Pair {
         let Pair {
             mut leader,
             mut follower,
@@ -74,11 +78,11 @@ impl Pair {
         } else if follower.directory.is_some() {
             follower = again(follower, is_orderly).await;
         }
-        let after = follower.engine.committed();
+        let after = follower.engine.applied();
         let subscription = leader.engine.subscribe(after, KEPT_BYTES);
-        // A leader without a log has forgotten what nobody followed; there are no such places with
-        // a follower that could not be copied again.
-        let is_lost = leader.directory.is_none() && after != leader.engine.committed();
+        // A leader without a log has dropped records that no follower subscribed to. Such a
+        // follower needs a new snapshot.
+        let is_lost = leader.directory.is_none() && after != leader.engine.applied();
         if is_lost {
             let place = places.into_iter().flatten().next();
             follower = copy_again(&leader, follower, place).await;
@@ -90,7 +94,7 @@ impl Pair {
         }
     }
 
-    /// The follower leads from here on, and the leader follows it.
+    /// Makes the follower the leader and the leader its follower.
     pub(crate) async fn swap(self) -> Pair {
         let Pair {
             leader,
@@ -98,14 +102,14 @@ impl Pair {
             mut subscription,
         } = self;
         leader.engine.demote().await.unwrap();
-        let last = leader.engine.committed();
-        let after = follower.engine.committed();
+        let last = leader.engine.applied();
+        let after = follower.engine.applied();
         let piece = subscription.records_after(after, usize::MAX).unwrap();
-        let Piece::Records(records) = piece else {
+        let SubscriptionRead::Records(records) = piece else {
             panic!("the leader keeps what is not acknowledged");
         };
-        follower.engine.follow(records).await.unwrap();
-        assert_eq!(follower.engine.committed(), last);
+        follower.engine.append_and_apply(records).await.unwrap();
+        assert_eq!(follower.engine.applied(), last);
         follower.engine.promote().await.unwrap();
         let subscription = follower.engine.subscribe(last, KEPT_BYTES);
         Pair {
@@ -115,22 +119,22 @@ impl Pair {
         }
     }
 
-    /// Moves everything, until nothing happens in the background of the leader either.
+    /// Replicates all records until the leader's background work has ended too.
     pub(crate) async fn settle(&mut self, random: &mut Random) {
         self.leader.engine.remove_expired().await.unwrap();
         while self.pull(random).await {}
     }
 
     /// Both give the same answers.
-    pub(crate) async fn compare(&mut self, turmoil: &Turmoil) {
+    pub(crate) async fn compare(&mut self, turmoil: &RandomWorkload) {
         let mut random = Random::new(1);
         for attempt in 0..PATIENCE {
             while self.pull(&mut random).await {}
-            let before = self.leader.engine.committed();
+            let before = self.leader.engine.applied();
             let wanted = answers(&self.leader, turmoil).await;
             let found = answers(&self.follower, turmoil).await;
-            // Counts and removals in the background of the leader may be under way.
-            if before != self.leader.engine.committed() {
+            // The leader's background counts and removals may still be running.
+            if before != self.leader.engine.applied() {
                 continue;
             }
             if wanted == found {
@@ -156,7 +160,7 @@ async fn again(world: World, is_orderly: bool) -> World {
     }
 }
 
-/// Begins a follower anew from the state of its leader.
+/// Recreates a follower from a snapshot of its leader.
 async fn copy_again(leader: &World, follower: World, place: Option<&Path>) -> World {
     follower.close().await;
     if let Some(place) = place {

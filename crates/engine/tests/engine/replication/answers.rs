@@ -1,14 +1,14 @@
-//! Everything that an account can be asked, as text.
+//! All answers that an account can give, as text.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use orrery_engine::{
-    ChangeMode, ChangesRequest, ChangesStart, Container, FeedRequest, QueryText, Scope,
+    ChangeFeedRequest, ChangeFeedStart, ChangeMode, Container, FeedRequest, FeedScope, QueryText,
 };
 use orrery_model::ConsistencyLevel;
 
-use crate::following::turmoil::Turmoil;
+use crate::replication::random_workload::RandomWorkload;
 use crate::support::{World, json};
 
 const LEVEL: ConsistencyLevel = ConsistencyLevel::Session;
@@ -22,7 +22,7 @@ const QUERIES: [&str; 6] = [
     "SELECT * FROM c WHERE IS_DEFINED(c.ttl) AND c.w != 2",
 ];
 
-pub(crate) async fn answers(world: &World, turmoil: &Turmoil) -> Vec<String> {
+pub(crate) async fn answers(world: &World, turmoil: &RandomWorkload) -> Vec<String> {
     let catalogue = world.engine.catalogue();
     let mut all = vec![format!("{:?}", catalogue.offers)];
     for database in catalogue.databases.values() {
@@ -47,7 +47,7 @@ pub(crate) async fn answers(world: &World, turmoil: &Turmoil) -> Vec<String> {
                     partition.counters()
                 ));
             }
-            let items = world.all(container, Scope::Container, 1_000).await;
+            let items = world.all(container, FeedScope::Container, 1_000).await;
             let rids = items.iter().map(|item| json(item).get("_rid").clone());
             let rids: BTreeSet<String> = rids.map(|rid| format!("{rid:?}")).collect();
             assert_eq!(rids.len(), items.len(), "a resource id is given once");
@@ -55,9 +55,17 @@ pub(crate) async fn answers(world: &World, turmoil: &Turmoil) -> Vec<String> {
             for query in QUERIES {
                 all.push(format!("{query}: {}", rows(world, container, query).await));
             }
-            all.push(changes(world, container, ChangeMode::Latest, None).await);
+            all.push(changes(world, container, ChangeMode::LatestVersion, None).await);
             if let Some(position) = turmoil.history_begins(container.rid) {
-                all.push(changes(world, container, ChangeMode::All, Some(position)).await);
+                all.push(
+                    changes(
+                        world,
+                        container,
+                        ChangeMode::AllVersionsAndDeletes,
+                        Some(position),
+                    )
+                    .await,
+                );
             }
         }
     }
@@ -71,11 +79,12 @@ async fn rows(world: &World, container: &Arc<Container>, text: &str) -> String {
         resume: None,
     };
     let request = FeedRequest {
-        scope: Scope::Container,
+        scope: FeedScope::Container,
         query: Some(world.engine.compile(&query, container).unwrap()),
         items_max: 1_000,
         continuation: None,
-        terms: LEVEL.into(),
+        continuation_bytes_max: None,
+        budget: LEVEL.into(),
         wants_report: false,
         without_index: false,
         enable_scan: true,
@@ -91,16 +100,16 @@ async fn changes(
     position: Option<&str>,
 ) -> String {
     let start = match position {
-        Some(position) => ChangesStart::After(position.to_owned()),
-        None => ChangesStart::Beginning,
+        Some(position) => ChangeFeedStart::After(position.to_owned()),
+        None => ChangeFeedStart::Beginning,
     };
-    let request = ChangesRequest {
-        scope: Scope::Container,
+    let request = ChangeFeedRequest {
+        scope: FeedScope::Container,
         mode,
         start,
         since_seconds: None,
         items_max: 1_000,
-        terms: LEVEL.into(),
+        budget: LEVEL.into(),
     };
     let page = world.engine.changes(container, request).await.result;
     format!("{:?}", page.map(|page| (page.changes, page.position)))

@@ -1,11 +1,11 @@
-//! Whatever can happen to an account, by chance.
+//! A random workload of all operations on an account.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use orrery_engine::{
-    ChangeMode, ChangesRequest, ChangesStart, Container, Cut, NewScript, ProcedureRequest, Scope,
-    ScriptKind,
+    ChangeFeedRequest, ChangeFeedStart, ChangeMode, Container, FeedScope, NewScript,
+    ProcedureRequest, ScriptKind, SplitMethod,
 };
 use orrery_json::Value;
 use orrery_keys::ContainerRid;
@@ -33,7 +33,7 @@ const POLICIES: [&str; 3] = [
     r#"{"includedPaths":[{"path":"/*"}],"compositeIndexes":[[{"path":"/n"},{"path":"/u"}]]}"#,
 ];
 
-/// Creates an item with a number of its own, and reads another.
+/// Creates an item from a script, and reads another item.
 const PROCEDURE: &str = "function (n) {
     const c = getContext().getCollection();
     c.createDocument(c.getSelfLink(), { id: 's' + n, p: 'a', n: n }, function (error) {
@@ -43,13 +43,13 @@ const PROCEDURE: &str = "function (n) {
 }";
 
 #[derive(Default)]
-pub(crate) struct Turmoil {
+pub(crate) struct RandomWorkload {
     count: u32,
-    /// Where the history of containers that keep one begins.
+    /// The start of the history, for containers with a retention.
     histories: HashMap<ContainerRid, String>,
 }
 
-impl Turmoil {
+impl RandomWorkload {
     pub(crate) fn history_begins(&self, container: ContainerRid) -> Option<&str> {
         self.histories.get(&container).map(String::as_str)
     }
@@ -91,13 +91,13 @@ impl Turmoil {
         let settings = random.pick(&SETTINGS);
         let container = world.container(name, settings).await;
         if container.keeps_history() {
-            let request = ChangesRequest {
-                scope: Scope::Container,
-                mode: ChangeMode::All,
-                start: ChangesStart::Now,
+            let request = ChangeFeedRequest {
+                scope: FeedScope::Container,
+                mode: ChangeMode::AllVersionsAndDeletes,
+                start: ChangeFeedStart::Now,
                 since_seconds: None,
                 items_max: 1,
-                terms: LEVEL.into(),
+                budget: LEVEL.into(),
             };
             let page = world.engine.changes(&container, request).await;
             let position = page.result.unwrap().position;
@@ -106,7 +106,7 @@ impl Turmoil {
     }
 }
 
-/// Creates the item `s` and a number by a stored procedure.
+/// Creates the item `s` and a numbered item by a stored procedure.
 pub(crate) async fn run_script(world: &World, name: &str, number: u32) {
     let container = world.find(name);
     let new = NewScript {
@@ -120,7 +120,7 @@ pub(crate) async fn run_script(world: &World, name: &str, number: u32) {
     let request = ProcedureRequest {
         key: pk(r#"["a"]"#),
         arguments: vec![Value::from(i64::from(number))],
-        terms: LEVEL.into(),
+        budget: LEVEL.into(),
         wants_log: false,
     };
     let ran = world.engine.execute(&container, &script, request).await;
@@ -155,7 +155,9 @@ async fn split(world: &World, container: &Arc<Container>, random: &mut Random) {
         return;
     }
     let range = random.pick(&container.partitions).id;
-    let cut = random.pick(&[Cut::Data, Cut::KeyRange]).clone();
+    let cut = random
+        .pick(&[SplitMethod::MiddleOfData, SplitMethod::MiddleOfRange])
+        .clone();
     let at = address(&container.definition.id);
     match world.engine.split_partition(at, range, cut).await {
         Ok(_) | Err(Failure::BadRequest(_)) => {}

@@ -1,12 +1,12 @@
-//! Readers as SDKs have them: they remember the partitions they heard of, and when one is gone they
-//! carry their position to those that took its place.
+//! Readers that behave like SDKs: they remember partition key ranges, and when a range is gone they
+//! carry its position to the child partitions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use orrery_engine::{
-    ChangeKind, ChangeMode, ChangesPage, ChangesRequest, ChangesStart, CompiledQuery, Container,
-    FeedRequest, QueryText, Scope,
+    ChangeFeedPage, ChangeFeedRequest, ChangeFeedStart, ChangeKind, ChangeMode, CompiledQuery,
+    Container, FeedRequest, FeedScope, QueryText,
 };
 use orrery_json::{Value, parse};
 use orrery_keys::EpkRange;
@@ -39,14 +39,14 @@ pub(crate) struct FeedReader {
     key: Option<String>,
     parts: Vec<Part>,
     seen: Versions,
-    /// What there was before the reader of all versions began.
+    /// The items that existed before the reader of all versions began.
     before: Versions,
 }
 
 impl FeedReader {
     pub(crate) fn latest(world: &World, reach: Reach, key: Option<String>) -> FeedReader {
         FeedReader {
-            mode: ChangeMode::Latest,
+            mode: ChangeMode::LatestVersion,
             parts: parts(&world.find("c"), reach, key.is_some()),
             key,
             seen: Versions::new(),
@@ -54,7 +54,7 @@ impl FeedReader {
         }
     }
 
-    /// Begins now: every later change must be seen.
+    /// Starts at the present position, so the reader must see every later change.
     pub(crate) async fn all(
         world: &World,
         reach: Reach,
@@ -62,7 +62,7 @@ impl FeedReader {
         before: Versions,
     ) -> FeedReader {
         let mut reader = FeedReader {
-            mode: ChangeMode::All,
+            mode: ChangeMode::AllVersionsAndDeletes,
             parts: parts(&world.find("c"), reach, key.is_some()),
             key,
             seen: Versions::new(),
@@ -71,7 +71,7 @@ impl FeedReader {
         let container = world.find("c");
         for number in 0..reader.parts.len() {
             let scope = reader.scope(&reader.parts[number]);
-            let page = reader.page(world, &container, scope, ChangesStart::Now, 10);
+            let page = reader.page(world, &container, scope, ChangeFeedStart::Now, 10);
             let page = page.await.unwrap();
             assert!(page.changes.is_empty());
             reader.parts[number].position = Some(page.position);
@@ -83,11 +83,11 @@ impl FeedReader {
         self.seen.len()
     }
 
-    fn scope(&self, part: &Part) -> Scope {
+    fn scope(&self, part: &Part) -> FeedScope {
         match (&self.key, &part.range) {
-            (Some(key), _) => Scope::Key(pk(&format!(r#"["{key}"]"#))),
-            (None, Some((id, range))) => Scope::Range(*id, Some(range.clone())),
-            (None, None) => Scope::Container,
+            (Some(key), _) => FeedScope::Key(pk(&format!(r#"["{key}"]"#))),
+            (None, Some((id, range))) => FeedScope::Range(*id, Some(range.clone())),
+            (None, None) => FeedScope::Container,
         }
     }
 
@@ -95,22 +95,22 @@ impl FeedReader {
         &self,
         world: &World,
         container: &Arc<Container>,
-        scope: Scope,
-        start: ChangesStart,
+        scope: FeedScope,
+        start: ChangeFeedStart,
         items_max: usize,
-    ) -> Result<ChangesPage, Failure> {
-        let request = ChangesRequest {
+    ) -> Result<ChangeFeedPage, Failure> {
+        let request = ChangeFeedRequest {
             scope,
             mode: self.mode,
             start,
             since_seconds: None,
             items_max,
-            terms: LEVEL.into(),
+            budget: LEVEL.into(),
         };
         world.engine.changes(container, request).await.result
     }
 
-    /// Reads a page of one part; tells whether there was anything.
+    /// Reads a page of one part; returns whether the page had changes.
     pub(crate) async fn read(&mut self, world: &World, random: &mut Random) -> bool {
         let number = usize::try_from(random.below(self.parts.len() as u64)).unwrap();
         self.read_part(world, number, 1 + random.below(7)).await
@@ -120,8 +120,8 @@ impl FeedReader {
         let container = world.find("c");
         let part = self.parts[number].clone();
         let start = match part.position.clone() {
-            Some(position) => ChangesStart::After(position),
-            None => ChangesStart::Beginning,
+            Some(position) => ChangeFeedStart::After(position),
+            None => ChangeFeedStart::Beginning,
         };
         let items_max = usize::try_from(items_max).unwrap();
         let scope = self.scope(&part);
@@ -134,7 +134,7 @@ impl FeedReader {
             }
             Err(Failure::Gone(_)) => {
                 self.parts.swap_remove(number);
-                self.parts.extend(heirs(&container, &part));
+                self.parts.extend(children(&container, &part));
                 true
             }
             Err(failure) => panic!("{failure:?}"),
@@ -151,7 +151,7 @@ impl FeedReader {
         }
     }
 
-    fn take(&mut self, page: &ChangesPage) {
+    fn take(&mut self, page: &ChangeFeedPage) {
         for change in &page.changes {
             let text = change.current.as_ref().or(change.previous.as_ref());
             let value = parse(text.unwrap()).unwrap();
@@ -163,11 +163,11 @@ impl FeedReader {
             let version = change.current.as_ref().map(|_| number_of(&value));
             let seen = self.seen.entry(item.clone()).or_default();
             match self.mode {
-                ChangeMode::Latest => {
+                ChangeMode::LatestVersion => {
                     let last = seen.last().copied().flatten();
                     assert!(version > last, "{item:?}: {version:?} after {last:?}");
                 }
-                ChangeMode::All => {
+                ChangeMode::AllVersionsAndDeletes => {
                     let was_there = match seen.last() {
                         Some(last) => last.is_some(),
                         None => {
@@ -188,18 +188,18 @@ impl FeedReader {
         }
     }
 
-    /// After everything was read: whether it was all there was to see.
+    /// Checks at the end that the reader has seen every change.
     pub(crate) fn check(&self, written: &Versions) {
         let concerns = |item: &Item| self.key.as_ref().is_none_or(|key| *key == item.0);
         for (item, versions) in written.iter().filter(|(item, _)| concerns(item)) {
             let seen = self.seen.get(item).map_or(&[][..], |list| list);
             match self.mode {
-                ChangeMode::Latest => {
+                ChangeMode::LatestVersion => {
                     if let Some(Some(last)) = versions.last() {
                         assert_eq!(seen.last(), Some(&Some(*last)), "{item:?}");
                     }
                 }
-                ChangeMode::All => {
+                ChangeMode::AllVersionsAndDeletes => {
                     let before = self.before.get(item).map_or(0, Vec::len);
                     assert_eq!(seen, &versions[before..], "{item:?}");
                 }
@@ -208,14 +208,14 @@ impl FeedReader {
     }
 }
 
-/// A query in pages, by range or over the whole container.
+/// A paged query, per partition key range or over the whole container.
 pub(crate) struct PagedReader {
     query: Option<&'static str>,
     parts: Vec<Part>,
     seen: Vec<Item>,
-    /// Items that were there when it began and that nobody has touched since.
+    /// Items that existed at the reader's start and that no write has touched since.
     untouched: BTreeSet<Item>,
-    /// Items that somebody touched: they may be seen or not.
+    /// Items that a write has touched; the reader may miss such items.
     touched: BTreeSet<Item>,
 }
 
@@ -248,15 +248,15 @@ impl PagedReader {
         self.touched.insert(item);
     }
 
-    /// Reads a page; tells whether it was the last of all.
+    /// Reads a page; returns whether the reader has finished.
     pub(crate) async fn read(&mut self, world: &World, random: &mut Random) -> bool {
         let Some(part) = self.parts.pop() else {
             return true;
         };
         let container = world.find("c");
         let scope = match &part.range {
-            Some((id, range)) => Scope::Range(*id, Some(range.clone())),
-            None => Scope::Container,
+            Some((id, range)) => FeedScope::Range(*id, Some(range.clone())),
+            None => FeedScope::Container,
         };
         let query = self.query.map(|text| {
             let text = QueryText {
@@ -275,7 +275,7 @@ impl PagedReader {
                     self.parts.push(Part { position, ..part });
                 }
             }
-            Err(Failure::Gone(_)) => self.parts.extend(heirs(&container, &part)),
+            Err(Failure::Gone(_)) => self.parts.extend(children(&container, &part)),
             Err(failure) => panic!("{:?}: {failure:?}", self.query),
         }
         self.parts.is_empty()
@@ -296,7 +296,7 @@ impl PagedReader {
 async fn page(
     world: &World,
     container: &Arc<Container>,
-    scope: Scope,
+    scope: FeedScope,
     query: Option<Arc<CompiledQuery>>,
     part: &Part,
     random: &mut Random,
@@ -306,7 +306,8 @@ async fn page(
         query,
         items_max: usize::try_from(1 + random.below(9)).unwrap(),
         continuation: part.position.clone(),
-        terms: LEVEL.into(),
+        continuation_bytes_max: None,
+        budget: LEVEL.into(),
         wants_report: false,
         without_index: false,
         enable_scan: true,
@@ -334,17 +335,17 @@ fn parts(container: &Container, reach: Reach, is_one: bool) -> Vec<Part> {
     parts.collect()
 }
 
-/// The parts that take the place of one whose partition is gone, each from its position.
-fn heirs(container: &Container, gone: &Part) -> Vec<Part> {
+/// The parts that replace a part whose partition is gone, each with its position.
+fn children(container: &Container, gone: &Part) -> Vec<Part> {
     let (_, range) = gone.range.as_ref().unwrap();
-    let heirs = container.partitions.iter().filter_map(|partition| {
+    let children = container.partitions.iter().filter_map(|partition| {
         let part = partition.range.intersect(range)?;
         Some(Part {
             range: Some((partition.id, part)),
             position: gone.position.clone(),
         })
     });
-    heirs.collect()
+    children.collect()
 }
 
 fn text_of(value: &Value, name: &str) -> String {
