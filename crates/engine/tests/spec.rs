@@ -1,5 +1,5 @@
-//! The language as `tests/spec` describes it: every query there, over two containers that differ in
-//! everything that must not matter, by pages of several sizes.
+//! Runs every query of `tests/spec` over two containers that differ in everything irrelevant to the
+//! result, in pages of several sizes.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it is surprised")]
 
@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use orrery_engine::{
-    Clock, CompiledQuery, Container, Durability, Engine, EngineOptions, FeedRequest, NewContainer,
-    QueryText, Scope, Seen,
+    ApplyAfter, Clock, CompiledQuery, Container, Durability, Engine, EngineOptions, FeedRequest,
+    FeedScope, NewContainer, QueryText,
 };
 use orrery_json::{Object, Value, compare, parse};
 use orrery_model::{
@@ -22,14 +22,14 @@ const LEVEL: ConsistencyLevel = ConsistencyLevel::Session;
 const PAGE_SIZES: [usize; 3] = [1, 3, 1000];
 const PAGES_MAX: usize = 1000;
 
-/// What the service adds to every document.
+/// The system properties of a document.
 const SYSTEM_PROPERTIES: [&str; 5] = ["_rid", "_self", "_etag", "_attachments", "_ts"];
 
-/// Doubles that two ways of computing disagree about only in their last digits.
+/// Relative error of two computations that differ only in their last digits.
 const RELATIVE_ERROR_MAX: f64 = 1e-9;
 
 #[tokio::test]
-async fn every_query_gives_what_is_written() {
+async fn every_query_matches_its_specification() {
     let files = specifications();
     assert!(files.len() >= 12, "where are the specifications?");
     let (mut failures, mut cases) = (Vec::new(), 0);
@@ -75,14 +75,14 @@ struct Case {
     line: usize,
     query: QueryText,
     expected: Expected,
-    /// What a container without indexes answers, if not the same.
+    /// The result in a container without indexes, if it differs.
     without_indexes: Option<String>,
     known_difference: Option<String>,
 }
 
 enum Expected {
     Rows(Vec<Value>),
-    /// Each text is somewhere in the message.
+    /// The message contains each of these texts.
     Refusal(Vec<String>),
 }
 
@@ -98,7 +98,7 @@ fn specifications() -> Vec<PathBuf> {
     files
 }
 
-/// A fenced block, or a line of prose.
+/// A part of a specification: a fenced block, or a line of prose.
 enum Part {
     Block { kind: String, text: String },
     Prose(String),
@@ -242,7 +242,7 @@ struct World {
 #[derive(Debug, Clone, Copy)]
 struct Way {
     items_max: usize,
-    /// Looks at every document although there are indexes.
+    /// Scans every document although indexes exist.
     without_index: bool,
 }
 
@@ -258,12 +258,13 @@ impl World {
     async fn open() -> World {
         let engine = Engine::open(EngineOptions {
             multi_write: None,
-            upkeep: orrery_engine::Upkeep::default(),
+            sweeps: true,
+            maintenance: orrery_engine::MaintenanceOptions::default(),
             throughput: orrery_engine::ThroughputOptions::default(),
             directory: None,
             durability: Durability::None,
             cache_bytes: 4 << 20,
-            seen: Seen::Durable,
+            apply_after: ApplyAfter::Durable,
             consistency: LEVEL,
             scripts: orrery_engine::ScriptOptions::default(),
             partitions: orrery_engine::PartitionLimits::default(),
@@ -307,14 +308,14 @@ impl World {
     }
 
     async fn store(&self, container: &Arc<Container>, document: &Value) {
-        let key = container.definition.key().extract(document).unwrap();
+        let key = container.definition.key().extract(document);
         let document = Document::from_value(document.clone()).unwrap();
         let operation = Operation::new(OperationKind::Create(document));
         let written = self.engine.write_item(container, key, operation, LEVEL);
         written.await.result.unwrap();
     }
 
-    /// All rows, or why there are none.
+    /// All rows, or the reason of the refusal.
     async fn rows(
         &self,
         container: &Arc<Container>,
@@ -329,8 +330,8 @@ impl World {
             .map_err(|failure| failure.to_string())?;
         let compiled = Arc::new(compiled);
         let scope = match compiled.pinned_key() {
-            Some(key) => Scope::Key(key.clone()),
-            None => Scope::Container,
+            Some(key) => FeedScope::Key(key.clone()),
+            None => FeedScope::Container,
         };
         let (mut rows, mut continuation) = (Vec::new(), None);
         for _ in 0..PAGES_MAX {
@@ -339,7 +340,8 @@ impl World {
                 query: Some(Arc::clone(&compiled)),
                 items_max,
                 continuation,
-                terms: LEVEL.into(),
+                continuation_bytes_max: None,
+                budget: LEVEL.into(),
                 wants_report: false,
                 without_index,
                 enable_scan: true,
@@ -383,7 +385,7 @@ async fn run(world: &World, containers: &Containers, case: &Case) -> Result<(), 
     Ok(())
 }
 
-/// The order of rows counts only in queries that ask for one.
+/// Compares rows; their order matters only in ordered queries.
 fn check(
     case: &Case,
     expected: &Expected,
@@ -432,7 +434,7 @@ fn compare_texts(a: &Value, b: &Value) -> std::cmp::Ordering {
     compare(a, b).then_with(|| sorted(a).to_string().cmp(&sorted(b).to_string()))
 }
 
-/// With the properties of all objects in order of their names.
+/// A copy of a value with sorted property names.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Array(elements) => Value::Array(elements.iter().map(sorted).collect()),
@@ -468,7 +470,7 @@ fn is_same(expected: &Value, found: &Value) -> bool {
     }
 }
 
-/// Whole documents are shown as they were written.
+/// The row as the specification prints it; whole documents print as they were written.
 fn shown(row: Value) -> Value {
     match row {
         Value::Array(elements) => Value::Array(elements.into_iter().map(shown).collect()),

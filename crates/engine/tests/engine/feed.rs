@@ -1,6 +1,6 @@
 //! Pages and their continuation tokens.
 
-use orrery_engine::Scope;
+use orrery_engine::FeedScope;
 use orrery_json::Value;
 use orrery_model::{Failure, RangeId};
 
@@ -25,11 +25,11 @@ async fn any_page_size_gives_the_same_items_in_the_same_order() {
     let container = world.create(definition, 18_000).await;
     assert_eq!(container.partitions.len(), 3);
     fill(&world, &container, &(0..40).collect::<Vec<_>>()).await;
-    let all = world.all(&container, Scope::Container, 1000).await;
+    let all = world.all(&container, FeedScope::Container, 1000).await;
     assert_eq!(all.len(), 40);
     for size in [1, 2, 3, 7, 39, 40] {
         assert_eq!(
-            world.all(&container, Scope::Container, size).await,
+            world.all(&container, FeedScope::Container, size).await,
             all,
             "{size}"
         );
@@ -37,14 +37,14 @@ async fn any_page_size_gives_the_same_items_in_the_same_order() {
     let mut by_range = Vec::new();
     for partition in &container.partitions {
         let items = world
-            .all(&container, Scope::Range(partition.id, None), 3)
+            .all(&container, FeedScope::Range(partition.id, None), 3)
             .await;
         assert_eq!(items.len() as u64, partition.counters().items);
         by_range.extend(items);
     }
     assert_eq!(by_range, all);
     let unknown = world
-        .page(&container, Scope::Range(RangeId(9), None), 3, None)
+        .page(&container, FeedScope::Range(RangeId(9), None), 3, None)
         .await;
     assert!(matches!(unknown, Err(Failure::Gone(_))));
 }
@@ -68,7 +68,7 @@ async fn a_prefix_of_a_hierarchical_key_is_a_scope() {
         (r#"["a","x"]"#, 1),
         (r#"["c"]"#, 0),
     ] {
-        let items = world.all(&container, Scope::Key(pk(key)), 1).await;
+        let items = world.all(&container, FeedScope::Key(pk(key)), 1).await;
         assert_eq!(items.len(), expected, "{key}");
     }
 }
@@ -79,14 +79,14 @@ async fn a_token_survives_a_restart() {
     let world = World::at(directory.path()).await;
     let container = world.container("c", "").await;
     fill(&world, &container, &(0..10).collect::<Vec<_>>()).await;
-    let all = world.all(&container, Scope::Container, 100).await;
+    let all = world.all(&container, FeedScope::Container, 100).await;
     let (first, token) = world
-        .page(&container, Scope::Container, 4, None)
+        .page(&container, FeedScope::Container, 4, None)
         .await
         .unwrap();
     let world = world.reopen().await;
     let (rest, end) = world
-        .page(&world.find("c"), Scope::Container, 100, token)
+        .page(&world.find("c"), FeedScope::Container, 100, token)
         .await
         .unwrap();
     assert_eq!([first, rest].concat(), all);
@@ -100,7 +100,7 @@ async fn writes_between_pages_neither_repeat_nor_lose_what_stays() {
     let container = world.container("c", "").await;
     fill(&world, &container, &(0..30).collect::<Vec<_>>()).await;
     let order: Vec<String> = world
-        .all(&container, Scope::Container, 100)
+        .all(&container, FeedScope::Container, 100)
         .await
         .iter()
         .map(|item| id(item))
@@ -110,7 +110,7 @@ async fn writes_between_pages_neither_repeat_nor_lose_what_stays() {
     let mut round = 0;
     loop {
         let (items, next) = world
-            .page(&container, Scope::Container, 4, token)
+            .page(&container, FeedScope::Container, 4, token)
             .await
             .unwrap();
         seen.extend(items.iter().map(|item| id(item)));
@@ -118,7 +118,8 @@ async fn writes_between_pages_neither_repeat_nor_lose_what_stays() {
         if token.is_none() {
             break;
         }
-        // The item the token stands at goes, and so does one that was shown; new ones come.
+        // The item at which the token stands is deleted, and so is a returned item; new items are
+        // created.
         if round == 0 {
             for gone in [&order[4], &order[0]] {
                 world
@@ -151,7 +152,10 @@ async fn tokens_of_elsewhere_are_refused() {
         world.container("two", "").await,
     );
     fill(&world, &one, &[1, 2, 3]).await;
-    let (_, token) = world.page(&one, Scope::Container, 1, None).await.unwrap();
+    let (_, token) = world
+        .page(&one, FeedScope::Container, 1, None)
+        .await
+        .unwrap();
     let token = token.unwrap();
     for (container, token) in [
         (&two, token.clone()),
@@ -159,13 +163,15 @@ async fn tokens_of_elsewhere_are_refused() {
         (&one, String::new()),
     ] {
         let page = world
-            .page(container, Scope::Container, 1, Some(token.clone()))
+            .page(container, FeedScope::Container, 1, Some(token.clone()))
             .await;
         assert_eq!(page.unwrap_err(), Failure::InvalidContinuation, "{token}");
     }
     world.delete_container("one").await;
     let again = world.container("one", "").await;
-    let page = world.page(&again, Scope::Container, 1, Some(token)).await;
+    let page = world
+        .page(&again, FeedScope::Container, 1, Some(token))
+        .await;
     assert_eq!(page.unwrap_err(), Failure::InvalidContinuation);
 }
 
@@ -179,11 +185,11 @@ async fn a_page_ends_at_four_megabytes() {
         world.ok(&container, r#"["a"]"#, create(&text)).await;
     }
     let (page, token) = world
-        .page(&container, Scope::Container, 100, None)
+        .page(&container, FeedScope::Container, 100, None)
         .await
         .unwrap();
     assert_eq!((page.len(), token.is_some()), (2, true));
-    let all = world.all(&container, Scope::Container, 100).await;
+    let all = world.all(&container, FeedScope::Container, 100).await;
     let ids: Vec<Value> = all
         .iter()
         .map(|item| json(item).get("id").clone())

@@ -1,10 +1,10 @@
-//! Random documents, policies and queries: what an index gives is what a scan gives, at any page
+//! Random documents, policies and queries: an index must give the same rows as a scan, at any page
 //! size, while documents and the policy change.
 
 use std::fmt::Write;
 use std::sync::Arc;
 
-use orrery_engine::{Container, FeedRequest, QueryText, Scope};
+use orrery_engine::{Container, FeedRequest, FeedScope, QueryText};
 use orrery_json::{Value, parse};
 use orrery_model::{ConsistencyLevel, Failure};
 
@@ -28,7 +28,7 @@ fn pick<'a>(random: &mut Random, list: &[&'a str]) -> &'a str {
 }
 
 fn value(random: &mut Random) -> String {
-    // As long as an entry holds, or nearly.
+    // About the maximal length in an index entry.
     let long = "long ".repeat(12) + "lo";
     match random.below(12) {
         0 => "null".to_owned(),
@@ -241,7 +241,7 @@ async fn rows(
     world: &World,
     container: &Arc<Container>,
     text: &str,
-    scope: &Scope,
+    scope: &FeedScope,
     items_max: usize,
     without_index: bool,
 ) -> Result<Rows, Failure> {
@@ -258,7 +258,8 @@ async fn rows(
             query: Some(Arc::clone(&compiled)),
             items_max,
             continuation,
-            terms: ConsistencyLevel::Session.into(),
+            continuation_bytes_max: None,
+            budget: ConsistencyLevel::Session.into(),
             wants_report: true,
             without_index,
             enable_scan: true,
@@ -310,8 +311,8 @@ async fn run(seed: u64, counts: &mut std::collections::BTreeMap<String, usize>) 
 
         let text = query(&mut random);
         let scope = match random.below(3) {
-            0 => Scope::Key(pk(&format!("[\"{}\"]", random.below(3)))),
-            _ => Scope::Container,
+            0 => FeedScope::Key(pk(&format!("[\"{}\"]", random.below(3)))),
+            _ => FeedScope::Container,
         };
         let expected = match rows(&world, &container, &text, &scope, 1000, true).await {
             Ok(expected) => expected,
@@ -347,13 +348,13 @@ async fn an_index_gives_what_a_scan_gives() {
     for seed in 0..seeds {
         run(seed, &mut counts).await;
     }
-    // The generator must reach the ways that documents are found, or this shows nothing.
+    // The generator must reach every access path, or the test proves nothing.
     for way in ["ordered", "range", "point", "scan"] {
         assert!(counts.contains_key(way), "{counts:?}");
     }
 }
 
-/// A value of the language for the compiler to see.
+/// A literal of the query language, for the parser.
 #[test]
 fn generated_documents_parse() {
     let mut random = Random::new(1);

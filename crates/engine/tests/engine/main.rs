@@ -1,25 +1,28 @@
-//! The engine from outside: what is promised of writes, reads, time and restarts.
+//! Tests the engine from outside: its promises about writes, reads, time and restarts.
 //!
-//! Time moves when a test moves it. One binary, because linking costs more than running.
+//! Time moves only when a test moves it. All tests form one binary, because linking costs more than
+//! running.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it is surprised")]
 
-mod divided;
 mod feed;
-mod following;
-mod greedy;
 mod index_equals_scan;
-mod living;
 mod model;
-mod multi;
+mod multi_write;
+mod ordered_continuation;
 mod partitions;
-mod positions;
+mod query_cache;
 mod random;
 mod recovery;
+mod replication;
+mod resource_limits;
+mod resuming_whole;
 mod scripts;
-mod shapes;
+mod session_lsn;
+mod split_simulation;
 mod support;
 mod throughput;
 mod transactions;
 mod ttl;
 mod unique_keys;
+mod write_access;

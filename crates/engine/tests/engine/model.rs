@@ -1,4 +1,4 @@
-//! Random operations against a map that says what should happen.
+//! Random operations against a map that predicts the outcome.
 
 mod account;
 pub(crate) mod expected;

@@ -1,4 +1,4 @@
-//! What a restart finds: after a clean end, after an abrupt one, and after damage.
+//! Restarts after a clean shutdown, after an abrupt end, and after damage.
 
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::support::{World, create, upsert};
 
-/// Where the frames of a segment begin.
+/// The offset of the first frame in a log segment.
 const SEGMENT_HEADER_BYTES: u64 = 4096;
 
 async fn fill(world: &World, container: &Arc<Container>, from: u32, to: u32) {
@@ -33,7 +33,7 @@ fn count(world: &World, from: u32, to: u32) -> usize {
     (from..to).filter(found).count()
 }
 
-/// The newest segment of the log and the end of what is written in it.
+/// The newest log segment and the end of its written part.
 fn log_tail(directory: &Path) -> (PathBuf, u64) {
     let entries = fs::read_dir(directory.join("log")).unwrap();
     let segments = entries.map(|entry| entry.unwrap().path());
@@ -58,27 +58,30 @@ fn overwrite(path: &Path, offset: u64, bytes: &[u8]) {
     file.write_all(bytes).unwrap();
 }
 
-/// A directory with items 0 to 10, of which the state on disk has `saved` and the log all.
+/// A directory with items 0 to 10. The log contains every item; the state on disk contains them
+/// only if `saved`.
 async fn unsaved(directory: &Path, saved: bool) -> TempDir {
     let world = World::at(directory).await;
     let container = world.container("c", "").await;
     fill(&world, &container, 0, 10).await;
     let copy = tempfile::tempdir().unwrap();
     if saved {
-        // Until then the engine may hold back what was written last.
+        // Before the close, the engine may still buffer the last writes.
         world.close().await;
         copy_directory(directory, copy.path());
     } else {
         copy_directory(directory, copy.path());
         fs::remove_dir_all(copy.path().join("state")).unwrap();
-        // It may already say that the last record was durable, and then no end of the log is a torn one.
+        // The file may already mark the last record as durable, and then no end of the log counts
+        // as torn.
         fs::remove_file(copy.path().join("log.durable")).unwrap();
         world.close().await;
     }
     copy
 }
 
-/// What the files of a running process are at this moment is what its end would leave of them.
+/// Copies the files of a running process. Their present bytes are what a killed process would
+/// leave.
 fn copy_directory(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
@@ -147,7 +150,7 @@ async fn the_files_of_a_running_process_hold_everything_acknowledged() {
         let counters = world.find("c").partitions[0].counters();
         assert_eq!(
             (counters.lsn.0, counters.items),
-            (10, 10),
+            (11, 10),
             "state kept: {saved}"
         );
         world.close().await;
@@ -176,7 +179,7 @@ async fn an_unfinished_write_at_the_end_of_the_log_is_cut_off() {
     let directory = tempfile::tempdir().unwrap();
     let copy = unsaved(directory.path(), true).await;
     let (segment, end) = log_tail(copy.path());
-    // The beginning of a frame that never got its end.
+    // The start of a frame whose end is missing.
     let mut torn = vec![7; 16];
     torn.extend_from_slice(b"OREC");
     torn.extend_from_slice(&[200, 0, 0, 0, 9, 9, 9]);
@@ -203,13 +206,14 @@ async fn an_unfinished_write_at_the_end_of_the_log_is_cut_off() {
 #[tokio::test]
 async fn a_torn_last_record_takes_nothing_else_with_it() {
     let directory = tempfile::tempdir().unwrap();
-    // Without the state the log alone says what there is: the last record is gone, all others stay.
+    // Without the state on disk, recovery uses the log alone: the last record is lost, all others
+    // stay.
     let copy = unsaved(directory.path(), false).await;
     let (segment, end) = log_tail(copy.path());
     overwrite(&segment, end - 20, &[0; 20]);
     let world = World::at(copy.path()).await;
     assert_eq!((count(&world, 0, 9), count(&world, 9, 10)), (9, 0));
-    assert_eq!(world.find("c").partitions[0].counters().lsn.0, 9);
+    assert_eq!(world.find("c").partitions[0].counters().lsn.0, 10);
     world.close().await;
 }
 
@@ -229,7 +233,7 @@ async fn a_state_that_is_newer_than_the_log_is_kept_where_not_every_write_is_syn
         Vec::<String>::new()
     );
 
-    // What was not synced is not marked as durable.
+    // Unsynced records are not marked as durable.
     fs::remove_file(copy.path().join("log.durable")).unwrap();
     let opened = World::open(Some(copy.path()), Durability::None).await;
     opened.unwrap().close().await;
@@ -287,7 +291,7 @@ async fn writes_are_refused_while_the_log_cannot_go_on_and_reads_are_not() {
         .unwrap();
     let container = world.container("c", "").await;
     fill(&world, &container, 0, 3).await;
-    // The log cannot make its next segment where a directory has the name.
+    // The log cannot create its next segment, because a directory has that name.
     let next = directory
         .path()
         .join("log")
@@ -312,7 +316,7 @@ async fn writes_are_refused_while_the_log_cannot_go_on_and_reads_are_not() {
         "{failure}"
     );
     let lsn = container.partitions[0].counters().lsn.0;
-    assert_eq!(lsn, 3 + acknowledged);
+    assert_eq!(lsn, 1 + 3 + acknowledged);
 
     assert!(matches!(
         world.engine.store_status(),

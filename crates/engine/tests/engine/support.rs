@@ -1,4 +1,4 @@
-//! An engine with a clock that stands still, and short ways to say what to do with it.
+//! An engine with a manual clock, and helper functions for tests.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,24 +6,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use orrery_engine::{
-    Clock, Container, Durability, Engine, EngineOptions, FeedRequest, NewContainer,
-    PartitionLimits, Role, Scope, ScriptOptions, Seen, StoreError, ThroughputMode,
+    ApplyAfter, Clock, Container, Durability, Engine, EngineOptions, FeedRequest, FeedScope,
+    NewContainer, PartitionLimits, ReplicationRole, ScriptOptions, StoreError, ThroughputMode,
     ThroughputOptions,
 };
 use orrery_json::{Value, parse};
 use orrery_keys::PartitionKey;
 use orrery_model::{
-    Answer, ConsistencyLevel, ContainerAddress, ContainerDefinition, DatabaseAddress, Document,
-    Failure, Operation, OperationKind, OperationOutcome, Patch, PatchOperation, Precondition,
-    Throughput,
+    ChargedResult, ConsistencyLevel, ContainerAddress, ContainerDefinition, DatabaseAddress,
+    Document, Failure, Operation, OperationKind, OperationOutcome, Patch, PatchOperation,
+    Precondition, Throughput,
 };
 
 pub(crate) const START_SECONDS: u64 = 1_800_000_000;
 const LEVEL: ConsistencyLevel = ConsistencyLevel::Session;
-/// Long enough for any script of a test but the one that never ends, on a busy machine too.
+/// Enough for every script in the tests except the endless one, also on a busy machine.
 const SCRIPT_TIME: Duration = Duration::from_secs(8);
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
-/// Sweeps of the background begin a second after an engine does.
+/// The first background sweep starts a second after the engine.
 const SWEEP: Duration = Duration::from_millis(900);
 
 pub(crate) struct TestClock(pub(crate) AtomicU64);
@@ -85,7 +85,7 @@ impl World {
             .unwrap()
     }
 
-    /// Opens an account; makes the database if there is none.
+    /// Opens an account, and creates the database if it is missing.
     pub(crate) async fn open(
         directory: Option<&Path>,
         durability: Durability,
@@ -113,7 +113,7 @@ impl World {
         self.clock.now_seconds()
     }
 
-    /// Closes the account once background work has let go of it.
+    /// Waits until background work has released the account, then closes it.
     pub(crate) async fn close(self) {
         let World { engine, .. } = self;
         close_engine(engine).await;
@@ -123,7 +123,7 @@ impl World {
         self.restart(close_engine).await
     }
 
-    /// Lets go of the account without closing it, as a process that ends does.
+    /// Drops the account without closing it, as a killed process does.
     pub(crate) async fn abandon(self) -> World {
         let let_go = async |engine| {
             wait_until_alone(&engine).await;
@@ -132,7 +132,7 @@ impl World {
         self.restart(let_go).await
     }
 
-    /// Ends the account and opens it again in the same role.
+    /// Reopens the account in the same role.
     async fn restart(self, end: impl AsyncFnOnce(Arc<Engine>)) -> World {
         let World {
             engine,
@@ -156,22 +156,23 @@ impl World {
         }
     }
 
-    /// An empty account that is to follow this one, at the same time.
+    /// An empty follower of this account, with the same clock.
     pub(crate) fn follower(&self, directory: Option<&Path>) -> World {
         let options = self.options_at(directory);
-        let engine = Engine::open_as(options, Role::Follower).unwrap();
+        let engine = Engine::open_as(options, ReplicationRole::Follower).unwrap();
         self.beside(engine, directory)
     }
 
-    /// An account that follows from a copy of the state of this one, taken in pieces.
+    /// A follower that starts from a chunked snapshot of this account.
     pub(crate) fn copy(&self, directory: Option<&Path>, piece_bytes: usize) -> World {
         let mut stream = self.engine.snapshot_stream().unwrap();
-        let mut filling = Engine::fill(&self.options_at(directory), stream.position()).unwrap();
-        while let Some(piece) = stream.next_piece(piece_bytes).unwrap() {
+        let mut filling =
+            Engine::install_snapshot(&self.options_at(directory), stream.position()).unwrap();
+        while let Some(piece) = stream.next_chunk(piece_bytes).unwrap() {
             filling.add(piece).unwrap();
         }
         let (store, options) = (filling.finish().unwrap(), self.options_at(directory));
-        let engine = Engine::over(store, options, Role::Follower).unwrap();
+        let engine = Engine::with_store(store, options, ReplicationRole::Follower).unwrap();
         self.beside(engine, directory)
     }
 
@@ -181,7 +182,7 @@ impl World {
         engine_options(directory, self.durability, options, &self.clock)
     }
 
-    /// Another engine with the clock of this one.
+    /// Wraps another engine with the clock of this world.
     pub(crate) fn over(&self, engine: Arc<Engine>) -> World {
         self.beside(engine, None)
     }
@@ -260,7 +261,7 @@ impl World {
         container: &Arc<Container>,
         key: &str,
         operation: Operation,
-    ) -> Answer<OperationOutcome> {
+    ) -> ChargedResult<OperationOutcome> {
         self.engine
             .write_item(container, pk(key), operation, LEVEL)
             .await
@@ -292,7 +293,7 @@ impl World {
         container: &Arc<Container>,
         key: &str,
         operations: Vec<Operation>,
-    ) -> Answer<Vec<Result<OperationOutcome, Failure>>> {
+    ) -> ChargedResult<Vec<Result<OperationOutcome, Failure>>> {
         self.engine
             .transact(
                 container,
@@ -317,7 +318,7 @@ impl World {
     pub(crate) async fn page(
         &self,
         container: &Arc<Container>,
-        scope: Scope,
+        scope: FeedScope,
         items_max: usize,
         continuation: Option<String>,
     ) -> Result<(Vec<String>, Option<String>), Failure> {
@@ -326,7 +327,8 @@ impl World {
             query: None,
             items_max,
             continuation,
-            terms: LEVEL.into(),
+            continuation_bytes_max: None,
+            budget: LEVEL.into(),
             wants_report: false,
             without_index: false,
             enable_scan: true,
@@ -339,11 +341,11 @@ impl World {
         Ok((items.collect(), page.continuation))
     }
 
-    /// All items of a scope, by pages of so many.
+    /// Reads all items of a scope in pages of the given size.
     pub(crate) async fn all(
         &self,
         container: &Arc<Container>,
-        scope: Scope,
+        scope: FeedScope,
         items_max: usize,
     ) -> Vec<String> {
         let (mut all, mut continuation) = (Vec::new(), None);
@@ -379,15 +381,17 @@ fn engine_options(
 ) -> EngineOptions {
     EngineOptions {
         multi_write: None,
-        upkeep: orrery_engine::Upkeep::default(),
+        sweeps: true,
+        maintenance: orrery_engine::MaintenanceOptions::default(),
         throughput: ThroughputOptions {
             mode: options.throughput,
             burst_capacity: false,
+            bulk_patience: Duration::ZERO,
         },
         directory,
         durability,
         cache_bytes: 4 << 20,
-        seen: Seen::Durable,
+        apply_after: ApplyAfter::Durable,
         consistency: LEVEL,
         partitions: options.partitions,
         scripts: ScriptOptions {
@@ -411,7 +415,7 @@ async fn wait_until_alone(engine: &Arc<Engine>) {
     .await;
 }
 
-/// What a scene sees that opens an engine, if no sweep came in between; it is played again if one may have.
+/// Runs a scene that opens an engine, and repeats the scene if a sweep may have run in between.
 pub(crate) async fn before_any_sweep<T>(scene: impl AsyncFn() -> T) -> T {
     let started = Instant::now();
     loop {
@@ -424,7 +428,7 @@ pub(crate) async fn before_any_sweep<T>(scene: impl AsyncFn() -> T) -> T {
     }
 }
 
-/// Waits for what happens in the background.
+/// Waits until background work has reached a condition.
 pub(crate) async fn eventually(what: &str, mut happened: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !happened() {

@@ -1,19 +1,20 @@
-//! Throughput: budgets are kept, refusals are truthful and leave nothing behind.
+//! Throughput: budgets hold, refusals carry correct hints and have no effect.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use orrery_engine::{
-    Clock, Container, Durability, Engine, EngineOptions, FeedRequest, Metering, NewContainer,
-    ProcedureRequest, QueryText, Scope, ScriptKind, ScriptOptions, Seen, Terms, ThroughputKind,
-    ThroughputMode, ThroughputOptions,
+    ApplyAfter, Clock, Container, Durability, Engine, EngineOptions, FeedRequest, FeedScope,
+    Metering, NewContainer, ProcedureRequest, QueryText, RequestBudget, ScriptKind, ScriptOptions,
+    ThroughputKind, ThroughputMode, ThroughputOptions,
 };
 use orrery_json::Value;
-use orrery_memory::Share;
+use orrery_memory::MemoryShare;
 use orrery_model::{
-    Answer, Charge, ConsistencyLevel, ContainerAddress, ContainerDefinition, DatabaseAddress,
-    DistributionChange, Failure, OperationOutcome, PriorityLevel, Throughput,
+    Charge, ChargedResult, ConsistencyLevel, ContainerAddress, ContainerDefinition,
+    DatabaseAddress, DistributionChange, Failure, OperationOutcome, PriorityLevel, Throughput,
 };
 
 use crate::support::{create, json, pk, read};
@@ -47,17 +48,19 @@ impl Account {
         let clock = Arc::new(ManualClock(AtomicU64::new(0)));
         let engine = Engine::open(EngineOptions {
             multi_write: None,
-            upkeep: orrery_engine::Upkeep::default(),
+            sweeps: true,
+            maintenance: orrery_engine::MaintenanceOptions::default(),
             partitions: orrery_engine::PartitionLimits::default(),
             directory: directory.map(Path::to_owned),
             durability: Durability::None,
             cache_bytes: 4 << 20,
-            seen: Seen::Durable,
+            apply_after: ApplyAfter::Durable,
             consistency: LEVEL,
             scripts: ScriptOptions::default(),
             throughput: ThroughputOptions {
                 mode,
                 burst_capacity,
+                bulk_patience: Duration::ZERO,
             },
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
         });
@@ -88,19 +91,19 @@ impl Account {
         Arc::clone(&entry.container)
     }
 
-    fn read(&self, container: &Container, key: &str) -> Answer<OperationOutcome> {
+    fn read(&self, container: &Container, key: &str) -> ChargedResult<OperationOutcome> {
         let key = pk(&format!(r#"["{key}"]"#));
         self.engine.read_item(container, &key, "none", None, LEVEL)
     }
 
-    async fn write(&self, container: &Arc<Container>, id: u64) -> Answer<OperationOutcome> {
+    async fn write(&self, container: &Arc<Container>, id: u64) -> ChargedResult<OperationOutcome> {
         let operation = create(&format!(r#"{{"id":"{id}","k":"a"}}"#));
         let key = pk(r#"["a"]"#);
         let answer = self.engine.write_item(container, key, operation, LEVEL);
         answer.await
     }
 
-    /// Uses up what is left of the running second.
+    /// Uses up the budget of the present second.
     fn exhaust(&self, container: &Container) -> u64 {
         let mut reads = 0;
         while !is_refused(&self.read(container, "a")) {
@@ -109,7 +112,7 @@ impl Account {
         reads
     }
 
-    async fn query(&self, container: &Arc<Container>, scope: Scope) -> Answer<usize> {
+    async fn query(&self, container: &Arc<Container>, scope: FeedScope) -> ChargedResult<usize> {
         let text = QueryText {
             text: "SELECT * FROM c".to_owned(),
             parameters: Vec::new(),
@@ -120,16 +123,17 @@ impl Account {
             query: Some(self.engine.compile(&text, container).unwrap()),
             items_max: 100,
             continuation: None,
-            terms: LEVEL.into(),
+            continuation_bytes_max: None,
+            budget: LEVEL.into(),
             wants_report: false,
             without_index: false,
             enable_scan: true,
         };
         let answer = self.engine.feed(container, request).await;
-        Answer {
+        ChargedResult {
             result: answer.result.map(|page| page.items.len()),
             charge: answer.charge,
-            stamp: answer.stamp,
+            partition_lsn: answer.partition_lsn,
         }
     }
 }
@@ -142,11 +146,11 @@ fn items(container: &Container) -> u64 {
     counters.sum()
 }
 
-fn is_refused<T>(answer: &Answer<T>) -> bool {
+fn is_refused<T>(answer: &ChargedResult<T>) -> bool {
     matches!(answer.result, Err(Failure::TooManyRequests { .. }))
 }
 
-fn retry_after_ms<T: std::fmt::Debug>(answer: &Answer<T>) -> u64 {
+fn retry_after_ms<T: std::fmt::Debug>(answer: &ChargedResult<T>) -> u64 {
     assert_eq!(answer.charge, Charge::ZERO);
     match answer.result {
         Err(Failure::TooManyRequests { retry_after_ms }) => retry_after_ms,
@@ -165,7 +169,7 @@ async fn ten_seconds_of_overload_get_ten_budgets() {
     account.advance_ms(123_456);
     let (mut admitted, mut id) = (0.0, 0);
     for _ in 0..1_000 {
-        // Reads and writes in turn, more than the budget has in these ten milliseconds.
+        // Alternates reads and writes beyond the budget of these ten milliseconds.
         for _ in 0..10 {
             let written = account.write(&container, id).await;
             id += u64::from(written.result.is_ok());
@@ -231,11 +235,11 @@ async fn every_operation_is_admitted_and_charged() {
             (key(), create(r#"{"id":"3","k":"a"}"#)),
         ];
         let bulk = engine.bulk(&container, bulk, LEVEL, false).await;
-        let query = account.query(&container, Scope::Container).await;
+        let query = account.query(&container, FeedScope::Container).await;
         let request = ProcedureRequest {
             key: key(),
             arguments: Vec::<Value>::new(),
-            terms: LEVEL.into(),
+            budget: LEVEL.into(),
             wants_log: false,
         };
         let executed = engine.execute(&container, &script, request).await;
@@ -249,7 +253,7 @@ async fn every_operation_is_admitted_and_charged() {
         ];
         assert_eq!(refused, [is_exhausted; 5]);
         let bulk_charge: Charge = bulk.iter().map(|answer| answer.charge).sum();
-        // A delete by key pays with the charge of its items, here below a tenth of a second.
+        // A delete by key is charged for its items, here less than a tenth of a second.
         let deleted = deleted.charge.units() - f64::from(u8::from(!is_exhausted));
         let sum = batch.charge + bulk_charge + query.charge + executed.charge;
         let after = container.partitions[0]
@@ -280,9 +284,18 @@ async fn operations_of_a_bulk_request_are_refused_one_by_one() {
         .iter()
         .filter(|answer| answer.result.is_ok())
         .count();
-    // 5 request units each are paid in advance, and what is missing when they are written.
+    // Each write is charged 5 request units in advance, and the remainder when it is written.
     assert!((50..=80).contains(&written), "{written}");
     assert!(answers[written..].iter().all(is_refused));
+    let waits = answers[written..].iter().map(|answer| match answer.result {
+        Err(Failure::TooManyRequests { retry_after_ms }) => retry_after_ms,
+        _ => 0,
+    });
+    // The sum of the retry hints is the real wait, because some clients sleep the hints in
+    // sequence.
+    let waits: Vec<_> = waits.collect();
+    assert_eq!(waits[0], 1_000);
+    assert!(waits[1..].iter().all(|&wait_ms| wait_ms == 1));
     assert_eq!(items(&container), written as u64);
 }
 
@@ -295,7 +308,7 @@ async fn throughput_is_divided_equally_and_so_is_a_page() {
     assert_eq!(container.partitions.len(), 3);
     let units = |index: usize| container.partitions[index].meter().units();
     assert_eq!([units(0), units(1), units(2)], [Some(6_000); 3]);
-    let page = account.query(&container, Scope::Container).await;
+    let page = account.query(&container, FeedScope::Container).await;
     let now_ms = account.clock.monotonic_ms();
     let charged = container.partitions.iter();
     let charged: Vec<_> = charged
@@ -390,7 +403,7 @@ async fn serverless_has_a_fixed_rate_and_no_offers() {
 }
 
 #[tokio::test]
-async fn off_lets_everything_pass() {
+async fn mode_off_admits_everything() {
     let account = Account::open(ThroughputMode::Off, false);
     account.engine.create_database("d", None).await.unwrap();
     let container = account.container("c", Some(Throughput::Manual(400))).await;
@@ -406,7 +419,8 @@ async fn burst_capacity_spends_what_was_saved() {
     account.engine.create_database("d", None).await.unwrap();
     let container = account.container("c", Some(Throughput::Manual(400))).await;
     account.advance_ms(10_000);
-    // 4,000 saved: the rate of this second and 2,600 of them, then the rest.
+    // 4,000 units are saved: the first reads use this second's rate and 2,600 of them, later reads
+    // the rest.
     let mut reads = Vec::new();
     for _ in 0..4 {
         reads.push(account.exhaust(&container));
@@ -419,18 +433,18 @@ async fn burst_capacity_spends_what_was_saved() {
 async fn low_priority_waits_first() {
     let account = Account::provisioned().await;
     let container = account.container("c", Some(Throughput::Manual(400))).await;
-    let terms = |priority| Terms {
+    let budget = |priority| RequestBudget {
         level: LEVEL,
         metering: Metering::Metered {
             priority,
             bucket: None,
         },
-        share: Share::unlimited(),
+        share: MemoryShare::unlimited(),
     };
     let read = |priority| {
         let key = pk(r#"["a"]"#);
         let engine = &account.engine;
-        engine.read_item(&container, &key, "none", None, terms(priority))
+        engine.read_item(&container, &key, "none", None, budget(priority))
     };
     let (mut high, mut low) = (0, 0);
     for round in 0..1_000 {
@@ -513,19 +527,19 @@ async fn shares_and_buckets_hold_after_a_restart() {
         .collect();
     assert_eq!(units, [Some(6_000), Some(9_000)]);
     let key = pk(r#"["a"]"#);
-    let terms = Terms {
+    let budget = RequestBudget {
         level: LEVEL,
         metering: Metering::Metered {
             priority: PriorityLevel::High,
             bucket: Some(3),
         },
-        share: Share::unlimited(),
+        share: MemoryShare::unlimited(),
     };
     let mut reads = 0;
     let refused = loop {
         let answer = account
             .engine
-            .read_item(container, &key, "none", None, terms.clone());
+            .read_item(container, &key, "none", None, budget.clone());
         match answer.result {
             Err(Failure::BucketExceeded { retry_after_ms }) => break retry_after_ms,
             _ => reads += 1,

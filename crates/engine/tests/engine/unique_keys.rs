@@ -1,7 +1,7 @@
 //! Unique keys: scope, missing values, and what frees them.
 
 use orrery_json::Value;
-use orrery_model::{ConflictKind, Failure, PatchAction, PatchOperation, Pointer};
+use orrery_model::{ConflictKind, Failure, JsonPointer, PatchAction, PatchOperation};
 
 use crate::support::{World, create, delete, patch, replace, upsert};
 
@@ -97,7 +97,7 @@ async fn delete_replace_patch_rename_and_expiry_free_values() {
 
     let set = |u: i64| {
         let (path, action) = (
-            Pointer::parse("/u").unwrap(),
+            JsonPointer::parse("/u").unwrap(),
             PatchAction::Set(Value::from(u)),
         );
         vec![PatchOperation { path, action }]

@@ -1,11 +1,11 @@
-//! An engine and what its containers should hold.
+//! An engine together with the expected contents of its containers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use orrery_engine::{Container, Durability, Scope};
+use orrery_engine::{Container, Durability, FeedScope};
 use orrery_model::RangeId;
 
 use crate::model::expected::{Expected, Item};
@@ -16,9 +16,12 @@ use crate::support::{PATIENCE, World, pk};
 pub(crate) struct Account {
     world: World,
     containers: Vec<Expected>,
-    /// LSN of each partition, where nothing happens in the background.
+    /// LSN of each partition of containers without background work.
     lsns: BTreeMap<(&'static str, RangeId), u64>,
 }
+
+/// The creation of a partition uses this LSN.
+const FIRST_LSN: u64 = 1;
 
 const SINGLE: &str = r#""partitionKey":{"paths":["/p"]}"#;
 const SINGLE_UNIQUE: &str = r#""partitionKey":{"paths":["/p"],"version":2},"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}"#;
@@ -81,7 +84,7 @@ impl Account {
         let container = self.world.find(expected.id);
         let operations = steps.iter().map(Step::operation).collect();
         let answer = self.world.batch(&container, key, operations).await;
-        let (results, stamp) = (answer.result.unwrap(), answer.stamp.unwrap());
+        let (results, stamp) = (answer.result.unwrap(), answer.partition_lsn.unwrap());
         let now = self.world.now();
         let wrote = self.containers[index].transact(key, &steps, &results, now, stamp.range);
         for outcome in results.iter().flatten() {
@@ -91,7 +94,7 @@ impl Account {
             let lsn = self
                 .lsns
                 .entry((container_id(&self.containers[index]), stamp.range))
-                .or_default();
+                .or_insert(FIRST_LSN);
             *lsn += u64::from(wrote);
             assert_eq!(stamp.lsn.0, *lsn, "{steps:?}");
         }
@@ -118,7 +121,7 @@ impl Account {
         }
     }
 
-    /// Deletes a container and makes it again, or changes its default TTL.
+    /// Deletes and recreates a container, or changes its default TTL.
     pub(crate) async fn upheaval(&mut self, random: &mut Random) {
         let index = usize::try_from(random.below(self.containers.len() as u64)).unwrap();
         let id = container_id(&self.containers[index]);
@@ -131,7 +134,8 @@ impl Account {
             self.containers[index].had_ttl = default_ttl.is_some();
             self.learn_lsns(index, &container);
         } else {
-            // What has expired under the old default would come back under the new one.
+            // An item that expired under the old default TTL would reappear under the new one, so
+            // expired items are removed first.
             self.settle().await;
             let ttl = *random.pick(&[None, Some(-1), Some(3), Some(10), Some(30)]);
             let container = self.world.set_default_ttl(id, ttl).await;
@@ -165,7 +169,7 @@ impl Account {
         }
     }
 
-    /// Everything that can be read is what should be there.
+    /// Compares all readable data with the expected contents.
     pub(crate) async fn compare(&mut self) {
         self.settle().await;
         for expected in &self.containers {
@@ -188,7 +192,7 @@ impl Account {
                         .lsns
                         .get(&(expected.id, partition.id))
                         .copied()
-                        .unwrap_or(0);
+                        .unwrap_or(FIRST_LSN);
                     assert_eq!(counters.lsn.0, lsn, "{}", expected.id);
                 }
             }
@@ -196,7 +200,7 @@ impl Account {
     }
 
     async fn compare_items(&self, expected: &Expected, container: &Arc<Container>) {
-        let all = self.world.all(container, Scope::Container, 1000).await;
+        let all = self.world.all(container, FeedScope::Container, 1000).await;
         let found: BTreeSet<&str> = all.iter().map(String::as_str).collect();
         let wanted: BTreeSet<&str> = expected
             .visible(self.world.now())
@@ -205,16 +209,19 @@ impl Account {
         assert_eq!(found, wanted, "{}", expected.id);
         assert_eq!(all.len(), wanted.len(), "{}", expected.id);
         for size in [1, 3] {
-            assert_eq!(self.world.all(container, Scope::Container, size).await, all);
+            assert_eq!(
+                self.world.all(container, FeedScope::Container, size).await,
+                all
+            );
         }
         let keys: BTreeSet<&str> = expected.items.keys().map(|(key, _)| key.as_str()).collect();
         for key in keys {
-            let items = self.world.all(container, Scope::Key(pk(key)), 2).await;
+            let items = self.world.all(container, FeedScope::Key(pk(key)), 2).await;
             let wanted = expected
                 .items
                 .iter()
                 .filter(|((item_key, _), _)| item_key == key);
-            // Ids are in byte order within a key, and so is the map.
+            // Ids are in byte order within a key, as in the map.
             let wanted: Vec<&str> = wanted.map(|(_, item)| item.text.as_str()).collect();
             assert_eq!(items, wanted, "{} {key}", expected.id);
         }

@@ -1,8 +1,9 @@
-//! Operations to try: few ids, keys and values, so that they meet.
+//! Random operations. Few ids, keys and values exist, so that operations collide.
 
 use orrery_json::{Object, Value};
 use orrery_model::{
-    Document, Operation, OperationKind, Patch, PatchAction, PatchOperation, Pointer, Precondition,
+    Document, JsonPointer, Operation, OperationKind, Patch, PatchAction, PatchOperation,
+    Precondition,
 };
 
 use crate::model::expected::Expected;
@@ -32,7 +33,7 @@ pub(crate) enum Action {
     Delete(String),
 }
 
-/// One operation of a patch, always on a property of the root.
+/// One operation of a patch, always on a top-level property.
 #[derive(Debug, Clone)]
 pub(crate) enum Edit {
     Set(&'static str, Value),
@@ -204,7 +205,7 @@ impl Edit {
             Edit::Increment(name, by) => (name, PatchAction::Increment((*by).into())),
         };
         PatchOperation {
-            path: Pointer::parse(&format!("/{name}")).unwrap(),
+            path: JsonPointer::parse(&format!("/{name}")).unwrap(),
             action,
         }
     }

@@ -1,6 +1,6 @@
-//! The bookshop of the guides: a book and its author's count change together.
+//! The bookshop of the guides: a book and its author's count change atomically.
 
-use orrery_engine::{ScriptKind, Triggers};
+use orrery_engine::{ScriptKind, TriggerNames};
 use orrery_model::{ConsistencyLevel, Failure};
 
 use super::KEY;
@@ -79,7 +79,7 @@ async fn books_and_counts_agree() {
         .await
         .result
         .unwrap();
-    // Twice, and by nobody: neither the book nor the count changes.
+    // A second publication, and one without an author, change neither the book nor the count.
     let twice = world
         .execute(&container, &publish, solaris)
         .await
@@ -109,9 +109,9 @@ async fn books_and_counts_agree() {
     assert!(world.read(&container, KEY, "ghost").is_err());
 
     let review = |book: &str| create(&format!(r#"{{"id":"r-{book}","p":"a","book":"{book}"}}"#));
-    let triggers = Triggers {
+    let triggers = TriggerNames {
         pre: vec!["review".to_owned()],
-        ..Triggers::default()
+        ..TriggerNames::default()
     };
     for (book, is_known) in [("solaris", true), ("dune", false)] {
         let level = ConsistencyLevel::Session;

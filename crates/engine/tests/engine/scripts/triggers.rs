@@ -1,14 +1,16 @@
-//! Writes with triggers: one transaction with what runs before and after.
+//! Writes with triggers: the triggers and the write form one transaction.
 
-use orrery_engine::Triggers;
-use orrery_model::{Answer, ConflictKind, ConsistencyLevel, Failure, Operation, OperationOutcome};
+use orrery_engine::TriggerNames;
+use orrery_model::{
+    ChargedResult, ConflictKind, ConsistencyLevel, Failure, Operation, OperationOutcome,
+};
 
 use super::KEY;
 use crate::support::{World, create, delete, pk, property, replace, upsert};
 
-fn triggers(pre: &[&str], post: &[&str]) -> Triggers {
+fn triggers(pre: &[&str], post: &[&str]) -> TriggerNames {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    Triggers {
+    TriggerNames {
         pre: owned(pre),
         post: owned(post),
         wants_log: false,
@@ -18,8 +20,8 @@ fn triggers(pre: &[&str], post: &[&str]) -> Triggers {
 async fn write(
     world: &World,
     operation: Operation,
-    triggers: &Triggers,
-) -> Answer<OperationOutcome> {
+    triggers: &TriggerNames,
+) -> ChargedResult<OperationOutcome> {
     let container = world.find("c");
     let level = ConsistencyLevel::Session;
     let engine = &world.engine;
@@ -52,7 +54,7 @@ async fn triggers_run_in_one_transaction_with_the_write() {
     world.register_trigger("count", "Post", "All", COUNT).await;
     let both = triggers(&["stamp"], &["count"]);
     let created = write(&world, create(r#"{"id":"1","p":"a"}"#), &both).await;
-    assert_eq!(created.stamp.unwrap().lsn.0, 1);
+    assert_eq!(created.partition_lsn.unwrap().lsn.0, 2);
     assert_eq!(property(&created.result.unwrap(), "by"), "Create".into());
     let replaced = write(&world, replace("1", r#"{"id":"1","p":"a"}"#), &both).await;
     assert_eq!(property(&replaced.result.unwrap(), "by"), "Replace".into());
@@ -65,7 +67,7 @@ async fn triggers_run_in_one_transaction_with_the_write() {
     let count = world.read(&container, KEY, "count").unwrap();
     assert_eq!(property(&count, "n"), 4_i64.into());
 
-    // In the order in which they are named.
+    // Triggers run in the order of the request.
     world
         .register_trigger(
             "more",
@@ -142,7 +144,7 @@ async fn what_a_trigger_throws_undoes_all() {
 }
 
 #[tokio::test]
-async fn only_what_fits_may_be_named() {
+async fn only_triggers_that_fit_the_operation_may_be_named() {
     let world = World::in_memory().await;
     world.container("c", "").await;
     world.register_trigger("c", "Pre", "Create", STAMP).await;
@@ -184,7 +186,7 @@ async fn only_what_fits_may_be_named() {
 }
 
 #[tokio::test]
-async fn what_triggers_log_is_told_to_whoever_asks() {
+async fn logs_of_triggers_are_returned_when_requested() {
     let world = World::in_memory().await;
     let container = world.container("c", "").await;
     for (id, timing) in [("before", "Pre"), ("after", "Post")] {
@@ -192,7 +194,7 @@ async fn what_triggers_log_is_told_to_whoever_asks() {
         world.register_trigger(id, timing, "All", &body).await;
     }
     for wants_log in [true, false] {
-        let named = Triggers {
+        let named = TriggerNames {
             wants_log,
             ..triggers(&["before"], &["after"])
         };

@@ -1,14 +1,14 @@
-//! One run of everything that borrows memory, again and again under a pool that is a little larger each time:
-//! so each loan of the run is the first that is refused in some round. A request that fails for lack of memory
+//! Runs every operation that borrows memory, repeatedly under a slightly larger pool each time, so
+//! that each loan is the first refused one in some round. A request that fails for lack of memory
 //! reports that cause, has written nothing, and holds no memory afterwards.
 
 use std::sync::Arc;
 
 use orrery_engine::{
-    ChangeMode, ChangesRequest, ChangesStart, Container, FeedRequest, ProcedureRequest, QueryText,
-    Scope, Script, ScriptKind, Terms,
+    ChangeFeedRequest, ChangeFeedStart, ChangeMode, Container, FeedRequest, FeedScope,
+    ProcedureRequest, QueryText, RequestBudget, Script, ScriptKind,
 };
-use orrery_memory::{MemoryPool, Share};
+use orrery_memory::{MemoryPool, MemoryShare};
 use orrery_model::{ConsistencyLevel, Failure};
 
 use super::KEY;
@@ -26,7 +26,7 @@ const QUERIES: [&str; 4] = [
     "SELECT VALUE ARRAY(SELECT VALUE CONCAT(c.text, udf.grow(a)) FROM a IN c.list) FROM c",
 ];
 
-/// Writes twenty items and returns their texts; all of its writes are kept, or none.
+/// Writes twenty items and returns their texts; the transaction keeps all of its writes or none.
 const PROCEDURE: &str = "function () {
     var link = __.getSelfLink(), made = [];
     for (var n = 0; n < 20; n++) {
@@ -41,23 +41,23 @@ const PROCEDURE: &str = "function () {
 fn is_of_memory(failure: &Failure) -> bool {
     matches!(
         failure,
-        Failure::TooLarge(_) | Failure::TooMuchHeld { .. } | Failure::Unavailable(_)
+        Failure::TooLarge(_) | Failure::ClientLimitExceeded { .. } | Failure::Unavailable(_)
     )
 }
 
-fn terms(share: &Share) -> Terms {
-    Terms {
+fn budget(share: &MemoryShare) -> RequestBudget {
+    RequestBudget {
         share: share.clone(),
         ..ConsistencyLevel::Session.into()
     }
 }
 
-/// All rows of a query, read page by page until no continuation is left.
+/// All rows of a query, page by page to the end.
 async fn rows(
     world: &World,
     container: &Arc<Container>,
     text: &str,
-    share: &Share,
+    share: &MemoryShare,
 ) -> Result<Vec<Vec<u8>>, Failure> {
     let query = QueryText {
         text: text.to_owned(),
@@ -68,11 +68,12 @@ async fn rows(
     let (mut rows, mut continuation) = (Vec::new(), None);
     loop {
         let request = FeedRequest {
-            scope: Scope::Container,
+            scope: FeedScope::Container,
             query: Some(Arc::clone(&compiled)),
             items_max: 1_000,
             continuation,
-            terms: terms(share),
+            continuation_bytes_max: None,
+            budget: budget(share),
             wants_report: false,
             without_index: false,
             enable_scan: true,
@@ -86,28 +87,28 @@ async fn rows(
     }
 }
 
-/// The number of changes in the feed of the container, read page by page until no change is left.
+/// The number of changes in the container's feed, page by page to the end.
 async fn changes(
     world: &World,
     container: &Arc<Container>,
-    share: &Share,
+    share: &MemoryShare,
 ) -> Result<usize, Failure> {
-    let (mut count, mut start) = (0, ChangesStart::Beginning);
+    let (mut count, mut start) = (0, ChangeFeedStart::Beginning);
     loop {
-        let request = ChangesRequest {
-            scope: Scope::Container,
-            mode: ChangeMode::Latest,
+        let request = ChangeFeedRequest {
+            scope: FeedScope::Container,
+            mode: ChangeMode::LatestVersion,
             start,
             since_seconds: None,
             items_max: 1_000,
-            terms: terms(share),
+            budget: budget(share),
         };
         let page = world.engine.changes(container, request).await.result?;
         if page.changes.is_empty() {
             return Ok(count);
         }
         count += page.changes.len();
-        start = ChangesStart::After(page.position);
+        start = ChangeFeedStart::After(page.position);
     }
 }
 
@@ -115,20 +116,20 @@ async fn execute(
     world: &World,
     container: &Arc<Container>,
     script: &Script,
-    share: &Share,
+    share: &MemoryShare,
 ) -> Result<String, Failure> {
     let request = ProcedureRequest {
         key: pk(KEY),
         arguments: Vec::new(),
-        terms: terms(share),
+        budget: budget(share),
         wants_log: false,
     };
     let executed = world.engine.execute(container, script, request).await;
     executed.result.map(|executed| executed.body.unwrap())
 }
 
-/// Asserts that a result is the expected one, or a refusal for lack of memory; gives whether it is
-/// the expected one.
+/// Asserts that a result is either the expected one or a refusal for lack of memory; returns
+/// whether it is the expected one.
 #[track_caller]
 fn check<T: PartialEq + std::fmt::Debug>(
     what: &str,
@@ -165,7 +166,7 @@ async fn each_loan_of_a_run_is_refused_in_turn() {
     let procedure = world
         .register(ScriptKind::StoredProcedure, "write", PROCEDURE)
         .await;
-    let unlimited = Share::unlimited();
+    let unlimited = MemoryShare::unlimited();
     let mut expected = Vec::new();
     for text in QUERIES {
         expected.push(rows(&world, &container, text, &unlimited).await.unwrap());
@@ -198,7 +199,7 @@ async fn each_loan_of_a_run_is_refused_in_turn() {
         eventually("all loans are given back", || pool.used() == 0).await;
         let removed = world
             .engine
-            .delete_partition_key(&container, pk(KEY), terms(&unlimited))
+            .delete_partition_key(&container, pk(KEY), budget(&unlimited))
             .await;
         removed.result.unwrap();
         refused_rounds += u32::from(!is_whole);

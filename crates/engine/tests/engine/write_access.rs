@@ -1,20 +1,20 @@
-//! Keys of which another region takes the writes: every way to write is refused, and reads go on.
+//! Keys whose writes another region takes: every form of write is refused, and reads continue.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use orrery_engine::{
     AccessTable, Container, Engine, KeyAccess, KeyRange, NewScript, ProcedureRequest, ScriptKind,
-    TriggerSettings, Triggers,
+    TriggerNames, TriggerSettings,
 };
-use orrery_model::{ConsistencyLevel, Failure, PatchAction, PatchOperation, Pointer};
+use orrery_model::{ConsistencyLevel, Failure, JsonPointer, PatchAction, PatchOperation};
 use orrery_regions::{RegionId, StreamId};
 
 use crate::support::{PATIENCE, World, address, create, delete, patch, pk, replace, upsert};
 
 const LEVEL: ConsistencyLevel = ConsistencyLevel::Session;
 
-/// A region with the container `c` of several partitions, and keys of two of them.
+/// A region with a container `c` of several partitions, and keys of two partitions.
 async fn start() -> (World, Arc<Container>, [String; 2]) {
     let plain = World::in_memory().await;
     let mut options = plain.options_at(None);
@@ -39,7 +39,7 @@ fn range_of(container: &Container, key: &str) -> KeyRange {
     KeyRange::of(container, container.partition_of(&logical))
 }
 
-/// Everything is open but the partition of a key.
+/// An access table that opens all keys except the partition of one key.
 fn table(container: &Container, key: &str, access: KeyAccess) -> AccessTable {
     AccessTable {
         default: KeyAccess::Open,
@@ -52,7 +52,7 @@ fn item(id: &str, key: &str) -> String {
     format!(r#"{{"id":"{id}","p":{value},"n":1}}"#)
 }
 
-/// How every way to write the item `1` of a key ends.
+/// The outcome of every form of write to the item `1` of a key.
 async fn attempts(
     world: &World,
     container: &Arc<Container>,
@@ -63,10 +63,10 @@ async fn attempts(
     let (_, entry) = entry.container(address("c")).unwrap();
     let procedure = entry.scripts.get(ScriptKind::StoredProcedure, "s").unwrap();
     let increment = PatchOperation {
-        path: Pointer::parse("/n").unwrap(),
+        path: JsonPointer::parse("/n").unwrap(),
         action: PatchAction::Increment(orrery_json::Number::Int(1)),
     };
-    let triggers = Triggers {
+    let triggers = TriggerNames {
         pre: vec!["t".to_owned()],
         post: Vec::new(),
         wants_log: false,
@@ -74,7 +74,7 @@ async fn attempts(
     let request = ProcedureRequest {
         key: pk(key),
         arguments: vec![orrery_json::parse(item("3", key).as_bytes()).unwrap()],
-        terms: LEVEL.into(),
+        budget: LEVEL.into(),
         wants_log: false,
     };
     let one = |id: &str| upsert(&item(id, key));
@@ -141,11 +141,11 @@ async fn every_way_to_write_is_refused_and_reads_go_on() {
     }
     let closed = table(&container, &key, KeyAccess::Closed);
     world.engine.set_access(closed).await;
-    let before = world.engine.progress();
+    let before = world.engine.version_vector();
     for (name, result) in attempts(&world, &container, &key).await {
         assert_eq!(result, Err(Failure::WriteForbidden), "{name}");
     }
-    assert_eq!(world.engine.progress(), before);
+    assert_eq!(world.engine.version_vector(), before);
     assert!(world.read(&container, &key, "1").is_ok());
     let down = table(&container, &key, KeyAccess::Down);
     world.engine.set_access(down).await;
@@ -168,7 +168,7 @@ async fn every_way_to_write_is_refused_and_reads_go_on() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_waits_for_a_key_that_is_about_to_be_taken_over() {
     let (world, container, [key, _]) = start().await;
-    let soon = table(&container, &key, KeyAccess::Soon);
+    let soon = table(&container, &key, KeyAccess::TakingOver);
     for (decided, expected) in [
         (KeyAccess::Open, Ok(())),
         (KeyAccess::Closed, Err(Failure::WriteForbidden)),
@@ -195,7 +195,8 @@ async fn a_write_waits_for_a_key_that_is_about_to_be_taken_over() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_the_owner_removes_what_has_expired() {
     let (world, container, [key, other]) = start().await;
-    // More than one sweep looks at, in front of what is its own.
+    // More expired items of another region than one sweep step reads, in front of this region's own
+    // item.
     for number in 0..600 {
         let text = item(&number.to_string(), &key).replace(r#""n":1"#, r#""ttl":5"#);
         world.ok(&container, &key, upsert(&text)).await;
@@ -229,7 +230,7 @@ async fn what_expires_by_another_definition_is_removed_by_a_later_owner() {
         let partitions = container.partitions.iter();
         partitions.map(|partition| partition.counters().items).sum()
     };
-    // It is over already when the definition says so.
+    // The item has already expired when the new definition arrives.
     world.set_default_ttl("c", Some(5)).await;
     tokio::time::sleep(Duration::from_millis(200)).await;
     world.engine.remove_expired().await.unwrap();
@@ -263,10 +264,10 @@ async fn nothing_is_written_after_keys_were_closed() {
         let closed = table(&container, &key, KeyAccess::Closed);
         world.engine.set_access(closed).await;
         let own = StreamId::Region(RegionId(0));
-        let place = world.engine.progress().of(own);
+        let place = world.engine.version_vector().of(own);
         for write in writes {
             write.await.unwrap();
         }
-        assert_eq!(world.engine.progress().of(own), place, "{round}");
+        assert_eq!(world.engine.version_vector().of(own), place, "{round}");
     }
 }

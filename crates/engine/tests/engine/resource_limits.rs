@@ -1,14 +1,14 @@
-//! Queries that want more than their part of memory, of time or of the processors.
+//! Queries that demand more than their share of memory, time or processors.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use orrery_engine::{
-    Container, FeedPage, FeedRequest, Metering, QueryText, Scope, Terms, ThroughputMode,
+    Container, FeedPage, FeedRequest, FeedScope, Metering, QueryText, RequestBudget, ThroughputMode,
 };
-use orrery_memory::{MemoryPool, Share};
-use orrery_model::{Answer, ConsistencyLevel, Failure};
+use orrery_memory::{MemoryPool, MemoryShare};
+use orrery_model::{ChargedResult, ConsistencyLevel, Failure};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -19,10 +19,10 @@ use crate::support::{TestOptions, World, create, eventually, pk, upsert};
 const MEBIBYTE: usize = 1 << 20;
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Of an array of 200 numbers it makes eight million objects.
+/// This query makes eight million objects from an array of 200 numbers.
 const OBJECTS: &str = "SELECT VALUE ARRAY_LENGTH(ARRAY(SELECT a, b, d FROM a IN c.arr JOIN b IN c.arr \
                        JOIN d IN c.arr)) FROM c";
-/// This query looks at as many combinations as `OBJECTS` does, and keeps none of them.
+/// A query that evaluates as many combinations as `OBJECTS` and returns none of them.
 const COMBINATIONS: &str =
     "SELECT VALUE COUNT(1) FROM c JOIN a IN c.arr JOIN b IN c.arr JOIN d IN c.arr";
 
@@ -39,10 +39,10 @@ async fn ask(
     world: &World,
     container: &Arc<Container>,
     text: &str,
-    share: &Share,
+    share: &MemoryShare,
     continuation: Option<String>,
     items_max: usize,
-) -> Answer<FeedPage> {
+) -> ChargedResult<FeedPage> {
     let query = QueryText {
         text: text.to_owned(),
         parameters: Vec::new(),
@@ -50,14 +50,15 @@ async fn ask(
     };
     let compiled = match world.engine.compile(&query, container) {
         Ok(compiled) => compiled,
-        Err(failure) => return Answer::refused(failure),
+        Err(failure) => return ChargedResult::refused(failure),
     };
     let request = FeedRequest {
-        scope: Scope::Container,
+        scope: FeedScope::Container,
         query: Some(compiled),
         items_max,
         continuation,
-        terms: Terms {
+        continuation_bytes_max: None,
+        budget: RequestBudget {
             level: ConsistencyLevel::Session,
             metering: Metering::Unmetered,
             share: share.clone(),
@@ -72,7 +73,7 @@ async fn ask(
 fn is_of_memory(failure: &Failure) -> bool {
     matches!(
         failure,
-        Failure::TooLarge(_) | Failure::TooMuchHeld { .. } | Failure::Unavailable(_)
+        Failure::TooLarge(_) | Failure::ClientLimitExceeded { .. } | Failure::Unavailable(_)
     )
 }
 
@@ -120,7 +121,7 @@ fn the_memory_of_the_process_is_what_is_lent() {
     let output = std::process::Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
-            "greedy::the_memory_of_the_process_is_what_is_lent",
+            "resource_limits::the_memory_of_the_process_is_what_is_lent",
         ])
         .env(CHILD, "1")
         .output()
@@ -134,7 +135,7 @@ fn the_memory_of_the_process_is_what_is_lent() {
 async fn work_is_charged_whether_it_succeeds_or_not() {
     let world = World::in_memory().await;
     let container = container_with_numbers(&world, 100).await;
-    let share = Share::unlimited();
+    let share = MemoryShare::unlimited();
     let counted = ask(&world, &container, COMBINATIONS, &share, None, 10).await;
     assert_eq!(counted.result.unwrap().items[0], "1000000");
     assert!(counted.charge.units() > 200.0, "{}", counted.charge);
@@ -154,7 +155,7 @@ async fn work_is_charged_whether_it_succeeds_or_not() {
     assert!(cheap.charge.units() < 3.0, "{}", cheap.charge);
 }
 
-/// More than there are threads for work that blocks.
+/// More queries than the blocking threads can run.
 const GREEDY_QUERIES: usize = 80;
 
 #[test]
@@ -179,7 +180,7 @@ async fn ask_beside_greedy_queries() {
         let (greedy, ended) = (greedy.clone(), Arc::clone(&ended));
         asked.push(tokio::spawn(async move {
             let answer = ask(&world, &container, COMBINATIONS, &greedy, None, 10).await;
-            // A query that was refused has not done its work, so it does not count as ended.
+            // A refused query has done no work, so it does not count as finished.
             if !answer.result.is_err_and(|failure| is_of_memory(&failure)) {
                 ended.fetch_add(1, Ordering::SeqCst);
             }
@@ -198,7 +199,7 @@ async fn ask_beside_greedy_queries() {
         0,
         "the others are still at it"
     );
-    // Queries that nobody waits for any more end.
+    // Queries of disconnected clients end.
     for one in &asked {
         one.abort();
     }
@@ -208,7 +209,7 @@ async fn ask_beside_greedy_queries() {
     .await;
 }
 
-/// Queries that make much of the arrays of generated documents.
+/// Queries that build large values from the arrays of generated documents.
 const GREEDY: &[&str] = &[
     "SELECT VALUE ARRAY(SELECT VALUE [x, y] FROM x IN c.t JOIN y IN c.t) FROM c",
     "SELECT VALUE ARRAY(SELECT DISTINCT VALUE {x: x, y: y} FROM x IN c.t JOIN y IN c.t) FROM c",
@@ -227,12 +228,12 @@ const GREEDY: &[&str] = &[
     "SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c FROM c)",
 ];
 
-/// All rows of a query, or the failure of the page that gave none.
+/// All rows of a query, or the failure of a page.
 async fn rows(
     world: &World,
     container: &Arc<Container>,
     text: &str,
-    share: &Share,
+    share: &MemoryShare,
     items_max: usize,
 ) -> Result<Vec<String>, Failure> {
     let (mut rows, mut continuation) = (Vec::new(), None);
@@ -271,11 +272,12 @@ async fn with_little_memory_queries_give_the_same_rows_or_say_why_not() {
                 index_equals_scan::query(&mut random)
             };
             let items_max = *random.pick(&[1, 7, 1000]);
-            let expected = match rows(&world, &container, &text, &Share::unlimited(), 1000).await {
-                Ok(expected) => expected,
-                Err(Failure::BadRequest(_) | Failure::NotImplemented(_)) => continue,
-                Err(failure) => panic!("seed {seed}: {text}: {failure}"),
-            };
+            let expected =
+                match rows(&world, &container, &text, &MemoryShare::unlimited(), 1000).await {
+                    Ok(expected) => expected,
+                    Err(Failure::BadRequest(_) | Failure::NotImplemented(_)) => continue,
+                    Err(failure) => panic!("seed {seed}: {text}: {failure}"),
+                };
             let pool = MemoryPool::new(*random.pick(&[4_000, 16_000, 100_000, 400_000, 4_000_000]));
             match rows(&world, &container, &text, &pool.share(), items_max).await {
                 Ok(found) => {
@@ -346,13 +348,13 @@ async fn expensive_writes_at_once_do_not_get_past_the_budget_together() {
         let item = item_with_names(&format!("i{number}x"), 1_000);
         (pk(r#"["a"]"#), create(&item))
     });
-    let terms = ConsistencyLevel::Session;
+    let budget = ConsistencyLevel::Session;
     let answers = world
         .engine
-        .bulk(&container, operations.collect(), terms, false)
+        .bulk(&container, operations.collect(), budget, false)
         .await;
     let carried_out = answers.iter().filter(|answer| answer.result.is_ok());
-    // Each costs 206 units, and the first ones use up those of the second.
+    // Each write costs 206 units, and the first two use up the 400 units of the present second.
     assert_eq!(carried_out.count(), 2);
 }
 
@@ -360,7 +362,7 @@ async fn expensive_writes_at_once_do_not_get_past_the_budget_together() {
 async fn texts_that_compare_all_with_all_are_bounded() {
     let world = World::in_memory().await;
     let container = container_with_numbers(&world, 10).await;
-    let share = Share::unlimited();
+    let share = MemoryShare::unlimited();
     let numbers = |count: usize| {
         let numbers: Vec<String> = (0..count).map(|number| number.to_string()).collect();
         numbers.join(",")

@@ -1,4 +1,4 @@
-//! The position that an answer tells is what sessions go on from: it covers what the answer tells.
+//! Sessions continue from the LSN of an answer, so that LSN must cover the contents of the answer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +26,7 @@ async fn a_read_is_never_ahead_of_its_position() {
             while !is_over.load(Ordering::Relaxed) {
                 let level = ConsistencyLevel::Session;
                 let answer = engine.read_item(&container, &key, "1", None, level);
-                let (stamp, outcome) = (answer.stamp.unwrap(), answer.result.unwrap());
+                let (stamp, outcome) = (answer.partition_lsn.unwrap(), answer.result.unwrap());
                 assert!(stamp.lsn >= outcome.item_lsn, "{stamp:?} {outcome:?}");
             }
         })
