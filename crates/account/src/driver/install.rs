@@ -1,24 +1,27 @@
-//! Copies of the state where one region writes: which are accepted, and how one takes its place.
+//! Snapshots in an account with one write region: which are accepted, and how one replaces the
+//! state.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use orrery_engine::{Engine, EngineOptions, Role};
+use orrery_engine::{Engine, EngineOptions, ReplicationRole};
 use orrery_partition::{Error, Position, SnapshotStream};
 use orrery_regions::{Millis, RegionId, Sequence};
 
-use super::copies::{Copied, Copier, Copies, retire};
-use super::core::Shared;
-use super::saved::Place;
+use super::region_directory::RegionDirectory;
+use super::shared_replica::SharedReplica;
+use super::snapshot_transfer::{
+    ReceivedSnapshot, SnapshotExchange, SnapshotTransfers, discard_engine,
+};
 use super::{Driver, head_of, subscribe};
-use crate::Frame;
+use crate::LinkFrame;
 
-impl Copier for Driver {
-    fn copies(&mut self) -> &mut Copies {
-        &mut self.copies
+impl SnapshotExchange for Driver {
+    fn snapshot_transfers(&mut self) -> &mut SnapshotTransfers {
+        &mut self.snapshot_transfers
     }
 
-    fn shared(&self) -> &Shared {
+    fn shared(&self) -> &SharedReplica {
         &self.shared
     }
 
@@ -30,16 +33,16 @@ impl Copier for Driver {
         &self.options
     }
 
-    fn place(&self) -> &Place {
-        &self.place
+    fn directory(&self) -> &RegionDirectory {
+        &self.directory
     }
 
-    fn send(&self, to: RegionId, frame: Frame) {
+    fn send(&self, to: RegionId, frame: LinkFrame) {
         Driver::send(self, to, frame);
     }
 
     fn describe(&self, stream: &SnapshotStream) -> Result<Option<Bytes>, Error> {
-        if self.rejoining.is_some() {
+        if self.log_repair.is_some() {
             return Ok(None);
         }
         Ok(Some(stream.note()?.unwrap_or_default()))
@@ -47,57 +50,62 @@ impl Copier for Driver {
 
     fn accepts(&mut self, position: Position, note: &Bytes) -> bool {
         let head = head_of(Some(note.clone()), Sequence(position.0));
-        self.shared.lock().replica.accepts(&head)
+        self.is_diverged_suffix_saved() && self.shared.lock().replica.accepts(&head)
     }
 }
 
 impl Driver {
-    /// Asks again for what did not come, and for a copy where the history is another one.
-    pub(super) fn ask_for_copy(&mut self, now: Millis) {
-        if self.copies.is_taking() {
-            return self.ask_again_for_copy(now);
+    /// Repeats unanswered snapshot requests, and requests a snapshot during log repair.
+    pub(super) fn request_snapshot(&mut self, now: Millis) {
+        if self.snapshot_transfers.is_receiving() {
+            return self.retry_snapshot(now);
         }
-        if self.rejoining.is_some() {
+        if self.log_repair.is_some() {
             let source = self.shared.lock().replica.write_region();
             if let Some(source) = source.filter(|source| *source != self.shared.me) {
-                self.fetch_copy(source);
+                self.fetch_snapshot(source);
             }
         }
     }
 
-    /// Puts a copy in place of the own state.
-    pub(super) async fn install(&mut self, copied: Copied) {
-        let head = head_of(Some(copied.note.clone()), Sequence(copied.position.0));
-        if !self.shared.lock().replica.accepts(&head) || self.is_writing {
+    /// Replaces this region's state by a snapshot.
+    pub(super) async fn install(&mut self, snapshot: ReceivedSnapshot) {
+        let head = head_of(Some(snapshot.note.clone()), Sequence(snapshot.position.0));
+        // The replica may have changed since the snapshot began to arrive, so it is asked once
+        // more.
+        if !self.accepts(snapshot.position, &snapshot.note) || self.is_writing {
             return;
         }
-        let engine = match self.open_copy(copied, Role::Follower) {
+        let engine = match self.open_snapshot(snapshot, ReplicationRole::Follower) {
             Ok(engine) => engine,
             Err(error) => {
                 tracing::error!(%error, "a copy of another region cannot be opened");
                 return;
             }
         };
-        let left = self.place.side(self.place.kept.side);
-        if let Err(error) = self.place.turn() {
+        let left = self.directory.side(self.directory.metadata.side);
+        // From here on a restart opens the new state. Only then may the old engine be dropped and
+        // its directory removed.
+        if let Err(error) = self.directory.switch_side() {
             tracing::error!(%error, "a copy of another region cannot be put in place");
             return;
         }
         let old = std::mem::replace(&mut self.engine, Arc::clone(&engine));
-        self.subscription = subscribe(&self.engine, &self.place, self.kept_bytes_max);
+        self.subscription = subscribe(&self.engine, &self.directory, self.kept_bytes_max);
+        // The gate is set before the new engine serves requests: no write may bypass it.
         self.watch_engine().await;
-        self.rejoining = None;
+        self.log_repair = None;
         self.broken = None;
-        self.copies.stop_giving();
+        self.snapshot_transfers.stop_sending();
         let now = self.shared.now();
         self.shared.lock().replica.installed(now, head);
-        // A state and the version of its tokens change together.
+        // The state and its token version change together.
         self.region.set_engine(engine);
         self.publish();
         tracing::info!(
             region = self.region.name(),
             "copied the state of another region"
         );
-        tokio::spawn(retire(old, left));
+        tokio::spawn(discard_engine(old, left));
     }
 }

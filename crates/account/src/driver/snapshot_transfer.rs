@@ -1,0 +1,366 @@
+//! A region that is too far behind, or has a diverged state, gets the whole state of another
+//! region: it requests the state piece by piece, fills a directory beside its own, and replaces its
+//! state in one step.
+//!
+//! Both drivers transfer snapshots in the same way. They differ in the metadata of a state (the
+//! note), in the states that they accept, and in the installation.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use orrery_engine::{Engine, EngineOptions, ReplicationRole};
+use orrery_partition::{Error, Position, SnapshotChunk, SnapshotInstaller, SnapshotStream};
+use orrery_regions::{Millis, RegionId};
+
+use super::region_directory::RegionDirectory;
+use super::shared_replica::SharedReplica;
+use crate::{LinkFrame, SnapshotFrame};
+
+const PIECE_BYTES: usize = 1024 * 1024;
+/// The times after which a request is repeated and a transfer is given up.
+const RETRY_MS: u64 = 1_000;
+const PATIENCE_MS: u64 = 15_000;
+/// The limit of outgoing transfers at a time; the oldest transfer is dropped first.
+const OUTGOING_MAX: usize = 8;
+const DISCARD_RETRY: Duration = Duration::from_millis(100);
+
+/// The snapshot transfers of a region, in both directions.
+#[derive(Default)]
+pub(super) struct SnapshotTransfers {
+    outgoing: Vec<(RegionId, OutgoingSnapshot)>,
+    incoming: Option<IncomingSnapshot>,
+}
+
+/// A transfer of this region's state to another region.
+struct OutgoingSnapshot {
+    copy: u64,
+    stream: SnapshotStream,
+    next: u64,
+    last: Option<SnapshotFrame>,
+}
+
+/// A transfer of another region's state to this region.
+struct IncomingSnapshot {
+    copy: u64,
+    from: RegionId,
+    /// None until the other region has described its state.
+    received: Option<ReceivedSnapshot>,
+    next: u64,
+    asked: Millis,
+    progressed_at: Millis,
+}
+
+/// The state of another region in the directory beside the current one.
+pub(super) struct ReceivedSnapshot {
+    installer: SnapshotInstaller,
+    pub(super) position: Position,
+    pub(super) note: Bytes,
+}
+
+impl SnapshotTransfers {
+    pub(super) fn is_receiving(&self) -> bool {
+        self.incoming.is_some()
+    }
+
+    /// Drops the outgoing transfers, because their state was replaced.
+    pub(super) fn stop_sending(&mut self) {
+        self.outgoing.clear();
+    }
+}
+
+/// A driver whose region sends snapshots of its state and receives those of other regions.
+pub(super) trait SnapshotExchange {
+    fn snapshot_transfers(&mut self) -> &mut SnapshotTransfers;
+    fn shared(&self) -> &SharedReplica;
+    fn engine(&self) -> &Engine;
+    fn options(&self) -> &EngineOptions;
+    fn directory(&self) -> &RegionDirectory;
+    fn send(&self, to: RegionId, frame: LinkFrame);
+    /// The metadata of a state of this region, which the receiver checks first; none if this region
+    /// sends none now.
+    fn describe(&self, stream: &SnapshotStream) -> Result<Option<Bytes>, Error>;
+    /// Whether a snapshot may replace this region's state.
+    fn accepts(&mut self, position: Position, note: &Bytes) -> bool;
+
+    /// Begins a transfer, unless one is in progress.
+    fn fetch_snapshot(&mut self, from: RegionId) {
+        if self.snapshot_transfers().is_receiving() {
+            return;
+        }
+        let now = self.shared().now();
+        let copy = now.0;
+        self.snapshot_transfers().incoming = Some(IncomingSnapshot {
+            copy,
+            from,
+            received: None,
+            next: 0,
+            asked: now,
+            progressed_at: now,
+        });
+        self.send(from, LinkFrame::Snapshot(SnapshotFrame::Ask { copy }));
+    }
+
+    /// Repeats the last request if its answer is overdue.
+    fn retry_snapshot(&mut self, now: Millis) {
+        let Some(incoming) = &mut self.snapshot_transfers().incoming else {
+            return;
+        };
+        if now.since(incoming.progressed_at) >= PATIENCE_MS {
+            self.snapshot_transfers().incoming = None;
+        } else if now.since(incoming.asked) >= RETRY_MS {
+            incoming.asked = now;
+            let IncomingSnapshot {
+                copy, from, next, ..
+            } = *incoming;
+            let frame = match &incoming.received {
+                None => SnapshotFrame::Ask { copy },
+                Some(_) => SnapshotFrame::Next { copy, piece: next },
+            };
+            self.send(from, LinkFrame::Snapshot(frame));
+        }
+    }
+
+    /// Handles a frame of a transfer; returns the received snapshot once it is complete.
+    fn take_snapshot_frame(
+        &mut self,
+        from: RegionId,
+        frame: SnapshotFrame,
+    ) -> Option<ReceivedSnapshot> {
+        match frame {
+            SnapshotFrame::Ask { copy } => self.begin_sending(from, copy),
+            SnapshotFrame::Next { copy, piece } => self.send_piece(from, copy, piece),
+            SnapshotFrame::NotFound { copy } => {
+                let snapshot_transfers = self.snapshot_transfers();
+                snapshot_transfers
+                    .incoming
+                    .take_if(|incoming| incoming.copy == copy);
+            }
+            SnapshotFrame::Metadata {
+                copy,
+                position,
+                note,
+            } => self.begin_receiving(from, copy, Position(position), note),
+            SnapshotFrame::Piece {
+                copy,
+                piece,
+                space,
+                entries,
+            } => self.receive_piece(from, copy, piece, SnapshotChunk::new(space, entries)),
+            SnapshotFrame::Ends { copy, pieces } => {
+                let is_ours = |incoming: &mut IncomingSnapshot| {
+                    (incoming.copy, incoming.from, incoming.next) == (copy, from, pieces)
+                };
+                return self
+                    .snapshot_transfers()
+                    .incoming
+                    .take_if(is_ours)?
+                    .received;
+            }
+        }
+        None
+    }
+
+    fn begin_sending(&mut self, to: RegionId, copy: u64) {
+        let is_known = |(region, outgoing): &(RegionId, OutgoingSnapshot)| {
+            *region == to && outgoing.copy == copy
+        };
+        if self.snapshot_transfers().outgoing.iter().any(is_known) {
+            return;
+        }
+        let begun = self.engine().snapshot_stream().and_then(|stream| {
+            let note = self.describe(&stream)?;
+            Ok(note.map(|note| (stream, note)))
+        });
+        let (stream, note) = match begun {
+            Ok(Some(begun)) => begun,
+            Ok(None) => return,
+            Err(error) => {
+                return tracing::error!(%error, "a copy of the state cannot be given");
+            }
+        };
+        let position = stream.position().0;
+        let outgoing = &mut self.snapshot_transfers().outgoing;
+        outgoing.retain(|(region, _)| *region != to);
+        if outgoing.len() >= OUTGOING_MAX {
+            outgoing.remove(0);
+        }
+        let new = OutgoingSnapshot {
+            copy,
+            stream,
+            next: 0,
+            last: None,
+        };
+        outgoing.push((to, new));
+        let frame = SnapshotFrame::Metadata {
+            copy,
+            position,
+            note,
+        };
+        self.send(to, LinkFrame::Snapshot(frame));
+    }
+
+    fn send_piece(&mut self, to: RegionId, copy: u64, piece: u64) {
+        let is_asked = |(region, outgoing): &&mut (RegionId, OutgoingSnapshot)| {
+            *region == to && outgoing.copy == copy
+        };
+        let Some((_, outgoing)) = self.snapshot_transfers().outgoing.iter_mut().find(is_asked)
+        else {
+            return self.send(to, LinkFrame::Snapshot(SnapshotFrame::NotFound { copy }));
+        };
+        // The next piece is read only once. A repeated request gets the stored frame again, because
+        // the stream cannot go back.
+        if piece == outgoing.next {
+            let frame = match outgoing.stream.next_chunk(PIECE_BYTES) {
+                Ok(Some(next)) => {
+                    let (space, entries) = next.into_parts();
+                    SnapshotFrame::Piece {
+                        copy,
+                        piece,
+                        space,
+                        entries,
+                    }
+                }
+                Ok(None) => SnapshotFrame::Ends {
+                    copy,
+                    pieces: piece,
+                },
+                Err(error) => {
+                    tracing::error!(%error, "a copy of the state cannot be read");
+                    SnapshotFrame::NotFound { copy }
+                }
+            };
+            outgoing.next += 1;
+            outgoing.last = Some(frame);
+        }
+        let last = outgoing.last.clone().filter(|_| piece + 1 == outgoing.next);
+        if let Some(frame) = last {
+            self.send(to, LinkFrame::Snapshot(frame));
+        }
+    }
+
+    fn begin_receiving(&mut self, from: RegionId, copy: u64, position: Position, note: Bytes) {
+        let is_expected = |incoming: &IncomingSnapshot| {
+            (incoming.copy, incoming.from) == (copy, from) && incoming.received.is_none()
+        };
+        if !self
+            .snapshot_transfers()
+            .incoming
+            .as_ref()
+            .is_some_and(is_expected)
+        {
+            return;
+        }
+        if !self.accepts(position, &note) {
+            self.snapshot_transfers().incoming = None;
+            return;
+        }
+        let now = self.shared().now();
+        match install_beside(self.options(), beside(self.directory()), position) {
+            Ok(installer) => {
+                if let Some(incoming) = &mut self.snapshot_transfers().incoming {
+                    incoming.received = Some(ReceivedSnapshot {
+                        installer,
+                        position,
+                        note,
+                    });
+                    (incoming.asked, incoming.progressed_at) = (now, now);
+                }
+                let next = SnapshotFrame::Next { copy, piece: 0 };
+                self.send(from, LinkFrame::Snapshot(next));
+            }
+            Err(error) => {
+                tracing::error!(%error, "a copy of another region cannot be begun");
+                self.snapshot_transfers().incoming = None;
+            }
+        }
+    }
+
+    fn receive_piece(
+        &mut self,
+        from: RegionId,
+        copy: u64,
+        piece: u64,
+        entries: Option<SnapshotChunk>,
+    ) {
+        let now = self.shared().now();
+        let Some(incoming) = self.snapshot_transfers().incoming.as_mut() else {
+            return;
+        };
+        let is_next = (incoming.copy, incoming.from, incoming.next) == (copy, from, piece);
+        let (true, Some(snapshot), Some(entries)) = (is_next, &mut incoming.received, entries)
+        else {
+            return;
+        };
+        if let Err(error) = snapshot.installer.add(entries) {
+            tracing::error!(%error, "a copy of another region cannot be written");
+            self.snapshot_transfers().incoming = None;
+            return;
+        }
+        incoming.next += 1;
+        (incoming.asked, incoming.progressed_at) = (now, now);
+        let piece = incoming.next;
+        self.send(
+            from,
+            LinkFrame::Snapshot(SnapshotFrame::Next { copy, piece }),
+        );
+    }
+
+    /// Opens a received snapshot beside this region's state, which stays in use.
+    fn open_snapshot(
+        &self,
+        snapshot: ReceivedSnapshot,
+        role: ReplicationRole,
+    ) -> Result<Arc<Engine>, Error> {
+        let options = EngineOptions {
+            directory: beside(self.directory()),
+            ..self.options().clone()
+        };
+        let store = snapshot.installer.finish()?;
+        Engine::with_store(store, options, role)
+    }
+}
+
+fn beside(directory: &RegionDirectory) -> Option<PathBuf> {
+    directory.side(directory.metadata.side ^ 1)
+}
+
+fn install_beside(
+    options: &EngineOptions,
+    directory: Option<PathBuf>,
+    position: Position,
+) -> Result<SnapshotInstaller, Error> {
+    if let Some(path) = &directory {
+        clear(path);
+    }
+    let options = EngineOptions {
+        directory,
+        ..options.clone()
+    };
+    Engine::install_snapshot(&options, position)
+}
+
+/// Drops an engine once no request uses it, and removes its directory. The engine is not closed: a
+/// close would write its whole state, for a directory that is removed anyway, and would never end
+/// if the files are gone already.
+pub(super) async fn discard_engine(mut engine: Arc<Engine>, directory: Option<PathBuf>) {
+    loop {
+        match Arc::try_unwrap(engine) {
+            Ok(alone) => break drop(alone),
+            Err(held) => engine = held,
+        }
+        tokio::time::sleep(DISCARD_RETRY).await;
+    }
+    if let Some(path) = &directory {
+        clear(path);
+    }
+}
+
+fn clear(path: &Path) {
+    if let Err(error) = std::fs::remove_dir_all(path)
+        && error.kind() != std::io::ErrorKind::NotFound
+    {
+        tracing::warn!(%error, path = %path.display(), "what is left of a state cannot be removed");
+    }
+}
