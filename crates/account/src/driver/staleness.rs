@@ -1,46 +1,48 @@
-//! Bounded staleness where every region writes.
+//! Bounded staleness in a multi-write account.
 //!
-//! Each region answers for its own stream: it takes no write by which another region would be further
-//! behind than the bound. And each knows when it last had everything of the others: a read needs that
-//! this was within the bound, since a region that hears nothing cannot tell what it misses.
+//! Each region enforces the bound for its own stream: it refuses a write that would leave another
+//! region further behind than the bound. And each region knows as of when it had every record of
+//! the others: a read needs a time within the bound, because a region that receives nothing cannot
+//! know what it lacks.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use orrery_regions::{Bound, Millis, Progress, RegionId, Sequence, StreamId};
+use orrery_regions::{Millis, RegionId, Sequence, StalenessBound, StreamId, VersionVector};
 
-/// Times of own writes are kept this often within the time of the bound.
+/// How many write times are stored for the time of the bound.
 const SAMPLES: u64 = 100;
 
-/// What is known of both directions.
+/// The staleness in both directions.
 #[derive(Debug)]
 pub(super) struct Staleness {
-    bound: Bound,
-    /// The own stream was this long at that time, and not before.
+    bound: StalenessBound,
+    /// Lengths of this region's stream, each with the time at which the stream reached it.
     written: VecDeque<(Sequence, Millis)>,
-    others: BTreeMap<RegionId, Other>,
+    others: BTreeMap<RegionId, PeerStaleness>,
 }
 
 #[derive(Debug, Default)]
-struct Other {
-    /// Its stream had reached this when it was asked then: the first such that is not applied here, and the newest.
+struct PeerStaleness {
+    /// The length of the peer's stream when it answered a pull, with the time of that pull: `first`
+    /// is the oldest such length that is not applied here, `newest` the newest.
     first: Option<(Sequence, Millis)>,
     newest: Option<(Sequence, Millis)>,
     complete: Option<Millis>,
 }
 
-/// What requests ask.
+/// The staleness as requests need it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Reach {
-    /// All others have the own stream up to here.
-    had: Sequence,
-    /// When the first record was written that some region lacks.
+pub(crate) struct StalenessView {
+    /// The last record of this region's stream that all others have.
+    stable_prefix: Sequence,
+    /// When this region wrote the first record that another region lacks.
     lacking_since: Option<Millis>,
-    /// This region had everything of all others then; none if it never had.
+    /// The time as of which this region had every record of the others; none if it never had.
     complete: Option<Millis>,
 }
 
 impl Staleness {
-    pub(super) fn new(bound: Bound) -> Staleness {
+    pub(super) fn new(bound: StalenessBound) -> Staleness {
         Staleness {
             bound,
             written: VecDeque::new(),
@@ -48,11 +50,11 @@ impl Staleness {
         }
     }
 
-    /// The own stream ends here now.
-    pub(super) fn wrote(&mut self, now: Millis, last: Sequence) {
+    /// Records that this region's stream now ends with `last`.
+    pub(super) fn record_write(&mut self, now: Millis, last: Sequence) {
         match self.written.back_mut() {
             Some((sequence, _)) if *sequence >= last => {}
-            // A little early is on the safe side.
+            // An earlier time makes the bound stricter, never weaker.
             Some((sequence, at)) if now.since(*at) < self.bound.millis / SAMPLES => {
                 *sequence = last;
             }
@@ -60,29 +62,30 @@ impl Staleness {
         }
     }
 
-    /// Another region, which was asked then, had this of its own stream when it answered.
-    pub(super) fn told(&mut self, from: RegionId, asked: Millis, has: Sequence) {
+    /// Another region answered a pull that was sent at `asked`; its own stream ended at `has` then.
+    pub(super) fn record_answer(&mut self, from: RegionId, asked: Millis, has: Sequence) {
         let other = self.others.entry(from).or_default();
         other.newest = Some((has, asked));
         other.first = other.first.or(other.newest);
     }
 
-    /// How it stands when this is applied here and the others lack so many records of the own stream.
-    pub(super) fn reach(
+    /// The staleness, given the applied records and how many records of the own stream each other
+    /// region lacks.
+    pub(super) fn view(
         &mut self,
-        applied: &Progress,
+        applied: &VersionVector,
         own: Sequence,
         lags: &[(RegionId, u64)],
-    ) -> Option<Reach> {
-        let had = lags
+    ) -> Option<StalenessView> {
+        let stable_prefix = lags
             .iter()
             .map(|(_, lag)| own.0.saturating_sub(*lag))
             .min()?;
-        let had = Sequence(had);
+        let stable_prefix = Sequence(stable_prefix);
         while self
             .written
             .front()
-            .is_some_and(|(sequence, _)| *sequence <= had)
+            .is_some_and(|(sequence, _)| *sequence <= stable_prefix)
         {
             self.written.pop_front();
         }
@@ -96,15 +99,15 @@ impl Staleness {
                 _ => None,
             };
         }
-        Some(Reach {
-            had,
+        Some(StalenessView {
+            stable_prefix,
             lacking_since: self.written.front().map(|(_, at)| *at),
             complete,
         })
     }
 }
 
-impl Other {
+impl PeerStaleness {
     fn follow(&mut self, applied: Sequence) {
         let is_reached = |at: &mut (Sequence, Millis)| at.0 <= applied;
         if let Some((_, asked)) = self.newest.take_if(is_reached) {
@@ -117,15 +120,22 @@ impl Other {
     }
 }
 
-impl Reach {
-    /// Whether a write keeps all others within the bound, where the own stream ends at `written`.
-    pub(crate) fn allows_write(self, bound: Bound, now: Millis, written: Sequence) -> bool {
+impl StalenessView {
+    /// Whether a write leaves all others within the bound, where this region's stream ends at
+    /// `written`.
+    pub(crate) fn allows_write(
+        self,
+        bound: StalenessBound,
+        now: Millis,
+        written: Sequence,
+    ) -> bool {
         let is_late = |since| now.since(since) >= bound.millis;
-        written.beyond(self.had) < bound.versions && !self.lacking_since.is_some_and(is_late)
+        written.beyond(self.stable_prefix) < bound.versions
+            && !self.lacking_since.is_some_and(is_late)
     }
 
-    /// Whether what is here is within the bound.
-    pub(crate) fn allows_read(self, bound: Bound, now: Millis) -> bool {
+    /// Whether this region's state is within the bound.
+    pub(crate) fn allows_read(self, bound: StalenessBound, now: Millis) -> bool {
         let is_fresh = |complete| now.since(complete) < bound.millis;
         self.complete.is_some_and(is_fresh)
     }
@@ -135,14 +145,14 @@ impl Reach {
 mod tests {
     use super::*;
 
-    const BOUND: Bound = Bound {
+    const BOUND: StalenessBound = StalenessBound {
         versions: 10,
         millis: 1_000,
     };
     const B: RegionId = RegionId(1);
     const C: RegionId = RegionId(2);
 
-    fn applied(b: u64, c: u64) -> Progress {
+    fn applied(b: u64, c: u64) -> VersionVector {
         [(B, b), (C, c)]
             .into_iter()
             .map(|(region, at)| (StreamId::Region(region), Sequence(at)))
@@ -153,13 +163,13 @@ mod tests {
     fn writes_wait_for_the_slowest_region() {
         let mut staleness = Staleness::new(BOUND);
         for (now, last) in [(0, 3), (5, 4), (500, 8)] {
-            staleness.wrote(Millis(now), Sequence(last));
+            staleness.record_write(Millis(now), Sequence(last));
         }
-        let nothing = Progress::default();
+        let nothing = VersionVector::default();
         for (lags, now, written, allowed) in [
             ([(B, 0), (C, 8)], 900, 8, true),
             ([(B, 0), (C, 8)], 1_000, 8, false),
-            // The fourth record counts as old as the third.
+            // The fourth record has the write time of the third.
             ([(B, 5), (C, 0)], 1_000, 8, false),
             ([(B, 4), (C, 0)], 1_000, 8, true),
             ([(B, 4), (C, 0)], 1_000, 13, true),
@@ -167,18 +177,18 @@ mod tests {
             ([(B, 4), (C, 0)], 1_500, 8, false),
             ([(B, 0), (C, 0)], 9_000, 8, true),
         ] {
-            let reach = staleness.reach(&nothing, Sequence(8), &lags).unwrap();
+            let reach = staleness.view(&nothing, Sequence(8), &lags).unwrap();
             let found = reach.allows_write(BOUND, Millis(now), Sequence(written));
             assert_eq!(found, allowed, "{lags:?} at {now} with {written}");
         }
-        assert_eq!(staleness.reach(&nothing, Sequence(8), &[]), None, "alone");
+        assert_eq!(staleness.view(&nothing, Sequence(8), &[]), None, "alone");
     }
 
     #[test]
     fn times_of_writes_take_little_room() {
         let mut staleness = Staleness::new(BOUND);
         for now in 0..1_000 {
-            staleness.wrote(Millis(now), Sequence(now + 1));
+            staleness.record_write(Millis(now), Sequence(now + 1));
         }
         assert!(
             staleness.written.len() <= 101,
@@ -190,12 +200,12 @@ mod tests {
     #[test]
     fn reads_need_to_have_heard_of_every_region() {
         let mut staleness = Staleness::new(BOUND);
-        let mut allows = |told: &[(RegionId, u64, u64)], b, c, now| {
-            for (from, asked, has) in told {
-                staleness.told(*from, Millis(*asked), Sequence(*has));
+        let mut allows = |answers: &[(RegionId, u64, u64)], b, c, now| {
+            for (from, asked, has) in answers {
+                staleness.record_answer(*from, Millis(*asked), Sequence(*has));
             }
             let lags = [(B, 0), (C, 0)];
-            let reach = staleness.reach(&applied(b, c), Sequence(0), &lags);
+            let reach = staleness.view(&applied(b, c), Sequence(0), &lags);
             reach.unwrap().allows_read(BOUND, Millis(now))
         };
         assert!(!allows(&[], 0, 0, 0), "of none");
