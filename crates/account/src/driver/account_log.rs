@@ -1,8 +1,9 @@
-//! The account stream of a multi-write account, as one region keeps it: the catalogue's changes and the
-//! members, in a log of their own. It is short and kept whole, so it is held in memory too.
+//! The account stream of a multi-write account, as one region stores it: catalogue changes and
+//! members, in a log
+//! of their own. The log is short and never trimmed, so its records are also in memory.
 //!
-//! What a change of the hub takes back is not removed from the log but said to be: a later entry cuts
-//! the records before it.
+//! A log repair does not remove records from the log: a later entry declares the records after a
+//! sequence as cut.
 
 use std::path::Path;
 
@@ -18,7 +19,7 @@ const ENTRY_RECORD: u8 = 0;
 const ENTRY_CUT: u8 = 1;
 
 pub(crate) struct AccountLog {
-    /// None if the account is in memory.
+    /// None for an account in memory.
     log: Option<Log>,
     records: Vec<StreamRecord>,
 }
@@ -32,7 +33,7 @@ impl AccountLog {
         let options = LogOptions {
             segment_bytes: SEGMENT_BYTES,
             durability: Durability::Sync,
-            known: Position::ZERO,
+            known_durable: Position::ZERO,
         };
         let (log, _) = Log::open(&directory.join(DIRECTORY), options)?;
         log.replay(Position::ZERO, &mut |position, entry| {
@@ -62,13 +63,13 @@ impl AccountLog {
         &self.records
     }
 
-    /// Records up to this one.
+    /// The prefix of the stream that ends with `last`.
     pub(crate) fn upto(&self, last: Sequence) -> &[StreamRecord] {
         let count = usize::try_from(last.0).unwrap_or(usize::MAX);
         &self.records[..count.min(self.records.len())]
     }
 
-    /// Durable when this returns.
+    /// Appends records, which are durable when this returns.
     pub(crate) fn append(&mut self, records: Vec<StreamRecord>) -> Result<(), Error> {
         if let Some(log) = &mut self.log {
             for record in &records {
@@ -83,7 +84,7 @@ impl AccountLog {
         Ok(())
     }
 
-    /// Takes back everything after a record.
+    /// Cuts every record after a sequence.
     pub(crate) fn cut(&mut self, after: Sequence) -> Result<(), Error> {
         if let Some(log) = &mut self.log {
             log.append_with(|out| {
@@ -96,8 +97,8 @@ impl AccountLog {
         Ok(())
     }
 
-    /// Records after a sequence: at least one if there is one, and no further one once there are so
-    /// many bytes.
+    /// Records after a sequence: always one if possible, and no further record beyond `bytes_max`
+    /// bytes.
     pub(crate) fn after(&self, after: Sequence, bytes_max: u64) -> Vec<StreamRecord> {
         let skipped = usize::try_from(after.0).unwrap_or(usize::MAX);
         let mut bytes = 0;
@@ -128,7 +129,7 @@ fn cut(records: &mut Vec<StreamRecord>, after: Sequence) {
 
 #[cfg(test)]
 mod tests {
-    use orrery_regions::{Body, Epoch, Progress, RegionId, StreamId};
+    use orrery_regions::{Epoch, RecordBody, RegionId, StreamId, VersionVector};
 
     use super::*;
 
@@ -138,8 +139,8 @@ mod tests {
             origin: RegionId(0),
             epoch: Epoch(256),
             sequence: Sequence(sequence),
-            deps: Progress::default(),
-            body: Body::Data(text.into()),
+            deps: VersionVector::default(),
+            body: RecordBody::Data(text.into()),
         }
     }
 

@@ -1,33 +1,34 @@
-//! The task of one region: it hears messages and the clock, calls the state machine, and carries out
-//! what that asks, in order.
+//! The task of one region: it receives messages and clock ticks, calls the replica, and carries out
+//! the replica's effects in order.
 //!
 //! ```text
 //!  links ------> receive -+                     +-> send, pages from the log
 //!  clock ------> tick ----+-> Replica -> effects +-> append and apply in the engine
-//!  commit thread -> write, kept, applied        +-> save the promise, copies, false progress
+//!  commit thread -> write, durable, applied      +-> save the promise, snapshots, false progress
 //! ```
 //!
-//! While the region writes, its store makes the records and asks the machine for their places
-//! ([`StoreAuthority`]); otherwise the task gives the engine records to follow. The engine is told to
-//! write only when the machine says so and the state has everything, and is told to stop before
-//! anything leaves that would make another region write.
+//! While the region writes, its store makes the records and asks the replica for their sequences
+//! ([`StreamReplication`]); otherwise the task gives the engine the write region's records. The
+//! task makes the engine the writer only when the replica leads and the state has applied the whole
+//! log. It demotes the engine before any message leaves that could make another region the write
+//! region.
 
 mod account_log;
-mod authority;
-mod copies;
-mod core;
-mod false_progress;
+mod diverged_suffix;
 mod install;
-mod mesh_account;
-mod mesh_copy;
-mod mesh_members;
-mod mesh_pages;
-mod multi;
-mod neighbours;
+mod multi_write;
+mod multi_write_account;
+mod multi_write_install;
+mod multi_write_members;
+mod multi_write_pages;
 mod pages;
-mod partitions;
-mod saved;
+mod partition_failover;
+mod peer_announcer;
+mod region_directory;
+mod shared_replica;
+mod snapshot_transfer;
 mod staleness;
+mod stream_replication;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,122 +36,137 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use orrery_engine::{Engine, EngineOptions};
-use orrery_partition::{CommittedRecord, Position, Subscription, note_record, tell_record};
+use orrery_log::{CommitLog, ReplicatedLog};
+use orrery_partition::{
+    LogRecord, Position, Subscription, SubscriptionRead, note_record, record_json_lines,
+};
 use orrery_regions::{
-    Body, Effect, Head, Level, Message, Pull, RegionId, Rejoin, Replica, Restart, Saved, Sequence,
-    Settings, StreamId, StreamRecord,
+    Consistency, HardState, LogRepair, Pull, RecordBody, RegionId, Replica, ReplicaEffect,
+    ReplicaMessage, ReplicaSettings, Restart, Sequence, SnapshotMetadata, StreamId, StreamRecord,
 };
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
 pub(crate) use self::account_log::AccountLog;
-pub(crate) use self::authority::{StoreAuthority, refusal};
-use self::copies::{Copier, Copies};
-use self::core::is_data;
-pub(crate) use self::core::{Shared, millis_since};
-pub(crate) use self::false_progress::FalseProgress;
-pub(crate) use self::mesh_account::propose;
-pub(crate) use self::multi::{MultiDriver, MultiStart};
-use self::neighbours::Neighbours;
-use self::pages::Pages;
-pub(crate) use self::saved::{Kept, Place};
-pub(crate) use self::staleness::Reach;
+pub(crate) use self::diverged_suffix::DivergedSuffix;
+use self::diverged_suffix::{READ_BYTES, SuffixRead, suffix_lines};
+pub(crate) use self::multi_write::{MultiWriteDriver, MultiWriteStart};
+pub(crate) use self::multi_write_account::propose;
+use self::pages::PendingPulls;
+use self::peer_announcer::PeerAnnouncer;
+pub(crate) use self::region_directory::{RegionDirectory, RegionMetadata};
+use self::shared_replica::is_data;
+pub(crate) use self::shared_replica::{SharedReplica, millis_since};
+use self::snapshot_transfer::{SnapshotExchange, SnapshotTransfers};
+pub(crate) use self::staleness::StalenessView;
+pub(crate) use self::stream_replication::{StreamReplication, refusal};
 use crate::codec::decode_note;
 use crate::link::{Inbox, Links};
-use crate::{Frame, Region};
+use crate::{LinkFrame, Region};
 
-/// Longer than the round trip of the slowest link that anybody tries out.
+/// Longer than the round trip of the slowest link that is supported.
 pub(crate) const RETRY_MS: u64 = 1_000;
 const TICK: Duration = Duration::from_millis(20);
-/// A store that refuses writes for longer than this leaves them to another region, where there is one.
+/// A store that refuses writes for longer than this makes the region step down, if there is another
+/// one.
 pub(super) const REFUSAL_PATIENCE: Duration = Duration::from_secs(3);
-/// Bytes of records that the log keeps for regions that are away.
+/// Bytes of log records that a region retains for disconnected regions.
 const KEPT_BYTES_MAX: u64 = 1024 * 1024 * 1024;
-/// The same of an account in memory.
+/// The same limit for an account in memory.
 const KEPT_BYTES_MAX_IN_MEMORY: u64 = 256 * 1024 * 1024;
-/// A region that comes up as the write region first hears whether it still is, for so long.
+/// How long a restarted write region waits for the confirmation that it still is the write region.
 const RETURN_PATIENCE: Duration = Duration::from_secs(3);
 
 pub(crate) struct Driver {
-    shared: Arc<Shared>,
+    shared: Arc<SharedReplica>,
     region: Arc<Region>,
     engine: Arc<Engine>,
     options: EngineOptions,
     links: Links,
     inbox: Inbox,
-    place: Place,
+    directory: RegionDirectory,
     kept_bytes_max: Option<u64>,
     subscription: Subscription,
-    /// Whether the engine makes records.
+    /// Whether the engine is the writer.
     is_writing: bool,
-    /// Since when it is known that this region was the write region before it went away.
-    returned: Option<Instant>,
+    /// When the region returned, while it has no confirmation since then that it still is the write
+    /// region.
+    unconfirmed_since: Option<Instant>,
     was_down: bool,
-    /// Since when it is not known whether the account went on without this region.
-    doubted: Option<Instant>,
-    pages: Pages,
-    neighbours: Neighbours,
-    copies: Copies,
-    /// Where the log and the history part, while a copy is wanted.
-    rejoining: Option<Rejoin>,
-    false_progress: Arc<Mutex<FalseProgress>>,
-    /// Why the engine takes nothing any more.
+    /// Since when the region does not know whether the account promoted another region.
+    unverified_since: Option<Instant>,
+    pages: PendingPulls,
+    announcer: PeerAnnouncer,
+    snapshot_transfers: SnapshotTransfers,
+    /// The divergence of the log, while the region waits for a snapshot.
+    log_repair: Option<LogRepair>,
+    diverged_suffix: Arc<Mutex<DivergedSuffix>>,
+    /// The failure that stopped the engine's replication.
     broken: Option<String>,
 }
 
-/// The state machine of the account stream where all regions write.
-pub(crate) fn account_replica(engine: &Engine, log: &AccountLog, start: Start) -> Replica {
+/// The replica of the account stream in a multi-write account.
+pub(crate) fn account_replica(engine: &Engine, log: &AccountLog, start: ReplicaStart) -> Replica {
     let now = millis_since(start.begun);
     if let Some(members) = start.founds {
-        return Replica::found(start.kept.id, start.settings, now, members);
+        return Replica::bootstrap(start.metadata.id, start.settings, now, members);
     }
     let restart = Restart {
-        saved: start.kept.saved,
+        hard_state: start.metadata.hard_state,
         begins: Sequence::ZERO,
-        base: Head::default(),
+        base: SnapshotMetadata::default(),
         log: log.records(),
-        // A copy may have more of the stream than the log.
-        applied: engine.progress().of(StreamId::Account).min(log.last()),
+        // A snapshot may have more of the account stream than the log.
+        applied: engine
+            .version_vector()
+            .of(StreamId::Account)
+            .min(log.last()),
     };
-    Replica::new(start.kept.id, start.settings, now, restart)
+    Replica::new(start.metadata.id, start.settings, now, restart)
 }
 
-/// How a region comes up.
-pub(crate) struct Start {
-    pub(crate) kept: Kept,
-    /// Founds the account with these members.
+/// The state with which a region starts.
+pub(crate) struct ReplicaStart {
+    pub(crate) metadata: RegionMetadata,
+    /// The members of the account, if this region founds it.
     pub(crate) founds: Option<orrery_regions::Membership>,
-    pub(crate) settings: Settings,
+    pub(crate) settings: ReplicaSettings,
     pub(crate) begun: Instant,
 }
 
-/// What a region of an account with one write region is started with beside its engine.
+/// The parts of a region in an account with one write region that its driver needs besides the
+/// engine.
 pub(crate) struct SingleStart {
     pub(crate) options: EngineOptions,
-    pub(crate) place: Place,
-    pub(crate) false_progress: Arc<Mutex<FalseProgress>>,
-    /// Of records that the log keeps for regions that are away; none if it is not said.
+    pub(crate) directory: RegionDirectory,
+    pub(crate) diverged_suffix: Arc<Mutex<DivergedSuffix>>,
+    /// Bytes of log records to retain for disconnected regions; none for the default.
     pub(crate) kept_bytes_max: Option<u64>,
-    /// Whether it has never been in the account.
+    /// Whether the region starts for the first time.
     pub(crate) is_new: bool,
 }
 
-/// The state machine of a region, with what its engine has.
+/// The replica of a region, from the state and the log of its engine.
 pub(crate) fn replica_of(
     engine: &Engine,
-    start: Start,
+    start: ReplicaStart,
 ) -> Result<Replica, orrery_partition::Error> {
     let now = millis_since(start.begun);
     if let Some(members) = start.founds {
-        return Ok(Replica::found(start.kept.id, start.settings, now, members));
+        return Ok(Replica::bootstrap(
+            start.metadata.id,
+            start.settings,
+            now,
+            members,
+        ));
     }
-    let applied = Sequence(engine.committed().0);
+    let applied = Sequence(engine.applied().0);
     let head = head_of(engine.note()?, applied);
-    let mut log = engine.subscribe(engine.committed(), 0);
+    let mut log = engine.subscribe(engine.applied(), 0);
     let mut tail = Vec::new();
     let mut lineage = head.lineage.clone();
-    let mut last = engine.committed();
-    while let orrery_partition::Piece::Records(records) = log.records_after(last, usize::MAX)? {
+    let mut last = engine.applied();
+    while let SubscriptionRead::Records(records) = log.records_after(last, usize::MAX)? {
         let Some((newest, _)) = records.last() else {
             break;
         };
@@ -162,20 +178,25 @@ pub(crate) fn replica_of(
         }
     }
     let restart = Restart {
-        saved: start.kept.saved,
+        hard_state: start.metadata.hard_state,
         begins: Sequence::ZERO,
         base: head,
         log: &tail,
         applied,
     };
-    Ok(Replica::new(start.kept.id, start.settings, now, restart))
+    Ok(Replica::new(
+        start.metadata.id,
+        start.settings,
+        now,
+        restart,
+    ))
 }
 
-/// What the state says of the stream up to what it has.
-fn head_of(note: Option<Bytes>, applied: Sequence) -> Head {
+/// The lineage and members in the state's last note, at the last applied record.
+fn head_of(note: Option<Bytes>, applied: Sequence) -> SnapshotMetadata {
     let head = note.and_then(|note| decode_note(&note));
     let head = head.map(|(head, _)| head).unwrap_or_default();
-    Head {
+    SnapshotMetadata {
         sequence: applied,
         ..head
     }
@@ -183,20 +204,20 @@ fn head_of(note: Option<Bytes>, applied: Sequence) -> Head {
 
 impl Driver {
     pub(crate) fn new(
-        shared: Arc<Shared>,
+        shared: Arc<SharedReplica>,
         region: Arc<Region>,
         (links, inbox): (Links, Inbox),
         start: SingleStart,
     ) -> Driver {
         let SingleStart {
             options,
-            place,
-            false_progress,
+            directory,
+            diverged_suffix,
             kept_bytes_max,
             is_new,
         } = start;
         let engine = region.engine();
-        let subscription = subscribe(&engine, &place, kept_bytes_max);
+        let subscription = subscribe(&engine, &directory, kept_bytes_max);
         region.set_returning(!is_new);
         Driver {
             shared,
@@ -205,23 +226,23 @@ impl Driver {
             options,
             links,
             inbox,
-            place,
+            directory,
             kept_bytes_max,
             subscription,
             is_writing: false,
-            returned: (!is_new).then(Instant::now),
+            unconfirmed_since: (!is_new).then(Instant::now),
             was_down: false,
-            doubted: (!is_new).then(Instant::now),
-            pages: Pages::default(),
-            neighbours: Neighbours::default(),
-            copies: Copies::default(),
-            rejoining: None,
-            false_progress,
+            unverified_since: (!is_new).then(Instant::now),
+            pages: PendingPulls::default(),
+            announcer: PeerAnnouncer::default(),
+            snapshot_transfers: SnapshotTransfers::default(),
+            log_repair: None,
+            diverged_suffix,
             broken: None,
         }
     }
 
-    /// Runs until told to stop.
+    /// Runs until `stop` changes.
     pub(crate) async fn run(mut self, mut stop: watch::Receiver<bool>) {
         self.watch_engine().await;
         let mut ticks = tokio::time::interval(TICK);
@@ -231,7 +252,7 @@ impl Driver {
             tokio::select! {
                 biased;
                 _ = stop.changed() => break,
-                // First: others must hear of this region however busy it is.
+                // Ticks come first, so that a busy region still sends its heartbeats.
                 _ = ticks.tick() => self.tick(),
                 frame = self.inbox.recv() => match frame {
                     Some((from, frame)) => self.take(from, frame).await,
@@ -246,11 +267,11 @@ impl Driver {
         }
     }
 
-    /// Lets the store of the engine ask here.
+    /// Makes the log of the engine's store ask this region's replica about each append and commit.
     async fn watch_engine(&mut self) {
-        let authority = StoreAuthority(Arc::clone(&self.shared));
-        let engine = Arc::clone(&self.engine);
-        engine.set_authority(Arc::new(authority)).await;
+        let replication = StreamReplication(Arc::clone(&self.shared));
+        let wrap = |log| Box::new(ReplicatedLog::new(log, replication)) as Box<dyn CommitLog>;
+        self.engine.wrap_log(Box::new(wrap)).await;
     }
 
     fn tick(&mut self) {
@@ -259,80 +280,82 @@ impl Driver {
         }
         let now = self.shared.now();
         self.shared.lock().replica.tick(now);
-        self.neighbours
-            .tick(&self.shared, &self.region, &self.links);
-        self.ask_for_copy(now);
+        self.announcer.tick(&self.shared, &self.region, &self.links);
+        self.request_snapshot(now);
         for (to, page) in self.pages.overdue(now) {
-            self.send(to, Frame::Account(Message::Page(page)));
+            self.send(to, LinkFrame::Account(ReplicaMessage::Page(page)));
         }
     }
 
-    /// A region stops writing when it goes, so that nothing is taken in the moment of its return: as
-    /// after a restart, another region may write by then.
+    /// Stops writing when the region goes down, so that it takes no write at the moment of its
+    /// return: as after a restart, another region may be the write region by then.
     async fn notice_absence(&mut self) {
         let is_down = self.shared.is_down();
         let was_down = std::mem::replace(&mut self.was_down, is_down);
         if is_down || was_down {
-            self.doubted = Some(Instant::now());
+            self.unverified_since = Some(Instant::now());
             self.region.set_returning(true);
-            self.shared.lock().replica.doubt();
+            self.shared.lock().replica.mark_unverified();
         }
         if is_down {
             self.stop_writing().await;
         } else if was_down {
-            self.returned = self.doubted;
+            self.unconfirmed_since = self.unverified_since;
         }
     }
 
-    async fn take(&mut self, from: RegionId, frame: Frame) {
+    async fn take(&mut self, from: RegionId, frame: LinkFrame) {
         if self.shared.is_down() {
+            self.shared.record_epoch_while_down(&frame);
             return;
         }
         match frame {
-            Frame::Account(message) => {
-                if let Message::Pull(pull) = &message {
+            LinkFrame::Account(message) => {
+                if let ReplicaMessage::Pull(pull) = &message {
                     self.pages.asked(from, *pull);
                 }
                 let now = self.shared.now();
                 self.shared.lock().replica.receive(now, from, message);
                 self.settle().await;
             }
-            Frame::Snapshot(frame) => {
-                if let Some(copied) = self.take_snapshot_frame(from, frame) {
-                    self.install(copied).await;
+            LinkFrame::Snapshot(frame) => {
+                if let Some(snapshot) = self.take_snapshot_frame(from, frame) {
+                    self.install(snapshot).await;
                 }
             }
-            Frame::Endpoint(url) => self.region.set_endpoint_of(from, &url),
-            Frame::Problem(cause) => self.region.set_problem_of(from, cause),
-            Frame::TokenSecret(secret) => self.region.hear_token_secret(from, secret),
-            Frame::Mesh(_) | Frame::Partitions(_) => {}
+            LinkFrame::Endpoint(url) => self.region.set_endpoint_of(from, &url),
+            LinkFrame::Problem(cause) => self.region.set_problem_of(from, cause),
+            LinkFrame::TokenSecret(secret) => self.region.hear_token_secret(from, secret),
+            LinkFrame::MultiWrite(_) | LinkFrame::Partitions(_) => {}
         }
     }
 
-    fn send(&self, to: RegionId, frame: Frame) {
+    fn send(&self, to: RegionId, frame: LinkFrame) {
         if !self.shared.is_down() {
             self.links.send(to, frame);
         }
     }
 
-    /// Carries out effects until there are none, and lets everybody know.
+    /// Carries out effects until there are none, and notifies the waiters.
     async fn settle(&mut self) {
         self.notice_absence().await;
         loop {
-            self.tell_store();
+            self.request_commit_check();
             self.follow_role().await;
+            // The role follows the replica before its effects are carried out: the engine stops
+            // writing before a promise or a vote leaves.
             let effects = self.shared.lock().replica.take_effects();
             let is_done = effects.is_empty();
             for effect in effects {
                 self.carry_out(effect).await;
             }
-            if !self.let_state_follow().await && is_done {
+            if !self.apply_committed().await && is_done {
                 break;
             }
         }
         for (from, pull) in self
             .pages
-            .due(Sequence(self.engine.kept().0), self.commit())
+            .due(Sequence(self.engine.appended().0), self.commit())
         {
             for effect in self.ask_again(from, pull) {
                 self.carry_out(effect).await;
@@ -340,24 +363,24 @@ impl Driver {
         }
         self.send_unasked();
         self.publish();
-        self.shared.moved();
+        self.shared.notify_waiters();
     }
 
-    /// The store goes on with what others keep by now.
-    fn tell_store(&self) {
+    /// Makes the store check its groups if the outcome of the oldest one is decided.
+    fn request_commit_check(&self) {
         let now = self.shared.now();
         let mut core = self.shared.lock();
-        if core.must_tell_store(now) {
-            core.is_store_told = true;
+        if core.needs_commit_check(now) {
+            core.is_commit_check_requested = true;
             drop(core);
-            self.engine.look();
+            self.engine.wake_log();
         }
     }
 
-    fn ask_again(&mut self, from: RegionId, pull: Pull) -> Vec<Effect> {
+    fn ask_again(&mut self, from: RegionId, pull: Pull) -> Vec<ReplicaEffect> {
         let now = self.shared.now();
         let mut core = self.shared.lock();
-        core.replica.receive(now, from, Message::Pull(pull));
+        core.replica.receive(now, from, ReplicaMessage::Pull(pull));
         core.replica.take_effects()
     }
 
@@ -365,48 +388,54 @@ impl Driver {
         self.shared.lock().replica.commit()
     }
 
-    async fn carry_out(&mut self, effect: Effect) {
+    async fn carry_out(&mut self, effect: ReplicaEffect) {
         match effect {
-            Effect::Save(saved) => {
+            ReplicaEffect::SaveHardState(saved) => {
                 self.follow_role().await;
-                // Whoever relies on the promise relies on what was taken before it.
+                // A region that relies on the promise also relies on the records that this region
+                // took before it, so these are made durable first.
                 match self.engine.sync().await {
                     Ok(()) => self.save(saved),
                     Err(error) => self.withdraw(&error.to_string()),
                 }
             }
-            Effect::Append(records) => self.append(records).await,
-            Effect::Send { to, message } => self.send(to, Frame::Account(message)),
-            Effect::SendPage {
+            ReplicaEffect::Append(records) => self.append(records).await,
+            ReplicaEffect::Send { to, message } => self.send(to, LinkFrame::Account(message)),
+            ReplicaEffect::SendPage {
                 to,
                 head,
                 bytes_max,
             } => self.send_page(to, head, bytes_max),
-            Effect::FetchSnapshot { from } => self.fetch_copy(from),
-            Effect::Rejoin(rejoin) => self.rejoin(rejoin),
-            Effect::Read { read, outcome } => {
+            ReplicaEffect::FetchSnapshot { from } => {
+                if self.is_diverged_suffix_saved() {
+                    self.fetch_snapshot(from);
+                }
+            }
+            ReplicaEffect::RepairLog(repair) => self.keep_diverged_suffix(repair),
+            ReplicaEffect::AnswerRead { read, outcome } => {
                 let waiting = self.shared.lock().reads.remove(&read);
                 if let Some(waiting) = waiting {
-                    // Whoever asked may have gone.
+                    // The request may have been dropped.
                     let _ = waiting.send(outcome);
                 }
             }
         }
     }
 
-    fn save(&mut self, saved: Saved) {
-        if let Err(error) = self.place.save(saved) {
+    fn save(&mut self, saved: HardState) {
+        if let Err(error) = self.directory.save(saved) {
             self.withdraw(&error.to_string());
         }
     }
 
-    /// A promise cannot be kept on disk: nothing may leave that relies on it.
+    /// The promise is not durable: no message that depends on it may leave, so the region goes
+    /// down.
     fn withdraw(&mut self, cause: &str) {
         self.break_down(cause);
         self.shared.set_down(true);
     }
 
-    /// Appends records: through the store that makes its own, or by following.
+    /// Appends records: through the store while it writes, otherwise as a follower.
     async fn append(&mut self, records: Vec<StreamRecord>) {
         if self.is_writing {
             let mut core = self.shared.lock();
@@ -414,10 +443,11 @@ impl Driver {
                 core.add_note(record);
             }
             drop(core);
-            self.shared.moved();
-            return self.engine.append_notes();
+            self.shared.notify_waiters();
+            return self.engine.wake_log();
         }
-        // Readers see a new version of the account with the record that makes it, not before.
+        // Readers must see a new version of the account no earlier than the record that makes it,
+        // so each such record ends a piece.
         let mut piece = Vec::new();
         for record in records {
             let ends_piece = !is_data(&record);
@@ -430,53 +460,53 @@ impl Driver {
         self.follow(piece).await;
     }
 
-    fn payload(&self, record: &StreamRecord) -> CommittedRecord {
+    fn payload(&self, record: &StreamRecord) -> LogRecord {
         let payload = match &record.body {
-            Body::Data(payload) => payload.clone(),
+            RecordBody::Data(payload) => payload.clone(),
             body => {
-                let head = self.shared.lock().replica.head_at(record.sequence);
+                let head = self.shared.lock().replica.metadata_at(record.sequence);
                 note_record(crate::codec::encode_note(&head, body))
             }
         };
         (Position(record.sequence.0), payload)
     }
 
-    async fn follow(&mut self, records: Vec<CommittedRecord>) {
+    async fn follow(&mut self, records: Vec<LogRecord>) {
         let Some((last, _)) = records.last() else {
             return;
         };
         let last = Sequence(last.0);
         let limit = self.apply_limit(last);
-        match self.engine.keep(records, Position(limit.0)).await {
+        match self.engine.replicate(records, Position(limit.0)).await {
             Ok(reached) => {
                 let now = self.shared.now();
                 let mut core = self.shared.lock();
-                core.replica.kept(now, Sequence(reached.kept.0));
+                core.replica.mark_durable(now, Sequence(reached.appended.0));
                 core.replica.applied(Sequence(reached.applied.0));
             }
             Err(error) => self.break_down(&error.to_string()),
         }
     }
 
-    /// How far the state may go when records up to `last` are kept.
+    /// The last record that the state may apply once the records up to `last` are durable.
     fn apply_limit(&self, last: Sequence) -> Sequence {
         match self.shared.level {
-            Level::Strong => self.shared.lock().replica.commit().min(last),
+            Consistency::Strong => self.shared.lock().replica.commit().min(last),
             _ => last,
         }
     }
 
-    /// At level strong: applies what is committed by now. True if something was.
-    async fn let_state_follow(&mut self) -> bool {
+    /// At level strong: applies the committed records. True if there were any.
+    async fn apply_committed(&mut self) -> bool {
         if self.is_writing || self.broken.is_some() {
             return false;
         }
         let limit = self.shared.lock().replica.apply_limit();
-        if limit.0 <= self.engine.committed().0 {
+        if limit.0 <= self.engine.applied().0 {
             return false;
         }
-        let before = self.engine.committed();
-        match self.engine.keep(Vec::new(), Position(limit.0)).await {
+        let before = self.engine.applied();
+        match self.engine.replicate(Vec::new(), Position(limit.0)).await {
             Ok(reached) => {
                 let applied = Sequence(reached.applied.0);
                 self.shared.lock().replica.applied(applied);
@@ -501,16 +531,18 @@ impl Driver {
         }
     }
 
-    /// Makes the engine write or follow, as the machine says.
+    /// Makes the engine write or follow, according to the replica.
     async fn follow_role(&mut self) {
-        let (is_write_region, fell_back) = {
+        let (is_write_region, has_abandoned_groups) = {
             let mut core = self.shared.lock();
-            let fell_back = std::mem::take(&mut core.fell_back);
-            (core.replica.is_write_region(), fell_back)
+            let has_abandoned_groups = std::mem::take(&mut core.has_abandoned_groups);
+            (core.replica.is_write_region(), has_abandoned_groups)
         };
-        if self.is_writing && (!is_write_region || fell_back) {
+        if self.is_writing && (!is_write_region || has_abandoned_groups) {
             self.stop_writing().await;
         }
+        // Queued records have sequences below those of the next writes, so they are appended before
+        // the engine is promoted.
         self.append_notes().await;
         if !self.is_writing && is_write_region && self.may_write() {
             self.publish();
@@ -530,11 +562,12 @@ impl Driver {
         }
     }
 
-    /// Notes have their places already: they are appended by whoever appends now.
+    /// Queued records have their sequences already; the writer appends them, or this task as a
+    /// follower.
     async fn append_notes(&mut self) {
         if self.is_writing {
             if self.shared.lock().has_notes() {
-                self.engine.append_notes();
+                self.engine.wake_log();
             }
             return;
         }
@@ -544,40 +577,45 @@ impl Driver {
         self.follow(records.collect()).await;
     }
 
-    /// Whether the state has everything, and the region knows that it is still the one.
+    /// Whether the state has applied the whole log and this region knows that it still is the write
+    /// region.
     fn may_write(&mut self) -> bool {
-        // If it is up again and that was not noticed yet, it is not known what happened meanwhile.
+        // Another region may have been promoted while this one was down, so the task first notices
+        // the return.
         if self.was_down || self.shared.is_down() || self.broken.is_some() {
             return false;
         }
         let now = self.shared.now();
         let core = self.shared.lock();
         let last = core.replica.last();
-        if last.0 != self.engine.committed().0 || self.engine.kept() != self.engine.committed() {
+        // The writer continues after the last record of the log, so the state must have applied
+        // every record before.
+        if last.0 != self.engine.applied().0 || self.engine.appended() != self.engine.applied() {
             return false;
         }
         let confirmed = core.replica.own_lag(now);
-        match self.returned {
+        match self.unconfirmed_since {
             Some(since)
                 if !is_confirmed_after(since, confirmed) && since.elapsed() < RETURN_PATIENCE =>
             {
                 false
             }
             _ => {
-                self.returned = None;
+                self.unconfirmed_since = None;
                 true
             }
         }
     }
 
-    /// Whether the state may be another one than the account's: known to be, or not heard yet that it is
-    /// not. Who hears nothing for a while goes on: all others may be gone.
-    fn is_returning(&mut self) -> bool {
+    /// Whether the state may be outside the account's history: known to be, or not yet compared
+    /// with the write region. After a time without messages the region continues, because all other
+    /// regions may be down.
+    fn may_have_diverged(&mut self) -> bool {
         let now = self.shared.now();
         let core = self.shared.lock();
-        let has_parted = core.replica.has_parted();
-        let Some(since) = self.doubted else {
-            return has_parted;
+        let has_diverged = core.replica.has_diverged();
+        let Some(since) = self.unverified_since else {
+            return has_diverged;
         };
         let is_sure = if core.replica.is_write_region() {
             is_confirmed_after(since, core.replica.own_lag(now))
@@ -586,61 +624,75 @@ impl Driver {
         };
         drop(core);
         if is_sure || since.elapsed() >= RETURN_PATIENCE {
-            self.doubted = None;
+            self.unverified_since = None;
         }
-        self.doubted.is_some() || has_parted
+        self.unverified_since.is_some() || has_diverged
     }
 
-    /// Keeps what the history does not have, before it goes.
-    fn rejoin(&mut self, rejoin: Rejoin) {
-        let mut lines = Vec::new();
-        let mut after = Position(rejoin.diverged_from.0);
-        while after.0 < rejoin.last.0 {
-            let piece = self.subscription.records_after(after, 1 << 20);
-            let Ok(orrery_partition::Piece::Records(records)) = piece else {
-                tracing::error!(
-                    region = self.region.name(),
-                    "records that are not part of the history are not in the log any more"
-                );
-                break;
-            };
-            let Some((newest, _)) = records.last() else {
-                break;
-            };
-            after = *newest;
-            for (position, payload) in &records {
-                match tell_record(position.0, payload) {
-                    Ok(told) => lines.extend(told),
-                    Err(error) => tracing::error!(%error, "a record cannot be told"),
-                }
+    /// Saves the diverged suffix before the log loses it. If that fails, the region stays as it is:
+    /// no snapshot may replace a state whose acknowledged writes are saved nowhere else.
+    fn keep_diverged_suffix(&mut self, repair: LogRepair) {
+        self.log_repair = None;
+        let lines = match self.diverged_lines(&repair) {
+            Ok(lines) => lines,
+            Err(error) => {
+                return self.break_down(&format!("false progress cannot be read: {error}"));
             }
-        }
+        };
         let count = lines.len();
-        let mut kept = self
-            .false_progress
+        let saved = self
+            .diverged_suffix
             .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = kept.add(lines) {
-            drop(kept);
-            tracing::error!(%error, "false progress cannot be kept; the region stays as it is");
-            self.break_down(&error.to_string());
-            return;
+            .unwrap_or_else(PoisonError::into_inner)
+            .add(lines);
+        if let Err(error) = saved {
+            return self.break_down(&format!("false progress cannot be saved: {error}"));
         }
-        drop(kept);
         tracing::warn!(
             region = self.region.name(),
-            from = rejoin.diverged_from.0,
-            to = rejoin.last.0,
+            from = repair.diverged_from.0,
+            to = repair.last.0,
             changes = count,
             "this region had acknowledged what the history does not have; it is kept as false progress"
         );
-        self.rejoining = Some(rejoin);
+        self.log_repair = Some(repair);
     }
 
-    /// Says outside how things are.
+    fn diverged_lines(
+        &mut self,
+        repair: &LogRepair,
+    ) -> Result<Vec<String>, orrery_partition::Error> {
+        // A record that never reached the log was acknowledged to nobody.
+        let upto = repair.last.min(Sequence(self.engine.appended().0));
+        let subscription = &mut self.subscription;
+        let read = |after: Sequence| {
+            let read = subscription.records_after(Position(after.0), READ_BYTES)?;
+            let SubscriptionRead::Records(records) = read else {
+                let begins_after = Sequence(subscription.begins_after().0);
+                return Ok(SuffixRead::Trimmed { begins_after });
+            };
+            let last = records.last().map_or(after, |(last, _)| Sequence(last.0));
+            let mut lines = Vec::new();
+            for (position, payload) in &records {
+                lines.extend(record_json_lines(position.0, payload)?);
+            }
+            Ok(SuffixRead::Records { lines, last })
+        };
+        let from = repair.diverged_from;
+        suffix_lines(self.region.name(), StreamId::Account, from, upto, read)
+    }
+
+    /// Whether this region has no diverged suffix, or has saved the one that it has: only then may a
+    /// snapshot replace the state.
+    fn is_diverged_suffix_saved(&self) -> bool {
+        let found = self.shared.lock().replica.log_repair();
+        found.is_none() || found == self.log_repair
+    }
+
+    /// Publishes the state of the region for requests and operators.
     fn publish(&mut self) {
-        let is_returning = self.is_returning();
-        self.region.set_returning(is_returning);
+        let may_have_diverged = self.may_have_diverged();
+        self.region.set_returning(may_have_diverged);
         let refusal = self.engine.refusal_of(REFUSAL_PATIENCE);
         if self.broken.is_none()
             && let Some(cause) = self.engine.problem().map(str::to_owned)
@@ -648,7 +700,7 @@ impl Driver {
             self.break_down(&cause);
         }
         let mut core = self.shared.lock();
-        core.tell_broken(self.broken.as_ref().or(refusal.as_ref()));
+        core.report_broken(self.broken.as_ref().or(refusal.as_ref()));
         self.region.publish(&core.replica);
         let trim = core.replica.trim_limit();
         drop(core);
@@ -656,26 +708,26 @@ impl Driver {
     }
 }
 
-/// Whether the write region has heard that it still is, since then.
+/// Whether a majority has confirmed the write region since then.
 fn is_confirmed_after(since: Instant, confirmed: Option<(u64, u64)>) -> bool {
-    // Of the age the last part of a millisecond is left out.
+    // The age is rounded down to milliseconds, so one is added.
     confirmed.is_some_and(|(_, age)| Duration::from_millis(age + 1) < since.elapsed())
 }
 
-fn subscribe(engine: &Engine, place: &Place, bytes_max: Option<u64>) -> Subscription {
-    engine.subscribe(Position::ZERO, kept_bytes_max(place, bytes_max))
+fn subscribe(engine: &Engine, directory: &RegionDirectory, bytes_max: Option<u64>) -> Subscription {
+    engine.subscribe(Position::ZERO, kept_bytes_max(directory, bytes_max))
 }
 
-/// As was said, or as much as is sensible.
-fn kept_bytes_max(place: &Place, said: Option<u64>) -> u64 {
-    match (said, place.directory()) {
-        (Some(said), _) => said,
+/// The configured limit, or the default.
+fn kept_bytes_max(directory: &RegionDirectory, configured: Option<u64>) -> u64 {
+    match (configured, directory.path()) {
+        (Some(configured), _) => configured,
         (None, Some(_)) => KEPT_BYTES_MAX,
         (None, None) => KEPT_BYTES_MAX_IN_MEMORY,
     }
 }
 
-/// Where the engine of a region is on disk.
-pub(crate) fn engine_directory(place: &Place) -> Option<PathBuf> {
-    place.side(place.kept.side)
+/// The directory of a region's engine.
+pub(crate) fn engine_directory(directory: &RegionDirectory) -> Option<PathBuf> {
+    directory.side(directory.metadata.side)
 }
