@@ -1,4 +1,4 @@
-//! Orders about single partitions, and what operators are told of them.
+//! Orders about single partitions, and the reports about those partitions for operators.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,24 +8,25 @@ use orrery_model::{ContainerAddress, RangeId};
 use orrery_regions::{RegionId, Sequence};
 use tokio::time::{sleep, timeout};
 
-use crate::account::Local;
+use crate::account::LocalRegion;
 use crate::codec::encode_move;
 use crate::driver::propose;
-use crate::partitions::{Board, RangeMove};
+use crate::partitions::{FailoverBoard, RangeMove};
 use crate::{Account, ControlError, PartitionAddress, PartitionReport};
 
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
-/// How long a region may take to catch up before a partition goes back to where it was.
+/// How long a region may take to catch up before a partition returns to its old owner.
 const MOVE_PATIENCE: Duration = Duration::from_secs(30);
-/// For the others to hear of a partition that is taken down.
+/// For the other regions to learn that a partition goes down.
 const ANNOUNCED: Duration = Duration::from_millis(100);
-/// For a record of the account stream to be had by a majority.
+/// For a majority to make a record of the account stream durable.
 const RECORD_PATIENCE: Duration = Duration::from_secs(10);
 
 impl Account {
-    /// Lets another region take the writes of a partition; returns when it does. Nothing is lost: it begins
-    /// when it has everything that the region before it took. With `forced` also where that is silent,
-    /// and what it took is merged when it comes back.
+    /// Makes another region the owner of a partition, and returns when that region takes its
+    /// writes. No write is lost: the new owner begins only when it has applied every write of the
+    /// old owner. With `forced` the order also moves a partition whose owner is silent; the old
+    /// owner's remaining writes are merged when it returns.
     pub(crate) async fn move_partition(
         &self,
         to: &str,
@@ -37,41 +38,43 @@ impl Account {
         let board = board_of(&hub)?;
         let keys = keys_of(&hub, partition)?;
         let members = hub.shared.members();
-        let seen = board.seen();
-        let moved = seen.moved.iter().rev();
+        let status = board.status();
+        let moved = status.moved.iter().rev();
         let moved = moved.filter(|moved| moved.keys.contains(keys.container, &keys.min));
         let owner = moved
             .map(|moved| moved.owner)
             .next()
             .unwrap_or(hub.shared.me);
         let refused = |text: String| Err(ControlError::Refused(text));
-        if !members.is_full(target) {
+        if !members.is_voter(target) {
             return refused(format!("region '{to}' is not a member in full standing"));
         }
-        let is_down = seen.down.get(&target);
+        let is_down = status.down.get(&target);
         if is_down.is_some_and(|down| down.iter().any(|down| down.overlaps(&keys))) {
             return refused(format!("partition {partition} is down in region '{to}'"));
         }
         if owner == target {
             return Ok(());
         }
-        if seen.silent.contains(&owner) && !forced {
+        if status.silent.contains(&owner) && !forced {
             let name = members.get(owner).map_or("?", |member| &member.name);
             return refused(format!(
                 "region '{name}', which takes the writes of partition {partition}, is silent, and others may not \
                  have all of them. A forced failover does not wait for it"
             ));
         }
-        let since = give(&hub, &keys, target).await?;
+        let since = write_move(&hub, &keys, target).await?;
         let begun = Instant::now();
         while begun.elapsed() < MOVE_PATIENCE {
-            let opened = board.seen().opened;
+            let opened = board.status().opened;
             if opened.get(&target).is_some_and(|opened| *opened >= since) {
                 return Ok(());
             }
             sleep(LOOK_AGAIN).await;
         }
-        give(&hub, &keys, owner).await?;
+        // The old owner gets the partition back with another record: the first record is committed
+        // and cannot be withdrawn.
+        write_move(&hub, &keys, owner).await?;
         Err(ControlError::Failed(format!(
             "region '{to}' did not catch up within {} s; the writes of partition {partition} go on where they \
              were. Is a link paused or cut?",
@@ -79,7 +82,7 @@ impl Account {
         )))
     }
 
-    /// Takes a partition down in one region, or brings it up there.
+    /// Takes a partition down in one region, or brings it up again.
     pub(crate) async fn set_partition(
         &self,
         region: &str,
@@ -92,7 +95,9 @@ impl Account {
         if is_up {
             board.bring_up(&keys);
         } else {
-            // A client that is refused is elsewhere in a moment, and better waits there than to be refused again.
+            // A client that gets a refusal retries in another region at once. The other regions
+            // learn of the outage first, so that the retry waits there instead of being refused
+            // again.
             board.announce(&keys);
             local.shared.wake();
             sleep(ANNOUNCED).await;
@@ -101,8 +106,8 @@ impl Account {
         local.shared.wake();
         let begun = Instant::now();
         let is_seen = || {
-            let seen = board.seen();
-            let down = seen.down.get(&local.shared.me);
+            let status = board.status();
+            let down = status.down.get(&local.shared.me);
             down.is_some_and(|down| down.iter().any(|down| down.overlaps(&keys))) != is_up
         };
         while !local.shared.is_down() && !is_seen() && begun.elapsed() < RECORD_PATIENCE {
@@ -112,12 +117,13 @@ impl Account {
     }
 }
 
-/// Partitions whose writes another region takes than the write region, and those that are down somewhere.
-pub(crate) fn partition_reports(view: &Local) -> Vec<PartitionReport> {
+/// Partitions with another owner than the write region, and partitions that are down in some
+/// region.
+pub(crate) fn partition_reports(view: &LocalRegion) -> Vec<PartitionReport> {
     let Some(board) = &view.board else {
         return Vec::new();
     };
-    let (seen, members) = (board.seen(), view.shared.members());
+    let (status, members) = (board.status(), view.shared.members());
     let name_of = |id: RegionId| members.get(id).map(|member| member.name.clone());
     let catalogue = view.region.engine().catalogue();
     let mut reports = Vec::new();
@@ -126,9 +132,9 @@ pub(crate) fn partition_reports(view: &Local) -> Vec<PartitionReport> {
             let container = &container.container;
             for partition in &container.partitions {
                 let keys = KeyRange::of(container, partition);
-                let mut moved = seen.moved.iter().rev();
+                let mut moved = status.moved.iter().rev();
                 let moved = moved.find(|moved| moved.keys.overlaps(&keys));
-                let down = seen.down.iter();
+                let down = status.down.iter();
                 let down = down.filter(|(_, down)| down.iter().any(|down| down.overlaps(&keys)));
                 let down: Vec<String> = down.filter_map(|(id, _)| name_of(*id)).collect();
                 if moved.is_none() && down.is_empty() {
@@ -150,8 +156,13 @@ pub(crate) fn partition_reports(view: &Local) -> Vec<PartitionReport> {
     reports
 }
 
-/// Writes the record that gives keys to a region; returns it when it is applied in the write region.
-async fn give(hub: &Local, keys: &KeyRange, to: RegionId) -> Result<Sequence, ControlError> {
+/// Writes the record that makes a region the owner of keys; returns its sequence when the write
+/// region has applied it.
+async fn write_move(
+    hub: &LocalRegion,
+    keys: &KeyRange,
+    to: RegionId,
+) -> Result<Sequence, ControlError> {
     let range_move = RangeMove {
         keys: keys.clone(),
         owner: (to != hub.shared.me).then_some(to),
@@ -170,7 +181,7 @@ async fn give(hub: &Local, keys: &KeyRange, to: RegionId) -> Result<Sequence, Co
     }
 }
 
-fn board_of(local: &Local) -> Result<Arc<Board>, ControlError> {
+fn board_of(local: &LocalRegion) -> Result<Arc<FailoverBoard>, ControlError> {
     local.board.clone().ok_or_else(|| {
         ControlError::Refused(
             "single partitions fail over only in an account that was started with --per-partition-failover"
@@ -179,8 +190,8 @@ fn board_of(local: &Local) -> Result<Arc<Board>, ControlError> {
     })
 }
 
-/// The keys of a partition, as a region knows it.
-fn keys_of(local: &Local, partition: &PartitionAddress) -> Result<KeyRange, ControlError> {
+/// The key range of a partition in a region's catalogue.
+fn keys_of(local: &LocalRegion, partition: &PartitionAddress) -> Result<KeyRange, ControlError> {
     let catalogue = local.region.engine().catalogue();
     let address = ContainerAddress::Name {
         database: &partition.database,

@@ -1,4 +1,4 @@
-//! What the task of a region and operators tell each other about single partitions.
+//! State that the task of a region and the orders of operators share about single partitions.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,33 +7,34 @@ use orrery_engine::KeyRange;
 use orrery_regions::{RegionId, Sequence};
 
 #[derive(Debug, Default)]
-pub(crate) struct Board {
-    /// Keys that operators take down in this region, which the others are told first, and those that are.
+pub(crate) struct FailoverBoard {
+    /// Key ranges that operators take down in this region: `failing` has the announced ones, `down`
+    /// the ones that are down.
     failing: Mutex<Vec<KeyRange>>,
     down: Mutex<Vec<KeyRange>>,
-    seen: Mutex<Seen>,
+    status: Mutex<FailoverStatus>,
 }
 
-/// How the task sees it.
+/// The partitions as the region's task sees them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Seen {
-    pub(crate) moved: Vec<Moved>,
+pub(crate) struct FailoverStatus {
+    pub(crate) moved: Vec<RelocatedRange>,
     pub(crate) down: BTreeMap<RegionId, Vec<KeyRange>>,
-    /// Up to which record of the account stream each region takes what it was given.
+    /// The last ownership record that each region has carried out.
     pub(crate) opened: BTreeMap<RegionId, Sequence>,
     pub(crate) silent: Vec<RegionId>,
 }
 
-/// Keys that do not belong to the write region, or are on their way to it.
+/// Key ranges whose owner is not the write region, or that are moving back to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Moved {
+pub(crate) struct RelocatedRange {
     pub(crate) keys: KeyRange,
     pub(crate) owner: RegionId,
     pub(crate) is_automatic: bool,
 }
 
-impl Board {
-    /// Lets the others hear that keys will be down.
+impl FailoverBoard {
+    /// Announces to the other regions that keys will be down.
     pub(crate) fn announce(&self, keys: &KeyRange) {
         let mut failing = lock(&self.failing);
         if !failing.contains(keys) {
@@ -48,7 +49,8 @@ impl Board {
         }
     }
 
-    /// Also what was taken down before the partition was split or merged.
+    /// Brings keys up, including ranges that were taken down before the partition was split or
+    /// merged.
     pub(crate) fn bring_up(&self, keys: &KeyRange) {
         for list in [&self.failing, &self.down] {
             lock(list).retain(|other| !other.overlaps(keys));
@@ -63,12 +65,12 @@ impl Board {
         lock(&self.down).clone()
     }
 
-    pub(crate) fn seen(&self) -> Seen {
-        lock(&self.seen).clone()
+    pub(crate) fn status(&self) -> FailoverStatus {
+        lock(&self.status).clone()
     }
 
-    pub(crate) fn see(&self, seen: Seen) {
-        *lock(&self.seen) = seen;
+    pub(crate) fn set_status(&self, status: FailoverStatus) {
+        *lock(&self.status) = status;
     }
 }
 

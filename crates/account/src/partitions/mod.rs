@@ -1,24 +1,25 @@
-//! Single partitions whose writes another region takes than the write region.
+//! Failover of single partitions: a partition may have another owner than the write region.
 //!
-//! In an account that fails over partitions every region has a stream of its own, as where all write, but
-//! of each key one region alone takes the writes: the write region of the account, or whoever a record of
-//! the account stream names ([`RangeMove`]). Each region folds these records into the same
-//! [`Ownership`]; whoever was named opens when it has what the owners before it had written until they
-//! heard of it. The write region moves what failed by itself ([`Watch`]), operators move what they like.
-//! The [`Keeper`] of a region puts it together, and does no I/O.
+//! In such an account every region has a stream of its own, as in a multi-write account, but each
+//! key has one owner, which alone takes its writes: the write region of the account, or the region
+//! that a record of the account stream names ([`RangeMove`]). Each region folds these records into
+//! the same [`Ownership`]. A new owner opens its keys when it has applied everything that the
+//! earlier owners wrote before they applied the record. The write region moves failed partitions by
+//! itself ([`AutomaticFailover`]); operators move any partition. [`PartitionFailover`] combines
+//! these parts for one region and does no I/O.
 
+mod automatic_failover;
 mod board;
-mod keeper;
+mod failover;
 mod moves;
 mod ownership;
 #[cfg(test)]
 mod simulation;
-mod watch;
 
-pub(crate) use board::{Board, Seen};
-pub(crate) use keeper::{Keeper, Sight};
+pub(crate) use board::{FailoverBoard, FailoverStatus};
+pub(crate) use failover::{PartitionFailover, RegionView};
 pub(crate) use moves::RangeMove;
 
-use board::Moved;
-use ownership::{Holds, Ownership};
-use watch::{Scene, Watch};
+use automatic_failover::{AutomaticFailover, FailoverView};
+use board::RelocatedRange;
+use ownership::{AccessConditions, Ownership};

@@ -1,4 +1,4 @@
-//! The record of the account stream that gives a range of keys to a region.
+//! An ownership record of the account stream: it gives a key range to a region.
 
 use orrery_engine::KeyRange;
 use orrery_regions::RegionId;
@@ -6,8 +6,9 @@ use orrery_regions::RegionId;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RangeMove {
     pub(crate) keys: KeyRange,
-    /// Whoever is the write region, if none.
+    /// The new owner; none for the write region, whichever region that is.
     pub(crate) owner: Option<RegionId>,
-    /// Whether the write region did it because the keys were down, and takes them back by itself.
+    /// Whether the write region made this move because of an outage, and reverts it without an
+    /// order.
     pub(crate) is_automatic: bool,
 }

@@ -1,17 +1,19 @@
-//! Who takes the writes of which keys, as the account stream says, and whether this region may begin.
+//! The owner of each key, according to the account stream, and whether this region may open its
+//! keys.
 //!
-//! Ranges are looked up by key, the newest that has it counts, and what no range has belongs to the write
-//! region of the newest epoch. Whoever owned keys before closes them when it applies the record, before
-//! it says that it has applied it; so once it has said so, its stream up to what it said with it is
-//! all that it took of them. The new owner waits for that, and for owners before the last one, which
-//! may have been replaced before it had everything itself. An owner that is silent is not waited for:
-//! what it took is merged when it comes back.
+//! A key belongs to the newest range that has it; a key in no range belongs to the write region of
+//! the newest epoch. An earlier owner closes the keys when it applies the record that moves them,
+//! and only then reports the record as applied. Its stream, up to the progress in that report,
+//! therefore contains all of its writes to the keys. The new owner waits until it has applied that
+//! progress. The new owner also waits for owners before the last one, because the last owner may
+//! have been replaced before it had their writes. It does not wait for a silent owner: that owner's
+//! writes are merged when it returns.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use orrery_engine::{AccessTable, KeyAccess, KeyRange};
-use orrery_regions::{Body, Progress, RegionId, Sequence, StreamId, StreamRecord};
+use orrery_regions::{RecordBody, RegionId, Sequence, StreamId, StreamRecord, VersionVector};
 
 use super::RangeMove;
 use crate::codec::decode_move;
@@ -19,37 +21,38 @@ use crate::codec::decode_move;
 #[derive(Debug)]
 pub(crate) struct Ownership {
     me: RegionId,
-    /// The write region.
-    default: Option<Holding>,
-    /// In the order of their records; none has all of an older one.
-    ranges: Vec<(RangeMove, Opening)>,
+    /// The owner of the keys outside all ranges.
+    default: Option<DefaultOwner>,
+    /// The moved ranges in the order of their records; no range is covered by a newer one.
+    ranges: Vec<(RangeMove, OwnerCatchUp)>,
 }
 
 #[derive(Debug)]
-struct Holding {
+struct DefaultOwner {
     owner: RegionId,
-    opening: Opening,
+    catch_up: OwnerCatchUp,
 }
 
-/// What must be here before writes are taken.
+/// The writes of earlier owners that a new owner must apply before it takes writes.
 #[derive(Debug)]
-struct Opening {
-    /// The record that gave the keys away.
+struct OwnerCatchUp {
+    /// The ownership record.
     since: Sequence,
-    /// Those that may have taken writes before it, with the last record of their streams that may be
-    /// one of them, once it is known.
-    from: BTreeMap<RegionId, Option<Sequence>>,
+    /// The regions that may have written to the keys before the record. Each has the last record of
+    /// its stream that may be such a write; none as long as the region has not reported the
+    /// ownership record as applied.
+    earlier_owners: BTreeMap<RegionId, Option<Sequence>>,
     is_done: bool,
 }
 
-/// What a region takes, beside what the records say.
+/// Conditions beyond the ownership records on which access to keys depends.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Holds<'a> {
-    /// Whether the region knows that the records it has are the newest.
+pub(crate) struct AccessConditions<'a> {
+    /// Whether the region knows that no newer ownership record exists that it missed.
     pub(crate) is_sure: bool,
-    /// Keys that are down, by region.
+    /// The keys that are down in each region.
     pub(crate) down: &'a BTreeMap<RegionId, Vec<KeyRange>>,
-    /// Whether the write region moves what is down.
+    /// Whether the write region moves partitions that are down by itself.
     pub(crate) is_managed: bool,
 }
 
@@ -62,52 +65,61 @@ impl Ownership {
         }
     }
 
-    /// Takes note of a record of the account stream.
+    /// Applies a record of the account stream.
     pub(crate) fn apply(&mut self, record: &StreamRecord) {
         match &record.body {
-            Body::EpochStart(_) => {
+            RecordBody::EpochStart(_) => {
                 let Some(owner) = record.epoch.write_region() else {
                     return;
                 };
-                let opening = Opening::new(record.sequence, owner, self.default_from());
-                self.default = Some(Holding { owner, opening });
+                // The new write region waits for the owners before it, and for the owners for which
+                // those had to wait.
+                let catch_up =
+                    OwnerCatchUp::new(record.sequence, owner, self.default_earlier_owners());
+                self.default = Some(DefaultOwner { owner, catch_up });
             }
-            Body::Data(data) => {
+            RecordBody::Data(data) => {
                 if let Some(range_move) = decode_move(data) {
-                    self.give(record.sequence, range_move);
+                    self.move_range(record.sequence, range_move);
                 }
             }
-            Body::Members(_) => {}
+            RecordBody::Members(_) => {}
         }
     }
 
-    fn give(&mut self, since: Sequence, range_move: RangeMove) {
+    fn move_range(&mut self, since: Sequence, range_move: RangeMove) {
         let keys = &range_move.keys;
-        let mut from = BTreeSet::new();
-        for (other, opening) in &self.ranges {
+        let mut earlier_owners = BTreeSet::new();
+        for (other, catch_up) in &self.ranges {
             if other.keys.overlaps(keys) {
-                from.extend(opening.from.keys());
+                earlier_owners.extend(catch_up.earlier_owners.keys());
                 match other.owner {
-                    Some(owner) => from.extend([owner]),
-                    None => from.extend(self.default_from()),
+                    Some(owner) => earlier_owners.extend([owner]),
+                    None => earlier_owners.extend(self.default_earlier_owners()),
                 }
             }
         }
         if !self.ranges.iter().any(|(other, _)| other.keys.covers(keys)) {
-            from.extend(self.default_from());
+            earlier_owners.extend(self.default_earlier_owners());
         }
         let owner = self.owner(&range_move).unwrap_or(self.me);
-        let opening = Opening::new(since, owner, from);
+        let catch_up = OwnerCatchUp::new(since, owner, earlier_owners);
         self.ranges
             .retain(|(other, _)| !range_move.keys.covers(&other.keys));
-        self.ranges.push((range_move, opening));
+        self.ranges.push((range_move, catch_up));
     }
 
-    /// Those that may have taken writes of what belongs to the write region.
-    fn default_from(&self) -> BTreeSet<RegionId> {
+    /// The regions that may have written to keys of the write region.
+    fn default_earlier_owners(&self) -> BTreeSet<RegionId> {
         let default = self.default.iter();
-        let from = default.flat_map(|default| default.opening.from.keys().chain([&default.owner]));
-        from.copied().collect()
+        let earlier_owners = default.flat_map(|default| {
+            default
+                .catch_up
+                .earlier_owners
+                .keys()
+                .chain([&default.owner])
+        });
+        earlier_owners.copied().collect()
     }
 
     pub(crate) fn default_owner(&self) -> Option<RegionId> {
@@ -118,14 +130,15 @@ impl Ownership {
         range_move.owner.or(self.default_owner())
     }
 
-    /// Who takes the writes of the first of these keys.
+    /// The owner of the first of these keys.
     pub(crate) fn owner_of(&self, keys: &KeyRange) -> Option<RegionId> {
         let mut ranges = self.ranges.iter().rev();
         let found = ranges.find(|(other, _)| other.keys.contains(keys.container, &keys.min));
         found.map_or(self.default_owner(), |(found, _)| self.owner(found))
     }
 
-    /// The parts of these keys that a region owns: they may have been moved before partitions were split or merged.
+    /// The parts of these keys that a region owns: a part may have moved before a split or merge of
+    /// partitions.
     pub(crate) fn parts_of(&self, region: RegionId, keys: &KeyRange) -> Vec<KeyRange> {
         let ranges = self.ranges.iter().map(|(range_move, _)| &range_move.keys);
         let ranges = ranges.filter(|other| other.overlaps(keys)).chain([keys]);
@@ -144,11 +157,11 @@ impl Ownership {
             .collect()
     }
 
-    /// The ranges that were moved, who owns each now and since which record.
+    /// The moved ranges, each with its current owner and its record.
     pub(crate) fn owned(&self) -> impl Iterator<Item = (&RangeMove, RegionId, Sequence)> {
-        self.ranges.iter().filter_map(|(range_move, opening)| {
+        self.ranges.iter().filter_map(|(range_move, catch_up)| {
             let owner = self.owner(range_move)?;
-            Some((range_move, owner, opening.since))
+            Some((range_move, owner, catch_up.since))
         })
     }
 
@@ -156,55 +169,56 @@ impl Ownership {
         self.ranges.iter().map(|(range_move, _)| range_move)
     }
 
-    /// Looks what can be opened here with what is applied here; `latest` is what another region said
-    /// that it has, or none if it is silent.
+    /// Opens the keys whose earlier owners' writes are applied in this region. `latest` is the
+    /// newest progress of another region, or none if that region is silent.
     pub(crate) fn review(
         &mut self,
-        applied: &Progress,
-        latest: impl Fn(RegionId) -> Option<Progress>,
+        applied: &VersionVector,
+        latest: impl Fn(RegionId) -> Option<VersionVector>,
     ) {
         let (me, default) = (self.me, self.default_owner());
-        // What this region took itself is here, and nobody tells it so.
+        // This region's own writes are applied here by definition, and no region reports them to
+        // it.
         let latest = |region| (region != me).then(|| latest(region)).flatten();
         if let Some(default) = self.default.as_mut().filter(|default| default.owner == me) {
-            default.opening.review(applied, &latest);
+            default.catch_up.review(applied, &latest);
         }
-        for (range_move, opening) in &mut self.ranges {
+        for (range_move, catch_up) in &mut self.ranges {
             if range_move.owner.or(default) == Some(me) {
-                opening.review(applied, &latest);
+                catch_up.review(applied, &latest);
             }
         }
     }
 
-    /// Up to which record of the account stream everything is open here that should be.
+    /// The last record of the account stream up to which this region has opened all of its keys.
     pub(crate) fn opened(&self, applied: Sequence) -> Sequence {
         let mine = self.ranges.iter();
         let mine = mine.filter(|(range_move, _)| self.owner(range_move) == Some(self.me));
-        let mine = mine.map(|(_, opening)| opening);
+        let mine = mine.map(|(_, catch_up)| catch_up);
         let default = self.default.as_ref();
         let default = default.filter(|default| default.owner == self.me);
-        let all = mine.chain(default.map(|default| &default.opening));
-        let waiting = all.filter(|opening| !opening.is_done);
-        let first = waiting.map(|opening| Sequence(opening.since.0.saturating_sub(1)));
+        let all = mine.chain(default.map(|default| &default.catch_up));
+        let waiting = all.filter(|catch_up| !catch_up.is_done);
+        let first = waiting.map(|catch_up| Sequence(catch_up.since.0.saturating_sub(1)));
         first.min().unwrap_or(applied).min(applied)
     }
 
-    pub(crate) fn table(&self, holds: Holds<'_>) -> AccessTable {
+    pub(crate) fn table(&self, holds: AccessConditions<'_>) -> AccessTable {
         let access = |is_mine, is_open| match (is_mine, is_open && holds.is_sure) {
             (false, _) => KeyAccess::Closed,
-            (true, false) => KeyAccess::Soon,
+            (true, false) => KeyAccess::TakingOver,
             (true, true) => KeyAccess::Open,
         };
         let is_default = self.default_owner() == Some(self.me);
-        let is_default_open = |default: &Holding| default.opening.is_done;
+        let is_default_open = |default: &DefaultOwner| default.catch_up.is_done;
         let is_default_open = self.default.as_ref().is_some_and(is_default_open);
         let mut table = AccessTable {
             default: access(is_default, is_default_open),
             ranges: Vec::new(),
         };
-        for (range_move, opening) in &self.ranges {
+        for (range_move, catch_up) in &self.ranges {
             let is_mine = self.owner(range_move) == Some(self.me);
-            let is_open = opening.is_done && (range_move.owner.is_some() || is_default_open);
+            let is_open = catch_up.is_done && (range_move.owner.is_some() || is_default_open);
             let keys = range_move.keys.clone();
             table.ranges.push((keys, access(is_mine, is_open)));
         }
@@ -213,14 +227,16 @@ impl Ownership {
                 if *region == self.me {
                     table.ranges.push((keys.clone(), KeyAccess::Down));
                 } else if holds.is_managed {
-                    // Whoever asks here for it is better off when he waits until it is moved.
+                    // A write that arrives here waits until the partition has moved, instead of
+                    // failing.
                     let parts = self.parts_of(*region, keys).into_iter();
-                    let soon = parts.map(|part| (part, KeyAccess::Soon));
+                    let soon = parts.map(|part| (part, KeyAccess::TakingOver));
                     table.ranges.extend(soon);
                 }
             }
         }
-        // What is down here stays so, whatever another region says of its own.
+        // A partition that is down in this region remains refused, whatever another region reports
+        // about itself.
         table
             .ranges
             .sort_by_key(|(_, access)| *access == KeyAccess::Down);
@@ -228,58 +244,69 @@ impl Ownership {
     }
 }
 
-/// Mistakes that the simulation must find.
+/// Planted bugs that the simulation must find.
 #[cfg(test)]
 impl Ownership {
     pub(crate) fn wait_for_nobody(&mut self) {
-        for opening in self.openings() {
-            opening.from.clear();
+        for catch_up in self.catch_ups() {
+            catch_up.earlier_owners.clear();
         }
     }
 
-    /// Forgets whom owners have waited for, but not whom this region waits for.
+    /// Forgets the owners for which other owners wait, but not those for which this region waits.
     pub(crate) fn forget_earlier_owners(&mut self) {
         let (me, default) = (self.me, self.default_owner());
         if let Some(default) = self.default.as_mut().filter(|default| default.owner != me) {
-            default.opening.from.clear();
+            default.catch_up.earlier_owners.clear();
         }
-        for (range_move, opening) in &mut self.ranges {
+        for (range_move, catch_up) in &mut self.ranges {
             if range_move.owner.or(default) != Some(me) {
-                opening.from.clear();
+                catch_up.earlier_owners.clear();
             }
         }
     }
 
-    fn openings(&mut self) -> impl Iterator<Item = &mut Opening> {
-        let default = self.default.iter_mut().map(|default| &mut default.opening);
-        default.chain(self.ranges.iter_mut().map(|(_, opening)| opening))
+    fn catch_ups(&mut self) -> impl Iterator<Item = &mut OwnerCatchUp> {
+        let default = self.default.iter_mut().map(|default| &mut default.catch_up);
+        default.chain(self.ranges.iter_mut().map(|(_, catch_up)| catch_up))
     }
 }
 
-impl Opening {
-    fn new(since: Sequence, owner: RegionId, from: impl IntoIterator<Item = RegionId>) -> Opening {
-        let from = from.into_iter().filter(|region| *region != owner);
-        Opening {
+impl OwnerCatchUp {
+    fn new(
+        since: Sequence,
+        owner: RegionId,
+        earlier_owners: impl IntoIterator<Item = RegionId>,
+    ) -> OwnerCatchUp {
+        let earlier_owners = earlier_owners.into_iter().filter(|region| *region != owner);
+        OwnerCatchUp {
             since,
-            from: from.map(|region| (region, None)).collect(),
+            earlier_owners: earlier_owners.map(|region| (region, None)).collect(),
             is_done: false,
         }
     }
 
-    fn review(&mut self, applied: &Progress, latest: &impl Fn(RegionId) -> Option<Progress>) {
+    fn review(
+        &mut self,
+        applied: &VersionVector,
+        latest: &impl Fn(RegionId) -> Option<VersionVector>,
+    ) {
         if self.is_done {
             return;
         }
         let since = self.since;
-        self.is_done = self.from.iter_mut().all(|(region, last)| {
+        self.is_done = self.earlier_owners.iter_mut().all(|(region, last)| {
             let stream = StreamId::Region(*region);
+            // A silent owner is skipped; its writes are merged when it returns.
             let Some(latest) = latest(*region) else {
                 return true;
             };
-            if last.is_none() && latest.has(StreamId::Account, since) {
+            // The progress is fixed at the first report that includes the ownership record: later
+            // writes of that region are not writes to these keys.
+            if last.is_none() && latest.includes(StreamId::Account, since) {
                 *last = Some(latest.of(stream));
             }
-            last.is_some_and(|last| applied.has(stream, last))
+            last.is_some_and(|last| applied.includes(stream, last))
         });
     }
 }
@@ -303,19 +330,23 @@ mod tests {
         }
     }
 
-    fn record(sequence: u64, epoch: Epoch, body: Body) -> StreamRecord {
+    fn record(sequence: u64, epoch: Epoch, body: RecordBody) -> StreamRecord {
         StreamRecord {
             stream: StreamId::Account,
             origin: A,
             epoch,
             sequence: Sequence(sequence),
-            deps: Progress::default(),
+            deps: VersionVector::default(),
             body,
         }
     }
 
     fn starts(sequence: u64, epoch: Epoch) -> StreamRecord {
-        record(sequence, epoch, Body::EpochStart(EpochStart::default()))
+        record(
+            sequence,
+            epoch,
+            RecordBody::EpochStart(EpochStart::default()),
+        )
     }
 
     fn gives(sequence: u64, keys: KeyRange, owner: Option<RegionId>) -> StreamRecord {
@@ -324,26 +355,26 @@ mod tests {
             owner,
             is_automatic: false,
         });
-        record(sequence, Epoch::NONE.next(A), Body::Data(data))
+        record(sequence, Epoch::NONE.next(A), RecordBody::Data(data))
     }
 
-    fn progress(entries: &[(StreamId, u64)]) -> Progress {
+    fn progress(entries: &[(StreamId, u64)]) -> VersionVector {
         let entries = entries.iter();
         entries
             .map(|(stream, at)| (*stream, Sequence(*at)))
             .collect()
     }
 
-    fn sure(down: &BTreeMap<RegionId, Vec<KeyRange>>) -> Holds<'_> {
-        Holds {
+    fn sure(down: &BTreeMap<RegionId, Vec<KeyRange>>) -> AccessConditions<'_> {
+        AccessConditions {
             is_sure: true,
             down,
             is_managed: true,
         }
     }
 
-    fn at(ownership: &Ownership, place: u8) -> KeyAccess {
-        ownership.table(sure(&BTreeMap::new())).of(7, &[place])
+    fn at(ownership: &Ownership, key: u8) -> KeyAccess {
+        ownership.table(sure(&BTreeMap::new())).of(7, &[key])
     }
 
     #[test]
@@ -354,11 +385,12 @@ mod tests {
         assert_eq!(ownership.owner_of(&keys(0x10, 0x20)), Some(B));
         let (account, of_a) = (StreamId::Account, StreamId::Region(A));
         for (applied, latest, expected) in [
-            // It has not heard of it yet.
-            (9, &[(account, 1), (of_a, 9)][..], KeyAccess::Soon),
-            (9, &[(account, 2), (of_a, 12)], KeyAccess::Soon),
-            // It goes on elsewhere; what it had then counts.
-            (11, &[(account, 2), (of_a, 50)], KeyAccess::Soon),
+            // The old owner has not applied the ownership record yet.
+            (9, &[(account, 1), (of_a, 9)][..], KeyAccess::TakingOver),
+            (9, &[(account, 2), (of_a, 12)], KeyAccess::TakingOver),
+            // The old owner continues with other keys; only its progress at the ownership record
+            // counts.
+            (11, &[(account, 2), (of_a, 50)], KeyAccess::TakingOver),
             (12, &[(account, 2), (of_a, 60)], KeyAccess::Open),
         ] {
             let latest = progress(latest);
@@ -370,10 +402,10 @@ mod tests {
         ownership.apply(&gives(5, keys(0x10, 0x20), Some(C)));
         assert_eq!(at(&ownership, 0x15), KeyAccess::Closed);
         ownership.apply(&gives(6, keys(0x10, 0x18), Some(B)));
-        assert_eq!(at(&ownership, 0x15), KeyAccess::Soon);
+        assert_eq!(at(&ownership, 0x15), KeyAccess::TakingOver);
         assert_eq!(ownership.opened(Sequence(6)), Sequence(5));
-        // Nobody of those who had it answers.
-        ownership.review(&Progress::default(), |_| None);
+        // No earlier owner sends messages.
+        ownership.review(&VersionVector::default(), |_| None);
         assert_eq!(at(&ownership, 0x15), KeyAccess::Open);
         assert_eq!(at(&ownership, 0x19), KeyAccess::Closed);
     }
@@ -390,17 +422,17 @@ mod tests {
         ownership.apply(&starts(5, first.next(B)));
         assert_eq!(
             (at(&ownership, 0x05), at(&ownership, 0x35)),
-            (KeyAccess::Soon, KeyAccess::Soon)
+            (KeyAccess::TakingOver, KeyAccess::TakingOver)
         );
-        ownership.review(&Progress::default(), |_| None);
-        let found = [0x05, 0x15, 0x35].map(|place| at(&ownership, place));
+        ownership.review(&VersionVector::default(), |_| None);
+        let found = [0x05, 0x15, 0x35].map(|key| at(&ownership, key));
         assert_eq!(found, [KeyAccess::Open, KeyAccess::Closed, KeyAccess::Open]);
         let nothing = BTreeMap::new();
-        let unsure = Holds {
+        let unsure = AccessConditions {
             is_sure: false,
             ..sure(&nothing)
         };
-        assert_eq!(ownership.table(unsure).of(7, &[5]), KeyAccess::Soon);
+        assert_eq!(ownership.table(unsure).of(7, &[5]), KeyAccess::TakingOver);
     }
 
     #[test]
@@ -411,14 +443,14 @@ mod tests {
         ownership.apply(&gives(2, keys(0x10, 0x20), Some(B)));
         ownership.apply(&gives(3, keys(0x10, 0x20), None));
         ownership.apply(&starts(4, first.next(B)));
-        // A region is told nothing of its own.
+        // A region receives no report about itself.
         let told = |region| {
             Some(progress(&[(
                 StreamId::Account,
                 if region == B { 0 } else { 4 },
             )]))
         };
-        ownership.review(&Progress::default(), told);
+        ownership.review(&VersionVector::default(), told);
         assert_eq!(at(&ownership, 0x15), KeyAccess::Open);
     }
 
@@ -440,7 +472,7 @@ mod tests {
             }
             ownership.apply(&starts(3, second));
             ownership.apply(&last);
-            for (applied, expected) in [(8, KeyAccess::Soon), (9, KeyAccess::Open)] {
+            for (applied, expected) in [(8, KeyAccess::TakingOver), (9, KeyAccess::Open)] {
                 let latest = |_| Some(progress(&[(account, 4), (of_a, 9)]));
                 ownership.review(&progress(&[(of_a, applied)]), latest);
                 assert_eq!(at(&ownership, 0x15), expected, "{applied} {last:?}");
@@ -453,26 +485,26 @@ mod tests {
         let mut ownership = Ownership::new(A);
         ownership.apply(&starts(1, Epoch::NONE.next(A)));
         ownership.apply(&gives(2, keys(0x10, 0x20), Some(B)));
-        ownership.review(&Progress::default(), |_| None);
+        ownership.review(&VersionVector::default(), |_| None);
         let down = BTreeMap::from([
             (A, vec![keys(0x00, 0x10), keys(0x10, 0x20)]),
             (B, vec![keys(0x10, 0x20), keys(0x40, 0x50)]),
         ]);
         let table = ownership.table(sure(&down));
-        for (place, expected) in [
+        for (key, expected) in [
             (0x05, KeyAccess::Down),
             (0x15, KeyAccess::Down),
             (0x25, KeyAccess::Open),
             (0x45, KeyAccess::Open),
         ] {
-            assert_eq!(table.of(7, &[place]), expected, "{place}");
+            assert_eq!(table.of(7, &[key]), expected, "{key}");
         }
         let elsewhere = BTreeMap::from([(B, vec![keys(0x10, 0x20)])]);
         assert_eq!(
             ownership.table(sure(&elsewhere)).of(7, &[0x15]),
-            KeyAccess::Soon
+            KeyAccess::TakingOver
         );
-        let unmanaged = Holds {
+        let unmanaged = AccessConditions {
             is_managed: false,
             ..sure(&elsewhere)
         };
@@ -485,7 +517,7 @@ mod tests {
         ownership.apply(&starts(1, Epoch::NONE.next(A)));
         ownership.apply(&gives(2, keys(0x10, 0x20), Some(B)));
         ownership.apply(&gives(3, keys(0x28, 0x40), Some(C)));
-        ownership.review(&Progress::default(), |_| None);
+        ownership.review(&VersionVector::default(), |_| None);
         for (region, expected) in [
             (A, vec![keys(0x20, 0x28)]),
             (B, vec![keys(0x18, 0x20)]),
@@ -496,12 +528,12 @@ mod tests {
         }
         let down = BTreeMap::from([(B, vec![keys(0x10, 0x40)])]);
         let table = ownership.table(sure(&down));
-        for (place, expected) in [
-            (0x15, KeyAccess::Soon),
+        for (key, expected) in [
+            (0x15, KeyAccess::TakingOver),
             (0x25, KeyAccess::Open),
             (0x35, KeyAccess::Closed),
         ] {
-            assert_eq!(table.of(7, &[place]), expected, "{place}");
+            assert_eq!(table.of(7, &[key]), expected, "{key}");
         }
     }
 
@@ -511,7 +543,7 @@ mod tests {
         ownership.apply(&starts(1, Epoch::NONE.next(A)));
         for data in [&b""[..], b"\0\0\0\0\0\0\0\0", b"\x02\0\0\0\0\0\0\0\x01\x02"] {
             let data = Bytes::from_static(data);
-            ownership.apply(&record(2, Epoch::NONE.next(A), Body::Data(data)));
+            ownership.apply(&record(2, Epoch::NONE.next(A), RecordBody::Data(data)));
         }
         assert_eq!(ownership.moves().count(), 0);
     }

@@ -1,9 +1,10 @@
-//! What the write region moves by itself: keys that are down where they are written, keys of a region
-//! that is silent, and back again.
+//! The moves that the write region makes by itself: away from owners in which keys are down, away
+//! from silent owners, and back again.
 //!
-//! A region says which of its partitions are down, so unlike with silence there is nothing to guess; the
-//! second that is waited is for those that come back at once. Taking keys back is not urgent and costs
-//! clients a moment, so it waits longer, and until the write region has nearly all of the others' writes.
+//! A region reports which of its partitions are down, so unlike silence this needs no guess; the
+//! delay of one second spares partitions that come up again at once. Moving keys back is not urgent
+//! and interrupts their clients for a moment, so that delay is longer, and the write region first
+//! catches up with nearly all of the owner's writes.
 
 use std::collections::BTreeMap;
 
@@ -12,45 +13,45 @@ use orrery_regions::{Millis, RegionId};
 
 use super::{Ownership, RangeMove};
 
-/// Keys are down for so long before they are moved.
+/// Keys move after they have been down for this long.
 const DOWN_MS: u64 = 1_000;
-/// They are up for so long before they are taken back.
+/// The time for which keys must be up before they move back.
 const UP_MS: u64 = 3_000;
-/// Records of the other owner that may be missing when keys are taken back.
+/// How many of the other owner's records the write region may still lack when it takes keys back.
 const BEHIND_MAX: u64 = 1_000;
 
 #[derive(Debug, Default)]
-pub(crate) struct Watch {
+pub(crate) struct AutomaticFailover {
     down_since: BTreeMap<(RegionId, KeyRange), Millis>,
     up_since: BTreeMap<KeyRange, Millis>,
 }
 
-/// How things are, as the write region sees them.
-pub(crate) struct Scene<'a> {
+/// The partitions as the write region sees them.
+pub(crate) struct FailoverView<'a> {
     pub(crate) now: Millis,
     pub(crate) me: RegionId,
-    /// In order of failover.
+    /// The members in failover order.
     pub(crate) members: &'a [RegionId],
     pub(crate) ownership: &'a Ownership,
     pub(crate) down: &'a BTreeMap<RegionId, Vec<KeyRange>>,
     pub(crate) is_silent: &'a dyn Fn(RegionId) -> bool,
-    /// How many records of a region's stream are missing here.
+    /// How many records of a region's stream the write region lacks.
     pub(crate) behind: &'a dyn Fn(RegionId) -> u64,
 }
 
-impl Watch {
-    /// The next thing to be moved, if there is one.
-    pub(crate) fn decide(&mut self, scene: &Scene<'_>) -> Option<RangeMove> {
-        self.note(scene);
-        self.failed(scene)
-            .or_else(|| scene.abandoned())
-            .or_else(|| self.recovered(scene))
+impl AutomaticFailover {
+    /// The next move, if one is due.
+    pub(crate) fn decide(&mut self, view: &FailoverView<'_>) -> Option<RangeMove> {
+        self.update_times(view);
+        self.failed(view)
+            .or_else(|| view.abandoned())
+            .or_else(|| self.recovered(view))
     }
 
-    /// Since when things are as they are.
-    fn note(&mut self, scene: &Scene<'_>) {
-        let now = scene.now;
-        let down = scene.down.iter();
+    /// Updates since when each key range is down or up.
+    fn update_times(&mut self, view: &FailoverView<'_>) {
+        let now = view.now;
+        let down = view.down.iter();
         let down: Vec<_> = down
             .flat_map(|(region, keys)| keys.iter().map(|keys| (*region, keys.clone())))
             .collect();
@@ -58,10 +59,10 @@ impl Watch {
         for entry in down {
             self.down_since.entry(entry).or_insert(now);
         }
-        let away = scene.ownership.moves().filter(|range_move| {
+        let away = view.ownership.moves().filter(|range_move| {
             range_move.is_automatic
                 && range_move.owner.is_some()
-                && !scene.is_down(scene.me, &range_move.keys)
+                && !view.is_down(view.me, &range_move.keys)
         });
         let away: Vec<_> = away.map(|range_move| range_move.keys.clone()).collect();
         self.up_since.retain(|keys, _| away.contains(keys));
@@ -70,27 +71,27 @@ impl Watch {
         }
     }
 
-    /// Keys that are down where they are written.
-    fn failed(&self, scene: &Scene<'_>) -> Option<RangeMove> {
+    /// Keys that are down in their owner.
+    fn failed(&self, view: &FailoverView<'_>) -> Option<RangeMove> {
         let mut down = self.down_since.iter();
         down.find_map(|((region, keys), since)| {
-            if scene.now.since(*since) < DOWN_MS {
+            if view.now.since(*since) < DOWN_MS {
                 return None;
             }
-            let parts = scene.ownership.parts_of(*region, keys);
+            let parts = view.ownership.parts_of(*region, keys);
             parts
                 .into_iter()
-                .find_map(|part| scene.away_from(*region, part))
+                .find_map(|part| view.away_from(*region, part))
         })
     }
 
-    /// Keys that were moved away and could be written here again.
-    fn recovered(&self, scene: &Scene<'_>) -> Option<RangeMove> {
-        let mut moves = scene.ownership.moves();
+    /// Moved keys that the write region can take back.
+    fn recovered(&self, view: &FailoverView<'_>) -> Option<RangeMove> {
+        let mut moves = view.ownership.moves();
         let found = moves.find(|range_move| {
             let since = self.up_since.get(&range_move.keys);
-            let is_up = since.is_some_and(|since| scene.now.since(*since) >= UP_MS);
-            let is_near = |owner| (scene.behind)(owner) <= BEHIND_MAX;
+            let is_up = since.is_some_and(|since| view.now.since(*since) >= UP_MS);
+            let is_near = |owner| (view.behind)(owner) <= BEHIND_MAX;
             is_up && range_move.owner.is_some_and(is_near)
         })?;
         Some(RangeMove {
@@ -100,13 +101,13 @@ impl Watch {
     }
 }
 
-impl Scene<'_> {
+impl FailoverView<'_> {
     fn is_down(&self, region: RegionId, keys: &KeyRange) -> bool {
         let down = self.down.get(&region);
         down.is_some_and(|down| down.iter().any(|other| other.overlaps(keys)))
     }
 
-    /// Gives keys of a region to the next that can take them.
+    /// Moves keys of a region to the next member that can take them.
     fn away_from(&self, region: RegionId, keys: KeyRange) -> Option<RangeMove> {
         let mut members = self.members.iter().copied();
         let next = members.find(|member| {
@@ -119,7 +120,7 @@ impl Scene<'_> {
         })
     }
 
-    /// Keys of a region that nobody hears of.
+    /// Keys of a silent owner.
     fn abandoned(&self) -> Option<RangeMove> {
         let mut moves = self.ownership.moves();
         moves.find_map(|range_move| {
@@ -138,7 +139,9 @@ impl Scene<'_> {
 
 #[cfg(test)]
 mod tests {
-    use orrery_regions::{Body, Epoch, EpochStart, Progress, Sequence, StreamId, StreamRecord};
+    use orrery_regions::{
+        Epoch, EpochStart, RecordBody, Sequence, StreamId, StreamRecord, VersionVector,
+    };
 
     use super::*;
     use crate::codec::encode_move;
@@ -163,22 +166,22 @@ mod tests {
             is_automatic,
         });
         for (sequence, body) in [
-            (1, Body::EpochStart(EpochStart::default())),
-            (2, Body::Data(moved)),
+            (1, RecordBody::EpochStart(EpochStart::default())),
+            (2, RecordBody::Data(moved)),
         ] {
             ownership.apply(&StreamRecord {
                 stream: StreamId::Account,
                 origin: A,
                 epoch: Epoch::NONE.next(A),
                 sequence: Sequence(sequence),
-                deps: Progress::default(),
+                deps: VersionVector::default(),
                 body,
             });
         }
         ownership
     }
 
-    /// To whom a watch that looks twice, so long apart, gives the keys.
+    /// The new owner according to a view that is evaluated twice, `millis` apart.
     fn decided(
         ownership: &Ownership,
         down: &[RegionId],
@@ -187,9 +190,9 @@ mod tests {
         millis: u64,
     ) -> Option<RegionId> {
         let down: BTreeMap<_, _> = down.iter().map(|region| (*region, vec![keys()])).collect();
-        let mut watch = Watch::default();
+        let mut watch = AutomaticFailover::default();
         let mut at = |now| {
-            watch.decide(&Scene {
+            watch.decide(&FailoverView {
                 now: Millis(now),
                 me: A,
                 members: &[A, B, C],
@@ -243,7 +246,7 @@ mod tests {
         }
     }
 
-    /// Partitions may be merged after one of them was moved.
+    /// The partition was merged after one of its parts had moved.
     #[test]
     fn what_is_left_of_a_partition_that_is_down_is_moved() {
         let ownership = ownership(Some(B), false);
@@ -252,9 +255,9 @@ mod tests {
             ..keys()
         };
         let down = BTreeMap::from([(A, vec![wide.clone()])]);
-        let mut watch = Watch::default();
+        let mut watch = AutomaticFailover::default();
         let decided = [50, 1_050].map(|now| {
-            watch.decide(&Scene {
+            watch.decide(&FailoverView {
                 now: Millis(now),
                 me: A,
                 members: &[A, B, C],
