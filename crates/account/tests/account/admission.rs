@@ -1,4 +1,4 @@
-//! Changes of the catalogue that come to a hub that nobody can confirm.
+//! Catalogue changes in a hub that no majority confirms.
 
 use orrery_model::Failure;
 

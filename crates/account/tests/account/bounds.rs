@@ -1,4 +1,4 @@
-//! How much may wait for other regions at the same time, and what becomes of the request after that.
+//! The bounds on requests that wait for other regions, and the errors beyond a bound.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use orrery_account::{LinkOrder, Order};
+use orrery_account::{LinkOrder, OperatorOrder};
 use orrery_model::{ConsistencyLevel, Failure};
 
 use crate::support::{Kind, PATIENCE, World, Writes, end, eventually};
@@ -17,7 +17,7 @@ const CONFIRMATIONS: usize = 10_000;
 
 pub(crate) type Waiting<'a, T> = Vec<Pin<Box<dyn Future<Output = T> + Send + 'a>>>;
 
-/// Begins so many, all of which must wait.
+/// Begins `count` requests, all of which must wait.
 pub(crate) fn begin<'a, T, F>(count: usize, one: impl Fn() -> F) -> Waiting<'a, T>
 where
     F: Future<Output = T> + Send + 'a,
@@ -41,7 +41,7 @@ pub(crate) fn at_once<T>(one: impl Future<Output = T>) -> T {
     }
 }
 
-/// Whoever waits in `b` looks again, also if its time is over.
+/// Makes the waiting requests in `b` check their condition again, even after their time is over.
 async fn something_moves(world: &World) {
     world.write_patiently("a", "moves", 1).await;
     world.sees("b", "moves", 1).await;
@@ -71,7 +71,7 @@ async fn strong_reads_beyond_the_bound_are_refused_and_those_before_are_answered
         assert_eq!(read.await, Ok(()));
     }
     world.link("b", "a", delay(0)).await;
-    // Whoever goes away without an answer leaves room.
+    // A dropped request frees its slot.
     world.isolate("b").await;
     drop(begin(CONFIRMATIONS, || region.check_read(STRONG)));
     drop(begin(CONFIRMATIONS, || region.check_read(STRONG)));
@@ -92,7 +92,7 @@ async fn reads_beyond_the_bound_do_not_wait_for_their_session() {
     world.create_container("a").await;
     let region = world.region("b");
     let engine = region.engine();
-    assert!(engine.is_divided());
+    assert!(engine.has_access_table());
     let (is_here, seen) = (AtomicBool::new(false), AtomicUsize::new(0));
     let holds = |_: &_| {
         let is_here = is_here.load(Ordering::Relaxed);
@@ -137,13 +137,17 @@ async fn strong_writes_are_refused_when_those_before_have_waited_for_long() {
     world.create_container("a").await;
     world.write_patiently("a", "x", 1).await;
     let other = || "b".to_owned();
-    world.order(Order::TakeDown { region: other() }).await;
+    world
+        .order(OperatorOrder::TakeDown { region: other() })
+        .await;
     let region = world.region("a");
     assert_eq!(region.check_write(), Ok(()));
     let waiting = world.begin("a", "x", Kind::Upsert, 2);
     eventually("writes are refused", || region.check_write().is_err()).await;
     assert!(unavailable(&region.check_write()).contains("too few of them answer"));
-    world.order(Order::BringUp { region: other() }).await;
+    world
+        .order(OperatorOrder::BringUp { region: other() })
+        .await;
     assert!(waiting.await.unwrap().is_ok());
     eventually("writes go on", || region.check_write().is_ok()).await;
     assert_eq!(world.peek("a", "x"), Some(2));

@@ -3,15 +3,15 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use orrery_account::{Availability, ControlError, Order, RegionState};
+use orrery_account::{Availability, ControlError, OperatorOrder, RegionState};
 use orrery_model::{ConsistencyLevel, Failure};
 
-use crate::support::{PATIENCE, World, Writes, end, eventually, find};
+use crate::support::{PATIENCE, World, Writes, end, eventually, find, outrun};
 
 const SESSION: ConsistencyLevel = ConsistencyLevel::Session;
 
-fn forced(to: &str, offline: &[&str]) -> Order {
-    Order::Failover {
+fn forced(to: &str, offline: &[&str]) -> OperatorOrder {
+    OperatorOrder::Failover {
         to: to.to_owned(),
         forced: true,
         accepts_loss: false,
@@ -33,7 +33,7 @@ async fn a_planned_failover_loses_nothing() {
             let from = world.writer().unwrap();
             for _ in 0..10 {
                 number += 1;
-                // Where staleness is bounded a write may have to wait for the others.
+                // At bounded staleness a write may have to wait for slow regions.
                 world.write_patiently(&from, "x", number).await;
             }
             let region = world.region(to);
@@ -55,7 +55,7 @@ async fn a_planned_failover_loses_nothing() {
             report
                 .regions
                 .iter()
-                .all(|region| region.false_progress == Some(0))
+                .all(|region| region.diverged_records == Some(0))
         );
         end(world.account).await;
     }
@@ -70,7 +70,7 @@ async fn three_regions_replace_one_that_is_lost() {
         world.sees(region, "x", 1).await;
     }
     world
-        .order(Order::TakeDown {
+        .order(OperatorOrder::TakeDown {
             region: "a".to_owned(),
         })
         .await;
@@ -81,7 +81,7 @@ async fn three_regions_replace_one_that_is_lost() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     world
-        .order(Order::BringUp {
+        .order(OperatorOrder::BringUp {
             region: "a".to_owned(),
         })
         .await;
@@ -109,13 +109,13 @@ async fn what_only_the_lost_region_had_is_kept_aside() {
         let version = region.token_version(&before);
         world.connect("a").await;
         world.sees("a", "x", 3).await;
-        // A request that began before names a position that nobody else has.
+        // A request that began before the snapshot names a position that no other region has.
         assert_eq!(region.token_version(&before), version);
         assert!(region.token_version(&region.engine()) > version);
         drop((before, region));
         assert_eq!(world.peek("a", "only-here"), None);
         assert_eq!(world.writer().as_deref(), Some("b"));
-        let kept = world.account.false_progress("a").unwrap().unwrap();
+        let kept = world.account.diverged_suffix("a").unwrap().unwrap();
         assert_eq!(kept.len(), 2, "{kept:?}");
         assert!(
             kept[0].contains(r#""n":2"#) && kept[1].contains("only-here"),
@@ -125,7 +125,7 @@ async fn what_only_the_lost_region_had_is_kept_aside() {
         if path.is_some() {
             world = world.reopen().await;
             world.sees("a", "x", 3).await;
-            assert_eq!(world.account.false_progress("a").unwrap().unwrap(), kept);
+            assert_eq!(world.account.diverged_suffix("a").unwrap().unwrap(), kept);
         }
         world.write_patiently("b", "x", 4).await;
         world.sees("a", "x", 4).await;
@@ -140,14 +140,21 @@ async fn a_region_that_returns_takes_nothing_before_it_knows_who_writes() {
     world.write("a", "x", 1).await.unwrap();
     world.sees("b", "x", 1).await;
     let region = || "a".to_owned();
-    world.order(Order::TakeDown { region: region() }).await;
+    world
+        .order(OperatorOrder::TakeDown { region: region() })
+        .await;
     world.order(forced("b", &[])).await;
     world.write("b", "x", 2).await.unwrap();
-    world.order(Order::BringUp { region: region() }).await;
+    world
+        .order(OperatorOrder::BringUp { region: region() })
+        .await;
     while world.peek("a", "x") != Some(2) {
         assert_eq!(world.write("a", "y", 1).await, Err(Failure::WriteForbidden));
     }
-    assert_eq!(world.account.false_progress("a").unwrap().unwrap(), [""; 0]);
+    assert_eq!(
+        world.account.diverged_suffix("a").unwrap().unwrap(),
+        [""; 0]
+    );
     end(world.account).await;
 }
 
@@ -194,14 +201,14 @@ async fn a_region_that_was_taken_offline_is_no_member_until_it_is_added() {
     world.write("a", "x", 1).await.unwrap();
     world.sees("b", "x", 1).await;
     world
-        .order(Order::TakeDown {
+        .order(OperatorOrder::TakeDown {
             region: "a".to_owned(),
         })
         .await;
     world.order(forced("b", &["a"])).await;
     world.write("b", "x", 2).await.unwrap();
     world
-        .order(Order::BringUp {
+        .order(OperatorOrder::BringUp {
             region: "a".to_owned(),
         })
         .await;
@@ -231,8 +238,39 @@ async fn a_region_that_was_taken_offline_is_no_member_until_it_is_added() {
     end(world.account).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn false_progress_names_the_records_that_the_log_has_lost() {
+    let world = World::forgetful_with_one_writer(&["a", "b"], 20_000);
+    world.create_container("a").await;
+    world.write("a", "x", 1).await.unwrap();
+    world.sees("b", "x", 1).await;
+    let common = world.region("a").engine().applied().0;
+    world.isolate("a").await;
+    outrun(&world, &["a"], "y", 500).await;
+    let last = world.region("a").engine().applied().0;
+    world.order(forced("b", &[])).await;
+    world.write("b", "x", 3).await.unwrap();
+    world.connect("a").await;
+    world.sees("a", "x", 3).await;
+    assert_eq!(world.peek("a", "a-y-49"), None);
+    let saved = world.account.diverged_suffix("a").unwrap().unwrap();
+    let begins = last - (saved.len() as u64 - 1);
+    let gap =
+        format!(r#"{{"stream":"account","operation":"unknown","after":{common},"upto":{begins}}}"#);
+    assert_eq!(saved[0], gap);
+    assert!(common < begins && begins < last, "{common} {begins} {last}");
+    for (sequence, line) in (begins + 1..).zip(&saved[1..]) {
+        assert!(
+            line.contains(&format!(r#""sequence":{sequence},"#)),
+            "{line}"
+        );
+    }
+    assert!(saved.last().unwrap().contains("a-y-49"));
+    end(world.account).await;
+}
+
 /// A region that wrote alone, was replaced and is down; `b` has x = 3.
-async fn parted(directory: Option<&Path>) -> World {
+async fn replaced_while_down(directory: Option<&Path>) -> World {
     let world = World::open(directory, SESSION, &["a", "b"]);
     world.create_container("a").await;
     world.write("a", "x", 1).await.unwrap();
@@ -245,26 +283,26 @@ async fn parted(directory: Option<&Path>) -> World {
     world
 }
 
-fn down(region: &str) -> Order {
-    Order::TakeDown {
+fn down(region: &str) -> OperatorOrder {
+    OperatorOrder::TakeDown {
         region: region.to_owned(),
     }
 }
 
-fn up(region: &str) -> Order {
-    Order::BringUp {
+fn up(region: &str) -> OperatorOrder {
+    OperatorOrder::BringUp {
         region: region.to_owned(),
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_region_with_another_history_does_not_serve_it() {
-    let world = parted(None).await;
+    let world = replaced_while_down(None).await;
     world.connect("a").await;
     world.order(up("a")).await;
     let region = world.region("a");
     eventually("it serves again", || {
-        // Asked before the look, which may then only see more.
+        // The availability is read first, because the item may only become visible later.
         let availability = region.availability();
         let number = world.peek("a", "x");
         assert!(availability == Availability::Returning || number == Some(3));
@@ -276,7 +314,7 @@ async fn a_region_with_another_history_does_not_serve_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_comes_up_waits_to_hear_of_others_and_not_for_long() {
+async fn a_restarted_region_waits_briefly_to_hear_of_others() {
     let directory = tempfile::tempdir().unwrap();
     let world = World::open(Some(directory.path()), SESSION, &["a", "b"]);
     world.create_container("a").await;
@@ -284,7 +322,8 @@ async fn who_comes_up_waits_to_hear_of_others_and_not_for_long() {
     world.sees("b", "x", 1).await;
     let serves = |world: &World, name| world.region(name).availability() == Availability::Serving;
 
-    // Whoever hears of nobody waits for three seconds. On a busy machine all may take as long once, but not always.
+    // A region without any message waits for three seconds. On a busy machine one attempt may take
+    // as long, but not every attempt.
     let (started, mut world) = (Instant::now(), world);
     loop {
         let begun = Instant::now();
@@ -315,8 +354,8 @@ async fn who_comes_up_waits_to_hear_of_others_and_not_for_long() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_region_that_broke_down_says_why() {
     let directory = tempfile::tempdir().unwrap();
-    let world = parted(Some(directory.path())).await;
-    // What only this region has cannot be kept aside, so it must not be replaced.
+    let world = replaced_while_down(Some(directory.path())).await;
+    // The region cannot save its diverged suffix, so its state must not be replaced.
     std::fs::create_dir(directory.path().join("a").join("false-progress.jsonl")).unwrap();
     world.connect("a").await;
     world.order(up("a")).await;
@@ -331,6 +370,10 @@ async fn a_region_that_broke_down_says_why() {
     assert_eq!(world.region("a").availability(), Availability::Returning);
     assert_eq!(world.write("a", "x", 4).await, Err(Failure::WriteForbidden));
     world.write("b", "x", 4).await.unwrap();
+    // Long enough for several requests for a snapshot.
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    assert_eq!(state().0, RegionState::Broken);
+    assert_eq!(world.peek("a", "x"), Some(2), "no snapshot replaced it");
     world.order(down("a")).await;
     let refused = world.account.carry_out(up("a")).await.unwrap_err();
     assert!(refused.to_string().contains("broke down"), "{refused}");

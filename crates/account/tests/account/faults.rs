@@ -49,7 +49,8 @@ async fn break_log(directory: &Path, world: &World, region: &str) -> Option<u64>
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_region_that_cannot_write_its_own_records_is_seen() {
     for is_multi in [false, true] {
-        // If the test fails, the stores close over what is left: that must not be gone.
+        // A failed test closes the stores after the end of this scope, so the directory must
+        // outlive it.
         let directory = tempfile::tempdir().unwrap().keep();
         let world = if is_multi {
             World::multi(Some(&directory), &["a", "b"])
@@ -77,7 +78,8 @@ async fn a_region_that_cannot_write_its_own_records_is_seen() {
     }
 }
 
-/// Its disk failed, nothing else: the others get everything that it had acknowledged before one of them writes.
+/// Only the disk fails: the others receive every acknowledged write before one of them becomes the
+/// write region.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_region_whose_disk_fails_is_replaced_and_nothing_is_lost() {
     for level in [SESSION, ConsistencyLevel::Strong] {

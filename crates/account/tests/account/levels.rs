@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use orrery_account::{LinkOrder, Order};
+use orrery_account::{LinkOrder, OperatorOrder};
 use orrery_model::{ConsistencyLevel, Failure};
 
 use crate::support::{Kind, PATIENCE, World, Writes, end, eventually};
@@ -81,7 +81,7 @@ async fn strong_writes_of_many_take_one_round_trip() {
     end(Arc::into_inner(world).unwrap().account).await;
 }
 
-/// How long each of many writes takes, in order. Each begins when others are half way.
+/// The duration of each of many writes, in order. Each write begins when others are half done.
 async fn times_of_many(world: &Arc<World>) -> Vec<Duration> {
     let writers = (0..16_u32).map(|number| {
         let world = Arc::clone(world);
@@ -105,7 +105,7 @@ async fn times_of_many(world: &Arc<World>) -> Vec<Duration> {
     times
 }
 
-/// What is decided while writes before it are under way sees them.
+/// A write that is decided while earlier writes are in flight sees those.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn strong_writes_under_way_are_seen_by_later_writes_and_by_no_reader() {
     let world = World::in_memory(STRONG, &["a", "b"]);
@@ -113,7 +113,7 @@ async fn strong_writes_under_way_are_seen_by_later_writes_and_by_no_reader() {
     world.write("a", "x", 0).await.unwrap();
     world.link("a", "b", LinkOrder::Pause).await;
     let before = world.kept("a");
-    // Each is in a group of its own.
+    // Each write has its own group.
     let is_kept = async |count| {
         eventually("it is kept", || world.kept("a") >= before + count).await;
     };
@@ -141,8 +141,9 @@ async fn strong_writes_under_way_are_seen_by_later_writes_and_by_no_reader() {
     end(world.account).await;
 }
 
-/// Writers go on while the write region changes: what one was told is there, what it was not told is
-/// wholly there or not at all, and what it began later is never there without what it began before.
+/// Clients write while the write region changes: acknowledged writes survive, an unacknowledged
+/// write is present as a whole or absent, and a later write is never present without the earlier
+/// ones.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failover_in_the_middle_of_strong_writes_keeps_their_order() {
     let world = World::in_memory(STRONG, &["a", "b", "c"]);
@@ -155,7 +156,7 @@ async fn a_failover_in_the_middle_of_strong_writes_keeps_their_order() {
         .await;
     let mut writes = Vec::new();
     for number in 0..60_u64 {
-        // All of the same item, in this order, without waiting for one another.
+        // All writes go to the same item in this order without a wait in between.
         writes.push((number, world.begin("a", "y", Kind::Upsert, number)));
         tokio::time::sleep(Duration::from_millis(2)).await;
         if number == 40 {
@@ -164,7 +165,7 @@ async fn a_failover_in_the_middle_of_strong_writes_keeps_their_order() {
             world.isolate("a").await;
         }
     }
-    let order = Order::Failover {
+    let order = OperatorOrder::Failover {
         to: "b".to_owned(),
         forced: true,
         accepts_loss: false,
@@ -196,7 +197,7 @@ async fn a_failover_in_the_middle_of_strong_writes_keeps_their_order() {
     end(world.account).await;
 }
 
-/// A region that goes down with groups under way does not answer for them when it is back.
+/// A region that restarts with groups in flight does not acknowledge them afterwards.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn strong_writes_under_way_at_a_restart_end_in_their_order() {
     let directory = tempfile::tempdir().unwrap();
@@ -235,7 +236,7 @@ async fn with_two_regions_strong_writes_stop_until_the_lost_one_is_offline() {
     world.create_container("a").await;
     world.write("a", "x", 1).await.unwrap();
     world
-        .order(Order::TakeDown {
+        .order(OperatorOrder::TakeDown {
             region: "b".to_owned(),
         })
         .await;
@@ -246,7 +247,7 @@ async fn with_two_regions_strong_writes_stop_until_the_lost_one_is_offline() {
         Some(1),
         "nobody reads what may be taken back"
     );
-    let order = Order::Failover {
+    let order = OperatorOrder::Failover {
         to: "a".to_owned(),
         forced: true,
         accepts_loss: false,
@@ -311,7 +312,7 @@ async fn bounded_reads_stop_when_the_region_hears_nothing() {
     world.create_container("a").await;
     world.write_patiently("a", "x", 0).await;
     world.sees("b", "x", 0).await;
-    // It hears of the write region.
+    // The region has received a page of the write region.
     assert_eq!(world.read_patiently("b", "x", BOUNDED).await, Some(0));
     world.isolate("b").await;
     let begun = Instant::now();

@@ -1,6 +1,6 @@
 //! Regions come and go while the account is used.
 
-use orrery_account::{Availability, ControlError, Order, RegionState};
+use orrery_account::{Availability, ControlError, OperatorOrder, RegionState};
 use orrery_model::ConsistencyLevel;
 
 use crate::support::{World, end, eventually, outrun};
@@ -31,7 +31,7 @@ async fn a_region_is_added_and_removed_while_others_write() {
         world.write_patiently("c", "x", 2).await;
         world.sees("a", "x", 2).await;
         world
-            .order(Order::Remove {
+            .order(OperatorOrder::Remove {
                 region: "a".to_owned(),
                 forced: false,
             })
@@ -44,7 +44,7 @@ async fn a_region_is_added_and_removed_while_others_write() {
         world.sees("b", "x", 3).await;
         let again = world
             .account
-            .carry_out(Order::Remove {
+            .carry_out(OperatorOrder::Remove {
                 region: "c".to_owned(),
                 forced: false,
             })
@@ -92,7 +92,7 @@ async fn regions_must_exist() {
     world.create_container("a").await;
     let refused = world
         .account
-        .carry_out(Order::TakeDown {
+        .carry_out(OperatorOrder::TakeDown {
             region: "z".to_owned(),
         })
         .await;

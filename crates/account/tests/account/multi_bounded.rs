@@ -62,7 +62,8 @@ async fn regions_that_hear_nothing_stop_when_the_time_of_the_bound_is_over() {
         let refused = refused_after(&world, number).await;
         // Nothing waits for b's stream: it has written nothing since.
         let goes_on = world.region("b").check_write();
-        // On a busy machine regions may have been silent before the cut, or b may not have heard what a has.
+        // On a busy machine regions may have been silent before the cut, or b may not have a's last
+        // progress.
         if refused > Duration::from_secs(4) && goes_on.is_ok() {
             break;
         }
@@ -78,13 +79,13 @@ async fn regions_that_hear_nothing_stop_when_the_time_of_the_bound_is_over() {
     world.connect("b").await;
     world.write_patiently("a", "a", number + 1).await;
     world.sees("b", "a", number + 1).await;
-    // It hears again.
+    // The regions receive each other's progress again.
     assert_eq!(world.read_patiently("b", "b", BOUNDED).await, Some(1));
     end(world.account).await;
 }
 
-/// Cuts the regions from each other when they have the same. From then on, how long until neither answers
-/// bounded reads; `a` has written what `b` lacks.
+/// Cuts the links between regions with equal progress. Returns the time until neither region
+/// answers bounded reads; `a` has then written a record that `b` lacks.
 async fn refused_after(world: &World, number: u64) -> Duration {
     for region in ["a", "b"] {
         world.read_patiently(region, region, BOUNDED).await;

@@ -1,6 +1,6 @@
 //! Every region writes: what is written anywhere is had everywhere, and all end alike.
 
-use orrery_account::{LinkOrder, Order};
+use orrery_account::{LinkOrder, OperatorOrder};
 use orrery_model::Failure;
 
 use crate::support::{World, end, eventually};
@@ -98,7 +98,7 @@ async fn the_catalogue_is_changed_in_the_hub() {
 async fn a_region_that_was_down_catches_up_with_all_others() {
     let world = start(None).await;
     world
-        .order(Order::TakeDown {
+        .order(OperatorOrder::TakeDown {
             region: "a".to_owned(),
         })
         .await;
@@ -114,7 +114,7 @@ async fn a_region_that_was_down_catches_up_with_all_others() {
     }
     world.sees("c", "b199", 199).await;
     world
-        .order(Order::BringUp {
+        .order(OperatorOrder::BringUp {
             region: "a".to_owned(),
         })
         .await;
@@ -139,7 +139,7 @@ async fn regions_go_on_after_a_restart() {
                 .write_patiently("b", &format!("b{number}"), round)
                 .await;
         }
-        // What nobody had heard of is sent after the restart.
+        // Records that no other region received before the restart are sent after it.
         world = world.reopen().await;
         for region in ALL {
             world.sees(region, "a29", round).await;

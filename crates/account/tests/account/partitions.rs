@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use orrery_account::{ControlError, LinkOrder, Order, PartitionAddress, PartitionReport};
+use orrery_account::{ControlError, LinkOrder, OperatorOrder, PartitionAddress, PartitionReport};
 use orrery_model::Failure;
 
 use crate::support::{PATIENCE, World, Writes, end, eventually};
 
 const ALL: [&str; 3] = ["a", "b", "c"];
-/// For so long a write waits for a partition that another region is about to take.
+/// How long a write waits for a partition whose ownership moves.
 const WRITE_WAITS: Duration = Duration::from_secs(3);
 
 /// Only operators move partitions.
@@ -53,7 +53,7 @@ fn partition(world: &World, id: &str) -> PartitionAddress {
     }
 }
 
-/// An item of another partition than this one.
+/// An item in another partition than the given item.
 fn elsewhere(world: &World, id: &str) -> String {
     let mut ids = (0..).map(|number| format!("e{number}"));
     let range = world.range_of("a", id);
@@ -62,7 +62,7 @@ fn elsewhere(world: &World, id: &str) -> String {
 }
 
 async fn give(world: &World, to: &str, id: &str) {
-    let order = Order::MovePartition {
+    let order = OperatorOrder::MovePartition {
         to: to.to_owned(),
         partition: partition(world, id),
         forced: false,
@@ -70,10 +70,10 @@ async fn give(world: &World, to: &str, id: &str) {
     world.order(order).await;
 }
 
-/// Another region writes, and the one before may be lost. Which one regions would choose by themselves depends on
-/// who is in time.
+/// Promotes another region by force, while the earlier write region may be lost. An automatic
+/// promotion would pick a region by timing, so the tests name one.
 async fn replace(world: &World, to: &str) {
-    let order = Order::Failover {
+    let order = OperatorOrder::Failover {
         to: to.to_owned(),
         forced: true,
         accepts_loss: false,
@@ -86,9 +86,9 @@ async fn set(world: &World, region: &str, id: &str, is_up: bool) {
     let (region, partition) = (region.to_owned(), partition(world, id));
     world
         .order(if is_up {
-            Order::BringUpPartition { region, partition }
+            OperatorOrder::BringUpPartition { region, partition }
         } else {
-            Order::TakeDownPartition { region, partition }
+            OperatorOrder::TakeDownPartition { region, partition }
         })
         .await;
 }
@@ -165,7 +165,7 @@ async fn a_partition_moves_and_comes_back_under_load_and_nothing_is_lost() {
     let results = taken.map(|taken| taken.lock().unwrap().clone());
     assert!(results[1].keys().eq(["a"].iter()), "{results:?}");
     for region in ALL {
-        // An increment over anything but the last one would be missing here.
+        // An increment of an outdated value would be missing from the sum.
         world.sees(region, "x", results[0].values().sum()).await;
         let sum = results[1].values().sum();
         world.sees(region, &other, sum).await;
@@ -188,7 +188,7 @@ async fn a_partition_that_is_down_is_written_elsewhere_and_comes_back() {
     );
     assert_eq!(world.peek("a", "x"), None, "reads are not answered either");
     world.write("a", &other, 1).await.unwrap();
-    // Whoever asks elsewhere waits until it is moved.
+    // A write in another region waits until the partition has moved.
     world.sees("b", "x", 1).await;
     eventually("b has heard", || !world.is_closed("b", "x")).await;
     let asked = Instant::now();
@@ -239,14 +239,18 @@ async fn the_write_region_takes_the_partitions_of_a_region_that_is_lost() {
     world.write("b", "x", 1).await.unwrap();
     world.sees("a", "x", 1).await;
     let region = || "b".to_owned();
-    world.order(Order::TakeDown { region: region() }).await;
-    // If the machine stops for a moment the write region may be another one then.
+    world
+        .order(OperatorOrder::TakeDown { region: region() })
+        .await;
+    // If the machine pauses for a moment, another region may be the write region.
     let begun = Instant::now();
     while world.write("a", "x", 2).await.is_err() && world.write("c", "x", 2).await.is_err() {
         assert!(begun.elapsed() < PATIENCE, "nobody takes it");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    world.order(Order::BringUp { region: region() }).await;
+    world
+        .order(OperatorOrder::BringUp { region: region() })
+        .await;
     world.sees("b", "x", 2).await;
     eventually("b knows", || world.is_closed("b", "x")).await;
     let refused = world.write("b", "x", 3).await;
@@ -260,7 +264,7 @@ async fn another_write_region_takes_what_was_not_moved() {
     let other = elsewhere(&world, "x");
     give(&world, "c", "x").await;
     world
-        .order(Order::TakeDown {
+        .order(OperatorOrder::TakeDown {
             region: "a".to_owned(),
         })
         .await;
@@ -270,7 +274,7 @@ async fn another_write_region_takes_what_was_not_moved() {
     let refused = world.write("b", "x", 3).await;
     assert_eq!(refused, Err(Failure::WriteForbidden));
     world
-        .order(Order::BringUp {
+        .order(OperatorOrder::BringUp {
             region: "a".to_owned(),
         })
         .await;
@@ -292,10 +296,14 @@ async fn a_new_write_region_takes_what_it_had_once_and_gave_back() {
     world.write("a", "x", 2).await.unwrap();
     world.sees("b", "x", 2).await;
     let region = || "a".to_owned();
-    world.order(Order::TakeDown { region: region() }).await;
+    world
+        .order(OperatorOrder::TakeDown { region: region() })
+        .await;
     replace(&world, "b").await;
     takes(&world, "b", "x").await;
-    world.order(Order::BringUp { region: region() }).await;
+    world
+        .order(OperatorOrder::BringUp { region: region() })
+        .await;
     eventually("a knows", || world.writer().as_deref() == Some("b")).await;
     world.fail_over("a").await;
     takes(&world, "a", "x").await;
@@ -361,7 +369,7 @@ async fn orders_that_make_no_sense_are_refused() {
         range: 999,
         ..known.clone()
     };
-    let order = |to: &str, partition: &PartitionAddress| Order::MovePartition {
+    let order = |to: &str, partition: &PartitionAddress| OperatorOrder::MovePartition {
         to: to.to_owned(),
         partition: partition.clone(),
         forced: false,

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use orrery_account::{
-    ControlError, Order, PartitionAddress, PeerIdentity, Peers, RegionState, peer_certificates,
+    ControlError, OperatorOrder, PartitionAddress, PeerIdentity, PeerOptions, RegionState,
+    peer_certificates,
 };
 use orrery_model::{Failure, Secret};
 use tempfile::TempDir;
@@ -45,14 +46,14 @@ impl Machines {
     }
 
     /// What the process of a region is started with.
-    async fn peers(&self, name: &str, others: &[&str], joins: bool) -> Peers {
+    async fn peers(&self, name: &str, others: &[&str], joins: bool) -> PeerOptions {
         let of = |wanted: &str| {
             let mut addresses = self.addresses.iter();
             let (_, address) = addresses.find(|(name, _)| *name == wanted).unwrap();
             address.clone()
         };
         let identity = self.path().join("certificates").join(name);
-        Peers {
+        PeerOptions {
             account: "account".to_owned(),
             listen: bind(&of(name)).await,
             identity: PeerIdentity::load(&identity).unwrap(),
@@ -69,7 +70,7 @@ impl Machines {
         World::among(self.path(), name, peers, Writes::One, None).await
     }
 
-    /// A process of an account in which every region writes, that keeps few records for others.
+    /// A process of a multi-write account that retains few records for others.
     pub(crate) async fn start_multi(
         &self,
         name: &'static str,
@@ -81,8 +82,8 @@ impl Machines {
     }
 }
 
-/// One that no other test is given. It is below the ports that systems hand out, so that nobody takes it while its
-/// process is away.
+/// An address for one test alone. The port is below the ephemeral ports of the system, so that no
+/// other process takes it while this one restarts.
 async fn free_address() -> String {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let start = u16::try_from(std::process::id() % 10_000).unwrap();
@@ -95,7 +96,7 @@ async fn free_address() -> String {
     }
 }
 
-/// An address that a process of before has not let go of yet is waited for.
+/// Waits until an earlier process has released the address.
 async fn bind(address: &str) -> TcpListener {
     let bound = async {
         loop {
@@ -131,7 +132,8 @@ async fn a_region_joins_is_replaced_and_comes_back() {
         .await;
     }
 
-    // It has its number from its directory now, and what it missed from the other.
+    // The region has its number from its directory, and pulls its missing records from the other
+    // region.
     end(b.account).await;
     a.write_patiently("a", "x", 2).await;
     let b = machines.start("b", &["a"], true).await;
@@ -157,11 +159,11 @@ async fn a_process_knows_of_the_regions_of_others_and_orders_only_its_own() {
         let other = report.regions.iter().find(|region| region.name == "b");
         let own = report.regions.iter().find(|region| region.name == "a");
         let (own, other) = (own.unwrap(), other.unwrap());
-        assert_eq!((other.state, other.kept), (RegionState::Read, None));
+        assert_eq!((other.state, other.appended), (RegionState::Read, None));
         other.endpoint.is_some() && own.applied.is_some() && other.applied == own.applied
     })
     .await;
-    let order = Order::TakeDown {
+    let order = OperatorOrder::TakeDown {
         region: "b".to_owned(),
     };
     let refused = a.account.carry_out(order).await.unwrap_err();
@@ -169,7 +171,7 @@ async fn a_process_knows_of_the_regions_of_others_and_orders_only_its_own() {
         refused.to_string(),
         "region 'b' is not in this process; ask the process that has it, which serves clients at http://b/"
     );
-    let remove = Order::Remove {
+    let remove = OperatorOrder::Remove {
         region: "a".to_owned(),
         forced: false,
     };
@@ -179,7 +181,7 @@ async fn a_process_knows_of_the_regions_of_others_and_orders_only_its_own() {
         "{refused:?}"
     );
 
-    // A third process, of which the others are told at a restart.
+    // The other regions learn of a third process at a restart.
     end(a.account).await;
     end(b.account).await;
     let a = machines.start("a", &["b", "c"], false).await;
@@ -220,7 +222,7 @@ async fn a_partition_moves_between_processes() {
         container: "c".to_owned(),
         range: a.range_of("a", "x"),
     };
-    let give = |to: &str| Order::MovePartition {
+    let give = |to: &str| OperatorOrder::MovePartition {
         to: to.to_owned(),
         partition: partition(),
         forced: false,
@@ -235,9 +237,9 @@ async fn a_partition_moves_between_processes() {
         "{elsewhere:?}"
     );
 
-    // Where it is down it is said so, and the write region takes it.
+    // A region in which a partition is down reports that, and the write region takes the partition.
     let (region, partition) = ("b".to_owned(), partition());
-    b.order(Order::TakeDownPartition { region, partition })
+    b.order(OperatorOrder::TakeDownPartition { region, partition })
         .await;
     let begun = std::time::Instant::now();
     while a.write("a", "x", 4).await.is_err() {
@@ -276,7 +278,7 @@ async fn a_founder_that_lost_its_directory_founds_no_other_account() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_signs_tokens_is_that_of_the_write_region() {
+async fn all_regions_use_the_token_secret_of_the_write_region() {
     let machines = Machines::new(&["a", "b"]).await;
     let (a, b) = tokio::join!(
         machines.start("a", &["b"], false),
@@ -315,7 +317,7 @@ async fn the_others_hear_that_a_region_broke_down() {
     end_broken(b).await;
     assert_eq!(state(&a, "b").0, RegionState::Broken, "as it said last");
 
-    // What its log has lost is asked for again.
+    // The region pulls the records again that its log has lost.
     let log = find(&machines.path().join("b"), "log").unwrap();
     std::fs::remove_dir_all(&log).unwrap();
     std::fs::create_dir(&log).unwrap();

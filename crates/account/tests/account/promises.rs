@@ -1,10 +1,10 @@
-//! What a region must not promise to others.
+//! Promises that a region must not make to other regions.
 
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use orrery_account::{Availability, Order, RegionState};
+use orrery_account::{Availability, OperatorOrder, RegionState};
 
 use crate::faults::{end_broken, state};
 use crate::support::{World, Writes, eventually, find};
@@ -12,7 +12,7 @@ use crate::support::{World, Writes, eventually, find};
 /// Longer than the others take to promote another region.
 const PROMOTION: Duration = Duration::from_secs(6);
 
-/// From now on the log of a region can be written, and not be opened for the syncs that come later.
+/// From now on the log files of a region can be written, but their later syncs fail.
 pub(crate) fn spoil_late_syncs(directory: &Path) {
     let log = find(directory, "log").unwrap();
     for entry in fs::read_dir(&log).unwrap() {
@@ -54,8 +54,8 @@ async fn a_region_whose_syncs_fail_is_seen_and_promises_nothing() {
     }
     assert_eq!(world.region("b").availability(), Availability::Serving);
 
-    // To follow somebody is to promise something as well.
-    let order = Order::Failover {
+    // A region also makes a promise when it follows another region.
+    let order = OperatorOrder::Failover {
         to: "c".to_owned(),
         forced: true,
         accepts_loss: false,

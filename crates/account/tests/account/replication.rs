@@ -88,7 +88,7 @@ async fn a_delay_is_the_age_of_what_is_read() {
         world.sees("b", "x", number).await;
         let age = begun.elapsed();
         assert!(age >= delay, "{age:?}");
-        // A write does not wait for other regions. Now and then the machine may.
+        // A write does not wait for other regions, but the machine may delay it now and then.
         if took < delay && age < delay * 4 {
             break;
         }

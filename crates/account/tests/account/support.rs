@@ -1,4 +1,4 @@
-//! An account of several regions in this process, and short ways to say what to do with it.
+//! An account of several regions in this process, and shorthands for orders and requests.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,21 +7,23 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use orrery_account::{
-    Account, AccountOptions, Bound, LinkOrder, Order, Peers, Region, RegionOptions, StartError,
+    Account, AccountOptions, LinkOrder, OperatorOrder, PeerOptions, Region, RegionOptions,
+    StalenessPolicy, StartError,
 };
 use orrery_engine::{
-    Container, Durability, EngineOptions, FeedRequest, KeyAccess, NewContainer, PartitionLimits,
-    Piece, Position, Scope, ScriptOptions, Seen, SystemClock, ThroughputMode, ThroughputOptions,
+    ApplyAfter, Container, Durability, EngineOptions, FeedRequest, FeedScope, KeyAccess,
+    NewContainer, PartitionLimits, Position, ScriptOptions, SubscriptionRead, SystemClock,
+    ThroughputMode, ThroughputOptions,
 };
 use orrery_json::{Number, parse};
 use orrery_keys::PartitionKey;
 use orrery_model::{
     ConsistencyLevel, ContainerAddress, ContainerDefinition, DatabaseAddress, Document, Failure,
-    Operation, OperationKind, Patch, PatchAction, PatchOperation, Pointer, Throughput,
+    JsonPointer, Operation, OperationKind, Patch, PatchAction, PatchOperation, Throughput,
 };
 use tokio::task::JoinHandle;
 
-/// For what takes milliseconds, on a machine that may be busy with other things.
+/// A timeout for operations that take milliseconds, on a machine that may be busy.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 /// Of staleness where it is bounded.
 const BOUND_SECONDS: u64 = 5;
@@ -50,19 +52,19 @@ struct Plan {
     bound_seconds: u64,
 }
 
-/// Which regions take writes. Where nobody is managed only operators change it: regions of a machine that stops for
-/// some seconds are silent to each other.
+/// Which regions take writes. Without automatic failover only operators change the write region:
+/// the regions of a machine that pauses for some seconds are silent to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Writes {
     One,
-    /// The others replace it when it is silent.
+    /// Another region is promoted when the write region is silent.
     OneManaged,
     Every,
     /// The hub is replaced when it is silent.
     EveryManaged,
     /// One of each partition.
     PerPartition,
-    /// The same, and others take what is down or silent.
+    /// The same, and partitions that are down or silent move without an order.
     PerPartitionManaged,
 }
 
@@ -94,7 +96,7 @@ impl World {
         World::start(directory, level, names, Writes::Every.into())
     }
 
-    /// Every region writes, and keeps few records for those that are away.
+    /// A multi-write account that retains few records for disconnected regions.
     pub(crate) fn forgetful(
         directory: Option<&Path>,
         names: &[&'static str],
@@ -116,7 +118,7 @@ impl World {
         World::start(None, ConsistencyLevel::Session, names, plan)
     }
 
-    /// Staleness is bounded by versions, and by a time that nobody reaches.
+    /// Staleness is bounded by versions, and by a time that no test reaches.
     pub(crate) fn bounded_by_versions(names: &[&'static str], writes: Writes) -> World {
         let plan = Plan {
             bound_seconds: 3_600,
@@ -173,7 +175,7 @@ impl World {
     pub(crate) async fn among(
         directory: &Path,
         name: &'static str,
-        peers: Peers,
+        peers: PeerOptions,
         writes: Writes,
         kept_bytes_max: Option<u64>,
     ) -> World {
@@ -184,7 +186,7 @@ impl World {
     pub(crate) async fn try_among(
         directory: &Path,
         name: &'static str,
-        peers: Peers,
+        peers: PeerOptions,
         writes: Writes,
         kept_bytes_max: Option<u64>,
     ) -> Result<World, StartError> {
@@ -200,10 +202,10 @@ impl World {
     pub(crate) async fn among_after_loss(
         directory: &Path,
         name: &'static str,
-        peers: Peers,
+        peers: PeerOptions,
     ) -> World {
         let mut region = region_options(Some(directory), name, ConsistencyLevel::Session);
-        region.engine.upkeep.accept_loss = true;
+        region.engine.maintenance.accept_loss = true;
         let plan = Plan::from(Writes::One);
         let started = World::with_region(directory, name, region, peers, plan).await;
         started.unwrap()
@@ -213,7 +215,7 @@ impl World {
         directory: &Path,
         name: &'static str,
         region: RegionOptions,
-        peers: Peers,
+        peers: PeerOptions,
         plan: Plan,
     ) -> Result<World, StartError> {
         let level = ConsistencyLevel::Session;
@@ -268,7 +270,7 @@ impl World {
         self.write_large(region, id, number, 0).await
     }
 
-    /// The same, with so much text that the item means nothing by.
+    /// The same with a body of `bytes` bytes of text.
     pub(crate) async fn write_large(
         &self,
         region: &str,
@@ -298,7 +300,7 @@ impl World {
         region.check_write()?;
         let container = container(&region).ok_or(Failure::OWNER_NOT_FOUND)?;
         let increment = PatchOperation {
-            path: Pointer::parse("/n").unwrap(),
+            path: JsonPointer::parse("/n").unwrap(),
             action: PatchAction::Increment(Number::Int(1)),
         };
         let patch = Patch {
@@ -312,7 +314,8 @@ impl World {
         written.await.result.map(drop)
     }
 
-    /// Begins a write and does not wait for it; it gives the LSN. The store has it before those that are begun later.
+    /// Begins a write without waiting for it; the task returns the LSN. The store receives the
+    /// write before writes that begin later.
     pub(crate) fn begin(
         &self,
         region: &str,
@@ -337,7 +340,7 @@ impl World {
             });
             let written = engine.write_item(&container, partition, operation, level);
             let answer = written.await;
-            let lsn = answer.stamp.map_or(0, |stamp| stamp.lsn.0);
+            let lsn = answer.partition_lsn.map_or(0, |stamp| stamp.lsn.0);
             answer.result.map(|_| lsn)
         });
         let mut context = Context::from_waker(Waker::noop());
@@ -347,7 +350,7 @@ impl World {
         }
     }
 
-    /// Writes, again and again if need be.
+    /// Repeats a write until it succeeds.
     pub(crate) async fn write_patiently(&self, region: &str, id: &str, number: u64) {
         let begun = Instant::now();
         while let Err(failure) = self.write(region, id, number).await {
@@ -356,7 +359,7 @@ impl World {
         }
     }
 
-    /// The number of an item as a region sees it now, without a look at consistency.
+    /// The number of an item in a region's current state, without any consistency check.
     pub(crate) fn peek(&self, region: &str, id: &str) -> Option<u64> {
         let region = self.region(region);
         let container = container(&region)?;
@@ -380,7 +383,8 @@ impl World {
         Ok(self.peek(region, id))
     }
 
-    /// The same, again and again if need be: a region that was silent for a moment may not answer at once.
+    /// The same, repeated until it succeeds: a region that was silent may refuse reads for a
+    /// moment.
     pub(crate) async fn read_patiently(
         &self,
         region: &str,
@@ -401,7 +405,7 @@ impl World {
     pub(crate) fn kept(&self, region: &str) -> u64 {
         let regions = self.account.report().regions.into_iter();
         let mut regions = regions.filter(|report| report.name == region);
-        regions.next().unwrap().kept.unwrap()
+        regions.next().unwrap().appended.unwrap()
     }
 
     pub(crate) async fn sees(&self, region: &str, id: &str, number: u64) {
@@ -409,7 +413,7 @@ impl World {
         eventually(&what, || self.peek(region, id) == Some(number)).await;
     }
 
-    /// The number of the partition that an item is in.
+    /// The id of the partition of an item.
     pub(crate) fn range_of(&self, region: &str, id: &str) -> u32 {
         let container = container(&self.region(region)).unwrap();
         let logical = container.logical_partition(&key(id));
@@ -429,18 +433,18 @@ impl World {
         let region = self.region(region);
         let container = container(&region).unwrap();
         let engine = region.engine();
-        let page = engine.conflicts(&container, &Scope::Container, 100, None);
+        let page = engine.conflicts(&container, &FeedScope::Container, 100, None);
         let conflicts = page.unwrap().conflicts.into_iter();
         let text = |content: Bytes| String::from_utf8(content.to_vec()).unwrap();
         conflicts.map(|conflict| text(conflict.content)).collect()
     }
 
-    pub(crate) async fn order(&self, order: Order) {
+    pub(crate) async fn order(&self, order: OperatorOrder) {
         self.account.carry_out(order).await.unwrap();
     }
 
     pub(crate) async fn fail_over(&self, to: &str) {
-        let order = Order::Failover {
+        let order = OperatorOrder::Failover {
             to: to.to_owned(),
             forced: false,
             accepts_loss: false,
@@ -451,7 +455,7 @@ impl World {
 
     pub(crate) async fn link(&self, from: &str, to: &str, order: LinkOrder) {
         let (from, to) = (from.to_owned(), to.to_owned());
-        self.order(Order::Link { from, to, order }).await;
+        self.order(OperatorOrder::Link { from, to, order }).await;
     }
 
     /// Cuts the links of a region in both directions.
@@ -493,7 +497,7 @@ impl World {
 
     /// Waits until all have applied the same of every stream, and compares everything that they show.
     pub(crate) async fn is_the_same_everywhere(&self, regions: &[&str]) {
-        let progress = |region: &&str| self.region(region).engine().progress();
+        let progress = |region: &&str| self.region(region).engine().version_vector();
         eventually("all have applied the same", || {
             let mut all = regions.iter().map(progress);
             let first = all.next();
@@ -515,11 +519,12 @@ impl World {
         let mut continuation = None;
         loop {
             let request = FeedRequest {
-                scope: Scope::Container,
+                scope: FeedScope::Container,
                 query: None,
                 items_max: 1_000,
                 continuation,
-                terms: self.level.into(),
+                continuation_bytes_max: None,
+                budget: self.level.into(),
                 wants_report: false,
                 without_index: false,
                 enable_scan: false,
@@ -536,7 +541,7 @@ impl World {
     }
 }
 
-/// Closes an account whose tasks have let go of it.
+/// Closes an account after its tasks have ended.
 pub(crate) async fn end(account: Account) {
     account.stop();
     let begun = Instant::now();
@@ -551,11 +556,11 @@ pub(crate) async fn end(account: Account) {
 pub(crate) async fn outrun(world: &World, regions: &[&str], name: &str, bytes: usize) {
     let mut firsts = Vec::new();
     for region in regions {
-        firsts.push(world.region(region).engine().committed());
+        firsts.push(world.region(region).engine().applied());
     }
     let has_forgotten = |region: &str, first: Position| {
         let mut log = world.region(region).engine().subscribe(first, 0);
-        matches!(log.records_after(first, 1), Ok(Piece::Trimmed))
+        matches!(log.records_after(first, 1), Ok(SubscriptionRead::Trimmed))
     };
     let begun = Instant::now();
     let forget = || {
@@ -566,8 +571,7 @@ pub(crate) async fn outrun(world: &World, regions: &[&str], name: &str, bytes: u
         assert!(begun.elapsed() < PATIENCE, "nothing is forgotten");
         for region in regions {
             let id = format!("{region}-{name}-filling");
-            let written = world.write_large(region, &id, 0, bytes).await;
-            written.unwrap();
+            patiently(|| world.write_large(region, &id, 0, bytes)).await;
         }
     }
     for number in 0..50 {
@@ -591,7 +595,7 @@ fn account_options(
     };
     AccountOptions {
         level,
-        bound: Bound {
+        bound: StalenessPolicy {
             versions: 20,
             seconds: plan.bound_seconds,
         },
@@ -615,15 +619,17 @@ fn region_options(directory: Option<&Path>, name: &str, level: ConsistencyLevel)
             directory: directory.map(|path| path.join(name)),
             durability,
             cache_bytes: 4 << 20,
-            seen: Seen::Durable,
+            apply_after: ApplyAfter::Durable,
             multi_write: None,
-            upkeep: orrery_engine::Upkeep::default(),
+            sweeps: true,
+            maintenance: orrery_engine::MaintenanceOptions::default(),
             consistency: level,
             partitions: PartitionLimits::default(),
             scripts: ScriptOptions::default(),
             throughput: ThroughputOptions {
                 mode: ThroughputMode::Off,
                 burst_capacity: false,
+                bulk_patience: Duration::ZERO,
             },
             clock: Arc::new(SystemClock),
         },
@@ -652,7 +658,7 @@ pub(crate) async fn eventually(what: &str, mut happened: impl FnMut() -> bool) {
     }
 }
 
-/// Until it works: a region that has just begun may not be able to.
+/// Repeats an operation until it succeeds: a region that has just begun may refuse it.
 async fn patiently<T, F: Future<Output = Result<T, Failure>>>(mut attempt: impl FnMut() -> F) -> T {
     let begun = Instant::now();
     loop {

@@ -11,21 +11,21 @@ use super::plan::{KEYS, Key, SETTINGS, STEADY_MS, has};
 
 pub(super) type Verdict = Result<(), String>;
 
-/// What a region that is back waits for at most to hear what it missed.
+/// How long a returned region waits at most for the moves that it missed.
 const RETURN_MS: u64 = 3_000;
-/// Of the time after which a region counts as silent, so much at least something must be broken: messages are
-/// late, and what was sent before it broke still arrives.
+/// A region counts as silent only if something was broken for at least this part of the silence
+/// time: messages are late, and messages from before the fault still arrive.
 const BROKEN_MS_MIN: u64 = 1_800;
-/// How long at most nobody takes the writes of a key that is down nowhere where nothing ever breaks.
+/// The limit for the time that a key which is up lacks an owner, in a world without faults.
 const GAP_MS_MAX: u64 = 5_000;
-/// The same since something was mended: a write region may have to be found first.
+/// The same after a repair: the regions may first have to elect a write region.
 const MENDED_GAP_MS_MAX: u64 = 10_000;
 
-/// After the last trouble, what was to be mended soon is.
+/// After the last fault, the time within which short repairs are complete.
 const SETTLES_MS: u64 = 1_000;
 
-/// Who owns a key after a record of the account stream, since which record, and whether an automatic move made
-/// it so.
+/// The owner of a key after a record of the account stream, the record that made it the owner, and
+/// whether an automatic move made it so.
 struct Owner {
     region: RegionId,
     since: Sequence,
@@ -57,8 +57,8 @@ fn owner(history: &History, key: Key, upto: Sequence) -> Option<Owner> {
     })
 }
 
-/// Whether a region could not hear of another for so long before a moment that it need not wait for it. What
-/// was the matter with itself is no excuse.
+/// Whether a region may skip the wait for another one, because a fault kept the other's messages
+/// away for long enough before a moment. Faults of the waiting region itself do not count.
 fn is_excused(history: &History, silent: RegionId, by: RegionId, at: u64) -> bool {
     let (region, link) = (Broken::Region(silent), Broken::Link(silent, by));
     let from = at.saturating_sub(SETTINGS.silence_ms + 600);
@@ -77,15 +77,15 @@ fn is_excused(history: &History, silent: RegionId, by: RegionId, at: u64) -> boo
     broken >= BROKEN_MS_MIN
 }
 
-/// Who takes each key, and since when.
+/// The open owners of each key, and since when each is open.
 #[derive(Default)]
 struct Opened {
     open: BTreeMap<(RegionId, Key), Sequence>,
     tenures: BTreeMap<(RegionId, Key), Tenure>,
 }
 
-/// A region that has begun with keys goes on with them when they were down or it was away, as long as it
-/// remembers: it need not wait again for those before it.
+/// A region that has opened keys continues with them after they were down or after its own absence,
+/// as long as it has not restarted: it does not wait again for earlier owners.
 struct Tenure {
     since: Sequence,
     life: u64,
@@ -93,7 +93,7 @@ struct Tenure {
 }
 
 impl Opened {
-    /// Takes note; gives the keys that opened.
+    /// Applies a stance; returns the keys that opened.
     fn note(&mut self, history: &History, stance: &Stance) -> Vec<Key> {
         let mut opened = Vec::new();
         for key in 0..KEYS {
@@ -116,7 +116,7 @@ impl Opened {
         opened
     }
 
-    /// Who takes a key, since when, and what it follows.
+    /// The open owners of a key, each with its opening time and the last record that it follows.
     fn of(&self, key: Key) -> impl Iterator<Item = (RegionId, u64, Sequence)> {
         let open = self.open.iter();
         let open = open.filter(move |((_, other), _)| *other == key);
@@ -128,7 +128,8 @@ impl Opened {
     }
 }
 
-/// Of each key one region takes the writes: two do only if the newer owner could not hear of the older one.
+/// Each key has one open owner: two only if the newer owner could not receive messages of the older
+/// one.
 pub(super) fn one_owner(history: &History) -> Verdict {
     let mut opened = Opened::default();
     for stance in &history.stances {
@@ -157,7 +158,8 @@ pub(super) fn one_owner(history: &History) -> Verdict {
     Ok(())
 }
 
-/// Whoever takes a write has all earlier ones of the key, but for those of a region of which it could not hear.
+/// A region that takes a write has all earlier writes of the key, except those of regions whose
+/// messages a fault kept away.
 pub(super) fn in_order(history: &History) -> Verdict {
     let mut opened = Opened::default();
     let mut noted = 0;
@@ -170,7 +172,7 @@ pub(super) fn in_order(history: &History) -> Verdict {
         let since = opened.since(write.region, write.key);
         for (earlier, earlier_since) in &before {
             let stream = StreamId::Region(earlier.region);
-            let has = write.deps.has(stream, earlier.sequence);
+            let has = write.deps.includes(stream, earlier.sequence);
             if earlier.key == write.key
                 && !has
                 && !is_excused(history, earlier.region, write.region, since)
@@ -193,7 +195,8 @@ pub(super) fn in_order(history: &History) -> Verdict {
     Ok(())
 }
 
-/// A region that is back and begins before its patience ends knows of all moves by which others had begun.
+/// A returned region that opens before its timeout knows of all moves by which other regions had
+/// opened.
 pub(super) fn knows_what_it_missed(history: &History) -> Verdict {
     let mut opened = Opened::default();
     let mut returned: BTreeMap<(RegionId, Key), (u64, Sequence)> = BTreeMap::new();
@@ -220,7 +223,7 @@ pub(super) fn knows_what_it_missed(history: &History) -> Verdict {
     Ok(())
 }
 
-/// What was acknowledged is in every region.
+/// Every region has every acknowledged write.
 pub(super) fn kept(history: &History) -> Verdict {
     for (region, end) in &history.ends {
         for write in &history.writes {
@@ -235,8 +238,8 @@ pub(super) fn kept(history: &History) -> Verdict {
     Ok(())
 }
 
-/// At rest every key is taken by its owner alone, all follow the same records, and what was moved because it was
-/// down is back.
+/// At rest each key is open in its owner alone, all regions follow the same records, and keys that
+/// moved because they were down have moved back.
 pub(super) fn at_rest(history: &History) -> Verdict {
     let last = history.account.keys().next_back().copied();
     let last = last.unwrap_or_default();
@@ -269,8 +272,8 @@ pub(super) fn at_rest(history: &History) -> Verdict {
     Ok(())
 }
 
-/// Where nothing is broken and nothing is down no key is without an owner for long, and neither where a majority
-/// is whole and has stayed so for long.
+/// In a world without faults no key is without an open owner for long, and the same holds where a
+/// majority has been healthy for long.
 pub(super) fn served(history: &History) -> Verdict {
     let mut opened = Opened::default();
     let gap_ms_max = match history.faults[..] {
@@ -302,7 +305,7 @@ pub(super) fn served(history: &History) -> Verdict {
     served_by_a_majority(history)
 }
 
-/// The last moment up to a time, after another one, in which something was broken or the key down.
+/// The last time between two times at which a fault was active or the key was down.
 fn disturbed_until(history: &History, key: Key, since: u64, at: u64) -> u64 {
     let downs = history.downs.iter();
     let downs = downs.filter(|(other, _, _)| *other == key);
@@ -351,7 +354,8 @@ fn served_by_a_majority(history: &History) -> Verdict {
     }
     for key in 0..KEYS {
         let is_down = |region: &RegionId| steady.down.contains(&(*region, key));
-        // Whoever has keys down and does not hear that they were moved is waited for, as long as it is heard.
+        // An owner whose keys are down and that cannot receive the move blocks the new owner as
+        // long as its own messages arrive.
         let is_deaf = |region: &RegionId| is_down(region) && !whole.contains(region);
         if whole.iter().all(is_down) || history.regions.iter().any(is_deaf) {
             continue;

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use orrery_regions::{Body, Progress, RegionId, Sequence, StreamRecord};
+use orrery_regions::{RecordBody, RegionId, Sequence, StreamRecord, VersionVector};
 
 use super::super::RangeMove;
 use super::plan::{KEYS, Key};
 use crate::codec::decode_move;
 
-/// What a region takes from a moment on.
+/// The open keys of a region from a moment on.
 #[derive(Clone, Debug)]
 pub(super) struct Stance {
     pub(super) at: u64,
@@ -27,11 +27,11 @@ pub(super) struct Write {
     pub(super) at: u64,
     pub(super) key: Key,
     pub(super) region: RegionId,
-    /// Its place in the stream of the region.
+    /// The position in the region's stream.
     pub(super) sequence: Sequence,
     /// What the region had.
-    pub(super) deps: Progress,
-    /// How many stances were taken before it.
+    pub(super) deps: VersionVector,
+    /// The number of stances before the write.
     pub(super) stances: usize,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Fault {
     pub(super) ends: Option<u64>,
 }
 
-/// How things were when they had stayed as they were for long.
+/// The state of the world after it was stable for long.
 #[derive(Clone, Debug)]
 pub(super) struct Steady {
     pub(super) at: u64,
@@ -87,19 +87,19 @@ pub(super) struct History {
     pub(super) downs: Vec<(Key, u64, Option<u64>)>,
     pub(super) steady: Option<Steady>,
     pub(super) ends: BTreeMap<RegionId, End>,
-    /// What happened, and how often: a run without it proves nothing about it.
+    /// Counts of events: a run without an event proves nothing about it.
     pub(super) happened: BTreeMap<&'static str, u64>,
 }
 
 impl Given {
     pub(super) fn by(record: &StreamRecord) -> Given {
         match &record.body {
-            Body::EpochStart(_) => match record.epoch.write_region() {
+            RecordBody::EpochStart(_) => match record.epoch.write_region() {
                 Some(region) => Given::Everything(region),
                 None => Given::Nothing,
             },
-            Body::Data(data) => decode_move(data).map_or(Given::Nothing, Given::Range),
-            Body::Members(_) => Given::Nothing,
+            RecordBody::Data(data) => decode_move(data).map_or(Given::Nothing, Given::Range),
+            RecordBody::Members(_) => Given::Nothing,
         }
     }
 }
@@ -117,7 +117,7 @@ impl History {
         assert_eq!(*known, given, "the account stream is one");
     }
 
-    /// A region takes what it took, or something else.
+    /// Records a stance of a region, if it differs from the region's last one.
     pub(super) fn takes(&mut self, stance: Stance) {
         let before = self.stances.iter().rev();
         let mut before = before.filter(|before| before.region == stance.region);
@@ -146,7 +146,7 @@ impl History {
         }
     }
 
-    /// What happened, in order, for whoever looks for a cause.
+    /// The events in order, for the search of a cause.
     pub(super) fn tell(&self) -> String {
         let mut lines = Vec::new();
         for (sequence, given) in &self.account {

@@ -1,12 +1,13 @@
-//! Accounts that fail over single partitions, in a world without mercy: regions with their real [`Keeper`],
-//! [`Replica`] and [`Mesh`], simulated time, links, crashes and operators.
+//! Accounts with failover per partition in a simulated world: regions with their real
+//! [`PartitionFailover`], [`Replica`] and [`MultiWriteReplica`], simulated time, links, crashes and
+//! operators.
 //!
 //! `ORRERY_SEED=n cargo test -p orrery-account --lib partitions::simulation` runs that seed alone,
 //! `ORRERY_SEEDS=n` more of them, from `ORRERY_FIRST=n` on.
 //!
-//! [`Keeper`]: super::Keeper
+//! [`PartitionFailover`]: super::PartitionFailover
 //! [`Replica`]: orrery_regions::Replica
-//! [`Mesh`]: orrery_regions::Mesh
+//! [`MultiWriteReplica`]: orrery_regions::MultiWriteReplica
 
 mod check;
 mod history;
@@ -24,7 +25,7 @@ use std::collections::BTreeMap;
 
 use check::{Verdict, at_rest, in_order, kept, knows_what_it_missed, one_owner, served};
 use history::History;
-use plan::{Bug, Plan, Weather};
+use plan::{Bug, FaultPlan, Plan};
 use seeds::seeds;
 
 const SEEDS: u64 = 120;
@@ -40,14 +41,14 @@ fn all(history: &History) -> Verdict {
 }
 
 /// Runs the seeds; everything that is listed must have happened in one of them.
-fn hold(weather: Weather, listed: &[&str]) {
+fn hold(weather: FaultPlan, listed: &[&str]) {
     let seeds = seeds(SEEDS);
     let mut happened = BTreeMap::<&str, u64>::new();
     let mut writes = 0;
     for seed in &seeds {
         let plan = Plan {
             seed: *seed,
-            weather,
+            faults: weather,
             bug: None,
         };
         let history = world::run(plan);
@@ -86,20 +87,20 @@ const ROUGH: [&str; 5] = [
 
 #[test]
 fn keys_have_one_owner_who_has_everything() {
-    hold(Weather::Calm, &CALM);
+    hold(FaultPlan::Calm, &CALM);
 }
 
 #[test]
 fn nothing_is_lost_and_keys_have_one_owner_again() {
-    hold(Weather::Rough, &[&CALM[..3], &ROUGH].concat());
+    hold(FaultPlan::Rough, &[&CALM[..3], &ROUGH].concat());
 }
 
 /// Whether a mistake is found by the checkers that name it so.
-fn finds(bug: Bug, weather: Weather, names: &str) {
+fn finds(bug: Bug, weather: FaultPlan, names: &str) {
     let is_found = |seed| {
         let history = world::run(Plan {
             seed,
-            weather,
+            faults: weather,
             bug: Some(bug),
         });
         let verdicts = [
@@ -118,43 +119,43 @@ fn finds(bug: Bug, weather: Weather, names: &str) {
 
 #[test]
 fn a_new_owner_that_does_not_wait_is_found() {
-    finds(Bug::WaitForNobody, Weather::Calm, "OneOwner");
-    finds(Bug::WaitForNobody, Weather::Calm, "InOrder");
+    finds(Bug::WaitForNobody, FaultPlan::Calm, "OneOwner");
+    finds(Bug::WaitForNobody, FaultPlan::Calm, "InOrder");
 }
 
 #[test]
 fn an_old_owner_that_closes_late_is_found() {
-    finds(Bug::SayBeforeClosing, Weather::Calm, "OneOwner");
+    finds(Bug::SayBeforeClosing, FaultPlan::Calm, "OneOwner");
 }
 
 #[test]
 fn a_region_that_is_sure_at_once_is_found() {
-    finds(Bug::SureAtOnce, Weather::Rough, "Returns");
+    finds(Bug::SureAtOnce, FaultPlan::Rough, "Returns");
 }
 
 #[test]
 fn owners_that_are_forgotten_are_found() {
-    finds(Bug::ForgetEarlierOwners, Weather::Calm, "InOrder");
+    finds(Bug::ForgetEarlierOwners, FaultPlan::Calm, "InOrder");
 }
 
 #[test]
 fn keys_that_stay_away_are_found() {
-    finds(Bug::KeepAway, Weather::Calm, "AtRest");
-    finds(Bug::KeepAway, Weather::Rough, "Served");
+    finds(Bug::KeepAway, FaultPlan::Calm, "AtRest");
+    finds(Bug::KeepAway, FaultPlan::Rough, "Served");
 }
 
 #[test]
 fn records_that_are_lost_are_found() {
-    finds(Bug::LoseRecords, Weather::Calm, "Kept");
+    finds(Bug::LoseRecords, FaultPlan::Calm, "Kept");
 }
 
 #[test]
-fn a_seed_is_a_whole_run() {
-    for weather in [Weather::Calm, Weather::Rough] {
+fn a_seed_reproduces_its_run() {
+    for weather in [FaultPlan::Calm, FaultPlan::Rough] {
         let told = [7, 7, 8].map(|seed| {
             let history = world::run(Plan {
                 seed,
-                weather,
+                faults: weather,
                 bug: None,
             });
             (history.tell(), history.writes.len())

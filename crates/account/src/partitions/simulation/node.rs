@@ -1,48 +1,48 @@
-//! A region: what its disk keeps, what a crash takes, and what comes to it from outside.
+//! A region: the contents of its disk, the state that a crash loses, and the messages it receives.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use orrery_engine::{AccessTable, KeyAccess};
 use orrery_regions::{
-    Body, Head, Membership, Mesh, Millis, Progress, RegionId, Replica, Restart, Saved, Sequence,
-    StreamId, StreamRecord,
+    HardState, Membership, Millis, MultiWriteReplica, RecordBody, RegionId, Replica, Restart,
+    Sequence, SnapshotMetadata, StreamId, StreamRecord, VersionVector,
 };
 
-use super::super::{Board, Keeper, RangeMove, Sight};
+use super::super::{FailoverBoard, PartitionFailover, RangeMove, RegionView};
 use super::history::{End, History, Stance, Write};
-use super::plan::{Bug, HELD_MS, KEYS, Key, MESH, Plan, SETTINGS, place};
+use super::plan::{Bug, HELD_MS, KEYS, Key, MULTI_WRITE_SETTINGS, Plan, SETTINGS, place};
 use crate::codec::encode_move;
-use crate::{Frame, PartitionsFrame};
+use crate::{LinkFrame, PartitionsFrame};
 
 /// Records of each stream, from the first on.
 pub(super) type Streams = BTreeMap<StreamId, Vec<StreamRecord>>;
 
 #[derive(Clone)]
 pub(super) enum Wire {
-    Frame(Frame),
+    Frame(LinkFrame),
     AskCopy,
-    Copy(Progress, Streams),
+    Copy(VersionVector, Streams),
 }
 
-/// What leaves a region: to whom, and after how long.
+/// Messages that leave a region: receiver, message and delay.
 pub(super) type Outbox = Vec<(RegionId, Wire, u64)>;
 
 /// Durable at once: a batch has records, their effects and the progress.
 #[derive(Default)]
 pub(super) struct Disk {
-    pub(super) saved: Saved,
+    pub(super) saved: HardState,
     pub(super) account: Vec<StreamRecord>,
-    pub(super) progress: Progress,
+    pub(super) progress: VersionVector,
     pub(super) streams: Streams,
 }
 
 /// What a crash takes away.
 pub(super) struct Life {
     pub(super) replica: Replica,
-    pub(super) mesh: Mesh,
-    pub(super) keeper: Keeper,
-    pub(super) board: Board,
+    pub(super) multi_write: MultiWriteReplica,
+    pub(super) failover: PartitionFailover,
+    pub(super) board: FailoverBoard,
     /// What the store takes.
     pub(super) table: AccessTable,
     /// Records of the account stream before which others come.
@@ -55,10 +55,10 @@ pub(super) struct Node {
     pub(super) plan: Plan,
     pub(super) disk: Disk,
     pub(super) life: Option<Life>,
-    /// Whether an operator took it down: it says and hears nothing.
+    /// Whether an operator took the region down: it sends and receives nothing.
     pub(super) is_away: bool,
     pub(super) paused_until: u64,
-    /// Its clock is ahead of the world's by so much.
+    /// How far the region's clock is ahead of the world's clock.
     pub(super) skew: u64,
 }
 
@@ -85,16 +85,16 @@ impl Node {
 
     pub(super) fn found(&mut self, now: u64, members: Membership) {
         self.disk.saved.incarnation = 1;
-        let replica = Replica::found(self.id, SETTINGS, self.clock(now), members);
+        let replica = Replica::bootstrap(self.id, SETTINGS, self.clock(now), members);
         self.live(now, replica);
     }
 
     pub(super) fn start(&mut self, now: u64) {
         self.disk.saved.incarnation += 1;
         let restart = Restart {
-            saved: self.disk.saved,
+            hard_state: self.disk.saved,
             begins: Sequence::ZERO,
-            base: Head::default(),
+            base: SnapshotMetadata::default(),
             log: &self.disk.account,
             applied: self.applied().min(self.last()),
         };
@@ -104,15 +104,15 @@ impl Node {
 
     fn live(&mut self, now: u64, replica: Replica) {
         let clock = self.clock(now);
-        let mut keeper = Keeper::new(self.id, clock, self.followed());
+        let mut failover = PartitionFailover::new(self.id, clock, self.followed());
         if self.plan.has(Bug::SureAtOnce) {
-            keeper.be_sure();
+            failover.be_sure();
         }
         self.life = Some(Life {
-            mesh: self.mesh(),
+            multi_write: self.multi_write(),
             replica,
-            keeper,
-            board: Board::default(),
+            failover,
+            board: FailoverBoard::default(),
             table: AccessTable::closed(),
             unappended: BTreeMap::new(),
             told: None,
@@ -120,9 +120,15 @@ impl Node {
         self.follow_members();
     }
 
-    fn mesh(&self) -> Mesh {
+    fn multi_write(&self) -> MultiWriteReplica {
         let progress = self.disk.progress.clone();
-        Mesh::new(self.id, MESH, Vec::new(), progress, Progress::default())
+        MultiWriteReplica::new(
+            self.id,
+            MULTI_WRITE_SETTINGS,
+            Vec::new(),
+            progress,
+            VersionVector::default(),
+        )
     }
 
     /// The last record of the account stream that is in the state.
@@ -134,7 +140,7 @@ impl Node {
         Sequence(self.disk.account.len() as u64)
     }
 
-    /// What is both in the log of the account stream and in the state.
+    /// The applied records of the account stream's log.
     pub(super) fn followed(&self) -> &[StreamRecord] {
         let applied = usize::try_from(self.applied().0).unwrap();
         &self.disk.account[..applied.min(self.disk.account.len())]
@@ -144,8 +150,8 @@ impl Node {
         let Some(life) = &mut self.life else {
             return;
         };
-        let members = life.replica.head().members;
-        life.mesh
+        let members = life.replica.metadata().members;
+        life.multi_write
             .set_members(members.all().collect(), BTreeMap::new());
     }
 
@@ -159,18 +165,18 @@ impl Node {
             return;
         };
         life.replica.tick(clock);
-        life.mesh.tick(clock);
-        let decided = life.keeper.decide(Sight {
+        life.multi_write.tick(clock);
+        let decided = life.failover.decide(RegionView {
             now: clock,
             replica: &life.replica,
-            mesh: &life.mesh,
+            multi_write: &life.multi_write,
         });
         let keeps = |decided: &RangeMove| decided.owner.is_none() && self.plan.has(Bug::KeepAway);
         if let Some(range_move) = decided.filter(|decided| !keeps(decided))
             && let Some(sequence) = self.propose(now, &range_move)
             && let Some(life) = &mut self.life
         {
-            life.keeper.ordered(sequence);
+            life.failover.set_pending_move(sequence);
         }
     }
 
@@ -196,9 +202,11 @@ impl Node {
             return Vec::new();
         };
         match wire {
-            Wire::Frame(Frame::Account(message)) => life.replica.receive(clock, from, message),
-            Wire::Frame(Frame::Mesh(message)) => life.mesh.receive(clock, from, message),
-            Wire::Frame(Frame::Partitions(frame)) => life.keeper.hear(from, frame),
+            Wire::Frame(LinkFrame::Account(message)) => life.replica.receive(clock, from, message),
+            Wire::Frame(LinkFrame::MultiWrite(message)) => {
+                life.multi_write.receive(clock, from, message);
+            }
+            Wire::Frame(LinkFrame::Partitions(frame)) => life.failover.record_report(from, frame),
             Wire::Frame(frame) => unreachable!("nobody sends {frame:?}"),
             Wire::AskCopy => {
                 let streams = self.disk.streams.clone();
@@ -210,16 +218,17 @@ impl Node {
         Vec::new()
     }
 
-    /// Puts the state of another region in place of the own one, with what only this region had.
+    /// Replaces the state by that of another region, merged with the records that only this region
+    /// has.
     fn install(
         &mut self,
         now: u64,
-        progress: &Progress,
+        progress: &VersionVector,
         mut streams: Streams,
         history: &mut History,
     ) {
         let (clock, own) = (self.clock(now), self.own());
-        let accepts = |life: &Life| life.mesh.accepts(progress);
+        let accepts = |life: &Life| life.multi_write.accepts(progress);
         if !self.life.as_ref().is_some_and(accepts) {
             return;
         }
@@ -231,10 +240,10 @@ impl Node {
         streams.insert(own, written);
         self.disk.streams = streams;
         self.disk.progress.merge(progress);
-        let mesh = self.mesh();
+        let multi_write = self.multi_write();
         if let Some(life) = &mut self.life {
-            life.mesh = mesh;
-            life.keeper.listen_anew(clock);
+            life.multi_write = multi_write;
+            life.failover.listen_anew(clock);
             life.table = AccessTable::closed();
         }
         self.follow_members();
@@ -260,7 +269,7 @@ impl Node {
         self.life.as_ref().map_or(KeyAccess::Closed, access)
     }
 
-    /// A client writes, if the store takes it. The task hears of it later.
+    /// Writes for a client, if the store takes the write. The task learns of the write later.
     pub(super) fn write(&mut self, at: u64, key: Key, number: u64, history: &mut History) {
         if !self.is_there() || self.access(key) != KeyAccess::Open {
             return;
@@ -285,22 +294,24 @@ impl Node {
             epoch: life.replica.epoch(),
             sequence,
             deps,
-            body: Body::Data(Bytes::copy_from_slice(&number.to_le_bytes())),
+            body: RecordBody::Data(Bytes::copy_from_slice(&number.to_le_bytes())),
         };
         self.disk.streams.entry(own).or_default().push(record);
         self.disk.progress.advance(own, sequence);
     }
 
-    /// What everybody should have in the end.
-    pub(super) fn progress(&self) -> &Progress {
+    /// The final progress, which all regions should share.
+    pub(super) fn progress(&self) -> &VersionVector {
         &self.disk.progress
     }
 
     pub(super) fn end(&self) -> End {
         let records = self.disk.streams.values().flatten();
         let numbers = records.map(|record| match &record.body {
-            Body::Data(data) => u64::from_le_bytes(data[..].try_into().unwrap()),
-            Body::EpochStart(_) | Body::Members(_) => unreachable!("streams have only data"),
+            RecordBody::Data(data) => u64::from_le_bytes(data[..].try_into().unwrap()),
+            RecordBody::EpochStart(_) | RecordBody::Members(_) => {
+                unreachable!("streams have only data")
+            }
         });
         let numbers: BTreeSet<u64> = numbers.collect();
         End {

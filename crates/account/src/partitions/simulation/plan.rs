@@ -1,8 +1,8 @@
-//! What a run is like, and the numbers that it is run with: those of the product, but for beats and ticks, which
-//! are fewer, so that a run is short.
+//! The plan of a run and its timing: the values of the product, except for fewer heartbeats and
+//! ticks, so that a run is short.
 
 use orrery_engine::KeyRange;
-use orrery_regions::{Level, MeshSettings, Settings};
+use orrery_regions::{Consistency, MultiWriteSettings, ReplicaSettings};
 
 pub(super) const TICK_MS: u64 = 100;
 /// A question for records that has no answer is answered after so long.
@@ -13,9 +13,9 @@ pub(super) const TROUBLE_MS: u64 = 12_000;
 pub(super) const STEADY_MS: u64 = 14_000;
 pub(super) const REST_MS_MAX: u64 = 60_000;
 
-pub(super) const SETTINGS: Settings = Settings {
-    level: Level::Strong,
-    beat_ms: 300,
+pub(super) const SETTINGS: ReplicaSettings = ReplicaSettings {
+    level: Consistency::Strong,
+    heartbeat_ms: 300,
     retry_ms: 800,
     silence_ms: 3_000,
     rank_delay_ms: 500,
@@ -24,9 +24,9 @@ pub(super) const SETTINGS: Settings = Settings {
     promotes: true,
 };
 
-pub(super) const MESH: MeshSettings = MeshSettings {
+pub(super) const MULTI_WRITE_SETTINGS: MultiWriteSettings = MultiWriteSettings {
     retry_ms: 800,
-    beat_ms: 300,
+    heartbeat_ms: 300,
     unresponsive_ms: 2_000,
     page_bytes_max: 3_000,
     waiting_bytes_max: 12_000,
@@ -35,22 +35,23 @@ pub(super) const MESH: MeshSettings = MeshSettings {
 /// A mistake built in, to see that a checker finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bug {
-    /// A new owner does not wait for those before it.
+    /// A new owner does not wait for earlier owners.
     WaitForNobody,
-    /// An old owner says that it has applied a record before it has closed what that takes from it.
+    /// An old owner reports a record as applied before it has closed the keys that the record
+    /// moves.
     SayBeforeClosing,
-    /// A region that comes back takes writes at once.
+    /// A returned region takes writes at once.
     SureAtOnce,
     /// A new owner waits for the last one only.
     ForgetEarlierOwners,
-    /// The write region never takes back what it has moved.
+    /// The write region never moves partitions back.
     KeepAway,
-    /// Some records come to others without what they are about.
+    /// Some records reach other regions without their payload.
     LoseRecords,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Weather {
+pub(super) enum FaultPlan {
     /// Messages are lost, doubled, late and out of order; operators move and change the write region as planned;
     /// partitions go down and up; states are copied.
     Calm,
@@ -61,7 +62,7 @@ pub(super) enum Weather {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     pub(super) seed: u64,
-    pub(super) weather: Weather,
+    pub(super) faults: FaultPlan,
     pub(super) bug: Option<Bug>,
 }
 
@@ -71,14 +72,14 @@ impl Plan {
     }
 
     pub(super) fn healed_ms(&self) -> u64 {
-        match self.weather {
-            Weather::Calm => TROUBLE_MS,
-            Weather::Rough => TROUBLE_MS + STEADY_MS,
+        match self.faults {
+            FaultPlan::Calm => TROUBLE_MS,
+            FaultPlan::Rough => TROUBLE_MS + STEADY_MS,
         }
     }
 }
 
-/// Keys are a few; the last is in no range that is ever moved.
+/// The simulated keys; the last key is in no range that moves.
 pub(super) const KEYS: usize = 5;
 const CONTAINER: u32 = 7;
 

@@ -2,27 +2,28 @@
 
 use orrery_engine::AccessTable;
 use orrery_regions::{
-    Body, Effect, MeshEffect, MeshMessage, Message, Millis, Page, Sequence, StreamId, StreamRecord,
+    Millis, MultiWriteEffect, MultiWriteMessage, RecordBody, RecordPage, ReplicaEffect,
+    ReplicaMessage, Sequence, StreamId, StreamRecord,
 };
 
-use super::super::Sight;
+use super::super::RegionView;
 use super::history::History;
 use super::node::{Node, Outbox, Wire};
 use super::plan::{Bug, HELD_MS};
-use crate::{Frame, PartitionsFrame};
+use crate::{LinkFrame, PartitionsFrame};
 
-/// Of records that are merged together: some.
+/// A region merges only a few records at a time.
 const MERGE_BYTES: u64 = 500;
 const TELL_MS: u64 = 1_000;
 
 impl Node {
-    /// Carries out what is asked for until nothing is left; what the real task does after every event.
+    /// Carries out effects until no effect is left, as the real task does after every event.
     pub(super) fn settle(&mut self, now: u64, history: &mut History) -> Outbox {
         let (clock, own) = (self.clock(now), self.own());
         let mut out = Vec::new();
         if self.is_away {
             if let Some(life) = &mut self.life {
-                life.keeper.leave(clock);
+                life.failover.mark_down(clock);
                 life.table = AccessTable::closed();
             }
             self.tell_history(now, history);
@@ -35,7 +36,7 @@ impl Node {
             let is_quiet = !self.follow_account(now, history, &mut out);
             let written = self.disk.progress.of(own);
             if let Some(life) = &mut self.life {
-                life.mesh.applied(own, written);
+                life.multi_write.applied(own, written);
             }
             let is_merged = self.merge();
             self.carry_out_mesh(&mut out);
@@ -78,40 +79,44 @@ impl Node {
         }
         let kept = Sequence(self.disk.account.len() as u64);
         if kept > last {
-            life.replica.kept(clock, kept);
+            life.replica.mark_durable(clock, kept);
         }
         kept > last
     }
 
-    fn carry_out(&mut self, now: u64, effect: Effect, out: &mut Outbox) {
+    fn carry_out(&mut self, now: u64, effect: ReplicaEffect, out: &mut Outbox) {
         match effect {
-            Effect::Save(saved) => self.disk.saved.promised = saved.promised,
-            Effect::Append(records) => {
+            ReplicaEffect::SaveHardState(saved) => self.disk.saved.promised = saved.promised,
+            ReplicaEffect::Append(records) => {
                 self.append(now, records);
             }
-            Effect::Send { to, message } => out.push((to, Wire::Frame(Frame::Account(message)), 0)),
-            Effect::SendPage {
+            ReplicaEffect::Send { to, message } => {
+                out.push((to, Wire::Frame(LinkFrame::Account(message)), 0));
+            }
+            ReplicaEffect::SendPage {
                 to,
                 head,
                 bytes_max,
             } => {
                 let records = page(&self.disk.account, head.after, bytes_max);
                 let held = if records.is_empty() { HELD_MS } else { 0 };
-                let page = Message::Page(Page { head, records });
-                out.push((to, Wire::Frame(Frame::Account(page)), held));
+                let page = ReplicaMessage::Page(RecordPage { head, records });
+                out.push((to, Wire::Frame(LinkFrame::Account(page)), held));
             }
-            Effect::Rejoin(rejoin) => {
-                assert!(!rejoin.rewinds, "nothing is applied that a majority lacks");
+            ReplicaEffect::RepairLog(repair) => {
+                assert!(!repair.rewinds, "nothing is applied that a majority lacks");
                 let clock = self.clock(now);
-                let diverged = usize::try_from(rejoin.diverged_from.0).unwrap();
+                let diverged = usize::try_from(repair.diverged_from.0).unwrap();
                 self.disk.account.truncate(diverged);
                 if let Some(life) = &mut self.life {
                     life.unappended.clear();
                     life.replica.cut(clock);
                 }
             }
-            Effect::FetchSnapshot { .. } => unreachable!("the account stream is never trimmed"),
-            Effect::Read { .. } => unreachable!("nobody reads"),
+            ReplicaEffect::FetchSnapshot { .. } => {
+                unreachable!("the account stream is never trimmed")
+            }
+            ReplicaEffect::AnswerRead { .. } => unreachable!("nobody reads"),
         }
     }
 
@@ -119,8 +124,8 @@ impl Node {
         let mut did = self.follow_copied_account(now, history);
         while let Some(life) = &mut self.life {
             let next = self.disk.progress.of(StreamId::Account).next();
-            let place = usize::try_from(next.0 - 1).unwrap();
-            let record = self.disk.account.get(place).cloned();
+            let index = usize::try_from(next.0 - 1).unwrap();
+            let record = self.disk.account.get(index).cloned();
             let Some(record) = record.filter(|_| next <= life.replica.apply_limit()) else {
                 return did;
             };
@@ -128,12 +133,12 @@ impl Node {
             self.disk.progress.advance(StreamId::Account, next);
             life.replica.applied(next);
             history.applied(&record);
-            if !matches!(record.body, Body::Data(_)) {
+            if !matches!(record.body, RecordBody::Data(_)) {
                 self.follow_members();
             }
             self.follow_partitions(now, history);
             if let Some(life) = &mut self.life {
-                life.mesh.applied(StreamId::Account, next);
+                life.multi_write.applied(StreamId::Account, next);
             }
         }
         did
@@ -160,9 +165,9 @@ impl Node {
             return;
         };
         if self.plan.has(Bug::ForgetEarlierOwners) {
-            life.keeper.follow_forgetfully(self.followed());
+            life.failover.follow_forgetfully(self.followed());
         } else {
-            life.keeper.follow(self.followed());
+            life.failover.follow(self.followed());
         }
         self.life = Some(life);
         if !self.plan.has(Bug::SayBeforeClosing) {
@@ -170,19 +175,19 @@ impl Node {
         }
     }
 
-    /// Lets the store take what it may by now.
+    /// Updates the store's access table.
     pub(super) fn refresh(&mut self, now: u64, history: &mut History) {
         let clock = self.clock(now);
         if let Some(life) = self.life.as_mut().filter(|_| !self.is_away) {
             if self.plan.has(Bug::WaitForNobody) {
-                life.keeper.wait_for_nobody();
+                life.failover.wait_for_nobody();
             }
-            let sight = Sight {
+            let view = RegionView {
                 now: clock,
                 replica: &life.replica,
-                mesh: &life.mesh,
+                multi_write: &life.multi_write,
             };
-            life.table = life.keeper.refresh(sight, life.board.down());
+            life.table = life.failover.refresh(view, life.board.down());
         }
         self.tell_history(now, history);
     }
@@ -191,13 +196,13 @@ impl Node {
         let Some(life) = &mut self.life else {
             return false;
         };
-        let records = life.mesh.take_ready(MERGE_BYTES);
+        let records = life.multi_write.take_ready(MERGE_BYTES);
         let did = !records.is_empty();
         for record in records {
             let (stream, sequence) = (record.stream, record.sequence);
             self.disk.streams.entry(stream).or_default().push(record);
             self.disk.progress.advance(stream, sequence);
-            life.mesh.applied(stream, sequence);
+            life.multi_write.applied(stream, sequence);
         }
         did
     }
@@ -206,12 +211,12 @@ impl Node {
         let Some(life) = &mut self.life else {
             return;
         };
-        for effect in life.mesh.take_effects() {
+        for effect in life.multi_write.take_effects() {
             match effect {
-                MeshEffect::Send { to, message } => {
-                    out.push((to, Wire::Frame(Frame::Mesh(message)), 0));
+                MultiWriteEffect::Send { to, message } => {
+                    out.push((to, Wire::Frame(LinkFrame::MultiWrite(message)), 0));
                 }
-                MeshEffect::SendPage {
+                MultiWriteEffect::SendPage {
                     to,
                     stream,
                     after,
@@ -225,20 +230,20 @@ impl Node {
                             .iter_mut()
                             .filter(|record| record.sequence.0 % 7 == 0)
                         {
-                            record.body = Body::Data(0_u64.to_le_bytes().to_vec().into());
+                            record.body = RecordBody::Data(0_u64.to_le_bytes().to_vec().into());
                         }
                     }
                     let held = if records.is_empty() { HELD_MS } else { 0 };
-                    let page = MeshMessage::Page {
-                        have: life.mesh.progress().clone(),
+                    let page = MultiWriteMessage::Page {
+                        have: life.multi_write.progress().clone(),
                         stream,
                         after,
                         asked,
                         records,
                     };
-                    out.push((to, Wire::Frame(Frame::Mesh(page)), held));
+                    out.push((to, Wire::Frame(LinkFrame::MultiWrite(page)), held));
                 }
-                MeshEffect::FetchSnapshot { from } => out.push((from, Wire::AskCopy, 0)),
+                MultiWriteEffect::FetchSnapshot { from } => out.push((from, Wire::AskCopy, 0)),
             }
         }
     }
@@ -249,7 +254,7 @@ impl Node {
         };
         let frame = PartitionsFrame {
             down: life.board.failing(),
-            opened: life.keeper.opened(),
+            opened: life.failover.opened(),
         };
         let told = life.told.as_ref();
         if told.is_some_and(|(told, at)| *told == frame && clock.since(*at) < TELL_MS) {
@@ -257,12 +262,12 @@ impl Node {
         }
         life.told = Some((frame.clone(), clock));
         for to in history.regions.iter().filter(|to| **to != self.id) {
-            out.push((*to, Wire::Frame(Frame::Partitions(frame.clone())), 0));
+            out.push((*to, Wire::Frame(LinkFrame::Partitions(frame.clone())), 0));
         }
     }
 }
 
-/// Records of a stream after one of them, at least one and otherwise up to so many bytes.
+/// Records of a stream after a sequence: at least one, and otherwise at most `bytes_max` bytes.
 fn page(records: &[StreamRecord], after: Sequence, bytes_max: u64) -> Vec<StreamRecord> {
     let after = usize::try_from(after.0).unwrap();
     let mut bytes = 0;

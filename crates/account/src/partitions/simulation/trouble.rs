@@ -1,22 +1,22 @@
-//! What goes wrong in a world, and what operators do.
+//! The faults of a world, and the orders of operators.
 
 use orrery_engine::KeyRange;
 use orrery_regions::Force;
 
-use super::super::{RangeMove, Seen, Sight};
+use super::super::{FailoverStatus, RangeMove, RegionView};
 use super::history::Broken;
 use super::node::Life;
-use super::plan::{KEYS, TROUBLE_MS, Weather, has, ranges};
+use super::plan::{FaultPlan, KEYS, TROUBLE_MS, has, ranges};
 use super::world::{Event, World};
 
-/// How long others hear that keys will be down before they are.
+/// The time between the announcement that keys will be down and their failure.
 const ANNOUNCED_MS: u64 = 100;
 /// How long an operator waits for a hand over.
 const HAND_OVER_MS: u64 = 3_000;
 
 impl World {
     fn is_rough(&self) -> bool {
-        self.plan.weather == Weather::Rough
+        self.plan.faults == FaultPlan::Rough
     }
 
     pub(super) fn trouble(&mut self) {
@@ -26,7 +26,7 @@ impl World {
         let count = self.nodes.len();
         let (node, other) = (self.random.below(count), self.random.below(count));
         let (id, other_id) = (self.nodes[node].id, self.nodes[other].id);
-        // Some things last until all is healed.
+        // Some faults last until the world is healed.
         let millis = self.random.pick(&[150, 700, 2_500, 5_000, 100_000]);
         match self.random.below(if self.is_rough() { 12 } else { 4 }) {
             0 => self.links[node][other].extra_ms = self.random.between(0, 150),
@@ -81,7 +81,7 @@ impl World {
         }
     }
 
-    /// An operator takes a region down; it keeps what it has in memory.
+    /// An operator takes a region down; the region retains its memory.
     fn leave(&mut self, node: usize, millis: u64) {
         if self.goes_on(node) {
             self.history.happened("a region was taken down");
@@ -95,7 +95,7 @@ impl World {
 
     pub(super) fn bring_back(&mut self, node: usize) {
         if self.nodes[node].is_away {
-            // The task looks now and then while it is down.
+            // The task of a stopped region still runs at intervals.
             self.settle(node);
             self.nodes[node].is_away = false;
             let id = self.nodes[node].id;
@@ -118,7 +118,7 @@ impl World {
         }
     }
 
-    /// Something works again, unless it is broken in another way as well.
+    /// Repairs a region or a link, unless another fault still breaks it.
     pub(super) fn mend(&mut self, what: Broken) {
         match what {
             Broken::Link(from, to) => {
@@ -139,11 +139,11 @@ impl World {
         if from != self.nodes[node].id
             && let Some(life) = &mut self.nodes[node].life
         {
-            life.mesh.fetch(clock, from);
+            life.multi_write.fetch(clock, from);
         }
     }
 
-    /// Takes a range down in a region, if there is one left in which it is not.
+    /// Takes a range down in a region, if another region remains in which the range is up.
     fn take_down(&mut self, node: usize, millis: u64) {
         let keys = self.random_range();
         let is_down = |life: &Life| life.board.failing().iter().any(|down| down.overlaps(&keys));
@@ -200,7 +200,7 @@ impl World {
                     self.move_range(node, &keys);
                 }
                 5 | 6 => self.hand_over(node),
-                // Of two regions nobody votes.
+                // With two regions no vote can promote another one, so an operator forces it.
                 _ if self.is_rough() && count == 2 && self.random.chance(300) => self.force(node),
                 _ => {}
             }
@@ -210,12 +210,12 @@ impl World {
     }
 
     /// What operators are shown in a region.
-    pub(super) fn seen(&self, node: usize) -> Option<Seen> {
+    pub(super) fn seen(&self, node: usize) -> Option<FailoverStatus> {
         let life = self.nodes[node].life.as_ref()?;
-        Some(life.keeper.seen(Sight {
+        Some(life.failover.status(RegionView {
             now: self.nodes[node].clock(self.now),
             replica: &life.replica,
-            mesh: &life.mesh,
+            multi_write: &life.multi_write,
         }))
     }
 
@@ -253,14 +253,15 @@ impl World {
             let millis = self.random.between(20, 300);
             self.after(millis, Event::MoveAgain(keys.clone()));
         }
-        // Whoever is copied just now may hear of it by the copy first.
+        // A region that fetches a snapshot at this time may learn of the move from the snapshot
+        // first.
         if self.random.chance(150) {
             let node = self.random.below(self.nodes.len());
             self.copy(node, hub);
         }
     }
 
-    /// Moves keys on, perhaps before whoever got them has begun.
+    /// Moves keys on, perhaps before their new owner has opened them.
     pub(super) fn move_again(&mut self, keys: &KeyRange) {
         if self.now < TROUBLE_MS {
             let to = self.random.below(self.nodes.len());
@@ -285,21 +286,24 @@ impl World {
     /// An operator waits no longer for a hand over.
     pub(super) fn keep_writing(&mut self, node: usize) {
         if let Some(life) = &mut self.nodes[node].life {
-            life.replica.keep_writing();
+            life.replica.cancel_hand_over();
         }
     }
 
     fn force(&mut self, node: usize) {
         let clock = self.nodes[node].clock(self.now);
         if let Some(life) = &mut self.nodes[node].life
-            && life.replica.force(clock, &Force::default()).is_ok()
+            && life
+                .replica
+                .promote_by_force(clock, &Force::default())
+                .is_ok()
         {
             self.history.happened("a region was promoted by force");
             self.settle(node);
         }
     }
 
-    /// Sees that somebody writes, and takes back what cannot be carried out.
+    /// Ensures that there is a write region, and cancels orders that cannot succeed.
     fn bring_to_rest(&mut self) {
         if let Some(writer) = self.writer() {
             self.keep_writing(writer);

@@ -1,4 +1,5 @@
-//! The world of a run: time, links that lose, double, delay, reorder and are cut, clients, and when all is at rest.
+//! The world of a run: time, links that lose, duplicate, delay, reorder and are cut, clients, and
+//! the end of the run.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +8,10 @@ use orrery_regions::{Membership, RegionId, Replica};
 
 use super::history::{Broken, History, Steady};
 use super::node::{Node, Outbox, Wire};
-use super::plan::{Bug, KEYS, Key, Plan, REST_MS_MAX, TICK_MS, Weather, has, ranges};
+use super::plan::{Bug, FaultPlan, KEYS, Key, Plan, REST_MS_MAX, TICK_MS, has, ranges};
 use super::random::Random;
 
-/// Until then all regions have heard of each other, and nothing goes wrong.
+/// The time without faults at the start, in which all regions receive each other's messages.
 const BEGINS_MS: u64 = 2_000;
 
 pub(super) enum Event {
@@ -31,7 +32,7 @@ pub(super) enum Event {
     Start(usize),
     /// A region that was taken down by an operator is brought up.
     Return(usize),
-    /// Keys that were announced to go down do, unless they are up again.
+    /// Takes the announced keys down, unless they are up again.
     TakeDown(usize, KeyRange),
     BringUp(usize, KeyRange),
     KeepWriting(usize),
@@ -61,7 +62,7 @@ pub(super) struct World {
     pub(super) history: History,
 }
 
-/// Runs a plan until everything is at rest, or should be.
+/// Runs a plan until the world has converged, or until its time is over.
 pub(super) fn run(plan: Plan) -> History {
     let mut world = World::new(plan);
     while world.step() {}
@@ -139,7 +140,7 @@ impl World {
         } else {
             self.rests_since = None;
         }
-        // What was decided may be under way.
+        // A decided move may still be in flight.
         let is_over = self.rests_since.is_some_and(|since| now >= since + 1_000);
         if is_over || now > REST_MS_MAX {
             return false;
@@ -212,7 +213,7 @@ impl World {
         self.after(millis, Event::Client);
     }
 
-    /// Whether a region is there and not stopped.
+    /// Whether a region runs and is not paused.
     pub(super) fn goes_on(&self, node: usize) -> bool {
         self.nodes[node].is_there() && self.nodes[node].paused_until <= self.now
     }
@@ -244,7 +245,7 @@ impl World {
         }
     }
 
-    /// Who writes the account stream in the newest epoch.
+    /// The write region of the newest epoch.
     pub(super) fn writer(&self) -> Option<usize> {
         let replica = |node: &usize| self.nodes[*node].life.as_ref().map(|life| &life.replica);
         let writers = (0..self.nodes.len()).filter(|node| {
@@ -255,7 +256,7 @@ impl World {
 
     fn heal(&mut self) {
         self.is_healed = true;
-        if self.plan.weather == Weather::Rough {
+        if self.plan.faults == FaultPlan::Rough {
             let down = self.nodes.iter().flat_map(|node| {
                 let down = node.life.as_ref().map(|life| life.board.failing());
                 let down = down.unwrap_or_default();

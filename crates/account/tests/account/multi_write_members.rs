@@ -1,9 +1,10 @@
-//! Every region writes, and regions come and go while the others do.
+//! Multi-write accounts to which regions are added, and from which regions are removed, during
+//! writes.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use orrery_account::{Availability, ControlError, Order, RegionState};
+use orrery_account::{Availability, ControlError, OperatorOrder, RegionState};
 
 use crate::support::{World, Writes, end, eventually};
 
@@ -22,8 +23,8 @@ async fn prepare(world: &World, regions: &[&str]) {
     }
 }
 
-fn remove(region: &str, forced: bool) -> Order {
-    Order::Remove {
+fn remove(region: &str, forced: bool) -> OperatorOrder {
+    OperatorOrder::Remove {
         region: region.to_owned(),
         forced,
     }
@@ -44,7 +45,7 @@ async fn is_removed(world: &World, region: &str) {
     .await;
 }
 
-/// Writes in a region until told to stop; counts what was acknowledged, item by item.
+/// Writes in a region until `stop` is set; counts the acknowledged writes of each item.
 async fn keep_writing(world: &World, region: &str, stop: &AtomicBool, count: &AtomicU64) {
     while !stop.load(Ordering::Acquire) {
         let number = count.load(Ordering::Acquire);
@@ -96,7 +97,7 @@ async fn regions_come_and_go_while_all_others_write() {
         }
     }
     world.is_the_same_everywhere(&["a", "c"]).await;
-    let lost = world.account.false_progress("b").unwrap().unwrap();
+    let lost = world.account.diverged_suffix("b").unwrap().unwrap();
     assert_eq!(
         lost,
         Vec::<String>::new(),
@@ -126,7 +127,7 @@ async fn a_region_that_left_is_added_again_and_its_stream_goes_on() {
         world.sees(region, "again", 2).await;
     }
     let world = world.reopen().await;
-    // Also while another one is not there it need not join again.
+    // The region joins only once, even while another region is unreachable at the restart.
     world.isolate("b").await;
     world.writes("c").await;
     world.write_patiently("c", "later", 3).await;
@@ -154,13 +155,13 @@ async fn what_only_a_lost_region_had_is_put_aside_when_it_comes_back() {
     let planned = world.account.carry_out(remove("c", true)).await;
     planned.unwrap();
     assert_eq!(state(&world, "c"), Some(RegionState::Removed));
-    // It does not know, and takes what will be false progress.
+    // The removed region has not received its removal, and takes writes that become false progress.
     world.write("c", "only5", 5).await.unwrap();
     world.write_patiently("a", "x", 1).await;
     world.sees("b", "x", 1).await;
     world.connect("c").await;
     is_removed(&world, "c").await;
-    let aside = || world.account.false_progress("c").unwrap().unwrap();
+    let aside = || world.account.diverged_suffix("c").unwrap().unwrap();
     eventually("it is put aside", || !aside().is_empty()).await;
     let lines = aside();
     assert_eq!(lines.len(), 6, "{lines:#?}");
@@ -169,10 +170,10 @@ async fn what_only_a_lost_region_had_is_put_aside_when_it_comes_back() {
     }
     assert_eq!(world.peek("a", "only0"), None);
 
-    // A restart changes nothing, and does not tell it twice.
+    // A restart changes nothing, and saves no false progress twice.
     let world = world.reopen().await;
     is_removed(&world, "c").await;
-    let aside = || world.account.false_progress("c").unwrap().unwrap();
+    let aside = || world.account.diverged_suffix("c").unwrap().unwrap();
     assert_eq!(aside().len(), 6);
 
     world.writes("a").await;
@@ -193,7 +194,7 @@ async fn what_only_a_lost_region_had_is_put_aside_when_it_comes_back() {
 async fn a_region_that_is_down_leaves_only_by_force() {
     let world = start(None, &ALL).await;
     world
-        .order(Order::TakeDown {
+        .order(OperatorOrder::TakeDown {
             region: "c".to_owned(),
         })
         .await;
@@ -251,15 +252,15 @@ async fn the_hub_is_replaced_as_planned_by_votes_and_by_force() {
     let hub = world.writer().unwrap();
     creates(&hub, "voted").await;
 
-    // By force, and those that are lost leave with it.
+    // A failover by force, with which the lost regions leave the account.
     let others: Vec<&str> = ALL.into_iter().filter(|region| *region != hub).collect();
     world
-        .order(Order::TakeDown {
+        .order(OperatorOrder::TakeDown {
             region: hub.clone(),
         })
         .await;
     world
-        .order(Order::Failover {
+        .order(OperatorOrder::Failover {
             to: others[0].to_owned(),
             forced: true,
             accepts_loss: false,
@@ -280,7 +281,7 @@ async fn the_hub_is_replaced_as_planned_by_votes_and_by_force() {
     world.write_patiently(others[1], "z", 3).await;
     world.sees(others[0], "z", 3).await;
     world
-        .order(Order::BringUp {
+        .order(OperatorOrder::BringUp {
             region: hub.clone(),
         })
         .await;
@@ -294,7 +295,7 @@ async fn a_change_of_the_catalogue_that_was_taken_back_is_not_told_to_have_been_
     let engine = world.region("a").engine();
     world.isolate("a").await;
     let (told, taken) = tokio::join!(engine.create_database("mine", None), async {
-        let forced = Order::Failover {
+        let forced = OperatorOrder::Failover {
             to: "b".to_owned(),
             forced: true,
             accepts_loss: false,

@@ -1,12 +1,12 @@
 //! Every region writes, in processes of their own.
 
-use orrery_account::{Availability, LinkOrder, Order};
+use orrery_account::{Availability, LinkOrder, OperatorOrder};
 
 use crate::peers::Machines;
 use crate::support::{end, eventually, outrun};
 
-fn remove(region: &str, forced: bool) -> Order {
-    Order::Remove {
+fn remove(region: &str, forced: bool) -> OperatorOrder {
+    OperatorOrder::Remove {
         region: region.to_owned(),
         forced,
     }
@@ -44,13 +44,13 @@ async fn a_process_joins_leaves_and_joins_again_while_others_write() {
         world.sees(name, "c", 3).await;
     }
 
-    // Lost: nobody hears of what it writes before it ends.
+    // A lost region: no other region receives its writes before it ends.
     c.link("c", "*", LinkOrder::Cut).await;
     c.write_patiently("c", "only", 4).await;
     end(c.account).await;
     a.order(remove("c", true)).await;
     let c = machines.start_multi("c", &["a", "b"], true).await;
-    let aside = || c.account.false_progress("c").unwrap().unwrap();
+    let aside = || c.account.diverged_suffix("c").unwrap().unwrap();
     eventually("it is put aside", || aside().len() == 1).await;
     assert!(aside()[0].contains(r#""id":"only""#), "{:?}", aside());
     eventually("it knows", || {

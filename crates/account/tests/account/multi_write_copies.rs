@@ -1,14 +1,15 @@
-//! Every region writes, and one of them was away for longer than the others keep what it missed.
+//! Multi-write accounts in which a region was away for longer than the others retain its missing
+//! records.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use orrery_account::{LinkOrder, Order};
+use orrery_account::{LinkOrder, OperatorOrder};
 
 use crate::support::{PATIENCE, World, end, eventually, outrun};
 
 const ALL: [&str; 3] = ["a", "b", "c"];
-/// Records that the regions keep for those that are away.
+/// The bytes of records that a region retains for disconnected regions.
 const KEPT_BYTES: u64 = 20_000;
 
 async fn start(directory: Option<&Path>) -> World {
@@ -27,7 +28,7 @@ async fn all_see(world: &World, from: &str, name: &str) {
     }
 }
 
-/// Which state a region has: another one after it was copied.
+/// The origin of a region's state, which changes with each snapshot.
 fn state(world: &World, region: &str) -> Option<(u8, u64)> {
     let engine = world.region(region).engine();
     engine.copied_from().map(|(from, at)| (from.0, at))
@@ -73,13 +74,13 @@ async fn writes_go_on_while_a_region_is_copied() {
     let world = start(None).await;
     let begun = Instant::now();
     let mut written = 0;
-    // A busy machine may copy it before it lets anybody write.
+    // A busy machine may complete the snapshot before it lets clients write.
     for round in 0.. {
         let before = (state(&world, "c"), written);
         world.isolate("c").await;
         world.write("c", "cut", 1).await.unwrap();
         outrun(&world, &["a", "b"], &format!("x{round}"), 500).await;
-        // Pieces of the copy come slowly.
+        // The pieces of the snapshot arrive slowly.
         world
             .link("*", "c", LinkOrder::Delay(Duration::from_millis(60)))
             .await;
@@ -148,12 +149,12 @@ async fn a_copy_that_a_restart_interrupted_is_taken_again() {
 async fn a_region_that_was_down_is_copied_when_it_comes_up() {
     let world = start(None).await;
     world.write_patiently("b", "before", 1).await;
-    let down = Order::TakeDown {
+    let down = OperatorOrder::TakeDown {
         region: "b".to_owned(),
     };
     world.order(down).await;
     outrun(&world, &["a", "c"], "x", 500).await;
-    let up = Order::BringUp {
+    let up = OperatorOrder::BringUp {
         region: "b".to_owned(),
     };
     world.order(up).await;
