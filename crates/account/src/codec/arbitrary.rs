@@ -4,15 +4,16 @@ use bytes::Bytes;
 use orrery_engine::KeyRange;
 use orrery_model::Secret;
 use orrery_regions::{
-    Ballot, Beat, Body, Canvass, Cause, Epoch, EpochStart, Head, Lineage, Member, Membership,
-    MeshMessage, Message, Millis, Page, PageHead, Place, Progress, Pull, Refused, RegionId,
-    Sequence, Standing, StreamId, StreamRecord, Unconfirmed,
+    ElectionCause, Epoch, EpochStart, Heartbeat, Lineage, Member, MemberStatus, Membership, Millis,
+    MultiWriteMessage, Pull, PullRefusal, ReadIndexRefusal, RecordBody, RecordPage,
+    RecordPageHeader, RegionId, ReplicaMessage, ReplicaPosition, RequestVote, Sequence,
+    SnapshotMetadata, StreamId, StreamRecord, VersionVector, VoteOutcome,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 
-use crate::{Frame, PartitionsFrame, SnapshotFrame};
+use crate::{LinkFrame, PartitionsFrame, SnapshotFrame};
 
 fn epochs() -> impl Strategy<Value = Epoch> {
     any::<u64>().prop_map(Epoch)
@@ -35,7 +36,7 @@ fn payloads() -> impl Strategy<Value = Bytes> {
     vec(any::<u8>(), 0..9).prop_map(Bytes::from)
 }
 
-fn progresses() -> impl Strategy<Value = Progress> {
+fn progresses() -> impl Strategy<Value = VersionVector> {
     vec((streams(), sequences()), 0..5).prop_map(|entries| entries.into_iter().collect())
 }
 
@@ -54,15 +55,15 @@ fn lineages() -> impl Strategy<Value = Lineage> {
 
 fn memberships() -> impl Strategy<Value = Membership> {
     let standing = prop_oneof![
-        Just(Standing::Learner),
-        Just(Standing::Full),
-        Just(Standing::Leaving),
-        Just(Standing::Lost),
+        Just(MemberStatus::Learner),
+        Just(MemberStatus::Voter),
+        Just(MemberStatus::Leaving),
+        Just(MemberStatus::Lost),
     ];
     let member = (any::<u8>(), "[a-zé ]{0,9}", standing).prop_map(|(id, name, standing)| Member {
         id: RegionId(id),
         name,
-        standing,
+        status: standing,
     });
     let former = vec(any::<u8>().prop_map(RegionId), 0..3);
     let ends = btree_map(any::<u8>(), any::<u64>(), 0..3);
@@ -80,12 +81,15 @@ fn memberships() -> impl Strategy<Value = Membership> {
     })
 }
 
-pub(super) fn bodies() -> impl Strategy<Value = Body> {
+pub(super) fn bodies() -> impl Strategy<Value = RecordBody> {
     let start = (option::of(memberships()), any::<bool>());
     prop_oneof![
-        payloads().prop_map(Body::Data),
-        start.prop_map(|(members, is_lossy)| Body::EpochStart(EpochStart { members, is_lossy })),
-        memberships().prop_map(Body::Members),
+        payloads().prop_map(RecordBody::Data),
+        start.prop_map(|(members, is_lossy)| RecordBody::EpochStart(EpochStart {
+            members,
+            is_lossy
+        })),
+        memberships().prop_map(RecordBody::Members),
     ]
 }
 
@@ -117,9 +121,9 @@ fn numbered(
     records
 }
 
-pub(super) fn heads() -> impl Strategy<Value = Head> {
+pub(super) fn heads() -> impl Strategy<Value = SnapshotMetadata> {
     let parts = (sequences(), lineages(), memberships(), any::<u16>());
-    parts.prop_map(|(sequence, lineage, members, changes)| Head {
+    parts.prop_map(|(sequence, lineage, members, changes)| SnapshotMetadata {
         sequence,
         lineage,
         members,
@@ -127,17 +131,19 @@ pub(super) fn heads() -> impl Strategy<Value = Head> {
     })
 }
 
-fn places() -> impl Strategy<Value = Place> {
+fn places() -> impl Strategy<Value = ReplicaPosition> {
     let parts = (epochs(), sequences(), epochs(), sequences());
-    parts.prop_map(|(promised, kept, kept_epoch, applied)| Place {
-        promised,
-        kept,
-        kept_epoch,
-        applied,
-    })
+    parts.prop_map(
+        |(promised, durable, durable_epoch, applied)| ReplicaPosition {
+            promised,
+            durable,
+            durable_epoch,
+            applied,
+        },
+    )
 }
 
-fn page_heads() -> impl Strategy<Value = PageHead> {
+fn page_heads() -> impl Strategy<Value = RecordPageHeader> {
     let options = (option::of(sequences()), option::of(any::<u64>()));
     let parts = (
         epochs(),
@@ -149,22 +155,24 @@ fn page_heads() -> impl Strategy<Value = PageHead> {
         times(),
     );
     parts.prop_map(
-        |(epoch, after, after_epoch, commit, held, (last, confirmed_age_ms), asked)| PageHead {
-            epoch,
-            after,
-            after_epoch,
-            commit,
-            held,
-            last,
-            confirmed_age_ms,
-            asked,
+        |(epoch, after, after_epoch, commit, held, (last, confirmed_age_ms), asked)| {
+            RecordPageHeader {
+                epoch,
+                after,
+                after_epoch,
+                commit,
+                stable_prefix: held,
+                last,
+                confirmed_age_ms,
+                asked,
+            }
         },
     )
 }
 
-fn refusals() -> impl Strategy<Value = Refused> {
+fn refusals() -> impl Strategy<Value = PullRefusal> {
     let parts = (epochs(), lineages(), sequences(), times());
-    parts.prop_map(|(epoch, lineage, last, asked)| Refused {
+    parts.prop_map(|(epoch, lineage, last, asked)| PullRefusal {
         epoch,
         lineage,
         last,
@@ -172,89 +180,90 @@ fn refusals() -> impl Strategy<Value = Refused> {
     })
 }
 
-fn questions() -> impl Strategy<Value = Message> {
+fn questions() -> impl Strategy<Value = ReplicaMessage> {
     let beat = (epochs(), any::<u64>(), sequences(), sequences());
-    let beat = beat.prop_map(|(epoch, round, commit, held)| Beat {
+    let beat = beat.prop_map(|(epoch, round, commit, held)| Heartbeat {
         epoch,
         round,
         commit,
-        held,
+        stable_prefix: held,
     });
     let pull = (places(), sequences(), epochs(), times(), any::<u64>());
-    let pull = pull.prop_map(|(place, after, after_epoch, asked, bytes_max)| Pull {
-        place,
+    let pull = pull.prop_map(|(position, after, after_epoch, asked, bytes_max)| Pull {
+        position,
         after,
         after_epoch,
         asked,
         bytes_max,
     });
     let cause = prop_oneof![
-        Just(Cause::Silence),
-        Just(Cause::HandOver),
-        Just(Cause::Forced)
+        Just(ElectionCause::Silence),
+        Just(ElectionCause::HandOver),
+        Just(ElectionCause::Forced)
     ];
-    let canvass = (epochs(), (epochs(), sequences()), cause, any::<bool>());
-    let canvass = canvass.prop_map(|(epoch, position, cause, is_sounding)| Canvass {
+    let request = (epochs(), (epochs(), sequences()), cause, any::<bool>());
+    let request = request.prop_map(|(epoch, position, cause, is_pre_vote)| RequestVote {
         epoch,
         position,
         cause,
-        is_sounding,
+        is_pre_vote,
     });
     prop_oneof![
-        beat.prop_map(Message::Beat),
-        pull.prop_map(Message::Pull),
-        canvass.prop_map(Message::Canvass),
+        beat.prop_map(ReplicaMessage::Heartbeat),
+        pull.prop_map(ReplicaMessage::Pull),
+        request.prop_map(ReplicaMessage::RequestVote),
         (epochs(), (epochs(), sequences()))
-            .prop_map(|(epoch, position)| Message::TakeOver { epoch, position }),
-        (any::<u64>(), places()).prop_map(|(read, place)| Message::Confirm { read, place }),
+            .prop_map(|(epoch, position)| ReplicaMessage::TakeOver { epoch, position }),
+        (any::<u64>(), places())
+            .prop_map(|(read, position)| ReplicaMessage::ReadIndex { read, position }),
     ]
 }
 
-fn answers() -> impl Strategy<Value = Message> {
+fn answers() -> impl Strategy<Value = ReplicaMessage> {
     let echo = (any::<u64>(), places());
-    let page = (page_heads(), records()).prop_map(|(head, records)| Page {
+    let page = (page_heads(), records()).prop_map(|(head, records)| RecordPage {
         head,
         records: numbered(records, StreamId::Account, head.after),
     });
-    let verdict = prop_oneof![
-        Just(Ballot::Granted),
-        epochs().prop_map(Ballot::Promised),
-        Just(Ballot::Behind),
-        Just(Ballot::WriterAlive),
-        Just(Ballot::NotEntitled),
+    let outcome = prop_oneof![
+        Just(VoteOutcome::Granted),
+        epochs().prop_map(VoteOutcome::Promised),
+        Just(VoteOutcome::Behind),
+        Just(VoteOutcome::WriterAlive),
+        Just(VoteOutcome::NotEntitled),
     ];
-    let vote = (epochs(), any::<bool>(), verdict);
+    let vote = (epochs(), any::<bool>(), outcome);
     let why = prop_oneof![
-        Just(Unconfirmed::NotTheWriteRegion),
-        Just(Unconfirmed::OutsideTheReadQuorum),
+        Just(ReadIndexRefusal::NotTheWriteRegion),
+        Just(ReadIndexRefusal::OutsideTheReadQuorum),
     ];
     prop_oneof![
-        echo.prop_map(|(round, place)| Message::Echo { round, place }),
-        page.prop_map(Message::Page),
-        refusals().prop_map(Message::Trimmed),
-        refusals().prop_map(Message::Diverged),
-        vote.prop_map(|(epoch, is_sounding, verdict)| Message::Vote {
+        echo.prop_map(|(round, position)| ReplicaMessage::AppendResponse { round, position }),
+        page.prop_map(ReplicaMessage::Page),
+        refusals().prop_map(ReplicaMessage::Trimmed),
+        refusals().prop_map(ReplicaMessage::Diverged),
+        vote.prop_map(|(epoch, is_pre_vote, outcome)| ReplicaMessage::Vote {
             epoch,
-            is_sounding,
-            verdict,
+            is_pre_vote,
+            outcome,
         }),
         (any::<u64>(), epochs(), sequences()).prop_map(|(read, epoch, commit)| {
-            Message::Confirmed {
+            ReplicaMessage::ReadIndexResponse {
                 read,
                 epoch,
                 commit,
             }
         }),
-        (any::<u64>(), why).prop_map(|(read, why)| Message::NotConfirmed { read, why }),
+        (any::<u64>(), why).prop_map(|(read, why)| ReplicaMessage::ReadIndexRefused { read, why }),
     ]
 }
 
-fn mesh_messages() -> impl Strategy<Value = MeshMessage> {
+fn mesh_messages() -> impl Strategy<Value = MultiWriteMessage> {
     let question = || (progresses(), streams(), sequences(), times());
     prop_oneof![
-        progresses().prop_map(MeshMessage::Have),
+        progresses().prop_map(MultiWriteMessage::Have),
         (question(), any::<u64>()).prop_map(|((have, stream, after, asked), bytes_max)| {
-            MeshMessage::Pull {
+            MultiWriteMessage::Pull {
                 have,
                 stream,
                 after,
@@ -263,7 +272,7 @@ fn mesh_messages() -> impl Strategy<Value = MeshMessage> {
             }
         }),
         (question(), records()).prop_map(|((have, stream, after, asked), records)| {
-            MeshMessage::Page {
+            MultiWriteMessage::Page {
                 have,
                 stream,
                 after,
@@ -273,7 +282,7 @@ fn mesh_messages() -> impl Strategy<Value = MeshMessage> {
         }),
         (progresses(), streams(), any::<u64>()).prop_map(|(have, stream, after)| {
             let after = Sequence(after);
-            MeshMessage::Trimmed {
+            MultiWriteMessage::Trimmed {
                 have,
                 stream,
                 after,
@@ -295,7 +304,7 @@ fn snapshots() -> impl Strategy<Value = SnapshotFrame> {
     prop_oneof![
         number().prop_map(|copy| SnapshotFrame::Ask { copy }),
         (number(), number(), payloads()).prop_map(|(copy, position, note)| {
-            SnapshotFrame::Begins {
+            SnapshotFrame::Metadata {
                 copy,
                 position,
                 note,
@@ -315,20 +324,20 @@ fn snapshots() -> impl Strategy<Value = SnapshotFrame> {
                 entries,
             }),
         (number(), number()).prop_map(|(copy, pieces)| SnapshotFrame::Ends { copy, pieces }),
-        number().prop_map(|copy| SnapshotFrame::Gone { copy }),
+        number().prop_map(|copy| SnapshotFrame::NotFound { copy }),
     ]
 }
 
-pub(super) fn frames() -> impl Strategy<Value = Frame> {
+pub(super) fn frames() -> impl Strategy<Value = LinkFrame> {
     prop_oneof![
-        questions().prop_map(Frame::Account),
-        answers().prop_map(Frame::Account),
-        mesh_messages().prop_map(Frame::Mesh),
-        snapshots().prop_map(Frame::Snapshot),
-        "[a-z:/.é]{0,20}".prop_map(Frame::Endpoint),
-        "[a-z:/.é]{0,20}".prop_map(Frame::Problem),
-        vec(any::<u8>(), 0..40).prop_map(|secret| Frame::TokenSecret(Secret::new(secret))),
+        questions().prop_map(LinkFrame::Account),
+        answers().prop_map(LinkFrame::Account),
+        mesh_messages().prop_map(LinkFrame::MultiWrite),
+        snapshots().prop_map(LinkFrame::Snapshot),
+        "[a-z:/.é]{0,20}".prop_map(LinkFrame::Endpoint),
+        "[a-z:/.é]{0,20}".prop_map(LinkFrame::Problem),
+        vec(any::<u8>(), 0..40).prop_map(|secret| LinkFrame::TokenSecret(Secret::new(secret))),
         (vec(key_ranges(), 0..3), sequences())
-            .prop_map(|(down, opened)| { Frame::Partitions(PartitionsFrame { down, opened }) }),
+            .prop_map(|(down, opened)| { LinkFrame::Partitions(PartitionsFrame { down, opened }) }),
     ]
 }

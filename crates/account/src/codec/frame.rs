@@ -2,15 +2,15 @@
 
 use bytes::Bytes;
 use orrery_model::Secret;
-use orrery_regions::{MeshMessage, Message};
+use orrery_regions::{MultiWriteMessage, ReplicaMessage};
 
 use super::VERSION;
-use super::reader::{Read, read_whole};
-use super::writer::Write;
-use crate::{Frame, PartitionsFrame, SnapshotFrame};
+use super::reader::{Decode, read_whole};
+use super::writer::Encode;
+use crate::{LinkFrame, PartitionsFrame, SnapshotFrame};
 
 const ACCOUNT: u8 = 1;
-const MESH: u8 = 2;
+const MULTI_WRITE: u8 = 2;
 const SNAPSHOT: u8 = 3;
 const ENDPOINT: u8 = 4;
 const TOKEN_SECRET: u8 = 5;
@@ -18,54 +18,54 @@ const PARTITIONS: u8 = 6;
 const PROBLEM: u8 = 7;
 
 const ASK: u8 = 1;
-const BEGINS: u8 = 2;
+const METADATA: u8 = 2;
 const NEXT: u8 = 3;
 const PIECE: u8 = 4;
 const ENDS: u8 = 5;
-const GONE: u8 = 6;
+const NOT_FOUND: u8 = 6;
 
-/// Appends a frame to what is to be sent.
-pub fn encode_frame(frame: &Frame, out: &mut Vec<u8>) {
+/// Appends the encoded frame to the send buffer.
+pub fn encode_frame(frame: &LinkFrame, out: &mut Vec<u8>) {
     VERSION.write(out);
     frame.write(out);
 }
 
-/// A frame that these bytes are, as a whole; what it carries stays where it is.
-pub fn decode_frame(mut bytes: Bytes) -> Option<Frame> {
+/// Decodes a whole frame; payloads are slices of the input, not copies.
+pub fn decode_frame(mut bytes: Bytes) -> Option<LinkFrame> {
     if u8::read(&mut bytes)? != VERSION {
         return None;
     }
     read_whole(bytes)
 }
 
-impl Write for Frame {
+impl Encode for LinkFrame {
     fn write(&self, out: &mut Vec<u8>) {
         match self {
-            Frame::Account(message) => {
+            LinkFrame::Account(message) => {
                 ACCOUNT.write(out);
                 message.write(out);
             }
-            Frame::Mesh(message) => {
-                MESH.write(out);
+            LinkFrame::MultiWrite(message) => {
+                MULTI_WRITE.write(out);
                 message.write(out);
             }
-            Frame::Snapshot(snapshot) => {
+            LinkFrame::Snapshot(snapshot) => {
                 SNAPSHOT.write(out);
                 snapshot.write(out);
             }
-            Frame::Endpoint(url) => {
+            LinkFrame::Endpoint(url) => {
                 ENDPOINT.write(out);
                 url.write(out);
             }
-            Frame::TokenSecret(secret) => {
+            LinkFrame::TokenSecret(secret) => {
                 TOKEN_SECRET.write(out);
                 Bytes::copy_from_slice(secret.expose()).write(out);
             }
-            Frame::Problem(cause) => {
+            LinkFrame::Problem(cause) => {
                 PROBLEM.write(out);
                 cause.write(out);
             }
-            Frame::Partitions(partitions) => {
+            LinkFrame::Partitions(partitions) => {
                 PARTITIONS.write(out);
                 partitions.write(out);
             }
@@ -73,33 +73,33 @@ impl Write for Frame {
     }
 }
 
-impl Read for Frame {
+impl Decode for LinkFrame {
     const BYTES_MIN: usize = 5;
 
-    fn read(input: &mut Bytes) -> Option<Frame> {
+    fn read(input: &mut Bytes) -> Option<LinkFrame> {
         Some(match u8::read(input)? {
-            ACCOUNT => Frame::Account(Message::read(input)?),
-            MESH => Frame::Mesh(MeshMessage::read(input)?),
-            SNAPSHOT => Frame::Snapshot(SnapshotFrame::read(input)?),
-            ENDPOINT => Frame::Endpoint(String::read(input)?),
-            TOKEN_SECRET => Frame::TokenSecret(Secret::new(Bytes::read(input)?.to_vec())),
-            PROBLEM => Frame::Problem(String::read(input)?),
-            PARTITIONS => Frame::Partitions(PartitionsFrame::read(input)?),
+            ACCOUNT => LinkFrame::Account(ReplicaMessage::read(input)?),
+            MULTI_WRITE => LinkFrame::MultiWrite(MultiWriteMessage::read(input)?),
+            SNAPSHOT => LinkFrame::Snapshot(SnapshotFrame::read(input)?),
+            ENDPOINT => LinkFrame::Endpoint(String::read(input)?),
+            TOKEN_SECRET => LinkFrame::TokenSecret(Secret::new(Bytes::read(input)?.to_vec())),
+            PROBLEM => LinkFrame::Problem(String::read(input)?),
+            PARTITIONS => LinkFrame::Partitions(PartitionsFrame::read(input)?),
             _ => return None,
         })
     }
 }
 
-impl Write for SnapshotFrame {
+impl Encode for SnapshotFrame {
     fn write(&self, out: &mut Vec<u8>) {
         match self {
             SnapshotFrame::Ask { copy } => (ASK, *copy).write(out),
-            SnapshotFrame::Begins {
+            SnapshotFrame::Metadata {
                 copy,
                 position,
                 note,
             } => {
-                (BEGINS, *copy).write(out);
+                (METADATA, *copy).write(out);
                 position.write(out);
                 note.write(out);
             }
@@ -121,19 +121,19 @@ impl Write for SnapshotFrame {
                 (ENDS, *copy).write(out);
                 pieces.write(out);
             }
-            SnapshotFrame::Gone { copy } => (GONE, *copy).write(out),
+            SnapshotFrame::NotFound { copy } => (NOT_FOUND, *copy).write(out),
         }
     }
 }
 
-impl Read for SnapshotFrame {
+impl Decode for SnapshotFrame {
     const BYTES_MIN: usize = 9;
 
     fn read(input: &mut Bytes) -> Option<SnapshotFrame> {
         let (kind, copy) = <(u8, u64)>::read(input)?;
         Some(match kind {
             ASK => SnapshotFrame::Ask { copy },
-            BEGINS => SnapshotFrame::Begins {
+            METADATA => SnapshotFrame::Metadata {
                 copy,
                 position: u64::read(input)?,
                 note: Bytes::read(input)?,
@@ -152,7 +152,7 @@ impl Read for SnapshotFrame {
                 copy,
                 pieces: u64::read(input)?,
             },
-            GONE => SnapshotFrame::Gone { copy },
+            NOT_FOUND => SnapshotFrame::NotFound { copy },
             _ => return None,
         })
     }
@@ -167,13 +167,13 @@ mod tests {
     use crate::codec::arbitrary::frames;
     use crate::link::testing::page;
 
-    fn encoded(frame: &Frame) -> Bytes {
+    fn encoded(frame: &LinkFrame) -> Bytes {
         let mut bytes = Vec::new();
         encode_frame(frame, &mut bytes);
         bytes.into()
     }
 
-    /// What is read is what would be written.
+    /// A decoded frame must encode to the same bytes.
     fn check_canonical(bytes: &[u8]) {
         if let Some(frame) = decode_frame(Bytes::copy_from_slice(bytes)) {
             assert_eq!(encoded(&frame), bytes);
@@ -195,12 +195,12 @@ mod tests {
         #[test]
         fn a_changed_byte_gives_another_frame_or_none(
             frame in frames(),
-            place in any::<prop::sample::Index>(),
+            index in any::<prop::sample::Index>(),
             byte: u8,
         ) {
             let mut bytes = encoded(&frame).to_vec();
-            let place = place.index(bytes.len());
-            bytes[place] = byte;
+            let index = index.index(bytes.len());
+            bytes[index] = byte;
             check_canonical(&bytes);
         }
 
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn other_versions_are_refused() {
-        let mut bytes = encoded(&Frame::Endpoint("a".to_owned())).to_vec();
+        let mut bytes = encoded(&LinkFrame::Endpoint("a".to_owned())).to_vec();
         bytes[0] = VERSION + 1;
         assert_eq!(decode_frame(bytes.into()), None);
     }

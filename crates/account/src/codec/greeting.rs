@@ -1,10 +1,10 @@
-//! The first thing that both ends of a connection say.
+//! The greeting that both ends of a connection send first.
 
 use bytes::Bytes;
 
 use super::VERSION;
-use super::reader::{Read, read_whole};
-use super::writer::Write;
+use super::reader::{Decode, read_whole};
+use super::writer::Encode;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Greeting {
@@ -12,7 +12,8 @@ pub(crate) struct Greeting {
     /// Regions, by name.
     pub(crate) from: String,
     pub(crate) to: String,
-    /// Whether the one who greets has a number in the account, or is about to found or join one.
+    /// Whether the greeting region has a number in the account; without one it founds or joins an
+    /// account.
     pub(crate) is_placed: bool,
 }
 

@@ -2,132 +2,133 @@
 
 use bytes::Bytes;
 use orrery_regions::{
-    Ballot, Beat, Canvass, Cause, Epoch, Lineage, Message, Millis, Page, PageHead, Place, Pull,
-    Refused, Sequence, StreamId, Unconfirmed,
+    ElectionCause, Epoch, Heartbeat, Lineage, Millis, Pull, PullRefusal, ReadIndexRefusal,
+    RecordPage, RecordPageHeader, ReplicaMessage, ReplicaPosition, RequestVote, Sequence, StreamId,
+    VoteOutcome,
 };
 
 use super::parts::read_records;
-use super::reader::Read;
-use super::writer::Write;
+use super::reader::Decode;
+use super::writer::Encode;
 
-const BEAT: u8 = 1;
-const ECHO: u8 = 2;
+const HEARTBEAT: u8 = 1;
+const APPEND_RESPONSE: u8 = 2;
 const PULL: u8 = 3;
 const PAGE: u8 = 4;
 const TRIMMED: u8 = 5;
 const DIVERGED: u8 = 6;
-const CANVASS: u8 = 7;
+const REQUEST_VOTE: u8 = 7;
 const VOTE: u8 = 8;
 const TAKE_OVER: u8 = 9;
-const CONFIRM: u8 = 10;
-const CONFIRMED: u8 = 11;
-const NOT_CONFIRMED: u8 = 12;
+const READ_INDEX: u8 = 10;
+const READ_INDEX_RESPONSE: u8 = 11;
+const READ_INDEX_REFUSED: u8 = 12;
 
-impl Write for Message {
+impl Encode for ReplicaMessage {
     fn write(&self, out: &mut Vec<u8>) {
         match self {
-            Message::Beat(beat) => {
-                BEAT.write(out);
+            ReplicaMessage::Heartbeat(beat) => {
+                HEARTBEAT.write(out);
                 beat.write(out);
             }
-            Message::Echo { round, place } => {
-                (ECHO, *round).write(out);
-                place.write(out);
+            ReplicaMessage::AppendResponse { round, position } => {
+                (APPEND_RESPONSE, *round).write(out);
+                position.write(out);
             }
-            Message::Pull(pull) => {
+            ReplicaMessage::Pull(pull) => {
                 PULL.write(out);
                 pull.write(out);
             }
-            Message::Page(page) => {
+            ReplicaMessage::Page(page) => {
                 PAGE.write(out);
                 page.head.write(out);
                 page.records.write(out);
             }
-            Message::Trimmed(refused) => {
+            ReplicaMessage::Trimmed(refused) => {
                 TRIMMED.write(out);
                 refused.write(out);
             }
-            Message::Diverged(refused) => {
+            ReplicaMessage::Diverged(refused) => {
                 DIVERGED.write(out);
                 refused.write(out);
             }
-            Message::Canvass(canvass) => {
-                CANVASS.write(out);
-                canvass.write(out);
+            ReplicaMessage::RequestVote(request) => {
+                REQUEST_VOTE.write(out);
+                request.write(out);
             }
-            Message::Vote {
+            ReplicaMessage::Vote {
                 epoch,
-                is_sounding,
-                verdict,
+                is_pre_vote,
+                outcome,
             } => {
                 (VOTE, *epoch).write(out);
-                is_sounding.write(out);
-                verdict.write(out);
+                is_pre_vote.write(out);
+                outcome.write(out);
             }
-            Message::TakeOver { epoch, position } => {
+            ReplicaMessage::TakeOver { epoch, position } => {
                 (TAKE_OVER, *epoch).write(out);
                 position.write(out);
             }
-            Message::Confirm { read, place } => {
-                (CONFIRM, *read).write(out);
-                place.write(out);
+            ReplicaMessage::ReadIndex { read, position } => {
+                (READ_INDEX, *read).write(out);
+                position.write(out);
             }
-            Message::Confirmed {
+            ReplicaMessage::ReadIndexResponse {
                 read,
                 epoch,
                 commit,
             } => {
-                (CONFIRMED, *read).write(out);
+                (READ_INDEX_RESPONSE, *read).write(out);
                 (*epoch, *commit).write(out);
             }
-            Message::NotConfirmed { read, why } => {
-                (NOT_CONFIRMED, *read).write(out);
+            ReplicaMessage::ReadIndexRefused { read, why } => {
+                (READ_INDEX_REFUSED, *read).write(out);
                 why.write(out);
             }
         }
     }
 }
 
-impl Read for Message {
+impl Decode for ReplicaMessage {
     const BYTES_MIN: usize = 9;
 
-    fn read(input: &mut Bytes) -> Option<Message> {
+    fn read(input: &mut Bytes) -> Option<ReplicaMessage> {
         Some(match u8::read(input)? {
-            BEAT => Message::Beat(Beat::read(input)?),
-            ECHO => Message::Echo {
+            HEARTBEAT => ReplicaMessage::Heartbeat(Heartbeat::read(input)?),
+            APPEND_RESPONSE => ReplicaMessage::AppendResponse {
                 round: u64::read(input)?,
-                place: Place::read(input)?,
+                position: ReplicaPosition::read(input)?,
             },
-            PULL => Message::Pull(Pull::read(input)?),
+            PULL => ReplicaMessage::Pull(Pull::read(input)?),
             PAGE => {
-                let head = PageHead::read(input)?;
+                let head = RecordPageHeader::read(input)?;
                 let records = read_records(input, StreamId::Account, head.after)?;
-                Message::Page(Page { head, records })
+                ReplicaMessage::Page(RecordPage { head, records })
             }
-            TRIMMED => Message::Trimmed(Refused::read(input)?),
-            DIVERGED => Message::Diverged(Refused::read(input)?),
-            CANVASS => Message::Canvass(Canvass::read(input)?),
-            VOTE => Message::Vote {
+            TRIMMED => ReplicaMessage::Trimmed(PullRefusal::read(input)?),
+            DIVERGED => ReplicaMessage::Diverged(PullRefusal::read(input)?),
+            REQUEST_VOTE => ReplicaMessage::RequestVote(RequestVote::read(input)?),
+            VOTE => ReplicaMessage::Vote {
                 epoch: Epoch::read(input)?,
-                is_sounding: bool::read(input)?,
-                verdict: Ballot::read(input)?,
+                is_pre_vote: bool::read(input)?,
+                outcome: VoteOutcome::read(input)?,
             },
-            TAKE_OVER => Message::TakeOver {
+            TAKE_OVER => ReplicaMessage::TakeOver {
                 epoch: Epoch::read(input)?,
                 position: <(Epoch, Sequence)>::read(input)?,
             },
-            CONFIRM => Message::Confirm {
+            READ_INDEX => ReplicaMessage::ReadIndex {
                 read: u64::read(input)?,
-                place: Place::read(input)?,
+                position: ReplicaPosition::read(input)?,
             },
-            CONFIRMED => Message::Confirmed {
+            READ_INDEX_RESPONSE => ReplicaMessage::ReadIndexResponse {
                 read: u64::read(input)?,
                 epoch: Epoch::read(input)?,
                 commit: Sequence::read(input)?,
             },
-            NOT_CONFIRMED => Message::NotConfirmed {
+            READ_INDEX_REFUSED => ReplicaMessage::ReadIndexRefused {
                 read: u64::read(input)?,
-                why: Unconfirmed::read(input)?,
+                why: ReadIndexRefusal::read(input)?,
             },
             _ => return None,
         })
@@ -137,14 +138,14 @@ impl Read for Message {
 /// Structs whose fields are written one after the other.
 macro_rules! fields {
     ($type:ident { $($field:ident: $kind:ty),* $(,)? }) => {
-        impl Write for $type {
+        impl Encode for $type {
             fn write(&self, out: &mut Vec<u8>) {
                 $(self.$field.write(out);)*
             }
         }
 
-        impl Read for $type {
-            const BYTES_MIN: usize = 0 $(+ <$kind as Read>::BYTES_MIN)*;
+        impl Decode for $type {
+            const BYTES_MIN: usize = 0 $(+ <$kind as Decode>::BYTES_MIN)*;
 
             fn read(input: &mut Bytes) -> Option<$type> {
                 Some($type { $($field: <$kind>::read(input)?,)* })
@@ -153,64 +154,64 @@ macro_rules! fields {
     };
 }
 
-fields!(Beat {
+fields!(Heartbeat {
     epoch: Epoch,
     round: u64,
     commit: Sequence,
-    held: Sequence,
+    stable_prefix: Sequence,
 });
 
-fields!(Place {
+fields!(ReplicaPosition {
     promised: Epoch,
-    kept: Sequence,
-    kept_epoch: Epoch,
+    durable: Sequence,
+    durable_epoch: Epoch,
     applied: Sequence,
 });
 
 fields!(Pull {
-    place: Place,
+    position: ReplicaPosition,
     after: Sequence,
     after_epoch: Epoch,
     asked: Millis,
     bytes_max: u64,
 });
 
-fields!(PageHead {
+fields!(RecordPageHeader {
     epoch: Epoch,
     after: Sequence,
     after_epoch: Epoch,
     commit: Sequence,
-    held: Sequence,
+    stable_prefix: Sequence,
     last: Option<Sequence>,
     confirmed_age_ms: Option<u64>,
     asked: Millis,
 });
 
-fields!(Refused {
+fields!(PullRefusal {
     epoch: Epoch,
     lineage: Lineage,
     last: Sequence,
     asked: Millis,
 });
 
-fields!(Canvass {
+fields!(RequestVote {
     epoch: Epoch,
     position: (Epoch, Sequence),
-    cause: Cause,
-    is_sounding: bool,
+    cause: ElectionCause,
+    is_pre_vote: bool,
 });
 
-/// Choices without anything in them, by their bytes.
+/// Enumerations without payload, each variant as one byte.
 macro_rules! choice {
     ($type:ident { $($variant:ident = $byte:literal),* $(,)? }) => {
-        impl Write for $type {
+        impl Encode for $type {
             fn write(&self, out: &mut Vec<u8>) {
                 let byte: u8 = match self { $($type::$variant => $byte,)* };
                 byte.write(out);
             }
         }
 
-        impl Read for $type {
+        impl Decode for $type {
             const BYTES_MIN: usize = 1;
 
             fn read(input: &mut Bytes) -> Option<$type> {
@@ -223,13 +224,13 @@ macro_rules! choice {
     };
 }
 
-choice!(Cause {
+choice!(ElectionCause {
     Silence = 0,
     HandOver = 1,
     Forced = 2,
 });
 
-choice!(Unconfirmed {
+choice!(ReadIndexRefusal {
     NotTheWriteRegion = 0,
     OutsideTheReadQuorum = 1,
 });
@@ -240,28 +241,28 @@ const BEHIND: u8 = 2;
 const WRITER_ALIVE: u8 = 3;
 const NOT_ENTITLED: u8 = 4;
 
-impl Write for Ballot {
+impl Encode for VoteOutcome {
     fn write(&self, out: &mut Vec<u8>) {
         match self {
-            Ballot::Granted => GRANTED.write(out),
-            Ballot::Promised(epoch) => (PROMISED, *epoch).write(out),
-            Ballot::Behind => BEHIND.write(out),
-            Ballot::WriterAlive => WRITER_ALIVE.write(out),
-            Ballot::NotEntitled => NOT_ENTITLED.write(out),
+            VoteOutcome::Granted => GRANTED.write(out),
+            VoteOutcome::Promised(epoch) => (PROMISED, *epoch).write(out),
+            VoteOutcome::Behind => BEHIND.write(out),
+            VoteOutcome::WriterAlive => WRITER_ALIVE.write(out),
+            VoteOutcome::NotEntitled => NOT_ENTITLED.write(out),
         }
     }
 }
 
-impl Read for Ballot {
+impl Decode for VoteOutcome {
     const BYTES_MIN: usize = 1;
 
-    fn read(input: &mut Bytes) -> Option<Ballot> {
+    fn read(input: &mut Bytes) -> Option<VoteOutcome> {
         Some(match u8::read(input)? {
-            GRANTED => Ballot::Granted,
-            PROMISED => Ballot::Promised(Epoch::read(input)?),
-            BEHIND => Ballot::Behind,
-            WRITER_ALIVE => Ballot::WriterAlive,
-            NOT_ENTITLED => Ballot::NotEntitled,
+            GRANTED => VoteOutcome::Granted,
+            PROMISED => VoteOutcome::Promised(Epoch::read(input)?),
+            BEHIND => VoteOutcome::Behind,
+            WRITER_ALIVE => VoteOutcome::WriterAlive,
+            NOT_ENTITLED => VoteOutcome::NotEntitled,
             _ => return None,
         })
     }

@@ -1,14 +1,15 @@
-//! Bytes of what regions say to each other, and of what they keep of it.
+//! The encoding of link frames, and of the records and metadata that a region persists.
 //!
-//! Little-endian numbers, a byte for the kind of each choice, a length in front of everything that
-//! has one, and a version in front of the whole. Reading is total: it never panics, takes no
-//! more memory than its input does, and refuses whatever it would not have written, so that each
-//! value has one form. Payloads are slices of what was read, not copies.
+//! Numbers are little-endian, each enumeration begins with a byte for its variant, each value of
+//! variable size with its length, and each encoding with a version. Decoding is total: it never
+//! panics, allocates no more memory than its input has, and refuses every input that the encoder
+//! would not have written, so that each value has one encoding. Payloads are slices of the input,
+//! not copies.
 
 mod frame;
 mod greeting;
-mod mesh;
 mod message;
+mod multi_write;
 mod note;
 mod partitions;
 mod parts;
@@ -25,5 +26,5 @@ pub use note::{decode_note, encode_note};
 pub(crate) use partitions::{decode_move, encode_move};
 pub(crate) use record::{decode_progress, decode_record, encode_progress, encode_record};
 
-/// Of every form here. A change of any of them is a new version.
+/// The version of every encoding in this module; a change of any encoding is a new version.
 const VERSION: u8 = 1;

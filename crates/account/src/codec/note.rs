@@ -1,26 +1,26 @@
-//! What is kept, in the log and in the state, of the records of the account stream that are not data.
+//! Records of the account stream without data, as the log and the state of a region store them.
 
 use bytes::Bytes;
-use orrery_regions::{Body, Head};
+use orrery_regions::{RecordBody, SnapshotMetadata};
 
 use super::VERSION;
 use super::reader::read_whole;
-use super::writer::Write;
+use super::writer::Encode;
 
-/// A record's body with what is known of the stream from that record on.
-pub fn encode_note(head: &Head, body: &Body) -> Bytes {
+/// A record's body with the lineage and members from that record on.
+pub fn encode_note(head: &SnapshotMetadata, body: &RecordBody) -> Bytes {
     let mut out = vec![VERSION];
     head.write(&mut out);
     body.write(&mut out);
     out.into()
 }
 
-pub fn decode_note(bytes: &[u8]) -> Option<(Head, Body)> {
+pub fn decode_note(bytes: &[u8]) -> Option<(SnapshotMetadata, RecordBody)> {
     let (version, rest) = bytes.split_first()?;
     if *version != VERSION {
         return None;
     }
-    read_whole::<(Head, Body)>(Bytes::copy_from_slice(rest))
+    read_whole::<(SnapshotMetadata, RecordBody)>(Bytes::copy_from_slice(rest))
 }
 
 #[cfg(test)]

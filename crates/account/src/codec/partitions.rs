@@ -1,16 +1,17 @@
-//! Ranges of keys, who takes their writes, and which of them are down.
+//! Key ranges, their owners, and the ranges that are down.
 
 use bytes::Bytes;
 use orrery_engine::KeyRange;
 use orrery_regions::{RegionId, Sequence};
 
 use super::VERSION;
-use super::reader::{Read, read_whole};
-use super::writer::Write;
+use super::reader::{Decode, read_whole};
+use super::writer::Encode;
 use crate::PartitionsFrame;
 use crate::partitions::RangeMove;
 
-/// Where a change of the catalogue names the record before it: none is the last.
+/// The prefix that marks an ownership record. A catalogue change has the sequence of the preceding
+/// change in these bytes, and no sequence is this large.
 const MARK: [u8; 8] = [0xFF; 8];
 
 /// The data of a record of the account stream.
@@ -23,7 +24,7 @@ pub(crate) fn encode_move(range_move: &RangeMove) -> Bytes {
     out.into()
 }
 
-/// None if the data is a change of the catalogue.
+/// Decodes an ownership record; none if the data is a catalogue change.
 pub(crate) fn decode_move(data: &Bytes) -> Option<RangeMove> {
     let rest = data.strip_prefix(&MARK)?;
     let mut rest = data.slice_ref(rest);
@@ -38,7 +39,7 @@ pub(crate) fn decode_move(data: &Bytes) -> Option<RangeMove> {
     })
 }
 
-impl Write for KeyRange {
+impl Encode for KeyRange {
     fn write(&self, out: &mut Vec<u8>) {
         u64::from(self.container).write(out);
         self.min.write(out);
@@ -46,7 +47,7 @@ impl Write for KeyRange {
     }
 }
 
-impl Read for KeyRange {
+impl Decode for KeyRange {
     const BYTES_MIN: usize = 16;
 
     fn read(input: &mut Bytes) -> Option<KeyRange> {
@@ -58,14 +59,14 @@ impl Read for KeyRange {
     }
 }
 
-impl Write for PartitionsFrame {
+impl Encode for PartitionsFrame {
     fn write(&self, out: &mut Vec<u8>) {
         self.down.write(out);
         self.opened.write(out);
     }
 }
 
-impl Read for PartitionsFrame {
+impl Decode for PartitionsFrame {
     const BYTES_MIN: usize = 12;
 
     fn read(input: &mut Bytes) -> Option<PartitionsFrame> {

@@ -2,12 +2,12 @@
 
 use bytes::Bytes;
 use orrery_regions::{
-    Body, Epoch, EpochStart, Head, Lineage, Member, Membership, Millis, Progress, RegionId,
-    Sequence, Standing, StreamId, StreamRecord,
+    Epoch, EpochStart, Lineage, Member, MemberStatus, Membership, Millis, RecordBody, RegionId,
+    Sequence, SnapshotMetadata, StreamId, StreamRecord, VersionVector,
 };
 
-use super::reader::Read;
-use super::writer::{Write, write_length};
+use super::reader::Decode;
+use super::writer::{Encode, write_length};
 
 const STREAM_ACCOUNT: u8 = 0;
 const STREAM_REGION: u8 = 1;
@@ -27,14 +27,14 @@ const BODY_MEMBERS: u8 = 2;
 /// Types that are a number with a name.
 macro_rules! number {
     ($($type:ident($inner:ty)),*) => {$(
-        impl Write for $type {
+        impl Encode for $type {
             fn write(&self, out: &mut Vec<u8>) {
                 self.0.write(out);
             }
         }
 
-        impl Read for $type {
-            const BYTES_MIN: usize = <$inner as Read>::BYTES_MIN;
+        impl Decode for $type {
+            const BYTES_MIN: usize = <$inner as Decode>::BYTES_MIN;
 
             fn read(input: &mut Bytes) -> Option<$type> {
                 <$inner>::read(input).map($type)
@@ -45,7 +45,7 @@ macro_rules! number {
 
 number!(RegionId(u8), Epoch(u64), Sequence(u64), Millis(u64));
 
-impl Write for StreamId {
+impl Encode for StreamId {
     fn write(&self, out: &mut Vec<u8>) {
         match self {
             StreamId::Account => STREAM_ACCOUNT.write(out),
@@ -54,7 +54,7 @@ impl Write for StreamId {
     }
 }
 
-impl Read for StreamId {
+impl Decode for StreamId {
     const BYTES_MIN: usize = 1;
 
     fn read(input: &mut Bytes) -> Option<StreamId> {
@@ -66,7 +66,7 @@ impl Read for StreamId {
     }
 }
 
-impl Write for Progress {
+impl Encode for VersionVector {
     fn write(&self, out: &mut Vec<u8>) {
         write_length(self.iter().count(), out);
         for entry in self.iter() {
@@ -76,10 +76,10 @@ impl Write for Progress {
 }
 
 /// Streams rise and stand beyond their beginning.
-impl Read for Progress {
+impl Decode for VersionVector {
     const BYTES_MIN: usize = 4;
 
-    fn read(input: &mut Bytes) -> Option<Progress> {
+    fn read(input: &mut Bytes) -> Option<VersionVector> {
         let entries = Vec::<(StreamId, Sequence)>::read(input)?;
         let rises = entries.is_sorted_by(|(left, _), (right, _)| left < right);
         let began = |(_, sequence): &(StreamId, Sequence)| *sequence > Sequence::ZERO;
@@ -87,7 +87,7 @@ impl Read for Progress {
     }
 }
 
-impl Write for Lineage {
+impl Encode for Lineage {
     fn write(&self, out: &mut Vec<u8>) {
         write_length(self.iter().count(), out);
         for entry in self.iter() {
@@ -97,7 +97,7 @@ impl Write for Lineage {
 }
 
 /// Epochs and their first records rise, from the first on.
-impl Read for Lineage {
+impl Decode for Lineage {
     const BYTES_MIN: usize = 4;
 
     fn read(input: &mut Bytes) -> Option<Lineage> {
@@ -113,38 +113,42 @@ impl Read for Lineage {
     }
 }
 
-impl Write for Member {
+impl Encode for Member {
     fn write(&self, out: &mut Vec<u8>) {
-        let standing = match self.standing {
-            Standing::Learner => STANDING_LEARNER,
-            Standing::Full => STANDING_FULL,
-            Standing::Leaving => STANDING_LEAVING,
-            Standing::Lost => STANDING_LOST,
+        let standing = match self.status {
+            MemberStatus::Learner => STANDING_LEARNER,
+            MemberStatus::Voter => STANDING_FULL,
+            MemberStatus::Leaving => STANDING_LEAVING,
+            MemberStatus::Lost => STANDING_LOST,
         };
         (self.id, standing).write(out);
         self.name.write(out);
     }
 }
 
-impl Read for Member {
+impl Decode for Member {
     const BYTES_MIN: usize = 6;
 
     fn read(input: &mut Bytes) -> Option<Member> {
         let id = RegionId::read(input)?;
         let standing = match u8::read(input)? {
-            STANDING_LEARNER => Standing::Learner,
-            STANDING_FULL => Standing::Full,
-            STANDING_LEAVING => Standing::Leaving,
-            STANDING_LOST => Standing::Lost,
+            STANDING_LEARNER => MemberStatus::Learner,
+            STANDING_FULL => MemberStatus::Voter,
+            STANDING_LEAVING => MemberStatus::Leaving,
+            STANDING_LOST => MemberStatus::Lost,
             _ => return None,
         };
         let name = String::read(input)?;
-        Some(Member { id, name, standing })
+        Some(Member {
+            id,
+            name,
+            status: standing,
+        })
     }
 }
 
-/// Ends of streams are there only if there are any.
-impl Write for Membership {
+/// The map of stream ends is present only if a flag says so.
+impl Encode for Membership {
     fn write(&self, out: &mut Vec<u8>) {
         self.regions.write(out);
         self.former.write(out);
@@ -161,7 +165,7 @@ impl Write for Membership {
     }
 }
 
-impl Read for Membership {
+impl Decode for Membership {
     const BYTES_MIN: usize = 9;
 
     fn read(input: &mut Bytes) -> Option<Membership> {
@@ -192,14 +196,14 @@ impl Read for Membership {
     }
 }
 
-impl Write for EpochStart {
+impl Encode for EpochStart {
     fn write(&self, out: &mut Vec<u8>) {
         self.members.write(out);
         self.is_lossy.write(out);
     }
 }
 
-impl Read for EpochStart {
+impl Decode for EpochStart {
     const BYTES_MIN: usize = 2;
 
     fn read(input: &mut Bytes) -> Option<EpochStart> {
@@ -210,18 +214,18 @@ impl Read for EpochStart {
     }
 }
 
-impl Write for Body {
+impl Encode for RecordBody {
     fn write(&self, out: &mut Vec<u8>) {
         match self {
-            Body::Data(data) => {
+            RecordBody::Data(data) => {
                 BODY_DATA.write(out);
                 data.write(out);
             }
-            Body::EpochStart(start) => {
+            RecordBody::EpochStart(start) => {
                 BODY_EPOCH_START.write(out);
                 start.write(out);
             }
-            Body::Members(members) => {
+            RecordBody::Members(members) => {
                 BODY_MEMBERS.write(out);
                 members.write(out);
             }
@@ -229,20 +233,20 @@ impl Write for Body {
     }
 }
 
-impl Read for Body {
+impl Decode for RecordBody {
     const BYTES_MIN: usize = 3;
 
-    fn read(input: &mut Bytes) -> Option<Body> {
+    fn read(input: &mut Bytes) -> Option<RecordBody> {
         match u8::read(input)? {
-            BODY_DATA => Bytes::read(input).map(Body::Data),
-            BODY_EPOCH_START => EpochStart::read(input).map(Body::EpochStart),
-            BODY_MEMBERS => Membership::read(input).map(Body::Members),
+            BODY_DATA => Bytes::read(input).map(RecordBody::Data),
+            BODY_EPOCH_START => EpochStart::read(input).map(RecordBody::EpochStart),
+            BODY_MEMBERS => Membership::read(input).map(RecordBody::Members),
             _ => None,
         }
     }
 }
 
-impl Write for StreamRecord {
+impl Encode for StreamRecord {
     fn write(&self, out: &mut Vec<u8>) {
         self.stream.write(out);
         self.origin.write(out);
@@ -253,7 +257,7 @@ impl Write for StreamRecord {
     }
 }
 
-impl Read for StreamRecord {
+impl Decode for StreamRecord {
     const BYTES_MIN: usize = 25;
 
     fn read(input: &mut Bytes) -> Option<StreamRecord> {
@@ -262,13 +266,14 @@ impl Read for StreamRecord {
             origin: RegionId::read(input)?,
             epoch: Epoch::read(input)?,
             sequence: Sequence::read(input)?,
-            deps: Progress::read(input)?,
-            body: Body::read(input)?,
+            deps: VersionVector::read(input)?,
+            body: RecordBody::read(input)?,
         })
     }
 }
 
-/// The records of a page: of one stream, one after the other. Whoever appends them relies on it.
+/// Decodes the records of a page: they must belong to one stream and have consecutive sequences,
+/// because [`Replica`](orrery_regions::Replica) panics on a gap when it appends them.
 pub(super) fn read_records(
     input: &mut Bytes,
     stream: StreamId,
@@ -285,7 +290,7 @@ pub(super) fn read_records(
     Some(records)
 }
 
-impl Write for Head {
+impl Encode for SnapshotMetadata {
     fn write(&self, out: &mut Vec<u8>) {
         self.sequence.write(out);
         self.lineage.write(out);
@@ -294,11 +299,11 @@ impl Write for Head {
     }
 }
 
-impl Read for Head {
+impl Decode for SnapshotMetadata {
     const BYTES_MIN: usize = 23;
 
-    fn read(input: &mut Bytes) -> Option<Head> {
-        Some(Head {
+    fn read(input: &mut Bytes) -> Option<SnapshotMetadata> {
+        Some(SnapshotMetadata {
             sequence: Sequence::read(input)?,
             lineage: Lineage::read(input)?,
             members: Membership::read(input)?,

@@ -1,22 +1,22 @@
-//! Numbers, lengths and lists, read from bytes that nobody vouches for.
+//! Decoding of numbers, lengths and lists from untrusted bytes.
 
 use bytes::{Buf, Bytes};
 
-/// Takes a value off the front of what is left to read; none if it does not begin with one.
-pub(super) trait Read: Sized {
-    /// The fewest bytes that one takes: bounds how many of them an input can hold.
+/// Decodes a value from the front of the input; none if the input does not begin with such a value.
+pub(super) trait Decode: Sized {
+    /// The smallest encoding of the type; it bounds the number of values that an input can have.
     const BYTES_MIN: usize;
 
     fn read(input: &mut Bytes) -> Option<Self>;
 }
 
-/// Reads one value that must be all there is.
-pub(super) fn read_whole<T: Read>(mut input: Bytes) -> Option<T> {
+/// Decodes one value that must fill the whole input.
+pub(super) fn read_whole<T: Decode>(mut input: Bytes) -> Option<T> {
     let value = T::read(&mut input)?;
     input.is_empty().then_some(value)
 }
 
-impl Read for u8 {
+impl Decode for u8 {
     const BYTES_MIN: usize = 1;
 
     fn read(input: &mut Bytes) -> Option<u8> {
@@ -24,7 +24,7 @@ impl Read for u8 {
     }
 }
 
-impl Read for u16 {
+impl Decode for u16 {
     const BYTES_MIN: usize = 2;
 
     fn read(input: &mut Bytes) -> Option<u16> {
@@ -32,7 +32,7 @@ impl Read for u16 {
     }
 }
 
-impl Read for u64 {
+impl Decode for u64 {
     const BYTES_MIN: usize = 8;
 
     fn read(input: &mut Bytes) -> Option<u64> {
@@ -40,7 +40,7 @@ impl Read for u64 {
     }
 }
 
-impl Read for bool {
+impl Decode for bool {
     const BYTES_MIN: usize = 1;
 
     fn read(input: &mut Bytes) -> Option<bool> {
@@ -52,7 +52,7 @@ impl Read for bool {
     }
 }
 
-impl<T: Read> Read for Option<T> {
+impl<T: Decode> Decode for Option<T> {
     const BYTES_MIN: usize = 1;
 
     fn read(input: &mut Bytes) -> Option<Option<T>> {
@@ -64,7 +64,7 @@ impl<T: Read> Read for Option<T> {
     }
 }
 
-impl<A: Read, B: Read> Read for (A, B) {
+impl<A: Decode, B: Decode> Decode for (A, B) {
     const BYTES_MIN: usize = A::BYTES_MIN + B::BYTES_MIN;
 
     fn read(input: &mut Bytes) -> Option<(A, B)> {
@@ -72,7 +72,7 @@ impl<A: Read, B: Read> Read for (A, B) {
     }
 }
 
-impl<T: Read> Read for Vec<T> {
+impl<T: Decode> Decode for Vec<T> {
     const BYTES_MIN: usize = 4;
 
     fn read(input: &mut Bytes) -> Option<Vec<T>> {
@@ -80,7 +80,8 @@ impl<T: Read> Read for Vec<T> {
         if count > input.len() / T::BYTES_MIN {
             return None;
         }
-        // Elements may be larger in memory than in bytes: room is made as they turn out to be there.
+        // The list grows element by element: an element may be larger in memory than in its
+        // encoding, so the announced count must not reserve memory.
         let mut elements = Vec::new();
         for _ in 0..count {
             elements.push(T::read(input)?);
@@ -89,7 +90,7 @@ impl<T: Read> Read for Vec<T> {
     }
 }
 
-impl Read for Bytes {
+impl Decode for Bytes {
     const BYTES_MIN: usize = 4;
 
     fn read(input: &mut Bytes) -> Option<Bytes> {
@@ -98,7 +99,7 @@ impl Read for Bytes {
     }
 }
 
-impl Read for String {
+impl Decode for String {
     const BYTES_MIN: usize = 4;
 
     fn read(input: &mut Bytes) -> Option<String> {

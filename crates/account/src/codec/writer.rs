@@ -1,35 +1,35 @@
 //! Numbers, lengths and lists, written.
 
 /// Appends a value to what is written.
-pub(super) trait Write {
+pub(super) trait Encode {
     fn write(&self, out: &mut Vec<u8>);
 }
 
-impl Write for u8 {
+impl Encode for u8 {
     fn write(&self, out: &mut Vec<u8>) {
         out.push(*self);
     }
 }
 
-impl Write for u16 {
+impl Encode for u16 {
     fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.to_le_bytes());
     }
 }
 
-impl Write for u64 {
+impl Encode for u64 {
     fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.to_le_bytes());
     }
 }
 
-impl Write for bool {
+impl Encode for bool {
     fn write(&self, out: &mut Vec<u8>) {
         out.push(u8::from(*self));
     }
 }
 
-impl<T: Write> Write for Option<T> {
+impl<T: Encode> Encode for Option<T> {
     fn write(&self, out: &mut Vec<u8>) {
         self.is_some().write(out);
         if let Some(value) = self {
@@ -38,14 +38,14 @@ impl<T: Write> Write for Option<T> {
     }
 }
 
-impl<A: Write, B: Write> Write for (A, B) {
+impl<A: Encode, B: Encode> Encode for (A, B) {
     fn write(&self, out: &mut Vec<u8>) {
         self.0.write(out);
         self.1.write(out);
     }
 }
 
-impl<T: Write> Write for Vec<T> {
+impl<T: Encode> Encode for Vec<T> {
     fn write(&self, out: &mut Vec<u8>) {
         write_length(self.len(), out);
         for element in self {
@@ -54,13 +54,13 @@ impl<T: Write> Write for Vec<T> {
     }
 }
 
-impl Write for bytes::Bytes {
+impl Encode for bytes::Bytes {
     fn write(&self, out: &mut Vec<u8>) {
         write_sized(self, out);
     }
 }
 
-impl Write for String {
+impl Encode for String {
     fn write(&self, out: &mut Vec<u8>) {
         write_sized(self.as_bytes(), out);
     }

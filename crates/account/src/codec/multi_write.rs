@@ -1,25 +1,25 @@
 //! Messages of the streams of regions.
 
 use bytes::Bytes;
-use orrery_regions::{MeshMessage, Millis, Progress, Sequence, StreamId};
+use orrery_regions::{Millis, MultiWriteMessage, Sequence, StreamId, VersionVector};
 
 use super::parts::read_records;
-use super::reader::Read;
-use super::writer::Write;
+use super::reader::Decode;
+use super::writer::Encode;
 
 const HAVE: u8 = 1;
 const PULL: u8 = 2;
 const PAGE: u8 = 3;
 const TRIMMED: u8 = 4;
 
-impl Write for MeshMessage {
+impl Encode for MultiWriteMessage {
     fn write(&self, out: &mut Vec<u8>) {
         match self {
-            MeshMessage::Have(have) => {
+            MultiWriteMessage::Have(have) => {
                 HAVE.write(out);
                 have.write(out);
             }
-            MeshMessage::Pull {
+            MultiWriteMessage::Pull {
                 have,
                 stream,
                 after,
@@ -33,7 +33,7 @@ impl Write for MeshMessage {
                 asked.write(out);
                 bytes_max.write(out);
             }
-            MeshMessage::Page {
+            MultiWriteMessage::Page {
                 have,
                 stream,
                 after,
@@ -47,7 +47,7 @@ impl Write for MeshMessage {
                 asked.write(out);
                 records.write(out);
             }
-            MeshMessage::Trimmed {
+            MultiWriteMessage::Trimmed {
                 have,
                 stream,
                 after,
@@ -61,15 +61,15 @@ impl Write for MeshMessage {
     }
 }
 
-impl Read for MeshMessage {
+impl Decode for MultiWriteMessage {
     const BYTES_MIN: usize = 5;
 
-    fn read(input: &mut Bytes) -> Option<MeshMessage> {
+    fn read(input: &mut Bytes) -> Option<MultiWriteMessage> {
         let kind = u8::read(input)?;
-        let have = Progress::read(input)?;
+        let have = VersionVector::read(input)?;
         Some(match kind {
-            HAVE => MeshMessage::Have(have),
-            PULL => MeshMessage::Pull {
+            HAVE => MultiWriteMessage::Have(have),
+            PULL => MultiWriteMessage::Pull {
                 have,
                 stream: StreamId::read(input)?,
                 after: Sequence::read(input)?,
@@ -81,7 +81,7 @@ impl Read for MeshMessage {
                 let after = Sequence::read(input)?;
                 let asked = Millis::read(input)?;
                 let records = read_records(input, stream, after)?;
-                MeshMessage::Page {
+                MultiWriteMessage::Page {
                     have,
                     stream,
                     after,
@@ -89,7 +89,7 @@ impl Read for MeshMessage {
                     records,
                 }
             }
-            TRIMMED => MeshMessage::Trimmed {
+            TRIMMED => MultiWriteMessage::Trimmed {
                 have,
                 stream: StreamId::read(input)?,
                 after: Sequence::read(input)?,
