@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use orrery_account::{Frame, Inbox, Links, PeerIdentity, Remote, peer_certificates};
+use orrery_account::{Inbox, LinkFrame, Links, PeerIdentity, RemoteLinks, peer_certificates};
 use orrery_regions::{
-    Beat, Body, Epoch, Message, Millis, Page, PageHead, Progress, RegionId, Sequence, StreamId,
-    StreamRecord,
+    Epoch, Heartbeat, Millis, RecordBody, RecordPage, RecordPageHeader, RegionId, ReplicaMessage,
+    Sequence, StreamId, StreamRecord, VersionVector,
 };
 use tokio::net::TcpListener;
 
@@ -30,7 +30,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (b, inbox) = Links::new(B);
     Links::join(&a, &b);
     let inbox = measure("local", &a, inbox).await?;
-    let shape = a.shape(B).ok_or("joined")?;
+    let shape = a.link(B).ok_or("joined")?;
     shape.delay(Duration::from_millis(20));
     latency("local, delayed by 20 ms", &a, inbox, 200).await?;
 
@@ -41,13 +41,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let ((a, _inbox), (b, inbox)) = (Links::new(A), Links::new(B));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?.to_string();
-    let listening = Remote::new(&b, "account", "b", identity("b")?)?;
+    let listening = RemoteLinks::new(&b, "account", "b", identity("b")?)?;
     listening.listen(listener);
-    let dialling = Remote::new(&a, "account", "a", identity("a")?)?;
+    let dialling = RemoteLinks::new(&a, "account", "a", identity("a")?)?;
     let started = Instant::now();
     dialling.connect("b", &address)?;
     a.name(B, "b");
-    while !a.shape(B).is_some_and(|shape| shape.report().is_connected) {
+    while !a.link(B).is_some_and(|shape| shape.report().is_connected) {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     println!("TLS: connected after {:?}", started.elapsed());
@@ -64,12 +64,12 @@ async fn measure(name: &str, links: &Links, inbox: Inbox) -> Result<Inbox, Box<d
     latency(name, links, inbox, PINGS).await
 }
 
-/// As fast as it goes with so many frames under way.
+/// The throughput with a fixed window of frames in flight.
 async fn throughput(
     name: &str,
     links: &Links,
     mut inbox: Inbox,
-    frame: impl Fn(u64) -> Frame + Send + Sync + 'static,
+    frame: impl Fn(u64) -> LinkFrame + Send + Sync + 'static,
     count: u64,
     window: u64,
 ) -> Result<Inbox, Box<dyn Error>> {
@@ -101,7 +101,7 @@ async fn throughput(
     Ok(inbox)
 }
 
-/// From the call that sends a beat until it is taken from the inbox, one at a time.
+/// The latency from the call that sends a heartbeat to its arrival in the inbox, one at a time.
 async fn latency(
     name: &str,
     links: &Links,
@@ -115,7 +115,7 @@ async fn latency(
         while (times.len() as u64) < count && inbox.recv().await.is_some() {
             let now = Instant::now();
             times.extend(sent.recv().map(|sent| now.saturating_duration_since(sent)));
-            // Whoever sends may have gone.
+            // The sending task may have ended.
             let _ = next.send(());
         }
         (times, inbox)
@@ -144,32 +144,32 @@ async fn latency(
     Ok(inbox)
 }
 
-fn beat(round: u64) -> Frame {
-    Frame::Account(Message::Beat(Beat {
+fn beat(round: u64) -> LinkFrame {
+    LinkFrame::Account(ReplicaMessage::Heartbeat(Heartbeat {
         epoch: Epoch(256),
         round,
         commit: Sequence(round),
-        held: Sequence(round),
+        stable_prefix: Sequence(round),
     }))
 }
 
-fn page(after: u64) -> Frame {
+fn page(after: u64) -> LinkFrame {
     let data = bytes::Bytes::from_static(&[b'a'; RECORD_BYTES]);
     let record = |sequence| StreamRecord {
         stream: StreamId::Account,
         origin: A,
         epoch: Epoch(256),
         sequence: Sequence(sequence),
-        deps: Progress::default(),
-        body: Body::Data(data.clone()),
+        deps: VersionVector::default(),
+        body: RecordBody::Data(data.clone()),
     };
-    Frame::Account(Message::Page(Page {
-        head: PageHead {
+    LinkFrame::Account(ReplicaMessage::Page(RecordPage {
+        head: RecordPageHeader {
             epoch: Epoch(256),
             after: Sequence(after),
             after_epoch: Epoch(256),
             commit: Sequence(after),
-            held: Sequence(after),
+            stable_prefix: Sequence(after),
             last: Some(Sequence(after + RECORDS)),
             confirmed_age_ms: Some(1),
             asked: Millis(1),

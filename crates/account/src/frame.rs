@@ -1,58 +1,58 @@
-//! What travels over a link between two regions.
+//! The frames that travel over a link between two regions.
 
 use bytes::Bytes;
 use orrery_engine::KeyRange;
 use orrery_model::Secret;
-use orrery_regions::{MeshMessage, Message, Sequence};
+use orrery_regions::{MultiWriteMessage, ReplicaMessage, Sequence};
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Frame {
-    /// Of the account stream.
-    Account(Message),
-    /// Of the streams of regions that all write.
-    Mesh(MeshMessage),
+pub enum LinkFrame {
+    /// A message about the account stream.
+    Account(ReplicaMessage),
+    /// A message about the region streams of a multi-write account.
+    MultiWrite(MultiWriteMessage),
     Snapshot(SnapshotFrame),
-    /// Where clients reach the region that sends this.
+    /// The URL at which clients reach the sender.
     Endpoint(String),
-    /// What signs resource tokens, told by the write region.
+    /// The secret that signs resource tokens, sent by the write region.
     TokenSecret(Secret),
-    /// Why the region that sends this takes no more records.
+    /// The failure that stopped the sender's replication.
     Problem(String),
-    /// How the partitions of the region that sends this are.
+    /// The state of the sender's partitions.
     Partitions(PartitionsFrame),
 }
 
-/// Where partitions fail over one by one.
+/// The state of one region in an account with failover per partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartitionsFrame {
-    /// Keys that are down there.
+    /// Key ranges that are down in the sender.
     pub down: Vec<KeyRange>,
-    /// Up to which record of the account stream it takes the writes that it was given.
+    /// The last ownership record of the account stream that the sender has carried out.
     pub opened: Sequence,
 }
 
-/// A copy of a region's state, asked for piece by piece.
+/// The transfer of a region's state; the receiver requests one piece at a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SnapshotFrame {
-    /// Wants a copy; the number tells copies apart.
+    /// Requests a snapshot; `copy` distinguishes snapshots.
     Ask { copy: u64 },
-    /// Position of the state and the note that belongs to it.
-    Begins {
+    /// The position of the state, and the replication metadata at that position.
+    Metadata {
         copy: u64,
         position: u64,
         note: Bytes,
     },
-    /// Wants this piece: they are numbered from 0.
+    /// Requests a piece; pieces are numbered from 0.
     Next { copy: u64, piece: u64 },
-    /// Entries of one space.
+    /// Entries of one key space.
     Piece {
         copy: u64,
         piece: u64,
         space: u8,
         entries: Vec<(Bytes, Bytes)>,
     },
-    /// There is no such piece: all are sent.
+    /// The requested piece does not exist: the transfer is complete.
     Ends { copy: u64, pieces: u64 },
-    /// The copy is not there any more; ask for another.
-    Gone { copy: u64 },
+    /// The sender no longer has this snapshot; the receiver must request another one.
+    NotFound { copy: u64 },
 }

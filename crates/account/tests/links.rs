@@ -7,10 +7,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use orrery_account::{Frame, Inbox, Links, PeerIdentity, Remote, Shape, peer_certificates};
+use orrery_account::{
+    Inbox, LinkFrame, Links, PeerIdentity, RemoteLinks, ShapedLink, peer_certificates,
+};
 use orrery_regions::{
-    Effect, Head, Level, Membership, Message, Millis, Page, RegionId, Replica, Restart, Saved,
-    Sequence, Settings, StreamRecord,
+    Consistency, HardState, Membership, Millis, RecordPage, RegionId, Replica, ReplicaEffect,
+    ReplicaMessage, ReplicaSettings, Restart, Sequence, SnapshotMetadata, StreamRecord,
 };
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -22,7 +24,7 @@ const TICK: Duration = Duration::from_millis(50);
 
 type Log = Arc<Mutex<Vec<StreamRecord>>>;
 
-/// A region that keeps everything at once, driven by a task of its own.
+/// A region whose records are durable at once, with a task that drives it.
 struct Region {
     links: Links,
     log: Log,
@@ -56,8 +58,8 @@ impl Region {
         }
     }
 
-    fn shape(&self, to: RegionId) -> Arc<Shape> {
-        self.links.shape(to).unwrap()
+    fn shape(&self, to: RegionId) -> Arc<ShapedLink> {
+        self.links.link(to).unwrap()
     }
 }
 
@@ -75,7 +77,7 @@ impl Driver {
         loop {
             tokio::select! {
                 Some((from, frame)) = inbox.recv() => {
-                    if let Frame::Account(message) = frame {
+                    if let LinkFrame::Account(message) = frame {
                         self.replica.receive(self.now(), from, message);
                     }
                 }
@@ -96,7 +98,7 @@ impl Driver {
     fn append(&mut self, records: Vec<StreamRecord>) {
         let last = records.last().unwrap().sequence;
         self.log.lock().unwrap().extend(records);
-        self.replica.kept(self.now(), last);
+        self.replica.mark_durable(self.now(), last);
         self.replica.applied(self.replica.apply_limit());
     }
 
@@ -108,17 +110,19 @@ impl Driver {
             }
             for effect in effects {
                 match effect {
-                    Effect::Save(_) | Effect::Read { .. } => {}
-                    Effect::Append(records) => self.append(records),
-                    Effect::Send { to, message } => self.links.send(to, Frame::Account(message)),
-                    Effect::SendPage { to, head, .. } => {
+                    ReplicaEffect::SaveHardState(_) | ReplicaEffect::AnswerRead { .. } => {}
+                    ReplicaEffect::Append(records) => self.append(records),
+                    ReplicaEffect::Send { to, message } => {
+                        self.links.send(to, LinkFrame::Account(message));
+                    }
+                    ReplicaEffect::SendPage { to, head, .. } => {
                         let log = self.log.lock().unwrap();
                         let after = log.iter().filter(|record| record.sequence > head.after);
                         let records = after.cloned().collect();
-                        let page = Message::Page(Page { head, records });
-                        self.links.send(to, Frame::Account(page));
+                        let page = ReplicaMessage::Page(RecordPage { head, records });
+                        self.links.send(to, LinkFrame::Account(page));
                     }
-                    Effect::FetchSnapshot { .. } | Effect::Rejoin(_) => {
+                    ReplicaEffect::FetchSnapshot { .. } | ReplicaEffect::RepairLog(_) => {
                         panic!("nothing is trimmed and nobody takes over")
                     }
                 }
@@ -129,18 +133,18 @@ impl Driver {
 
 fn founder(now: Millis) -> Replica {
     let members = Membership::new([(A, "West US"), (B, "North Europe")]);
-    Replica::found(A, Settings::new(Level::Session), now, members)
+    Replica::bootstrap(A, ReplicaSettings::new(Consistency::Session), now, members)
 }
 
 fn follower(now: Millis) -> Replica {
     let restart = Restart {
-        saved: Saved::default(),
+        hard_state: HardState::default(),
         begins: Sequence::ZERO,
-        base: Head::default(),
+        base: SnapshotMetadata::default(),
         log: &[],
         applied: Sequence::ZERO,
     };
-    Replica::new(B, Settings::new(Level::Session), now, restart)
+    Replica::new(B, ReplicaSettings::new(Consistency::Session), now, restart)
 }
 
 /// Two regions of one process.
@@ -157,7 +161,7 @@ async fn seconds(count: u64) {
 
 #[tokio::test(start_paused = true)]
 async fn steps_are_exact() {
-    // With the longer delay several questions and answers are under way at once.
+    // With the longer delay several pulls and pages are in flight at once.
     for delay in [0, 30, 1000] {
         let (a, b) = local();
         let shape = a.shape(B);
@@ -199,7 +203,7 @@ async fn regions_hear_of_each_other_through_a_pause_and_not_through_a_cut() {
     out.cut();
     let before = back.report().frames;
     seconds(5).await;
-    // Unanswered questions are asked again, nothing else is said.
+    // The follower repeats unanswered pulls and sends nothing else.
     assert!(back.report().frames < before + 20);
     a.write(5);
     out.resume();
@@ -231,8 +235,8 @@ async fn regions_of_two_processes_replicate() {
     let identity = |slug| PeerIdentity::load(&directory.path().join(slug)).unwrap();
     let ((a, a_inbox), (b, b_inbox)) = (Links::new(A), Links::joining());
     let remotes = [
-        Remote::new(&a, "account", "West US", identity("west-us")).unwrap(),
-        Remote::new(&b, "account", "North Europe", identity("north-europe")).unwrap(),
+        RemoteLinks::new(&a, "account", "West US", identity("west-us")).unwrap(),
+        RemoteLinks::new(&b, "account", "North Europe", identity("north-europe")).unwrap(),
     ];
     let mut addresses = Vec::new();
     for remote in &remotes {
@@ -247,7 +251,7 @@ async fn regions_of_two_processes_replicate() {
     }
     a.name(B, "North Europe");
     let a = Region::start(a, a_inbox, founder);
-    // The follower is not told any numbers.
+    // The follower gets its numbers from the frames alone.
     let b = Region::start(b, b_inbox, follower);
     a.write(100);
     equal(&a, &b, 101).await;

@@ -1,26 +1,30 @@
-//! A pause: frames with data wait, everything else passes.
+//! The pause of a link: frames with records wait, all other frames pass.
 //!
-//! A follower whose question is not answered asks again, and each answer begins where it stands. So
-//! only the newest frame of each kind is worth keeping, and however long the pause, it holds at
-//! most one page of each stream.
+//! A follower whose pull gets no answer pulls again, and each page begins at the follower's last
+//! record. So only the newest frame of each kind is worth storing, and a pause of any length stores
+//! at most one page of each stream.
 
 use std::collections::BTreeMap;
 
 use orrery_regions::{Epoch, Sequence, StreamId};
 
 use super::load::{Load, load_of, records_of};
-use crate::Frame;
+use crate::LinkFrame;
 
 #[derive(Debug, Default)]
 pub(super) struct Gate {
     is_paused: bool,
-    /// How many records may pass although it is paused.
+    /// How many records may pass in spite of the pause.
     steps: u64,
-    /// In order of arrival.
-    held: Vec<(Load, Frame)>,
-    /// The last record of each stream that has passed. A page that was asked for before that brings
-    /// earlier ones again, which are not steps.
+    /// The waiting frames, in order of arrival.
+    held: Vec<(Load, LinkFrame)>,
+    /// The last record of each stream that has passed. A page that was pulled before that record
+    /// repeats earlier records, and those cost no steps.
     passed: BTreeMap<StreamId, (Epoch, Sequence)>,
+    /// The last record that passed of a page whose other records were cut off. The sender regards
+    /// those as sent, so its next page may begin behind them, and the follower could not accept
+    /// such a page.
+    cut_after: BTreeMap<StreamId, Sequence>,
 }
 
 impl Gate {
@@ -28,11 +32,15 @@ impl Gate {
         self.is_paused
     }
 
-    /// What passes of a frame.
-    pub(super) fn admit(&mut self, frame: Frame) -> Option<Frame> {
+    /// The part of a frame that passes now.
+    pub(super) fn admit(&mut self, mut frame: LinkFrame) -> Option<LinkFrame> {
         let Some(load) = load_of(&frame) else {
             return Some(frame);
         };
+        if self.begins_behind_a_cut(&mut frame) {
+            // The follower pulls again from its last record.
+            return None;
+        }
         if self.is_paused && self.steps == 0 {
             self.held.retain(|(other, _)| *other != load);
             self.held.push((load, frame));
@@ -45,14 +53,15 @@ impl Gate {
         self.is_paused = true;
     }
 
-    /// Ends the pause; gives what waited.
-    pub(super) fn resume(&mut self) -> Vec<Frame> {
+    /// Ends the pause and returns the waiting frames.
+    pub(super) fn resume(&mut self) -> Vec<LinkFrame> {
         (self.is_paused, self.steps) = (false, 0);
         self.release()
     }
 
-    /// Lets so many more records pass; gives what waited of them. A piece of a copy counts as one.
-    pub(super) fn step(&mut self, records: u64) -> Vec<Frame> {
+    /// Lets `records` more records pass, and returns the waiting frames that fit. A piece of a
+    /// snapshot counts as one record.
+    pub(super) fn step(&mut self, records: u64) -> Vec<LinkFrame> {
         if !self.is_paused {
             return Vec::new();
         }
@@ -60,25 +69,36 @@ impl Gate {
         self.release()
     }
 
-    /// Forgets what waits.
+    /// Drops the waiting frames.
     pub(super) fn clear(&mut self) {
         self.held.clear();
     }
 
-    fn release(&mut self) -> Vec<Frame> {
+    fn release(&mut self) -> Vec<LinkFrame> {
         let held = std::mem::take(&mut self.held);
         held.into_iter()
             .filter_map(|(_, frame)| self.admit(frame))
             .collect()
     }
 
-    /// The frame without the records for which no steps are left.
-    fn pass(&mut self, mut frame: Frame) -> Frame {
+    /// Whether the records before the first record of a page were cut off.
+    fn begins_behind_a_cut(&self, frame: &mut LinkFrame) -> bool {
+        let Some((stream, records)) = records_of(frame) else {
+            return false;
+        };
+        let cut_after = self.cut_after.get(&stream);
+        let first = records.first().map(|record| record.sequence);
+        cut_after.is_some_and(|cut_after| first > Some(cut_after.next()))
+    }
+
+    /// The frame without the records that exceed the remaining steps.
+    fn pass(&mut self, mut frame: LinkFrame) -> LinkFrame {
         let Some((stream, records)) = records_of(&mut frame) else {
             self.steps = self.steps.saturating_sub(1);
             return frame;
         };
         let passed = self.passed.get(&stream).copied();
+        let count = records.len();
         if self.is_paused {
             let mut fitting = 0;
             for record in records.iter() {
@@ -96,6 +116,10 @@ impl Gate {
             let farthest = passed.map_or(last, |passed| passed.max(last));
             self.passed.insert(stream, farthest);
         }
+        match (records.len() < count, self.passed.get(&stream)) {
+            (true, Some((_, last))) => self.cut_after.insert(stream, *last),
+            _ => self.cut_after.remove(&stream),
+        };
         frame
     }
 }
@@ -114,14 +138,29 @@ mod tests {
         assert_eq!(gate.admit(page(2, 3..=5)), None);
         assert_eq!(gate.admit(page(5, [])), Some(page(5, [])));
         assert_eq!(gate.step(1), [page(2, 3..=3)]);
-        // Asked for before the step: the third record is no news.
+        // The page was pulled before the step, so its third record costs no step.
         assert_eq!(gate.admit(page(2, 3..=6)), None);
         assert_eq!(gate.step(2), [page(2, 3..=5)]);
-        // Steps that find nothing wait for the next page.
+        // Steps without a waiting frame count for the next page.
         assert!(gate.step(2).is_empty());
         assert_eq!(sequences(&gate.admit(page(5, 6..=6)).unwrap()), [6]);
         assert_eq!(sequences(&gate.admit(page(6, 7..=9)).unwrap()), [7]);
         assert_eq!(gate.admit(page(7, 8..=9)), None);
+    }
+
+    #[test]
+    fn a_page_behind_records_that_were_cut_off_is_dropped() {
+        let mut gate = Gate::default();
+        gate.pause();
+        assert_eq!(gate.admit(page(2, 3..=5)), None);
+        assert_eq!(gate.step(1), [page(2, 3..=3)]);
+        // The sender regards the fifth record as sent.
+        assert_eq!(gate.admit(page(5, 6..=7)), None);
+        assert!(gate.step(1).is_empty());
+        assert_eq!(gate.admit(page(5, 6..=8)), None);
+        assert_eq!(sequences(&gate.admit(page(3, 4..=8)).unwrap()), [4]);
+        gate.resume();
+        assert_eq!(gate.admit(page(4, 5..=8)), Some(page(4, 5..=8)));
     }
 
     #[test]

@@ -9,31 +9,31 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 use super::remote::{Envelope, Queue, Slug};
-use super::shape::Shape;
+use super::shaped_link::ShapedLink;
 use super::sink::Sink;
-use crate::Frame;
+use crate::LinkFrame;
 
-/// Frames with the region that sent them, those of one region in their order.
-pub type Inbox = mpsc::UnboundedReceiver<(RegionId, Frame)>;
+/// Received frames with the region that sent each; the frames of one region are in order.
+pub type Inbox = mpsc::UnboundedReceiver<(RegionId, LinkFrame)>;
 
 #[derive(Clone)]
-pub struct Links(Arc<Shared>);
+pub struct Links(Arc<RegionLinks>);
 
-struct Shared {
+struct RegionLinks {
     me: Arc<OnceLock<RegionId>>,
-    inbox: mpsc::UnboundedSender<(RegionId, Frame)>,
-    peers: RwLock<Peers>,
+    inbox: mpsc::UnboundedSender<(RegionId, LinkFrame)>,
+    peers: RwLock<LinkTable>,
     dropped: Arc<AtomicU64>,
 }
 
 #[derive(Default)]
-struct Peers {
-    /// Where frames go.
-    links: BTreeMap<RegionId, Arc<Shape>>,
-    /// Links to other processes, those included whose region has no number yet.
-    remotes: BTreeMap<Slug, Arc<Shape>>,
+struct LinkTable {
+    /// The link to each region.
+    links: BTreeMap<RegionId, Arc<ShapedLink>>,
+    /// Links to other processes, including those whose region has no number yet.
+    remotes: BTreeMap<Slug, Arc<ShapedLink>>,
     numbers: BTreeMap<Slug, RegionId>,
-    /// Who is in the account, if that is known.
+    /// The names of the account's members, once the account stream has them.
     members: Option<BTreeSet<Slug>>,
 }
 
@@ -42,15 +42,15 @@ impl Links {
         Links::with(OnceLock::from(me))
     }
 
-    /// Links of a region that is about to join an account of other processes. Which number it has
-    /// is in the first frame that a member sends it: [`Links::me`] knows it when that is received.
+    /// The links of a region that joins an account of other processes. The first frame from a
+    /// member has the region's number; [`Links::me`] returns the number afterwards.
     pub fn joining() -> (Links, Inbox) {
         Links::with(OnceLock::new())
     }
 
     fn with(me: OnceLock<RegionId>) -> (Links, Inbox) {
         let (inbox, frames) = mpsc::unbounded_channel();
-        let links = Links(Arc::new(Shared {
+        let links = Links(Arc::new(RegionLinks {
             me: Arc::new(me),
             inbox,
             peers: RwLock::default(),
@@ -63,16 +63,16 @@ impl Links {
         self.0.me.get().copied()
     }
 
-    /// Connects two regions of this process, in both directions; what was between them before is
-    /// replaced. Must be called inside a tokio runtime.
+    /// Connects two regions of this process in both directions, in place of earlier links between
+    /// them. Must be called inside a tokio runtime.
     pub fn join(a: &Links, b: &Links) {
         a.attach_local(b);
         b.attach_local(a);
     }
 
-    /// Never waits. What is sent to one region arrives in the order of the calls; to a region that
-    /// is not connected nothing is sent.
-    pub fn send(&self, to: RegionId, frame: Frame) {
+    /// Sends a frame without waiting. Frames to one region arrive in the order of the calls; a
+    /// frame to a region without a link is dropped.
+    pub fn send(&self, to: RegionId, frame: LinkFrame) {
         match self.read().links.get(&to) {
             Some(shape) => shape.send(frame),
             None => {
@@ -81,20 +81,20 @@ impl Links {
         }
     }
 
-    /// The direction from here to another region.
-    pub fn shape(&self, to: RegionId) -> Option<Arc<Shape>> {
+    /// The directed link from this region to a peer.
+    pub fn link(&self, to: RegionId) -> Option<Arc<ShapedLink>> {
         self.read().links.get(&to).map(Arc::clone)
     }
 
-    /// Says which number a region has that is reached by its name. It may be said before or after
-    /// it is connected, and again when a region comes back with another number.
+    /// Sets the number of a region that connects by its name. The call may precede the connection,
+    /// and a region that returns with another number needs another call.
     pub fn name(&self, region: RegionId, name: &str) {
         if let Some(slug) = Slug::new(name) {
-            self.write().place(region, slug);
+            self.write().assign_id(region, slug);
         }
     }
 
-    /// Says which regions are in the account.
+    /// Sets the names of the account's members.
     pub fn set_members<'n>(&self, names: impl Iterator<Item = &'n str>) {
         self.write().members = Some(names.filter_map(Slug::new).collect());
     }
@@ -107,24 +107,25 @@ impl Links {
             .is_none_or(|members| members.contains(slug))
     }
 
-    /// Gives a region that founds an account its number. False if a member has told it another meanwhile.
-    pub fn found(&self, me: RegionId) -> bool {
+    /// Gives the founder of an account its number. False if a member has sent another number
+    /// meanwhile.
+    pub fn bootstrap(&self, me: RegionId) -> bool {
         *self.0.me.get_or_init(|| me) == me
     }
 
-    /// The number that a region of another process has, or had.
+    /// The current or last number of a region in another process.
     pub fn number(&self, name: &str) -> Option<RegionId> {
         let slug = Slug::new(name)?;
         self.read().numbers.get(&slug).copied()
     }
 
-    /// Sends nothing to a region any more, until it is joined or named again. What it sends still
-    /// arrives.
-    pub fn part(&self, from: RegionId) {
+    /// Removes the link to a region until another call of `join` or `name`. Frames from that region
+    /// still arrive.
+    pub fn unlink(&self, from: RegionId) {
         self.write().links.remove(&from);
     }
 
-    /// Frames that were lost on their way out, on all links.
+    /// The count of frames dropped on the way out, on all links.
     pub fn dropped(&self) -> u64 {
         self.0.dropped.load(Ordering::Relaxed)
     }
@@ -140,8 +141,8 @@ impl Links {
         self.write().links.insert(to, shape);
     }
 
-    /// What is to be sent to a region of another process. Its link stays the same when it is
-    /// connected again elsewhere.
+    /// The send queue to a region of another process. A new connection to another address uses the
+    /// same link.
     pub(super) fn attach_remote(&self, slug: &Slug) -> Arc<Queue> {
         let mut peers = self.write();
         if let Some(shape) = peers.remotes.get(slug)
@@ -157,7 +158,7 @@ impl Links {
         });
         peers.remotes.insert(slug.clone(), shape);
         if let Some(region) = peers.numbers.get(slug).copied() {
-            peers.place(region, slug.clone());
+            peers.assign_id(region, slug.clone());
         }
         queue
     }
@@ -169,11 +170,13 @@ impl Links {
         }
     }
 
-    /// A frame came from a region that has proved its name. False if that has another number here,
-    /// or takes this region for another one.
+    /// Receives a frame from a region that has proved its name. False if this region knows the
+    /// sender under another number, or if the sender has another number for this region.
     pub(super) fn arrived(&self, slug: &Slug, envelope: Envelope) -> bool {
         let Envelope { from, to, frame } = envelope;
         let known = self.read().numbers.get(slug).copied();
+        // The number table is updated before the frame is queued: the receiver of the frame may
+        // answer through the link at once.
         let is_known = match known {
             Some(known) => known == from,
             None => self.me() != Some(from) && self.write().learn(from, slug),
@@ -182,37 +185,37 @@ impl Links {
         is_meant && self.0.inbox.send((from, frame)).is_ok()
     }
 
-    /// Whether nobody takes frames any more.
+    /// Whether the region's inbox is closed.
     pub(super) fn is_closed(&self) -> bool {
         self.0.inbox.is_closed()
     }
 
-    fn shaped(&self, sink: Sink) -> Arc<Shape> {
+    fn shaped(&self, sink: Sink) -> Arc<ShapedLink> {
         let dropped = Arc::clone(&self.0.dropped);
-        Arc::new(Shape::new(sink, dropped, Handle::current()))
+        Arc::new(ShapedLink::new(sink, dropped, Handle::current()))
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Peers> {
+    fn read(&self) -> RwLockReadGuard<'_, LinkTable> {
         self.0.peers.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Peers> {
+    fn write(&self) -> RwLockWriteGuard<'_, LinkTable> {
         self.0.peers.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Peers {
-    fn place(&mut self, region: RegionId, slug: Slug) {
+impl LinkTable {
+    fn assign_id(&mut self, region: RegionId, slug: Slug) {
         if let Some(shape) = self.remotes.get(&slug) {
             self.links.retain(|_, other| !Arc::ptr_eq(other, shape));
-            shape.place(region);
+            shape.set_region(region);
             self.links.insert(region, Arc::clone(shape));
         }
         self.numbers.retain(|_, known| *known != region);
         self.numbers.insert(slug, region);
     }
 
-    /// Believes a region its number, unless it is another's.
+    /// Accepts a region's own number, unless another region has that number.
     fn learn(&mut self, region: RegionId, slug: &Slug) -> bool {
         if let Some(known) = self.numbers.get(slug) {
             return *known == region;
@@ -220,7 +223,7 @@ impl Peers {
         if self.numbers.values().any(|known| *known == region) {
             return false;
         }
-        self.place(region, slug.clone());
+        self.assign_id(region, slug.clone());
         true
     }
 }
@@ -241,25 +244,27 @@ mod tests {
         a: Links,
         #[expect(dead_code, reason = "an inbox without its links would end")]
         b: Links,
-        shape: Arc<Shape>,
+        shape: Arc<ShapedLink>,
         inbox: Inbox,
     }
 
     fn pair() -> Pair {
         let ((a, _), (b, inbox)) = (Links::new(A), Links::new(B));
         Links::join(&a, &b);
-        let shape = a.shape(B).unwrap();
+        let shape = a.link(B).unwrap();
         Pair { a, b, shape, inbox }
     }
 
     impl Pair {
-        /// What has arrived, by the numbers of its beats, or by its records.
+        /// The frames that have arrived, as the rounds of heartbeats or the sequences of records.
         fn arrived(&mut self) -> Vec<u64> {
             let mut arrived = Vec::new();
             while let Ok((from, frame)) = self.inbox.try_recv() {
                 assert_eq!(from, A);
                 match &frame {
-                    Frame::Account(orrery_regions::Message::Beat(beat)) => arrived.push(beat.round),
+                    LinkFrame::Account(orrery_regions::ReplicaMessage::Heartbeat(beat)) => {
+                        arrived.push(beat.round);
+                    }
                     _ => arrived.extend(sequences(&frame)),
                 }
             }
@@ -278,7 +283,7 @@ mod tests {
         assert_eq!(pair.a.dropped(), 1);
         let report = pair.shape.report();
         assert_eq!((report.frames, report.bytes, report.lost), (100, 3200, 0));
-        pair.a.part(B);
+        pair.a.unlink(B);
         pair.a.send(B, beat(1));
         assert_eq!((pair.a.dropped(), pair.arrived()), (2, vec![]));
     }

@@ -1,80 +1,86 @@
-//! What a frame carries and weighs.
+//! The kind and the size of a frame's payload.
 
-use orrery_regions::{Lineage, MeshMessage, Message, Page, Progress, StreamId, StreamRecord};
+use orrery_regions::{
+    Lineage, MultiWriteMessage, RecordPage, ReplicaMessage, StreamId, StreamRecord, VersionVector,
+};
 
-use crate::{Frame, SnapshotFrame};
+use crate::{LinkFrame, SnapshotFrame};
 
-/// What a frame with none of it counts for.
+/// The size of a frame without payload.
 const ENVELOPE_BYTES: u64 = 32;
 
-/// Kinds of data that a paused link holds back.
+/// Kinds of payload that a paused link delays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Load {
     Records(StreamId),
     Copy,
 }
 
-pub(super) fn load_of(frame: &Frame) -> Option<Load> {
+pub(super) fn load_of(frame: &LinkFrame) -> Option<Load> {
     match frame {
-        Frame::Account(Message::Page(page)) => {
+        LinkFrame::Account(ReplicaMessage::Page(page)) => {
             (!page.records.is_empty()).then_some(Load::Records(StreamId::Account))
         }
-        Frame::Mesh(MeshMessage::Page {
+        LinkFrame::MultiWrite(MultiWriteMessage::Page {
             stream, records, ..
         }) => (!records.is_empty()).then_some(Load::Records(*stream)),
-        Frame::Snapshot(SnapshotFrame::Piece { .. }) => Some(Load::Copy),
-        Frame::Account(_)
-        | Frame::Mesh(_)
-        | Frame::Snapshot(_)
-        | Frame::Endpoint(_)
-        | Frame::Problem(_)
-        | Frame::TokenSecret(_)
-        | Frame::Partitions(_) => None,
+        LinkFrame::Snapshot(SnapshotFrame::Piece { .. }) => Some(Load::Copy),
+        LinkFrame::Account(_)
+        | LinkFrame::MultiWrite(_)
+        | LinkFrame::Snapshot(_)
+        | LinkFrame::Endpoint(_)
+        | LinkFrame::Problem(_)
+        | LinkFrame::TokenSecret(_)
+        | LinkFrame::Partitions(_) => None,
     }
 }
 
-/// The records of a page, to be cut.
-pub(super) fn records_of(frame: &mut Frame) -> Option<(StreamId, &mut Vec<StreamRecord>)> {
+/// The records of a page, which a gate may truncate.
+pub(super) fn records_of(frame: &mut LinkFrame) -> Option<(StreamId, &mut Vec<StreamRecord>)> {
     match frame {
-        Frame::Account(Message::Page(Page { records, .. })) => Some((StreamId::Account, records)),
-        Frame::Mesh(MeshMessage::Page {
+        LinkFrame::Account(ReplicaMessage::Page(RecordPage { records, .. })) => {
+            Some((StreamId::Account, records))
+        }
+        LinkFrame::MultiWrite(MultiWriteMessage::Page {
             stream, records, ..
         }) => Some((*stream, records)),
-        Frame::Account(_)
-        | Frame::Mesh(_)
-        | Frame::Snapshot(_)
-        | Frame::Endpoint(_)
-        | Frame::Problem(_)
-        | Frame::TokenSecret(_)
-        | Frame::Partitions(_) => None,
+        LinkFrame::Account(_)
+        | LinkFrame::MultiWrite(_)
+        | LinkFrame::Snapshot(_)
+        | LinkFrame::Endpoint(_)
+        | LinkFrame::Problem(_)
+        | LinkFrame::TokenSecret(_)
+        | LinkFrame::Partitions(_) => None,
     }
 }
 
-/// About how many bytes it takes in memory and on a wire.
-pub(super) fn bytes_of(frame: &Frame) -> u64 {
+/// The approximate size of a frame in memory and on the wire.
+pub(super) fn bytes_of(frame: &LinkFrame) -> u64 {
     let load = match frame {
-        Frame::Account(message) => match message {
-            Message::Page(page) => records(&page.records),
-            Message::Trimmed(refused) | Message::Diverged(refused) => lineage(&refused.lineage),
+        LinkFrame::Account(message) => match message {
+            ReplicaMessage::Page(page) => records(&page.records),
+            ReplicaMessage::Trimmed(refused) | ReplicaMessage::Diverged(refused) => {
+                lineage(&refused.lineage)
+            }
             _ => 0,
         },
-        Frame::Mesh(message) => match message {
-            MeshMessage::Page {
+        LinkFrame::MultiWrite(message) => match message {
+            MultiWriteMessage::Page {
                 have, records: all, ..
             } => progress(have) + records(all),
-            MeshMessage::Have(have)
-            | MeshMessage::Pull { have, .. }
-            | MeshMessage::Trimmed { have, .. } => progress(have),
+            MultiWriteMessage::Have(have)
+            | MultiWriteMessage::Pull { have, .. }
+            | MultiWriteMessage::Trimmed { have, .. } => progress(have),
         },
-        Frame::Snapshot(SnapshotFrame::Begins { note, .. }) => note.len() as u64,
-        Frame::Snapshot(SnapshotFrame::Piece { entries, .. }) => {
+        LinkFrame::Snapshot(SnapshotFrame::Metadata { note, .. }) => note.len() as u64,
+        LinkFrame::Snapshot(SnapshotFrame::Piece { entries, .. }) => {
             let entry = |(key, value): &(bytes::Bytes, bytes::Bytes)| 8 + key.len() + value.len();
             entries.iter().map(entry).sum::<usize>() as u64
         }
-        Frame::Snapshot(_) => 0,
-        Frame::Endpoint(text) | Frame::Problem(text) => text.len() as u64,
-        Frame::TokenSecret(secret) => secret.expose().len() as u64,
-        Frame::Partitions(frame) => (frame.down.len() as u64 + 1) * 32,
+        LinkFrame::Snapshot(_) => 0,
+        LinkFrame::Endpoint(text) | LinkFrame::Problem(text) => text.len() as u64,
+        LinkFrame::TokenSecret(secret) => secret.expose().len() as u64,
+        LinkFrame::Partitions(frame) => (frame.down.len() as u64 + 1) * 32,
     };
     ENVELOPE_BYTES + load
 }
@@ -83,7 +89,7 @@ fn records(records: &[StreamRecord]) -> u64 {
     records.iter().map(StreamRecord::bytes).sum()
 }
 
-fn progress(progress: &Progress) -> u64 {
+fn progress(progress: &VersionVector) -> u64 {
     10 * progress.iter().count() as u64
 }
 

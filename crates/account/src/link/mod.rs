@@ -1,21 +1,21 @@
-//! The links between regions: what one region sends to another, in order, or not at all.
+//! The links between regions: each delivers frames in order or drops them.
 //!
-//! A region has one [`Links`]: it sends without waiting and takes everything that arrives from one
-//! [`Inbox`]. Each direction between two regions is a [`Shape`], which can be delayed, paused, stepped
-//! through and cut, so that what happens between far regions can be had on one machine and in a
-//! test. Frames may be lost, and a frame is never sent twice; the protocol of `orrery-regions` asks
-//! again for whatever did not come.
+//! A region has one [`Links`]: it sends frames without waiting and receives all frames from one
+//! [`Inbox`]. Each direction between two regions is a [`ShapedLink`], which operators and tests can
+//! delay, pause, step through and cut, so that one machine can reproduce the behaviour of distant
+//! regions. A link may drop a frame and never duplicates one; the protocol of `orrery-regions`
+//! repeats unanswered requests.
 
 mod gate;
 mod links;
 mod load;
 mod remote;
-mod shape;
+mod shaped_link;
 mod sink;
 
 #[cfg(test)]
 pub(crate) mod testing;
 
 pub use links::{Inbox, Links};
-pub use remote::{PeerError, PeerIdentity, Remote, peer_certificates};
-pub use shape::{Shape, ShapeReport};
+pub use remote::{PeerError, PeerIdentity, RemoteLinks, peer_certificates};
+pub use shaped_link::{LinkStats, ShapedLink};

@@ -1,4 +1,4 @@
-//! Where a link ends.
+//! The receiving end of a link.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,26 +7,26 @@ use tokio::sync::mpsc;
 
 use super::load::bytes_of;
 use super::remote::{Envelope, Queue};
-use crate::Frame;
+use crate::LinkFrame;
 
 pub(super) enum Sink {
-    /// The inbox of a region of this process.
+    /// The inbox of a region in this process.
     Local {
         from: Arc<OnceLock<RegionId>>,
-        inbox: mpsc::UnboundedSender<(RegionId, Frame)>,
+        inbox: mpsc::UnboundedSender<(RegionId, LinkFrame)>,
     },
-    /// What waits for the connection to another process.
+    /// The send queue to another process.
     Remote {
         from: Arc<OnceLock<RegionId>>,
-        /// None as long as only its name is known.
+        /// Absent as long as the link only has the peer's name.
         to: Option<RegionId>,
         queue: Arc<Queue>,
     },
 }
 
 impl Sink {
-    /// False if nobody takes it.
-    pub(super) fn deliver(&self, frame: Frame) -> bool {
+    /// False if the frame was dropped.
+    pub(super) fn deliver(&self, frame: LinkFrame) -> bool {
         match self {
             Sink::Local { from, inbox } => from
                 .get()
@@ -48,16 +48,16 @@ impl Sink {
         }
     }
 
-    /// Loses what is under way.
-    pub(super) fn sever(&self) {
+    /// Drops the frames that wait for the connection.
+    pub(super) fn disconnect(&self) {
         match self {
             Sink::Local { .. } => {}
-            Sink::Remote { queue, .. } => queue.sever(),
+            Sink::Remote { queue, .. } => queue.disconnect(),
         }
     }
 
-    /// The region at the other end is this one.
-    pub(super) fn place(&mut self, region: RegionId) {
+    /// Sets the number of the region at the far end.
+    pub(super) fn set_region(&mut self, region: RegionId) {
         match self {
             Sink::Local { .. } => {}
             Sink::Remote { to, .. } => *to = Some(region),

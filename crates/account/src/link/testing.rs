@@ -1,38 +1,38 @@
 //! Frames for tests.
 
 use orrery_regions::{
-    Beat, Body, Epoch, Message, Millis, Page, PageHead, Progress, RegionId, Sequence, StreamId,
-    StreamRecord,
+    Epoch, Heartbeat, Millis, RecordBody, RecordPage, RecordPageHeader, RegionId, ReplicaMessage,
+    Sequence, StreamId, StreamRecord, VersionVector,
 };
 
 use super::load::records_of;
-use crate::Frame;
+use crate::LinkFrame;
 
-pub(crate) fn beat(round: u64) -> Frame {
-    Frame::Account(Message::Beat(Beat {
+pub(crate) fn beat(round: u64) -> LinkFrame {
+    LinkFrame::Account(ReplicaMessage::Heartbeat(Heartbeat {
         epoch: Epoch(256),
         round,
         commit: Sequence::ZERO,
-        held: Sequence::ZERO,
+        stable_prefix: Sequence::ZERO,
     }))
 }
 
-pub(crate) fn page(after: u64, sequences: impl IntoIterator<Item = u64>) -> Frame {
+pub(crate) fn page(after: u64, sequences: impl IntoIterator<Item = u64>) -> LinkFrame {
     let record = |sequence| StreamRecord {
         stream: StreamId::Account,
         origin: RegionId(0),
         epoch: Epoch(256),
         sequence: Sequence(sequence),
-        deps: Progress::default(),
-        body: Body::Data("a".into()),
+        deps: VersionVector::default(),
+        body: RecordBody::Data("a".into()),
     };
-    Frame::Account(Message::Page(Page {
-        head: PageHead {
+    LinkFrame::Account(ReplicaMessage::Page(RecordPage {
+        head: RecordPageHeader {
             epoch: Epoch(256),
             after: Sequence(after),
             after_epoch: Epoch(256),
             commit: Sequence(after),
-            held: Sequence::ZERO,
+            stable_prefix: Sequence::ZERO,
             last: None,
             confirmed_age_ms: None,
             asked: Millis(0),
@@ -41,17 +41,17 @@ pub(crate) fn page(after: u64, sequences: impl IntoIterator<Item = u64>) -> Fram
     }))
 }
 
-pub(crate) fn sequences(frame: &Frame) -> Vec<u64> {
+pub(crate) fn sequences(frame: &LinkFrame) -> Vec<u64> {
     let mut frame = frame.clone();
     let records = records_of(&mut frame).map(|(_, records)| std::mem::take(records));
     let sequences = records.into_iter().flatten();
     sequences.map(|record| record.sequence.0).collect()
 }
 
-/// The round of a beat.
-pub(crate) fn round(frame: &Frame) -> Option<u64> {
+/// The round of a heartbeat.
+pub(crate) fn round(frame: &LinkFrame) -> Option<u64> {
     match frame {
-        Frame::Account(Message::Beat(beat)) => Some(beat.round),
+        LinkFrame::Account(ReplicaMessage::Heartbeat(beat)) => Some(beat.round),
         _ => None,
     }
 }

@@ -1,15 +1,17 @@
-//! One direction between two regions, and what can be done to it.
+//! One direction of the link between two regions, with the faults and delays that an operator
+//! orders.
 //!
 //! ```text
-//!  send -> [cut?] -> under way, for as long as the delay -> [paused?] -> the other region
+//!  send -> [cut?] -> in flight for the time of the delay -> [paused?] -> the other region
 //! ```
 //!
-//! Without a delay a frame goes through all of it in the call that sends it. With one, frames wait
-//! with the time they were sent, and one task for the link lets them go in their order: since the
-//! delay is added when it is looked at, a change of it holds for what is under way too and cannot
-//! make one frame overtake another.
+//! Without a delay, the call that sends a frame takes it through all of these steps. With a delay,
+//! a frame waits with its time of sending, and one task for each link releases the frames in order.
+//! The task adds the current delay to that time, so a change of the delay also applies to frames in
+//! flight and cannot make one frame overtake another.
 //!
-//! The pause is at the far end, so that it holds at once, and a step is seen at once.
+//! The pause acts at the far end: it stops frames in flight at once, and a step releases frames at
+//! once.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,47 +27,47 @@ use super::gate::Gate;
 use super::load::bytes_of;
 use super::remote::Queue;
 use super::sink::Sink;
-use crate::Frame;
+use crate::LinkFrame;
 
-/// What may be under way on a delayed link; beyond it frames are lost. Questions and answers take
-/// turns, so this is not reached by regions that work.
+/// The limit of bytes in flight on a delayed link; frames beyond it are dropped. Each request waits
+/// for its answer, so live regions do not reach the limit.
 const UNDER_WAY_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
-/// How early the wait for a delayed frame leaves the timer.
+/// How long before its due time a delayed frame leaves the timer.
 const TIMER_SLACK: Duration = Duration::from_millis(2);
 
-/// Within this every clock moves.
+/// Every real clock advances within this time.
 const CLOCK_STEP: Duration = Duration::from_micros(100);
 
-pub struct Shape {
-    state: Mutex<State>,
-    /// Wakes the task that lets delayed frames go.
+pub struct ShapedLink {
+    state: Mutex<LinkState>,
+    /// Wakes the task that releases delayed frames.
     changed: Arc<Notify>,
-    /// Of all links of the region.
+    /// Counts the dropped frames of all links of the region.
     dropped: Arc<AtomicU64>,
     runtime: Handle,
 }
 
-/// What a link is made to do, and has done.
+/// The settings and the counters of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ShapeReport {
+pub struct LinkStats {
     pub delay: Duration,
     pub is_paused: bool,
     pub is_cut: bool,
-    /// Whether the other region is reached, apart from a cut.
+    /// Whether the other region is reachable, apart from a cut.
     pub is_connected: bool,
-    /// Frames that it took, and about how many bytes they had.
+    /// Frames that entered the link, and their approximate bytes.
     pub frames: u64,
     pub bytes: u64,
-    /// Frames that nobody got, those included that it did not take.
+    /// Frames that did not arrive, including frames that did not enter the link.
     pub lost: u64,
 }
 
-struct State {
+struct LinkState {
     delay: Duration,
     is_cut: bool,
     gate: Gate,
-    under_way: VecDeque<(Instant, Frame)>,
+    under_way: VecDeque<(Instant, LinkFrame)>,
     under_way_bytes: u64,
     has_pump: bool,
     sink: Sink,
@@ -74,10 +76,10 @@ struct State {
     lost: u64,
 }
 
-impl Shape {
-    pub(super) fn new(sink: Sink, dropped: Arc<AtomicU64>, runtime: Handle) -> Shape {
-        Shape {
-            state: Mutex::new(State {
+impl ShapedLink {
+    pub(super) fn new(sink: Sink, dropped: Arc<AtomicU64>, runtime: Handle) -> ShapedLink {
+        ShapedLink {
+            state: Mutex::new(LinkState {
                 delay: Duration::ZERO,
                 is_cut: false,
                 gate: Gate::default(),
@@ -95,7 +97,7 @@ impl Shape {
         }
     }
 
-    /// Each frame arrives so long after it was sent, those under way included.
+    /// Delays each frame by this time after its sending, including the frames in flight.
     pub fn delay(self: &Arc<Self>, delay: Duration) {
         let mut state = self.lock();
         state.delay = delay;
@@ -108,13 +110,14 @@ impl Shape {
         self.changed.notify_one();
     }
 
-    /// Holds records and pieces of copies back, those under way included; everything else passes,
-    /// so that the regions still hear of each other.
+    /// Stops records and pieces of snapshots, including those in flight; other frames pass, so that
+    /// the regions still receive each other's heartbeats.
     pub fn pause(&self) {
         self.lock().gate.pause();
     }
 
-    /// Lets so many records through a paused link, now or when they come: a page is cut after them.
+    /// Lets `records` records pass a paused link, now or when they arrive: the gate truncates a
+    /// page after them.
     pub fn step(&self, records: u64) {
         self.change(|state| {
             let released = state.gate.step(records);
@@ -122,7 +125,7 @@ impl Shape {
         });
     }
 
-    /// Ends a pause and a cut; a delay stays.
+    /// Ends a pause and a cut; the delay remains.
     pub fn resume(&self) {
         self.change(|state| {
             state.is_cut = false;
@@ -131,12 +134,12 @@ impl Shape {
         });
     }
 
-    /// Loses everything from now on, what is under way included.
+    /// Drops every frame from now on, including the frames in flight.
     pub fn cut(&self) {
         self.change(|state| {
             state.is_cut = true;
             state.gate.clear();
-            state.sink.sever();
+            state.sink.disconnect();
             state.under_way_bytes = 0;
             let lost = state.under_way.len() as u64;
             state.under_way.clear();
@@ -144,9 +147,9 @@ impl Shape {
         });
     }
 
-    pub fn report(&self) -> ShapeReport {
+    pub fn report(&self) -> LinkStats {
         let state = self.lock();
-        ShapeReport {
+        LinkStats {
             delay: state.delay,
             is_paused: state.gate.is_paused(),
             is_cut: state.is_cut,
@@ -157,7 +160,7 @@ impl Shape {
         }
     }
 
-    /// Of a link to another process.
+    /// The send queue of a link to another process.
     pub(super) fn queue(&self) -> Option<Arc<Queue>> {
         match &self.lock().sink {
             Sink::Local { .. } => None,
@@ -165,18 +168,20 @@ impl Shape {
         }
     }
 
-    /// The region at the other end is this one.
-    pub(super) fn place(&self, region: RegionId) {
-        self.lock().sink.place(region);
+    /// Sets the number of the region at the far end.
+    pub(super) fn set_region(&self, region: RegionId) {
+        self.lock().sink.set_region(region);
     }
 
-    pub(super) fn send(&self, frame: Frame) {
+    pub(super) fn send(&self, frame: LinkFrame) {
         let bytes = bytes_of(&frame);
         let mut is_first = false;
         self.change(|state| {
             if state.is_cut {
                 return 1;
             }
+            // A frame skips the queue only while the queue is empty, so that it cannot overtake a
+            // delayed frame.
             if state.delay.is_zero() && state.under_way.is_empty() {
                 state.count(bytes);
                 return state.arrive(frame);
@@ -195,8 +200,8 @@ impl Shape {
         }
     }
 
-    /// Does something by which some frames may be lost.
-    fn change(&self, change: impl FnOnce(&mut State) -> u64) {
+    /// Changes the state and counts the frames that the change dropped.
+    fn change(&self, change: impl FnOnce(&mut LinkState) -> u64) {
         let mut state = self.lock();
         let lost = change(&mut state);
         if lost > 0 {
@@ -206,7 +211,7 @@ impl Shape {
         }
     }
 
-    /// Lets everything go whose time has come; gives when the next frame is due.
+    /// Releases all frames that are due, and returns when the next frame is due.
     fn advance(&self) -> Option<Instant> {
         let mut next = None;
         self.change(|state| {
@@ -228,37 +233,38 @@ impl Shape {
         next
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LinkState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Shape {
+impl Drop for ShapedLink {
     fn drop(&mut self) {
         self.changed.notify_one();
     }
 }
 
-impl State {
+impl LinkState {
     fn count(&mut self, bytes: u64) {
         self.frames += 1;
         self.bytes += bytes;
     }
 
-    /// A frame is at the far end; gives how many were lost by it.
-    fn arrive(&mut self, frame: Frame) -> u64 {
+    /// Takes a frame at the far end; returns how many frames were dropped there.
+    fn arrive(&mut self, frame: LinkFrame) -> u64 {
         let passing = self.gate.admit(frame);
         self.deliver_all(passing)
     }
 
-    fn deliver_all(&mut self, frames: impl IntoIterator<Item = Frame>) -> u64 {
+    fn deliver_all(&mut self, frames: impl IntoIterator<Item = LinkFrame>) -> u64 {
         let lost = |frame| u64::from(!self.sink.deliver(frame));
         frames.into_iter().map(lost).sum()
     }
 }
 
-/// Lets delayed frames go, until the link is no more.
-async fn pump(shape: Weak<Shape>, changed: Arc<Notify>) {
+/// Releases delayed frames until the link is dropped. The weak reference lets the link be dropped
+/// while the task sleeps.
+async fn pump(shape: Weak<ShapedLink>, changed: Arc<Notify>) {
     while let Some(next) = shape.upgrade().map(|shape| shape.advance()) {
         let Some(due) = next else {
             changed.notified().await;
@@ -271,8 +277,9 @@ async fn pump(shape: Weak<Shape>, changed: Arc<Notify>) {
     }
 }
 
-/// Timers of the runtime are late by up to two milliseconds, which would be most of what a region in
-/// the same building adds. So they wake a little early, and the rest is waited out.
+/// Timers of the runtime are late by up to two milliseconds, which is most of the delay between
+/// regions in one building. So the timer ends a little early, and the task yields until the due
+/// time.
 async fn arrive_at(due: Instant) {
     let early = due.checked_sub(TIMER_SLACK).unwrap_or(due);
     sleep_until(early).await;
@@ -281,7 +288,7 @@ async fn arrive_at(due: Instant) {
         tokio::task::yield_now().await;
         let stands_still = begun.elapsed() > CLOCK_STEP && Instant::now() == woken;
         if stands_still {
-            // In tests that move the clock.
+            // A test has paused the clock, so only the timer can advance it.
             return sleep_until(due).await;
         }
     }
