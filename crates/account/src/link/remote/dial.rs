@@ -1,4 +1,5 @@
-//! The connection on which a region sends to another: made, used, given up and made again.
+//! The connection on which a region sends to another region: dialled, used, closed and dialled
+//! again.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,29 +9,29 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_rustls::client::TlsStream;
 
-use super::Local;
-use super::error::Broken;
+use super::LinkContext;
+use super::error::ConnectionError;
 use super::greet;
 use super::name::Slug;
 use super::queue::{Outlet, Queue};
 
-/// Kept for the next write, unless a frame made it larger.
+/// The capacity that the buffer retains for the next write.
 const BUFFER_BYTES_KEPT: usize = 1024 * 1024;
 
 pub(super) struct Dialer {
-    pub(super) local: Arc<Local>,
+    pub(super) local: Arc<LinkContext>,
     pub(super) region: String,
     pub(super) slug: Slug,
     pub(super) address: String,
     pub(super) queue: Arc<Queue>,
 }
 
-/// Since when nothing was heard of what was sent.
+/// Since when the other region has not confirmed the bytes that were sent.
 #[derive(Default)]
-struct Silence(Mutex<State>);
+struct Silence(Mutex<SilenceState>);
 
 #[derive(Default)]
-struct State {
+struct SilenceState {
     is_writing: bool,
     since: Option<Instant>,
 }
@@ -63,20 +64,20 @@ impl Dialer {
         }
     }
 
-    /// A region that is not in the account is dialled only while it dials this one: it wants to join, or must hear
-    /// that it left.
+    /// Whether to dial the other region. A region that is no member is dialled only while it dials
+    /// this one: it wants to join, or must receive its own removal.
     fn is_wanted(&self) -> bool {
         self.local.links.may_be_member(&self.slug) || self.local.is_heard(&self.slug)
     }
 
-    pub(super) async fn connect(&self) -> Result<TlsStream<TcpStream>, Broken> {
+    pub(super) async fn connect(&self) -> Result<TlsStream<TcpStream>, ConnectionError> {
         let limit = self.local.timing.greeting;
         let connecting = async {
             let socket = TcpStream::connect(&self.address).await?;
             socket.set_nodelay(true)?;
             let name = self.slug.dns_name();
-            let name =
-                ServerName::try_from(name.clone()).map_err(|_| Broken::NotCertified(name))?;
+            let name = ServerName::try_from(name.clone())
+                .map_err(|_| ConnectionError::NotCertified(name))?;
             let connector = &self.local.identity.connector;
             let mut stream = connector.connect(name, socket).await?;
             let is_placed = greet::as_dialer(&mut stream, &self.local, &self.region).await?;
@@ -84,39 +85,45 @@ impl Dialer {
             Ok(stream)
         };
         let connected = timeout(limit, connecting).await;
-        let connected = connected.unwrap_or(Err(Broken::TimedOut(limit)));
+        let connected = connected.unwrap_or(Err(ConnectionError::TimedOut(limit)));
         if connected.is_err() {
             self.local.met(&self.slug, false);
         }
         connected
     }
 
-    /// Sends until something is wrong.
-    async fn send(&self, stream: TlsStream<TcpStream>) -> Broken {
+    /// Sends frames until the connection fails.
+    async fn send(&self, stream: TlsStream<TcpStream>) -> ConnectionError {
         let outlet = self.queue.open();
         let (mut reader, mut writer) = tokio::io::split(stream);
         let silence = Silence::default();
         let broken = tokio::select! {
             broken = write(&mut writer, &outlet, &silence) => broken,
             broken = self.listen(&mut reader, &silence) => broken,
-            () = outlet.severed() => Broken::Cut,
+            () = outlet.disconnected() => ConnectionError::Cut,
         };
-        if matches!(broken, Broken::Cut) {
-            // What the system still has of it is not to arrive either; if it does, it was there before.
+        if matches!(broken, ConnectionError::Cut) {
+            // A cut must also drop the bytes in the socket buffer, so the socket closes with a
+            // reset.
             let _ = reader.unsplit(writer).get_ref().0.set_zero_linger();
         }
         broken
     }
 
-    async fn listen(&self, reader: &mut (impl AsyncRead + Unpin), silence: &Silence) -> Broken {
+    async fn listen(
+        &self,
+        reader: &mut (impl AsyncRead + Unpin),
+        silence: &Silence,
+    ) -> ConnectionError {
         let limit = self.local.timing.silence;
         let mut signs = [0; 64];
         loop {
             match timeout(limit / 8, reader.read(&mut signs)).await {
-                Ok(Ok(0)) => return Broken::Closed,
+                // Any bytes from the other region confirm that it has read something.
+                Ok(Ok(0)) => return ConnectionError::Closed,
                 Ok(Ok(_)) => silence.ends(),
                 Ok(Err(error)) => return error.into(),
-                Err(_) if silence.lasts(limit) => return Broken::Silent,
+                Err(_) if silence.lasts(limit) => return ConnectionError::Silent,
                 Err(_) => {}
             }
         }
@@ -127,10 +134,12 @@ async fn write(
     writer: &mut (impl AsyncWrite + Unpin),
     outlet: &Outlet<'_>,
     silence: &Silence,
-) -> Broken {
+) -> ConnectionError {
     let mut buffer = Vec::new();
     loop {
         outlet.next(&mut buffer).await;
+        // The silence begins with the write itself: a write into a full socket buffer may never
+        // return.
         silence.writes();
         let written = async {
             writer.write_all(&buffer).await?;
@@ -167,7 +176,7 @@ impl Silence {
         lasts
     }
 
-    fn change(&self, change: impl FnOnce(&mut State)) {
+    fn change(&self, change: impl FnOnce(&mut SilenceState)) {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }

@@ -1,9 +1,9 @@
-//! What can be wrong with the identity of a region, and with a connection.
+//! Errors of a region's identity, and errors of a connection.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why a region cannot be linked to others.
+/// The reason why a region cannot link to others.
 #[derive(Debug, thiserror::Error)]
 pub enum PeerError {
     #[error("cannot read {0}: {1}")]
@@ -22,9 +22,9 @@ pub enum PeerError {
     OtherName(String),
 }
 
-/// Why a connection ends, or does not come about.
+/// The reason why a connection ends or is refused.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Broken {
+pub(super) enum ConnectionError {
     #[error("{0}")]
     Io(#[from] io::Error),
     #[error("no answer within {0:?}")]

@@ -1,23 +1,23 @@
-//! Frames on a stream of bytes: each behind its length, and the regions it goes from and to.
+//! Frames on a byte stream: each has its length, sender and receiver in front.
 
 use bytes::{Buf, Bytes, BytesMut};
 use orrery_regions::RegionId;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-use super::error::Broken;
+use super::error::ConnectionError;
 use super::queue::Envelope;
 use crate::{decode_frame, encode_frame};
 
-/// Pages have 4 MB, or one record that is larger.
+/// A page has at most 4 MB, or one record that is larger.
 pub(super) const FRAME_BYTES_MAX: usize = 64 * 1024 * 1024;
 const LENGTH_BYTES: usize = 4;
-/// Of a greeting: a few names.
+/// The size limit of a greeting, which contains a few names.
 const GREETING_BYTES_MAX: usize = 4096;
 
-/// A frame without anything: what was sent is read.
-pub(super) const HEARD: [u8; LENGTH_BYTES] = [0; LENGTH_BYTES];
+/// An empty frame, which confirms that the receiver has read something.
+pub(super) const READ_RECEIPT: [u8; LENGTH_BYTES] = [0; LENGTH_BYTES];
 
-/// Appends a frame; false if it is too large to be sent, and nothing is appended.
+/// Appends a frame. False if the frame exceeds the limit; then nothing is appended.
 pub(super) fn write_envelope(envelope: &Envelope, out: &mut Vec<u8>) -> bool {
     let start = out.len();
     out.extend_from_slice(&[0; LENGTH_BYTES]);
@@ -29,17 +29,19 @@ pub(super) fn write_envelope(envelope: &Envelope, out: &mut Vec<u8>) -> bool {
         return false;
     }
     let length = u32::try_from(length).expect("the limit is smaller");
-    for (place, byte) in out[start..].iter_mut().zip(length.to_le_bytes()) {
-        *place = byte;
+    for (target, byte) in out[start..].iter_mut().zip(length.to_le_bytes()) {
+        *target = byte;
     }
     true
 }
 
-/// Takes the first frame off what was read; none if it is not there as a whole.
-pub(super) fn take_envelope(buffer: &mut BytesMut) -> Result<Option<Envelope>, Broken> {
+/// Takes the first frame from the read buffer; none if the frame is incomplete.
+pub(super) fn take_envelope(buffer: &mut BytesMut) -> Result<Option<Envelope>, ConnectionError> {
     let Some(length) = buffer.first_chunk() else {
         return Ok(None);
     };
+    // The length is checked before any byte of the frame is awaited, so that a peer cannot announce
+    // a frame larger than the limit.
     let length = length_of(*length, FRAME_BYTES_MAX)?;
     if buffer.len() - LENGTH_BYTES < length {
         return Ok(None);
@@ -48,24 +50,27 @@ pub(super) fn take_envelope(buffer: &mut BytesMut) -> Result<Option<Envelope>, B
     let mut bytes = buffer.split_to(length).freeze();
     let mut region = || bytes.try_get_u8().map(RegionId);
     let (Ok(from), Ok(to)) = (region(), region()) else {
-        return Err(Broken::Unreadable);
+        return Err(ConnectionError::Unreadable);
     };
-    let frame = decode_frame(bytes).ok_or(Broken::Unreadable)?;
+    let frame = decode_frame(bytes).ok_or(ConnectionError::Unreadable)?;
     Ok(Some(Envelope { from, to, frame }))
 }
 
 pub(super) async fn write_greeting(
     stream: &mut (impl AsyncWrite + Unpin),
     greeting: &[u8],
-) -> Result<(), Broken> {
-    let length = u32::try_from(greeting.len()).map_err(|_| Broken::TooLarge(greeting.len()))?;
+) -> Result<(), ConnectionError> {
+    let length =
+        u32::try_from(greeting.len()).map_err(|_| ConnectionError::TooLarge(greeting.len()))?;
     stream.write_all(&length.to_le_bytes()).await?;
     stream.write_all(greeting).await?;
     stream.flush().await?;
     Ok(())
 }
 
-pub(super) async fn read_greeting(stream: &mut (impl AsyncRead + Unpin)) -> Result<Bytes, Broken> {
+pub(super) async fn read_greeting(
+    stream: &mut (impl AsyncRead + Unpin),
+) -> Result<Bytes, ConnectionError> {
     let mut length = [0; LENGTH_BYTES];
     stream.read_exact(&mut length).await?;
     let mut greeting = vec![0; length_of(length, GREETING_BYTES_MAX)?];
@@ -73,10 +78,10 @@ pub(super) async fn read_greeting(stream: &mut (impl AsyncRead + Unpin)) -> Resu
     Ok(greeting.into())
 }
 
-fn length_of(bytes: [u8; LENGTH_BYTES], max: usize) -> Result<usize, Broken> {
+fn length_of(bytes: [u8; LENGTH_BYTES], max: usize) -> Result<usize, ConnectionError> {
     let length = usize::try_from(u32::from_le_bytes(bytes)).unwrap_or(usize::MAX);
     if length > max {
-        return Err(Broken::TooLarge(length));
+        return Err(ConnectionError::TooLarge(length));
     }
     Ok(length)
 }

@@ -1,4 +1,4 @@
-//! Who a region is to others: its certificate, and the authority that certifies the others.
+//! The identity of a region: its certificate, and the authority that certifies the other regions.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub(super) const AUTHORITY_FILE: &str = "ca.pem";
 pub(super) const CERTIFICATE_FILE: &str = "certificate.pem";
 pub(super) const KEY_FILE: &str = "key.pem";
 
-/// Prints as nothing: it has a private key.
+/// Has no `Debug`, because it contains a private key.
 pub struct PeerIdentity {
     certificate: CertificateDer<'static>,
     pub(super) connector: TlsConnector,
@@ -55,7 +55,7 @@ impl PeerIdentity {
             .map_err(|error| PeerError::Certificate(error.to_string()))
     }
 
-    /// Sessions are not resumed: each connection shows certificates.
+    /// Session resumption is off, so that each connection shows its certificates.
     fn new(
         authorities: Vec<CertificateDer<'static>>,
         chain: Vec<CertificateDer<'static>>,
@@ -93,7 +93,7 @@ impl PeerIdentity {
     }
 }
 
-/// Whether a certificate is for a region.
+/// Whether a certificate is valid for the name of a region.
 pub(super) fn is_certified(certificate: &CertificateDer<'_>, slug: &Slug) -> bool {
     let Ok(parsed) = ParsedCertificate::try_from(certificate) else {
         return false;

@@ -1,21 +1,21 @@
 //! Links to regions in other processes, on other machines: frames over TLS.
 //!
-//! There is one connection for each direction. A region dials every other one and sends on what it
-//! dialled; what it accepted it only reads. So nobody has to agree on whose connection is used, and
-//! a direction has one queue, one task and one fate.
+//! Each direction has its own connection. A region dials every other region and sends only on the
+//! connections that it dialled; from accepted connections it only reads. So two regions need no
+//! agreement on a shared connection, and each direction has one queue, one task and one state.
 //!
 //! ```text
 //!  dials    -> TLS 1.3, both sides show certificates of the account's authority
 //!           -> greeting { account, from, to }      <- greeting { account, from, to }
-//!           -> length, from, to, frame ...         <- nothing of length 0, now and then: heard
+//!           -> length, from, to, frame ...         <- length 0, now and then: a receipt
 //! ```
 //!
-//! A region is whoever has the certificate for its name. The numbers of regions travel with each
-//! frame: a region that joins an account learns its own, and those of the others, from the first
-//! frame that a member sends it.
+//! The certificate proves the name of a region. Each frame has the numbers of its sender and
+//! receiver: a region that joins an account learns its own number, and those of the others, from
+//! the first frame that a member sends.
 //!
-//! Nothing is sent for the sake of the connection. A sender that hears nothing of what it sent dials
-//! again; the beats of the protocol make sure that there is something to hear of.
+//! A connection sends no keep-alive frames. A sender that gets no receipt for its bytes dials
+//! again; the heartbeats of the protocol guarantee that there are bytes to confirm.
 
 mod dial;
 mod error;
@@ -26,7 +26,7 @@ mod listen;
 mod name;
 pub mod peer_certificates;
 mod queue;
-mod strangers;
+mod unauthenticated;
 
 #[cfg(test)]
 mod tests;
@@ -46,39 +46,40 @@ pub use identity::PeerIdentity;
 pub(super) use name::Slug;
 pub(super) use queue::{Envelope, Queue};
 
-/// The links of one region to other processes. They end when this is dropped.
-pub struct Remote {
-    local: Arc<Local>,
-    /// What listens, and what dials each region.
+/// The links of one region to other processes. Dropping this value closes the connections.
+pub struct RemoteLinks {
+    local: Arc<LinkContext>,
+    /// The tasks that accept connections, and the task that dials each region.
     listeners: Mutex<Vec<AbortHandle>>,
     dialers: Mutex<BTreeMap<Slug, AbortHandle>>,
 }
 
-/// What connections need to know of the region that they are connections of.
-struct Local {
+/// The properties of the local region that its connections need.
+struct LinkContext {
     links: Links,
     account: String,
     region: String,
     slug: Slug,
     identity: PeerIdentity,
     timing: Timing,
-    /// The connection that is read for each region. A newer one replaces it: whoever dials again
-    /// has given up the older, which may not have noticed.
+    /// The connection from each region that this region reads. A newer connection replaces an older
+    /// one, because a region that dials again has given up its older connection; this side may not
+    /// have noticed.
     read: Mutex<BTreeMap<Slug, oneshot::Sender<()>>>,
-    /// Regions that were dialled, and whether one of them had a number in the account.
+    /// The dialled regions, each with a flag: the region had a number in the account.
     met: Mutex<BTreeMap<Slug, bool>>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Timing {
-    /// For connecting, the handshake and the greeting together.
+    /// The limit for the connection, the handshake and the greeting together.
     greeting: Duration,
-    /// Between tries to connect: doubles from the first to the second.
+    /// The pause between two attempts: doubles from the minimum to the maximum.
     pause_min: Duration,
     pause_max: Duration,
-    /// After so long without a sign that something sent was read, the connection is given up.
+    /// After this long without a receipt the sender closes the connection.
     silence: Duration,
-    /// How often at most such a sign is given.
+    /// The minimum time between two receipts.
     heard: Duration,
 }
 
@@ -90,15 +91,15 @@ const TIMING: Timing = Timing {
     heard: Duration::from_millis(500),
 };
 
-impl Remote {
-    /// Links of a region of this account. The identity must be for the region's name.
+impl RemoteLinks {
+    /// The links of a region of this account. The identity must certify the region's name.
     pub fn new(
         links: &Links,
         account: &str,
         region: &str,
         identity: PeerIdentity,
-    ) -> Result<Remote, PeerError> {
-        Remote::with_timing(links, account, region, identity, TIMING)
+    ) -> Result<RemoteLinks, PeerError> {
+        RemoteLinks::with_timing(links, account, region, identity, TIMING)
     }
 
     fn with_timing(
@@ -107,13 +108,13 @@ impl Remote {
         region: &str,
         identity: PeerIdentity,
         timing: Timing,
-    ) -> Result<Remote, PeerError> {
+    ) -> Result<RemoteLinks, PeerError> {
         let slug = Slug::new(region).ok_or_else(|| PeerError::Name(region.to_owned()))?;
         if !identity.is_for(&slug) {
             return Err(PeerError::OtherName(slug.dns_name()));
         }
-        Ok(Remote {
-            local: Arc::new(Local {
+        Ok(RemoteLinks {
+            local: Arc::new(LinkContext {
                 links: links.clone(),
                 account: account.to_owned(),
                 region: region.to_owned(),
@@ -128,7 +129,7 @@ impl Remote {
         })
     }
 
-    /// Takes connections of other regions. Must be called inside a tokio runtime.
+    /// Accepts connections of other regions. Must be called inside a tokio runtime.
     pub fn listen(&self, listener: TcpListener) {
         let task = tokio::spawn(listen::run(listener, Arc::clone(&self.local)));
         let mut listeners = self
@@ -138,10 +139,10 @@ impl Remote {
         listeners.push(task.abort_handle());
     }
 
-    /// Keeps a connection to a region at this address (`host:port`), from now on; one that was kept
-    /// elsewhere is given up. Frames go there once [`Links::name`] or the region itself has said which
-    /// number it has. The region itself is passed over, so that all can be given the same list. Must
-    /// be called inside a tokio runtime.
+    /// Dials a region at an address (`host:port`) from now on, in place of any earlier address.
+    /// Frames go there once [`Links::name`] or the region itself has set the region's number. The
+    /// local region is ignored, so that all regions can have the same list. Must be called inside a
+    /// tokio runtime.
     pub fn connect(&self, region: &str, address: &str) -> Result<(), PeerError> {
         let slug = Slug::new(region).ok_or_else(|| PeerError::Name(region.to_owned()))?;
         if slug == self.local.slug {
@@ -162,7 +163,8 @@ impl Remote {
         Ok(())
     }
 
-    /// Whether any of the regions that are dialled has a number in the account; none until each was tried once.
+    /// Whether any dialled region has a number in the account; none until each region was tried
+    /// once.
     pub fn has_met_members(&self) -> Option<bool> {
         let dialers = self.dialers.lock().unwrap_or_else(PoisonError::into_inner);
         let met = self.local.met.lock();
@@ -172,7 +174,7 @@ impl Remote {
         (has_met || is_over).then_some(has_met)
     }
 
-    /// Ends the connections to and from a region.
+    /// Closes the connections to and from a region.
     pub fn disconnect(&self, region: &str) {
         let Some(slug) = Slug::new(region) else {
             return;
@@ -186,7 +188,7 @@ impl Remote {
     }
 }
 
-impl Drop for Remote {
+impl Drop for RemoteLinks {
     fn drop(&mut self) {
         let listeners = self
             .listeners
@@ -202,12 +204,12 @@ impl Drop for Remote {
     }
 }
 
-impl Local {
+impl LinkContext {
     fn reading(&self) -> std::sync::MutexGuard<'_, BTreeMap<Slug, oneshot::Sender<()>>> {
         self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a region dials this one now.
+    /// Whether a region dials this one at the moment.
     fn is_heard(&self, slug: &Slug) -> bool {
         let reading = self.reading();
         reading.get(slug).is_some_and(|read| !read.is_closed())

@@ -1,18 +1,18 @@
-//! What a region is called in certificates.
+//! The name of a region in certificates.
 
 use std::fmt;
 
 const DOMAIN: &str = "orrery.internal";
-/// Of a part of a DNS name.
+/// The limit for one label of a DNS name.
 const LENGTH_MAX: usize = 63;
 
-/// A region's name in lower case with hyphens: names that differ only in how they are written are
-/// one region.
+/// A region's name in lower case with hyphens; names that differ only in case and punctuation are
+/// the same region.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Slug(String);
 
 impl Slug {
-    /// None if nothing is left of the name, or it is too long.
+    /// None if the name contains no letter or digit or exceeds the length limit.
     pub(crate) fn new(name: &str) -> Option<Slug> {
         let words = name.split(|letter: char| !letter.is_ascii_alphanumeric());
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();

@@ -1,7 +1,7 @@
-//! Certificates for the regions of an account, from an authority of its own.
+//! Certificates for the regions of an account, and the account's own certificate authority.
 //!
-//! Whoever has the authority's key can make regions, so it stays with the operator; each region
-//! gets a directory with the authority's certificate and its own.
+//! The authority's key can certify new regions, so it stays with the operator; each region gets a
+//! directory with the authority's certificate, its own certificate and its own key.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -18,10 +18,10 @@ use super::name::Slug;
 
 const AUTHORITY_KEY_FILE: &str = "ca-key.pem";
 
-/// An authority and what it certifies.
+/// An authority and the regions' certificates.
 pub struct PeerCertificates {
     pub authority_pem: String,
-    /// Makes certificates for more regions.
+    /// The key that certifies more regions.
     pub authority_key_pem: String,
     pub regions: Vec<RegionCertificate>,
 }
@@ -45,9 +45,9 @@ pub fn generate(regions: &[String]) -> Result<PeerCertificates, PeerError> {
     })
 }
 
-/// Writes `ca.pem`, `ca-key.pem` and for each region a directory for [`super::PeerIdentity::load`],
-/// which is given back. An authority that is there already certifies the regions; what exists is
-/// not overwritten.
+/// Writes `ca.pem`, `ca-key.pem` and for each region a directory for [`super::PeerIdentity::load`];
+/// returns the directories. If `out` has an authority already, that authority certifies the
+/// regions. Existing files are not overwritten.
 pub fn write(out: &Path, regions: &[String]) -> Result<Vec<PathBuf>, PeerError> {
     let (authority_path, key_path) = (out.join(AUTHORITY_FILE), out.join(AUTHORITY_KEY_FILE));
     let (authority_pem, certificates) = if key_path.exists() {
@@ -82,7 +82,8 @@ pub fn write(out: &Path, regions: &[String]) -> Result<Vec<PathBuf>, PeerError> 
     Ok(directories)
 }
 
-/// The same for each authority but for its key, so that the key is enough to go on.
+/// The certificate parameters are the same for each authority, so that the key alone can certify
+/// more regions later.
 fn authority() -> CertificateParams {
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();

@@ -1,7 +1,8 @@
-//! What waits to be sent to a region of another process.
+//! The send queue to a region of another process.
 //!
-//! Nothing waits while there is no connection: by the time there is one, everybody will have asked
-//! again. And while the other side does not read, no more than a few pages wait.
+//! Without a connection the queue drops every frame: when a connection exists again, the regions
+//! have sent their requests again. While the other side does not read, the queue stores only a few
+//! pages.
 
 use std::collections::VecDeque;
 use std::pin::pin;
@@ -11,45 +12,45 @@ use orrery_regions::RegionId;
 use tokio::sync::Notify;
 
 use super::framing::write_envelope;
-use crate::Frame;
+use crate::LinkFrame;
 
-/// A region has one question for records and one for a copy under way, each answered with at most
-/// 4 MB, or one record.
+/// A region has one pull and one snapshot request in flight, and each answer has at most 4 MB or
+/// one record.
 const WAITING_BYTES_MAX: u64 = 32 * 1024 * 1024;
-/// So much is put into one write.
+/// The target size of one write.
 const BATCH_BYTES: usize = 64 * 1024;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Envelope {
     pub(crate) from: RegionId,
     pub(crate) to: RegionId,
-    pub(crate) frame: Frame,
+    pub(crate) frame: LinkFrame,
 }
 
 #[derive(Default)]
 pub(crate) struct Queue {
-    state: Mutex<State>,
+    state: Mutex<SendQueueState>,
     filled: Notify,
     closed: Notify,
 }
 
 #[derive(Default)]
-struct State {
-    /// Which of the connections so far takes what waits.
+struct SendQueueState {
+    /// The number of the connection that takes frames from the queue.
     open: Option<u64>,
     opened: u64,
     waiting: VecDeque<(Envelope, u64)>,
     bytes: u64,
 }
 
-/// A connection that takes what waits, until it is dropped.
+/// The connection that takes frames from the queue, until it is dropped.
 pub(super) struct Outlet<'a> {
     queue: &'a Queue,
     number: u64,
 }
 
 impl Queue {
-    /// False if it is not taken.
+    /// Queues a frame; false if the frame is dropped.
     pub(crate) fn push(&self, envelope: Envelope, bytes: u64) -> bool {
         let mut state = self.lock();
         let fits = state.waiting.is_empty() || state.bytes + bytes <= WAITING_BYTES_MAX;
@@ -70,8 +71,8 @@ impl Queue {
         self.lock().open.is_some()
     }
 
-    /// Gives the connection up, with all that is under way on it.
-    pub(crate) fn sever(&self) {
+    /// Closes the connection and drops the queued frames.
+    pub(crate) fn disconnect(&self) {
         self.lock().close();
         self.closed.notify_waiters();
     }
@@ -93,18 +94,18 @@ impl Queue {
         self.lock().bytes
     }
 
-    /// How many there were.
+    /// The number of connections that have used this queue.
     #[cfg(test)]
     pub(super) fn connections(&self) -> u64 {
         self.lock().opened
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SendQueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl SendQueueState {
     fn close(&mut self) {
         self.open = None;
         self.waiting.clear();
@@ -113,9 +114,11 @@ impl State {
 }
 
 impl Outlet<'_> {
-    /// Waits for frames and writes out as many as are sent at once.
+    /// Waits for frames and encodes as many as fit into one write.
     pub(super) async fn next(&self, out: &mut Vec<u8>) {
         loop {
+            // `notify_one` stores a permit, so a frame that is pushed between the check and the
+            // `await` wakes this task.
             let filled = self.queue.filled.notified();
             self.take(out);
             if !out.is_empty() {
@@ -125,10 +128,12 @@ impl Outlet<'_> {
         }
     }
 
-    /// Waits until the connection is to be given up.
-    pub(super) async fn severed(&self) {
+    /// Waits until another connection or a cut replaces this connection.
+    pub(super) async fn disconnected(&self) {
         loop {
             let mut closed = pin!(self.queue.closed.notified());
+            // `enable` registers the waiter before the check, so that no `disconnect` in between is
+            // lost.
             closed.as_mut().enable();
             if self.queue.lock().open != Some(self.number) {
                 return;
@@ -157,6 +162,8 @@ impl Outlet<'_> {
 
 impl Drop for Outlet<'_> {
     fn drop(&mut self) {
+        // A newer connection may own the queue already, and its frames must survive the drop of
+        // this one.
         let mut state = self.queue.lock();
         if state.open == Some(self.number) {
             state.close();

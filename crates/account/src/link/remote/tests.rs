@@ -8,13 +8,13 @@ use tokio_rustls::client::TlsStream;
 
 use super::*;
 use crate::link::testing::{beat, page, round, sequences};
-use crate::{Frame, Inbox, Shape};
+use crate::{Inbox, LinkFrame, ShapedLink};
 
 const A: RegionId = RegionId(0);
 const B: RegionId = RegionId(1);
 const LONG: Duration = Duration::from_mins(1);
 
-/// Who is away is dialled again soon. Nobody counts as silent because the machine is busy.
+/// Lost connections are dialled again soon, and a busy machine makes no region count as silent.
 const QUICK: Timing = Timing {
     greeting: Duration::from_secs(30),
     pause_min: Duration::from_millis(5),
@@ -22,7 +22,7 @@ const QUICK: Timing = Timing {
     silence: Duration::from_secs(30),
     heard: Duration::from_millis(20),
 };
-/// Who does not read is given up soon.
+/// A region that does not read loses its connection soon.
 const STRICT: Timing = Timing {
     silence: Duration::from_millis(400),
     ..QUICK
@@ -51,7 +51,7 @@ impl Certificates {
 struct Node {
     links: Links,
     inbox: Inbox,
-    remote: Remote,
+    remote: RemoteLinks,
 }
 
 impl Node {
@@ -69,7 +69,7 @@ impl Node {
         identity: PeerIdentity,
         timing: Timing,
     ) -> Node {
-        let remote = Remote::with_timing(&links, "account", region, identity, timing).unwrap();
+        let remote = RemoteLinks::with_timing(&links, "account", region, identity, timing).unwrap();
         Node {
             links,
             inbox,
@@ -84,21 +84,21 @@ impl Node {
         address
     }
 
-    async fn next(&mut self) -> (RegionId, Frame) {
+    async fn next(&mut self) -> (RegionId, LinkFrame) {
         let next = timeout(LONG, self.inbox.recv()).await;
         next.expect("a frame arrives").expect("links stay")
     }
 }
 
 /// `A`, which is connected to `B` and knows its number.
-async fn pair() -> (Node, Node, Arc<Shape>) {
+async fn pair() -> (Node, Node, Arc<ShapedLink>) {
     let certificates = Certificates::new(&["West US", "North Europe"]);
     let a = Node::new(A, "West US", certificates.of("west-us"));
     let b = Node::new(B, "North Europe", certificates.of("north-europe"));
     let address = b.listen().await;
     a.remote.connect("North Europe", &address).unwrap();
     a.links.name(B, "North Europe");
-    let shape = a.links.shape(B).unwrap();
+    let shape = a.links.link(B).unwrap();
     connected(&shape).await;
     (a, b, shape)
 }
@@ -125,7 +125,7 @@ async fn bind(address: &str) -> TcpListener {
     timeout(LONG, bound).await.expect("the address is free")
 }
 
-async fn connected(shape: &Shape) {
+async fn connected(shape: &ShapedLink) {
     until(|| shape.report().is_connected).await;
 }
 
@@ -165,37 +165,37 @@ async fn a_region_that_joins_learns_the_numbers() {
     );
     a.remote.connect("North Europe", &b.listen().await).unwrap();
     b.remote.connect("West US", &a.listen().await).unwrap();
-    // Before it has a number, nothing can be sent to it.
+    // Without a number no frame can be sent to the region.
     a.links.send(B, beat(1));
     assert_eq!((a.links.dropped(), b.links.me()), (1, None));
     a.links.name(B, "North Europe");
-    connected(&a.links.shape(B).unwrap()).await;
+    connected(&a.links.link(B).unwrap()).await;
     a.links.send(B, beat(2));
     assert_eq!(b.next().await, (A, beat(2)));
     assert_eq!(b.links.me(), Some(B));
-    connected(&b.links.shape(A).unwrap()).await;
+    connected(&b.links.link(A).unwrap()).await;
     b.links.send(A, beat(3));
     assert_eq!(a.next().await, (B, beat(3)));
-    // A region that parts from another hears it, and does not answer.
-    b.links.part(A);
+    // A region that unlinks another one still receives its frames, but sends none.
+    b.links.unlink(A);
     a.links.send(B, beat(4));
     assert_eq!(b.next().await, (A, beat(4)));
-    assert!(b.links.shape(A).is_none());
+    assert!(b.links.link(A).is_none());
     b.links.name(A, "West US");
-    assert!(b.links.shape(A).is_some());
-    // A frame for another number is not taken.
+    assert!(b.links.link(A).is_some());
+    // The region rejects a frame for another number.
     a.links.name(RegionId(7), "North Europe");
-    assert!(a.links.shape(B).is_none());
+    assert!(a.links.link(B).is_none());
     a.links.send(RegionId(7), beat(5));
     a.links.name(B, "North Europe");
     a.links.send(B, beat(6));
     assert_eq!(b.next().await, (A, beat(6)));
 }
 
-/// Tries to connect and gives why it does not work, from the side of who dials.
+/// Tries to connect and returns the error on the dialling side.
 async fn refusal(region: &str, account: &str, identity: PeerIdentity, to: (&str, &str)) -> String {
     let (links, _inbox) = Links::new(A);
-    let remote = Remote::with_timing(&links, account, region, identity, QUICK).unwrap();
+    let remote = RemoteLinks::with_timing(&links, account, region, identity, QUICK).unwrap();
     let slug = Slug::new(to.0).unwrap();
     let dialer = dial::Dialer {
         local: Arc::clone(&remote.local),
@@ -210,7 +210,7 @@ async fn refusal(region: &str, account: &str, identity: PeerIdentity, to: (&str,
     }
 }
 
-/// Whoever dials has shown its certificate before it hears that it is refused.
+/// The dialling side shows its certificate before it learns of the refusal.
 async fn closed(stream: &mut TlsStream<TcpStream>) -> String {
     use tokio::io::AsyncReadExt;
     match timeout(LONG, stream.read(&mut [0; 9])).await {
@@ -234,7 +234,7 @@ async fn only_regions_of_the_account_are_connected() {
             refusal("West US", "account", foreign.of("west-us"), to).await,
             "BadSignature",
         ),
-        // The certificate of the other side is for another region.
+        // The certificate of the accepting side names another region.
         (
             refusal(
                 "West US",
@@ -299,7 +299,7 @@ async fn a_listener_refuses_foreign_certificates_and_wrong_names() {
     for (connector, expected) in [
         (mixed.connector, "DecryptError"),
         (anonymous, "CertificateRequired"),
-        // It is a region of the account, but not the one that it says it is.
+        // The certificate is valid for another region of the account.
         (ours.of("mallory").connector, "closed"),
     ] {
         let socket = TcpStream::connect(&address).await.unwrap();
@@ -315,11 +315,11 @@ async fn a_listener_refuses_foreign_certificates_and_wrong_names() {
         assert!(why.contains(expected), "{why}");
     }
     assert!(b.inbox.try_recv().is_err() && b.remote.local.reading().is_empty());
-    // Under its own name it is heard.
+    // With its own name the region is accepted.
     let a = Node::new(A, "Mallory", ours.of("mallory"));
     a.links.name(B, "North Europe");
     a.remote.connect("North Europe", &address).unwrap();
-    connected(&a.links.shape(B).unwrap()).await;
+    connected(&a.links.link(B).unwrap()).await;
     a.links.send(B, beat(1));
     assert_eq!(b.next().await, (A, beat(1)));
 }
@@ -329,7 +329,7 @@ async fn an_identity_is_for_one_region() {
     let certificates = Certificates::new(&["West US"]);
     let (links, _inbox) = Links::new(A);
     let identity = certificates.of("west-us");
-    let refused = Remote::new(&links, "account", "North Europe", identity);
+    let refused = RemoteLinks::new(&links, "account", "North Europe", identity);
     assert!(
         matches!(refused, Err(PeerError::OtherName(name)) if name.starts_with("north-europe."))
     );
@@ -352,7 +352,7 @@ async fn a_later_certificate_is_trusted() {
     let mut b = Node::new(B, "North Europe", certificates.of("north-europe"));
     a.remote.connect("North Europe", &b.listen().await).unwrap();
     a.links.name(B, "North Europe");
-    connected(&a.links.shape(B).unwrap()).await;
+    connected(&a.links.link(B).unwrap()).await;
     a.links.send(B, beat(1));
     assert_eq!(b.next().await, (A, beat(1)));
 }
@@ -365,7 +365,7 @@ async fn a_listener_that_was_away_is_found_again() {
     let address = b.listen().await;
     a.remote.connect("North Europe", &address).unwrap();
     a.links.name(B, "North Europe");
-    let shape = a.links.shape(B).unwrap();
+    let shape = a.links.link(B).unwrap();
     connected(&shape).await;
     drop(b);
     until(|| !shape.report().is_connected).await;
@@ -386,7 +386,7 @@ async fn a_listener_that_was_away_is_found_again() {
     .await;
     a.remote.disconnect("North Europe");
     until(|| !shape.report().is_connected).await;
-    assert!(a.links.shape(B).is_none());
+    assert!(a.links.link(B).is_none());
 }
 
 #[tokio::test]
@@ -423,7 +423,8 @@ async fn deaf(identity: PeerIdentity) -> (String, tokio::task::JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let (links, _inbox) = Links::new(B);
-    let remote = Remote::with_timing(&links, "account", "North Europe", identity, QUICK).unwrap();
+    let remote =
+        RemoteLinks::with_timing(&links, "account", "North Europe", identity, QUICK).unwrap();
     let task = tokio::spawn(async move {
         let mut streams = Vec::new();
         while let Ok((socket, _)) = listener.accept().await {
@@ -445,9 +446,9 @@ async fn a_region_that_does_not_read_takes_no_memory() {
     let a = Node::timed(Links::new(A), "West US", identity, STRICT);
     a.links.name(B, "North Europe");
     a.remote.connect("North Europe", &address).unwrap();
-    let shape = a.links.shape(B).unwrap();
+    let shape = a.links.link(B).unwrap();
     connected(&shape).await;
-    let megabyte = || Frame::Endpoint("a".repeat(1024 * 1024));
+    let megabyte = || LinkFrame::Endpoint("a".repeat(1024 * 1024));
     let queue = shape.queue().unwrap();
     for _ in 0..200 {
         a.links.send(B, megabyte());
@@ -456,7 +457,7 @@ async fn a_region_that_does_not_read_takes_no_memory() {
     }
     let lost = shape.report().lost;
     assert!(lost > 100, "{lost} of 200 MB are lost");
-    // It is given up and dialled again, and again.
+    // The connection is closed and dialled again, repeatedly.
     until(|| {
         a.links.send(B, beat(1));
         queue.connections() > 2
@@ -479,27 +480,27 @@ async fn a_number_belongs_to_one_region() {
     let address = b.listen().await;
     b.links.name(A, "West US");
     b.remote.connect("North Europe", &address).unwrap();
-    assert!(b.links.shape(B).is_none());
+    assert!(b.links.link(B).is_none());
     let dial = |number, region: &str, slug| {
         let node = Node::new(number, region, certificates.of(slug));
         node.links.name(B, "North Europe");
         node.remote.connect("North Europe", &address).unwrap();
         node
     };
-    // Takes the number of another region, then that of the region it speaks to.
+    // First with the number of another region, then with the number of the receiving region.
     for number in [A, B] {
         let liar = dial(number, "East Asia", "east-asia");
-        connected(&liar.links.shape(B).unwrap()).await;
+        connected(&liar.links.link(B).unwrap()).await;
         liar.links.send(B, beat(1));
         liar.links.send(B, beat(2));
         drop(liar);
     }
     let a = dial(A, "West US", "west-us");
-    connected(&a.links.shape(B).unwrap()).await;
+    connected(&a.links.link(B).unwrap()).await;
     a.links.send(B, beat(3));
     assert_eq!(b.next().await, (A, beat(3)));
     let honest = dial(RegionId(2), "East Asia", "east-asia");
-    connected(&honest.links.shape(B).unwrap()).await;
+    connected(&honest.links.link(B).unwrap()).await;
     honest.links.send(B, beat(4));
     assert_eq!(b.next().await, (RegionId(2), beat(4)));
 }
@@ -511,12 +512,12 @@ async fn a_newer_connection_replaces_the_older() {
     let address = b.listen().await;
     let mut before = None;
     for number in 0..3 {
-        // The earlier ones are still there, as if nobody had told them.
+        // The earlier processes still run, as if their links had been replaced without a message.
         let a = Node::new(A, "West US", certificates.of("west-us"));
         a.links.name(B, "North Europe");
         a.remote.connect("North Europe", &address).unwrap();
-        connected(&a.links.shape(B).unwrap()).await;
-        // The earlier one dials again too, and may have taken its place for a moment.
+        connected(&a.links.link(B).unwrap()).await;
+        // The earlier process also dials again, and may have replaced the connection for a moment.
         until(|| {
             a.links.send(B, beat(number));
             matches!(b.inbox.try_recv(), Ok((A, frame)) if frame == beat(number))
@@ -528,7 +529,7 @@ async fn a_newer_connection_replaces_the_older() {
 }
 
 #[tokio::test]
-async fn who_is_not_in_the_account_is_dialled_only_while_it_dials() {
+async fn a_non_member_is_dialled_only_while_it_dials() {
     let certificates = Certificates::new(&["West US", "North Europe"]);
     let a = Node::new(A, "West US", certificates.of("west-us"));
     let b = Node::new(B, "North Europe", certificates.of("north-europe"));
@@ -537,7 +538,7 @@ async fn who_is_not_in_the_account_is_dialled_only_while_it_dials() {
     a.links.name(B, "North Europe");
     a.links.set_members(["West US"].into_iter());
     a.remote.connect("North Europe", &at_b).unwrap();
-    let shape = a.links.shape(B).unwrap();
+    let shape = a.links.link(B).unwrap();
     sleep(pause).await;
     assert!(
         !shape.report().is_connected,
@@ -547,7 +548,7 @@ async fn who_is_not_in_the_account_is_dialled_only_while_it_dials() {
     connected(&shape).await;
     b.remote.disconnect("West US");
     until(|| !a.remote.local.is_heard(&Slug::new("North Europe").unwrap())).await;
-    // What is connected stays so while it can; it is not dialled again.
+    // An open connection remains until it fails; then it is not dialled again.
     shape.cut();
     shape.resume();
     sleep(pause).await;
@@ -571,7 +572,7 @@ async fn a_region_tells_whether_it_is_in_the_account() {
     let member = Node::new(B, "c", certificates.of("c"));
     founder.remote.connect("c", &member.listen().await).unwrap();
     until(|| founder.remote.has_met_members() == Some(true)).await;
-    // Who cannot be reached is not waited for.
+    // An unreachable region is not awaited.
     let other = Node::over(Links::joining(), "a", certificates.of("a"));
     other.remote.connect("b", "127.0.0.1:1").unwrap();
     until(|| other.remote.has_met_members() == Some(false)).await;
@@ -598,5 +599,5 @@ async fn silent_connections_do_not_keep_a_region_away() {
     }
     a.remote.connect("North Europe", &address).unwrap();
     a.links.name(B, "North Europe");
-    connected(&a.links.shape(B).unwrap()).await;
+    connected(&a.links.link(B).unwrap()).await;
 }

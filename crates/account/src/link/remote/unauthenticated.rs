@@ -12,55 +12,69 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::task::AbortHandle;
 
-pub(super) struct Strangers {
+pub(super) struct UnauthenticatedPeers {
     max: usize,
     /// Each connection with the task that serves it, in the order in which the listener accepted
     /// them.
-    waiting: VecDeque<(Stranger, AbortHandle)>,
+    waiting: VecDeque<(UnauthenticatedPeer, AbortHandle)>,
 }
 
-/// What the listener knows of one connection. Clones share the same flags.
+/// Whether a new connection took a free slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AddOutcome {
+    InFreePlace,
+    /// The listener closed another connection for the new one.
+    InPlaceOfAnother,
+}
+
+/// The state of one connection. Clones share the same flags.
 #[derive(Clone, Default)]
-pub(super) struct Stranger {
+pub(super) struct UnauthenticatedPeer {
     has_spoken: Arc<AtomicBool>,
     is_known: Arc<AtomicBool>,
 }
 
-impl Stranger {
+impl UnauthenticatedPeer {
     pub(super) fn speaks(&self) {
         self.has_spoken.store(true, Ordering::Relaxed);
     }
 
-    /// Records that a region has proved its name on the connection, so that [`Strangers`] no longer
+    /// Records that a region has proved its name on the connection, so that [`UnauthenticatedPeers`] no longer
     /// closes it.
     pub(super) fn is_greeted(&self) {
         self.is_known.store(true, Ordering::Relaxed);
     }
 }
 
-impl Strangers {
-    pub(super) fn new(max: usize) -> Strangers {
-        Strangers {
+impl UnauthenticatedPeers {
+    pub(super) fn new(max: usize) -> UnauthenticatedPeers {
+        UnauthenticatedPeers {
             max,
             waiting: VecDeque::new(),
         }
     }
 
     /// Adds a connection. `task` serves the connection; aborting `task` closes it.
-    pub(super) fn add(&mut self, stranger: Stranger, task: AbortHandle) {
+    pub(super) fn add(&mut self, stranger: UnauthenticatedPeer, task: AbortHandle) -> AddOutcome {
         self.waiting.retain(|(stranger, task)| {
             !task.is_finished() && !stranger.is_known.load(Ordering::Relaxed)
         });
-        if self.waiting.len() >= self.max {
-            let is_silent = |(stranger, _): &(Stranger, AbortHandle)| {
+        let is_full = self.waiting.len() >= self.max;
+        if is_full {
+            let is_silent = |(stranger, _): &(UnauthenticatedPeer, AbortHandle)| {
                 !stranger.has_spoken.load(Ordering::Relaxed)
             };
-            let place = self.waiting.iter().position(is_silent).unwrap_or(0);
-            if let Some((_, task)) = self.waiting.remove(place) {
+            let index = self.waiting.iter().position(is_silent).unwrap_or(0);
+            if let Some((_, task)) = self.waiting.remove(index) {
                 task.abort();
             }
         }
         self.waiting.push_back((stranger, task));
+        if is_full {
+            AddOutcome::InPlaceOfAnother
+        } else {
+            AddOutcome::InFreePlace
+        }
     }
 }
 
@@ -71,11 +85,11 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn silent_ones_go_first() {
-        let mut strangers = Strangers::new(3);
+    async fn silent_connections_are_evicted_first() {
+        let mut strangers = UnauthenticatedPeers::new(3);
         let mut tasks = Vec::new();
         for number in 0..7 {
-            let stranger = Stranger::default();
+            let stranger = UnauthenticatedPeer::default();
             match number {
                 0 => stranger.is_greeted(),
                 1 | 2 => stranger.speaks(),
@@ -94,7 +108,7 @@ mod tests {
         }
         assert_eq!(ended, [3, 4, 5]);
         for _ in 0..3 {
-            let stranger = Stranger::default();
+            let stranger = UnauthenticatedPeer::default();
             stranger.speaks();
             let task = tokio::spawn(pending::<()>());
             strangers.add(stranger, task.abort_handle());
