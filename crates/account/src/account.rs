@@ -1,59 +1,62 @@
-//! The regions of an account that live in this process.
+//! The regions of an account that this process serves.
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use orrery_engine::{Engine, EngineOptions, Role, Seen};
+use orrery_engine::{ApplyAfter, Engine, EngineOptions, ReplicationRole};
 use orrery_model::{ConsistencyLevel, Secret};
 use orrery_partition::Error;
-use orrery_regions::{Level, Membership, RegionId, Settings};
+use orrery_regions::{Consistency, Membership, RegionId, ReplicaSettings};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::driver::{
-    AccountLog, Driver, FalseProgress, Kept, MultiDriver, MultiStart, Place, RETRY_MS, Shared,
-    SingleStart, Start, account_replica, engine_directory, replica_of,
+    AccountLog, DivergedSuffix, Driver, MultiWriteDriver, MultiWriteStart, RETRY_MS,
+    RegionDirectory, RegionMetadata, ReplicaStart, SharedReplica, SingleStart, account_replica,
+    engine_directory, replica_of,
 };
-use crate::link::{Inbox, Links, PeerError, Remote};
-use crate::partitions::Board;
-use crate::region::{Endpoints, Part};
-use crate::{AccountOptions, Bound, Peers, Region, RegionOptions};
+use crate::link::{Inbox, Links, PeerError, RemoteLinks};
+use crate::partitions::FailoverBoard;
+use crate::region::{Endpoints, RegionReplication};
+use crate::{AccountOptions, PeerOptions, Region, RegionOptions, StalenessPolicy};
 
 const ONE_REGION: &str = "a process among others has exactly one region of its own; start another process for each other region";
 const OTHER_MODE: &str = "whether single partitions fail over is decided when an account is made: start it with or without \
      --per-partition-failover, as it was made";
 const ACCOUNT_EXISTS: &str = "another process has the account already, so this one does not found it: bring the directory of \
      this region back, or remove the region from the account and start with --join to add it again";
-/// For the number of a region that joins.
+/// How often a joining region checks whether a member has sent its region number.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 pub struct Account {
-    pub(crate) settings: Settings,
-    /// Whether each region has a stream of its own.
+    pub(crate) settings: ReplicaSettings,
+    /// Whether each region writes items in a stream of its own.
     pub(crate) multi_write: bool,
-    /// Whether of each key one region alone takes the writes all the same.
+    /// Whether each partition has one owner region that takes its writes, in spite of the separate
+    /// streams.
     per_partition: bool,
-    bound: Bound,
+    bound: StalenessPolicy,
     kept_bytes_max: Option<u64>,
     begun: Instant,
     pub(crate) endpoints: Arc<Endpoints>,
-    locals: RwLock<Vec<Arc<Local>>>,
-    /// Connections to the processes of the other regions; they end with this value.
-    remote: Option<Remote>,
+    locals: RwLock<Vec<Arc<LocalRegion>>>,
+    /// Connections to the processes of the other regions; dropping this value closes the
+    /// connections.
+    remote: Option<RemoteLinks>,
     stop: watch::Sender<bool>,
 }
 
-/// A region of this process.
-pub(crate) struct Local {
+/// A region that this process serves.
+pub(crate) struct LocalRegion {
     pub(crate) region: Arc<Region>,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<SharedReplica>,
     pub(crate) links: Links,
-    pub(crate) false_progress: Arc<Mutex<FalseProgress>>,
-    /// Where single partitions fail over.
-    pub(crate) board: Option<Arc<Board>>,
+    pub(crate) diverged_suffix: Arc<Mutex<DivergedSuffix>>,
+    /// Present in an account with failover per partition.
+    pub(crate) board: Option<Arc<FailoverBoard>>,
 }
 
-/// Why an account cannot be started.
+/// The reason why an account cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error("cannot open region '{region}'")]
@@ -72,21 +75,27 @@ pub enum StartError {
 }
 
 impl Account {
-    /// Opens the regions and lets them find each other. Must be called inside a tokio runtime.
+    /// Opens the regions and links them to each other. Must be called inside a tokio runtime.
     pub fn start(options: AccountOptions) -> Result<Account, StartError> {
         check_names(options.regions.iter().map(|region| &region.name[..]))?;
         let account = Account::without_regions(&options)?;
-        let mut kept = Vec::new();
+        let mut metadata = Vec::new();
         for region in &options.regions {
-            kept.push(read_place(region)?);
+            metadata.push(read_region_metadata(region)?);
         }
-        let is_new = kept.iter().all(Option::is_none);
+        let is_new = metadata.iter().all(Option::is_none);
         let names = options.regions.iter().map(|region| region.name.as_str());
+        // Region ids are handed out once and never reused: a new region gets the id after the
+        // highest one that any directory of this process stores.
         let members = founders(names, &options);
-        let mut next = kept.iter().flatten().map(|kept| kept.id.0 + 1).max();
-        for (index, (region, kept)) in options.regions.into_iter().zip(kept).enumerate() {
-            let id = match kept {
-                Some(kept) => kept.id,
+        let mut next = metadata
+            .iter()
+            .flatten()
+            .map(|metadata| metadata.id.0 + 1)
+            .max();
+        for (index, (region, metadata)) in options.regions.into_iter().zip(metadata).enumerate() {
+            let id = match metadata {
+                Some(metadata) => metadata.id,
                 None => {
                     let id = next.unwrap_or_default();
                     next = Some(id + 1);
@@ -94,16 +103,17 @@ impl Account {
                 }
             };
             let founds = (is_new && index == 0).then(|| members.clone());
-            account.open(region, id, kept, founds, Links::new(id))?;
+            account.open(region, id, metadata, founds, Links::new(id))?;
         }
         Ok(account)
     }
 
-    /// Opens the one region of this process and connects it with those of other processes. A region
-    /// that joins an account for the first time waits here until a member has told it its number.
+    /// Opens the one region of this process and connects it to the regions of other processes. A
+    /// region that joins an account for the first time waits here until a member has sent its
+    /// region number.
     pub async fn start_among(
         mut options: AccountOptions,
-        peers: Peers,
+        peers: PeerOptions,
     ) -> Result<Account, StartError> {
         let (Some(region), true) = (options.regions.pop(), options.regions.is_empty()) else {
             return Err(StartError::Unsupported(ONE_REGION));
@@ -118,19 +128,19 @@ impl Account {
         let names: Vec<&str> = std::iter::once(&name[..]).chain(others).collect();
         check_names(names.iter().copied())?;
         let mut account = Account::without_regions(&options)?;
-        let kept = read_place(&region)?;
+        let metadata = read_region_metadata(&region)?;
         let founds =
-            (kept.is_none() && !peers.joins).then(|| founders(names.iter().copied(), &options));
-        let number = kept.map(|kept| kept.id);
+            (metadata.is_none() && !peers.joins).then(|| founders(names.iter().copied(), &options));
+        let number = metadata.map(|metadata| metadata.id);
         let (links, inbox) = number.map_or_else(Links::joining, Links::new);
         let remote =
-            Remote::new(&links, &peers.account, &name, peers.identity).map_err(unlinked)?;
+            RemoteLinks::new(&links, &peers.account, &name, peers.identity).map_err(unlinked)?;
         remote.listen(peers.listen);
         for (other, address) in &peers.regions {
             remote.connect(other, address).map_err(unlinked)?;
         }
         if let Some(members) = &founds {
-            found(&remote, &links, members).await?;
+            bootstrap(&remote, &links, members).await?;
         }
         let id = loop {
             match links.me() {
@@ -139,7 +149,7 @@ impl Account {
             }
         };
         account.remote = Some(remote);
-        account.open(region, id, kept, founds, (links, inbox))?;
+        account.open(region, id, metadata, founds, (links, inbox))?;
         Ok(account)
     }
 
@@ -180,53 +190,56 @@ impl Account {
         })
     }
 
-    /// Whether the other regions are in processes of their own.
+    /// Whether this account has peers in other processes.
     pub fn has_peers(&self) -> bool {
         self.remote.is_some()
     }
 
-    /// The regions of this process, in the order they were given or added.
+    /// The regions that this process serves, in the order of their start.
     pub fn regions(&self) -> Vec<Arc<Region>> {
         let locals = self.locals().into_iter();
         locals.map(|local| Arc::clone(&local.region)).collect()
     }
 
-    /// Says what signs resource tokens here. Regions of other processes take over that of the write
-    /// region, so that tokens of one region hold in all.
+    /// Sets the secret that signs resource tokens in this process. Processes of other regions adopt
+    /// the secret of the write region, so that every region accepts the tokens of the others.
     pub fn set_token_secret(&self, secret: Secret) {
         self.endpoints.set_token_secret(secret);
     }
 
-    /// What signs resource tokens, whenever it becomes another one.
+    /// The secret that signs resource tokens; the receiver is notified of each change.
     pub fn token_secret(&self) -> watch::Receiver<Option<Secret>> {
         self.endpoints.token_secret.subscribe()
     }
 
-    /// What a region acknowledged that is not part of the history, as lines of JSON.
-    pub fn false_progress(&self, region: &str) -> Option<std::io::Result<Vec<String>>> {
+    /// The acknowledged records of a region that are not part of the history, as lines of JSON.
+    pub fn diverged_suffix(&self, region: &str) -> Option<std::io::Result<Vec<String>>> {
         let local = self.local(region)?;
-        let kept = &local.false_progress;
-        let lines = kept.lock().unwrap_or_else(PoisonError::into_inner).lines();
+        let suffix = &local.diverged_suffix;
+        let lines = suffix
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .lines();
         Some(lines)
     }
 
-    /// Ends the tasks of the regions, in a while.
+    /// Tells the tasks of the regions to stop; they end a while later.
     pub fn stop(&self) {
-        // They may have ended already.
+        // The tasks may have ended already.
         let _ = self.stop.send(true);
     }
 
-    /// Whether nothing else uses the regions any more.
+    /// Whether no request and no task uses the regions any more.
     pub fn is_alone(&self) -> bool {
         self.locals().iter().all(|local| {
-            // One here, one in the list that was just made.
+            // One reference is in the account's table, the other in the list of `locals`.
             Arc::strong_count(local) <= 2
                 && Arc::strong_count(&local.region) == 1
                 && Arc::strong_count(&local.region.engine()) == 2
         })
     }
 
-    /// Closes the engines. Requests must have ended, and the tasks of the regions with them.
+    /// Closes the engines. All requests and the tasks of the regions must have ended.
     pub fn close(self) -> Result<(), Error> {
         self.stop();
         let locals = self.locals.into_inner();
@@ -242,27 +255,27 @@ impl Account {
         result
     }
 
-    pub(crate) fn locals(&self) -> Vec<Arc<Local>> {
+    pub(crate) fn locals(&self) -> Vec<Arc<LocalRegion>> {
         self.locals
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
 
-    pub(crate) fn local(&self, name: &str) -> Option<Arc<Local>> {
+    pub(crate) fn local(&self, name: &str) -> Option<Arc<LocalRegion>> {
         let mut locals = self.locals().into_iter();
         locals.find(|local| local.region.name() == name)
     }
 
-    /// Opens a region and connects it with the others of this process.
+    /// Opens a region and links it to the other regions of this process.
     pub(crate) fn open(
         &self,
         options: RegionOptions,
         id: RegionId,
-        kept: Option<Kept>,
+        metadata: Option<RegionMetadata>,
         founds: Option<Membership>,
         (links, inbox): (Links, Inbox),
-    ) -> Result<Arc<Local>, StartError> {
+    ) -> Result<Arc<LocalRegion>, StartError> {
         let RegionOptions { name, engine } = options;
         let failed = |source| StartError::Engine {
             region: name.clone(),
@@ -272,35 +285,40 @@ impl Account {
             region: name.clone(),
             source,
         };
-        let is_new = kept.is_none();
-        let mut kept = kept.unwrap_or(Kept::new(id));
-        kept.saved.incarnation += 1;
-        let place = Place::new(engine.directory.clone(), kept);
-        place.write().map_err(misplaced)?;
+        let is_new = metadata.is_none();
+        let mut metadata = metadata.unwrap_or(RegionMetadata::new(id));
+        // The new incarnation is durable before the replica starts: read numbers and heartbeat
+        // rounds of this run must differ from those of every earlier run.
+        metadata.hard_state.incarnation += 1;
+        let region_directory = RegionDirectory::new(engine.directory.clone(), metadata);
+        region_directory.write().map_err(misplaced)?;
         let options = EngineOptions {
-            seen: seen(engine.consistency, self.multi_write),
+            apply_after: visibility_of(engine.consistency, self.multi_write),
             multi_write: self.multi_write.then_some(id),
             ..engine
         };
         let opening = EngineOptions {
-            directory: engine_directory(&place),
+            directory: engine_directory(&region_directory),
             ..options.clone()
         };
-        // Its driver lets it write.
-        let engine = Engine::open_as(opening, Role::Follower).map_err(failed)?;
-        let board = self.per_partition.then(Arc::<Board>::default);
+        // The engine starts as a follower; the region's driver makes it the writer once the replica
+        // writes.
+        let engine = Engine::open_as(opening, ReplicationRole::Follower).map_err(failed)?;
+        let board = self.per_partition.then(Arc::<FailoverBoard>::default);
         if board.is_some() {
-            engine.begin_divided();
+            // The state may be older than the current owners of the keys, so no key takes writes
+            // before the failover state confirms this region's ownership.
+            engine.close_all_keys();
         }
-        let start = Start {
-            kept,
+        let start = ReplicaStart {
+            metadata,
             founds,
             settings: self.settings,
             begun: self.begun,
         };
         let mut account_log = None;
         let replica = if self.multi_write {
-            let log = AccountLog::open(place.directory()).map_err(failed)?;
+            let log = AccountLog::open(region_directory.path()).map_err(failed)?;
             let replica = account_replica(&engine, &log, start);
             account_log = Some(log);
             replica
@@ -311,23 +329,25 @@ impl Account {
         if known.all().next().is_some() && known.per_partition != self.per_partition {
             return Err(StartError::Unsupported(OTHER_MODE));
         }
-        let shared = Shared::new(id, self.settings.level, self.begun, replica);
+        let shared = SharedReplica::new(id, self.settings.level, self.begun, replica);
         let shared = Arc::new(shared);
-        let false_progress = FalseProgress::open(place.directory()).map_err(misplaced)?;
-        let false_progress = Arc::new(Mutex::new(false_progress));
+        let diverged_suffix = DivergedSuffix::open(region_directory.path()).map_err(misplaced)?;
+        let diverged_suffix = Arc::new(Mutex::new(diverged_suffix));
         let region = Region::alone(&name, engine);
-        region.take_part(Part::new(
+        // The replication part is set before the region enters the table: a request must never find
+        // the region without its write fence.
+        region.set_replication(RegionReplication::new(
             Arc::clone(&shared),
             Arc::clone(&self.endpoints),
             self.bound.into(),
             self.multi_write,
         ));
         region.publish(&shared.lock().replica);
-        let local = Arc::new(Local {
+        let local = Arc::new(LocalRegion {
             region: Arc::clone(&region),
             shared: Arc::clone(&shared),
             links: links.clone(),
-            false_progress: Arc::clone(&false_progress),
+            diverged_suffix: Arc::clone(&diverged_suffix),
             board: board.clone(),
         });
         let mut locals = self.locals.write().unwrap_or_else(PoisonError::into_inner);
@@ -338,21 +358,21 @@ impl Account {
         drop(locals);
         let (links, stop) = ((links, inbox), self.stop.subscribe());
         if let Some(log) = account_log {
-            let start = MultiStart {
+            let start = MultiWriteStart {
                 options,
-                place,
+                directory: region_directory,
                 log,
-                false_progress,
+                diverged_suffix,
                 kept_bytes_max: self.kept_bytes_max,
                 board,
             };
-            let driver = MultiDriver::new(shared, region, links, start).map_err(failed)?;
+            let driver = MultiWriteDriver::new(shared, region, links, start).map_err(failed)?;
             tokio::spawn(driver.run(stop));
         } else {
             let start = SingleStart {
                 options,
-                place,
-                false_progress,
+                directory: region_directory,
+                diverged_suffix,
                 kept_bytes_max: self.kept_bytes_max,
                 is_new,
             };
@@ -363,16 +383,21 @@ impl Account {
     }
 }
 
-/// Gives the founder its number, unless another process has the account already: a founder that lost its
-/// directory would make another one under the same names.
-async fn found(remote: &Remote, links: &Links, members: &Membership) -> Result<(), StartError> {
+/// Gives the founder of an account its region number, unless another process has the account
+/// already. A founder that has lost its directory would otherwise found a second account with the
+/// same names.
+async fn bootstrap(
+    remote: &RemoteLinks,
+    links: &Links,
+    members: &Membership,
+) -> Result<(), StartError> {
     let has_met_members = loop {
         match remote.has_met_members() {
             Some(has_met) => break has_met,
             None => sleep(LOOK_AGAIN).await,
         }
     };
-    if has_met_members || !links.found(RegionId(0)) {
+    if has_met_members || !links.bootstrap(RegionId(0)) {
         return Err(StartError::Unsupported(ACCOUNT_EXISTS));
     }
     for member in &members.regions {
@@ -381,7 +406,7 @@ async fn found(remote: &Remote, links: &Links, members: &Membership) -> Result<(
     Ok(())
 }
 
-/// The members of a new account, numbered in this order.
+/// The members of a new account, with ids in the order of the names.
 fn founders<'a>(names: impl Iterator<Item = &'a str>, options: &AccountOptions) -> Membership {
     let ids = (0..=u8::MAX).map(RegionId);
     let mut members = Membership::new(ids.zip(names));
@@ -401,47 +426,51 @@ fn check_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), StartErro
     Ok(())
 }
 
-pub(crate) fn read_place(region: &RegionOptions) -> Result<Option<Kept>, StartError> {
-    let read = Place::read(region.engine.directory.as_deref());
+pub(crate) fn read_region_metadata(
+    region: &RegionOptions,
+) -> Result<Option<RegionMetadata>, StartError> {
+    let read = RegionDirectory::read(region.engine.directory.as_deref());
     read.map_err(|source| StartError::Place {
         region: region.name.clone(),
         source,
     })
 }
 
-/// When what other regions wrote can be read in one of them.
-fn seen(level: ConsistencyLevel, multi_write: bool) -> Seen {
+/// When a region's readers see the records that another region wrote.
+fn visibility_of(level: ConsistencyLevel, multi_write: bool) -> ApplyAfter {
     match level {
-        ConsistencyLevel::Strong if !multi_write => Seen::Told,
-        // What a region says to have counts for the bound.
-        ConsistencyLevel::Strong | ConsistencyLevel::BoundedStaleness => Seen::Durable,
-        // A change feed numbers what it merges, and must not number it otherwise after a loss of power.
-        _ if multi_write => Seen::Durable,
-        _ => Seen::Written,
+        ConsistencyLevel::Strong if !multi_write => ApplyAfter::Committed,
+        // At bounded staleness the progress that a region reports counts for the bound, so a power
+        // failure must not take records back that readers have seen.
+        ConsistencyLevel::Strong | ConsistencyLevel::BoundedStaleness => ApplyAfter::Durable,
+        // A change feed numbers the records in their order of application; after a power failure
+        // the order must be the same.
+        _ if multi_write => ApplyAfter::Durable,
+        _ => ApplyAfter::Written,
     }
 }
 
-fn settings(options: &AccountOptions) -> Settings {
+fn settings(options: &AccountOptions) -> ReplicaSettings {
     let level = match options.level {
-        // The account stream has the catalogue only, and must never part.
-        _ if options.multi_write || options.per_partition_failover => Level::Strong,
-        ConsistencyLevel::Strong => Level::Strong,
-        ConsistencyLevel::BoundedStaleness => Level::Bounded(options.bound.into()),
-        ConsistencyLevel::Session => Level::Session,
-        ConsistencyLevel::ConsistentPrefix => Level::ConsistentPrefix,
-        ConsistencyLevel::Eventual => Level::Eventual,
+        // The account stream has only the catalogue; at level strong its copies never diverge.
+        _ if options.multi_write || options.per_partition_failover => Consistency::Strong,
+        ConsistencyLevel::Strong => Consistency::Strong,
+        ConsistencyLevel::BoundedStaleness => Consistency::Bounded(options.bound.into()),
+        ConsistencyLevel::Session => Consistency::Session,
+        ConsistencyLevel::ConsistentPrefix => Consistency::ConsistentPrefix,
+        ConsistencyLevel::Eventual => Consistency::Eventual,
     };
-    Settings {
+    ReplicaSettings {
         promotes: options.service_managed_failover,
         retry_ms: RETRY_MS,
-        ..Settings::new(level)
+        ..ReplicaSettings::new(level)
     }
 }
 
-impl From<Bound> for orrery_regions::Bound {
-    fn from(bound: Bound) -> orrery_regions::Bound {
+impl From<StalenessPolicy> for orrery_regions::StalenessBound {
+    fn from(bound: StalenessPolicy) -> orrery_regions::StalenessBound {
         let millis = Duration::from_secs(bound.seconds).as_millis();
-        orrery_regions::Bound {
+        orrery_regions::StalenessBound {
             versions: bound.versions,
             millis: u64::try_from(millis).unwrap_or(u64::MAX),
         }

@@ -1,9 +1,10 @@
-//! Writes that come before the region that is to take them may.
+//! Writes that arrive before their region may take them.
 //!
-//! A region that founds an account of which others must hear first, or that was promoted a moment ago, is the
-//! one that clients are sent to. To refuse them with "another region writes" would send them in a circle. So
-//! they wait a moment, and whoever waits in vain hears what is missing. A region that was away is
-//! another case: it may have been replaced, and refuses at once.
+//! Clients send their writes to a region that founds an account, or that was promoted a moment ago,
+//! even before the other regions have confirmed it. An error "another region writes" would send
+//! those clients in a circle. So their writes wait for a moment, and a write that times out gets an
+//! error that names the missing regions. A region that was disconnected is another case: the
+//! account may have promoted another region, so it refuses writes at once.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -11,32 +12,32 @@ use std::time::Duration;
 use orrery_model::Failure;
 use tokio::time::timeout;
 
-use crate::region::Part;
+use crate::region::RegionReplication;
 use crate::waits::Waits;
 use crate::{Availability, Region};
 
-/// As long as writes of a partition wait that is on its way to another region.
+/// As long as a write waits for a partition whose ownership moves to another region.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// A hub that a majority has not confirmed for so long begins no change of the catalogue: nobody could say
-/// whether it will stand.
+/// A hub that no majority has confirmed for this long begins no catalogue change: nobody could tell
+/// whether the change will be committed.
 const UNHEARD_MS: u64 = 3_000;
 
 impl Region {
-    /// Waits, for a moment if at all, until a write may begin here.
+    /// Waits for a short time until a write may begin in this region.
     pub async fn admit_write(&self) -> Result<(), Failure> {
         self.admit(Region::check_write).await
     }
 
-    /// The same for a change of the catalogue.
+    /// Waits for a short time until a catalogue change may begin in this region.
     pub async fn admit_catalogue_write(&self) -> Result<(), Failure> {
         self.admit(Region::check_catalogue_write).await
     }
 
-    /// Whether a change of the catalogue may begin here now.
+    /// Whether a catalogue change may begin in this region now.
     pub fn check_catalogue_write(&self) -> Result<(), Failure> {
         self.check_write()?;
         let engine = self.engine();
-        let Some(part) = self.part().filter(|_| engine.region().is_some()) else {
+        let Some(part) = self.replication().filter(|_| engine.region().is_some()) else {
             return Ok(());
         };
         let confirmed = part.shared.lock().replica.own_lag(part.shared.now());
@@ -47,8 +48,8 @@ impl Region {
         }
     }
 
-    /// Whether it does what clients will send to it: reads, and the writes that are its part.
-    pub fn has_begun(&self) -> bool {
+    /// Whether the region serves what clients send to it: reads, and its share of the writes.
+    pub fn is_ready(&self) -> bool {
         match self.availability() {
             Availability::Returning => false,
             Availability::Serving if self.is_write_region() => self.check_catalogue_write().is_ok(),
@@ -59,7 +60,10 @@ impl Region {
 
     async fn admit(&self, check: impl Fn(&Region) -> Result<(), Failure>) -> Result<(), Failure> {
         let decided = check(self);
-        let Some(part) = self.part().filter(|part| self.is_open(part, &decided)) else {
+        let Some(part) = self
+            .replication()
+            .filter(|part| self.is_open(part, &decided))
+        else {
             return decided;
         };
         let Some(_waits) = Waits::begin(&part.write_waits) else {
@@ -68,7 +72,8 @@ impl Region {
         let wait = async {
             loop {
                 let mut moved = pin!(part.shared.progressed());
-                // From here on no movement is missed.
+                // `enable` registers the waiter before the check, so that progress between the
+                // check and the `await` wakes this task.
                 moved.as_mut().enable();
                 let decided = check(self);
                 if !self.is_open(part, &decided) {
@@ -81,8 +86,8 @@ impl Region {
         decided.unwrap_or_else(|_| Err(self.unheard()))
     }
 
-    /// Whether a refusal may end by itself, because this region is to take the write.
-    fn is_open(&self, part: &Part, decided: &Result<(), Failure>) -> bool {
+    /// Whether a refused write may still succeed, because this region is its destination.
+    fn is_open(&self, part: &RegionReplication, decided: &Result<(), Failure>) -> bool {
         if *decided != Err(Failure::WriteForbidden) || self.availability() != Availability::Serving
         {
             return false;

@@ -1,9 +1,9 @@
-//! An account in its regions: each with an engine and its part in replication, the links between
-//! them, and what operators do to both.
+//! An account and its regions: an engine and a replica for each region, the links between regions,
+//! and the orders of operators to both.
 //!
-//! An account of one region is a [`Region`] that is alone: an engine, and nothing to ask before it
-//! answers. Otherwise an [`Account`] holds the regions of this process, or one
-//! region whose others are in processes of their own ([`Peers`]).
+//! An account of one region is a [`Region`] without replication: an engine that answers without
+//! asking another region. In every other account, an [`Account`] has the regions of this process,
+//! or one region whose peers run in processes of their own ([`PeerOptions`]).
 
 mod account;
 mod admission;
@@ -18,21 +18,21 @@ mod options;
 mod orders;
 mod partition_orders;
 mod partitions;
-mod peers;
+mod peer_options;
 mod region;
 mod waits;
 
 pub use account::{Account, StartError};
 pub use codec::{decode_frame, decode_note, encode_frame, encode_note};
 pub use control::{
-    Behind, ControlError, LinkOrder, LinkReport, Order, PartitionAddress, PartitionReport,
-    RegionReport, RegionState, Report,
+    AccountReport, ControlError, LinkLag, LinkOrder, LinkReport, OperatorOrder, PartitionAddress,
+    PartitionReport, RegionReport, RegionState,
 };
-pub use frame::{Frame, PartitionsFrame, SnapshotFrame};
+pub use frame::{LinkFrame, PartitionsFrame, SnapshotFrame};
 pub use link::{
-    Inbox, Links, PeerError, PeerIdentity, Remote, Shape, ShapeReport, peer_certificates,
+    Inbox, LinkStats, Links, PeerError, PeerIdentity, RemoteLinks, ShapedLink, peer_certificates,
 };
 pub use locations::{Location, Locations};
-pub use options::{AccountOptions, Bound, RegionOptions};
-pub use peers::Peers;
+pub use options::{AccountOptions, RegionOptions, StalenessPolicy};
+pub use peer_options::PeerOptions;
 pub use region::{Availability, Region};

@@ -1,4 +1,4 @@
-//! One region as the server sees it: its engine, and what must hold before it answers.
+//! One region as the server sees it: its engine, and the checks before it answers.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -6,89 +6,92 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use orrery_engine::{Engine, Role};
-use orrery_model::{ConsistencyLevel, Failure, Secret, Session, SessionVector};
+use orrery_engine::{Engine, ReplicationRole};
+use orrery_model::{ConsistencyLevel, Failure, RegionSession, Secret, SessionVector};
 use orrery_regions::{
-    Bound, Level, ReadVerdict, RegionId, Replica, StreamId, TokenVersion, WriteRefusal,
+    Consistency, ReadVerdict, RegionId, Replica, StalenessBound, StreamId, TokenVersion,
+    WriteRefusal,
 };
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::driver::{Reach, Shared, refusal};
+use crate::driver::{SharedReplica, StalenessView, refusal};
 use crate::waits::Waits;
 use crate::{Location, Locations};
 
-/// How long a write waits for what its author has seen in another region.
+/// How long a write waits for the records that its author has seen in another region.
 const WRITE_PATIENCE: Duration = Duration::from_secs(2);
-/// How long a read waits for what its session has seen. Records that are under way come within the time of one way
-/// between regions; a client that is sent elsewhere instead needs a round trip for it, and some wait before it.
+/// How long a read waits for the records of its session. Records in flight arrive within one trip
+/// between regions; a client that is sent to another region needs a round trip to get there, and
+/// some clients pause before that trip.
 const SESSION_PATIENCE: Duration = Duration::from_millis(50);
-/// The same where single partitions fail over: clients go on in the write region of the account, which may not be the
-/// one of the partition, and give up there.
+/// The same in an account with failover per partition: a client retries in the account's write
+/// region, which may not be the owner of the partition, and gives up there.
 const DIVIDED_SESSION_PATIENCE: Duration = Duration::from_secs(1);
-/// A region that is broken says so every second.
+/// After this long without another problem report a region counts as healthy; a failed region
+/// reports its problem every second.
 const PROBLEM_AGE: Duration = Duration::from_secs(3);
-/// When strong writes have waited for so long, further ones are not begun.
+/// When the oldest strong write has waited for this long, the region begins no more writes.
 const STALLED_MS: u64 = 5_000;
 
 pub struct Region {
     name: String,
     engine: RwLock<Arc<Engine>>,
-    /// None if it is alone.
-    part: OnceLock<Part>,
+    /// Absent in an account of one region.
+    replication: OnceLock<RegionReplication>,
 }
 
-/// The part of a region in an account that has several.
-pub(crate) struct Part {
-    pub(crate) shared: Arc<Shared>,
+/// The replication part of a region in an account with several regions.
+pub(crate) struct RegionReplication {
+    pub(crate) shared: Arc<SharedReplica>,
     pub(crate) endpoints: Arc<Endpoints>,
-    pub(crate) bound: Bound,
+    pub(crate) bound: StalenessBound,
     version: AtomicI64,
-    /// Of the state that was replaced last.
-    left_version: AtomicI64,
-    standing: AtomicU8,
+    /// The token version of the state that a snapshot replaced last.
+    replaced_version: AtomicI64,
+    membership: AtomicU8,
     is_write_region: AtomicBool,
     is_returning: AtomicBool,
-    /// Reads that wait for what their session has seen.
+    /// Reads that wait for the records of their session.
     read_waits: AtomicUsize,
-    /// Writes that wait for what their author has seen, or for the region to begin.
+    /// Writes that wait for the records of their author, or for the region to begin.
     pub(crate) write_waits: AtomicUsize,
-    /// Where all regions write.
+    /// Present in a multi-write account.
     multi_write: Option<MultiWrite>,
     readable: AtomicUsize,
 }
 
 struct MultiWrite {
     can_write: AtomicBool,
-    /// A version of tokens with the regions that they name: clients refuse two tokens of one version
-    /// with different regions.
+    /// A token version together with the regions that its tokens name: clients refuse two tokens of
+    /// one version with different regions.
     topology: RwLock<(i64, Arc<[RegionId]>)>,
-    /// At bounded staleness; none if there is no other region.
-    reach: RwLock<Option<Reach>>,
+    /// The staleness at bounded staleness; none if the account has no other region.
+    staleness: RwLock<Option<StalenessView>>,
 }
 
-/// What regions tell each other beside records.
+/// What regions send each other besides records.
 #[derive(Default)]
 pub(crate) struct Endpoints {
-    /// Where clients reach each region, by name.
+    /// The URL at which clients reach each region, by region name.
     urls: RwLock<BTreeMap<String, String>>,
-    /// Why regions take no more records, and when they said so.
+    /// Failures that stopped the replication of a region, each with the time of its report.
     problems: RwLock<BTreeMap<String, (String, Instant)>>,
-    /// What signs resource tokens.
+    /// The secret that signs resource tokens.
     pub(crate) token_secret: watch::Sender<Option<Secret>>,
 }
 
-/// What clients meet who come to a region.
+/// How a region answers its clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Availability {
     Serving,
-    /// Is no member of the account: 403 with sub-status 1008.
+    /// Is no member of the account: the region answers 403 with sub-status 1008.
     Removed,
-    /// Was away and does not know yet whether the account went on without it, or knows that it did and takes a
-    /// copy: what it has may not be part of the history, so reads are 503. Writes are not taken, as in
-    /// any region that does not write.
+    /// Was disconnected: the account may have promoted another region, or it has and this region
+    /// takes a snapshot. The state may not be part of the history, so reads get 503. Writes are
+    /// refused, as in any region that does not write.
     Returning,
-    /// Was taken down, or cannot keep what it promises to others: nothing is answered but 503.
+    /// Was taken down or failed: the region answers every request with 503.
     Down,
 }
 
@@ -101,7 +104,7 @@ impl Region {
         Arc::new(Region {
             name: name.to_owned(),
             engine: RwLock::new(engine),
-            part: OnceLock::new(),
+            replication: OnceLock::new(),
         })
     }
 
@@ -111,48 +114,50 @@ impl Region {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes it one of several.
-    pub(crate) fn take_part(&self, part: Part) {
-        // A region takes part once.
-        let _ = self.part.set(part);
+    /// Makes the region one of several.
+    pub(crate) fn set_replication(&self, part: RegionReplication) {
+        // The replication part is set once; a second call changes nothing.
+        let _ = self.replication.set(part);
     }
 
-    pub(crate) fn part(&self) -> Option<&Part> {
-        self.part.get()
+    pub(crate) fn replication(&self) -> Option<&RegionReplication> {
+        self.replication.get()
     }
 
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The engine that answers now. It is another one after the state was replaced by a copy.
+    /// The engine that answers now. A snapshot that replaces the state brings another engine.
     pub fn engine(&self) -> Arc<Engine> {
         Arc::clone(&self.engine.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Requests that still use the one before name positions that the history may not have: their
-    /// tokens keep its version.
+    /// Replaces the engine. Requests that still use the old engine name positions that may not be
+    /// in the history, so their tokens keep the old version.
     pub(crate) fn set_engine(&self, engine: Arc<Engine>) {
-        if let Some(part) = self.part() {
+        if let Some(part) = self.replication() {
+            // The version of the old state is saved before the engine is replaced: a request that
+            // finds its engine replaced reads the version that belongs to that engine.
             let version = part.version.load(Ordering::Acquire);
-            part.left_version.store(version, Ordering::Release);
+            part.replaced_version.store(version, Ordering::Release);
         }
         *self.engine.write().unwrap_or_else(PoisonError::into_inner) = engine;
     }
 
-    /// Says where clients reach this region.
+    /// Sets the URL at which clients reach this region.
     pub fn set_endpoint(&self, url: &str) {
-        if let Some(part) = self.part() {
+        if let Some(part) = self.replication() {
             part.endpoints.set(&self.name, url);
         }
     }
 
     pub(crate) fn endpoint(&self) -> Option<String> {
-        self.part()?.endpoints.get(&self.name)
+        self.replication()?.endpoints.get(&self.name)
     }
 
     pub(crate) fn set_endpoint_of(&self, region: RegionId, url: &str) {
-        let Some(part) = self.part() else {
+        let Some(part) = self.replication() else {
             return;
         };
         let members = part.shared.members();
@@ -162,9 +167,9 @@ impl Region {
         }
     }
 
-    /// Another region says why it takes no more records.
+    /// Records the failure that another region reported.
     pub(crate) fn set_problem_of(&self, region: RegionId, cause: String) {
-        let Some(part) = self.part() else {
+        let Some(part) = self.replication() else {
             return;
         };
         let members = part.shared.members();
@@ -173,14 +178,15 @@ impl Region {
         }
     }
 
-    /// What signs resource tokens, if that was said.
+    /// The secret that signs resource tokens, if it is set.
     pub(crate) fn token_secret(&self) -> Option<Secret> {
-        self.part()?.endpoints.token_secret.borrow().clone()
+        self.replication()?.endpoints.token_secret.borrow().clone()
     }
 
-    /// Another region says what signs resource tokens: the write region is believed.
+    /// Another region sent the secret that signs resource tokens; only the write region's secret
+    /// counts.
     pub(crate) fn hear_token_secret(&self, from: RegionId, secret: Secret) {
-        let Some(part) = self.part() else {
+        let Some(part) = self.replication() else {
             return;
         };
         if part.shared.lock().replica.write_region() == Some(from) {
@@ -188,10 +194,10 @@ impl Region {
         }
     }
 
-    /// All regions, as far as is known here; none if this region is alone: then clients go where
-    /// they came to.
+    /// All regions that this region knows; none if the account has one region: clients then stay at
+    /// the URL that they have used.
     pub fn locations(&self) -> Option<Locations> {
-        let part = self.part()?;
+        let part = self.replication()?;
         let core = part.shared.lock();
         let members = core.replica.members();
         let write_region = core.replica.write_region();
@@ -203,9 +209,9 @@ impl Region {
                 endpoint,
             })
         };
-        // In order of failover: clients that prefer no region read in the first, and take changes of the
-        // catalogue there where all regions write.
-        let mut order: Vec<RegionId> = members.full().collect();
+        // In failover order: clients without a preferred region read in the first one, and in a
+        // multi-write account they send catalogue changes there.
+        let mut order: Vec<RegionId> = members.voters().collect();
         order.sort_by_key(|id| Some(*id) != write_region);
         let readable: Vec<Location> = order.into_iter().filter_map(location).collect();
         let is_everywhere = members.multi_write && !members.per_partition;
@@ -222,61 +228,71 @@ impl Region {
         })
     }
 
-    /// How many regions [`Region::locations`] names for reading; 1 if this region is alone. Every
-    /// answer asks, so it should cost no more than a load.
+    /// The number of regions that [`Region::locations`] lists for reading; 1 in an account of one
+    /// region. Every response needs this number, so the call costs no more than one load.
     pub fn readable_count(&self) -> usize {
-        let count = |part: &Part| part.readable.load(Ordering::Relaxed);
-        self.part().map_or(1, count)
+        let count = |part: &RegionReplication| part.readable.load(Ordering::Relaxed);
+        self.replication().map_or(1, count)
     }
 
     pub fn availability(&self) -> Availability {
-        let Some(part) = self.part() else {
+        let Some(part) = self.replication() else {
             return Availability::Serving;
         };
         if part.shared.is_down() {
             return Availability::Down;
         }
-        match part.standing.load(Ordering::Acquire) {
+        match part.membership.load(Ordering::Acquire) {
             REMOVED => Availability::Removed,
             _ if part.is_returning.load(Ordering::Acquire) => Availability::Returning,
             _ => Availability::Serving,
         }
     }
 
-    /// Whether it takes no more records because something failed; operators are told what.
-    pub fn is_broken(&self) -> bool {
-        let is_so = |part: &Part| part.shared.lock().broken.is_some();
-        self.part().is_some_and(is_so)
+    /// Whether the region is down and another region takes its writes.
+    pub fn is_replaced(&self) -> bool {
+        self.replication()
+            .is_some_and(|part| part.shared.is_replaced())
     }
 
-    /// Whether it takes the writes (or is the hub), as it knows itself.
+    /// Whether the region takes no more records because of a failure; operators see its reason.
+    pub fn is_broken(&self) -> bool {
+        let is_so = |part: &RegionReplication| part.shared.lock().broken.is_some();
+        self.replication().is_some_and(is_so)
+    }
+
+    /// Whether this region is the write region or the hub, by its own knowledge.
     pub fn is_write_region(&self) -> bool {
-        let is_so = |part: &Part| part.is_write_region.load(Ordering::Acquire);
-        self.part().is_none_or(is_so)
+        let is_so = |part: &RegionReplication| part.is_write_region.load(Ordering::Acquire);
+        self.replication().is_none_or(is_so)
     }
 
     /// The version of session tokens that name positions of `engine`: it rises with each change of
-    /// the write region and of the members. To be asked after the position.
+    /// the write region and of the members. A caller reads the version after the position.
     pub fn token_version(&self, engine: &Arc<Engine>) -> i64 {
-        let Some(part) = self.part() else {
-            return Session::ALONE.version;
+        let Some(part) = self.replication() else {
+            return RegionSession::SINGLE_REGION.version;
         };
         let version = part.version.load(Ordering::Acquire);
-        // Looked at after the version, which is the older one while the engine is.
+        // The engine is compared after the version was read: if the engine is still the current
+        // one, that version belongs to the engine, because a new state gets its version only after
+        // its engine.
         let current = self.engine.read().unwrap_or_else(PoisonError::into_inner);
         if Arc::ptr_eq(&current, engine) {
             version
         } else {
-            part.left_version.load(Ordering::Acquire)
+            part.replaced_version.load(Ordering::Acquire)
         }
     }
 
-    /// What session tokens of answers from `engine` say, beside positions of partitions. What was
-    /// read before this is asked is part of it.
-    pub fn session(&self, engine: &Arc<Engine>) -> Session {
-        let multi_write = self.part().and_then(|part| part.multi_write.as_ref());
+    /// The region part of session tokens for responses from `engine`, besides the positions of
+    /// partitions. It includes everything that the request read before this call.
+    pub fn session(&self, engine: &Arc<Engine>) -> RegionSession {
+        let multi_write = self
+            .replication()
+            .and_then(|part| part.multi_write.as_ref());
         let Some(multi_write) = multi_write else {
-            return Session {
+            return RegionSession {
                 version: self.token_version(engine),
                 vector: None,
             };
@@ -285,9 +301,9 @@ impl Region {
             let topology = multi_write.topology.read();
             topology.unwrap_or_else(PoisonError::into_inner).clone()
         };
-        let progress = engine.progress();
+        let progress = engine.version_vector();
         let local = |region: &RegionId| (region.0, progress.of(StreamId::Region(*region)).0);
-        Session {
+        RegionSession {
             version,
             vector: Some(SessionVector {
                 global: progress.of(StreamId::Account).0,
@@ -296,9 +312,13 @@ impl Region {
         }
     }
 
-    /// Waits a while until this holds of the session here; false if it does not.
-    pub async fn wait_until(&self, engine: &Arc<Engine>, holds: impl Fn(&Session) -> bool) -> bool {
-        let Some(part) = self.part() else {
+    /// Waits until the region's progress satisfies a condition; false after a timeout.
+    pub async fn wait_until(
+        &self,
+        engine: &Arc<Engine>,
+        holds: impl Fn(&RegionSession) -> bool,
+    ) -> bool {
+        let Some(part) = self.replication() else {
             return holds(&self.session(engine));
         };
         if holds(&self.session(engine)) {
@@ -310,15 +330,17 @@ impl Region {
         self.wait(part, engine, WRITE_PATIENCE, holds).await
     }
 
-    /// Whether records come here from other regions.
+    /// Whether this region receives records from other regions.
     pub fn hears_others(&self) -> bool {
-        let hears = |part: &Part| part.multi_write.is_some() || !self.is_write_region();
-        self.part().is_some_and(hears)
+        let hears =
+            |part: &RegionReplication| part.multi_write.is_some() || !self.is_write_region();
+        self.replication().is_some_and(hears)
     }
 
-    /// Gives records that are under way a moment to come, if this does not hold of the session here.
-    pub async fn wait_shortly(&self, engine: &Arc<Engine>, holds: impl Fn(&Session) -> bool) {
-        let Some(part) = self.part() else {
+    /// Waits for a short time for records in flight, unless the region's progress satisfies the
+    /// condition already.
+    pub async fn wait_shortly(&self, engine: &Arc<Engine>, holds: impl Fn(&RegionSession) -> bool) {
+        let Some(part) = self.replication() else {
             return;
         };
         if holds(&self.session(engine)) {
@@ -327,7 +349,7 @@ impl Region {
         let Some(_waits) = Waits::begin(&part.read_waits) else {
             return;
         };
-        let patience = if engine.is_divided() {
+        let patience = if engine.has_access_table() {
             DIVIDED_SESSION_PATIENCE
         } else {
             SESSION_PATIENCE
@@ -337,15 +359,16 @@ impl Region {
 
     async fn wait(
         &self,
-        part: &Part,
+        part: &RegionReplication,
         engine: &Arc<Engine>,
         patience: Duration,
-        holds: impl Fn(&Session) -> bool,
+        holds: impl Fn(&RegionSession) -> bool,
     ) -> bool {
         let wait = async {
             loop {
                 let mut moved = pin!(part.shared.progressed());
-                // From here on no movement is missed.
+                // `enable` registers the waiter before the check, so that progress between the
+                // check and the `await` wakes this task.
                 moved.as_mut().enable();
                 if holds(&self.session(engine)) {
                     return;
@@ -356,16 +379,17 @@ impl Region {
         timeout(patience, wait).await.is_ok()
     }
 
-    /// Waits until a read at this level may be answered here, or says why it cannot: strong asks
-    /// the write region, bounded staleness needs that it was heard of; others pass at once.
+    /// Waits until this region may answer a read at a level, or returns the reason for a refusal. A
+    /// strong read asks the write region; bounded staleness needs a recent page from the write
+    /// region; other levels pass at once.
     pub async fn check_read(&self, level: ConsistencyLevel) -> Result<(), Failure> {
-        let Some(part) = self.part() else {
+        let Some(part) = self.replication() else {
             return Ok(());
         };
         if let Some(multi_write) = &part.multi_write {
             let is_bounded = level == ConsistencyLevel::BoundedStaleness;
-            let allows = |reach: Reach| reach.allows_read(part.bound, part.shared.now());
-            return if is_bounded && !multi_write.reach().is_none_or(allows) {
+            let allows = |reach: StalenessView| reach.allows_read(part.bound, part.shared.now());
+            return if is_bounded && !multi_write.staleness().is_none_or(allows) {
                 Err(too_stale("another region"))
             } else {
                 Ok(())
@@ -375,14 +399,14 @@ impl Region {
             ConsistencyLevel::Session
             | ConsistencyLevel::ConsistentPrefix
             | ConsistencyLevel::Eventual => return Ok(()),
-            ConsistencyLevel::BoundedStaleness => Level::Bounded(part.bound),
-            ConsistencyLevel::Strong => Level::Strong,
+            ConsistencyLevel::BoundedStaleness => Consistency::Bounded(part.bound),
+            ConsistencyLevel::Strong => Consistency::Strong,
         };
         let now = part.shared.now();
         let verdict = part.shared.lock().replica.may_read(now, level, None);
         match verdict {
             ReadVerdict::Answer => Ok(()),
-            ReadVerdict::Confirm => part.confirm().await,
+            ReadVerdict::ReadIndex => part.read_index().await,
             ReadVerdict::TooStale => Err(too_stale("the write region")),
             ReadVerdict::NotAMember
             | ReadVerdict::AboveTheAccount
@@ -394,20 +418,20 @@ impl Region {
         }
     }
 
-    /// Whether a write may begin here now.
+    /// Whether a write may begin in this region now.
     pub fn check_write(&self) -> Result<(), Failure> {
-        let Some(part) = self.part() else {
+        let Some(part) = self.replication() else {
             return Ok(());
         };
         if let Some(multi_write) = &part.multi_write {
             if !multi_write.can_write.load(Ordering::Acquire) {
                 return Err(Failure::WriteForbidden);
             }
-            let Some(reach) = multi_write.reach() else {
+            let Some(reach) = multi_write.staleness() else {
                 return Ok(());
             };
             let own = StreamId::Region(part.shared.me);
-            let written = self.engine().progress().of(own);
+            let written = self.engine().version_vector().of(own);
             return if reach.allows_write(part.bound, part.shared.now(), written) {
                 Ok(())
             } else {
@@ -416,7 +440,7 @@ impl Region {
         }
         let now = part.shared.now();
         let core = part.shared.lock();
-        let oldest = core.under_way.front();
+        let oldest = core.in_flight.front();
         if oldest.is_some_and(|oldest| now.since(oldest.since) >= STALLED_MS) {
             return Err(Failure::Unavailable(
                 "Service is currently unavailable for writes: at consistency level Strong a write waits for a \
@@ -426,36 +450,43 @@ impl Region {
         }
         core.replica.may_write(now).map_err(refusal)?;
         drop(core);
-        // It is chosen a moment before its engine takes writes.
+        // The replica begins its epoch a moment before the driver makes the engine the writer.
         match self.engine().role() {
-            Role::Writer => Ok(()),
-            Role::Follower => Err(Failure::WriteForbidden),
+            ReplicationRole::Writer => Ok(()),
+            ReplicationRole::Follower => Err(Failure::WriteForbidden),
         }
     }
 
-    /// Whether what is here may not be part of the history.
+    /// Sets whether the state may be outside the history.
     pub(crate) fn set_returning(&self, is_returning: bool) {
-        if let Some(part) = self.part() {
+        if let Some(part) = self.replication() {
             part.is_returning.store(is_returning, Ordering::Release);
         }
     }
 
-    pub(crate) fn set_reach(&self, reach: Option<Reach>) {
-        if let Some(multi_write) = self.part().and_then(|part| part.multi_write.as_ref()) {
-            let known = multi_write.reach.write();
+    pub(crate) fn set_staleness(&self, reach: Option<StalenessView>) {
+        if let Some(multi_write) = self
+            .replication()
+            .and_then(|part| part.multi_write.as_ref())
+        {
+            let known = multi_write.staleness.write();
             *known.unwrap_or_else(PoisonError::into_inner) = reach;
         }
     }
 
     pub(crate) fn set_can_write(&self, can_write: bool) {
-        if let Some(multi_write) = self.part().and_then(|part| part.multi_write.as_ref()) {
+        if let Some(multi_write) = self
+            .replication()
+            .and_then(|part| part.multi_write.as_ref())
+        {
             multi_write.can_write.store(can_write, Ordering::Release);
         }
     }
 
-    /// Takes note of how the account is seen from here.
+    /// Publishes the replica's view of the account for requests, which read it without the
+    /// replica's lock.
     pub(crate) fn publish(&self, replica: &Replica) {
-        let Some(part) = self.part() else {
+        let Some(part) = self.replication() else {
             return;
         };
         let TokenVersion(version) = replica.token_version();
@@ -466,22 +497,23 @@ impl Region {
             let topology = multi_write.topology.write();
             let mut topology = topology.unwrap_or_else(PoisonError::into_inner);
             if topology.0 != version {
-                // Whoever wrote in a region that is leaving still finds it there.
-                *topology = (version, replica.head().members.writers().collect());
+                // A client that wrote in a region that is leaving still finds the region's stream
+                // in its token.
+                *topology = (version, replica.metadata().members.writers().collect());
             }
         }
         let is_known = members.all().next().is_some();
-        let is_member = members.is_full(replica.region());
-        let standing = if is_known && !is_member {
+        let is_member = members.is_voter(replica.region());
+        let membership = if is_known && !is_member {
             REMOVED
         } else {
             SERVING
         };
-        part.standing.store(standing, Ordering::Release);
+        part.membership.store(membership, Ordering::Release);
         part.is_write_region
             .store(replica.is_write_region(), Ordering::Release);
         part.readable
-            .store(members.full().count(), Ordering::Relaxed);
+            .store(members.voters().count(), Ordering::Relaxed);
     }
 }
 
@@ -493,25 +525,28 @@ fn too_stale(unheard: &str) -> Failure {
 }
 
 impl MultiWrite {
-    fn reach(&self) -> Option<Reach> {
-        *self.reach.read().unwrap_or_else(PoisonError::into_inner)
+    fn staleness(&self) -> Option<StalenessView> {
+        *self
+            .staleness
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Part {
+impl RegionReplication {
     pub(crate) fn new(
-        shared: Arc<Shared>,
+        shared: Arc<SharedReplica>,
         endpoints: Arc<Endpoints>,
-        bound: Bound,
+        bound: StalenessBound,
         multi_write: bool,
-    ) -> Part {
-        Part {
+    ) -> RegionReplication {
+        RegionReplication {
             shared,
             endpoints,
             bound,
             version: AtomicI64::new(0),
-            left_version: AtomicI64::new(0),
-            standing: AtomicU8::new(SERVING),
+            replaced_version: AtomicI64::new(0),
+            membership: AtomicU8::new(SERVING),
             is_write_region: AtomicBool::default(),
             is_returning: AtomicBool::default(),
             read_waits: AtomicUsize::new(0),
@@ -519,7 +554,7 @@ impl Part {
             multi_write: multi_write.then(|| MultiWrite {
                 can_write: AtomicBool::default(),
                 topology: RwLock::new((0, Arc::default())),
-                reach: RwLock::default(),
+                staleness: RwLock::default(),
             }),
             readable: AtomicUsize::new(1),
         }
@@ -538,8 +573,8 @@ impl Endpoints {
         problems.insert(region.to_owned(), (cause, Instant::now()));
     }
 
-    /// A region is heard of, and is well if it has not said otherwise for a while. One that is silent is what it
-    /// was.
+    /// Forgets a region's problem after a message from the region, if the region has not repeated
+    /// the problem for a while. A silent region retains its problem.
     fn forget_problem(&self, region: &str) {
         let problems = self.problems.write();
         let mut problems = problems.unwrap_or_else(PoisonError::into_inner);
@@ -549,7 +584,7 @@ impl Endpoints {
         }
     }
 
-    /// As a region said last.
+    /// The problem that a region last reported.
     pub(crate) fn problem(&self, region: &str) -> Option<String> {
         let problems = self.problems.read();
         let problems = problems.unwrap_or_else(PoisonError::into_inner);

@@ -1,8 +1,8 @@
-//! Requests that wait for other regions, and how many of them may.
+//! Requests that wait for other regions, and the bounds on their number.
 //!
-//! Each holds a little memory for as long as it waits, and while others are away all of them wait for as long
-//! as they may. So there is a bound, and whoever comes beyond it is answered at once. A client that goes
-//! away leaves nothing behind.
+//! Each waiting request uses a little memory, and while other regions are away every such request
+//! waits for its full timeout. So their number is bounded, and a request beyond the bound is
+//! answered at once. A client that disconnects frees its slot.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -12,23 +12,25 @@ use orrery_regions::ReadOutcome;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use crate::region::Part;
+use crate::region::RegionReplication;
 
-/// Reads that may wait at the same time for what their session has seen, and writes that may wait for what
-/// their author has, or for the region to begin.
+/// At most this many reads wait for the records of their session, and at most this many writes wait
+/// for the records of their author or for the region to begin.
 pub(crate) const WAITS_MAX: usize = 1_000;
-/// Strong reads that may wait at the same time to be confirmed. Each needs a round trip, so there are many of
-/// them where many read.
+/// At most this many strong reads wait for a confirmation. Each confirmation needs a round trip, so
+/// many reads wait where many clients read.
 const CONFIRMATIONS_MAX: usize = 10_000;
-/// How long a strong read waits to be confirmed.
+/// How long a strong read waits for its confirmation.
 const CONFIRMATION_PATIENCE: Duration = Duration::from_secs(5);
 
-/// One of so many that may wait; its place is free again when it goes.
+/// One slot for a waiting request; dropping the value frees the slot.
 pub(crate) struct Waits<'p>(&'p AtomicUsize);
 
 impl Waits<'_> {
     pub(crate) fn begin(count: &AtomicUsize) -> Option<Waits<'_>> {
         let waits = Waits(count);
+        // The guard exists before the check, so that its drop also takes back the count of a
+        // refused request.
         (count.fetch_add(1, Ordering::Relaxed) < WAITS_MAX).then_some(waits)
     }
 }
@@ -39,28 +41,30 @@ impl Drop for Waits<'_> {
     }
 }
 
-/// A strong read that is to be confirmed. It is forgotten when this goes.
-struct Confirmation<'p> {
-    part: &'p Part,
+/// A strong read that waits for its confirmation; dropping the value forgets the read.
+struct PendingStrongRead<'p> {
+    part: &'p RegionReplication,
     read: u64,
     answered: oneshot::Receiver<ReadOutcome>,
     is_over: bool,
 }
 
-impl Confirmation<'_> {
-    /// None if too many wait.
-    fn ask(part: &Part) -> Option<Confirmation<'_>> {
+impl PendingStrongRead<'_> {
+    /// None if too many strong reads wait already.
+    fn ask(part: &RegionReplication) -> Option<PendingStrongRead<'_>> {
         let (answer, answered) = oneshot::channel();
         let now = part.shared.now();
         let mut core = part.shared.lock();
         if core.reads.len() >= CONFIRMATIONS_MAX {
             return None;
         }
-        let read = core.replica.confirm(now);
+        // The waiter is registered under the same lock, before the driver can deliver an answer for
+        // the read.
+        let read = core.replica.read_index(now);
         core.reads.insert(read, answer);
         drop(core);
         part.shared.wake();
-        Some(Confirmation {
+        Some(PendingStrongRead {
             part,
             read,
             answered,
@@ -69,7 +73,7 @@ impl Confirmation<'_> {
     }
 }
 
-impl Drop for Confirmation<'_> {
+impl Drop for PendingStrongRead<'_> {
     fn drop(&mut self) {
         if !self.is_over {
             let mut core = self.part.shared.lock();
@@ -79,10 +83,11 @@ impl Drop for Confirmation<'_> {
     }
 }
 
-impl Part {
-    /// Waits until the write region, confirmed by a majority, has said what a strong read must see.
-    pub(crate) async fn confirm(&self) -> Result<(), Failure> {
-        let Some(mut confirmation) = Confirmation::ask(self) else {
+impl RegionReplication {
+    /// Waits until the write region, confirmed by a majority, has sent the commit index for a
+    /// strong read, and this region has applied it.
+    pub(crate) async fn read_index(&self) -> Result<(), Failure> {
+        let Some(mut confirmation) = PendingStrongRead::ask(self) else {
             return Err(unavailable(
                 "too many reads wait already for this region to confirm that it has the latest writes",
             ));
