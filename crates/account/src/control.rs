@@ -1,40 +1,41 @@
-//! What operators order and what they are told.
+//! The orders of operators and the reports for them.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Something that an operator does to the account. Regions are named.
+/// An operator's order to the account. Orders name regions by their names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Order {
-    /// Another region becomes the write region (or the hub, where all write).
+pub enum OperatorOrder {
+    /// Promotes another region to write region (or to hub in a multi-write account).
     Failover {
         to: String,
-        /// Without the region that writes now, which may be lost.
+        /// Promotes without the current write region, which may be lost.
         forced: bool,
-        /// Even if writes that were acknowledged at strong or bounded may be missing.
+        /// Promotes even if the region may lack writes that were acknowledged at strong or bounded
+        /// staleness.
         accepts_loss: bool,
-        /// Regions that are down and leave the account with it.
+        /// Regions that are down and leave the account with the promotion.
         offline: Vec<String>,
     },
-    /// A region leaves the account.
+    /// Removes a region from the account.
     Remove {
         region: String,
-        /// Where every region writes: without asking it, because it is lost.
+        /// Multi-write accounts: removes the region without its cooperation, because it is lost.
         forced: bool,
     },
-    /// A region stops answering and hears of nothing, as if its data centre were gone.
+    /// Makes a region stop answering and receiving, as if its data centre were gone.
     TakeDown { region: String },
-    /// It comes back.
+    /// Ends [`OperatorOrder::TakeDown`].
     BringUp { region: String },
-    /// Another region takes the writes of one partition.
+    /// Moves the writes of one partition to another region.
     MovePartition {
         to: String,
         partition: PartitionAddress,
-        /// Although the region that takes them now may be lost.
+        /// Moves the writes even if the current owner may be lost.
         forced: bool,
     },
-    /// Requests for one partition are not answered in one region.
+    /// Makes one region refuse requests for one partition.
     TakeDownPartition {
         region: String,
         partition: PartitionAddress,
@@ -43,7 +44,7 @@ pub enum Order {
         region: String,
         partition: PartitionAddress,
     },
-    /// In one direction.
+    /// Shapes the link between two regions in one direction.
     Link {
         from: String,
         to: String,
@@ -61,37 +62,38 @@ pub struct PartitionAddress {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkOrder {
-    /// Holds records back; regions still hear of each other.
+    /// Delays records; heartbeats and other messages still pass.
     Pause,
-    /// Ends a pause or a cut.
+    /// Ends a pause and a cut.
     Resume,
-    /// Loses everything.
+    /// Drops every frame.
     Cut,
     Delay(Duration),
-    /// Lets so many records through a paused link.
+    /// Lets a number of records pass a paused link.
     Step(u64),
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct AccountReport {
     pub write_region: Option<String>,
     pub multi_write: bool,
     pub per_partition_failover: bool,
     pub epoch: String,
     pub regions: Vec<RegionReport>,
     pub links: Vec<LinkReport>,
-    /// Those that the write region does not take the writes of, or that are down somewhere.
+    /// Partitions with another owner than the write region, and partitions that are down in some
+    /// region.
     pub partitions: Vec<PartitionReport>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartitionReport {
     pub address: PartitionAddress,
-    /// None if it is the write region.
+    /// The owner of the partition; none if the write region is the owner.
     pub owner: Option<String>,
-    /// Whether it was moved because it was down, and comes back by itself.
+    /// Whether the partition moved because its owner was down; it then moves back without an order.
     pub is_automatic: bool,
-    /// Regions in which it is down.
+    /// Regions in which the partition is down.
     pub down: Vec<String>,
 }
 
@@ -100,33 +102,33 @@ pub struct RegionReport {
     pub name: String,
     pub endpoint: Option<String>,
     pub state: RegionState,
-    /// Why it broke down, as it said last.
+    /// The reason for a failure, as the region last reported it.
     pub cause: Option<String>,
-    /// Records in its log, in its state, and committed, as it knows. Of a region of another process
-    /// only what the write region has heard of it.
-    pub kept: Option<u64>,
+    /// The region's last records in its log and in its state, and its commit index. Of a region in
+    /// another process, the report has only the position that the write region has heard.
+    pub appended: Option<u64>,
     pub applied: Option<u64>,
     pub committed: Option<u64>,
-    /// Records and milliseconds behind the write region, as it knows itself.
+    /// Records and milliseconds behind the write region, by the region's own knowledge.
     pub own_lag: Option<(u64, u64)>,
-    /// Records that were acknowledged here and are not part of the history.
-    pub false_progress: Option<u64>,
+    /// Records that this region acknowledged and that are not part of the history.
+    pub diverged_records: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RegionState {
-    /// Takes the writes, or is the hub.
+    /// The write region, or the hub.
     Write,
     Read,
-    /// Is being copied and not listed yet.
+    /// A new region that is still copying and not listed yet.
     Joining,
-    /// Writes no more, and is removed when the others have agreed what it wrote.
+    /// Takes no more writes; the account removes it once the others agree on the end of its stream.
     Leaving,
-    /// Was taken down.
+    /// An operator took the region down.
     Down,
-    /// Takes no more records, because something failed.
+    /// Refuses records because of a failure.
     Broken,
-    /// Is no member (any more).
+    /// Is no member of the account.
     Removed,
 }
 
@@ -137,18 +139,19 @@ pub struct LinkReport {
     pub delay: Duration,
     pub is_paused: bool,
     pub is_cut: bool,
-    /// What `to` lacks of what `from` wrote, as `from` knows; none if it does not write.
-    pub behind: Option<Behind>,
+    /// The records of `from` that `to` lacks, as far as `from` knows; none if `from` does not
+    /// write.
+    pub behind: Option<LinkLag>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Behind {
+pub struct LinkLag {
     pub records: u64,
     pub bytes: u64,
     pub millis: u64,
 }
 
-/// Why an order is not carried out.
+/// The reason why an order is not carried out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ControlError {
     #[error("there is no region '{0}'; the account has {1}")]

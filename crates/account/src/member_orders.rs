@@ -1,35 +1,35 @@
-//! Orders about who belongs to the account: regions come and go while it is used.
+//! Orders that add regions to the account or remove them while the account is in use.
 //!
-//! Where one region writes, a removal is one record. Where every region writes, one that leaves has a
-//! stream of its own, which must come to its end first: see `driver/mesh_members.rs`.
+//! In an account with one write region, a removal is one record. In a multi-write account, a region
+//! that leaves has a stream of its own, which must end first: see `driver/multi_write_members.rs`.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use orrery_regions::{
-    MembershipError, Millis, RegionId, Replica, Sequence, Standing, StreamRecord,
+    MemberStatus, MembershipError, Millis, RegionId, Replica, Sequence, StreamRecord,
 };
 use tokio::time::sleep;
 
-use crate::account::{Local, read_place};
+use crate::account::{LocalRegion, read_region_metadata};
 use crate::link::Links;
 use crate::orders::LOOK_AGAIN;
 use crate::{Account, ControlError, Region, RegionOptions};
 
 const MEMBERS_PATIENCE: Duration = Duration::from_secs(15);
-/// For a new region to copy everything.
+/// For a new region to copy the whole state.
 const COPY_PATIENCE: Duration = Duration::from_hours(1);
 
 impl Account {
-    /// Adds a region to this process: it is copied, then listed. Returns when it is a full member, and
-    /// writes if every region does.
+    /// Adds a region to this process: the region copies the state, then the account lists it.
+    /// Returns when the region is a voter, and in a multi-write account when it writes.
     pub async fn add(&self, options: RegionOptions) -> Result<Arc<Region>, ControlError> {
         let local = match self.local(&options.name) {
             Some(local) => local,
             None => self.open_added(options)?,
         };
         let (id, name) = (local.shared.me, local.region.name().to_owned());
-        if self.writer()?.shared.members().is_full(id) {
+        if self.writer()?.shared.members().is_voter(id) {
             return Err(ControlError::Refused(format!(
                 "region '{name}' is a member already"
             )));
@@ -50,23 +50,23 @@ impl Account {
         Ok(Arc::clone(&local.region))
     }
 
-    /// Opens a region that the account does not have, under a number that it never had.
-    fn open_added(&self, options: RegionOptions) -> Result<Arc<Local>, ControlError> {
+    /// Opens a region that is no member, with an id that no region of the account has had.
+    fn open_added(&self, options: RegionOptions) -> Result<Arc<LocalRegion>, ControlError> {
         let failed = |error: &dyn std::error::Error| ControlError::Failed(error.to_string());
-        let kept = read_place(&options).map_err(|error| failed(&error))?;
-        let id = kept.map_or_else(|| self.next_number(), |kept| Ok(kept.id))?;
-        self.open(options, id, kept, None, Links::new(id))
+        let metadata = read_region_metadata(&options).map_err(|error| failed(&error))?;
+        let id = metadata.map_or_else(|| self.next_number(), |metadata| Ok(metadata.id))?;
+        self.open(options, id, metadata, None, Links::new(id))
             .map_err(|error| failed(&error))
     }
 
-    /// Adds a region that a process of its own has, which is linked with this one and joins. Returns
-    /// when it is a full member.
+    /// Adds a region that runs in a process of its own and joins through a link with this process.
+    /// Returns when the region is a voter.
     pub async fn add_peer(&self, name: &str) -> Result<(), ControlError> {
         let id = self.number_of_peer(name)?;
         self.add_member(id, name).await
     }
 
-    /// The number of a region of another process: the one that it had before, if it was ever there.
+    /// The id of a region in another process: its earlier id if it was a member before.
     fn number_of_peer(&self, name: &str) -> Result<RegionId, ControlError> {
         let writer = self.writer()?;
         let known = writer.shared.members();
@@ -79,15 +79,15 @@ impl Account {
 
     async fn add_member(&self, id: RegionId, name: &str) -> Result<(), ControlError> {
         let known = self.writer()?.shared.members();
-        match known.get(id).map(|member| member.standing) {
+        match known.get(id).map(|member| member.status) {
             None => {
                 self.change_members(MEMBERS_PATIENCE, |replica, now| {
                     replica.add_region(now, id, name)
                 })
                 .await?;
             }
-            Some(Standing::Learner | Standing::Full) => {}
-            Some(Standing::Leaving | Standing::Lost) => {
+            Some(MemberStatus::Learner | MemberStatus::Voter) => {}
+            Some(MemberStatus::Leaving | MemberStatus::Lost) => {
                 return Err(ControlError::Refused(format!(
                     "region '{name}' is leaving; it can be added again when it has left"
                 )));
@@ -103,7 +103,7 @@ impl Account {
             .await
     }
 
-    /// A number that no region of the account ever had.
+    /// A fresh region id, which the account has never used.
     fn next_number(&self) -> Result<RegionId, ControlError> {
         let members = self.writer()?.shared.members();
         let known = members.all().chain(members.former.iter().copied());
@@ -126,8 +126,8 @@ impl Account {
         .await
     }
 
-    /// Where every region writes: lets one leave, with everything that it wrote, or with what the others
-    /// have of it.
+    /// Multi-write accounts: removes a region with its whole stream, or with the part of the stream
+    /// that the other regions have.
     async fn let_leave(
         &self,
         region: &str,
@@ -150,23 +150,19 @@ impl Account {
             )));
         }
         let how = if forced {
-            Standing::Lost
+            MemberStatus::Lost
         } else {
-            Standing::Leaving
+            MemberStatus::Leaving
         };
-        let standing = writer
-            .shared
-            .members()
-            .get(id)
-            .map(|member| member.standing);
+        let standing = writer.shared.members().get(id).map(|member| member.status);
         if standing != Some(how) {
             self.change_members(MEMBERS_PATIENCE, |replica, now| {
                 replica.let_region_leave(now, id, how)
             })
             .await?;
         }
-        let has_left = |local: &Local| {
-            let members = local.shared.lock().replica.head().members;
+        let has_left = |local: &LocalRegion| {
+            let members = local.shared.lock().replica.metadata().members;
             members.get(id).is_none()
         };
         let left = self.wait_until(MEMBERS_PATIENCE, has_left).await;
@@ -183,11 +179,11 @@ impl Account {
         })
     }
 
-    /// Waits until this holds in the write region.
+    /// Waits until a condition is true in the write region.
     async fn wait_until(
         &self,
         patience: Duration,
-        holds: impl Fn(&Local) -> bool,
+        holds: impl Fn(&LocalRegion) -> bool,
     ) -> Result<(), ControlError> {
         let begun = Instant::now();
         while begun.elapsed() < patience {
@@ -199,7 +195,7 @@ impl Account {
         Err(disagreed())
     }
 
-    /// Changes the members in the write region, and waits until that is committed.
+    /// Changes the members in the write region, and waits until the change is committed.
     async fn change_members(
         &self,
         patience: Duration,
@@ -208,6 +204,8 @@ impl Account {
         let begun = Instant::now();
         let mut noted = None;
         while begun.elapsed() < patience {
+            // The write region is looked up again in each round, because it may change while the
+            // order waits.
             let writer = self.writer()?;
             if let Some(sequence) = noted {
                 if writer.shared.lock().replica.commit() >= sequence {
@@ -222,8 +220,8 @@ impl Account {
     }
 }
 
-impl Local {
-    /// Changes the members; none if that must wait. Gives the record that does.
+impl LocalRegion {
+    /// Changes the members, and returns the record of the change; none if the change must wait.
     fn change_members(
         &self,
         multi_write: bool,
@@ -233,8 +231,8 @@ impl Local {
         let mut core = self.shared.lock();
         let record = match change(&mut core.replica, now) {
             Ok(record) => record,
-            // It may be settled, or copied, in a moment.
-            Err(MembershipError::Unsettled | MembershipError::Behind(_)) => return Ok(None),
+            // The earlier change may be committed, or the copy complete, a moment later.
+            Err(MembershipError::ChangeInProgress | MembershipError::Behind(_)) => return Ok(None),
             Err(error) => return Err(ControlError::Refused(error.to_string())),
         };
         let sequence = record.sequence;
@@ -244,10 +242,12 @@ impl Local {
             self.shared.wake();
             return Ok(Some(sequence));
         }
+        // The record enters the queue under the lock that gave it its sequence, so that records
+        // reach the log in the order of their sequences.
         core.add_note(&record);
         drop(core);
-        self.region.engine().append_notes();
-        self.shared.moved();
+        self.region.engine().wake_log();
+        self.shared.notify_waiters();
         Ok(Some(sequence))
     }
 }

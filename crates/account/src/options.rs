@@ -1,34 +1,35 @@
-//! How an account with regions is set up.
+//! The settings of an account with several regions.
 
 use orrery_engine::EngineOptions;
 use orrery_model::ConsistencyLevel;
 
 pub struct AccountOptions {
     pub level: ConsistencyLevel,
-    /// Of bounded staleness.
-    pub bound: Bound,
-    /// The regions of this process. The first writes when the account is new.
+    /// The bound of bounded staleness.
+    pub bound: StalenessPolicy,
+    /// The regions of this process. The first one is the write region of a new account.
     pub regions: Vec<RegionOptions>,
     /// Whether every region takes writes.
     pub multi_write: bool,
-    /// Whether single partitions fail over: of each, one region alone takes the writes.
+    /// Whether single partitions fail over: then each partition has one owner region, which alone
+    /// takes its writes.
     pub per_partition_failover: bool,
-    /// Whether regions promote another when the write region is silent.
+    /// Whether the regions promote another one when the write region is silent.
     pub service_managed_failover: bool,
-    /// Bytes of records that a region keeps for others that are away; none for as much as is sensible. A
-    /// region that lacks more is copied.
+    /// Bytes of log records that a region retains for regions that are disconnected; none for a
+    /// limit that the region computes. A region that lacks more records needs a snapshot.
     pub kept_bytes_max: Option<u64>,
 }
 
 pub struct RegionOptions {
     pub name: String,
-    /// Its directory is that of the region alone.
+    /// The directory in the options must belong to this region alone.
     pub engine: EngineOptions,
 }
 
 /// How far a region may be behind at bounded staleness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bound {
+pub struct StalenessPolicy {
     pub versions: u64,
     pub seconds: u64,
 }

@@ -1,67 +1,69 @@
-//! Carrying out what an operator orders. Each order is done when it is true in the account, not when it
-//! was passed on.
+//! Carrying out an operator's order. Each order returns when its result is true in the account, not
+//! when the order has been passed on.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use orrery_engine::Role;
-use orrery_regions::{Epoch, Force, RegionId, Sequence, Standing};
+use orrery_engine::ReplicationRole;
+use orrery_regions::{Epoch, Force, MemberStatus, RegionId, Sequence};
 use tokio::time::sleep;
 
-use crate::account::Local;
-use crate::control::Behind;
+use crate::account::LocalRegion;
+use crate::control::LinkLag;
 use crate::partition_orders::partition_reports;
 use crate::{
-    Account, ControlError, LinkOrder, LinkReport, Order, RegionReport, RegionState, Report,
+    Account, AccountReport, ControlError, LinkOrder, LinkReport, OperatorOrder, RegionReport,
+    RegionState,
 };
 
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(5);
-/// How long a region may take to catch up before writes go on where they were.
+/// How long a region may take to catch up before the old write region resumes its writes.
 const HAND_OVER_PATIENCE: Duration = Duration::from_secs(30);
 const FORCE_PATIENCE: Duration = Duration::from_secs(15);
 const FORCE_AGAIN: Duration = Duration::from_secs(1);
 
-/// Stands for every region.
+/// Names every region in a link order.
 const EVERY: &str = "*";
 
 impl Account {
-    /// Carries out an order; returns when it is done (a failover: when the other region writes).
-    pub async fn carry_out(&self, order: Order) -> Result<(), ControlError> {
+    /// Carries out an order, and returns when it is complete (a failover: when the other region
+    /// writes).
+    pub async fn carry_out(&self, order: OperatorOrder) -> Result<(), ControlError> {
         match order {
-            Order::Failover {
+            OperatorOrder::Failover {
                 to,
                 forced: false,
                 offline,
                 ..
             } if offline.is_empty() => self.hand_over(&to).await,
-            Order::Failover {
+            OperatorOrder::Failover {
                 to,
                 accepts_loss,
                 offline,
                 ..
             } => self.force(&to, accepts_loss, &offline).await,
-            Order::Remove { region, forced } => self.remove(&region, forced).await,
-            Order::TakeDown { region } => {
+            OperatorOrder::Remove { region, forced } => self.remove(&region, forced).await,
+            OperatorOrder::TakeDown { region } => {
                 self.here(&region)?.shared.set_down(true);
                 Ok(())
             }
-            Order::BringUp { region } => self.here(&region)?.bring_up(),
-            Order::MovePartition {
+            OperatorOrder::BringUp { region } => self.here(&region)?.bring_up(),
+            OperatorOrder::MovePartition {
                 to,
                 partition,
                 forced,
             } => self.move_partition(&to, &partition, forced).await,
-            Order::TakeDownPartition { region, partition } => {
+            OperatorOrder::TakeDownPartition { region, partition } => {
                 self.set_partition(&region, &partition, false).await
             }
-            Order::BringUpPartition { region, partition } => {
+            OperatorOrder::BringUpPartition { region, partition } => {
                 self.set_partition(&region, &partition, true).await
             }
-            Order::Link { from, to, order } => self.shape(&from, &to, order),
+            OperatorOrder::Link { from, to, order } => self.shape(&from, &to, order),
         }
     }
 
-    /// Lets another region write, without loss.
+    /// Hands the writes over to another region, without loss.
     async fn hand_over(&self, to: &str) -> Result<(), ControlError> {
         let id = self.id(to)?;
         let writer = self.writer()?;
@@ -69,6 +71,8 @@ impl Account {
             return Ok(());
         }
         let now = writer.shared.now();
+        // From here on the write region takes no writes. The timeout below must cancel the
+        // hand-over, or the account would stay without a writer.
         let asked = writer.shared.lock().replica.hand_over(now, id);
         asked.map_err(|error| ControlError::Refused(error.to_string()))?;
         writer.shared.wake();
@@ -84,7 +88,7 @@ impl Account {
             }
             sleep(LOOK_AGAIN).await;
         }
-        writer.shared.lock().replica.keep_writing();
+        writer.shared.lock().replica.cancel_hand_over();
         Err(ControlError::Failed(format!(
             "region '{to}' did not catch up within {} s; writes go on in '{}'. Is the link paused or cut? A \
              forced failover does not wait for it",
@@ -93,7 +97,7 @@ impl Account {
         )))
     }
 
-    /// Makes a region write without the one that does.
+    /// Promotes a region without the consent of the write region.
     async fn force(
         &self,
         to: &str,
@@ -119,13 +123,13 @@ impl Account {
             if !is_new && forced.is_none_or(|at| at.elapsed() >= FORCE_AGAIN) {
                 forced = Some(Instant::now());
                 let now = target.shared.now();
-                let asked = target.shared.lock().replica.force(now, &force);
+                let asked = target.shared.lock().replica.promote_by_force(now, &force);
                 asked.map_err(|error| ControlError::Refused(error.to_string()))?;
                 target.shared.wake();
             }
             sleep(LOOK_AGAIN).await;
         }
-        // Told to have failed, it must not happen later.
+        // The promotion must not succeed after the operator has received an error.
         target.shared.lock().replica.give_up(target.shared.now());
         target.shared.wake();
         Err(ControlError::Failed(format!(
@@ -150,7 +154,7 @@ impl Account {
                 if to != EVERY && name != to {
                     continue;
                 }
-                let Some(shape) = local.links.shape(id) else {
+                let Some(shape) = local.links.link(id) else {
                     continue;
                 };
                 match order {
@@ -165,20 +169,22 @@ impl Account {
         Ok(())
     }
 
-    /// How the account is, as the write region sees it, or another region if that is not here.
-    pub fn report(&self) -> Report {
+    /// The state of the account, as the write region of this process sees it, or else another
+    /// region of this process.
+    pub fn report(&self) -> AccountReport {
         let locals = self.locals();
-        let is_up = |local: &&Arc<Local>| !local.shared.is_down();
+        let is_up = |local: &&Arc<LocalRegion>| !local.shared.is_down();
         let writer = locals
             .iter()
             .filter(is_up)
             .find(|local| local.shared.lock().replica.is_write_region());
         let view = writer.or_else(|| locals.iter().find(is_up));
         let Some(view) = view.or_else(|| locals.first()) else {
-            return Report::default();
+            return AccountReport::default();
         };
         let now = view.shared.now();
         let (members, write_region, epoch, last, lags) = {
+            // The values are read under one lock, so that epoch, members and lags belong together.
             let core = view.shared.lock();
             let replica = &core.replica;
             (
@@ -197,7 +203,7 @@ impl Account {
             }
         }
         let regions = names.iter().map(|(id, name)| {
-            let standing = members.get(*id).map(|member| member.standing);
+            let standing = members.get(*id).map(|member| member.status);
             let local = self.local(name);
             let cause = match &local {
                 Some(local) => local.cause(),
@@ -209,13 +215,13 @@ impl Account {
                     RegionState::Down
                 }
                 None => RegionState::Removed,
-                Some(Standing::Learner) => RegionState::Joining,
-                Some(Standing::Leaving | Standing::Lost) => RegionState::Leaving,
-                Some(Standing::Full) if members.multi_write && !members.per_partition => {
+                Some(MemberStatus::Learner) => RegionState::Joining,
+                Some(MemberStatus::Leaving | MemberStatus::Lost) => RegionState::Leaving,
+                Some(MemberStatus::Voter) if members.multi_write && !members.per_partition => {
                     RegionState::Write
                 }
-                Some(Standing::Full) if write_region == Some(*id) => RegionState::Write,
-                Some(Standing::Full) => RegionState::Read,
+                Some(MemberStatus::Voter) if write_region == Some(*id) => RegionState::Write,
+                Some(MemberStatus::Voter) => RegionState::Read,
             };
             let endpoint = self.endpoints.get(name);
             let Some(local) = local else {
@@ -229,13 +235,13 @@ impl Account {
         let mut links = Vec::new();
         for local in &locals {
             for (to, name) in &names {
-                let Some(shape) = local.links.shape(*to) else {
+                let Some(shape) = local.links.link(*to) else {
                     continue;
                 };
                 let shape = shape.report();
                 let is_writer = write_region == Some(local.shared.me);
                 let lag = lags.iter().find(|(id, _)| is_writer && id == to);
-                let behind = lag.map(|(_, lag)| Behind {
+                let behind = lag.map(|(_, lag)| LinkLag {
                     records: lag.records,
                     bytes: lag.bytes,
                     millis: lag.millis,
@@ -255,7 +261,7 @@ impl Account {
                 });
             }
         }
-        Report {
+        AccountReport {
             write_region: write_region.and_then(name_of),
             multi_write: members.multi_write && !members.per_partition,
             per_partition_failover: members.per_partition,
@@ -266,7 +272,7 @@ impl Account {
         }
     }
 
-    /// The regions that are known here, with their numbers.
+    /// The regions that this process knows, with their ids.
     fn names(&self) -> Vec<(RegionId, String)> {
         let mut names: Vec<(RegionId, String)> = Vec::new();
         for local in self.locals() {
@@ -291,8 +297,8 @@ impl Account {
         })
     }
 
-    /// A region of this process.
-    pub(crate) fn here(&self, region: &str) -> Result<Arc<Local>, ControlError> {
+    /// A region that this process serves.
+    pub(crate) fn here(&self, region: &str) -> Result<Arc<LocalRegion>, ControlError> {
         self.id(region)?;
         self.local(region).ok_or_else(|| self.elsewhere(region))
     }
@@ -306,10 +312,10 @@ impl Account {
         ControlError::Elsewhere(region.to_owned(), place)
     }
 
-    /// The write region, if it is in this process and is not down.
-    pub(crate) fn writer(&self) -> Result<Arc<Local>, ControlError> {
+    /// The write region, if this process serves it and it is not down.
+    pub(crate) fn writer(&self) -> Result<Arc<LocalRegion>, ControlError> {
         let mut locals = self.locals().into_iter();
-        let writes = |local: &Arc<Local>| {
+        let writes = |local: &Arc<LocalRegion>| {
             !local.shared.is_down() && local.shared.lock().replica.is_write_region()
         };
         if let Some(local) = locals.find(writes) {
@@ -327,24 +333,25 @@ impl Account {
     }
 }
 
-impl Local {
-    /// What another region lacks of the records of this one, where all write.
-    fn lack_of(&self, region: RegionId) -> Option<Behind> {
+impl LocalRegion {
+    /// The records of this region's stream that another region lacks, in a multi-write account.
+    fn lack_of(&self, region: RegionId) -> Option<LinkLag> {
         let core = self.shared.lock();
         let (_, records) = core.lags.iter().find(|(id, _)| *id == region)?;
-        Some(Behind {
+        Some(LinkLag {
             records: *records,
             bytes: 0,
             millis: 0,
         })
     }
 
-    /// Why it takes no more records, if it broke down.
+    /// The failure that stopped this region's replication.
     fn cause(&self) -> Option<String> {
         self.shared.lock().broken.clone()
     }
 
-    /// A region that went down by itself has not kept what it promised others, so it must not go on as it is.
+    /// A region that stopped after a failure may have broken a promise to the other regions, so it
+    /// must not resume with its current state.
     fn bring_up(&self) -> Result<(), ControlError> {
         if let Some(cause) = self.cause().filter(|_| self.shared.is_down()) {
             return Err(ControlError::Refused(format!(
@@ -362,37 +369,38 @@ impl Local {
     }
 }
 
-fn writes(local: &Local) -> bool {
-    local.shared.lock().replica.is_write_region() && local.region.engine().role() == Role::Writer
+fn writes(local: &LocalRegion) -> bool {
+    local.shared.lock().replica.is_write_region()
+        && local.region.engine().role() == ReplicationRole::Writer
 }
 
 fn report_of(
     name: &str,
     (state, cause): (RegionState, Option<String>),
     endpoint: Option<String>,
-    local: &Local,
+    local: &LocalRegion,
 ) -> RegionReport {
     let now = local.shared.now();
     let core = local.shared.lock();
-    let (kept, applied) = (core.replica.last().0, core.replica.head().sequence.0);
+    let (appended, applied) = (core.replica.last().0, core.replica.metadata().sequence.0);
     let (committed, own_lag) = (core.replica.commit().0, core.replica.own_lag(now));
     drop(core);
-    let false_progress = local.false_progress.lock();
+    let false_progress = local.diverged_suffix.lock();
     let false_progress = false_progress.unwrap_or_else(std::sync::PoisonError::into_inner);
     RegionReport {
         name: name.to_owned(),
         endpoint,
         state,
         cause,
-        kept: Some(kept),
+        appended: Some(appended),
         applied: Some(applied),
         committed: Some(committed),
         own_lag,
-        false_progress: Some(false_progress.count()),
+        diverged_records: Some(false_progress.count()),
     }
 }
 
-/// Of a region of another process: what the write region has heard of it, if that is here.
+/// The report on a region of another process, from the position that the write region has heard.
 fn report_of_another(
     name: &str,
     (state, cause): (RegionState, Option<String>),
@@ -405,10 +413,10 @@ fn report_of_another(
         endpoint,
         state,
         cause,
-        kept: None,
+        appended: None,
         applied: lag.map(|(records, _)| last.0.saturating_sub(records)),
         committed: None,
         own_lag: lag,
-        false_progress: None,
+        diverged_records: None,
     }
 }
