@@ -1,7 +1,7 @@
-//! What a request does to data, which is what a key's role and a token's mode are about.
+//! Whether a request reads or writes, which the role of a key and the mode of a token restrict.
 
 use http::Method;
-use orrery_model::{Failure, KeyRole};
+use orrery_model::{AccountKeyRole, Failure};
 
 use crate::headers::{FeedPost, RequestHeaders};
 use crate::path::Resource;
@@ -14,7 +14,8 @@ pub enum Action {
 }
 
 impl Action {
-    /// Only feeds are queried: elsewhere a `POST` does what its path says, whatever its headers do.
+    /// The action of a request. Only feeds accept queries: the path of any other `POST` decides its
+    /// action, whatever the headers contain.
     pub fn of(method: &Method, resource: Resource<'_>, headers: &RequestHeaders<'_>) -> Action {
         let is_query = *method == Method::POST
             && resource.is_feed()
@@ -28,10 +29,16 @@ impl Action {
     }
 }
 
-/// A read-only key neither writes nor reads permissions, whose tokens may allow writing.
-pub fn check_role(role: KeyRole, action: Action, resource: Resource<'_>) -> Result<(), Failure> {
+/// Checks the role of the key. A read-only key neither writes nor reads permissions, whose tokens
+/// may allow writes.
+pub fn check_role(
+    role: AccountKeyRole,
+    action: Action,
+    resource: Resource<'_>,
+) -> Result<(), Failure> {
+    // A read of a permission returns a token, and the token may allow writes.
     let hands_out_tokens = matches!(resource, Resource::Permissions(_) | Resource::Permission(_));
-    if role == KeyRole::ReadOnly && (action == Action::Write || hands_out_tokens) {
+    if role == AccountKeyRole::ReadOnly && (action == Action::Write || hands_out_tokens) {
         return Err(Failure::Forbidden(
             "The request cannot be authorized by a read-only key. Sign it with a read-write key."
                 .to_owned(),
@@ -81,11 +88,11 @@ mod tests {
             user: "u",
         });
         for (role, action, resource, expected) in [
-            (KeyRole::ReadWrite, Action::Write, database, true),
-            (KeyRole::ReadWrite, Action::Read, permissions, true),
-            (KeyRole::ReadOnly, Action::Read, database, true),
-            (KeyRole::ReadOnly, Action::Write, database, false),
-            (KeyRole::ReadOnly, Action::Read, permissions, false),
+            (AccountKeyRole::ReadWrite, Action::Write, database, true),
+            (AccountKeyRole::ReadWrite, Action::Read, permissions, true),
+            (AccountKeyRole::ReadOnly, Action::Read, database, true),
+            (AccountKeyRole::ReadOnly, Action::Write, database, false),
+            (AccountKeyRole::ReadOnly, Action::Read, permissions, false),
         ] {
             assert_eq!(
                 check_role(role, action, resource).is_ok(),

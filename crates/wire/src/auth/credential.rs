@@ -9,11 +9,12 @@ use orrery_model::Failure;
 
 use crate::percent;
 
-/// What the client presents. It prints as its kind only: a token of Entra ID has an account key in it.
+/// The credential of a request. It prints as its kind only: a token of Entra ID contains an account
+/// key.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Credential<'a> {
     Master(Signature),
-    /// Everything after `sig=`.
+    /// The text after `sig=`.
     Resource(Cow<'a, str>),
     /// A JSON web token.
     Entra(Cow<'a, str>),
@@ -33,17 +34,21 @@ impl fmt::Debug for Credential<'_> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Signature(pub(crate) [u8; 32]);
 
-/// Room for the text of a signature, which has 44 characters.
+/// The buffer for the text of a signature, which has 44 characters.
 const SIGNATURE_TEXT_MAX: usize = 64;
 
 impl<'a> Credential<'a> {
-    /// Reads the header; `None` or an empty value is a request without a credential.
+    /// Parses the header. `None` or an empty value is a request without a credential.
     pub fn parse(header: Option<&'a str>) -> Result<Credential<'a>, Failure> {
         let text = header
             .map(str::trim)
             .filter(|text| !text.is_empty())
             .ok_or_else(missing)?;
+        // The header is split before it is decoded, so that decoded characters cannot act as
+        // separators.
         let (kind, signature) = fields(text).ok_or_else(malformed)?;
+        // SDKs encode the whole header or nothing. Base64 contains no percent sign, so an encoded
+        // equals sign decides.
         let is_encoded = contains_encoded_equals(text);
         let decoded = || {
             if is_encoded {
@@ -65,11 +70,12 @@ impl<'a> Credential<'a> {
 }
 
 impl Signature {
-    /// Decodes in place: this runs for every request.
+    /// Decodes the signature on the stack: this function runs for every request.
     fn parse(text: &str, is_encoded: bool) -> Result<Signature, Failure> {
         let mut plain = [0; SIGNATURE_TEXT_MAX];
         let mut length = 0;
         let mut push = |byte: u8| {
+            // A longer text cannot be a signature.
             *plain.get_mut(length).ok_or_else(malformed)? = byte;
             length += 1;
             Ok::<(), Failure>(())
@@ -84,6 +90,7 @@ impl Signature {
         let mut bytes = [0; SIGNATURE_TEXT_MAX];
         let length = STANDARD
             .decode_slice(&plain[..length], &mut bytes)
+            // Anything but 32 bytes is no HMAC-SHA256.
             .map_err(|_| malformed())?;
         bytes[..length]
             .try_into()
@@ -92,7 +99,7 @@ impl Signature {
     }
 }
 
-/// The type, and everything after `sig=`.
+/// The type, and the text after `sig=`.
 fn fields(text: &str) -> Option<(&str, &str)> {
     let rest = strip_name(text, "type")?;
     let (kind, rest) = split_at_ampersand(rest)?;
@@ -100,6 +107,7 @@ fn fields(text: &str) -> Option<(&str, &str)> {
     Some((kind, strip_name(rest, "sig")?))
 }
 
+/// The text after a name and its equals sign, which may be encoded.
 fn strip_name<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let rest = text.strip_prefix(name)?;
     ["=", "%3d", "%3D"]
@@ -191,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lets_in_is_not_printed() {
+    fn debug_output_hides_credentials() {
         for (header, expected) in [
             ("type=aad&ver=1.0&sig=e.f.c2VjcmV0", "Entra(..)"),
             ("type=resource&ver=1&sig=c2VjcmV0", "Resource(..)"),

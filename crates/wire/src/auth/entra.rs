@@ -1,7 +1,7 @@
-//! Tokens of Entra ID, of which only the emulator's kind can be checked here.
+//! Tokens of Entra ID. Orrery can verify only those of the emulator.
 //!
-//! An emulator credential is a JSON web token whose third part is not a signature but the account
-//! key itself. Tokens of a real tenant need its public keys and are refused with that explanation.
+//! A token of the emulator is a JSON web token whose third part is not a signature but the account
+//! key itself. Tokens of a real tenant need its public keys, so Orrery refuses them and says so.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,12 +9,14 @@ use orrery_model::Failure;
 
 use super::{Signer, SigningKeys};
 
+/// Verifies a token of the emulator: its key, and then its expiry.
 pub fn verify_entra(token: &str, keys: &SigningKeys, now_seconds: u64) -> Result<Signer, Failure> {
     let parts: Vec<&str> = token.trim_end_matches('=').splitn(4, '.').collect();
     let [_header, claims, key] = parts.as_slice() else {
         return Err(unsupported());
     };
     let key_text = decode(key)?;
+    // The key is checked before the claims: claims without it prove nothing.
     let signer = keys.signer_of_text(&key_text).ok_or_else(unsupported)?;
     let claims = orrery_json::parse(&decode(claims)?).map_err(|_| unsupported())?;
     let seconds = |name: &str| {
@@ -51,7 +53,7 @@ fn unsupported() -> Failure {
 #[cfg(test)]
 mod tests {
     use base64::engine::general_purpose::STANDARD;
-    use orrery_model::{AccountKeys, KeyRole, Secret};
+    use orrery_model::{AccountKeyRole, AccountKeys, Secret};
 
     use super::*;
 
@@ -60,7 +62,7 @@ mod tests {
         let secret = Secret::new(vec![7; 64]);
         let text = STANDARD.encode(secret.expose());
         let keys = SigningKeys::new(&AccountKeys {
-            keys: vec![(secret, KeyRole::ReadWrite)],
+            keys: vec![(secret, AccountKeyRole::ReadWrite)],
         });
         let token = |claims: &str, key: &str| {
             let encode = |part: &str| URL_SAFE_NO_PAD.encode(part);
@@ -68,7 +70,7 @@ mod tests {
         };
         let good = token(r#"{"exp":2000}"#, &text);
         let signer = verify_entra(&good, &keys, 1_000).unwrap();
-        assert_eq!(signer.role, KeyRole::ReadWrite);
+        assert_eq!(signer.role, AccountKeyRole::ReadWrite);
         assert!(matches!(
             verify_entra(&good, &keys, 2_000),
             Err(Failure::Forbidden(_))

@@ -1,17 +1,18 @@
-//! What the bearer of a resource token may do: the whole list.
+//! The requests that the bearer of a resource token may make: the complete list.
 //!
-//! A grant names its resource by resource id, so a container, item or script made anew under the same name is
-//! another resource. With a partition key it covers the items whose key begins with it and nothing else but
-//! what every client must read first, the definition of the container and its ranges.
+//! A grant names its resource by resource id, so a container, item or script created again under
+//! the same name is another resource. A grant with a partition key covers the items whose key
+//! begins with it. Beside these items it covers only what every client must read first: the
+//! definition of the container and its partition key ranges.
 
 use orrery_keys::{ChildRid, ContainerRid, DatabaseRid, ItemRid, PartitionKey, UserRid};
 use orrery_model::{Failure, PermissionMode};
 
-use super::Deed;
+use super::TokenAction;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    pub target: Target,
+    pub target: GrantTarget,
     pub mode: PermissionMode,
     pub partition_key: Option<PartitionKey>,
     pub expires_seconds: u64,
@@ -19,8 +20,8 @@ pub struct Grant {
 
 /// The resource that a permission named when its token was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
-    /// It was not there.
+pub enum GrantTarget {
+    /// The resource did not exist.
     Nothing,
     Database(DatabaseRid),
     User(UserRid),
@@ -29,24 +30,27 @@ pub enum Target {
     Script(ChildRid),
 }
 
-/// One item, or, for a link by id without a partition key, all items of the container that had the
-/// id when the token was made.
+/// One item. For a link by id without a partition key, all items of the container that had the id
+/// when the token was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrantedItems {
     pub container: ContainerRid,
-    /// Of a link by name.
+    /// The id in a link by name.
     pub id: Option<String>,
-    /// A link by name without a partition key may have led to several.
+    /// The resource ids of the items. A link by name without a partition key may name several
+    /// items.
     pub rids: Vec<ItemRid>,
 }
 
 impl Grant {
-    /// Whether a token of this kind is for such requests at all; which containers, items and scripts it
-    /// covers is asked beside that.
-    pub fn check_deed(&self, deed: Deed) -> Result<(), Failure> {
-        if self.allows_deed(deed) {
+    /// Checks that the grant allows actions of this kind at all. Other methods check the
+    /// containers, items and scripts that it covers.
+    pub fn check_action(&self, action: TokenAction) -> Result<(), Failure> {
+        if self.allows_action(action) {
             return Ok(());
         }
+        // The two wider grants find the reason of the refusal, which tells the client what to
+        // request.
         let all = Grant {
             mode: PermissionMode::All,
             ..self.clone()
@@ -55,69 +59,75 @@ impl Grant {
             partition_key: None,
             ..all.clone()
         };
-        Err(refused(if all.allows_deed(deed) {
+        Err(token_forbidden(if all.allows_action(action) {
             "allows reading only"
-        } else if whole.allows_deed(deed) {
+        } else if whole.allows_action(action) {
             "is for one partition key and covers only items with it"
         } else {
             "does not cover this resource"
         }))
     }
 
-    fn allows_deed(&self, deed: Deed) -> bool {
-        use Target::{Container, Database, Items, Script};
+    /// The table of grants and actions. An action without a row here does not compile.
+    fn allows_action(&self, action: TokenAction) -> bool {
+        use GrantTarget::{Container, Database, Items, Script};
         let target = &self.target;
         let writes = self.mode == PermissionMode::All;
         let is_whole = self.partition_key.is_none();
         let has_items = matches!(target, Database(_) | Container(_));
-        match deed {
-            Deed::ReadAccount => true,
-            Deed::ReadDatabase => matches!(target, Database(_)),
-            Deed::ReadUser => matches!(target, Target::User(_)),
-            Deed::ReadContainer => has_items || matches!(target, Items(_) | Script(_)),
-            Deed::WriteContainer => writes && is_whole && matches!(target, Container(_)),
-            Deed::ReadItem => has_items || matches!(target, Items(_)),
-            Deed::ChangeItem => writes && (has_items || matches!(target, Items(_))),
-            Deed::ReadItems => has_items,
-            Deed::WriteItems => writes && has_items,
-            Deed::ReadScripts => is_whole && (has_items || matches!(target, Script(_))),
-            Deed::WriteScripts => writes && is_whole && matches!(target, Container(_) | Script(_)),
-            Deed::RunProcedure => writes && (has_items || matches!(target, Script(_))),
-            Deed::ManageAccount => false,
+        match action {
+            TokenAction::ReadAccount => true,
+            TokenAction::ReadDatabase => matches!(target, Database(_)),
+            TokenAction::ReadUser => matches!(target, GrantTarget::User(_)),
+            // Every token for data includes the definition, which SDKs read before the first item.
+            TokenAction::ReadContainer => has_items || matches!(target, Items(_) | Script(_)),
+            // A token for a partition key must not change a container that other keys use.
+            TokenAction::WriteContainer => writes && is_whole && matches!(target, Container(_)),
+            TokenAction::ReadItem => has_items || matches!(target, Items(_)),
+            TokenAction::ChangeItem => writes && (has_items || matches!(target, Items(_))),
+            TokenAction::ReadItems => has_items,
+            TokenAction::WriteItems => writes && has_items,
+            TokenAction::ReadScripts => is_whole && (has_items || matches!(target, Script(_))),
+            TokenAction::WriteScripts => {
+                writes && is_whole && matches!(target, Container(_) | Script(_))
+            }
+            TokenAction::RunProcedure => writes && (has_items || matches!(target, Script(_))),
+            // These actions always need a key of the account.
+            TokenAction::ManageAccount => false,
         }
     }
 
     pub fn covers_database(&self, rid: DatabaseRid) -> bool {
-        self.target == Target::Database(rid)
+        self.target == GrantTarget::Database(rid)
     }
 
     pub fn covers_user(&self, rid: UserRid) -> bool {
-        self.target == Target::User(rid)
+        self.target == GrantTarget::User(rid)
     }
 
     /// Whether the target of the grant is the container, its database, or an item or script in the
     /// container.
     pub fn covers_container(&self, rid: ContainerRid) -> bool {
         match &self.target {
-            Target::Nothing | Target::User(_) => false,
-            Target::Database(database) => *database == rid.database(),
-            Target::Container(container) => *container == rid,
-            Target::Items(items) => items.container == rid,
-            Target::Script(script) => script.container() == rid,
+            GrantTarget::Nothing | GrantTarget::User(_) => false,
+            GrantTarget::Database(database) => *database == rid.database(),
+            GrantTarget::Container(container) => *container == rid,
+            GrantTarget::Items(items) => items.container == rid,
+            GrantTarget::Script(script) => script.container() == rid,
         }
     }
 
     pub fn covers_script(&self, rid: ChildRid) -> bool {
         match &self.target {
-            Target::Script(script) => *script == rid,
+            GrantTarget::Script(script) => *script == rid,
             _ => self.covers_container(rid.container()),
         }
     }
 
-    /// The granted items of a token for single items; `None` for a token with another target.
+    /// The granted items of a token for single items. `None` for a token with another target.
     pub fn items(&self) -> Option<&GrantedItems> {
         match &self.target {
-            Target::Items(items) => Some(items),
+            GrantTarget::Items(items) => Some(items),
             _ => None,
         }
     }
@@ -130,8 +140,8 @@ impl Grant {
     }
 }
 
-/// The answer to a request that a resource token does not cover.
-pub fn refused(why: &str) -> Failure {
+/// The failure of a request that a resource token does not cover.
+pub fn token_forbidden(why: &str) -> Failure {
     Failure::Forbidden(format!(
         "Insufficient permissions provided in the authorization header: the resource token {why}."
     ))
@@ -143,23 +153,23 @@ mod tests {
 
     use super::*;
 
-    const DEEDS: [Deed; 13] = [
-        Deed::ReadAccount,
-        Deed::ReadDatabase,
-        Deed::ReadUser,
-        Deed::ReadContainer,
-        Deed::WriteContainer,
-        Deed::ReadItem,
-        Deed::ChangeItem,
-        Deed::ReadItems,
-        Deed::WriteItems,
-        Deed::ReadScripts,
-        Deed::WriteScripts,
-        Deed::RunProcedure,
-        Deed::ManageAccount,
+    const ACTIONS: [TokenAction; 13] = [
+        TokenAction::ReadAccount,
+        TokenAction::ReadDatabase,
+        TokenAction::ReadUser,
+        TokenAction::ReadContainer,
+        TokenAction::WriteContainer,
+        TokenAction::ReadItem,
+        TokenAction::ChangeItem,
+        TokenAction::ReadItems,
+        TokenAction::WriteItems,
+        TokenAction::ReadScripts,
+        TokenAction::WriteScripts,
+        TokenAction::RunProcedure,
+        TokenAction::ManageAccount,
     ];
 
-    fn grant(target: Target, mode: PermissionMode, key: Option<&str>) -> Grant {
+    fn grant(target: GrantTarget, mode: PermissionMode, key: Option<&str>) -> Grant {
         Grant {
             target,
             mode,
@@ -168,8 +178,8 @@ mod tests {
         }
     }
 
-    fn item() -> Target {
-        Target::Items(GrantedItems {
+    fn item() -> GrantTarget {
+        GrantTarget::Items(GrantedItems {
             container: container(1),
             id: None,
             rids: vec![ItemRid::new(container(1), 1)],
@@ -182,22 +192,23 @@ mod tests {
 
     #[test]
     fn the_list_of_what_a_token_may_do() {
-        use Deed::{
+        use PermissionMode::{All, Read};
+        use TokenAction::{
             ChangeItem, ReadAccount, ReadContainer, ReadDatabase, ReadItem, ReadItems, ReadScripts,
             ReadUser, RunProcedure, WriteContainer, WriteItems, WriteScripts,
         };
-        use PermissionMode::{All, Read};
-        let database = Target::Database(DatabaseRid::new(1));
-        let user = Target::User(UserRid::new(DatabaseRid::new(1), 1));
-        let whole = Target::Container(container(1));
+        let database = GrantTarget::Database(DatabaseRid::new(1));
+        let user = GrantTarget::User(UserRid::new(DatabaseRid::new(1), 1));
+        let whole = GrantTarget::Container(container(1));
         let items = item();
-        let script = Target::Script(ChildRid::new(container(1), ChildKind::StoredProcedure, 1));
+        let script =
+            GrantTarget::Script(ChildRid::new(container(1), ChildKind::StoredProcedure, 1));
         let key = Some(r#"["a"]"#);
-        let reads: &[Deed] = &[ReadContainer, ReadItem, ReadItems, ReadScripts];
-        let keyed: &[Deed] = &[ReadContainer, ReadItem, ReadItems];
-        let writes: &[Deed] = &[ChangeItem, WriteItems, RunProcedure];
+        let reads: &[TokenAction] = &[ReadContainer, ReadItem, ReadItems, ReadScripts];
+        let keyed: &[TokenAction] = &[ReadContainer, ReadItem, ReadItems];
+        let writes: &[TokenAction] = &[ChangeItem, WriteItems, RunProcedure];
         for (target, mode, key, expected) in [
-            (&Target::Nothing, All, None, vec![]),
+            (&GrantTarget::Nothing, All, None, vec![]),
             (&user, All, None, vec![ReadUser]),
             (&database, Read, None, [&[ReadDatabase], reads].concat()),
             (
@@ -234,17 +245,17 @@ mod tests {
             (&script, All, key, vec![ReadContainer, RunProcedure]),
         ] {
             let grant = grant(target.clone(), mode, key);
-            for deed in DEEDS {
-                let allowed = grant.check_deed(deed).is_ok();
-                let listed = deed == ReadAccount || expected.contains(&deed);
-                assert_eq!(allowed, listed, "{grant:?} {deed:?}");
+            for action in ACTIONS {
+                let allowed = grant.check_action(action).is_ok();
+                let listed = action == ReadAccount || expected.contains(&action);
+                assert_eq!(allowed, listed, "{grant:?} {action:?}");
             }
         }
     }
 
     #[test]
     fn a_key_covers_what_begins_with_it() {
-        let target = Target::Container(container(1));
+        let target = GrantTarget::Container(container(1));
         for (granted, key, expected) in [
             (None, r#"["a"]"#, true),
             (None, "[]", true),
@@ -271,23 +282,23 @@ mod tests {
         let script =
             |container, number| ChildRid::new(container, ChildKind::StoredProcedure, number);
         for target in [
-            Target::Database(DatabaseRid::new(1)),
-            Target::Container(one),
+            GrantTarget::Database(DatabaseRid::new(1)),
+            GrantTarget::Container(one),
             item(),
-            Target::Script(script(one, 1)),
+            GrantTarget::Script(script(one, 1)),
         ] {
             let grant = of(target.clone());
             assert!(grant.covers_container(one), "{target:?}");
-            let is_database = matches!(target, Target::Database(_));
+            let is_database = matches!(target, GrantTarget::Database(_));
             assert_eq!(grant.covers_container(other), is_database, "{target:?}");
             assert_eq!(grant.covers_database(DatabaseRid::new(1)), is_database);
             assert!(!grant.covers_database(DatabaseRid::new(2)));
             assert!(grant.covers_script(script(one, 1)));
             let covers_another = grant.covers_script(script(one, 2));
-            assert_eq!(covers_another, !matches!(target, Target::Script(_)));
+            assert_eq!(covers_another, !matches!(target, GrantTarget::Script(_)));
         }
         let foreign = ContainerRid::new(DatabaseRid::new(2), 1);
-        assert!(!of(Target::Database(DatabaseRid::new(1))).covers_container(foreign));
-        assert!(!of(Target::Nothing).covers_container(one));
+        assert!(!of(GrantTarget::Database(DatabaseRid::new(1))).covers_container(foreign));
+        assert!(!of(GrantTarget::Nothing).covers_container(one));
     }
 }

@@ -1,16 +1,16 @@
-//! Signatures made with the account's keys.
+//! Signatures with the keys of the account.
 //!
-//! The payload is fed to the hash piece by piece and the keyed states are made once, so that a
-//! check allocates nothing. A path of resource ids may be signed by its last id alone, or as it
-//! stands; either is accepted.
+//! The signed text is fed to the hash piece by piece, and the keyed states are made once, so that a
+//! verification allocates nothing. A client may sign a path of resource ids by its last id alone or
+//! by the whole path; both are accepted.
 
 use std::borrow::Cow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hmac::{Hmac, Mac as _};
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use http::Method;
-use orrery_model::{AccountKeys, Failure, KeyRole, limits};
+use orrery_model::{AccountKeyRole, AccountKeys, Failure, limits};
 use sha2::Sha256;
 use subtle::ConstantTimeEq as _;
 
@@ -18,36 +18,37 @@ use super::Signature;
 use crate::HttpDate;
 use crate::path::{RequestPath, SigningTarget};
 
-/// The account's keys, ready to check signatures.
+/// The keys of the account, prepared for the verification of signatures.
 pub struct SigningKeys {
     keys: Vec<SigningKey>,
 }
 
 struct SigningKey {
     state: Hmac<Sha256>,
-    /// The key as people write it; the emulator's Entra tokens contain it.
+    /// The key in base64, which the emulator's Entra tokens contain.
     text: String,
     signer: Signer,
 }
 
-/// The key that a request was signed with.
+/// The key that signed a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Signer {
-    pub role: KeyRole,
-    pub mark: KeyMark,
+    pub role: AccountKeyRole,
+    pub token_key: TokenKey,
 }
 
-/// Bytes that the server derives from an account key, and from which nobody can compute the account
-/// key. The server signs resource tokens with these bytes, so that a token becomes invalid when the
+/// Bytes that the server derives from an account key. The account key cannot be computed from these
+/// bytes. The server signs resource tokens with them, so that a token becomes invalid when the
 /// account key that signed it is replaced.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct KeyMark([u8; 32]);
+pub struct TokenKey([u8; 32]);
 
-impl KeyMark {
-    fn of(key: &Hmac<Sha256>) -> KeyMark {
+impl TokenKey {
+    fn of(key: &Hmac<Sha256>) -> TokenKey {
         let mut state = key.clone();
+        // The constant text separates these bytes from every request signature with the same key.
         state.update(b"orrery resource tokens");
-        KeyMark(state.finalize().into_bytes().into())
+        TokenKey(state.finalize().into_bytes().into())
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
@@ -55,9 +56,9 @@ impl KeyMark {
     }
 }
 
-impl std::fmt::Debug for KeyMark {
+impl std::fmt::Debug for TokenKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("KeyMark(..)")
+        f.write_str("TokenKey(..)")
     }
 }
 
@@ -70,22 +71,23 @@ pub struct SignedRequest<'r> {
     pub date: Option<&'r str>,
 }
 
-/// The piece between the resource type and the date.
+/// The resource link, between the resource type and the date.
 #[derive(Clone, Copy)]
-enum Link<'r> {
+enum ResourceLink<'r> {
     Path(&'r [Cow<'r, str>]),
     Rid(&'r str),
 }
 
 impl SigningKeys {
+    /// Prepares the keyed states, so that each key is hashed once and not for every request.
     pub fn new(account: &AccountKeys) -> SigningKeys {
-        let key = |(secret, role): &(orrery_model::Secret, KeyRole)| {
+        let key = |(secret, role): &(orrery_model::Secret, AccountKeyRole)| {
             let state =
                 Hmac::new_from_slice(secret.expose()).expect("HMAC takes keys of any length");
             SigningKey {
                 signer: Signer {
                     role: *role,
-                    mark: KeyMark::of(&state),
+                    token_key: TokenKey::of(&state),
                 },
                 state,
                 text: STANDARD.encode(secret.expose()),
@@ -96,7 +98,7 @@ impl SigningKeys {
         }
     }
 
-    /// Finds the key that made the signature, then checks the date.
+    /// Finds the key that made the signature, and then checks the date.
     pub fn verify(
         &self,
         signature: &Signature,
@@ -107,9 +109,10 @@ impl SigningKeys {
             .x_ms_date
             .or(request.date)
             .ok_or_else(date_missing)?;
+        // The server derives the signed text from the path, and never from a header of the client.
         let target = request.path.signing_target();
         let signer = self.signer(signature, request, target).or_else(|| {
-            // The Java client signs a delete by partition key as a request to the container.
+            // The Java SDK signs a delete by partition key as a request to the container.
             let as_container = SigningTarget {
                 resource_type: "colls",
                 ..target
@@ -122,9 +125,13 @@ impl SigningKeys {
                 "The input authorization token can't serve the request. Please check that the \
                  expected payload is built as per the protocol, and check the key being used. \
                  Server used the following payload to sign: '{}'",
+                // The message contains the expected text, as in Cosmos DB: authors of clients
+                // compare it with theirs.
                 payload_text(request, target)
             ))
         })?;
+        // The date is checked after the signature, so that only the holder of a key sees the time of
+        // the server in the refusal.
         check_date(date, now_seconds)?;
         Ok(signer)
     }
@@ -135,7 +142,10 @@ impl SigningKeys {
         request: SignedRequest<'_>,
         target: SigningTarget<'_>,
     ) -> Option<Signer> {
-        let links = [target.rid.map(Link::Rid), Some(Link::Path(target.link))];
+        let links = [
+            target.rid.map(ResourceLink::Rid),
+            Some(ResourceLink::Path(target.link)),
+        ];
         links.into_iter().flatten().find_map(|link| {
             self.keys
                 .iter()
@@ -144,20 +154,21 @@ impl SigningKeys {
         })
     }
 
-    /// The key that has this base64 text.
+    /// The key with this base64 text.
     pub fn signer_of_text(&self, text: &[u8]) -> Option<Signer> {
         self.keys
             .iter()
+            // In constant time, so that the answer time does not reveal a correct prefix.
             .find(|key| bool::from(key.text.as_bytes().ct_eq(text)))
             .map(|key| key.signer)
     }
 
-    /// Of the keys that may make resource tokens.
-    pub(super) fn token_marks(&self) -> impl Iterator<Item = &KeyMark> {
+    /// The token keys of the account keys that may make resource tokens.
+    pub(super) fn token_keys(&self) -> impl Iterator<Item = &TokenKey> {
         let signers = self.keys.iter().map(|key| &key.signer);
         signers
-            .filter(|signer| signer.role == KeyRole::ReadWrite)
-            .map(|signer| &signer.mark)
+            .filter(|signer| signer.role == AccountKeyRole::ReadWrite)
+            .map(|signer| &signer.token_key)
     }
 }
 
@@ -173,18 +184,21 @@ impl SigningKey {
         signature: &Signature,
         request: SignedRequest<'_>,
         target: SigningTarget<'_>,
-        link: Link<'_>,
+        link: ResourceLink<'_>,
     ) -> bool {
+        // Cloning the keyed state is cheaper than hashing the key again for each request.
         let mut state = self.state.clone();
         write_payload(request, target, link, &mut |piece| state.update(piece));
+        // `verify_slice` compares in constant time.
         state.verify_slice(&signature.0).is_ok()
     }
 }
 
+/// Writes the signed text piece by piece: method, resource type, link, dates.
 fn write_payload(
     request: SignedRequest<'_>,
     target: SigningTarget<'_>,
-    link: Link<'_>,
+    link: ResourceLink<'_>,
     write: &mut dyn FnMut(&[u8]),
 ) {
     write_lower(request.method.as_str(), write);
@@ -192,8 +206,8 @@ fn write_payload(
     write(target.resource_type.as_bytes());
     write(b"\n");
     match link {
-        Link::Rid(rid) => write_lower(rid, write),
-        Link::Path(segments) => {
+        ResourceLink::Rid(rid) => write_lower(rid, write),
+        ResourceLink::Path(segments) => {
             for (index, segment) in segments.iter().enumerate() {
                 if index > 0 {
                     write(b"/");
@@ -205,6 +219,7 @@ fn write_payload(
     write(b"\n");
     write_lower(request.x_ms_date.unwrap_or_default(), write);
     write(b"\n");
+    // The date header is signed only without `x-ms-date`.
     if request.x_ms_date.is_none() {
         write_lower(request.date.unwrap_or_default(), write);
     }
@@ -213,6 +228,7 @@ fn write_payload(
 
 fn write_lower(text: &str, write: &mut dyn FnMut(&[u8])) {
     let mut buffer = [0; 32];
+    // In pieces of a fixed buffer, so that lower case needs no allocation.
     for chunk in text.as_bytes().chunks(buffer.len()) {
         let lower = &mut buffer[..chunk.len()];
         lower.copy_from_slice(chunk);
@@ -223,13 +239,17 @@ fn write_lower(text: &str, write: &mut dyn FnMut(&[u8])) {
 
 fn payload_text(request: SignedRequest<'_>, target: SigningTarget<'_>) -> String {
     let mut payload = Vec::new();
-    let link = target.rid.map_or(Link::Path(target.link), Link::Rid);
+    let link = target
+        .rid
+        .map_or(ResourceLink::Path(target.link), ResourceLink::Rid);
     write_payload(request, target, link, &mut |piece| {
         payload.extend_from_slice(piece);
     });
     String::from_utf8_lossy(&payload).into_owned()
 }
 
+/// Refuses a signature that is too old or too far in the future, which limits the replay of
+/// recorded requests.
 fn check_date(date: &str, now_seconds: u64) -> Result<(), Failure> {
     let HttpDate(signed) = HttpDate::parse(date).ok_or_else(|| {
         Failure::Unauthorized(
@@ -269,7 +289,7 @@ mod tests {
         "dsZQi3KtZmCv1ljt3VNWNm7sQUF1y5rJfC6kv5JiwvW0EndXdDku/dkKBp8/ufDToSxLzR4y+O/0H/t4bQtVNw==";
     const DATE: &str = "Sun, 15 Nov 2026 06:00:00 GMT";
 
-    fn keys(texts: &[(&str, KeyRole)]) -> SigningKeys {
+    fn keys(texts: &[(&str, AccountKeyRole)]) -> SigningKeys {
         let keys = texts
             .iter()
             .map(|(text, role)| (Secret::new(STANDARD.decode(text).unwrap()), *role))
@@ -283,7 +303,7 @@ mod tests {
         path: &str,
         date: &str,
         signature: &str,
-    ) -> Result<KeyRole, Failure> {
+    ) -> Result<AccountKeyRole, Failure> {
         let header = format!("type=master&ver=1.0&sig={signature}");
         let Ok(Credential::Master(signature)) = Credential::parse(Some(&header)) else {
             panic!("{header}");
@@ -300,10 +320,16 @@ mod tests {
     }
 
     #[test]
+    fn a_token_key_is_not_printed() {
+        let key = TokenKey([7; 32]);
+        assert_eq!(format!("{key:?}"), "TokenKey(..)");
+    }
+
+    #[test]
     fn published_signatures_verify() {
         let keys = keys(&[
-            (DOCUMENTATION_KEY, KeyRole::ReadOnly),
-            (EMULATOR_KEY, KeyRole::ReadWrite),
+            (DOCUMENTATION_KEY, AccountKeyRole::ReadOnly),
+            (EMULATOR_KEY, AccountKeyRole::ReadWrite),
         ]);
         for (method, path, signature) in [
             (
@@ -324,7 +350,7 @@ mod tests {
         ] {
             assert_eq!(
                 verify(&keys, &method, path, DATE, signature),
-                Ok(KeyRole::ReadWrite),
+                Ok(AccountKeyRole::ReadWrite),
                 "{path}"
             );
             let failure = verify(&keys, &Method::PUT, path, DATE, signature).unwrap_err();
@@ -336,7 +362,7 @@ mod tests {
 
     #[test]
     fn the_date_must_be_near() {
-        let keys = keys(&[(DOCUMENTATION_KEY, KeyRole::ReadOnly)]);
+        let keys = keys(&[(DOCUMENTATION_KEY, AccountKeyRole::ReadOnly)]);
         let date = "Thu, 27 Apr 2017 00:51:12 GMT";
         let signature = "c09PEVJrgp2uQRkr934kFbTqhByc7TVr3OHyqlu+c+c=";
         let failure = verify(&keys, &Method::GET, "/dbs/ToDoList", date, signature).unwrap_err();

@@ -1,26 +1,27 @@
-//! Resource tokens: what a permission hands out.
+//! Resource tokens, which clients receive with permissions.
 //!
-//! A token carries its whole grant and is signed, so nothing is looked up when it comes back:
-//! `type=resource&ver=1&sig={signature};{grant};`. The signature takes a secret of the server and the key of
-//! the account that the permission was read with: when that key is replaced, the tokens made with it end.
+//! A token contains its whole grant and is signed, so the server stores no tokens and looks nothing
+//! up: `type=resource&ver=1&sig={signature};{grant};`. The signature covers a secret of the server
+//! and the account key that read the permission: when this key is replaced, the tokens made with it
+//! become invalid.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hmac::{Hmac, Mac as _};
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use orrery_keys::{ChildRid, ContainerRid, DatabaseRid, ItemRid, PartitionKey, UserRid};
 use orrery_model::{Failure, PermissionMode};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-use super::grant::{Grant, GrantedItems, Target};
-use super::master::{KeyMark, SigningKeys};
+use super::grant::{Grant, GrantTarget, GrantedItems};
+use super::master::{SigningKeys, TokenKey};
 
-/// Signs and checks resource tokens.
+/// Signs and verifies resource tokens.
 pub struct TokenSecret {
     state: Hmac<Sha256>,
 }
 
-/// The signed text. Names are short because the token travels in a header.
+/// The signed text. Its names are short because the token travels in a header.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Payload {
@@ -32,6 +33,7 @@ struct Payload {
     n: u64,
 }
 
+/// The target of a grant, with resource ids as text.
 #[derive(Serialize, Deserialize)]
 enum TargetText {
     #[serde(rename = "n")]
@@ -49,14 +51,15 @@ enum TargetText {
 }
 
 impl TokenSecret {
+    /// Prepares the keyed state of the secret.
     pub fn new(secret: &[u8]) -> TokenSecret {
         let state = Hmac::new_from_slice(secret).expect("HMAC takes keys of any length");
         TokenSecret { state }
     }
 
-    /// The text of a new token, good for as long as the account has the key `made_with`. Tokens with different
-    /// nonces differ, even for the same grant.
-    pub fn mint(&self, grant: &Grant, made_with: &KeyMark, nonce: u64) -> String {
+    /// The text of a new token, which is valid while the account has the key `made_with`. Tokens
+    /// with different nonces differ, even for the same grant.
+    pub fn mint(&self, grant: &Grant, made_with: &TokenKey, nonce: u64) -> String {
         let payload = Payload {
             t: TargetText::of(&grant.target),
             w: grant.mode == PermissionMode::All,
@@ -70,7 +73,7 @@ impl TokenSecret {
         format!("type=resource&ver=1&sig={signature};{opaque};")
     }
 
-    /// Reads the part of a token after `sig=`.
+    /// Verifies the part of a token after `sig=`, and returns its grant.
     pub fn verify(
         &self,
         token: &str,
@@ -85,6 +88,7 @@ impl TokenSecret {
                     .to_owned(),
             )
         })?;
+        // After the signature: the text of an unsigned token proves nothing about its expiry.
         if grant.expires_seconds <= now_seconds {
             return Err(Failure::Forbidden(
                 "The authorization token is not valid at the current time. The resource token has \
@@ -97,11 +101,19 @@ impl TokenSecret {
 
     fn open(&self, token: &str, keys: &SigningKeys) -> Option<Grant> {
         let (signature, rest) = token.split_once(';')?;
+        // SDKs send the last semicolon or leave it out.
         let opaque = rest.strip_suffix(';').unwrap_or(rest);
         let signature = STANDARD.decode(signature).ok()?;
-        let mut marks = keys.token_marks();
-        let is_signed = |mark| self.signed(opaque, mark).verify_slice(&signature).is_ok();
-        if !marks.any(is_signed) {
+        // Any present key may have made the token, since the token does not name its key.
+        let mut token_keys = keys.token_keys();
+        let is_signed = |token_key| {
+            self.signed(opaque, token_key)
+                .verify_slice(&signature)
+                .is_ok()
+        };
+        // The signature is verified before the payload is parsed, so that the parser sees only
+        // payloads of this server.
+        if !token_keys.any(is_signed) {
             return None;
         }
         let payload: Payload = serde_json::from_slice(&STANDARD.decode(opaque).ok()?).ok()?;
@@ -121,22 +133,23 @@ impl TokenSecret {
         })
     }
 
-    fn signed(&self, opaque: &str, mark: &KeyMark) -> Hmac<Sha256> {
+    fn signed(&self, opaque: &str, token_key: &TokenKey) -> Hmac<Sha256> {
         let mut state = self.state.clone();
-        state.update(mark.bytes());
+        // The key bytes have a fixed length, so they cannot be confused with the text that follows.
+        state.update(token_key.bytes());
         state.update(opaque.as_bytes());
         state
     }
 }
 
 impl TargetText {
-    fn of(target: &Target) -> TargetText {
+    fn of(target: &GrantTarget) -> TargetText {
         match target {
-            Target::Nothing => TargetText::Nothing,
-            Target::Database(rid) => TargetText::Database(rid.to_string()),
-            Target::User(rid) => TargetText::User(rid.to_string()),
-            Target::Container(rid) => TargetText::Container(rid.to_string()),
-            Target::Items(items) => {
+            GrantTarget::Nothing => TargetText::Nothing,
+            GrantTarget::Database(rid) => TargetText::Database(rid.to_string()),
+            GrantTarget::User(rid) => TargetText::User(rid.to_string()),
+            GrantTarget::Container(rid) => TargetText::Container(rid.to_string()),
+            GrantTarget::Items(items) => {
                 let rids = items.rids.iter().map(ItemRid::to_string);
                 TargetText::Items(
                     items.container.to_string(),
@@ -144,25 +157,25 @@ impl TargetText {
                     rids.collect(),
                 )
             }
-            Target::Script(rid) => TargetText::Script(rid.to_string()),
+            GrantTarget::Script(rid) => TargetText::Script(rid.to_string()),
         }
     }
 
-    fn read(self) -> Option<Target> {
+    fn read(self) -> Option<GrantTarget> {
         Some(match self {
-            TargetText::Nothing => Target::Nothing,
-            TargetText::Database(rid) => Target::Database(DatabaseRid::parse(&rid).ok()?),
-            TargetText::User(rid) => Target::User(UserRid::parse(&rid).ok()?),
-            TargetText::Container(rid) => Target::Container(ContainerRid::parse(&rid).ok()?),
+            TargetText::Nothing => GrantTarget::Nothing,
+            TargetText::Database(rid) => GrantTarget::Database(DatabaseRid::parse(&rid).ok()?),
+            TargetText::User(rid) => GrantTarget::User(UserRid::parse(&rid).ok()?),
+            TargetText::Container(rid) => GrantTarget::Container(ContainerRid::parse(&rid).ok()?),
             TargetText::Items(container, id, rids) => {
                 let rids = rids.iter().map(|rid| ItemRid::parse(rid).ok());
-                Target::Items(GrantedItems {
+                GrantTarget::Items(GrantedItems {
                     container: ContainerRid::parse(&container).ok()?,
                     id,
                     rids: rids.collect::<Option<_>>()?,
                 })
             }
-            TargetText::Script(rid) => Target::Script(ChildRid::parse(&rid).ok()?),
+            TargetText::Script(rid) => GrantTarget::Script(ChildRid::parse(&rid).ok()?),
         })
     }
 }
@@ -176,11 +189,11 @@ impl std::fmt::Debug for TokenSecret {
 #[cfg(test)]
 mod tests {
     use orrery_keys::ChildKind;
-    use orrery_model::{AccountKeys, KeyRole, Secret};
+    use orrery_model::{AccountKeyRole, AccountKeys, Secret};
 
     use super::*;
 
-    fn keys(keys: &[(&[u8], KeyRole)]) -> SigningKeys {
+    fn keys(keys: &[(&[u8], AccountKeyRole)]) -> SigningKeys {
         let keys = keys
             .iter()
             .map(|(secret, role)| (Secret::new(secret.to_vec()), *role));
@@ -196,21 +209,21 @@ mod tests {
     #[test]
     fn tokens_come_back_until_they_expire() {
         let secret = TokenSecret::new(b"secret");
-        let keys = keys(&[(b"primary", KeyRole::ReadWrite)]);
-        let mark = *keys.token_marks().next().unwrap();
+        let keys = keys(&[(b"primary", AccountKeyRole::ReadWrite)]);
+        let token_key = *keys.token_keys().next().unwrap();
         let database = DatabaseRid::new(7);
         let container = ContainerRid::new(database, 1);
         for target in [
-            Target::Nothing,
-            Target::Database(database),
-            Target::User(UserRid::new(database, 3)),
-            Target::Container(container),
-            Target::Items(GrantedItems {
+            GrantTarget::Nothing,
+            GrantTarget::Database(database),
+            GrantTarget::User(UserRid::new(database, 3)),
+            GrantTarget::Container(container),
+            GrantTarget::Items(GrantedItems {
                 container,
                 id: Some("é".to_owned()),
                 rids: vec![ItemRid::new(container, 5)],
             }),
-            Target::Script(ChildRid::new(container, ChildKind::StoredProcedure, 2)),
+            GrantTarget::Script(ChildRid::new(container, ChildKind::StoredProcedure, 2)),
         ] {
             let given = Grant {
                 target,
@@ -218,8 +231,8 @@ mod tests {
                 partition_key: Some(PartitionKey::parse_header("[\"é\"]").unwrap()),
                 expires_seconds: 1_000,
             };
-            let token = secret.mint(&given, &mark, 1);
-            assert_ne!(token, secret.mint(&given, &mark, 2));
+            let token = secret.mint(&given, &token_key, 1);
+            assert_ne!(token, secret.mint(&given, &token_key, 2));
             let sig = signature(&token);
             assert_eq!(secret.verify(sig, &keys, 999), Ok(given));
             let late = secret.verify(sig, &keys, 1_000);
@@ -235,10 +248,10 @@ mod tests {
 
     #[test]
     fn a_token_lives_as_long_as_the_key_it_was_made_with() {
-        use KeyRole::{ReadOnly, ReadWrite};
+        use AccountKeyRole::{ReadOnly, ReadWrite};
         let secret = TokenSecret::new(b"secret");
         let grant = Grant {
-            target: Target::Nothing,
+            target: GrantTarget::Nothing,
             mode: PermissionMode::Read,
             partition_key: None,
             expires_seconds: 1_000,
@@ -246,8 +259,8 @@ mod tests {
         let (one, two, three) = (&b"one"[..], &b"two"[..], &b"three"[..]);
         let before = keys(&[(one, ReadWrite), (two, ReadWrite)]);
         let tokens: Vec<_> = before
-            .token_marks()
-            .map(|mark| secret.mint(&grant, mark, 1))
+            .token_keys()
+            .map(|token_key| secret.mint(&grant, token_key, 1))
             .collect();
         for (after, expected) in [
             (vec![(one, ReadWrite), (two, ReadWrite)], [true, true]),
