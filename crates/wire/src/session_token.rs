@@ -6,54 +6,60 @@
 //! token  = "-1#" lsn | version "#" lsn *("#" region "=" lsn) | lsn
 //! ```
 //!
-//! An account of one region writes the first form. With several it is the second: the version rises
-//! with every change of the write region and of the members, and decides before positions do. What a
-//! token of an older version names was part of another history, or of fewer regions: it passes.
 //!
-//! Where every region writes, positions of partitions mean nothing elsewhere. A token has what was
-//! applied of the account stream and of the stream of each region then, the same for all partitions
-//! of an answer. Streams of regions outlive versions, so an older token counts for the regions that
-//! are still there.
+//! An account of one region writes the first form. An account with several regions writes the
+//! second: the version rises with every change of the write region and of the members, and is
+//! compared before positions. A position in a token of an older version is of another history or of
+//! fewer regions, so it is ignored.
+//!
+//! In a multi-write account the positions of partitions have no meaning in other regions. There a
+//! token contains the applied position of the account stream and of the stream of each region, the
+//! same for all partitions of an answer. The streams of regions continue across versions, so an
+//! older token still counts for the regions that remain.
 
 use std::fmt::{self, Write as _};
 
-use orrery_model::{Failure, Lsn, RangeId, Session, Stamp};
+use orrery_model::{Failure, Lsn, PartitionLsn, RangeId, RegionSession};
 
-/// One part of a token. Ranges that are not numbers belong to no partition of data.
+/// One part of a token. Range names that are not numbers belong to no partition of data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionPart {
     pub range: Option<RangeId>,
     pub version: i64,
     pub lsn: Lsn,
-    /// By the numbers of regions.
+    /// The positions of the regions' streams, by the number of the region.
     pub locals: Vec<(u32, u64)>,
 }
 
-/// Where the serving range is.
+/// The position of the partition that serves the request.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionPosition<'r> {
     pub range: RangeId,
-    /// Ranges this one was split from; their parts count too.
+    /// The ancestor ranges, from which splits made this range. Their parts of a token apply to it
+    /// too.
     pub ancestors: &'r [RangeId],
-    pub session: &'r Session,
+    pub session: &'r RegionSession,
     pub lsn: Lsn,
 }
 
 /// The token of one range: `0:-1#12`.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionToken<'s> {
-    pub session: &'s Session,
-    pub stamp: Stamp,
+    pub session: &'s RegionSession,
+    pub partition_lsn: PartitionLsn,
 }
 
 impl fmt::Display for SessionToken<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let SessionToken { session, stamp } = self;
-        let Session { version, vector } = session;
+        let SessionToken {
+            session,
+            partition_lsn,
+        } = self;
+        let RegionSession { version, vector } = session;
         let Some(vector) = vector else {
-            return write!(f, "{}:{version}#{}", stamp.range, stamp.lsn);
+            return write!(f, "{}:{version}#{}", partition_lsn.range, partition_lsn.lsn);
         };
-        write!(f, "{}:{version}#{}", stamp.range, vector.global)?;
+        write!(f, "{}:{version}#{}", partition_lsn.range, vector.global)?;
         for (region, sequence) in &vector.locals {
             write!(f, "#{region}={sequence}")?;
         }
@@ -61,29 +67,36 @@ impl fmt::Display for SessionToken<'_> {
     }
 }
 
-/// The token of an answer of several ranges.
-pub fn session_token(session: &Session, stamps: &[Stamp]) -> String {
+/// The token of an answer from several ranges.
+pub fn session_token(session: &RegionSession, partition_lsns: &[PartitionLsn]) -> String {
     let mut token = String::new();
-    for (place, stamp) in stamps.iter().copied().enumerate() {
-        let before = if place == 0 { "" } else { "," };
-        let part = SessionToken { session, stamp };
+    for (index, partition_lsn) in partition_lsns.iter().copied().enumerate() {
+        let before = if index == 0 { "" } else { "," };
+        let part = SessionToken {
+            session,
+            partition_lsn,
+        };
         write!(token, "{before}{part}").expect("a string takes any text");
     }
     token
 }
 
-/// Reads a token. Every part must be well formed, also those of unrelated ranges.
+/// Parses a token. Every part must be well formed, also parts of unrelated ranges. A comma may
+/// follow the last part: SDKs that join the parts of several tokens leave it there.
 pub fn parse_session_token(token: &str) -> impl Iterator<Item = Result<SessionPart, Failure>> + '_ {
-    token.split(',').map(move |part| {
+    let parts = token.strip_suffix(',').unwrap_or(token);
+    parts.split(',').map(move |part| {
         parse_part(part.trim()).ok_or_else(|| {
             Failure::BadRequest(format!("The session token provided '{token}' is invalid."))
         })
     })
 }
 
-/// Whether the serving range has reached what the token names.
+/// Checks that the serving partition has reached the positions in the token.
 pub fn check_session_token(token: &str, position: SessionPosition<'_>) -> Result<(), Failure> {
     let mut is_behind = false;
+    // A malformed part fails the whole token, so the loop does not stop at the first part that is
+    // ahead.
     for part in parse_session_token(token) {
         let part = part?;
         let concerns = part
@@ -98,9 +111,9 @@ pub fn check_session_token(token: &str, position: SessionPosition<'_>) -> Result
     }
 }
 
-/// Whether everything that a token names is here, of whichever range: what was written by somebody
-/// who has seen it may be written here. Asked where every region writes.
-pub fn has_reached(session: &Session, token: &str) -> bool {
+/// Whether this region has every record that a token names, in all ranges. In a multi-write account
+/// only a region with these records may accept a write from a client that has seen them.
+pub fn has_reached(session: &RegionSession, token: &str) -> bool {
     let parts = parse_session_token(token).filter_map(Result::ok);
     session.vector.is_none()
         || !parts
@@ -108,18 +121,23 @@ pub fn has_reached(session: &Session, token: &str) -> bool {
             .any(|part| is_ahead(&part, session, part.lsn))
 }
 
-fn is_ahead(part: &SessionPart, session: &Session, lsn: Lsn) -> bool {
+fn is_ahead(part: &SessionPart, session: &RegionSession, lsn: Lsn) -> bool {
     let is_same = part.version == session.version;
+    // A newer version is another history with records that this region may not have.
     if part.version > session.version {
         return true;
     }
+    // Without a vector the versions decide first, and positions only within one version.
     let Some(vector) = &session.vector else {
         return is_same && part.lsn > lsn;
     };
+    // An unknown region in the token has left the account; its stream is not compared.
     let lacks = |(region, sequence): &(u8, u64)| {
         let mut locals = part.locals.iter();
         locals.any(|(other, wanted)| *other == u32::from(*region) && wanted > sequence)
     };
+    // The account stream is compared only within one version: another version may count other
+    // records.
     (is_same && part.lsn.0 > vector.global) || vector.locals.iter().any(lacks)
 }
 
@@ -132,7 +150,8 @@ fn parse_part(part: &str) -> Option<SessionPart> {
     let first = pieces.next()?;
     let (version, lsn) = match pieces.next() {
         Some(lsn) => (first.parse().ok()?, parse_lsn(lsn)?),
-        None => (Session::ALONE.version, parse_lsn(first)?),
+        // The oldest form has only a position.
+        None => (RegionSession::SINGLE_REGION.version, parse_lsn(first)?),
     };
     let locals = pieces.map(|region| {
         let (id, lsn) = region.split_once('=')?;
@@ -146,7 +165,7 @@ fn parse_part(part: &str) -> Option<SessionPart> {
     })
 }
 
-/// A client that has seen nothing may say -1.
+/// The LSN of a part. A client that has seen no records may send -1.
 fn parse_lsn(text: &str) -> Option<Lsn> {
     match text {
         "-1" => Some(Lsn(0)),
@@ -162,18 +181,18 @@ mod tests {
     use super::*;
 
     fn check(token: &str) -> Result<(), Failure> {
-        check_at(Session::ALONE.version, token)
+        check_at(RegionSession::SINGLE_REGION.version, token)
     }
 
     fn check_at(version: i64, token: &str) -> Result<(), Failure> {
-        let session = Session {
+        let session = RegionSession {
             version,
             vector: None,
         };
         check_in(&session, token)
     }
 
-    fn check_in(session: &Session, token: &str) -> Result<(), Failure> {
+    fn check_in(session: &RegionSession, token: &str) -> Result<(), Failure> {
         let position = SessionPosition {
             range: RangeId(2),
             ancestors: &[RangeId(0)],
@@ -184,8 +203,8 @@ mod tests {
     }
 
     /// Version 7, account stream 5, region 0 at 20 and region 3 at 30.
-    fn multi_write() -> Session {
-        Session {
+    fn multi_write() -> RegionSession {
+        RegionSession {
             version: 7,
             vector: Some(SessionVector {
                 global: 5,
@@ -266,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_write_waits_for_every_part() {
-        let alone = Session::ALONE;
+        let alone = RegionSession::SINGLE_REGION;
         for (session, token, expected) in [
             (&alone, "0:-1#99", true),
             (&alone, "0:9#99#0=99", true),
@@ -292,7 +311,7 @@ mod tests {
             "0:1#a",
             "0:1#2#3",
             "0:1#2#a=3",
-            "0:-1#1,",
+            "0:-1#1,,",
         ] {
             let expected = format!("The session token provided '{token}' is invalid.");
             assert_eq!(check(token), Err(Failure::BadRequest(expected)), "{token}");
@@ -301,32 +320,32 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let stamp = |(range, lsn)| Stamp {
+        let partition_lsn = |(range, lsn)| PartitionLsn {
             range: RangeId(range),
             lsn: Lsn(lsn),
         };
-        let stamps = [(0, 12), (1, 3)].map(stamp);
+        let partition_lsns = [(0, 12), (1, 3)].map(partition_lsn);
         for (version, expected) in [(-1, "0:-1#12,1:-1#3"), (5, "0:5#12,1:5#3")] {
-            let session = Session {
+            let session = RegionSession {
                 version,
                 vector: None,
             };
-            let token = session_token(&session, &stamps);
+            let token = session_token(&session, &partition_lsns);
             assert_eq!(token, expected);
             let parts: Result<Vec<_>, _> = parse_session_token(&token).collect();
-            let part = |Stamp { range, lsn }| SessionPart {
+            let part = |PartitionLsn { range, lsn }| SessionPart {
                 range: Some(range),
                 version,
                 lsn,
                 locals: Vec::new(),
             };
-            assert_eq!(parts, Ok(stamps.map(part).to_vec()));
+            assert_eq!(parts, Ok(partition_lsns.map(part).to_vec()));
         }
-        let token = session_token(&multi_write(), &stamps);
+        let token = session_token(&multi_write(), &partition_lsns);
         assert_eq!(token, "0:7#5#0=20#3=30,1:7#5#0=20#3=30");
         let locals = vec![(0, 20), (3, 30)];
         assert!(parse_session_token(&token).all(|part| part.unwrap().locals == locals));
-        assert_eq!(session_token(&Session::ALONE, &[]), "");
+        assert_eq!(session_token(&RegionSession::SINGLE_REGION, &[]), "");
     }
 
     proptest! {

@@ -1,4 +1,4 @@
-//! The one table from failures to status, sub-status, code and text.
+//! The one table that maps failures to status, sub-status, code and text.
 
 use std::borrow::Cow;
 
@@ -7,19 +7,26 @@ use orrery_model::{ConflictKind, Failure, GoneKind, NotFoundKind};
 
 use crate::body::ObjectWriter;
 
-/// How a failure looks on the wire.
+/// The form of a failure in an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorStatus<'f> {
     pub status: u16,
-    /// Sent only when it says something.
+    /// The sub-status. Absent if it adds nothing to the status.
     pub substatus: Option<u32>,
     pub code: &'static str,
-    /// Without the activity id, which [`error_body`] adds.
+    /// The message without the activity id, which [`error_body`] adds.
     pub message: Cow<'f, str>,
 }
 
-const PARTITION_KEY_MISMATCH: &str = "Partition key provided either doesn't correspond to definition in the collection or doesn't \
-     match partition key field values specified in the document.";
+const PARTITION_KEY_MISMATCH: &str = "PartitionKey extracted from document doesn't match the one specified in the \
+     header. Learn more: https://aka.ms/CosmosDB/sql/errors/wrong-pk-value. Partition key provided either doesn't \
+     correspond to definition in the collection or doesn't match partition key field values specified in the \
+     document.";
+const REQUEST_TOO_LARGE: &str = "Request size is too large";
+const NEEDS_PLAN: &str = "The provided cross partition query can not be directly served by the gateway. This is a first chance \
+     (internal) exception that all newer clients will know how to handle gracefully. This exception is traced, but \
+     unless you see it bubble up as an exception (which only happens on older SDK clients), then you can safely \
+     ignore this message.";
 const WRITE_FORBIDDEN: &str = "The requested operation cannot be performed at this region: writes are not allowed here, because \
      the account takes them in another region.";
 const OUTCOME_UNKNOWN: &str = "Request timed out: at consistency level Strong a write waits for a majority of the regions, and too few of \
@@ -39,6 +46,8 @@ const PRECONDITION_FAILED: &str = "Operation cannot be performed because one of 
 const RETRY_WITH: &str = "Conflicting request to resource has been attempted. Retry the request.";
 
 impl<'f> ErrorStatus<'f> {
+    /// The row of a failure. SDKs decide by status and sub-status whether to repeat a request, and
+    /// where.
     pub fn of(failure: &'f Failure) -> ErrorStatus<'f> {
         let row = |status, substatus, code, message: &'f str| ErrorStatus {
             status,
@@ -71,6 +80,8 @@ impl<'f> ErrorStatus<'f> {
                      are missing"
                 )),
             },
+            Failure::NeedsPlan(_) => row(400, Some(1004), "BadRequest", NEEDS_PLAN),
+            Failure::PlanNotSupported(message) => row(400, Some(1004), "BadRequest", message),
             Failure::PartitionKeyMissing => row(
                 400,
                 None,
@@ -130,6 +141,12 @@ impl<'f> ErrorStatus<'f> {
             Failure::PatchConditionFalse => {
                 row(412, Some(1110), "PreconditionFailed", PRECONDITION_FAILED)
             }
+            Failure::TooLarge(message) if message.starts_with(REQUEST_TOO_LARGE) => ErrorStatus {
+                message: Cow::Owned(format!(
+                    "Message: {{\"Errors\":[\"{REQUEST_TOO_LARGE}\"]}} {message}"
+                )),
+                ..row(413, None, "RequestEntityTooLarge", "")
+            },
             Failure::TooLarge(message) => row(413, None, "RequestEntityTooLarge", message),
             Failure::AnswerTooLarge => row(
                 413,
@@ -169,11 +186,14 @@ impl<'f> ErrorStatus<'f> {
                 "TooManyRequests",
                 "Too many scripts are running at the same time. Please retry after sometime.",
             ),
-            Failure::TooMuchHeld { message, .. } => row(429, None, "TooManyRequests", message),
+            Failure::ClientLimitExceeded { message, .. } => {
+                row(429, None, "TooManyRequests", message)
+            }
             Failure::ScriptCompile(message) => row(400, Some(65_535), "BadRequest", message),
             Failure::Script { message, number } => row(400, *number, "BadRequest", message),
             Failure::RetryWith => row(449, None, "RetryWith", RETRY_WITH),
-            // Not 501: the Python client sends a request that failed with 5xx four times.
+            // The status is not 501: the Python SDK sends a request that failed with 5xx four
+            // times.
             Failure::NotImplemented(message) => row(400, None, "NotImplemented", message),
             Failure::Unavailable(message) => row(503, None, "ServiceUnavailable", message),
             Failure::Internal(message) => row(500, None, "InternalServerError", message),
@@ -183,15 +203,6 @@ impl<'f> ErrorStatus<'f> {
 
 /// The body of a failed request.
 pub fn error_body(failure: &Failure, activity_id: &str) -> Vec<u8> {
-    error_body_with(failure, activity_id, None)
-}
-
-/// The same with `additionalErrorInfo`, in which query plans travel when a query needs the client's help.
-pub fn error_body_with(
-    failure: &Failure,
-    activity_id: &str,
-    additional_info: Option<&str>,
-) -> Vec<u8> {
     let ErrorStatus { code, message, .. } = ErrorStatus::of(failure);
     if let Failure::AccountNotFound(id) = failure {
         return account_not_found_body(code, &message, id);
@@ -205,15 +216,16 @@ pub fn error_body_with(
         &format!("{message}\r\nActivityId: {activity_id}, {agent}"),
         &mut body,
     );
-    if let Some(info) = additional_info {
+    if let Failure::NeedsPlan(plan) = failure {
         body.extend_from_slice(b",\"additionalErrorInfo\":");
-        write_string(info, &mut body);
+        write_string(plan, &mut body);
     }
     body.push(b'}');
     body
 }
 
-/// Clients that take it for an account document find no location in it.
+/// The body of a missing account. An SDK that parses it as an account document finds no locations
+/// in it.
 fn account_not_found_body(code: &str, message: &str, id: &str) -> Vec<u8> {
     ObjectWriter::new()
         .text("code", code)
@@ -239,6 +251,20 @@ mod tests {
                 None,
                 "BadRequest",
                 "The input content is invalid because the required properties - 'id; ' - are missing",
+            ),
+            (
+                Failure::NeedsPlan(text()),
+                400,
+                Some(1004),
+                "BadRequest",
+                "The provided cross partition query can not be directly served by the gateway.",
+            ),
+            (
+                Failure::PlanNotSupported(text()),
+                400,
+                Some(1004),
+                "BadRequest",
+                "text",
             ),
             (
                 Failure::PartitionKeyMissing,
@@ -496,13 +522,26 @@ mod tests {
 
     #[test]
     fn bodies_name_the_activity() {
-        let body = error_body_with(&Failure::bad_request("a \"b\""), "id-1", Some("{}"));
+        let body = error_body(&Failure::bad_request("a \"b\""), "id-1");
         let version = env!("CARGO_PKG_VERSION");
         assert_eq!(
             String::from_utf8(body).unwrap(),
             format!(
-                r#"{{"code":"BadRequest","message":"a \"b\"\r\nActivityId: id-1, orrery/{version}","additionalErrorInfo":"{{}}"}}"#
+                r#"{{"code":"BadRequest","message":"a \"b\"\r\nActivityId: id-1, orrery/{version}"}}"#
             )
         );
+    }
+
+    #[test]
+    fn a_refused_query_takes_its_plan_along() {
+        let body = error_body(&Failure::NeedsPlan(r#"{"top":1}"#.to_owned()), "id-1");
+        let body = String::from_utf8(body).unwrap();
+        let plan = r#","additionalErrorInfo":"{\"top\":1}"}"#;
+        assert!(
+            body.starts_with(
+                r#"{"code":"BadRequest","message":"The provided cross partition query"#
+            )
+        );
+        assert!(body.ends_with(plan), "{body}");
     }
 }

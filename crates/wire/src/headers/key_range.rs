@@ -1,4 +1,4 @@
-//! Which physical partition, or which part of one, a request is for.
+//! The physical partition of a request, or the part of a partition that it names.
 
 use orrery_keys::{Epk, EpkRange};
 use orrery_model::{Failure, GoneKind, RangeId};
@@ -6,10 +6,10 @@ use orrery_model::{Failure, GoneKind, RangeId};
 use super::header::invalid_value;
 use super::names;
 
-/// Which part of the key space the client wants.
+/// The part of the key space that the client selects.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct KeyRangeHeaders<'a> {
-    /// Without the container's resource id that some clients put before it.
+    /// The range id, without the container's resource id that some SDKs put before it.
     pub(super) range_id: Option<&'a str>,
     pub(super) start_epk: Option<&'a str>,
     pub(super) end_epk: Option<&'a str>,
@@ -22,6 +22,7 @@ impl KeyRangeHeaders<'_> {
             .key_type
             .is_some_and(|kind| kind.eq_ignore_ascii_case("EffectivePartitionKeyRange"));
         let has_bounds = self.start_epk.is_some() || self.end_epk.is_some();
+        // The key type says what the bounds are; without it the bounds have no meaning.
         if has_bounds && !is_range {
             return Err(Failure::bad_request(
                 "One of the input values is invalid. x-ms-start-epk and x-ms-end-epk need \
@@ -31,8 +32,10 @@ impl KeyRangeHeaders<'_> {
         Ok(())
     }
 
-    /// The range id as a number; an id that never existed is a range that is gone.
+    /// The range id as a number. An id that never existed counts as a range that is gone, so that
+    /// the client refreshes its ranges.
     pub(super) fn range(&self) -> Result<Option<RangeId>, Failure> {
+        // SDKs refresh their ranges after 410 and repeat the request.
         let gone = || Failure::Gone(GoneKind::PartitionKeyRange);
         match self.range_id {
             Some(text) => {
@@ -43,7 +46,7 @@ impl KeyRangeHeaders<'_> {
         }
     }
 
-    /// The sub-range of effective partition keys the client wants.
+    /// The range of effective partition keys that the client selects.
     pub(super) fn epk_range(&self) -> Result<Option<EpkRange>, Failure> {
         if self.start_epk.is_none() && self.end_epk.is_none() {
             return Ok(None);
@@ -54,6 +57,7 @@ impl KeyRangeHeaders<'_> {
         };
         let min = bound(names::START_EPK, self.start_epk, Epk::min())?;
         let max = bound(names::END_EPK, self.end_epk, Epk::max())?;
+        // A missing bound is the end of the whole key space.
         Ok(Some(EpkRange::new(min, max)))
     }
 }

@@ -1,4 +1,4 @@
-//! Header names, in the lower case in which they are compared.
+//! Header names, in lower case, as they are compared.
 
 pub const A_IM: &str = "a-im";
 pub const ACTIVITY_ID: &str = "x-ms-activity-id";
@@ -7,8 +7,12 @@ pub const AUTHORIZATION: &str = "authorization";
 pub const BATCH_ATOMIC: &str = "x-ms-cosmos-batch-atomic";
 pub const BATCH_CONTINUE_ON_ERROR: &str = "x-ms-cosmos-batch-continue-on-error";
 pub const BATCH_ORDERED: &str = "x-ms-cosmos-batch-ordered";
+/// Orrery's own: the sender is a page in a browser. Browsers repeat a request with status 408 by
+/// themselves.
+pub const BROWSER: &str = "x-orrery-browser";
 pub const CHANGE_FEED_WIRE_FORMAT: &str = "x-ms-cosmos-changefeed-wire-format-version";
 pub const CONSISTENCY_LEVEL: &str = "x-ms-consistency-level";
+pub const CONTENT_LOCATION: &str = "content-location";
 pub const CONTENT_PATH: &str = "x-ms-content-path";
 pub const CONTENT_TYPE: &str = "content-type";
 pub const CONTINUATION: &str = "x-ms-continuation";
@@ -18,9 +22,13 @@ pub const ENABLE_CROSS_PARTITION: &str = "x-ms-documentdb-query-enablecrossparti
 pub const ENABLE_SCAN: &str = "x-ms-documentdb-query-enable-scan";
 pub const END_EPK: &str = "x-ms-end-epk";
 pub const ETAG: &str = "etag";
+pub const EXCLUDE_SYSTEM_PROPERTIES: &str = "x-ms-exclude-system-properties";
 pub const EXPIRY_SECONDS: &str = "x-ms-documentdb-expiry-seconds";
-/// Orrery's own: how the page of a query was found.
+/// Orrery's own: the client requests the plan of its query.
 pub const EXPLAIN: &str = "x-orrery-explain";
+/// Orrery's own: the client requests all rows of a query from the server, even if it could carry
+/// out a plan.
+pub const WHOLE_QUERY: &str = "x-orrery-whole-query";
 pub const GATEWAY_VERSION: &str = "x-ms-gatewayversion";
 pub const GLOBAL_COMMITTED_LSN: &str = "x-ms-global-committed-lsn";
 pub const HUB_REGION_ONLY: &str = "x-ms-cosmos-hub-region-processing-only";
@@ -47,6 +55,8 @@ pub const LAST_STATE_CHANGE: &str = "x-ms-last-state-change-utc";
 pub const LLSN: &str = "x-ms-cosmos-llsn";
 pub const LSN: &str = "lsn";
 pub const MAX_ITEM_COUNT: &str = "x-ms-max-item-count";
+pub const MAX_MEDIA_STORAGE_USAGE_MB: &str = "x-ms-max-media-storage-usage-mb";
+pub const MEDIA_STORAGE_USAGE_MB: &str = "x-ms-media-storage-usage-mb";
 pub const MIGRATE_TO_AUTOSCALE: &str = "x-ms-cosmos-migrate-offer-to-autopilot";
 pub const MIGRATE_TO_MANUAL: &str = "x-ms-cosmos-migrate-offer-to-manual-throughput";
 pub const MIN_THROUGHPUT: &str = "x-ms-cosmos-min-throughput";
@@ -87,7 +97,11 @@ pub const SCRIPT_LOG_RESULTS: &str = "x-ms-documentdb-script-log-results";
 pub const SERVER: &str = "server";
 pub const SERVICE_VERSION: &str = "x-ms-serviceversion";
 pub const SESSION_TOKEN: &str = "x-ms-session-token";
+pub const SHARE_THROUGHPUT: &str = "x-ms-share-throughput";
 pub const START_EPK: &str = "x-ms-start-epk";
+/// Orrery's own: the status that a request with [`BROWSER`] would have received without that
+/// header.
+pub const STATUS: &str = "x-orrery-status";
 pub const STRICT_TRANSPORT_SECURITY: &str = "strict-transport-security";
 pub const SUBSTATUS: &str = "x-ms-substatus";
 pub const SUPPORTED_QUERY_FEATURES: &str = "x-ms-cosmos-supported-query-features";

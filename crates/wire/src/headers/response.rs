@@ -6,14 +6,17 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use orrery_keys::{ContainerRid, DatabaseRid};
-use orrery_model::{Charge, Etag, Failure, Lsn, QUOTA_TEXT, Session, Stamp, usage_text};
+use orrery_model::{
+    Charge, Etag, Failure, Lsn, NotFoundKind, PartitionLsn, QUOTA_TEXT, RegionSession,
+    SCRIPT_QUOTA_TEXT, script_usage_text, usage_text,
+};
 
 use super::names;
 use crate::percent;
 use crate::session_token::SessionToken;
 use crate::status::ErrorStatus;
 
-/// A name checked when this is compiled; inserting it allocates nothing.
+/// A header name checked at compile time. Inserting it allocates nothing.
 macro_rules! name {
     ($name:ident) => {
         const { HeaderName::from_static(names::$name) }
@@ -25,7 +28,8 @@ const SERVICE_VERSION: HeaderValue =
     HeaderValue::from_static(concat!("version=", env!("CARGO_PKG_VERSION"), ".0"));
 const SERVER: HeaderValue = HeaderValue::from_static(concat!("orrery/", env!("CARGO_PKG_VERSION")));
 
-/// The headers that are the same on every response; copying them is cheaper than placing each.
+/// The headers with the same value on every response. Cloning the map is cheaper than inserting
+/// each header.
 static CONSTANT: LazyLock<HeaderMap> = LazyLock::new(|| {
     let mut map = HeaderMap::with_capacity(HEADERS_TYPICAL);
     for (name, value) in [
@@ -45,7 +49,7 @@ static CONSTANT: LazyLock<HeaderMap> = LazyLock::new(|| {
     map
 });
 
-/// Headers of an answer about an item, and some more.
+/// The number of headers of an answer about an item, with a reserve.
 const HEADERS_TYPICAL: usize = 32;
 
 /// Writes headers into the map of a response.
@@ -54,9 +58,10 @@ pub struct ResponseHeaders {
     map: HeaderMap,
 }
 
-/// The resource that owns what the response is about, by resource id and by name.
+/// The owner of the resource in a response, by resource id and by name.
 ///
-/// For items it is the container, for a container the database. Clients file session tokens by it.
+/// The owner of an item is its container, and the owner of a container is its database. SDKs file
+/// session tokens under the owner.
 #[derive(Debug, Clone, Copy)]
 pub enum Owner<'r> {
     Database {
@@ -70,12 +75,12 @@ pub enum Owner<'r> {
     },
 }
 
-/// How full a container is.
+/// The size of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContainerUsage {
     pub documents: u64,
     pub kilobytes: u64,
-    /// How much of it follows its indexing policy.
+    /// The percentage of the items whose index follows the present indexing policy.
     pub indexed_percent: u8,
 }
 
@@ -84,6 +89,8 @@ pub struct ContainerUsage {
 pub struct OwnerHeaders {
     content_path: HeaderValue,
     alt_content_path: HeaderValue,
+    /// The usage of the container, for answers about its items.
+    usage: Option<HeaderValue>,
 }
 
 impl OwnerHeaders {
@@ -100,12 +107,29 @@ impl OwnerHeaders {
         OwnerHeaders {
             content_path: value(&rid),
             alt_content_path: value(&percent::encode_for_header(&link)),
+            usage: None,
+        }
+    }
+
+    /// The same owner with the quota of the container and the size of its items.
+    #[must_use]
+    pub fn with_usage(self, documents: u64, kilobytes: u64) -> OwnerHeaders {
+        let usage = HeaderValue::from_str(&usage_text(documents, kilobytes)).ok();
+        OwnerHeaders { usage, ..self }
+    }
+
+    /// The same owner, for a client that must not learn the size of the whole container.
+    #[must_use]
+    pub fn without_usage(self) -> OwnerHeaders {
+        OwnerHeaders {
+            usage: None,
+            ..self
         }
     }
 }
 
 impl ResponseHeaders {
-    /// The headers every response has, failures included.
+    /// The headers of every response, failures included.
     pub fn new(activity_id: &str, charge: Charge, duration: Duration) -> ResponseHeaders {
         let map = CONSTANT.clone();
         let mut headers = ResponseHeaders { map };
@@ -119,11 +143,16 @@ impl ResponseHeaders {
         headers
     }
 
-    /// What the answering partition says of itself, on success and on failure, and the version that
-    /// its tokens have now.
+    /// The position of the partition that answered, on success and on failure, and the session
+    /// token with the present version.
     #[must_use]
-    pub fn stamp(mut self, stamp: Stamp, session: &Session) -> ResponseHeaders {
-        let lsn = HeaderValue::from(stamp.lsn.0);
+    pub fn partition_lsn(
+        mut self,
+        partition_lsn: PartitionLsn,
+        session: &RegionSession,
+    ) -> ResponseHeaders {
+        let lsn = HeaderValue::from(partition_lsn.lsn.0);
+        // Orrery states the same position in all five headers.
         for name in [
             name!(LSN),
             name!(GLOBAL_COMMITTED_LSN),
@@ -133,16 +162,20 @@ impl ResponseHeaders {
         ] {
             self.map.insert(name, lsn.clone());
         }
-        let range = HeaderValue::from(stamp.range.0);
+        let range = HeaderValue::from(partition_lsn.range.0);
         self.map
             .insert(name!(PARTITION_KEY_RANGE_ID), range.clone());
         self.map.insert(name!(INTERNAL_PARTITION_ID), range);
-        let token = SessionToken { session, stamp };
+        let token = SessionToken {
+            session,
+            partition_lsn,
+        };
         self.set_display(name!(SESSION_TOKEN), token);
         self
     }
 
-    /// How many regions answer reads beside the first; 0 is there already.
+    /// The number of regions that answer reads beside the first one. The constant headers contain
+    /// 0.
     #[must_use]
     pub fn read_regions(mut self, count: usize) -> ResponseHeaders {
         if count > 0 {
@@ -152,8 +185,8 @@ impl ResponseHeaders {
         self
     }
 
-    /// Replaces the token of [`stamp`](Self::stamp), for answers of several ranges or the echo of a
-    /// token that is ahead. An empty token is not sent.
+    /// Replaces the token of [`partition_lsn`](Self::partition_lsn), for answers of several ranges
+    /// and for the echo of a token that is ahead. An empty token is not sent.
     #[must_use]
     pub fn session_token(mut self, token: &str) -> ResponseHeaders {
         if !token.is_empty() {
@@ -168,6 +201,30 @@ impl ResponseHeaders {
             .insert(name!(CONTENT_PATH), owner.content_path.clone());
         self.map
             .insert(name!(ALT_CONTENT_PATH), owner.alt_content_path.clone());
+        if let Some(usage) = &owner.usage {
+            self.map
+                .insert(name!(RESOURCE_QUOTA), HeaderValue::from_static(QUOTA_TEXT));
+            self.map.insert(name!(RESOURCE_USAGE), usage.clone());
+        }
+        self
+    }
+
+    /// The script quota of a container, and the number of scripts of each kind in the order of
+    /// [`SCRIPT_QUOTA_TEXT`].
+    #[must_use]
+    pub fn script_quota(mut self, counts: [usize; 3]) -> ResponseHeaders {
+        self.map.insert(
+            name!(RESOURCE_QUOTA),
+            HeaderValue::from_static(SCRIPT_QUOTA_TEXT),
+        );
+        self.set(name!(RESOURCE_USAGE), &script_usage_text(counts));
+        self
+    }
+
+    /// The URL of the item in the answer.
+    #[must_use]
+    pub fn content_location(mut self, location: HeaderValue) -> ResponseHeaders {
+        self.map.insert(name!(CONTENT_LOCATION), location);
         self
     }
 
@@ -184,7 +241,7 @@ impl ResponseHeaders {
         self
     }
 
-    /// LSN of the transaction that wrote the item.
+    /// The LSN of the transaction that wrote the item.
     #[must_use]
     pub fn item_lsn(mut self, lsn: Lsn) -> ResponseHeaders {
         self.map.insert(name!(ITEM_LSN), HeaderValue::from(lsn.0));
@@ -198,7 +255,7 @@ impl ResponseHeaders {
         self
     }
 
-    /// Absent on the last page.
+    /// The continuation token. The last page has none.
     #[must_use]
     pub fn continuation(mut self, continuation: Option<&str>) -> ResponseHeaders {
         if let Some(text) = continuation.filter(|text| !text.is_empty()) {
@@ -207,7 +264,7 @@ impl ResponseHeaders {
         self
     }
 
-    /// What a container may hold and holds.
+    /// The quota and the usage of a container.
     #[must_use]
     pub fn container_quota(mut self, usage: ContainerUsage) -> ResponseHeaders {
         let ContainerUsage {
@@ -225,7 +282,7 @@ impl ResponseHeaders {
         self
     }
 
-    /// What an answer about throughput says beside its body.
+    /// The headers of an answer about throughput.
     #[must_use]
     pub fn offer(mut self, min_throughput: u32, replace_pending: bool) -> ResponseHeaders {
         self.map
@@ -238,17 +295,29 @@ impl ResponseHeaders {
         self
     }
 
-    /// What a stored procedure logged; clients decode it like a part of a query string.
+    /// The log of a stored procedure. SDKs decode it like a component of a query string.
     #[must_use]
     pub fn script_log(mut self, log: &str) -> ResponseHeaders {
         self.set(name!(SCRIPT_LOG_RESULTS), &percent::encode_component(log));
         self
     }
 
-    /// Sub-status and waiting time of a failure, and no etag.
+    /// Leaves only the name of the owner, without its resource id.
+    #[must_use]
+    pub fn without_content_path(mut self) -> ResponseHeaders {
+        self.map.remove(names::CONTENT_PATH);
+        self
+    }
+
+    /// The sub-status and the retry delay of a failure, which has no etag. As in Cosmos DB, an
+    /// answer of 404 names its owner by name alone.
     #[must_use]
     pub fn failure(mut self, failure: &Failure) -> ResponseHeaders {
+        // The etag belongs to a resource, and a failure has none.
         self.map.remove(names::ETAG);
+        if matches!(failure, Failure::NotFound(NotFoundKind::Resource)) {
+            self = self.without_content_path();
+        }
         if let Some(substatus) = ErrorStatus::of(failure).substatus {
             self.map
                 .insert(name!(SUBSTATUS), HeaderValue::from(substatus));
@@ -258,7 +327,7 @@ impl ResponseHeaders {
             | Failure::BucketExceeded { retry_after_ms }
             | Failure::BucketsChanging { retry_after_ms }
             | Failure::TooManyScripts { retry_after_ms }
-            | Failure::TooMuchHeld { retry_after_ms, .. } => {
+            | Failure::ClientLimitExceeded { retry_after_ms, .. } => {
                 self.map
                     .insert(name!(RETRY_AFTER_MS), HeaderValue::from(*retry_after_ms));
             }
@@ -268,7 +337,7 @@ impl ResponseHeaders {
         self
     }
 
-    /// Which request this was to the server, and since when the server is what it is.
+    /// The number of this request since the start of the server, and the start time.
     #[must_use]
     pub fn server_state(mut self, request_number: u32, since: &HeaderValue) -> ResponseHeaders {
         self.map.insert(
@@ -279,7 +348,7 @@ impl ResponseHeaders {
         self
     }
 
-    /// Any other header; a value no header can carry is left out.
+    /// Any other header. A value that no header can contain is left out.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: &str) -> ResponseHeaders {
         self.set(HeaderName::from_static(name), value);
@@ -298,6 +367,7 @@ impl ResponseHeaders {
         let mut text = ShortText::default();
         match write!(text, "{value}") {
             Ok(()) => self.set_bytes(name, &text.bytes[..text.length]),
+            // A longer text is formatted again on the heap; it is rare.
             Err(fmt::Error) => self.set(name, &value.to_string()),
         }
     }
@@ -309,7 +379,7 @@ impl ResponseHeaders {
     }
 }
 
-/// Numbers and tokens are formatted here before a header copies them.
+/// A buffer on the stack, in which numbers and tokens are formatted before a header copies them.
 #[derive(Default)]
 struct ShortText {
     bytes: [u8; 32],
@@ -319,8 +389,9 @@ struct ShortText {
 impl fmt::Write for ShortText {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let end = self.length + text.len();
-        let room = self.bytes.get_mut(self.length..end).ok_or(fmt::Error)?;
-        room.copy_from_slice(text.as_bytes());
+        // A text that does not fit is an error, and the caller formats it on the heap.
+        let slot = self.bytes.get_mut(self.length..end).ok_or(fmt::Error)?;
+        slot.copy_from_slice(text.as_bytes());
         self.length = end;
         Ok(())
     }
@@ -355,12 +426,12 @@ mod tests {
         });
         let etag = Etag::of_write(0, 1, 0, 2);
         let map = headers()
-            .stamp(
-                Stamp {
+            .partition_lsn(
+                PartitionLsn {
                     range: RangeId(3),
                     lsn: Lsn(12),
                 },
-                &Session {
+                &RegionSession {
                     version: 7,
                     vector: None,
                 },
@@ -398,12 +469,12 @@ mod tests {
 
     #[test]
     fn failures() {
-        let stamp = Stamp {
+        let partition_lsn = PartitionLsn {
             range: RangeId(0),
             lsn: Lsn(1),
         };
         let map = headers()
-            .stamp(stamp, &Session::ALONE)
+            .partition_lsn(partition_lsn, &RegionSession::SINGLE_REGION)
             .failure(&Failure::SessionNotAvailable("0:-1#9".into()));
         let map = map.into_map();
         assert_eq!(text(&map, names::SUBSTATUS), "1002");

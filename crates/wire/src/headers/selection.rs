@@ -7,17 +7,17 @@ use orrery_model::{Failure, RangeId};
 
 use super::key_range::KeyRangeHeaders;
 
-/// What the headers select. It is no permission: a server gives it to whoever checks that, and to nobody else
-/// ([`RequestHeaders::take_selection`](super::RequestHeaders::take_selection)).
+/// The selection of the headers. It is not a permission: a server gives it only to the code that
+/// checks permissions ([`RequestHeaders::take_selection`](super::RequestHeaders::take_selection)).
 #[derive(Debug, Clone, Default)]
 pub struct Selection<'a> {
-    /// The JSON text; [`partition_key`](Self::partition_key) reads it.
+    /// The JSON text, which [`partition_key`](Self::partition_key) parses.
     pub(super) partition_key_text: Option<Cow<'a, str>>,
     pub(super) key_range: KeyRangeHeaders<'a>,
 }
 
 impl Selection<'_> {
-    /// The partition key the request names, if it names one.
+    /// The partition key that the request names, if it names one.
     pub fn partition_key(&self) -> Result<Option<PartitionKey>, Failure> {
         let Some(text) = self.partition_key_text.as_deref() else {
             return Ok(None);
@@ -29,12 +29,12 @@ impl Selection<'_> {
         })
     }
 
-    /// The physical partition; an id that never existed is a range that is gone.
+    /// The physical partition. An id that never existed counts as a range that is gone.
     pub fn range(&self) -> Result<Option<RangeId>, Failure> {
         self.key_range.range()
     }
 
-    /// The sub-range of effective partition keys the client wants.
+    /// The range of effective partition keys that the client selects.
     pub fn epk_range(&self) -> Result<Option<EpkRange>, Failure> {
         self.key_range.epk_range()
     }

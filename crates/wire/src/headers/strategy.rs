@@ -1,4 +1,5 @@
-//! What newer clients ask for instead of a level: how to read, whatever the account's level is.
+//! The read strategy, which newer SDKs send in place of a consistency level. A strategy ignores the
+//! consistency level of the account.
 
 use orrery_model::{ConsistencyLevel, Failure};
 
@@ -9,9 +10,9 @@ use super::names;
 pub enum ReadStrategy {
     Eventual,
     Session,
-    /// The newest that this region has, whatever others have.
+    /// The newest version that this region has committed, without regard to other regions.
     LatestCommitted,
-    /// The newest of all regions, in accounts that are strong.
+    /// The newest version of all regions. Only accounts with strong consistency have it.
     GlobalStrong,
 }
 

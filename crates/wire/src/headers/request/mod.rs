@@ -1,13 +1,13 @@
-//! A typed view of a request's headers, made in one pass.
+//! A typed view of the headers of a request, made in one pass.
 //!
-//! Values are borrowed. What can be wrong without looking at anything else is refused here; what
-//! depends on the account or the container has a method that is given what it needs.
+//! Values are borrowed. This module refuses values that are wrong in themselves; a check that
+//! depends on the account or the container is a method with that argument.
 
 use http::HeaderMap;
 use orrery_keys::ContainerRid;
 use orrery_model::{
-    ConsistencyLevel, Failure, IndexingDirective, Migrate, Precondition, PriorityLevel, Throughput,
-    limits,
+    ConsistencyLevel, Failure, IndexingDirective, Precondition, PriorityLevel, Throughput,
+    ThroughputMigration, limits,
 };
 
 use super::header::{Header, invalid_value};
@@ -17,7 +17,7 @@ use super::strategy::ReadStrategy;
 use crate::offer_headers::OfferHeaders;
 use crate::{HttpDate, IndexMetricsForm};
 
-/// Versions of the protocol a client may name.
+/// The versions of the protocol that a client may name.
 const VERSIONS: [&str; 21] = [
     "2014-08-21",
     "2015-04-08",
@@ -42,7 +42,10 @@ const VERSIONS: [&str; 21] = [
     "2024-06-06",
 ];
 
-/// What the client said about its request.
+/// The first version in which every container has a partition key.
+const KEY_VERSION: &str = "2018-12-31";
+
+/// The headers of a request.
 #[derive(Debug, Clone, Default)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -56,18 +59,20 @@ pub struct RequestHeaders<'a> {
     pub version: Option<&'a str>,
     pub content_type: Option<&'a str>,
     pub consistency: Option<ConsistencyLevel>,
-    /// In place of a level.
+    /// The read strategy. It precedes the consistency level, since newer SDKs send both.
     pub strategy: Option<ReadStrategy>,
     pub session_token: Option<&'a str>,
-    /// Only the hub of the account is to answer this.
+    /// Only the hub of the account may answer the request.
     pub hub_only: bool,
-    /// What [`take_selection`](Self::take_selection) gives.
+    /// The selection, which [`take_selection`](Self::take_selection) returns.
     selection: Selection<'a>,
     pub is_upsert: bool,
     pub if_match: Option<&'a str>,
     pub if_none_match: Option<&'a str>,
     pub if_modified_since: Option<HttpDate>,
     pub indexing: IndexingDirective,
+    /// Whether the item of the request is one without `_self` and `_attachments`.
+    pub exclude_system_properties: bool,
     /// `None` when absent or `-1`: the server chooses.
     pub max_item_count: Option<usize>,
     pub continuation: Option<&'a str>,
@@ -75,7 +80,7 @@ pub struct RequestHeaders<'a> {
     /// `Prefer: return=minimal`.
     pub prefers_minimal: bool,
     pub change_feed: Option<ChangeFeedMode>,
-    /// The client wants the envelopes of `2021-09-15` in its change feed.
+    /// The client requests the envelopes of `2021-09-15` in its change feed.
     pub change_feed_envelopes: bool,
     pub offer: OfferHeaders,
     pub populate_quota: bool,
@@ -85,10 +90,10 @@ pub struct RequestHeaders<'a> {
     pub throughput_bucket: Option<u8>,
     pub batch: BatchFlags,
     pub query: QueryFlags<'a>,
-    /// Triggers to run, by their ids, in this order.
+    /// The ids of the triggers to run, in this order.
     pub pre_triggers: Vec<&'a str>,
     pub post_triggers: Vec<&'a str>,
-    /// The client wants to see what its stored procedure logs.
+    /// The client requests the log of its stored procedure.
     pub script_logging: bool,
     pub token_expiry_seconds: Option<u64>,
 }
@@ -115,15 +120,17 @@ pub struct QueryFlags<'a> {
     pub is_plan: bool,
     pub enable_cross_partition: bool,
     pub parallelize: bool,
-    /// The client accepts a scan where no index can serve.
+    /// The client accepts a scan if no index can serve the query.
     pub enable_scan: bool,
-    /// The client hopes that one request answers the query.
+    /// The client prefers that one request answers the query without a plan.
     pub optimistic_direct: bool,
     pub populate_metrics: bool,
-    /// In which form the client wants to be told which indexes served.
+    /// The form in which the client requests the index metrics.
     pub index_metrics: Option<IndexMetricsForm>,
-    /// The client wants to see the plan.
+    /// The client requests the plan.
     pub explain: bool,
+    /// The client requests all rows from the server, and no plan.
+    pub whole: bool,
     pub supported_features: Option<&'a str>,
     pub version: Option<&'a str>,
 }
@@ -135,7 +142,7 @@ pub enum ChangeFeedMode {
     AllVersionsAndDeletes,
 }
 
-/// What a `POST` to a feed asks for.
+/// The kind of a `POST` to a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FeedPost {
     QueryPlan,
@@ -146,6 +153,7 @@ pub enum FeedPost {
 }
 
 impl<'a> RequestHeaders<'a> {
+    /// Parses all headers. Unknown headers are ignored, since SDKs send many that no server needs.
     pub fn parse(map: &'a HeaderMap) -> Result<RequestHeaders<'a>, Failure> {
         let mut headers = RequestHeaders::default();
         for (name, value) in map {
@@ -161,16 +169,13 @@ impl<'a> RequestHeaders<'a> {
                 _ => headers.take_standard(&header)?,
             }
         }
-        if headers.strategy.is_some() && headers.consistency.is_some() {
-            return Err(Failure::bad_request(
-                "One of the input values is invalid. A request has a consistency level or a read consistency \
-                 strategy, not both.",
-            ));
-        }
+        // The three headers of a range come in any order, so their combination is checked at the
+        // end.
         headers.selection.key_range.check()?;
         Ok(headers)
     }
 
+    /// Reads a header of HTTP or of Orrery.
     fn take_standard(&mut self, header: &Header<'a, '_>) -> Result<(), Failure> {
         match header.name {
             names::AUTHORIZATION => self.authorization = Some(header.text()?),
@@ -188,12 +193,14 @@ impl<'a> RequestHeaders<'a> {
                     .any(|preference| preference.trim().eq_ignore_ascii_case("return=minimal"));
             }
             names::EXPLAIN => self.query.explain = header.flag(),
+            names::WHOLE_QUERY => self.query.whole = header.flag(),
             names::A_IM => self.change_feed = Some(header.parsed(ChangeFeedMode::parse)?),
             _ => {}
         }
         Ok(())
     }
 
+    /// Reads a header of the protocol.
     fn take_protocol(&mut self, header: &Header<'a, '_>) -> Result<(), Failure> {
         match header.name {
             names::X_MS_DATE => self.x_ms_date = Some(header.text()?),
@@ -203,13 +210,20 @@ impl<'a> RequestHeaders<'a> {
                     Some(header.parsed(|text| VERSIONS.contains(&text).then_some(text))?);
             }
             names::CONSISTENCY_LEVEL => {
-                self.consistency = Some(header.parsed(|text| text.parse().ok())?);
+                // An empty value counts as an absent header.
+                if header.non_empty()?.is_some() {
+                    self.consistency = Some(header.parsed(|text| text.parse().ok())?);
+                }
             }
             names::SESSION_TOKEN => self.session_token = header.non_empty()?,
             names::HUB_REGION_ONLY => self.hub_only = header.flag(),
+            // A partition key may contain any character, so its header is read as UTF-8 or as
+            // Latin-1.
             names::PARTITION_KEY => self.selection.partition_key_text = Some(header.lenient_text()),
             names::PARTITION_KEY_RANGE_ID => {
                 let text = header.text()?;
+                // Some SDKs write the container's resource id before the range, with a comma
+                // between.
                 let range_id = text.rsplit_once(',').map_or(text, |(_, id)| id).trim();
                 self.selection.key_range.range_id = Some(range_id);
             }
@@ -217,6 +231,7 @@ impl<'a> RequestHeaders<'a> {
             names::END_EPK => self.selection.key_range.end_epk = Some(header.text()?),
             names::READ_KEY_TYPE => self.selection.key_range.key_type = Some(header.text()?),
             names::IS_UPSERT => self.is_upsert = header.flag(),
+            names::EXCLUDE_SYSTEM_PROPERTIES => self.exclude_system_properties = header.flag(),
             names::INDEXING_DIRECTIVE => self.indexing = header.parsed(parse_indexing_directive)?,
             names::MAX_ITEM_COUNT => {
                 self.max_item_count =
@@ -229,18 +244,18 @@ impl<'a> RequestHeaders<'a> {
             names::CHANGE_FEED_WIRE_FORMAT => self.change_feed_envelopes = true,
             names::OFFER_THROUGHPUT => {
                 let units = header.parsed(|text| text.trim().parse().ok())?;
-                self.offer.ask(Throughput::manual(units)?)?;
+                self.offer.set_throughput(Throughput::manual(units)?)?;
             }
             names::OFFER_AUTOSCALE => {
                 let settings = header.parsed(|text| orrery_json::parse(text.as_bytes()).ok())?;
                 self.offer
-                    .ask(Throughput::from_autoscale_settings(&settings)?)?;
+                    .set_throughput(Throughput::from_autoscale_settings(&settings)?)?;
             }
             names::MIGRATE_TO_AUTOSCALE if header.flag() => {
-                self.offer.ask_migration(Migrate::ToAutoscale)?;
+                self.offer.set_migration(ThroughputMigration::ToAutoscale)?;
             }
             names::MIGRATE_TO_MANUAL if header.flag() => {
-                self.offer.ask_migration(Migrate::ToManual)?;
+                self.offer.set_migration(ThroughputMigration::ToManual)?;
             }
             names::POPULATE_QUOTA => self.populate_quota = header.flag(),
             names::POPULATE_STATISTICS => self.populate_statistics = header.flag(),
@@ -251,6 +266,7 @@ impl<'a> RequestHeaders<'a> {
                     text.trim()
                         .parse()
                         .ok()
+                        // The valid numbers are 1 to 5. A number without a definition is valid too.
                         .filter(|bucket| (1..=5).contains(bucket))
                 })?;
                 self.throughput_bucket = Some(bucket);
@@ -270,9 +286,11 @@ impl<'a> RequestHeaders<'a> {
         Ok(())
     }
 
+    /// Reads a header of a query.
     fn take_query(&mut self, header: &Header<'a, '_>) -> Result<(), Failure> {
         let query = &mut self.query;
         match header.name {
+            // SDKs use one of two names for this flag, and either one makes the request a query.
             names::IS_QUERY | names::IS_QUERY_GO => query.is_query |= header.flag(),
             names::IS_QUERY_PLAN => query.is_plan = header.flag(),
             names::ENABLE_CROSS_PARTITION => query.enable_cross_partition = header.flag(),
@@ -283,7 +301,7 @@ impl<'a> RequestHeaders<'a> {
             names::INDEX_METRICS if header.flag() => {
                 query.index_metrics.get_or_insert(IndexMetricsForm::Base64);
             }
-            // A client that names both forms reads the newer one.
+            // An SDK that sends both headers reads the newer form.
             names::INDEX_METRICS_V2 if header.flag() => {
                 query.index_metrics = Some(IndexMetricsForm::Percent);
             }
@@ -294,7 +312,7 @@ impl<'a> RequestHeaders<'a> {
         Ok(())
     }
 
-    /// What a `POST` to a feed asks for; the first that applies counts.
+    /// The kind of a `POST` to a feed. The first kind that applies counts.
     pub fn feed_post(&self) -> FeedPost {
         let is_query_body = self.content_type.is_some_and(|content_type| {
             let media_type = content_type.split(';').next().unwrap_or_default().trim();
@@ -313,13 +331,19 @@ impl<'a> RequestHeaders<'a> {
         }
     }
 
-    /// Which part of a container the request names. Afterwards the headers name none: only who checks
-    /// what the request may touch is to have it.
+    /// Takes the part of a container that the request names out of the headers. Afterwards the
+    /// headers name no part: only the code that authorizes the request may have it.
     pub fn take_selection(&mut self) -> Selection<'a> {
         std::mem::take(&mut self.selection)
     }
 
-    /// The level to read at: the request's if it does not ask for more than the account's.
+    /// Whether the client uses a version in which a container needs no partition key.
+    pub fn predates_partition_keys(&self) -> bool {
+        self.version.is_some_and(|version| version < KEY_VERSION)
+    }
+
+    /// The consistency level of a read: the level of the request, which must not be stronger than
+    /// that of the account.
     pub fn effective_consistency(
         &self,
         account: ConsistencyLevel,
@@ -340,7 +364,7 @@ impl<'a> RequestHeaders<'a> {
         Ok(level)
     }
 
-    /// Refuses a client whose cached container is not the one of that name any more.
+    /// Refuses a client that has cached another container of this name.
     pub fn check_intended_container(&self, current: ContainerRid) -> Result<(), Failure> {
         let matches = |text: &str| ContainerRid::parse(text).is_ok_and(|rid| rid == current);
         match self.intended_container_rid {
@@ -349,7 +373,7 @@ impl<'a> RequestHeaders<'a> {
         }
     }
 
-    /// How long a token lives that is minted for this request.
+    /// The lifetime of tokens made for this request.
     pub fn token_lifetime_seconds(&self) -> Result<u64, Failure> {
         let seconds = self
             .token_expiry_seconds
@@ -392,7 +416,7 @@ fn parse_priority(text: &str) -> Option<PriorityLevel> {
     }
 }
 
-/// A list with commas, of which clients may also send an empty one.
+/// A list separated by commas. SDKs may also send an empty list.
 fn names_in(text: &str) -> Vec<&str> {
     let names = text.split(',').map(str::trim);
     names.filter(|name| !name.is_empty()).collect()
@@ -411,15 +435,18 @@ pub(crate) fn parse_indexing_directive(text: &str) -> Option<IndexingDirective> 
         text if text.eq_ignore_ascii_case("default") => Some(IndexingDirective::Default),
         text if text.eq_ignore_ascii_case("include") => Some(IndexingDirective::Include),
         text if text.eq_ignore_ascii_case("exclude") => Some(IndexingDirective::Exclude),
+        // The Python SDK writes the numbers of its constants.
+        "0" => Some(IndexingDirective::Default),
+        "1" => Some(IndexingDirective::Exclude),
+        "2" => Some(IndexingDirective::Include),
         _ => None,
     }
 }
 
-/// Zero where the server chooses.
+/// The limit on items. Zero lets the server choose.
 fn max_item_count(text: &str) -> Option<usize> {
     match text.trim().parse::<i32>().ok()? {
         -1 => Some(0),
-        0 => None,
         count => usize::try_from(count).ok(),
     }
 }
