@@ -1,20 +1,22 @@
-//! Dates as HTTP writes them: `Sun, 15 Nov 2026 06:00:00 GMT`.
+//! Dates in the form of HTTP: `Sun, 15 Nov 2026 06:00:00 GMT`.
 
 use std::fmt;
 
+/// Weekday names. The first one is the weekday of 1 January 1970.
 const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
 const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
 const DAY_SECONDS: u64 = 86_400;
 
-/// Seconds since 1970, read from and written as RFC 1123.
+/// Seconds since 1970, parsed from and printed as RFC 1123.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HttpDate(pub u64);
 
 impl HttpDate {
-    /// Reads a date of 1970 or later; the name of the weekday is not checked.
+    /// Parses a date of 1970 or later. The name of the weekday is not checked.
     pub fn parse(text: &str) -> Option<HttpDate> {
+        // The weekday follows from the date, so it is skipped.
         let (_, rest) = text.trim().split_once(", ")?;
         let mut words = rest.split(' ');
         let day: u64 = number(words.next()?, 2)?;
@@ -28,7 +30,7 @@ impl HttpDate {
         let minute = number(clock.next()?, 2)?;
         let second = number(clock.next()?, 2)?;
         let zone = words.next()?;
-        // The Go SDK writes the start of a change feed with the zone it calls UTC.
+        // The Go SDK writes the start time of a change feed with the zone UTC.
         let is_universal = ["gmt", "utc"]
             .iter()
             .any(|name| zone.eq_ignore_ascii_case(name));
@@ -38,6 +40,7 @@ impl HttpDate {
             && (1..=month_days(year, month)).contains(&day)
             && hour < 24
             && minute < 60
+            // A leap second is written as second 60.
             && second <= 60;
         if !valid {
             return None;
@@ -55,6 +58,7 @@ impl HttpDate {
 impl fmt::Display for HttpDate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (days, clock) = (self.0 / DAY_SECONDS, self.0 % DAY_SECONDS);
+        // A lower estimate of the year, which the loop corrects.
         let mut year = 1970 + days / 366;
         while days_before_year(year + 1) <= days {
             year += 1;
@@ -75,15 +79,19 @@ impl fmt::Display for HttpDate {
     }
 }
 
+/// A number with exactly this many digits.
 fn number(text: &str, digits: usize) -> Option<u64> {
+    // The number of digits is fixed; `parse` alone would accept a plus sign.
     let plain = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
     if plain { text.parse().ok() } else { None }
 }
 
+/// Returns whether a year of the Gregorian calendar has 366 days.
 fn is_leap(year: u64) -> bool {
     year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
 }
 
+/// The days of a month, which counts from zero.
 fn month_days(year: u64, month: usize) -> u64 {
     match month {
         1 if is_leap(year) => 29,
@@ -93,7 +101,7 @@ fn month_days(year: u64, month: usize) -> u64 {
     }
 }
 
-/// Days from the start of 1970 to the start of `year`.
+/// The days from the start of 1970 to the start of `year`.
 fn days_before_year(year: u64) -> u64 {
     let leap_days = |year: u64| (year - 1) / 4 - (year - 1) / 100 + (year - 1) / 400;
     (year - 1970) * 365 + leap_days(year) - leap_days(1970)

@@ -1,8 +1,8 @@
 //! The REST protocol: paths, headers, bodies, status table, tokens.
 //!
-//! Turns the HTTP shapes of the protocol into the plain types of `model` and back. Only this crate
-//! knows header names, status numbers and protocol JSON. It does no I/O and holds no clock: times
-//! are passed in.
+//! This crate turns the HTTP messages of the protocol into the plain types of `model` and back.
+//! Only this crate knows header names, status numbers and protocol JSON. It does no I/O and reads
+//! no clock: callers pass the time.
 
 mod auth;
 mod batch;
@@ -18,8 +18,8 @@ mod session_token;
 mod status;
 
 pub use auth::{
-    Action, Credential, Deed, Grant, GrantedItems, KeyMark, Signature, SignedRequest, Signer,
-    SigningKeys, Target, TokenSecret, check_role, refused, verify_entra,
+    Action, Credential, Grant, GrantTarget, GrantedItems, Signature, SignedRequest, Signer,
+    SigningKeys, TokenAction, TokenKey, TokenSecret, check_role, token_forbidden, verify_entra,
 };
 pub use batch::{
     BatchEncoding, BatchOperation, BatchRequest, BatchResult, batch_status, operation_status_code,
@@ -27,21 +27,22 @@ pub use batch::{
 pub use body::{
     AccountDescription, CHANGED_ITEM_BYTES, ChangeDescription, ChangeEvent, ChangeOperation,
     ConflictDescription, ContainerSystem, FeedKind, FeedWriter, HotKeyDescription, LoggedRequest,
-    PartitionDescription, PartitionKeyRangeDescription, PartitionsChange, PartitionsDescription,
-    PermissionRequest, QueryBody, RangeStatistics, Region, ResumeFilter, ScriptRequest, SplitAt,
-    Staleness, change_envelope, conflict_body, container_body, container_self_link, database_body,
-    database_self_link, feed_body, parse_arguments, parse_body, parse_id_body,
+    PartitionDescription, PartitionKeyRangeDescription, PartitionsDescription, PermissionRequest,
+    QueryBody, RangeStatistics, RegionLocation, RepartitioningRequest, ResumeFilter, ScriptRequest,
+    SplitAt, Staleness, change_envelope, conflict_body, container_body, container_self_link,
+    database_body, database_self_link, feed_body, parse_arguments, parse_body, parse_id_body,
     partition_key_range_body, permission_body, request_log_body, script_body, user_body,
-    write_changed_item,
+    without_excluded_properties, write_changed_item,
 };
 pub use headers::{
     BatchFlags, ChangeFeedMode, ContainerUsage, FeedPost, Owner, OwnerHeaders, QueryFlags,
-    ReadStrategy, RequestHeaders, ResponseHeaders, Selection, names,
+    ReadStrategy, RequestHeaders, ResponseHeaders, SdkCapabilities, Selection, names,
 };
 pub use http_date::HttpDate;
 pub use offer_headers::OfferHeaders;
 pub use patch::parse_patch;
 pub use path::{RequestPath, Resource};
+pub use percent::encode_component;
 pub use query_report::{
     IndexMetrics, IndexMetricsForm, PlanCounts, PlanEstimate, PlanTimes, QueryMetrics,
     QueryPlanReport,
@@ -50,4 +51,4 @@ pub use session_token::{
     SessionPart, SessionPosition, SessionToken, check_session_token, has_reached,
     parse_session_token, session_token,
 };
-pub use status::{ErrorStatus, error_body, error_body_with};
+pub use status::{ErrorStatus, error_body};

@@ -1,17 +1,18 @@
-//! Throughput in headers: asked for when a database or a container is created, migrated when an
+//! Throughput in headers: requested when a database or a container is created, and migrated when an
 //! offer is replaced.
 
-use orrery_model::{Failure, Migrate, Throughput};
+use orrery_model::{Failure, Throughput, ThroughputMigration};
 
-/// What the throughput headers say.
+/// The throughput headers of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OfferHeaders {
     pub throughput: Option<Throughput>,
-    pub migrate: Option<Migrate>,
+    pub migrate: Option<ThroughputMigration>,
 }
 
 impl OfferHeaders {
-    pub(crate) fn ask(&mut self, throughput: Throughput) -> Result<(), Failure> {
+    pub(crate) fn set_throughput(&mut self, throughput: Throughput) -> Result<(), Failure> {
+        // Both headers set the throughput, and no order of headers decides between them.
         if self.throughput.replace(throughput).is_some() {
             return Err(Failure::bad_request(
                 "One of the specified inputs is invalid. x-ms-offer-throughput and \
@@ -21,7 +22,7 @@ impl OfferHeaders {
         Ok(())
     }
 
-    pub(crate) fn ask_migration(&mut self, migrate: Migrate) -> Result<(), Failure> {
+    pub(crate) fn set_migration(&mut self, migrate: ThroughputMigration) -> Result<(), Failure> {
         if self.migrate.replace(migrate).is_some() {
             return Err(Failure::bad_request(
                 "One of the specified inputs is invalid. An offer is migrated to autoscale or to \

@@ -1,14 +1,15 @@
 //! The body of a PATCH: `{"operations":[…],"condition":"…"}`, or the bare array.
 //!
-//! What can be judged without the document is refused here, numbered from one as clients show it.
-//! Whether a path exists, and whether it is a partition key, only the container can tell.
+//! This module refuses what is wrong without regard to the document. Its messages number the
+//! operations from one, as SDKs do. Whether a path exists, and whether it is a partition key, only
+//! the engine knows.
 
 use orrery_json::{Object, Value};
-use orrery_model::{Failure, Patch, PatchAction, PatchOperation, Pointer, limits};
+use orrery_model::{Failure, JsonPointer, Patch, PatchAction, PatchOperation, limits};
 
 use crate::body::parse_body;
 
-/// Properties of an item that no patch may touch.
+/// The properties of an item that a patch must not change.
 const PROTECTED: [&str; 7] = [
     "id",
     "_rid",
@@ -19,12 +20,12 @@ const PROTECTED: [&str; 7] = [
     "_lsn",
 ];
 
-/// Reads the body of a PATCH request.
+/// Parses the body of a PATCH request.
 pub fn parse_patch(body: &[u8]) -> Result<Patch, Failure> {
     patch_from_value(parse_body(body)?)
 }
 
-/// Takes a body that is already a value, as batches carry it.
+/// Takes a parsed body, as batches contain it.
 pub(crate) fn patch_from_value(body: Value) -> Result<Patch, Failure> {
     let (operations, condition) = match body {
         Value::Array(operations) => (operations, None),
@@ -54,6 +55,7 @@ pub(crate) fn patch_from_value(body: Value) -> Result<Patch, Failure> {
     })
 }
 
+/// The operations of the body, which must be present.
 fn operations_of(object: &mut Object) -> Result<Vec<Value>, Failure> {
     match object.swap_remove("operations") {
         Some(Value::Array(operations)) => Ok(operations),
@@ -62,6 +64,7 @@ fn operations_of(object: &mut Object) -> Result<Vec<Value>, Failure> {
     }
 }
 
+/// The condition of the body. A blank condition counts as absent.
 fn condition_of(object: &mut Object) -> Result<Option<String>, Failure> {
     match object.swap_remove("condition") {
         None | Some(Value::Null) => Ok(None),
@@ -70,6 +73,7 @@ fn condition_of(object: &mut Object) -> Result<Option<String>, Failure> {
     }
 }
 
+/// Parses one operation. The caller adds its number to the refusal.
 fn operation(value: Value) -> Result<PatchOperation, String> {
     let Value::Object(mut object) = value else {
         return Err("An operation must be a JSON object.".to_owned());
@@ -78,6 +82,7 @@ fn operation(value: Value) -> Result<PatchOperation, String> {
         return Err("The operation has no 'op'.".to_owned());
     };
     let path = pointer(&mut object, "path")?;
+    // A closure, since only some operations have a value.
     let mut operand = || {
         object
             .swap_remove("value")
@@ -109,13 +114,15 @@ fn operation(value: Value) -> Result<PatchOperation, String> {
     Ok(PatchOperation { path, action })
 }
 
-fn pointer(object: &mut Object, name: &str) -> Result<Pointer, String> {
+/// Parses the path of an operation, and refuses system properties.
+fn pointer(object: &mut Object, name: &str) -> Result<JsonPointer, String> {
     let Some(Value::String(text)) = object.swap_remove(name) else {
         return Err(format!("The operation has no '{name}'."));
     };
-    let pointer = Pointer::parse(&text)
+    let pointer = JsonPointer::parse(&text)
         .ok_or_else(|| format!("The '{name}' '{text}' is not a path such as '/a/b'."))?;
     match pointer.segments.first() {
+        // Only the first segment matters: a nested property may have such a name.
         Some(first) if PROTECTED.contains(&first.as_str()) => {
             Err(format!("The property '{first}' cannot be patched."))
         }
@@ -123,6 +130,7 @@ fn pointer(object: &mut Object, name: &str) -> Result<Pointer, String> {
     }
 }
 
+/// The refusal of the whole patch.
 fn invalid(why: &str) -> Failure {
     Failure::BadRequest(format!("One of the input values is invalid. {why}"))
 }

@@ -1,9 +1,11 @@
-//! Percent-encoding of path segments, credentials and the headers that need it.
+//! Percent-encoding of path segments, credentials and header values.
 
 use std::borrow::Cow;
 
-/// Decodes `%XX` exactly once; `+` stays a plus. `None` for a broken escape or bytes that are not UTF-8.
+/// Decodes `%XX` exactly once; `+` stays a plus. `None` for an invalid escape, and for bytes that
+/// are not UTF-8.
 pub(crate) fn decode(text: &str) -> Option<Cow<'_, str>> {
+    // Most segments have no escape and are borrowed.
     if !text.contains('%') {
         return Some(Cow::Borrowed(text));
     }
@@ -11,10 +13,11 @@ pub(crate) fn decode(text: &str) -> Option<Cow<'_, str>> {
     for byte in decoded_bytes(text) {
         bytes.push(byte?);
     }
+    // Checked after decoding: an escape may be a part of a character.
     String::from_utf8(bytes).ok().map(Cow::Owned)
 }
 
-/// The bytes `text` stands for, without allocating; `None` where an escape is broken.
+/// The decoded bytes of `text`, without an allocation. An item is `None` for an invalid escape.
 pub(crate) fn decoded_bytes(text: &str) -> impl Iterator<Item = Option<u8>> + '_ {
     let mut rest = text.bytes();
     std::iter::from_fn(move || match rest.next()? {
@@ -27,8 +30,8 @@ pub(crate) fn decoded_bytes(text: &str) -> impl Iterator<Item = Option<u8>> + '_
     })
 }
 
-/// A name as a header can carry it: only `%`, control and non-ASCII bytes are escaped, because
-/// clients compare the rest as raw text with the link they hold.
+/// A name as a header value. Only `%`, control and non-ASCII bytes are escaped, because SDKs
+/// compare the rest as raw text with their own link.
 pub(crate) fn encode_for_header(text: &str) -> Cow<'_, str> {
     let carried = |byte: u8| (0x20..0x7F).contains(&byte) && byte != b'%';
     if text.bytes().all(carried) {
@@ -37,9 +40,9 @@ pub(crate) fn encode_for_header(text: &str) -> Cow<'_, str> {
     Cow::Owned(encode(text, carried))
 }
 
-/// Text that clients decode with the functions they have for a part of a query string: all but
-/// letters, digits and the few marks that those leave alone is escaped, `+` and space too.
-pub(crate) fn encode_component(text: &str) -> String {
+/// Escapes text that SDKs decode like a component of a query string: every byte except letters,
+/// digits and the few marks that such functions leave alone, `+` and space included.
+pub fn encode_component(text: &str) -> String {
     encode(text, |byte| {
         byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte)
     })

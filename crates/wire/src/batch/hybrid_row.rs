@@ -1,4 +1,4 @@
-//! The form in which .NET writes batches and reads their results.
+//! The form in which the .NET SDK writes batches and reads their results.
 //!
 //! A stream of records, each behind a header with its length and checksum:
 //!
@@ -10,15 +10,15 @@
 //! sparse  : <type> <path token: varuint> <value>, to the end of the body
 //! ```
 //!
-//! Integers are little-endian. A path token beyond the schema's last is the length of a path that
-//! follows in place.
+//! Integers are little-endian. A path token beyond the last token of the schema is the length of a
+//! path whose text follows.
 
 use orrery_model::Failure;
 
 use super::BatchResult;
 use super::operation::{OperationType, RawOperation};
 
-/// First byte of every row.
+/// The first byte of every row.
 pub(super) const VERSION: u8 = 0x81;
 
 const SEGMENT_SCHEMA: i32 = 2_147_473_648;
@@ -35,7 +35,7 @@ const TYPE_FLOAT64: u8 = 16;
 const TYPE_UTF8: u8 = 20;
 const TYPE_BINARY: u8 = 21;
 
-/// Sparse fields of an operation.
+/// The tokens of the sparse fields of an operation.
 mod operation_token {
     pub(super) const INDEXING_DIRECTIVE: u64 = 8;
     pub(super) const IF_MATCH: u64 = 9;
@@ -44,12 +44,14 @@ mod operation_token {
     pub(super) const END: u64 = 13;
 }
 
-/// Sparse fields of a result.
+/// The tokens of the sparse fields of a result.
 mod result_token {
     pub(super) const RETRY_AFTER_MILLISECONDS: u8 = 5;
     pub(super) const REQUEST_CHARGE: u8 = 6;
 }
 
+/// Parses the records of a batch. Every malformed byte fails the whole batch, because later records
+/// could not be found.
 pub(super) fn parse(body: &[u8]) -> Result<Vec<RawOperation>, Failure> {
     read_stream(body).ok_or_else(|| {
         Failure::bad_request(
@@ -70,6 +72,7 @@ fn read_stream(body: &[u8]) -> Option<Vec<RawOperation>> {
 
 fn read_segment(stream: &mut Reader<'_>) -> Option<()> {
     stream.row(SEGMENT_SCHEMA)?;
+    // Longer segment headers have fields that are unknown here; they are skipped by their length.
     let is_length_present = stream.byte()? & 1 != 0;
     let length = stream.int32()?;
     let extra = if is_length_present {
@@ -86,6 +89,7 @@ fn read_record<'b>(stream: &mut Reader<'b>) -> Option<Reader<'b>> {
     let length = usize::try_from(stream.int32()?).ok()?;
     let checksum = u32::from_le_bytes(stream.array()?);
     let bytes = stream.take(length)?;
+    // A checksum error is refused: a damaged operation must not be executed.
     (crc32fast::hash(bytes) == checksum).then_some(Reader { bytes })
 }
 
@@ -96,17 +100,20 @@ fn read_operation(mut row: Reader<'_>) -> Option<RawOperation> {
     let operation_type = row.int32()?;
     let _resource_type = row.int32()?;
     let mut operation =
+        // The operation type is a fixed field: its bytes exist even if its presence bit is unset.
         RawOperation::new(operation_kind(operation_type).filter(|_| is_present(0))?);
     if is_present(2) {
         operation.partition_key = Some(row.text()?);
     }
     if is_present(3) {
+        // An effective partition key, which the server computes itself.
         row.variable()?;
     }
     if is_present(4) {
         operation.id = Some(row.text()?);
     }
     if is_present(5) {
+        // A binary id, which this parser ignores.
         row.variable()?;
     }
     if is_present(6) {
@@ -121,6 +128,7 @@ fn read_operation(mut row: Reader<'_>) -> Option<RawOperation> {
 fn read_sparse(row: &mut Reader<'_>, operation: &mut RawOperation) -> Option<()> {
     let kind = row.byte()?;
     let token = row.varuint()?;
+    // A field with a path in its text is unknown here; it is skipped with its path.
     if let Some(path_length) = token.checked_sub(operation_token::END) {
         row.take(usize::try_from(path_length).ok()?)?;
     }
@@ -135,6 +143,7 @@ fn read_sparse(row: &mut Reader<'_>, operation: &mut RawOperation) -> Option<()>
         (operation_token::MINIMAL_RETURN_PREFERENCE, Sparse::Bool(value)) => {
             operation.minimal = value;
         }
+        // Unknown fields are skipped, since newer SDKs add fields.
         _ => {}
     }
     Some(())
@@ -158,7 +167,7 @@ enum Sparse {
     Other,
 }
 
-/// Reads forward; every step is checked against what is left.
+/// Reads forward. Every step is checked against the remaining bytes.
 struct Reader<'b> {
     bytes: &'b [u8],
 }
@@ -188,6 +197,7 @@ impl<'b> Reader<'b> {
 
     fn varuint(&mut self) -> Option<u64> {
         let mut value = 0;
+        // Ten bytes at most: an endless varuint ends here.
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
             value |= u64::from(byte & 0x7F) << shift;
@@ -220,6 +230,7 @@ impl<'b> Reader<'b> {
     }
 }
 
+/// Writes the results as records, with a checksum for each.
 pub(super) fn write(results: &[BatchResult]) -> Vec<u8> {
     let mut out = Vec::new();
     write_row(SEGMENT_SCHEMA, &mut out);
@@ -390,9 +401,9 @@ mod tests {
         }
 
         #[test]
-        fn any_stream_is_answered(place in 0_usize..57, byte in any::<u8>()) {
+        fn any_stream_is_answered(index in 0_usize..57, byte in any::<u8>()) {
             let mut body = unhex(REQUEST);
-            body[place] = byte;
+            body[index] = byte;
             let _ = BatchRequest::parse(&body);
         }
     }

@@ -9,6 +9,7 @@ use super::BatchResult;
 use super::operation::{OperationType, RawOperation};
 use crate::body::{ObjectWriter, array_of, parse_body};
 
+/// Parses the operations of a batch.
 pub(super) fn parse(body: &[u8]) -> Result<Vec<RawOperation>, Failure> {
     match parse_body(body)? {
         Value::Array(list) => list.into_iter().map(operation).collect(),
@@ -16,6 +17,7 @@ pub(super) fn parse(body: &[u8]) -> Result<Vec<RawOperation>, Failure> {
     }
 }
 
+/// The fields of one operation. Wrong types fail the whole batch.
 fn operation(value: Value) -> Result<RawOperation, Failure> {
     let Value::Object(mut object) = value else {
         return Err(invalid("An operation of a batch must be a JSON object."));
@@ -32,11 +34,13 @@ fn operation(value: Value) -> Result<RawOperation, Failure> {
             .get("minimalReturnPreference")
             .and_then(Value::as_bool)
             .unwrap_or(false),
+        // The body is parsed as an item later, so that a wrong item fails only its operation.
         body: object.swap_remove("resourceBody").map(Ok),
         ..RawOperation::new(operation_type(&name)?)
     })
 }
 
+/// The type of an operation, whatever its case.
 fn operation_type(name: &str) -> Result<OperationType, Failure> {
     const TYPES: [(&str, OperationType); 6] = [
         ("create", OperationType::Create),
@@ -57,7 +61,8 @@ fn operation_type(name: &str) -> Result<OperationType, Failure> {
         })
 }
 
-/// The text of a JSON array; a client may also send the array itself.
+/// The partition key of an operation as the text of a JSON array. A client may also send the array
+/// itself.
 fn partition_key(object: &mut Object) -> Result<Option<String>, Failure> {
     match object.get("partitionKey") {
         Some(array @ Value::Array(_)) => Ok(Some(array.to_string())),
@@ -65,6 +70,7 @@ fn partition_key(object: &mut Object) -> Result<Option<String>, Failure> {
     }
 }
 
+/// A property with a string. SDKs write null for an absent property.
 fn text(object: &mut Object, name: &str) -> Result<Option<String>, Failure> {
     match object.swap_remove(name) {
         None | Some(Value::Null) => Ok(None),
@@ -76,14 +82,17 @@ fn text(object: &mut Object, name: &str) -> Result<Option<String>, Failure> {
     }
 }
 
+/// The refusal of the whole batch.
 fn invalid(why: impl Display) -> Failure {
     Failure::BadRequest(format!("One of the input values is invalid. {why}"))
 }
 
+/// Writes the results in the order of the operations.
 pub(super) fn write(results: &[BatchResult]) -> Vec<u8> {
     array_of(results.iter().map(write_result))
 }
 
+/// Writes one result. Absent properties are left out.
 fn write_result(result: &BatchResult) -> Vec<u8> {
     let mut object = ObjectWriter::new()
         .literal("statusCode", result.status)
@@ -99,6 +108,9 @@ fn write_result(result: &BatchResult) -> Vec<u8> {
     }
     if let Some(body) = &result.body {
         object = object.raw("resourceBody", body);
+    }
+    if let Some(message) = &result.message {
+        object = object.text("message", message);
     }
     object.finish()
 }
@@ -185,12 +197,13 @@ mod tests {
                 status: 429,
                 substatus: Some(3200),
                 retry_after_ms: Some(7),
+                message: Some("Wait.".to_owned()),
                 ..BatchResult::default()
             },
         ];
         assert_eq!(
             String::from_utf8(write(&results)).unwrap(),
-            r#"[{"statusCode":201,"requestCharge":5.5,"eTag":"\"e\"","resourceBody":{}},{"statusCode":429,"requestCharge":0,"subStatusCode":3200,"retryAfterMilliseconds":7}]"#
+            r#"[{"statusCode":201,"requestCharge":5.5,"eTag":"\"e\"","resourceBody":{}},{"statusCode":429,"requestCharge":0,"subStatusCode":3200,"retryAfterMilliseconds":7,"message":"Wait."}]"#
         );
     }
 }

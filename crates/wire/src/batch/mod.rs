@@ -1,4 +1,5 @@
-//! Batches: many item operations in one request, as JSON or as the `HybridRow` records of .NET.
+//! Batch requests: many item operations in one request, as JSON or as the `HybridRow` records of
+//! the .NET SDK.
 
 mod hybrid_row;
 mod json;
@@ -10,7 +11,7 @@ use orrery_model::{Failure, limits};
 pub use operation::BatchOperation;
 pub use result::{BatchResult, operation_status_code};
 
-/// The form of the request, which the response must have too.
+/// The encoding of the request. The response has the same encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BatchEncoding {
     Json,
@@ -25,8 +26,9 @@ pub struct BatchRequest {
 }
 
 impl BatchRequest {
-    /// Fails when the batch as a whole cannot be understood. An operation whose own content is
-    /// wrong carries its failure, because it is answered in its place.
+    /// Parses the body. Fails if the batch as a whole is malformed. An operation with invalid
+    /// content contains its failure, because the answer reports the failure at the position of the
+    /// operation.
     pub fn parse(body: &[u8]) -> Result<BatchRequest, Failure> {
         if body.len() > limits::REQUEST_BYTES_MAX {
             return Err(Failure::TooLarge(format!(
@@ -35,6 +37,7 @@ impl BatchRequest {
             )));
         }
         let (encoding, operations) = match body.first() {
+            // No JSON text begins with this byte.
             Some(&hybrid_row::VERSION) => (BatchEncoding::HybridRow, hybrid_row::parse(body)?),
             _ => (BatchEncoding::Json, json::parse(body)?),
         };
@@ -67,8 +70,8 @@ impl BatchEncoding {
     }
 }
 
-/// Status of the whole response. In an atomic batch anything but success undoes all of it, and so
-/// does a read that found nothing newer.
+/// The status of the whole response. A transactional batch is 207 also if one of its reads found no
+/// newer version, even though its operations were carried out.
 pub fn batch_status(results: &[BatchResult], is_atomic: bool) -> u16 {
     let limit = if is_atomic { 300 } else { 400 };
     if results.iter().any(|result| result.status >= limit) {

@@ -1,4 +1,4 @@
-//! One operation of a batch, whatever it was written in.
+//! One operation of a batch, independent of its encoding.
 
 use orrery_json::Value;
 use orrery_keys::PartitionKey;
@@ -6,18 +6,19 @@ use orrery_model::{Document, Failure, IndexingDirective, Operation, OperationKin
 
 use crate::patch::patch_from_value;
 
+/// One parsed operation of a batch.
 #[derive(Debug)]
 pub struct BatchOperation {
-    /// What to do, or why its content is wrong.
+    /// The operation, or the failure of its content.
     pub operation: Result<Operation, Failure>,
-    /// Only where operations of one request may have different keys.
+    /// The partition key of the operation. Only bulk requests have operations with different keys.
     pub partition_key: Option<PartitionKey>,
-    /// The client does not want the item back.
+    /// The client does not need the item in the answer.
     pub minimal: bool,
 }
 
 impl BatchOperation {
-    /// Whether the answer leaves the item out; reads always carry it.
+    /// Whether the answer leaves the item out. An answer to a read always contains the item.
     pub fn drops_body(&self, request_prefers_minimal: bool) -> bool {
         let is_read = matches!(
             self.operation,
@@ -30,6 +31,7 @@ impl BatchOperation {
     }
 }
 
+/// The type of an operation. Its content is parsed later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OperationType {
     Create,
@@ -40,7 +42,7 @@ pub(super) enum OperationType {
     Patch,
 }
 
-/// The fields of an operation before they are put together.
+/// The fields of an operation as parsed, before they are combined.
 #[derive(Debug)]
 pub(super) struct RawOperation {
     pub(super) kind: OperationType,
@@ -54,6 +56,7 @@ pub(super) struct RawOperation {
 }
 
 impl RawOperation {
+    /// An operation with its type only; the decoders fill the other fields.
     pub(super) fn new(kind: OperationType) -> RawOperation {
         RawOperation {
             kind,
@@ -67,6 +70,7 @@ impl RawOperation {
         }
     }
 
+    /// Parses the partition key, and combines the other fields.
     pub(super) fn into_operation(mut self) -> Result<BatchOperation, Failure> {
         let partition_key = match self.partition_key.take() {
             Some(text) => Some(PartitionKey::parse_header(&text).map_err(|error| {
@@ -78,13 +82,16 @@ impl RawOperation {
         };
         let minimal = self.minimal;
         Ok(BatchOperation {
+            // A wrong key fails the whole batch; any other wrong content fails only its operation.
             operation: self.operation(),
             partition_key,
             minimal,
         })
     }
 
+    /// Combines the fields to an operation, or finds what is wrong with them.
     fn operation(self) -> Result<Operation, Failure> {
+        // Creates have the id in their body, so a missing id is an error only for the other kinds.
         let id = self.id.ok_or(Failure::MissingProperty("id"));
         let body = self
             .body
@@ -111,10 +118,12 @@ impl RawOperation {
                 .indexing
                 .as_deref()
                 .map_or(Ok(IndexingDirective::Default), directive)?,
+            excludes_system_properties: false,
         })
     }
 }
 
+/// The condition in an operation. An empty text is no condition.
 fn precondition(text: String) -> Option<Precondition> {
     match text.as_str() {
         "" => None,
@@ -123,6 +132,7 @@ fn precondition(text: String) -> Option<Precondition> {
     }
 }
 
+/// The indexing directive of an operation.
 fn directive(text: &str) -> Result<IndexingDirective, Failure> {
     crate::headers::parse_indexing_directive(text).ok_or_else(|| {
         Failure::BadRequest(format!(

@@ -4,21 +4,22 @@ use orrery_model::{ConsistencyLevel, limits};
 
 use super::{ObjectWriter, array_of};
 
-/// What the account says of itself.
+/// The content of the account document.
 #[derive(Debug, Clone, Copy)]
 pub struct AccountDescription<'r> {
-    /// Not `localhost`: the JavaScript client then reads this document before every request.
+    /// The id of the account. It is not `localhost`: with that id the JavaScript SDK reads this
+    /// document before every request.
     pub id: &'r str,
-    /// Those that take writes, the hub first.
-    pub writable: &'r [Region<'r>],
-    /// Those that answer reads, in order of failover.
-    pub readable: &'r [Region<'r>],
+    /// The regions that take writes, the hub first.
+    pub writable: &'r [RegionLocation<'r>],
+    /// The regions that answer reads, in order of failover.
+    pub readable: &'r [RegionLocation<'r>],
     /// Whether every region takes writes.
     pub multi_write: bool,
     /// Whether clients look for another region for the writes of a single partition.
     pub per_partition_failover: bool,
     pub consistency: ConsistencyLevel,
-    /// Told where the consistency is bounded staleness.
+    /// The staleness bound, which the document contains at bounded staleness.
     pub staleness: Staleness,
 }
 
@@ -29,14 +30,15 @@ pub struct Staleness {
     pub seconds: u64,
 }
 
-/// Where later requests go.
+/// A region, as clients address it.
 #[derive(Debug, Clone, Copy)]
-pub struct Region<'r> {
+pub struct RegionLocation<'r> {
     pub name: &'r str,
-    /// Base URL as the client can reach it, with or without the slash at its end.
+    /// The base URL under which clients reach the region, with or without the slash at its end.
     pub endpoint: &'r str,
 }
 
+/// Fixed figures of Cosmos DB. Orrery has no replica sets.
 const REPLICATION: &[u8] =
     br#"{"asyncReplication":false,"minReplicaSetSize":3,"maxReplicasetSize":4}"#;
 const SYSTEM_REPLICATION: &[u8] = br#"{"minReplicaSetSize":3,"maxReplicasetSize":4}"#;
@@ -45,8 +47,9 @@ const READ_POLICY: &[u8] = br#"{"primaryReadCoefficient":1,"secondaryReadCoeffic
 impl AccountDescription<'_> {
     /// The body of `GET /`.
     pub fn to_body(&self) -> Vec<u8> {
-        let locations =
-            |regions: &[Region<'_>]| array_of(regions.iter().copied().map(Region::to_json));
+        let locations = |regions: &[RegionLocation<'_>]| {
+            array_of(regions.iter().copied().map(RegionLocation::to_json))
+        };
         ObjectWriter::new()
             .text("_self", "")
             .text("id", self.id)
@@ -76,8 +79,9 @@ impl AccountDescription<'_> {
     }
 }
 
-impl Region<'_> {
+impl RegionLocation<'_> {
     fn to_json(self) -> Vec<u8> {
+        // SDKs append paths to this URL, so it always ends in one slash.
         let endpoint = format!("{}/", self.endpoint.trim_end_matches('/'));
         ObjectWriter::new()
             .text("name", self.name)
@@ -93,11 +97,12 @@ fn consistency_policy(level: ConsistencyLevel, staleness: Staleness) -> Vec<u8> 
             .literal("maxStalenessPrefix", staleness.versions)
             .literal("maxIntervalInSeconds", staleness.seconds)
             .finish(),
+        // Only bounded staleness has bounds; other levels have none in their answer.
         _ => policy.finish(),
     }
 }
 
-/// A JSON text inside a JSON string; the .NET client hands it to its query engine.
+/// A JSON text inside a JSON string, which the .NET SDK passes to its query engine.
 fn query_engine_configuration() -> String {
     let configuration = ObjectWriter::new()
         .literal("maxSqlQueryInputLength", limits::QUERY_TEXT_CHARS_MAX)
@@ -148,7 +153,7 @@ mod tests {
 
     #[test]
     fn regions_are_listed_in_their_order() {
-        let [west, north] = ["West US", "North Europe"].map(|name| Region {
+        let [west, north] = ["West US", "North Europe"].map(|name| RegionLocation {
             name,
             endpoint: "https://h",
         });
@@ -200,7 +205,7 @@ mod tests {
     #[test]
     fn endpoints_end_in_a_slash_and_the_configuration_is_json() {
         for endpoint in ["http://127.0.0.1:8081", "http://127.0.0.1:8081/"] {
-            let regions = [Region {
+            let regions = [RegionLocation {
                 name: "Local",
                 endpoint,
             }];

@@ -1,4 +1,4 @@
-//! Changes in a change feed: bare items, or envelopes with what happened to them.
+//! Changes in a change feed: bare items, or envelopes with the operation.
 
 use std::io::Write as _;
 
@@ -7,17 +7,17 @@ use orrery_model::Lsn;
 
 use super::object::ObjectWriter;
 
-/// A change as clients see it.
+/// A change, as clients receive it.
 #[derive(Debug, Clone, Copy)]
 pub struct ChangeDescription<'a> {
     pub lsn: Lsn,
     pub seconds: u32,
     pub current: Option<&'a Bytes>,
-    /// None in the feed of latest versions, which does not know.
+    /// The operation. None in the feed of latest versions, which does not record operations.
     pub event: Option<ChangeEvent<'a>>,
 }
 
-/// What happened to an item.
+/// The operation that changed an item.
 #[derive(Debug, Clone, Copy)]
 pub struct ChangeEvent<'a> {
     pub operation: ChangeOperation,
@@ -36,17 +36,18 @@ pub enum ChangeOperation {
     Expiry,
 }
 
-/// What [`write_changed_item`] may add to a text.
+/// The most bytes that [`write_changed_item`] adds to a text.
 pub const CHANGED_ITEM_BYTES: usize = 32;
 
-/// Writes the text of an item with its position: `{…,"_lsn":12}`.
+/// Writes the text of an item with the LSN of its change: `{…,"_lsn":12}`.
 pub fn write_changed_item(text: &[u8], lsn: Lsn, out: &mut Vec<u8>) {
+    // The stored text is not parsed: the position goes before its closing brace.
     let open = text.strip_suffix(b"}").unwrap_or(text);
     out.extend_from_slice(open);
     write!(out, ",\"_lsn\":{lsn}}}").expect("a vector takes any bytes");
 }
 
-/// The envelope of wire format `2021-09-15`.
+/// The envelope in the wire format `2021-09-15`.
 pub fn change_envelope(change: &ChangeDescription<'_>) -> Vec<u8> {
     let mut metadata = ObjectWriter::new();
     let mut envelope = ObjectWriter::new();
@@ -67,6 +68,7 @@ pub fn change_envelope(change: &ChangeDescription<'_>) -> Vec<u8> {
         .literal("lsn", change.lsn)
         .literal("crts", change.seconds);
     if let Some(event) = &change.event {
+        // A create replaced no version.
         if event.operation != ChangeOperation::Create {
             metadata = metadata.literal("previousImageLSN", event.previous_lsn);
         }

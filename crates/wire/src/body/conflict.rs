@@ -1,4 +1,4 @@
-//! Versions that lost and wait for a decision.
+//! Versions that lost a conflict and wait for a decision.
 
 use orrery_keys::{ChildRid, ItemRid};
 use orrery_model::Etag;
@@ -6,15 +6,15 @@ use orrery_model::Etag;
 use super::ObjectWriter;
 use super::container::container_self_link;
 
-/// One conflict; its id is its resource id.
+/// One conflict. Its id is its resource id.
 #[derive(Debug, Clone, Copy)]
 pub struct ConflictDescription<'c> {
     pub rid: ChildRid,
-    /// Whether the version that lost made an item of its own.
+    /// Whether the losing version was the create of another item with the same id.
     pub is_create: bool,
-    /// The item that it is about.
+    /// The resource id of the item in conflict.
     pub resource: ItemRid,
-    /// The version, as JSON text.
+    /// The losing version, as JSON text.
     pub content: &'c [u8],
     pub lsn: u64,
     pub etag: &'c Etag,

@@ -1,7 +1,8 @@
-//! Containers: what the client defined, then what the server adds.
+//! Container bodies: the definition of the client, followed by the properties of the server.
 
+use orrery_json::Value;
 use orrery_keys::ContainerRid;
-use orrery_model::{ContainerDefinition, Etag, RangeId};
+use orrery_model::{Etag, RangeId};
 
 use super::{ObjectWriter, array_of};
 
@@ -13,7 +14,7 @@ pub struct ContainerSystem<'r> {
     pub modified_seconds: u64,
 }
 
-/// Size of one physical partition, for clients that ask.
+/// The size of one physical partition, for clients that ask for statistics.
 #[derive(Debug, Clone, Copy)]
 pub struct RangeStatistics {
     pub range: RangeId,
@@ -21,16 +22,19 @@ pub struct RangeStatistics {
     pub documents: u64,
 }
 
+/// The link of a container by resource ids.
 pub fn container_self_link(rid: ContainerRid) -> String {
     format!("dbs/{}/colls/{rid}/", rid.database())
 }
 
+/// The body of a container. `definition` is the output of
+/// [`ContainerDefinition::to_value`](orrery_model::ContainerDefinition::to_value).
 pub fn container_body(
-    definition: &ContainerDefinition,
+    definition: &Value,
     system: ContainerSystem<'_>,
     statistics: Option<&[RangeStatistics]>,
 ) -> Vec<u8> {
-    let body = ObjectWriter::of(&definition.to_value())
+    let body = ObjectWriter::of(definition)
         .display("_rid", system.rid)
         .literal("_ts", system.modified_seconds)
         .text("_self", &container_self_link(system.rid))
@@ -48,6 +52,7 @@ pub fn container_body(
     }
 }
 
+/// The statistics of one physical partition.
 fn statistics_json(range: &RangeStatistics) -> Vec<u8> {
     ObjectWriter::new()
         .display("id", range.range)
@@ -61,6 +66,7 @@ fn statistics_json(range: &RangeStatistics) -> Vec<u8> {
 mod tests {
     use orrery_json::parse;
     use orrery_keys::DatabaseRid;
+    use orrery_model::ContainerDefinition;
 
     use super::*;
 
@@ -68,6 +74,7 @@ mod tests {
     fn container_bodies() {
         let text = br#"{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}"#;
         let definition = ContainerDefinition::parse(&parse(text).unwrap()).unwrap();
+        let definition = definition.to_value();
         let rid = ContainerRid::new(DatabaseRid::new(1), 1);
         let etag = Etag::of_write(0, 1, 0, 2);
         let system = ContainerSystem {

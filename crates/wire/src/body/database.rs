@@ -1,14 +1,16 @@
-//! Databases, and bodies of which only the id counts.
+//! Database bodies, and request bodies of which only the id matters.
 
 use orrery_keys::DatabaseRid;
 use orrery_model::{Database, Failure, check_resource_id};
 
 use super::{ObjectWriter, parse_body};
 
+/// The link of a database by its resource id.
 pub fn database_self_link(rid: DatabaseRid) -> String {
     format!("dbs/{rid}/")
 }
 
+/// The body of a database.
 pub fn database_body(database: &Database) -> Vec<u8> {
     ObjectWriter::new()
         .text("id", &database.id)
@@ -21,7 +23,7 @@ pub fn database_body(database: &Database) -> Vec<u8> {
         .finish()
 }
 
-/// Reads the body that creates a database or a user, or renames a user.
+/// Parses the body that creates a database or a user, or renames a user.
 pub fn parse_id_body(body: &[u8]) -> Result<String, Failure> {
     id_of(&parse_body(body)?).map(str::to_owned)
 }
@@ -32,6 +34,7 @@ pub(crate) fn id_of(body: &orrery_json::Value) -> Result<&str, Failure> {
     if id.is_undefined() {
         return Err(Failure::MissingProperty("id"));
     }
+    // A number or null as an id is refused instead of converted.
     let id = id.as_str().ok_or_else(|| {
         Failure::BadRequest(format!(
             "One of the input values is invalid. 'id' must be a string, but its type is {}.",

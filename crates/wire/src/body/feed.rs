@@ -1,11 +1,11 @@
-//! The envelope of a feed, around texts that are already JSON.
+//! The envelope of a feed, around resources that are already JSON text.
 
 use std::fmt::Display;
 use std::io::Write as _;
 
 use orrery_model::ScriptKind;
 
-/// What a feed lists; the key of its array is spelt exactly.
+/// The resources of a feed. SDKs compare the key of the array exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FeedKind {
     Databases,
@@ -21,6 +21,7 @@ pub enum FeedKind {
 }
 
 impl FeedKind {
+    /// The key of the array in the envelope.
     pub fn envelope_key(self) -> &'static str {
         match self {
             FeedKind::Databases => "Databases",
@@ -39,22 +40,24 @@ impl FeedKind {
     }
 }
 
-/// Writes the elements of a feed straight into its body.
+/// Writes the elements of a feed directly into its body.
 pub struct FeedWriter {
     body: Vec<u8>,
     count: usize,
 }
 
 impl FeedWriter {
-    /// `bytes` is about what all elements have. The parent of a feed at the root has the empty id.
+    /// A new feed. `bytes` is the approximate size of all elements. The parent of a feed at the
+    /// root has the empty id.
     pub fn new(parent_rid: impl Display, kind: FeedKind, bytes: usize) -> FeedWriter {
+        // The envelope takes less than 96 bytes, so the body is allocated once.
         let mut body = Vec::with_capacity(bytes + 96);
         let key = kind.envelope_key();
         write!(body, "{{\"_rid\":\"{parent_rid}\",\"{key}\":[").expect("a vector takes any bytes");
         FeedWriter { body, count: 0 }
     }
 
-    /// Begins the next element: where its text goes.
+    /// Begins the next element, and returns the buffer for its text.
     pub fn element(&mut self) -> &mut Vec<u8> {
         if self.count > 0 {
             self.body.push(b',');
@@ -63,6 +66,7 @@ impl FeedWriter {
         &mut self.body
     }
 
+    /// Appends the element count, which the writer knows only at the end.
     pub fn finish(mut self) -> Vec<u8> {
         write!(self.body, "],\"_count\":{}}}", self.count).expect("a vector takes any bytes");
         self.body

@@ -1,4 +1,4 @@
-//! Bodies: the protocol's JSON of each resource.
+//! The JSON body of each resource of the protocol.
 
 mod account;
 mod change;
@@ -6,17 +6,18 @@ mod conflict;
 mod container;
 mod database;
 mod feed;
+mod item;
 mod object;
 mod partition_key_range;
 mod partitions;
-mod partitions_change;
 mod permission;
 mod query;
+mod repartitioning;
 mod request_log;
 mod script;
 mod user;
 
-pub use account::{AccountDescription, Region, Staleness};
+pub use account::{AccountDescription, RegionLocation, Staleness};
 pub use change::{
     CHANGED_ITEM_BYTES, ChangeDescription, ChangeEvent, ChangeOperation, change_envelope,
     write_changed_item,
@@ -25,12 +26,13 @@ pub use conflict::{ConflictDescription, conflict_body};
 pub use container::{ContainerSystem, RangeStatistics, container_body, container_self_link};
 pub use database::{database_body, database_self_link, parse_id_body};
 pub use feed::{FeedKind, FeedWriter, feed_body};
+pub use item::without_excluded_properties;
 pub(crate) use object::{ObjectWriter, array_of};
 pub use partition_key_range::{PartitionKeyRangeDescription, partition_key_range_body};
 pub use partitions::{HotKeyDescription, PartitionDescription, PartitionsDescription};
-pub use partitions_change::{PartitionsChange, SplitAt};
 pub use permission::{PermissionRequest, permission_body};
 pub use query::{QueryBody, ResumeFilter};
+pub use repartitioning::{RepartitioningRequest, SplitAt};
 pub use request_log::{LoggedRequest, request_log_body};
 pub use script::{ScriptRequest, parse_arguments, script_body};
 pub use user::user_body;
@@ -38,7 +40,7 @@ pub use user::user_body;
 use orrery_json::Value;
 use orrery_model::{Failure, limits};
 
-/// Reads a body of the control plane.
+/// Parses a body of the control plane.
 pub fn parse_body(body: &[u8]) -> Result<Value, Failure> {
     if body.len() > limits::REQUEST_BYTES_MAX {
         return Err(Failure::TooLarge(format!(

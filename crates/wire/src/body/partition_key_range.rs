@@ -1,24 +1,26 @@
-//! Physical partitions as clients see them.
+//! Physical partitions, in the form for clients.
 
 use orrery_keys::{EpkRange, PartitionKeyRangeRid};
 use orrery_model::{Etag, Lsn, RangeId};
 
 use super::{ObjectWriter, array_of, container_self_link};
 
+/// The facts about one physical partition that SDKs need for routing.
 #[derive(Debug, Clone, Copy)]
 pub struct PartitionKeyRangeDescription<'r> {
     pub rid: PartitionKeyRangeRid,
     pub id: RangeId,
     pub range: &'r EpkRange,
-    /// All ancestors, not only the nearest: clients merge what they knew with what is new.
+    /// All ancestors, not only the parents: SDKs merge their cached ranges with the new ones.
     pub ancestors: &'r [RangeId],
-    /// Share of the container's throughput.
+    /// The fraction of the container's throughput.
     pub throughput_fraction: f64,
     pub etag: &'r Etag,
     pub modified_seconds: u64,
     pub lsn: Lsn,
 }
 
+/// The body of a physical partition.
 pub fn partition_key_range_body(range: &PartitionKeyRangeDescription<'_>) -> Vec<u8> {
     let link = container_self_link(range.rid.container());
     let ancestors = array_of(

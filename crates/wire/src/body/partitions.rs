@@ -1,4 +1,4 @@
-//! The physical partitions of a container as operators see them.
+//! The physical partitions of a container, in the form for operators.
 
 use orrery_keys::EpkRange;
 use orrery_model::{Charge, Lsn, RangeId};
@@ -11,7 +11,7 @@ pub struct PartitionsDescription<'r> {
     pub container: &'r str,
     /// `manual`, `autoscale`, `shared`, `serverless` or `off`.
     pub mode: &'static str,
-    /// Request units a second of the offer, if there is one.
+    /// The request units a second of the offer, if there is an offer.
     pub provisioned: Option<u32>,
     /// `equal` or `custom`.
     pub policy: &'static str,
@@ -29,7 +29,7 @@ pub struct PartitionDescription<'r> {
     pub counted: bool,
     pub lsn: Lsn,
     pub provisioned: Option<u32>,
-    /// Of the last full second.
+    /// The request units of the last full second.
     pub used: Charge,
     pub charged: Charge,
     pub requests: u64,
@@ -39,10 +39,10 @@ pub struct PartitionDescription<'r> {
 
 #[derive(Debug, Clone)]
 pub struct HotKeyDescription {
-    /// The key as its header is written.
+    /// The partition key, in the form of its header.
     pub key: String,
     pub charge: f64,
-    /// Of the use of its partition, from 0 to 1.
+    /// The fraction of the request units of its partition, from 0 to 1.
     pub share: f64,
 }
 
@@ -100,12 +100,12 @@ impl PartitionDescription<'_> {
     }
 }
 
-/// Null where nothing is provisioned.
+/// Null without provisioned throughput.
 fn units(units: Option<u32>) -> String {
     units.map_or_else(|| "null".to_owned(), |units| units.to_string())
 }
 
-/// At most four places, and always a point.
+/// A number with at most four decimals, and always with a decimal point.
 fn decimal(number: f64) -> String {
     let rounded = (number * 10_000.0).round() / 10_000.0;
     format!("{rounded:?}")

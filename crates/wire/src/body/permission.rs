@@ -1,4 +1,5 @@
-//! Permissions. The mode is compared without regard to case and echoed as it was written.
+//! Permissions. The mode is compared without regard to case, and answers repeat the client's
+//! spelling.
 
 use orrery_keys::PartitionKey;
 use orrery_model::{Failure, Permission, PermissionMode};
@@ -21,6 +22,7 @@ impl PermissionRequest {
     pub fn parse(body: &[u8]) -> Result<PermissionRequest, Failure> {
         let body = parse_body(body)?;
         let id = id_of(&body)?.to_owned();
+        // SDKs expect the name of the missing property in the message.
         let required = |name: &'static str| {
             body.get(name)
                 .as_str()
@@ -39,6 +41,7 @@ impl PermissionRequest {
             }
         };
         let key = body.get("resourcePartitionKey");
+        // A null counts as an absent partition key.
         let is_absent = key.is_undefined() || matches!(key, orrery_json::Value::Null);
         let partition_key = if is_absent {
             None
@@ -46,6 +49,7 @@ impl PermissionRequest {
             Some(partition_key(key)?)
         };
         let resource = required("resource")?.to_owned();
+        // A link of slashes alone names nothing.
         if resource.split('/').all(str::is_empty) {
             return Err(Failure::MissingProperty("resource"));
         }
@@ -59,7 +63,7 @@ impl PermissionRequest {
     }
 }
 
-/// The permission with a token that was just minted for it.
+/// The body of a permission, with a token made for this answer.
 pub fn permission_body(permission: &Permission, token: &str) -> Vec<u8> {
     let link = user_self_link(permission.rid.user());
     let body = ObjectWriter::new()
@@ -78,6 +82,7 @@ pub fn permission_body(permission: &Permission, token: &str) -> Vec<u8> {
         .finish()
 }
 
+/// The partition key that limits a permission.
 fn partition_key(value: &orrery_json::Value) -> Result<PartitionKey, Failure> {
     PartitionKey::from_json(value).map_err(|error| {
         Failure::BadRequest(format!(

@@ -6,28 +6,28 @@ use orrery_model::{Failure, limits};
 
 use super::parse_body;
 
-/// A query and its parameters; properties that are neither are ignored.
+/// A query and its parameters. Other properties are ignored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryBody {
     pub text: String,
-    /// Names with their `@`.
+    /// The parameters. Their names include the `@`.
     pub parameters: Vec<(String, Value)>,
     pub resume: Option<ResumeFilter>,
 }
 
-/// Where a client that merges sorted pages wants an ordered query to begin.
+/// The position at which a client that merges sorted pages resumes an ordered query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResumeFilter {
-    /// One for each column of the order, as clients write them.
+    /// One value for each column of the order, in the form that SDKs send.
     pub values: Vec<Value>,
-    /// Among rows equal to the values, begin at this item.
+    /// Among rows equal to the values, resume at this item.
     pub rid: Option<ItemRid>,
-    /// Begin behind the values.
+    /// Resume after the values.
     pub exclude: bool,
 }
 
 impl QueryBody {
-    /// Reads `{"query":"…","parameters":[{"name":"@p","value":…}]}`.
+    /// Parses `{"query":"…","parameters":[{"name":"@p","value":…}]}`.
     pub fn parse(body: &[u8]) -> Result<QueryBody, Failure> {
         let Value::Object(mut object) = parse_body(body)? else {
             return Err(invalid("The body of a query must be a JSON object."));
@@ -37,6 +37,7 @@ impl QueryBody {
             Some(_) => return Err(invalid("'query' must be a string.")),
             None => return Err(Failure::MissingProperty("query")),
         };
+        // The limit is in characters, and not in bytes, as in Cosmos DB.
         if text.chars().count() > limits::QUERY_TEXT_CHARS_MAX {
             return Err(Failure::BadRequest(format!(
                 "The SQL query text exceeded the maximum limit of {} characters",
@@ -67,6 +68,7 @@ fn resume_filter(filter: &Value) -> Result<ResumeFilter, Failure> {
         invalid("'resumeFilter.value' must be an array with a value for each order.")
     })?;
     let rid = match filter.get("rid").as_str() {
+        // An empty text names no item.
         None | Some("") => None,
         Some(text) => Some(
             ItemRid::parse(text)
@@ -80,7 +82,7 @@ fn resume_filter(filter: &Value) -> Result<ResumeFilter, Failure> {
     })
 }
 
-/// A parameter without a value is undefined.
+/// A parameter. Without a value it is undefined.
 fn parameter(value: Value) -> Result<(String, Value), Failure> {
     let Value::Object(mut object) = value else {
         return Err(invalid(

@@ -1,4 +1,4 @@
-//! `GET /_orrery/requests`: what was asked of the server lately. Orrery's own.
+//! `GET /_orrery/requests`: the recent requests to the server. This resource is Orrery's own.
 
 use std::time::Duration;
 
@@ -6,15 +6,16 @@ use orrery_model::{Charge, RangeId};
 
 use super::{ObjectWriter, array_of};
 
-/// One answered request. It has what a person needs to find it again, and neither bodies nor
-/// anything that opens a door.
+/// One answered request. It contains the fields that help a person to identify the request, and
+/// neither bodies nor secrets.
 #[derive(Debug, Clone)]
 pub struct LoggedRequest {
-    /// Counts up by one, so that a reader sees what it has missed.
+    /// The number of the request. Numbers are consecutive, so a reader sees how many requests it
+    /// has missed.
     pub number: u64,
     pub seconds_since_epoch: f64,
     pub method: String,
-    /// Without the query string.
+    /// The path without the query string.
     pub path: String,
     pub status: u16,
     pub substatus: Option<u32>,
@@ -22,11 +23,11 @@ pub struct LoggedRequest {
     pub duration: Duration,
     pub activity_id: String,
     pub partition: Option<RangeId>,
-    /// What the client calls itself.
+    /// The user agent of the client.
     pub client: Option<String>,
 }
 
-/// `next` is what the reader sends as `after` the next time.
+/// The body. `next` is the value of `after` in the reader's next request.
 pub fn request_log_body(next: u64, requests: &[LoggedRequest]) -> Vec<u8> {
     ObjectWriter::new()
         .literal("next", next)
@@ -71,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_line_has_only_what_is_known() {
-        let line = LoggedRequest {
+        let entry = LoggedRequest {
             number: 7,
             seconds_since_epoch: 1.5,
             method: "GET".to_owned(),
@@ -88,9 +89,9 @@ mod tests {
             substatus: Some(1003),
             partition: Some(RangeId(2)),
             client: Some("sdk".to_owned()),
-            ..line.clone()
+            ..entry.clone()
         };
-        let body = String::from_utf8(request_log_body(9, &[line, full])).unwrap();
+        let body = String::from_utf8(request_log_body(9, &[entry, full])).unwrap();
         let expected = r#"{"next":9,"requests":[{"number":7,"time":1.500,"method":"GET","path":"/dbs/\"d\"","status":404,"charge":1,"durationMs":1.250,"activityId":"a"},{"number":7,"time":1.500,"method":"GET","path":"/dbs/\"d\"","status":404,"substatus":1003,"charge":1,"durationMs":1.250,"activityId":"a","partition":"2","client":"sdk"}]}"#;
         assert_eq!(body, expected);
     }

@@ -1,6 +1,6 @@
 //! Stored procedures, triggers and user-defined functions, and the arguments of a procedure.
 
-use orrery_json::Value;
+use orrery_json::{Object, Value};
 use orrery_model::{Failure, Script, ScriptKind, TriggerSettings};
 
 use super::container::container_self_link;
@@ -13,7 +13,7 @@ use crate::path::script_keyword;
 pub struct ScriptRequest {
     pub id: String,
     pub body: String,
-    /// Present exactly for triggers.
+    /// Present for triggers only.
     pub trigger: Option<TriggerSettings>,
 }
 
@@ -43,6 +43,7 @@ impl ScriptRequest {
     }
 }
 
+/// The time and the operations of a trigger.
 fn trigger_settings(timing: &str, operation: &str) -> Result<TriggerSettings, Failure> {
     TriggerSettings::read(timing, operation).ok_or_else(|| {
         Failure::BadRequest(format!(
@@ -52,6 +53,7 @@ fn trigger_settings(timing: &str, operation: &str) -> Result<TriggerSettings, Fa
     })
 }
 
+/// The body of a script. Answers repeat the client's spelling of trigger settings.
 pub fn script_body(script: &Script) -> Vec<u8> {
     let body = ObjectWriter::new()
         .text("id", &script.id)
@@ -69,13 +71,18 @@ pub fn script_body(script: &Script) -> Vec<u8> {
         .finish()
 }
 
+/// The link of a script by resource ids.
 fn script_self_link(script: &Script) -> String {
     let parent = container_self_link(script.rid.container());
     let keyword = script_keyword(script.kind);
     format!("{parent}{keyword}/{}/", script.rid)
 }
 
-/// The arguments of a stored procedure. Clients that have none send nothing, or `null`.
+/// The most arguments of a procedure: the limit of the JavaScript engine for any function.
+const ARGUMENTS_MAX: u32 = 65_534;
+
+/// Parses the arguments of a stored procedure. SDKs without arguments send an empty body or `null`.
+/// An object is treated as `Function.prototype.apply` treats it: as a list with a `length`.
 pub fn parse_arguments(body: &[u8]) -> Result<Vec<Value>, Failure> {
     if body.trim_ascii().is_empty() {
         return Ok(Vec::new());
@@ -83,10 +90,36 @@ pub fn parse_arguments(body: &[u8]) -> Result<Vec<Value>, Failure> {
     match parse_body(body)? {
         Value::Null => Ok(Vec::new()),
         Value::Array(arguments) => Ok(arguments.into_iter().collect()),
+        Value::Object(list) => array_like(&list),
         _ => Err(Failure::bad_request(
             "One of the input values is invalid. The arguments of a stored procedure are a JSON array.",
         )),
     }
+}
+
+/// The arguments up to the last present one; undefined arguments after it are left out.
+fn array_like(list: &Object) -> Result<Vec<Value>, Failure> {
+    let length = match list.get("length") {
+        Some(Value::Number(length)) => length.as_f64(),
+        Some(Value::String(length)) => length.trim().parse().unwrap_or_default(),
+        Some(Value::Bool(true)) => 1.0,
+        _ => 0.0,
+    };
+    if length >= f64::from(ARGUMENTS_MAX + 1) {
+        return Err(Failure::BadRequest(format!(
+            "One of the input values is invalid. A stored procedure has {ARGUMENTS_MAX} arguments at \
+             most; the length of these is {length}."
+        )));
+    }
+    // Only present indexes are counted: a huge `length` must not allocate a huge list.
+    let names = list.iter().filter_map(|(name, _)| name.parse().ok());
+    let present = names.filter(|index: &u32| *index < ARGUMENTS_MAX);
+    let count = present.max().map_or(0, |last| last + 1);
+    let arguments = (0..count)
+        // A fractional length counts down to its integer part, as in JavaScript.
+        .take_while(|index| f64::from(index + 1) <= length)
+        .map(|index| list.get(&index.to_string()).cloned().unwrap_or_default());
+    Ok(arguments.collect())
 }
 
 #[cfg(test)]
@@ -160,7 +193,15 @@ mod tests {
             ("[]", Some(0)),
             (r#"["a",1]"#, Some(2)),
             ("[[1,2]]", Some(1)),
-            ("{}", None),
+            ("{}", Some(0)),
+            (r#"{"0":4}"#, Some(0)),
+            (r#"{"0":4,"length":1.5}"#, Some(1)),
+            (r#"{"0":4,"2":5,"1":6,"length":"2"}"#, Some(2)),
+            (r#"{"0":4,"2":5,"length":3}"#, Some(3)),
+            (r#"{"0":4,"length":-1}"#, Some(0)),
+            (r#"{"0":4,"length":10000}"#, Some(1)),
+            (r#"{"0":4,"length":600000}"#, None),
+            (r#"{"0":4,"length":1e9}"#, None),
             ("1", None),
             ("[1", None),
         ] {

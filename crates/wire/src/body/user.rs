@@ -1,14 +1,16 @@
-//! Users: owners of permissions.
+//! Users, which own permissions.
 
 use orrery_keys::UserRid;
 use orrery_model::User;
 
 use super::ObjectWriter;
 
+/// The link of a user by resource ids.
 pub(super) fn user_self_link(rid: UserRid) -> String {
     format!("dbs/{}/users/{rid}/", rid.database())
 }
 
+/// The body of a user.
 pub fn user_body(user: &User) -> Vec<u8> {
     ObjectWriter::new()
         .text("id", &user.id)

@@ -1,4 +1,4 @@
-//! The words of a path.
+//! The keywords of paths.
 
 use orrery_model::ScriptKind;
 
@@ -16,7 +16,7 @@ pub(super) enum Keyword {
     Offers,
     Addresses,
     Operations,
-    /// Orrery's own, below `_orrery`.
+    /// Orrery's own keywords, below `_orrery`.
     Partitions,
     Throughput,
     Requests,
@@ -56,7 +56,7 @@ impl Keyword {
         match self {
             Keyword::Databases => "dbs",
             Keyword::Containers => "colls",
-            // Replicas are resolved for the items of a container.
+            // Replica addresses are resolved for the items of a container.
             Keyword::Items | Keyword::Addresses => "docs",
             Keyword::PartitionKeyRanges => "pkranges",
             Keyword::Script(kind) => script_keyword(kind),
@@ -74,7 +74,7 @@ impl Keyword {
     }
 }
 
-/// The segment in front of a script.
+/// The path segment before the id of a script.
 pub(crate) fn script_keyword(kind: ScriptKind) -> &'static str {
     match kind {
         ScriptKind::StoredProcedure => "sprocs",

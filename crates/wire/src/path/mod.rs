@@ -1,13 +1,14 @@
-//! From the path of a URL to the resource it names.
+//! Resolves the path of a URL to the resource that it names.
 //!
-//! Segments are positional: even ones are keywords, odd ones ids. A keyword is never searched for,
-//! because a database may be called `colls`. Whether the ids are names or resource ids is decided on
-//! the segment after `dbs` and holds for the whole path.
+//! Segments are positional: even ones are keywords, odd ones ids. The parser never searches for a
+//! keyword, because a database may have the name `colls`. The segment after `dbs` decides for the
+//! whole path whether the ids are names or resource ids.
 
 mod keyword;
 
 use std::borrow::Cow;
 
+use http::Uri;
 use orrery_keys::{DatabaseRid, OfferRid, is_database_rid};
 use orrery_model::{
     ContainerAddress, DatabaseAddress, Failure, ItemAddress, PermissionAddress, ScriptKind,
@@ -18,21 +19,23 @@ use crate::percent;
 pub(crate) use keyword::script_keyword;
 use keyword::{Keyword, is};
 
-/// Segments of the longest path: `dbs/d/colls/c/docs/i/attachments/a`.
+/// The segments of the longest path: `dbs/d/colls/c/docs/i/attachments/a`.
 const SEGMENTS_MAX: usize = 8;
-/// In front of paths that the service does not have.
+/// The segments of the path of an item: `dbs/d/colls/c/docs/i`.
+const ITEM_SEGMENTS: usize = 6;
+/// The prefix of Orrery's own paths.
 const OWN: &str = "_orrery";
 
-/// A path split at `/` and then decoded; empty segments are gone.
+/// A path, split at `/` and then decoded, without empty segments.
 #[derive(Debug, Clone)]
 pub struct RequestPath<'a> {
     segments: [Cow<'a, str>; SEGMENTS_MAX],
     count: usize,
-    /// Whether `_orrery` stood in front, which is neither signed nor a segment.
+    /// Whether the path began with `_orrery`, which is neither signed nor a segment.
     is_own: bool,
 }
 
-/// What a path names. Feeds are named by their parent.
+/// The resource that a path names. Feeds are named by their parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resource<'p> {
     Account,
@@ -58,20 +61,21 @@ pub enum Resource<'p> {
     ClientEncryptionKey(DatabaseAddress<'p>, &'p str),
     Offers,
     Offer(OfferRid),
-    /// Discovery of replicas, for clients in direct mode.
+    /// The replica addresses, for clients in direct mode.
     Addresses,
     DistributedTransaction,
     /// `_orrery/…/partitions`: the physical partitions of a container, for operators.
     Partitions(ContainerAddress<'p>),
-    /// `_orrery/…/throughput`: how its throughput is divided.
+    /// `_orrery/…/throughput`: the distribution of the throughput of a container.
     Distribution(ContainerAddress<'p>),
     Metrics,
-    /// `_orrery/requests`: what was asked of the server lately.
+    /// `_orrery/requests`: the recent requests to the server.
     RequestLog,
 }
 
 impl Resource<'_> {
-    /// Whether this is part of the account's catalogue and not of one container's data.
+    /// Whether the resource belongs to the catalogue of the account, and not to the data of one
+    /// container.
     pub fn is_master(self) -> bool {
         match self {
             Resource::Databases
@@ -88,7 +92,7 @@ impl Resource<'_> {
             | Resource::ClientEncryptionKey(..)
             | Resource::Offers
             | Resource::Offer(_) => true,
-            // The account is read by every client now and then to see whether it is there.
+            // Every client reads the account document regularly, as a health check.
             Resource::Account
             | Resource::Items(_)
             | Resource::Item(_)
@@ -106,7 +110,7 @@ impl Resource<'_> {
         }
     }
 
-    /// Whether only who has a key of the account may ask.
+    /// Whether the resource needs a key of the account.
     pub fn is_for_operators(self) -> bool {
         matches!(
             self,
@@ -117,7 +121,7 @@ impl Resource<'_> {
         )
     }
 
-    /// Whether this is a list of resources, which can be queried.
+    /// Whether the resource is a list of resources, which clients can query.
     pub(crate) fn is_feed(self) -> bool {
         match self {
             Resource::Databases
@@ -152,26 +156,36 @@ impl Resource<'_> {
     }
 }
 
-/// What a client signs for a path.
+/// The parts of a path that a client signs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SigningTarget<'p> {
     pub(crate) resource_type: &'static str,
-    /// Joined by `/` these are the link of a path of names.
+    /// The segments of the link. Joined by `/` they are the link of a path of names.
     pub(crate) link: &'p [Cow<'p, str>],
-    /// Signed in lower case and alone, for a path of resource ids.
+    /// The last resource id, which a client signs alone and in lower case.
     pub(crate) rid: Option<&'p str>,
 }
 
 impl<'a> RequestPath<'a> {
-    /// Splits the path of a URL; the query string is not part of it.
+    /// Parses the path of a URL, without the query string.
     pub fn parse(path: &'a str) -> Result<RequestPath<'a>, Failure> {
         let mut segments = <[Cow<'a, str>; SEGMENTS_MAX]>::default();
         let mut count = 0;
         let mut raw_segments = path.split('/').filter(|raw| !raw.is_empty()).peekable();
         let is_own = raw_segments.next_if_eq(&OWN).is_some();
         for raw in raw_segments {
-            let place = segments.get_mut(count).ok_or_else(unparsable)?;
-            *place = percent::decode(raw).ok_or_else(unparsable)?;
+            // Decoded after the split: an encoded slash belongs to its segment.
+            let segment = percent::decode(raw).ok_or_else(unparsable)?;
+            // The id continues after its slash.
+            if count == ITEM_SEGMENTS && is_in_item_id(&segments, &segment) {
+                let id = segments[ITEM_SEGMENTS - 1].to_mut();
+                id.push('/');
+                id.push_str(&segment);
+                continue;
+            }
+            // A path with more segments names no resource.
+            let slot = segments.get_mut(count).ok_or_else(unparsable)?;
+            *slot = segment;
             count += 1;
         }
         Ok(RequestPath {
@@ -179,6 +193,24 @@ impl<'a> RequestPath<'a> {
             count,
             is_own,
         })
+    }
+
+    /// Parses the URL of a request. The JavaScript and .NET SDKs do not encode a question mark in
+    /// the id of an item and sign it with the path; the URL of an item has no query string.
+    pub fn of_uri(uri: &'a Uri) -> Result<RequestPath<'a>, Failure> {
+        let path = RequestPath::parse(uri.path())?;
+        match uri.path_and_query() {
+            Some(whole) if uri.query().is_some() && path.is_of_item() => {
+                RequestPath::parse(whole.as_str())
+            }
+            _ => Ok(path),
+        }
+    }
+
+    /// Whether the path names one item.
+    fn is_of_item(&self) -> bool {
+        let keyword = &self.segments[ITEM_SEGMENTS - 2];
+        self.count == ITEM_SEGMENTS && !self.is_own && Keyword::of(keyword) == Some(Keyword::Items)
     }
 
     fn segments(&self) -> &[Cow<'a, str>] {
@@ -190,7 +222,7 @@ impl<'a> RequestPath<'a> {
         self.segments().join("/")
     }
 
-    /// Whether its ids are resource ids.
+    /// Whether the ids of the path are resource ids.
     pub fn is_by_rid(&self) -> bool {
         matches!(self.segments(), [_, database, ..] if is_database_rid(database))
     }
@@ -218,6 +250,7 @@ impl<'a> RequestPath<'a> {
         }
     }
 
+    /// The resource of a path below `_orrery`.
     fn own_resource(&self) -> Result<Resource<'_>, Failure> {
         let [link @ .., keyword] = self.segments() else {
             return Err(unparsable());
@@ -267,9 +300,11 @@ impl<'a> RequestPath<'a> {
         }
     }
 
+    /// The parts of the path that its signature covers.
     pub(crate) fn signing_target(&self) -> SigningTarget<'_> {
         let segments = self.segments();
-        // Keywords are at even places, so an even count ends in the id of one resource.
+        // Keywords are at even positions, so a path with an even number of segments ends in the id
+        // of one resource.
         let (keyword, link) = match segments {
             [link @ .., keyword] if link.len() % 2 == 0 => (keyword.as_ref(), link),
             [link @ .., keyword, _] if is(keyword, "operations") => (keyword.as_ref(), link),
@@ -277,6 +312,7 @@ impl<'a> RequestPath<'a> {
             _ => ("", segments),
         };
         let by_rid = match segments {
+            // Offers have no names, so their paths always have resource ids.
             [root, ..] if is(root, "offers") => true,
             [_, database, ..] => is_database_rid(database),
             _ => false,
@@ -291,6 +327,15 @@ impl<'a> RequestPath<'a> {
             },
         }
     }
+}
+
+/// Whether a segment after the path of an item belongs to the id of the item: most SDKs do not
+/// encode a slash in an id.
+fn is_in_item_id(segments: &[Cow<'_, str>; SEGMENTS_MAX], segment: &str) -> bool {
+    let keyword = &segments[ITEM_SEGMENTS - 2];
+    is(&segments[0], "dbs")
+        && Keyword::of(keyword) == Some(Keyword::Items)
+        && !is(segment, "attachments")
 }
 
 fn database_address(name: &str) -> Result<DatabaseAddress<'_>, Failure> {

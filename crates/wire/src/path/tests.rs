@@ -150,7 +150,7 @@ fn what_names_nothing_is_refused() {
         "/x",
         "/dbs/d/docs",
         "/dbs/d/colls/c/x",
-        "/dbs/d/colls/c/docs/i/x",
+        "/dbs/d/colls/c/udfs/f/x",
         "/dbs/d/users/u/docs",
         "/dbs/d/colls/c/operations/other",
         "/offers/a/b",
@@ -178,5 +178,24 @@ proptest! {
             let _ = path.resource();
             let _ = path.signing_target();
         }
+    }
+}
+
+#[test]
+fn ids_of_items_keep_question_marks_and_slashes() {
+    for (url, expected) in [
+        ("/dbs/d/colls/c/docs/a?b", Some("a?b")),
+        ("/dbs/d/colls/c/docs/?", None),
+        ("/dbs/d/colls/c/docs/a%3F?%20/b", Some("a?? /b")),
+        ("/dbs/d/colls/c/docs/a/b/c/d/e", Some("a/b/c/d/e")),
+        ("/dbs/d/colls/c?x=y", None),
+    ] {
+        let uri: Uri = url.parse().unwrap();
+        let path = RequestPath::of_uri(&uri).unwrap();
+        let id = match path.resource().unwrap() {
+            Resource::Item(ItemAddress::Name { id, .. }) => Some(id.to_owned()),
+            _ => None,
+        };
+        assert_eq!(id.as_deref(), expected, "{url}");
     }
 }

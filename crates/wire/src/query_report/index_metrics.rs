@@ -1,6 +1,7 @@
-//! `x-ms-cosmos-index-utilization`: which indexes served a query, and which would.
+//! `x-ms-cosmos-index-utilization`: the indexes that served a query, and the indexes that would
+//! serve it.
 //!
-//! Clients ask in one of two forms, which differ in their JSON and in how it is put into a header.
+//! SDKs request one of two forms, which differ in their JSON and in its encoding.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,10 +9,11 @@ use serde::Serialize;
 
 use crate::percent;
 
-/// The service grades by the shape of a query; every path that a filter or an order names matters.
+/// The impact of each index. Cosmos DB grades by the shape of a query; every path in a filter or an
+/// order matters.
 const IMPACT: &str = "High";
 
-/// Which of the two forms a client reads.
+/// The two forms of the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexMetricsForm {
     /// Flat lists, in base64.
@@ -20,7 +22,7 @@ pub enum IndexMetricsForm {
     Percent,
 }
 
-/// Paths as in `/a/?`; composite indexes as lists of `/a ASC`.
+/// The indexes: paths such as `/a/?`, and composite indexes as lists of `/a ASC`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct IndexMetrics<'a> {
     pub utilized_single: &'a [String],
@@ -30,6 +32,7 @@ pub struct IndexMetrics<'a> {
 }
 
 impl IndexMetrics<'_> {
+    /// The value of the header in the requested form.
     pub fn header_value(&self, form: IndexMetricsForm) -> String {
         match form {
             IndexMetricsForm::Base64 => STANDARD.encode(json(&self.flat())),
@@ -37,6 +40,7 @@ impl IndexMetrics<'_> {
         }
     }
 
+    /// The form with four flat lists.
     fn flat(&self) -> Flat<'_> {
         Flat {
             utilized_single_indexes: flat_singles(self.utilized_single),
@@ -46,6 +50,7 @@ impl IndexMetrics<'_> {
         }
     }
 
+    /// The form with nested lists, in which only potential indexes have an impact.
     fn nested(&self) -> Nested<'_> {
         Nested {
             utilized_indexes: nested(self.utilized_single, self.utilized_composite, None),
@@ -160,6 +165,7 @@ fn nested<'a>(
     }
 }
 
+/// The JSON text of a form.
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("strings and flags are JSON")
 }

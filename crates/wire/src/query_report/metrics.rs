@@ -1,9 +1,10 @@
-//! `x-ms-documentdb-query-metrics`: where the time of a page went, and what it read and gave.
+//! `x-ms-documentdb-query-metrics`: the times of a page of a query, and the bytes and rows that it
+//! read and returned.
 
 use std::fmt::{self, Display};
 use std::time::Duration;
 
-/// Of one page of a query. What is not part of any of the times is that of running the program.
+/// The metrics of one page of a query. The time of the query program is the rest of the total.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct QueryMetrics {
     pub total: Duration,
@@ -20,10 +21,11 @@ pub struct QueryMetrics {
 impl QueryMetrics {
     fn execution(&self) -> Duration {
         let others = self.compile + self.physical_plan + self.index_lookup + self.document_load;
+        // The times are measured separately, so the difference must not fall below zero.
         self.total.saturating_sub(others)
     }
 
-    /// How many of the documents that were read became rows. Joins make more rows than documents.
+    /// The fraction of the read documents that became rows. Joins make more rows than documents.
     #[expect(clippy::cast_precision_loss, reason = "two digits are printed")]
     fn index_utilization(&self) -> f64 {
         match self.documents_read {
@@ -33,8 +35,9 @@ impl QueryMetrics {
     }
 }
 
-/// Clients split at `;` and `=` and read numbers with a decimal point. Times that are not measured
-/// apart are zero. Microseconds would be lost in the two digits of the service, so there are four.
+/// SDKs split the text at `;` and `=` and parse numbers with a decimal point. Times that are not
+/// measured apart are zero. Cosmos DB prints two digits, in which microseconds would be lost, so
+/// there are four.
 impl Display for QueryMetrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nothing = Duration::ZERO;

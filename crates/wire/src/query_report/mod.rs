@@ -1,7 +1,7 @@
-//! What an answer says of the query behind it, in headers.
+//! The reports about a query in the headers of its answer.
 //!
-//! Each of the three is asked for by a header of its own: times and counts in the words of the
-//! service, the indexes that served or would serve, and Orrery's own plan.
+//! A header of its own requests each of the three reports: times and counts in the form of Cosmos
+//! DB, the indexes that served or would serve, and Orrery's own plan.
 
 mod index_metrics;
 mod metrics;

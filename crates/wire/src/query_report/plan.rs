@@ -1,19 +1,19 @@
-//! `x-orrery-query-plan`: how a page was found, what was expected of it and what it took.
+//! `x-orrery-query-plan`: the plan of a page, with the expected and the actual figures.
 //!
-//! A header of Orrery's own. Whoever wants it is a person with a slow query, so it is JSON of plain
-//! lines; it must fit the limit that clients and proxies put on one header.
+//! The header is Orrery's own. Its reader is a person with a slow query, so it is JSON with plain
+//! lines; it must fit the limit of clients and proxies on the length of one header.
 
 use serde::Serialize;
 
 use crate::percent;
 
 const HEADER_BYTES_MAX: usize = 8 * 1024;
-/// A filter may hold a list of thousands of values.
+/// The longest line. A filter may contain a list of thousands of values.
 const LINE_CHARACTERS_MAX: usize = 500;
 
 #[derive(Debug, Clone, Serialize)]
 pub struct QueryPlanReport {
-    /// The steps, then what else was considered.
+    /// The steps of the plan, followed by the rejected alternatives.
     pub plan: Vec<String>,
     pub estimated: PlanEstimate,
     pub actual: PlanCounts,
@@ -43,18 +43,20 @@ pub struct PlanTimes {
 }
 
 impl QueryPlanReport {
-    /// Percent-encoded JSON. What does not fit is left out from the end of the plan, which is what
-    /// was considered and not taken.
+    /// Percent-encoded JSON. Lines that do not fit are removed from the end of the plan, where the
+    /// rejected alternatives are.
     pub fn header_value(mut self) -> String {
         for line in &mut self.plan {
             if let Some((end, _)) = line.char_indices().nth(LINE_CHARACTERS_MAX) {
                 line.truncate(end);
+                // The reader sees that the line was cut.
                 line.push_str("...");
             }
         }
         loop {
             let json = serde_json::to_string(&self).expect("strings and numbers are JSON");
             let value = percent::encode_component(&json);
+            // The figures stay even if no line of the plan fits.
             if value.len() <= HEADER_BYTES_MAX || self.plan.pop().is_none() {
                 return value;
             }

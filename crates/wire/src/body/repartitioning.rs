@@ -1,27 +1,29 @@
-//! What an operator asks of the physical partitions of a container.
+//! The order of an operator to split or merge physical partitions.
 
 use orrery_json::Value;
 use orrery_keys::Epk;
 use orrery_model::{Failure, RangeId};
 
+/// A split of one partition, or a merge of two neighbours.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PartitionsChange {
+pub enum RepartitioningRequest {
     Split(RangeId, SplitAt),
     Merge([RangeId; 2]),
 }
 
+/// The position of a split.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SplitAt {
-    /// In the middle of the data.
+    /// At the middle of the data.
     Data,
-    /// In the middle of the range of keys.
+    /// At the middle of the key range.
     Keys,
     Epk(Epk),
 }
 
-impl PartitionsChange {
-    /// Reads `{"split":{"id":"0","at":"data"}}` or `{"merge":["1","2"]}`.
-    pub fn parse(body: &Value) -> Result<PartitionsChange, Failure> {
+impl RepartitioningRequest {
+    /// Parses `{"split":{"id":"0","at":"data"}}` or `{"merge":["1","2"]}`.
+    pub fn parse(body: &Value) -> Result<RepartitioningRequest, Failure> {
         let change = split(body.get("split")).or_else(|| merge(body.get("merge")));
         change.ok_or_else(|| {
             Failure::bad_request(
@@ -32,9 +34,10 @@ impl PartitionsChange {
     }
 }
 
-fn split(value: &Value) -> Option<PartitionsChange> {
+fn split(value: &Value) -> Option<RepartitioningRequest> {
     let range = range(value.get("id"))?;
     let at = match value.get("at") {
+        // The middle of the data makes two partitions of about equal size.
         Value::Undefined => SplitAt::Data,
         Value::String(text) => match text.as_str() {
             "data" => SplitAt::Data,
@@ -43,14 +46,14 @@ fn split(value: &Value) -> Option<PartitionsChange> {
         },
         _ => return None,
     };
-    Some(PartitionsChange::Split(range, at))
+    Some(RepartitioningRequest::Split(range, at))
 }
 
-fn merge(value: &Value) -> Option<PartitionsChange> {
+fn merge(value: &Value) -> Option<RepartitioningRequest> {
     let [one, other] = value.as_array()? else {
         return None;
     };
-    Some(PartitionsChange::Merge([range(one)?, range(other)?]))
+    Some(RepartitioningRequest::Merge([range(one)?, range(other)?]))
 }
 
 fn range(value: &Value) -> Option<RangeId> {
@@ -69,19 +72,19 @@ mod tests {
         for (body, expected) in [
             (
                 r#"{"split":{"id":"3"}}"#,
-                Some(PartitionsChange::Split(RangeId(3), SplitAt::Data)),
+                Some(RepartitioningRequest::Split(RangeId(3), SplitAt::Data)),
             ),
             (
                 r#"{"split":{"id":"3","at":"keys"}}"#,
-                Some(PartitionsChange::Split(RangeId(3), SplitAt::Keys)),
+                Some(RepartitioningRequest::Split(RangeId(3), SplitAt::Keys)),
             ),
             (
                 r#"{"split":{"id":"3","at":"1F"}}"#,
-                Some(PartitionsChange::Split(RangeId(3), SplitAt::Epk(epk))),
+                Some(RepartitioningRequest::Split(RangeId(3), SplitAt::Epk(epk))),
             ),
             (
                 r#"{"merge":["1","2"]}"#,
-                Some(PartitionsChange::Merge([RangeId(1), RangeId(2)])),
+                Some(RepartitioningRequest::Merge([RangeId(1), RangeId(2)])),
             ),
             (r#"{"merge":["1"]}"#, None),
             (r#"{"split":{"id":3}}"#, None),
@@ -89,7 +92,7 @@ mod tests {
             ("{}", None),
             ("[]", None),
         ] {
-            let change = PartitionsChange::parse(&parse(body.as_bytes()).unwrap());
+            let change = RepartitioningRequest::parse(&parse(body.as_bytes()).unwrap());
             assert_eq!(change.ok(), expected, "{body}");
         }
     }
