@@ -5,29 +5,32 @@ use http_body_util::Full;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Uri};
 
-use super::key::Key;
-use super::signature::{Signed, authorization, date};
-use super::{Error, percent};
+use crate::error::Error;
+use crate::{RequestDate, SignaturePayload, Signer, percent};
 
+/// The version of the protocol whose behaviour this client expects.
 const VERSION: &str = "2020-07-15";
+/// The header that makes a POST to a feed a query.
+pub(crate) const IS_QUERY: &str = "x-ms-documentdb-isquery";
 
+/// A request of one method to one resource or feed. The client signs it when it sends it.
 #[derive(Debug, Clone)]
-pub(crate) struct Request {
+pub struct Request {
     method: Method,
-    /// What stands before the link and is not signed.
+    /// The path before the link, which is not signed.
     prefix: &'static str,
-    /// With the names as they are: `dbs/my db/colls/c`.
+    /// The link with unencoded names: `dbs/my db/colls/c`.
     link: String,
     resource_type: &'static str,
-    /// Of a feed the last segment of the path is not part of what is signed.
+    /// Whether the path names a feed. The last path segment of a feed is not signed.
     feed: bool,
     headers: Vec<(&'static str, String)>,
     body: Bytes,
 }
 
 impl Request {
-    /// To a resource of its own.
-    pub(crate) fn resource(method: Method, resource_type: &'static str, link: &str) -> Request {
+    /// A request to one resource.
+    pub fn resource(method: Method, resource_type: &'static str, link: &str) -> Request {
         Request {
             method,
             prefix: "",
@@ -39,41 +42,47 @@ impl Request {
         }
     }
 
-    /// To all resources of a type below another.
-    pub(crate) fn feed(method: Method, resource_type: &'static str, parent: &str) -> Request {
+    /// A request to the feed of a resource type below a parent.
+    pub fn feed(method: Method, resource_type: &'static str, parent: &str) -> Request {
         Request {
             feed: true,
             ..Request::resource(method, resource_type, parent)
         }
     }
 
-    /// To what only Orrery has.
-    pub(crate) fn of_orrery(resource_type: &'static str, parent: &str) -> Request {
+    /// A request to a resource that only Orrery has.
+    pub fn of_orrery(resource_type: &'static str, parent: &str) -> Request {
         Request {
             prefix: "/_orrery",
             ..Request::feed(Method::GET, resource_type, parent)
         }
     }
 
-    pub(crate) fn header(mut self, name: &'static str, value: impl Into<String>) -> Request {
+    /// Adds a header, which also replaces a header of the client with this name.
+    #[must_use]
+    pub fn header(mut self, name: &'static str, value: impl Into<String>) -> Request {
         self.headers.push((name, value.into()));
         self
     }
 
-    pub(crate) fn body(mut self, body: impl Into<Bytes>) -> Request {
+    /// Sets the body.
+    #[must_use]
+    pub fn body(mut self, body: impl Into<Bytes>) -> Request {
         self.body = body.into();
         self
     }
 
-    /// Makes a query of a feed.
-    pub(crate) fn query(self, body: impl Into<Bytes>) -> Request {
+    /// Makes the request a query. The server must merge all rows and return no plan.
+    #[must_use]
+    pub fn query(self, body: impl Into<Bytes>) -> Request {
         self.header("content-type", "application/query+json")
-            .header("x-ms-documentdb-isquery", "True")
+            .header(IS_QUERY, "True")
+            .header("x-orrery-whole-query", "True")
             .body(body)
     }
 
-    /// The container whose session it belongs to, or nothing.
-    pub(super) fn container(&self) -> &str {
+    /// The container whose session the request belongs to, or the whole link without a container.
+    pub(crate) fn container(&self) -> &str {
         let mut slashes = self.link.match_indices('/').skip(3);
         match slashes.next() {
             Some((end, _)) => &self.link[..end],
@@ -81,13 +90,19 @@ impl Request {
         }
     }
 
-    pub(super) fn message(
+    /// Whether the request is for items. Only such requests have a session.
+    pub(crate) fn has_session(&self) -> bool {
+        self.resource_type == "docs"
+    }
+
+    /// Builds the signed request with the present date.
+    pub(crate) fn message(
         &self,
         authority: &str,
-        key: &Key,
+        signer: &Signer,
         session: Option<&str>,
     ) -> Result<hyper::Request<Full<Bytes>>, Error> {
-        let wrong = |what: &str| Error::Usage(format!("{what} cannot be sent"));
+        let wrong = |what: &str| Error::Unsendable(what.to_owned());
         let mut path = self.prefix.to_owned();
         if !self.link.is_empty() {
             path += &percent::path(&self.link);
@@ -95,9 +110,11 @@ impl Request {
         if self.feed {
             path = format!("{path}/{}", self.resource_type);
         }
-        let date = date();
-        let signed = Signed {
-            verb: self.method.as_str(),
+        // The date header must be the signed date, so both come from this value.
+        let date = RequestDate::now();
+        let verb = self.method.as_str().to_ascii_lowercase();
+        let signed = SignaturePayload {
+            verb: &verb,
             resource_type: self.resource_type,
             link: &self.link,
         };
@@ -108,11 +125,14 @@ impl Request {
             Ok(())
         };
         set("host", authority)?;
-        set("authorization", &authorization(key, signed, &date))?;
-        set("x-ms-date", &date)?;
+        set(
+            "authorization",
+            &signer.authorization(signed, date.lower_case()),
+        )?;
+        set("x-ms-date", date.header())?;
         set("x-ms-version", VERSION)?;
         set("accept", "application/json")?;
-        if let Some(session) = session.filter(|_| self.resource_type == "docs") {
+        if let Some(session) = session.filter(|_| self.has_session()) {
             set("x-ms-session-token", session)?;
         }
         for (name, value) in &self.headers {
@@ -130,6 +150,7 @@ impl Request {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Key;
 
     #[test]
     fn paths_and_sessions() {
@@ -146,7 +167,9 @@ mod tests {
                 "dbs/a/colls/c",
             ),
         ] {
-            let message = request.message("h", &Key::well_known(), None).unwrap();
+            let message = request
+                .message("h", &Signer::new(&Key::well_known()), None)
+                .unwrap();
             assert_eq!(message.uri().path(), path);
             assert_eq!(request.container(), container);
         }
@@ -155,7 +178,9 @@ mod tests {
     #[test]
     fn a_header_that_cannot_be_sent_is_named() {
         let request = Request::feed(Method::GET, "dbs", "").header("x-ms-a", "a\nb");
-        let error = request.message("h", &Key::well_known(), None).unwrap_err();
+        let error = request
+            .message("h", &Signer::new(&Key::well_known()), None)
+            .unwrap_err();
         assert!(error.to_string().contains("x-ms-a"));
     }
 }

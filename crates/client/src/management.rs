@@ -1,41 +1,44 @@
-//! Requests to the listener on which a server hears its operators.
+//! Sends requests to the operators' listener of a server.
 
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::Method;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
 
-use super::{Endpoint, Line, Refusal, TrustArguments, percent};
 use crate::error::Error;
+use crate::server_connection::ServerConnection;
+use crate::{Endpoint, Refusal, TrustArguments, percent};
 
-pub struct Operator {
-    line: Line,
+/// A client of the operators' listener, which checks one key and no signatures.
+pub struct ManagementClient {
+    connection: ServerConnection,
     key: String,
 }
 
-impl Operator {
-    pub fn new(endpoint: Endpoint, key: String, trust: TrustArguments) -> Operator {
-        Operator {
-            line: Line::new(endpoint, trust),
+impl ManagementClient {
+    pub fn new(endpoint: Endpoint, key: String, trust: TrustArguments) -> ManagementClient {
+        ManagementClient {
+            connection: ServerConnection::new(endpoint, trust),
             key,
         }
     }
 
+    /// Sends a GET. The caller passes unencoded path segments.
     pub async fn get(&mut self, path: &[&str]) -> Result<Vec<u8>, Error> {
         self.send(Method::GET, path, None).await
     }
 
-    /// The body is JSON.
+    /// Sends a DELETE. The body is JSON.
     pub async fn delete(&mut self, path: &[&str], body: Option<String>) -> Result<Vec<u8>, Error> {
         self.send(Method::DELETE, path, body).await
     }
 
-    /// The body is JSON.
+    /// Sends a POST. The body is JSON.
     pub async fn post(&mut self, path: &[&str], body: Option<String>) -> Result<Vec<u8>, Error> {
         self.send(Method::POST, path, body).await
     }
 
-    /// Segments are as they are read.
+    /// Sends a request. The function encodes the path segments.
     async fn send(
         &mut self,
         method: Method,
@@ -43,28 +46,33 @@ impl Operator {
         body: Option<String>,
     ) -> Result<Vec<u8>, Error> {
         let message = self.message(method, path, body)?;
-        let answer = self.line.exchange(message).await?;
+        let answer = self.connection.exchange(message).await?;
         if answer.status < 300 {
             return Ok(answer.body.to_vec());
         }
         Err(Refusal::of(&answer).into())
     }
 
+    /// Builds a request. Fails if a value cannot be sent in a header.
     fn message(
         &self,
         method: Method,
         path: &[&str],
         body: Option<String>,
     ) -> Result<hyper::Request<Full<Bytes>>, Error> {
-        let wrong = |what: &str| Error::Usage(format!("{what} cannot be sent"));
+        let wrong = |what: &str| Error::Unsendable(what.to_owned());
         let value = |text: &str, what: &str| HeaderValue::from_str(text).map_err(|_| wrong(what));
         let path: String = path.iter().map(|segment| escaped(segment)).collect();
         let mut message = hyper::Request::new(Full::new(Bytes::from(body.unwrap_or_default())));
         *message.method_mut() = method;
         *message.uri_mut() = path.parse().map_err(|_| wrong(&path))?;
         let headers = message.headers_mut();
-        headers.insert(HOST, value(&self.line.endpoint.authority(), "the host")?);
+        headers.insert(
+            HOST,
+            value(&self.connection.endpoint.authority(), "the host")?,
+        );
         let mut bearer = value(&format!("Bearer {}", self.key), "the management key")?;
+        // `Debug` of a sensitive header value does not print the key.
         bearer.set_sensitive(true);
         headers.insert(AUTHORIZATION, bearer);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -72,7 +80,7 @@ impl Operator {
     }
 }
 
-/// One segment of a path behind its slash; slashes of its own are escaped.
+/// One segment of a path, with its slash. Slashes inside the segment are escaped.
 fn escaped(segment: &str) -> String {
     let escaped = percent::path(segment);
     format!("/{}", escaped[1..].replace('/', "%2F"))
@@ -84,7 +92,7 @@ mod tests {
 
     #[test]
     fn messages_have_path_and_key() {
-        let operator = Operator::new(
+        let operator = ManagementClient::new(
             "http://h:1".parse().unwrap(),
             "k".to_owned(),
             TrustArguments::default(),

@@ -1,9 +1,9 @@
-//! Percent-encoding: of names in paths, and of what answers carry in headers.
+//! Percent-encoding of names in paths, and decoding of values in answers.
 
 use std::fmt::Write;
 
-/// The path of a link: its names encoded, the slashes between them kept.
-pub(super) fn path(link: &str) -> String {
+/// The path of a link. Names are encoded, and the slashes between them stay.
+pub(crate) fn path(link: &str) -> String {
     let mut out = String::from("/");
     for byte in link.bytes() {
         if byte.is_ascii_alphanumeric() || b"-_.~/".contains(&byte) {
@@ -15,7 +15,8 @@ pub(super) fn path(link: &str) -> String {
     out
 }
 
-pub(crate) fn decoded(text: &str) -> Option<Vec<u8>> {
+/// The bytes of a percent-encoded text. None for an invalid escape.
+pub fn decoded(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {

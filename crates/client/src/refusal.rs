@@ -1,47 +1,52 @@
-//! The body of a failure: what a server says was wrong, and where.
+//! The body of a failure: the reason, and its location in a query.
 
 use std::fmt;
 
 use serde::Deserialize;
 
-use super::Answer;
+use crate::Answer;
 
+/// An answer with a status of failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    pub(crate) status: u16,
-    pub(crate) sub_status: u32,
+    pub status: u16,
+    pub sub_status: u32,
     code: String,
     message: String,
-    /// What is wrong with the text of a query, as far as it was told.
-    pub(crate) mistakes: Vec<Mistake>,
+    /// The mistakes in the text of a query, if the server named them.
+    pub mistakes: Vec<Mistake>,
 }
 
+/// One mistake in the text of a query.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct Mistake {
-    pub(crate) location: Option<Location>,
-    pub(crate) message: String,
+pub struct Mistake {
+    pub location: Option<Location>,
+    pub message: String,
 }
 
-/// In characters of the query, the end excluded.
+/// A range of characters of the query. The end is exclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub(crate) struct Location {
-    pub(crate) start: usize,
-    pub(crate) end: usize,
+pub struct Location {
+    pub start: usize,
+    pub end: usize,
 }
 
+/// The body of every failure.
 #[derive(Deserialize)]
 struct Body {
     code: String,
     message: String,
 }
 
+/// The list that the message of a query failure contains.
 #[derive(Deserialize)]
 struct Errors {
     errors: Vec<Mistake>,
 }
 
 impl Refusal {
-    pub(super) fn of(answer: &Answer) -> Refusal {
+    /// Reads the refusal from the status, the sub-status header and the body.
+    pub(crate) fn of(answer: &Answer) -> Refusal {
         let sub_status = answer.text("x-ms-substatus");
         Refusal::read(
             answer.status,
@@ -53,9 +58,11 @@ impl Refusal {
     fn read(status: u16, sub_status: u32, body: &[u8]) -> Refusal {
         let (code, message) = match serde_json::from_slice::<Body>(body) {
             Ok(Body { code, message }) => {
+                // The text after this point is for the support staff of Cosmos DB.
                 let message = message.split("\r\nActivityId").next().unwrap_or_default();
                 (code, message.trim().to_owned())
             }
+            // A proxy may answer with another body; its text is the best message there is.
             Err(_) => (String::new(), String::from_utf8_lossy(body).into_owned()),
         };
         Refusal {
@@ -68,7 +75,7 @@ impl Refusal {
     }
 }
 
-/// The list of errors that stands somewhere in a message, with prose around it.
+/// The list of errors in a message that has text around it.
 fn mistakes(message: &str) -> Vec<Mistake> {
     let Some(start) = message.find("{\"errors\"") else {
         return Vec::new();
@@ -114,8 +121,8 @@ mod tests {
         let body = r#"{"code":"BadRequest","message":"Message: {\"errors\":[{\"severity\":\"Error\",\"location\":
             {\"start\":7,\"end\":9},\"code\":\"SC1001\",\"message\":\"wrong\"}]}\r\nActivityId: 1, x"}"#;
         let refusal = Refusal::read(400, 0, body.replace('\n', "").as_bytes());
-        let place = refusal.mistakes[0].location.unwrap();
-        assert_eq!((place.start, place.end), (7, 9));
+        let location = refusal.mistakes[0].location.unwrap();
+        assert_eq!((location.start, location.end), (7, 9));
         assert_eq!(
             refusal.to_string(),
             "the server answers 400: BadRequest: wrong"

@@ -3,17 +3,18 @@
 use std::net::IpAddr;
 use std::str::FromStr;
 
+/// The scheme, host and port of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    pub(super) tls: bool,
-    /// Without the brackets of an IPv6 address.
-    pub(super) host: String,
-    pub(super) port: u16,
+    pub(crate) tls: bool,
+    /// The host without the brackets of an IPv6 address.
+    pub(crate) host: String,
+    pub(crate) port: u16,
 }
 
 impl Endpoint {
     /// The value of the `host` header.
-    pub(crate) fn authority(&self) -> String {
+    pub fn authority(&self) -> String {
         if self.host.contains(':') {
             format!("[{}]:{}", self.host, self.port)
         } else {
@@ -21,7 +22,8 @@ impl Endpoint {
         }
     }
 
-    pub(super) fn is_loopback(&self) -> bool {
+    /// Returns whether the server runs on this machine.
+    pub(crate) fn is_loopback(&self) -> bool {
         let address = self.host.parse::<IpAddr>();
         self.host == "localhost" || address.is_ok_and(|address| address.is_loopback())
     }
@@ -38,6 +40,7 @@ impl FromStr for Endpoint {
         };
         let authority = rest.strip_suffix('/').unwrap_or(rest);
         let (host, port) = match authority.rsplit_once(':') {
+            // A colon inside the brackets of an IPv6 address does not begin a port.
             Some((host, port)) if !port.ends_with(']') => {
                 let port = port.parse().map_err(|_| format!("{port} is not a port"))?;
                 (host, port)

@@ -1,4 +1,4 @@
-//! The key of an account, which nothing prints.
+//! The key of an account. `Debug` never prints it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,10 +6,11 @@ use std::str::FromStr;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// The key that every client of the emulator knows.
+/// The well-known key of the emulator.
 const EMULATOR_KEY: &str =
     "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==";
 
+/// The bytes of a key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(Vec<u8>);
 
@@ -18,17 +19,24 @@ impl Key {
         Key(bytes)
     }
 
-    pub(crate) fn well_known() -> Key {
+    /// The well-known key of the emulator.
+    pub fn well_known() -> Key {
         Key(STANDARD.decode(EMULATOR_KEY).unwrap_or_default())
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    /// The bytes for a signature.
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Whether a text has the key in it, as base64.
-    pub(crate) fn is_in(&self, text: &str) -> bool {
-        text.contains(&STANDARD.encode(&self.0))
+    /// The key in base64, for another program.
+    pub fn base64(&self) -> String {
+        STANDARD.encode(&self.0)
+    }
+
+    /// Whether a text contains the key in base64.
+    pub fn is_in(&self, text: &str) -> bool {
+        text.contains(&self.base64())
     }
 }
 
@@ -45,6 +53,7 @@ impl FromStr for Key {
 
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // `Debug` output may end up in logs.
         f.write_str("Key(..)")
     }
 }

@@ -1,8 +1,8 @@
-//! Which certificate is taken for that of the server.
+//! Decides which server certificates a client trusts.
 //!
-//! Those that the system trusts, and those of an authority named beside them. A server of one's own
-//! makes a certificate that no list of authorities knows and leaves it in a file: that very certificate
-//! can be named, or, by request, any is accepted.
+//! A client trusts the certificates of the system's authorities, and those of an authority in its
+//! arguments. A server that makes its certificate itself has a certificate of no authority, and
+//! writes it to a file: a client can name this file, or, by request, accept any certificate.
 
 use std::fs;
 use std::io;
@@ -19,29 +19,30 @@ use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
 
-use super::{Cause, Endpoint};
+use crate::Endpoint;
+use crate::error::Cause;
 
-/// Where a server that was started in this directory without flags leaves its certificate.
+/// The certificate file of a server that was started in this directory without flags.
 const LOCAL_CERTIFICATE: &str = "orrery-data/certificate.pem";
 
-/// What is accepted as the certificate of the server.
+/// The certificates that a client accepts.
 #[derive(Debug, Clone, Default, Args)]
 pub struct TrustArguments {
     /// The certificate of the server as a PEM file; `orrery serve` says at its start where it is
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
-    pub(crate) certificate: Option<PathBuf>,
+    pub certificate: Option<PathBuf>,
 
     /// Certificates of authorities to trust beside those of the system, as a PEM file
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
-    pub(crate) ca: Option<PathBuf>,
+    pub ca: Option<PathBuf>,
 
     /// Accept any certificate
     #[arg(long)]
-    pub(crate) insecure: bool,
+    pub insecure: bool,
 }
 
 impl TrustArguments {
-    /// This very certificate, or any at all.
+    /// Accepts only this certificate, or any certificate.
     pub fn new(certificate: Option<PathBuf>, insecure: bool) -> TrustArguments {
         TrustArguments {
             certificate,
@@ -50,18 +51,20 @@ impl TrustArguments {
         }
     }
 
-    pub(super) fn client_config(&self, endpoint: &Endpoint) -> Result<ClientConfig, Cause> {
+    pub(crate) fn client_config(&self, endpoint: &Endpoint) -> Result<ClientConfig, Cause> {
         let provider = Arc::new(ring::default_provider());
         let mut known = Vec::new();
         if let Some(path) = &self.certificate {
             known = certificates(path)?;
         } else if endpoint.is_loopback() {
+            // A missing file is no error: the local server may have a certificate of an authority.
             known = certificates(Path::new(LOCAL_CERTIFICATE)).unwrap_or_default();
         }
         let verifier = Verifier {
             anything: self.insecure,
             known,
-            // A certificate named by itself is the only one: the file says which server is meant.
+            // A certificate that the user names is the only accepted one, since the file identifies
+            // the server.
             authorities: match (&self.certificate, self.insecure) {
                 (None, false) => self.authorities(&provider)?,
                 _ => None,
@@ -70,18 +73,22 @@ impl TrustArguments {
         };
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
+            // The custom verifier accepts exact certificates, which rustls alone would reject
+            // without an authority.
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier))
             .with_no_client_auth();
         Ok(config)
     }
 
+    /// The verifier for certificates of authorities. None without any authority.
     fn authorities(
         &self,
         provider: &Arc<CryptoProvider>,
     ) -> Result<Option<Arc<WebPkiServerVerifier>>, Cause> {
         let mut roots = RootCertStore::empty();
-        // A store that cannot be read in part is still a store; without any, nothing is trusted.
+        // Unreadable certificates of the system are skipped. Without any readable one the client
+        // trusts no authority.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         if let Some(path) = &self.ca {
             for certificate in certificates(path)? {
@@ -109,8 +116,8 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Cause> {
     Ok(certificates)
 }
 
-/// Says what to do about a certificate that is not trusted.
-pub(super) fn explained(error: io::Error) -> Cause {
+/// Adds advice to the error of an untrusted certificate.
+pub(crate) fn explained(error: io::Error) -> Cause {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
     match inner {
         Some(Error::InvalidCertificate(reason)) => format!(
@@ -139,6 +146,8 @@ impl ServerCertVerifier for Verifier {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
+        // The exact certificate needs no check of its name or its time: the user named this very
+        // file.
         if self.anything || self.known.contains(end_entity) {
             return Ok(ServerCertVerified::assertion());
         }
