@@ -4,22 +4,23 @@ use hyper::Method;
 use orrery_engine::{Catalogue, Engine};
 use orrery_model::{ContainerAddress, DatabaseAddress, Failure, ItemAddress, UserAddress};
 use orrery_wire::{
-    Action, Credential, Deed, Grant, RequestHeaders, RequestPath, Resource, SignedRequest, Target,
-    check_role, refused, verify_entra,
+    Action, Credential, Grant, GrantTarget, RequestHeaders, RequestPath, Resource, SignedRequest,
+    TokenAction, check_role, token_forbidden, verify_entra,
 };
 
-use super::{Authority, Bearer};
-use crate::governor::Client;
+use super::{Authority, Principal};
+use crate::governor::ClientIdentity;
 use crate::state::State;
 
 /// A request that [`authorize`] has allowed.
-pub(crate) struct Authorized<'r> {
+pub(crate) struct AuthorizedRequest<'r> {
     pub(crate) action: Action,
-    /// Under a token named by resource id, so that it stays the resource that was granted.
+    /// The resource of the request. Under a token it is addressed by resource id, so that it stays
+    /// the resource that the token grants even if another resource gets its name.
     pub(crate) resource: Resource<'r>,
     pub(crate) authority: Authority<'r>,
-    /// Who pays for the memory.
-    pub(crate) client: Client,
+    /// The client that pays for the memory of the request.
+    pub(crate) client: ClientIdentity,
 }
 
 /// Moves the partition key, the range and the effective partition keys that `headers` select into
@@ -31,19 +32,27 @@ pub(crate) fn authorize<'r>(
     path: &'r RequestPath<'r>,
     headers: &mut RequestHeaders<'r>,
     now_seconds: u64,
-) -> Result<Authorized<'r>, Failure> {
+) -> Result<AuthorizedRequest<'r>, Failure> {
+    // A path that names nothing is refused before its credential is verified: no credential makes
+    // it valid.
     let resource = path.resource()?;
     let action = Action::of(method, resource, headers);
+    // Routes can reach the selection only through the authority, so it leaves the headers here.
     let selection = headers.take_selection();
-    let authorized = |resource, bearer, client| Authorized {
+    let authorized = |resource, bearer, client| AuthorizedRequest {
         action,
         resource,
         authority: Authority { bearer, selection },
         client,
     };
-    // A client in direct mode signs another path; it is told about gateway mode either way.
+    // A client in direct mode signs another path than it requests, so its signature cannot be
+    // verified. The answer contains no stored data.
     if resource == Resource::Addresses {
-        return Ok(authorized(resource, Bearer::Anybody, Client::Stranger));
+        return Ok(authorized(
+            resource,
+            Principal::Anonymous,
+            ClientIdentity::Unauthenticated,
+        ));
     }
     let (signer, client) = match Credential::parse(headers.authorization)? {
         Credential::Master(signature) => {
@@ -54,13 +63,14 @@ pub(crate) fn authorize<'r>(
                 date: headers.date,
             };
             let signer = state.keys().verify(&signature, request, now_seconds)?;
-            let client = Client::Key(signer.role);
+            let client = ClientIdentity::Key(signer.role);
             (signer, client)
         }
         Credential::Entra(token) => {
             let signer = verify_entra(&token, &state.keys(), now_seconds)?;
             (signer, state.governor.bearer(&token))
         }
+        // The operators' part needs a key of the account, whatever the token grants.
         Credential::Resource(_) if resource.is_for_operators() => {
             return Err(Failure::Forbidden(
                 "The request cannot be authorized by a resource token. Sign it with a key of the account."
@@ -69,25 +79,34 @@ pub(crate) fn authorize<'r>(
         }
         Credential::Resource(token) => {
             let secret = state.token_secret();
+            // The grant is verified before the resource is resolved: an invalid token must not
+            // reveal which names exist.
             let grant = secret.verify(&token, &state.keys(), now_seconds)?;
-            grant.check_deed(Deed::of(method, resource, headers))?;
+            grant.check_action(TokenAction::of(method, resource, headers))?;
             let resource = granted(resource, &grant, &engine.catalogue())?;
             let client = state.governor.bearer(&token);
-            return Ok(authorized(resource, Bearer::Token(Box::new(grant)), client));
+            return Ok(authorized(
+                resource,
+                Principal::Token(Box::new(grant)),
+                client,
+            ));
         }
     };
+    // Only keys reach this check; a token returned above with its grant checked.
     check_role(signer.role, action, resource)?;
-    Ok(authorized(resource, Bearer::Account(signer), client))
+    Ok(authorized(resource, Principal::Account(signer), client))
 }
 
-/// The same resource by its resource id, if the grant covers it. A name that leads nowhere is refused like
-/// one that leads elsewhere: a token does not tell what else there is.
+/// The same resource, addressed by its resource id, if the grant covers it. A name of no resource
+/// is refused like the name of another resource: a token must not reveal which other resources
+/// exist.
 fn granted<'r>(
     resource: Resource<'r>,
     grant: &Grant,
     catalogue: &Catalogue,
 ) -> Result<Resource<'r>, Failure> {
-    let not_covered = || refused("does not cover this resource");
+    // One refusal for a missing and for a foreign resource: the difference would reveal names.
+    let not_covered = || token_forbidden("does not cover this resource");
     let container = |address: ContainerAddress<'r>| {
         let found = catalogue.container(address).ok();
         let rid = found.map(|(_, entry)| entry.container.rid);
@@ -102,7 +121,8 @@ fn granted<'r>(
             .map(DatabaseAddress::Rid)
             .ok_or_else(not_covered)
     };
-    let is_of_script = matches!(grant.target, Target::Script(_));
+    // A token for one script must not list the other scripts.
+    let is_of_script = matches!(grant.target, GrantTarget::Script(_));
     Ok(match resource {
         Resource::Account => Resource::Account,
         Resource::Database(address) => Resource::Database(database(address)?),
@@ -130,8 +150,8 @@ fn granted<'r>(
         Resource::Scripts(address, kind) if !is_of_script => {
             Resource::Scripts(container(address)?, kind)
         }
-        // Its last segment is an id or a resource id as the path has it; whoever finds the script looks
-        // whether it is covered.
+        // The last segment is an id or a resource id, as in the path. The function that finds the
+        // script checks whether the grant covers it.
         Resource::Script(address, kind, segment) => {
             container(address)?;
             Resource::Script(address, kind, segment)
@@ -139,6 +159,8 @@ fn granted<'r>(
         Resource::Conflicts(address) => Resource::Conflicts(container(address)?),
         Resource::Conflict(address, id) => Resource::Conflict(container(address)?, id),
         Resource::Scripts(..)
+        // Every remaining resource needs a key. A new resource does not compile until it has a row
+        // here.
         | Resource::Databases
         | Resource::Users(_)
         | Resource::Permissions(_)

@@ -1,29 +1,32 @@
-//! From a permission to a token: which resource its link names at this moment.
+//! Makes the token of a permission: resolves the link of the permission to the resource that has
+//! this name now.
 //!
-//! A permission may name only a resource in the database of the permission's user. As in the
-//! service, a permission may have a link by resource id to a resource that does not exist; the
-//! token of such a permission opens nothing but the account document.
+//! A permission may name only a resource in the database of the permission's user. As in Cosmos DB,
+//! a permission may have a link by resource id to a resource that does not exist; the token of such
+//! a permission opens nothing but the account document.
 
 use std::sync::Arc;
 
-use orrery_engine::{Catalogue, ContainerEntry, FeedRequest, QueryText, Scope, Terms};
+use orrery_engine::{Catalogue, ContainerEntry, FeedRequest, FeedScope, QueryText, RequestBudget};
 use orrery_json::Value;
 use orrery_keys::{DatabaseRid, ItemRid, PartitionKey};
 use orrery_model::{ContainerAddress, DatabaseAddress, Failure, ItemAddress, Permission, limits};
-use orrery_wire::{Grant, GrantedItems, RequestPath, Resource, Target};
+use orrery_wire::{Grant, GrantTarget, GrantedItems, RequestPath, Resource};
 
 use crate::exchange::Exchange;
 
-/// Items of one id that a link by name without a partition key may lead to.
+/// The most items of one id that a link by name without a partition key may name.
 const ITEMS_MAX: usize = 16;
 
-/// The token of a permission that the request reads.
+/// Makes the token of a permission, for the answer that contains the permission.
 pub(crate) async fn mint(
     exchange: &Exchange<'_>,
     permission: &Permission,
 ) -> Result<String, Failure> {
-    let made_with = *exchange.authority.key_mark()?;
+    // A token cannot make tokens: this line fails for a request under a token.
+    let made_with = *exchange.authority.token_key()?;
     let lifetime = exchange.headers.token_lifetime_seconds()?;
+    // The link is resolved for every token, so a token covers the resource that has the name now.
     let link = Link {
         database: permission.rid.user().database(),
         text: &permission.resource,
@@ -31,7 +34,8 @@ pub(crate) async fn mint(
     };
     let target = match link.target(exchange).await {
         Ok(target) => target,
-        Err(Failure::BadRequest(_) | Failure::NotFound(_)) => Target::Nothing,
+        // The permission stays readable after its resource was deleted; only its token is empty.
+        Err(Failure::BadRequest(_) | Failure::NotFound(_)) => GrantTarget::Nothing,
         Err(failure) => return Err(failure),
     };
     let grant = Grant {
@@ -40,6 +44,7 @@ pub(crate) async fn mint(
         partition_key: permission.partition_key.clone(),
         expires_seconds: exchange.engine().now_seconds() + lifetime,
     };
+    // Two tokens of one grant must differ, and only the nonce makes them differ.
     let nonce = exchange.state.activity_ids.nonce();
     Ok(exchange
         .state
@@ -47,7 +52,7 @@ pub(crate) async fn mint(
         .mint(&grant, &made_with, nonce))
 }
 
-/// Refuses a permission whose token could open nothing, but for links by resource id.
+/// Refuses a permission whose token would open nothing, except for a link by resource id.
 pub(crate) async fn check_permission(
     exchange: &Exchange<'_>,
     database: DatabaseAddress<'_>,
@@ -84,7 +89,7 @@ struct Link<'l> {
 }
 
 impl Link<'_> {
-    async fn target(&self, exchange: &Exchange<'_>) -> Result<Target, Failure> {
+    async fn target(&self, exchange: &Exchange<'_>) -> Result<GrantTarget, Failure> {
         let unknown = || {
             self.invalid("names no database, user, container, item or script. Send its link, such as 'dbs/d/colls/c'")
         };
@@ -95,22 +100,23 @@ impl Link<'_> {
             Resource::Database(address) => {
                 let rid = catalogue.database(address)?.database.rid;
                 self.check_database(rid)?;
-                Ok(Target::Database(rid))
+                Ok(GrantTarget::Database(rid))
             }
             Resource::User(address) => {
                 let rid = catalogue.user(address)?.1.user.rid;
                 self.check_database(rid.database())?;
-                Ok(Target::User(rid))
+                Ok(GrantTarget::User(rid))
             }
             Resource::Container(address) => {
                 let entry = self.container(&catalogue, address)?;
-                Ok(Target::Container(entry.container.rid))
+                Ok(GrantTarget::Container(entry.container.rid))
             }
             Resource::Script(address, kind, segment) => {
                 let entry = self.container(&catalogue, address)?;
                 let script = entry.scripts.find(address, kind, segment)?;
-                Ok(Target::Script(script.rid))
+                Ok(GrantTarget::Script(script.rid))
             }
+            // { => A link by name may name several items, one for each partition key.
             Resource::Item(address) => {
                 let entry = self.container(&catalogue, address.container())?;
                 let (id, rids) = match address {
@@ -119,7 +125,7 @@ impl Link<'_> {
                         (Some(id.to_owned()), self.items(exchange, &entry, id).await?)
                     }
                 };
-                Ok(Target::Items(GrantedItems {
+                Ok(GrantTarget::Items(GrantedItems {
                     container: entry.container.rid,
                     id,
                     rids,
@@ -161,7 +167,7 @@ impl Link<'_> {
         ))
     }
 
-    /// The items of this id: with a partition key one.
+    /// The items of this id: at most one with a partition key, or all items of the id.
     async fn items(
         &self,
         exchange: &Exchange<'_>,
@@ -189,6 +195,7 @@ impl Link<'_> {
     }
 }
 
+/// The resource id of the item with this key and id.
 fn read_rid(
     exchange: &Exchange<'_>,
     entry: &ContainerEntry,
@@ -196,14 +203,16 @@ fn read_rid(
     id: &str,
 ) -> Result<ItemRid, Failure> {
     let engine = exchange.engine();
-    let terms = Terms::unmetered(engine.consistency);
-    let answer = engine.read_item(&entry.container, key, id, None, terms);
+    // Resolving a link must not use up the throughput of the client's container.
+    let budget = RequestBudget::unmetered(engine.consistency);
+    let answer = engine.read_item(&entry.container, key, id, None, budget);
     let item = orrery_json::parse(&answer.result?.body.unwrap_or_default());
     item.ok()
         .and_then(|item| rid_in(item.get("_rid")))
         .ok_or(Failure::NOT_FOUND)
 }
 
+/// The resource ids of all items with this id, in all partitions.
 async fn find_rids(
     exchange: &Exchange<'_>,
     entry: &ContainerEntry,
@@ -220,11 +229,12 @@ async fn find_rids(
     let mut items = Vec::new();
     loop {
         let request = FeedRequest {
-            scope: Scope::Container,
+            scope: FeedScope::Container,
             query: Some(Arc::clone(&query)),
             items_max: limits::PAGE_ITEMS_DEFAULT,
             continuation,
-            terms: Terms::unmetered(engine.consistency),
+            continuation_bytes_max: None,
+            budget: RequestBudget::unmetered(engine.consistency),
             wants_report: false,
             without_index: false,
             enable_scan: true,
@@ -233,6 +243,7 @@ async fn find_rids(
         let rids = page.items.iter().map(|row| orrery_json::parse(row).ok());
         items.extend(rids.filter_map(|rid| rid_in(&rid?)));
         continuation = page.continuation;
+        // One item more than the limit is enough to refuse the link.
         if continuation.is_none() || items.len() > ITEMS_MAX {
             return Ok(items);
         }

@@ -1,51 +1,59 @@
-//! What the sender of a request may touch, as a value.
+//! The authority of a request, as a value: what its sender may touch.
 //!
-//! [`authorize`] makes it, and it alone has what the headers select of a container (partition key, range,
-//! effective partition keys). Whoever wants items gets a [`Reach`] from it, whose methods are the only callers
-//! of the engine's functions for items; keys ([`Key`]) and scopes ([`Area`]) are made there and nowhere else.
-//! So a route cannot forget what a token covers: without an authority it has no key and no scope.
-//! `xtask/tests/tidy.rs` holds the rest of the server to that.
+//! [`authorize`] makes this value, and only this value has what the headers select of a container
+//! (partition key, range, effective partition keys). A route that needs items gets an
+//! [`ItemAccess`] from it, whose methods are the only callers of the engine's functions for items;
+//! keys ([`AuthorizedKey`]) and scopes ([`AuthorizedScope`]) are made there and nowhere else. So a
+//! route cannot forget the limits of a token: without an authority the route has no key and no
+//! scope. `xtask/tests/tidy` checks that the rest of the server keeps to these rules.
 
-mod area;
 mod authorize;
+mod item_access;
 mod item_grant;
 mod mint;
-mod reach;
+mod scope;
 
 use orrery_keys::{ChildRid, ContainerRid};
 use orrery_model::Failure;
-use orrery_wire::{Grant, KeyMark, Selection, Signer, refused};
+use orrery_wire::{Grant, Selection, Signer, TokenKey, token_forbidden};
 
-pub(crate) use area::{Area, Key};
-pub(crate) use authorize::{Authorized, authorize};
+pub(crate) use authorize::{AuthorizedRequest, authorize};
+pub(crate) use item_access::ItemAccess;
 pub(crate) use mint::{check_permission, mint};
-pub(crate) use reach::Reach;
+pub(crate) use scope::{AuthorizedKey, AuthorizedScope, FormerRanges};
 
 #[derive(Debug)]
 pub(crate) struct Authority<'r> {
-    bearer: Bearer,
+    bearer: Principal,
     selection: Selection<'r>,
 }
 
 #[derive(Debug)]
-enum Bearer {
-    /// A key of the account signed the request: everything that its role allows.
+enum Principal {
+    /// A key of the account signed the request, which may do everything that the role of the key
+    /// allows.
     Account(Signer),
     Token(Box<Grant>),
     /// The server verified no credential, because the answer contains no stored data.
-    Anybody,
+    Anonymous,
 }
 
 impl Authority<'_> {
     fn grant(&self) -> Option<&Grant> {
         match &self.bearer {
-            Bearer::Token(grant) => Some(grant),
-            Bearer::Account(_) | Bearer::Anybody => None,
+            Principal::Token(grant) => Some(grant),
+            Principal::Account(_) | Principal::Anonymous => None,
         }
     }
 
-    /// Routes call this for every container that they look up, with the resource id that the
-    /// container under the requested name had at that moment.
+    /// Whether a key of the account signed the request.
+    pub(crate) fn has_key(&self) -> bool {
+        matches!(self.bearer, Principal::Account(_))
+    }
+
+    /// Checks that the authority covers a container. Routes call this for every container that they
+    /// look up, with the resource id that the container under the requested name had at that
+    /// moment.
     pub(crate) fn check_container(&self, rid: ContainerRid) -> Result<(), Failure> {
         self.check(|grant| grant.covers_container(rid))
     }
@@ -56,9 +64,11 @@ impl Authority<'_> {
 
     fn check(&self, covers: impl FnOnce(&Grant) -> bool) -> Result<(), Failure> {
         match &self.bearer {
-            Bearer::Account(_) => Ok(()),
-            Bearer::Token(grant) if covers(grant) => Ok(()),
-            Bearer::Token(_) | Bearer::Anybody => Err(refused("does not cover this resource")),
+            Principal::Account(_) => Ok(()),
+            Principal::Token(grant) if covers(grant) => Ok(()),
+            Principal::Token(_) | Principal::Anonymous => {
+                Err(token_forbidden("does not cover this resource"))
+            }
         }
     }
 
@@ -70,11 +80,14 @@ impl Authority<'_> {
             .is_none_or(|grant| grant.partition_key.is_none() && grant.items().is_none())
     }
 
-    /// What tokens are made with. Tokens make no tokens.
-    fn key_mark(&self) -> Result<&KeyMark, Failure> {
+    /// The key that signs new tokens. A request under a token fails here, so tokens create no
+    /// tokens.
+    fn token_key(&self) -> Result<&TokenKey, Failure> {
         match &self.bearer {
-            Bearer::Account(signer) => Ok(&signer.mark),
-            Bearer::Token(_) | Bearer::Anybody => Err(refused("does not cover this resource")),
+            Principal::Account(signer) => Ok(&signer.token_key),
+            Principal::Token(_) | Principal::Anonymous => {
+                Err(token_forbidden("does not cover this resource"))
+            }
         }
     }
 }
