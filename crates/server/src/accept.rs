@@ -1,4 +1,4 @@
-//! Accepts connections until told to stop, then lets open requests finish.
+//! Accepts connections until the shutdown signal, and then waits until open requests have finished.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -12,42 +12,44 @@ use hyper::{Request, Response, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
-use orrery_memory::{Loan, Share};
+use orrery_memory::{Loan, MemoryShare};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
-use crate::answer_body::{AnswerBody, Held};
-use crate::governor::{Admitted, Connection, Register, Socket};
+use crate::answer_body::{AnswerBody, ResponseGuard};
+use crate::governor::{AdmittedConnection, Connection, Governor, Register, Socket};
 use crate::hosts::Hosts;
 
-/// Session tokens and continuations travel in headers and grow.
+/// The limit on the headers of one request. Session tokens and continuations travel in headers and
+/// can be long.
 const HEADER_BYTES_MAX: u32 = 128 * 1024;
+/// How long open requests may run after the shutdown signal.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 /// When the machine has no file handles left, a pause lets some connections end.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Requests of one connection at one time.
+/// Open requests of one HTTP/2 connection.
 const STREAMS_MAX: u32 = 100;
 /// Flow control of HTTP/2: bytes of request bodies that a client may send on one connection, or on
 /// one stream, before the service has read them.
 const CONNECTION_WINDOW: u32 = 128 * 1024;
 const STREAM_WINDOW: u32 = 64 * 1024;
-/// What waits of the answer to one request in the buffers of its connection.
+/// Bytes of the answer to one request that may wait in the buffers of its connection.
 const SEND_BYTES_MAX: usize = 64 * 1024;
 /// Streams that a client may reset before the server has accepted them; one more ends the
 /// connection.
 const RESET_STREAMS_MAX: usize = 20;
-/// Streams that were ended for a mistake of the client.
+/// Streams that the server may end for an error of the client, before it ends the connection.
 const WRONG_STREAMS_MAX: usize = 256;
 /// How long an HTTP/2 client may send nothing before the server sends it a PING, and how long the
 /// client may take to acknowledge the PING.
 const PING_INTERVAL: Duration = Duration::from_mins(1);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A request as it came in.
-pub(crate) struct Call {
+/// A request as received.
+pub(crate) struct IncomingRequest {
     /// `http` or `https`.
     pub(crate) scheme: &'static str,
     pub(crate) parts: Parts,
@@ -55,57 +57,67 @@ pub(crate) struct Call {
 }
 
 /// A response, and the loan for the memory that the request and the response take.
-pub(crate) struct Answer {
+pub(crate) struct LoanedResponse {
     pub(crate) response: Response<Bytes>,
     pub(crate) loan: Loan,
 }
 
-/// What stands behind a listener.
-pub(crate) trait Answers: Send + Sync + 'static {
-    fn answer(&self, call: Call, connection: &Connection) -> impl Future<Output = Answer> + Send;
+/// The service behind a listener.
+pub(crate) trait RequestHandler: Send + Sync + 'static {
+    fn answer(
+        &self,
+        request: IncomingRequest,
+        connection: &Connection,
+    ) -> impl Future<Output = LoanedResponse> + Send;
 }
 
-/// Where connections come in.
-pub(crate) struct Door {
-    pub(crate) listener: TcpListener,
+/// A listening socket, and what its connections need.
+pub(crate) struct Listener {
+    pub(crate) socket: TcpListener,
     pub(crate) acceptor: Option<TlsAcceptor>,
     pub(crate) register: Arc<Register>,
     pub(crate) hosts: Hosts,
+    /// The governor whose low-priority threads serve connections before a client has shown a key.
+    /// None if the threads of the listener serve every connection.
+    pub(crate) low_priority: Option<Governor>,
 }
 
-/// Behind the door.
-struct House<A> {
+/// What every connection of a listener shares.
+struct ConnectionContext<A> {
     acceptor: Option<TlsAcceptor>,
     hosts: Hosts,
     answers: Arc<A>,
-    strangers: Share,
+    memory: MemoryShare,
 }
 
 /// Serves until `shutdown` is ready; returns when the open requests have ended.
-pub(crate) async fn run<A: Answers>(
-    door: Door,
+pub(crate) async fn run<A: RequestHandler>(
+    listener: Listener,
     answers: Arc<A>,
     shutdown: impl Future<Output = ()>,
 ) {
-    let Door {
-        listener,
+    let Listener {
+        socket,
         acceptor,
         register,
         hosts,
-    } = door;
-    let house = Arc::new(House {
+        low_priority,
+    } = listener;
+    let context = Arc::new(ConnectionContext {
         acceptor,
         hosts,
         answers,
-        strangers: register.memory().clone(),
+        memory: register.memory().clone(),
     });
+    // Every connection gets a watcher, so that the shutdown can wait for its open request.
     let graceful = GracefulShutdown::new();
+    // One task enforces the time limits of all connections, since a timer for each would cost more.
     let watching = Arc::clone(&register);
     let watching = tokio::spawn(async move { watching.watch().await });
     let mut shutdown = std::pin::pin!(shutdown);
     loop {
         let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+            accepted = socket.accept() => accepted,
             () = &mut shutdown => break,
         };
         match accepted {
@@ -116,101 +128,114 @@ pub(crate) async fn run<A: Answers>(
                     continue;
                 };
                 let connection = Arc::clone(admitted.connection());
-                let task = tokio::spawn(serve(
-                    stream,
-                    admitted,
-                    Arc::clone(&house),
-                    graceful.watcher(),
-                ));
-                connection.runs_as(task.abort_handle());
+                let serving = serve(stream, admitted, Arc::clone(&context), graceful.watcher());
+                match &low_priority {
+                    Some(governor) => governor.low_priority_threads().serve(&connection, serving),
+                    None => connection.run(|| tokio::spawn(serving)),
+                }
             }
             Err(error) => {
+                // The usual cause is the limit of open files, and another `accept` at once would
+                // fail too.
                 tracing::warn!(%error, "a connection could not be accepted");
                 sleep(ACCEPT_PAUSE).await;
             }
         }
     }
-    drop(listener);
+    // The port is free for the next process while open requests still finish.
+    drop(socket);
     if timeout(SHUTDOWN_TIMEOUT, graceful.shutdown())
         .await
         .is_err()
     {
         tracing::warn!("some requests were still running and were cut off");
     }
+    // The sweep runs until here: it also ends clients that stall during the shutdown.
     watching.abort();
 }
 
-async fn serve<A: Answers>(
+/// Serves one connection: TLS if the listener has it, then HTTP.
+async fn serve<A: RequestHandler>(
     stream: TcpStream,
-    admitted: Admitted,
-    house: Arc<House<A>>,
+    admitted: AdmittedConnection,
+    context: Arc<ConnectionContext<A>>,
     watcher: Watcher,
 ) {
-    // Answers are small and waited for.
+    // Small answers must not wait for the acknowledgement of earlier packets.
     let _ = stream.set_nodelay(true);
     let connection = Arc::clone(admitted.connection());
     let socket = Socket::new(stream, admitted);
-    match &house.acceptor.clone() {
-        None => speak(socket, "http", connection, house, watcher).await,
-        // The register ends a handshake that takes too long.
+    match &context.acceptor.clone() {
+        None => serve_http(socket, "http", connection, context, watcher).await,
+        // The register closes a connection whose handshake takes too long.
         Some(acceptor) => match acceptor.accept(socket).await {
-            Ok(stream) => speak(stream, "https", connection, house, watcher).await,
+            Ok(stream) => serve_http(stream, "https", connection, context, watcher).await,
             Err(error) => tracing::debug!(%error, "a TLS handshake failed"),
         },
     }
 }
 
-impl<A: Answers> House<A> {
+impl<A: RequestHandler> ConnectionContext<A> {
     async fn answer(
         &self,
         scheme: &'static str,
         request: Request<Incoming>,
         connection: &Connection,
-    ) -> Answer {
+    ) -> LoanedResponse {
         let (parts, body) = request.into_parts();
+        // The host check comes first: a page that misuses DNS rebinding receives no other answer.
         if let Some(response) = self.hosts.refusal(&parts) {
-            let loan = self.strangers.loan();
-            return Answer { response, loan };
+            let loan = self.memory.loan();
+            return LoanedResponse { response, loan };
         }
-        let call = Call {
+        let request = IncomingRequest {
             scheme,
             parts,
             body,
         };
-        self.answers.answer(call, connection).await
+        self.answers.answer(request, connection).await
     }
 }
 
-async fn speak<A: Answers>(
+/// Speaks HTTP/1.1 or HTTP/2, whichever the client begins with.
+async fn serve_http<A: RequestHandler>(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     scheme: &'static str,
     connection: Arc<Connection>,
-    house: Arc<House<A>>,
+    context: Arc<ConnectionContext<A>>,
     watcher: Watcher,
 ) {
     let service = service_fn(move |request: Request<Incoming>| {
-        let house = Arc::clone(&house);
+        let context = Arc::clone(&context);
+        // The request is open from the end of its headers, so that the register does not count it
+        // as idle.
         let open = connection.begin(request.version() == Version::HTTP_2);
         async move {
-            let Answer { response, loan } = house.answer(scheme, request, open.connection()).await;
-            let held = Held::new(open, loan);
-            Ok::<_, Infallible>(response.map(|bytes| AnswerBody::new(bytes, held)))
+            let LoanedResponse { response, loan } =
+                context.answer(scheme, request, open.connection()).await;
+            // The guard travels with the body: the request stays open, and its memory is lent,
+            // until the client has taken the last byte.
+            let guard = ResponseGuard::new(open, loan);
+            Ok::<_, Infallible>(response.map(|bytes| AnswerBody::new(bytes, guard)))
         }
     });
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder
         .http1()
-        // The register looks after slow headers and idle connections.
+        // The register closes connections with slow headers and idle connections.
         .header_read_timeout(None)
         .max_buf_size(HEADER_BYTES_MAX as usize)
+        // A client may close its sending half after the request and still read the answer.
         .half_close(true)
-        // Answers are a few kilobytes: one buffer is cheaper than a list of them.
+        // Answers are a few kilobytes, so one buffer is cheaper than a list of buffers.
         .writev(false);
     builder
         .http2()
         .timer(TokioTimer::new())
         .keep_alive_interval(PING_INTERVAL)
         .keep_alive_timeout(PING_TIMEOUT)
+        // Without these limits one connection could open any number of requests, and queue any
+        // number of bytes and resets.
         .max_concurrent_streams(STREAMS_MAX)
         .initial_connection_window_size(CONNECTION_WINDOW)
         .initial_stream_window_size(STREAM_WINDOW)
