@@ -1,8 +1,8 @@
-//! The body of an answer, which holds the loan for its bytes until the client has taken the last
-//! one.
+//! The body of an answer. The body owns the loan for its bytes until the client has taken the last
+//! byte.
 //!
-//! It is handed out in pieces: what waits in the buffers of a connection is one piece for each
-//! request, whatever the size of the answer.
+//! The body is sent in pieces, so that one piece of each answer waits in the buffers of a
+//! connection, whatever the size of the answer.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -13,50 +13,53 @@ use bytes::{Buf, Bytes};
 use hyper::body::{Body, Frame, SizeHint};
 use orrery_memory::Loan;
 
-use crate::governor::Open;
+use crate::governor::OpenRequest;
 
-/// Larger than most answers, and small beside what a connection may hold.
+/// The size of a piece: larger than most answers, and small compared with the memory that a
+/// connection may use.
 const PIECE_BYTES: usize = 32 * 1024;
 
 /// The open request and the loan, which both end when the client has taken the last byte.
-pub(crate) struct Held {
-    open: Open,
+pub(crate) struct ResponseGuard {
+    open: OpenRequest,
     _loan: Loan,
 }
 
-impl Held {
-    pub(crate) fn new(mut open: Open, loan: Loan) -> Held {
+impl ResponseGuard {
+    pub(crate) fn new(mut open: OpenRequest, loan: Loan) -> ResponseGuard {
+        // The client may read from now on, so the register begins to measure its rate.
         open.answered();
-        Held { open, _loan: loan }
+        ResponseGuard { open, _loan: loan }
     }
 }
 
 pub(crate) struct AnswerBody {
     rest: Bytes,
-    held: Holding,
+    guard: GuardHandle,
 }
 
-enum Holding {
-    Alone(Held),
-    /// Held by the body and by each piece that hyper is still sending.
-    Shared(Arc<Held>),
+enum GuardHandle {
+    Alone(ResponseGuard),
+    /// Shared by the body and by each piece that hyper is still sending.
+    Shared(Arc<ResponseGuard>),
     Nothing,
 }
 
 /// A part of the body that hyper has taken and is sending to the client.
 pub(crate) struct Piece {
     bytes: Bytes,
-    held: Holding,
+    guard: GuardHandle,
 }
 
 impl AnswerBody {
-    pub(crate) fn new(bytes: Bytes, held: Held) -> AnswerBody {
-        let held = if bytes.len() > PIECE_BYTES {
-            Holding::Shared(Arc::new(held))
+    pub(crate) fn new(bytes: Bytes, guard: ResponseGuard) -> AnswerBody {
+        // One piece needs no reference count, and most answers are one piece.
+        let guard = if bytes.len() > PIECE_BYTES {
+            GuardHandle::Shared(Arc::new(guard))
         } else {
-            Holding::Alone(held)
+            GuardHandle::Alone(guard)
         };
-        AnswerBody { rest: bytes, held }
+        AnswerBody { rest: bytes, guard }
     }
 }
 
@@ -71,13 +74,18 @@ impl Body for AnswerBody {
         if self.rest.is_empty() {
             return Poll::Ready(None);
         }
+        // `split_to` shares the buffer, so pieces copy no bytes.
         let length = self.rest.len().min(PIECE_BYTES);
         let bytes = self.rest.split_to(length);
-        let held = match &self.held {
-            Holding::Shared(held) if !self.rest.is_empty() => Holding::Shared(Arc::clone(held)),
-            _ => std::mem::replace(&mut self.held, Holding::Nothing),
+        let guard = match &self.guard {
+            GuardHandle::Shared(guard) if !self.rest.is_empty() => {
+                GuardHandle::Shared(Arc::clone(guard))
+            }
+            // The last piece takes the guard from the body: hyper may drop the body as soon as it
+            // has all pieces, while the last piece is still being sent.
+            _ => std::mem::replace(&mut self.guard, GuardHandle::Nothing),
         };
-        Poll::Ready(Some(Ok(Frame::data(Piece { bytes, held }))))
+        Poll::Ready(Some(Ok(Frame::data(Piece { bytes, guard }))))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -99,10 +107,12 @@ impl Buf for Piece {
     }
 
     fn advance(&mut self, count: usize) {
-        match &self.held {
-            Holding::Alone(held) => held.open.took(count),
-            Holding::Shared(held) => held.open.took(count),
-            Holding::Nothing => {}
+        // `advance` is called for bytes that the connection accepted, so this measures the rate of
+        // the client.
+        match &self.guard {
+            GuardHandle::Alone(guard) => guard.open.count_written(count),
+            GuardHandle::Shared(guard) => guard.open.count_written(count),
+            GuardHandle::Nothing => {}
         }
         self.bytes.advance(count);
     }

@@ -1,4 +1,4 @@
-//! Reads the body of a request, bounded in bytes, memory and time.
+//! Reads the body of a request, with limits on bytes, memory and time.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::governor::STALL_RATE;
 
-/// How much of a refused body the server still reads and discards, so that the client receives the
-/// refusal.
+/// The bytes of a refused body that the server still reads and discards, so that the client
+/// receives the refusal.
 const DRAIN_BYTES_MAX: usize = 16 * 1024 * 1024;
 const DRAIN_TIME: Duration = Duration::from_secs(3);
 
-/// Memory that a value of JSON takes when it is read, beside its text.
+/// The memory that a parsed JSON value takes, beside its text.
 const VALUE_BYTES: usize = 64;
 
 /// Reads the body of a request that authorization has allowed. The loan grows by the memory of the
@@ -34,9 +34,10 @@ pub(crate) async fn read(
     }
     match collect(&mut body, loan, stall_time).await {
         Ok(bytes) => Ok(bytes),
-        // A client that has stalled sends no more bytes that could be drained.
+        // A stalled client sends no more bytes to drain.
         Err(Failure::Timeout) => Err(Failure::Timeout),
         Err(failure) => {
+            // The drain can take seconds, so the loan is returned first.
             loan.shrink(usize::MAX);
             drain(body).await;
             Err(failure)
@@ -51,13 +52,17 @@ async fn collect(
 ) -> Result<Bytes, Failure> {
     let announced = body.size_hint().exact();
     let announced = announced.map(|length| usize::try_from(length).unwrap_or(usize::MAX));
+    // A body that announces too many bytes is refused before the first byte is read.
     if announced.is_some_and(|length| length > limits::REQUEST_BYTES_MAX) {
         return Err(too_large());
     }
+    // `first` is the only piece so far; `rest` is the buffer from the second piece on.
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
     let mut pace = Pace::new(stall_time);
     loop {
+        // The deadline moves with the received bytes, so that a slow client ends here, however long
+        // its body is.
         let frame = timeout_at(pace.deadline, body.frame()).await;
         let Some(frame) = frame.map_err(|_| Failure::Timeout)? else {
             break;
@@ -72,18 +77,23 @@ async fn collect(
         };
         pace.came(data.len());
         let length = first.len() + rest.len() + data.len();
+        // A body without an announced length is limited here.
         if length > limits::REQUEST_BYTES_MAX {
             return Err(too_large());
         }
-        // Most bodies come in one piece, which is then not copied.
+        // Most bodies arrive in one piece, and one piece is not copied.
         if first.is_empty() && rest.is_empty() {
             first = data;
             continue;
         }
         if rest.capacity() < length {
-            let room = announced.unwrap_or(0).max(length.next_power_of_two());
-            loan.grow(room - rest.capacity()).map_err(out_of_memory)?;
-            rest.reserve(room - rest.len());
+            // An announced length avoids regrowing; it is at most the limit that was checked above.
+            let capacity = announced.unwrap_or(0).max(length.next_power_of_two());
+            // The loan grows before the buffer: when no memory is left, the request fails instead
+            // of the process.
+            loan.grow(capacity - rest.capacity())
+                .map_err(out_of_memory)?;
+            rest.reserve(capacity - rest.len());
         }
         rest.extend_from_slice(&std::mem::take(&mut first));
         rest.extend_from_slice(&data);
@@ -93,7 +103,7 @@ async fn collect(
     } else {
         rest.freeze()
     };
-    // The first piece is a part of the connection's memory until here.
+    // Until here the first piece is memory of the connection and needs no loan of the request.
     let values = values_in(&bytes);
     loan.grow(bytes.len() + values * VALUE_BYTES)
         .map_err(out_of_memory)?;
@@ -120,7 +130,7 @@ fn values_in(text: &[u8]) -> usize {
     text.iter().filter(is_mark).count()
 }
 
-/// Whether a body comes fast enough.
+/// Measures whether a body arrives fast enough.
 struct Pace {
     stall_time: Duration,
     deadline: Instant,
@@ -136,7 +146,8 @@ impl Pace {
         }
     }
 
-    /// Each stretch of time wants its bytes.
+    /// Counts received bytes. The deadline moves only when a whole stretch of time has its bytes,
+    /// so a client that sends one byte now and then still times out.
     fn came(&mut self, bytes: usize) {
         self.bytes += bytes as u64;
         if self.bytes >= self.stall_time.as_secs().max(1) * STALL_RATE {

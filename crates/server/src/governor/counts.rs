@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::rules::Reason;
 
+/// The counters of one listener.
 #[derive(Default)]
 pub(crate) struct Counts {
     opened: AtomicU64,
@@ -11,10 +12,12 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
+    /// Counts a connection that was accepted.
     pub(super) fn opened(&self) {
         self.opened.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Counts a connection that the server closed or refused.
     pub(super) fn closed(&self, reason: Reason) {
         if let Some(count) = self.closed.get(reason as usize) {
             count.fetch_add(1, Ordering::Relaxed);

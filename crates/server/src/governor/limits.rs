@@ -1,13 +1,13 @@
-//! How much is too much.
+//! The limits on what clients may use.
 
 use std::time::Duration;
 
 const MIB: usize = 1024 * 1024;
 
-/// The defaults are those of a small machine.
+/// The limits of clients. The defaults suit a small machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Memory that all requests and their answers may take together.
+    /// The memory limit of all open requests and answers together.
     pub memory_bytes: usize,
     /// Connections of clients at one time.
     pub connections: usize,
@@ -15,13 +15,13 @@ pub struct Limits {
     /// first byte of a later request to the end of its headers. Also how long a connection may be
     /// idle on which no request with a valid credential has come.
     pub header_time: Duration,
-    /// How long a client may neither send its body nor read its answer, at [`STALL_RATE`].
+    /// How long a client may neither send its body nor read its answer at [`STALL_RATE`].
     pub stall_time: Duration,
-    /// How long a connection may be idle on which somebody has shown a credential.
+    /// How long a connection may be idle on which a request with a valid credential has come.
     pub idle_time: Duration,
-    /// From the headers of a request to its answer.
+    /// The time from the headers of a request to its answer.
     pub request_time: Duration,
-    /// Names by which listeners on loopback addresses may be called, beside those that are always allowed.
+    /// Host names for listeners on loopback addresses, beside the names that are always allowed.
     pub allowed_hosts: Vec<String>,
 }
 

@@ -11,53 +11,55 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use orrery_memory::Share;
+use orrery_memory::MemoryShare;
 
 use super::clock::Clock;
 use super::connection::Connection;
-use super::rules::{Acquaintance, Mark, Reason, judge};
+use super::rules::{Authentication, ReadProgress, Reason, judge};
 use super::{Counts, Limits};
 
-/// What a connection may hold without asking: buffers, the state of HTTP and TLS, small headers.
+/// The memory of a connection that needs no further loan: buffers, the state of HTTP and TLS, small
+/// headers.
 const CONNECTION_BYTES: usize = 32 * 1024;
 
-/// A connection that has been idle for less than this is not closed in favour of a new one.
+/// The register never closes a connection with a shorter idle time than this in favour of a new
+/// connection.
 const IDLE_MS_MIN: u64 = 1_000;
 
-/// How many of the oldest connections without a credential are searched for one that has not sent a
-/// byte.
+/// How many of the oldest connections without a credential are searched for a connection that has
+/// sent no byte.
 const LOOKED_AT_MAX: usize = 256;
 
 const SWEEP_PERIOD_MAX: Duration = Duration::from_secs(1);
 const SWEEP_PERIOD_MIN: Duration = Duration::from_millis(5);
 
-/// The connections of one kind of listener.
+/// The connections of the listeners of one kind.
 pub(crate) struct Register {
     limits: Arc<Limits>,
     connections_max: usize,
     clock: Arc<Clock>,
-    memory: Share,
+    memory: MemoryShare,
     counts: Counts,
     numbers: AtomicU64,
-    open: Mutex<Open>,
+    open: Mutex<OpenConnections>,
 }
 
 #[derive(Default)]
-struct Open {
+struct OpenConnections {
     entries: BTreeMap<u64, Entry>,
     /// Connections on which no valid credential had come when the register last checked, in the
     /// order in which the register admitted them.
-    strangers: VecDeque<u64>,
+    unauthenticated: VecDeque<u64>,
 }
 
 struct Entry {
     connection: Arc<Connection>,
-    mark: Mark,
+    progress: ReadProgress,
 }
 
 /// A connection that the register has admitted. Dropping this value removes the connection from the
 /// register.
-pub(crate) struct Admitted {
+pub(crate) struct AdmittedConnection {
     register: Arc<Register>,
     connection: Arc<Connection>,
 }
@@ -67,7 +69,7 @@ impl Register {
         limits: &Arc<Limits>,
         connections_max: usize,
         clock: &Arc<Clock>,
-        memory: Share,
+        memory: MemoryShare,
     ) -> Register {
         Register {
             limits: Arc::clone(limits),
@@ -80,17 +82,20 @@ impl Register {
         }
     }
 
-    /// Admits a connection if there is a place for it or if another connection can be closed in its
-    /// favour.
-    pub(crate) fn admit(self: &Arc<Self>) -> Option<Admitted> {
+    /// Admits a connection if a place is free, or if the register can close another connection in
+    /// its favour.
+    pub(crate) fn admit(self: &Arc<Self>) -> Option<AdmittedConnection> {
         let mut open = self.open();
+        // The memory is borrowed before a victim is chosen: a connection is closed only if a place
+        // or the memory is missing.
         let mut memory = self.memory.borrow(CONNECTION_BYTES);
         if (open.entries.len() >= self.connections_max || memory.is_err())
-            && let Some(number) = open.dispensable()
+            && let Some(number) = open.eviction_victim()
             && let Some(entry) = open.entries.remove(&number)
         {
             entry.connection.close();
             self.counts.closed(Reason::Replaced);
+            // The entry lends the memory of its connection; dropping it may pay for the new one.
             drop(entry);
             if memory.is_err() {
                 memory = self.memory.borrow(CONNECTION_BYTES);
@@ -108,26 +113,29 @@ impl Register {
         let connection = Arc::new(Connection::new(number, &self.clock, memory));
         let entry = Entry {
             connection: Arc::clone(&connection),
-            mark: Mark::default(),
+            progress: ReadProgress::default(),
         };
         open.entries.insert(number, entry);
-        open.strangers.push_back(number);
-        Some(Admitted {
+        // Numbers rise, so the queue is sorted by age.
+        open.unauthenticated.push_back(number);
+        Some(AdmittedConnection {
             register: Arc::clone(self),
             connection,
         })
     }
 
-    /// Closes, again and again, the connections that have exceeded one of the time limits.
+    /// Closes the connections that have exceeded a time limit, at regular intervals and forever.
     pub(crate) async fn watch(&self) {
         let limits = &self.limits;
         let shortest = limits
             .header_time
             .min(limits.stall_time)
             .min(limits.idle_time);
+        // A sweep in every eighth of the shortest limit finds an excess soon.
         let period = (shortest / 8).clamp(SWEEP_PERIOD_MIN, SWEEP_PERIOD_MAX);
         loop {
-            self.clock.look();
+            // The time moves only here, so all connections of one sweep see the same time.
+            self.clock.update();
             self.sweep();
             tokio::time::sleep(period).await;
         }
@@ -135,10 +143,12 @@ impl Register {
 
     fn sweep(&self) {
         let mut open = self.open();
-        open.forget_friends();
+        // The queue would otherwise grow with every connection, since admissions only clean its
+        // front.
+        open.forget_authenticated();
         open.entries.retain(|_, entry| {
-            let seen = entry.connection.seen();
-            let Some(reason) = judge(&seen, &mut entry.mark, &self.limits) else {
+            let status = entry.connection.status();
+            let Some(reason) = judge(&status, &mut entry.progress, &self.limits) else {
                 return true;
             };
             self.counts.closed(reason);
@@ -148,7 +158,7 @@ impl Register {
     }
 
     /// The share of the memory from which connections borrow.
-    pub(crate) fn memory(&self) -> &Share {
+    pub(crate) fn memory(&self) -> &MemoryShare {
         &self.memory
     }
 
@@ -160,68 +170,74 @@ impl Register {
         self.open().entries.len()
     }
 
-    fn open(&self) -> MutexGuard<'_, Open> {
+    fn open(&self) -> MutexGuard<'_, OpenConnections> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Open {
-    /// The connection to close in favour of a new one, in the order that the module comment gives.
-    fn dispensable(&mut self) -> Option<u64> {
-        while let Some(number) = self.strangers.front()
-            && !self.is_stranger(*number)
+impl OpenConnections {
+    /// The connection to close in favour of a new one, by the order in the module comment.
+    fn eviction_victim(&mut self) -> Option<u64> {
+        // The front is cleaned here too: the sweep may not have run since these connections ended.
+        while let Some(number) = self.unauthenticated.front()
+            && !self.is_unauthenticated(*number)
         {
-            self.strangers.pop_front();
+            self.unauthenticated.pop_front();
         }
-        let mut oldest = self.strangers.iter().take(LOOKED_AT_MAX);
+        let mut oldest = self.unauthenticated.iter().take(LOOKED_AT_MAX);
         let silent = oldest.find(|number| {
             let entry = self.entries.get(number);
             entry.is_some_and(|entry| entry.connection.is_silent())
         });
-        let found = silent.or(self.strangers.front());
+        let found = silent.or(self.unauthenticated.front());
         found.copied().or_else(|| self.longest_idle())
     }
 
+    /// The connection with the longest idle time, if it is not in use.
     fn longest_idle(&self) -> Option<u64> {
-        let seen = self.entries.iter().map(|(number, entry)| {
-            let seen = entry.connection.seen();
-            (*number, seen)
+        let status = self.entries.iter().map(|(number, entry)| {
+            let status = entry.connection.status();
+            (*number, status)
         });
-        let idle = seen.filter(|(_, seen)| !seen.is_busy && seen.idle_ms >= IDLE_MS_MIN);
-        idle.max_by_key(|(_, seen)| seen.idle_ms)
+        let idle = status.filter(|(_, status)| !status.is_busy && status.idle_ms >= IDLE_MS_MIN);
+        idle.max_by_key(|(_, status)| status.idle_ms)
             .map(|(number, _)| number)
     }
 
-    fn is_stranger(&self, number: u64) -> bool {
+    fn is_unauthenticated(&self, number: u64) -> bool {
         let entry = self.entries.get(&number);
-        entry.is_some_and(|entry| entry.connection.client() != Acquaintance::Trusted)
+        entry
+            .is_some_and(|entry| entry.connection.authentication() != Authentication::Authenticated)
     }
 
-    /// Removes from `strangers` the connections that have ended or on which a credential has come.
-    fn forget_friends(&mut self) {
-        let mut strangers = std::mem::take(&mut self.strangers);
-        strangers.retain(|number| self.is_stranger(*number));
-        self.strangers = strangers;
+    /// Removes from `unauthenticated` the connections that have ended and those with a valid
+    /// credential.
+    fn forget_authenticated(&mut self) {
+        let mut numbers = std::mem::take(&mut self.unauthenticated);
+        numbers.retain(|number| self.is_unauthenticated(*number));
+        self.unauthenticated = numbers;
     }
 }
 
-impl Admitted {
+impl AdmittedConnection {
     pub(crate) fn connection(&self) -> &Arc<Connection> {
         &self.connection
     }
 
-    /// Gives the connection up.
+    /// Counts the reason why the connection is refused.
     pub(super) fn refuse(&self, reason: Reason) {
         self.register.counts.closed(reason);
     }
 
-    pub(super) fn memory(&self) -> &Share {
+    pub(super) fn memory(&self) -> &MemoryShare {
         &self.register.memory
     }
 }
 
-impl Drop for Admitted {
+impl Drop for AdmittedConnection {
     fn drop(&mut self) {
+        // The entry may be gone: the sweep or an admission removes the entries of connections that
+        // it closes.
         self.register.open().entries.remove(&self.connection.number);
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Limits;
 use super::limits::STALL_RATE;
 
-/// Why connections are closed, or not even opened.
+/// The reasons why a connection is closed, or not opened at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reason {
     /// All places are taken, or no memory is left, and no connection could be closed in favour of
@@ -18,7 +18,7 @@ pub(crate) enum Reason {
     Idle,
     /// The client does not read its answers.
     Unread,
-    /// Its headers need more memory than there is.
+    /// The headers need more memory than is left.
     Memory,
 }
 
@@ -46,78 +46,90 @@ impl Reason {
 
 /// What the requests of a connection have shown of its client.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Acquaintance {
+pub(super) enum Authentication {
     /// The client has not sent a request.
     #[default]
     New,
-    Stranger,
+    Unauthenticated,
     /// A request of the client had a valid credential.
-    Trusted,
+    Authenticated,
 }
 
-/// A connection at one moment.
+/// The state of a connection at one moment.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Seen {
+pub(super) struct ConnectionStatus {
     pub(super) age_ms: u64,
-    pub(super) client: Acquaintance,
-    /// A request is being answered.
+    pub(super) client: Authentication,
+    /// Whether a request of the connection is open.
     pub(super) is_busy: bool,
-    /// For how long the headers of the next request have been coming.
+    /// The time since the first byte of the next request's headers.
     pub(super) head_ms: Option<u64>,
     pub(super) idle_ms: u64,
     /// Whether bytes of an answer wait for the client to read them.
     pub(super) is_unread: bool,
     /// Bytes of answers that the client has read since it connected.
-    pub(super) taken: u64,
+    pub(super) read_bytes: u64,
 }
 
-/// The age of a connection when bytes began to wait for the client or when its rate was last
-/// measured, and how many bytes the client had read by then.
+/// A point of the measurement of a client's reading rate: the age of the connection when bytes
+/// began to wait or when the rate was last measured, and the bytes that the client had read by
+/// then.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Mark {
+pub(super) struct ReadProgress {
     age_ms: u64,
-    taken: u64,
+    read_bytes: u64,
 }
 
-/// The reason to close a connection now, if there is one. The caller passes the same `mark` in
-/// every call for a connection.
-pub(super) fn judge(seen: &Seen, mark: &mut Mark, limits: &Limits) -> Option<Reason> {
+/// Decides whether to close a connection now, and returns the reason. The caller passes the same
+/// `progress` in every call for one connection.
+pub(super) fn judge(
+    status: &ConnectionStatus,
+    progress: &mut ReadProgress,
+    limits: &Limits,
+) -> Option<Reason> {
     let header_ms = millis(limits.header_time);
-    if reads_too_slowly(seen, mark, millis(limits.stall_time)) {
+    if reads_too_slowly(status, progress, millis(limits.stall_time)) {
         return Some(Reason::Unread);
     }
-    if seen.is_busy || seen.is_unread {
+    // A request that runs long is limited by its own timeout, not by the idle time.
+    if status.is_busy || status.is_unread {
         return None;
     }
-    let head_ms = match seen.client {
-        Acquaintance::New => Some(seen.age_ms),
-        Acquaintance::Stranger | Acquaintance::Trusted => seen.head_ms,
+    let head_ms = match status.client {
+        // A new client has one time limit for connecting, the handshake and its first headers
+        // together.
+        Authentication::New => Some(status.age_ms),
+        Authentication::Unauthenticated | Authentication::Authenticated => status.head_ms,
     };
     if head_ms.is_some_and(|time| time > header_ms) {
         return Some(Reason::Header);
     }
-    let idle_max = match seen.client {
-        Acquaintance::Trusted => millis(limits.idle_time),
-        Acquaintance::New | Acquaintance::Stranger => header_ms,
+    // Only a client with a credential may occupy a connection for long.
+    let idle_max = match status.client {
+        Authentication::Authenticated => millis(limits.idle_time),
+        Authentication::New | Authentication::Unauthenticated => header_ms,
     };
-    (seen.idle_ms > idle_max).then_some(Reason::Idle)
+    (status.idle_ms > idle_max).then_some(Reason::Idle)
 }
 
-fn reads_too_slowly(seen: &Seen, mark: &mut Mark, stall_ms: u64) -> bool {
-    let now = Mark {
-        age_ms: seen.age_ms,
-        taken: seen.taken,
+/// Whether the client has read fewer bytes than the least rate demands, over at least `stall_ms`.
+fn reads_too_slowly(status: &ConnectionStatus, progress: &mut ReadProgress, stall_ms: u64) -> bool {
+    let now = ReadProgress {
+        age_ms: status.age_ms,
+        read_bytes: status.read_bytes,
     };
-    if !seen.is_unread {
-        *mark = now;
+    if !status.is_unread {
+        // No bytes wait, so the measurement begins anew with the next answer.
+        *progress = now;
         return false;
     }
-    let time_ms = seen.age_ms.saturating_sub(mark.age_ms);
+    let time_ms = status.age_ms.saturating_sub(progress.age_ms);
     if time_ms <= stall_ms {
         return false;
     }
-    let is_slow = seen.taken.saturating_sub(mark.taken) < time_ms * STALL_RATE / 1_000;
-    *mark = now;
+    let is_slow =
+        status.read_bytes.saturating_sub(progress.read_bytes) < time_ms * STALL_RATE / 1_000;
+    *progress = now;
     is_slow
 }
 
@@ -141,17 +153,17 @@ mod tests {
 
     #[test]
     fn connections_without_a_request_end() {
-        let fresh = Seen::default();
-        let used = Seen {
-            client: Acquaintance::Stranger,
+        let fresh = ConnectionStatus::default();
+        let used = ConnectionStatus {
+            client: Authentication::Unauthenticated,
             age_ms: 10_000_000,
-            ..Seen::default()
+            ..ConnectionStatus::default()
         };
-        let trusted = Seen {
-            client: Acquaintance::Trusted,
+        let trusted = ConnectionStatus {
+            client: Authentication::Authenticated,
             ..used
         };
-        for (seen, age_ms, head_ms, idle_ms, expected) in [
+        for (status, age_ms, head_ms, idle_ms, expected) in [
             (fresh, 20_000, Some(20_000), 20_000, None),
             (fresh, 20_001, None, 20_001, Some(Reason::Header)),
             (fresh, 20_001, Some(1), 20_001, Some(Reason::Header)),
@@ -162,36 +174,36 @@ mod tests {
             (trusted, 0, None, 3_600_001, Some(Reason::Idle)),
             (trusted, 0, Some(20_001), 30_000, Some(Reason::Header)),
         ] {
-            let seen = Seen {
-                age_ms: seen.age_ms.max(age_ms),
+            let status = ConnectionStatus {
+                age_ms: status.age_ms.max(age_ms),
                 head_ms,
                 idle_ms,
-                ..seen
+                ..status
             };
-            let found = judge(&seen, &mut Mark::default(), &LIMITS);
-            assert_eq!(found, expected, "{seen:?}");
-            let busy = Seen {
+            let found = judge(&status, &mut ReadProgress::default(), &LIMITS);
+            assert_eq!(found, expected, "{status:?}");
+            let busy = ConnectionStatus {
                 is_busy: true,
-                ..seen
+                ..status
             };
-            assert_eq!(judge(&busy, &mut Mark::default(), &LIMITS), None);
+            assert_eq!(judge(&busy, &mut ReadProgress::default(), &LIMITS), None);
         }
     }
 
     #[test]
-    fn whoever_does_not_read_is_given_up() {
+    fn clients_that_do_not_read_are_disconnected() {
         for (rate, expected) in [(0, true), (STALL_RATE - 1, true), (STALL_RATE, false)] {
-            let mut mark = Mark::default();
+            let mut progress = ReadProgress::default();
             let is_closed = (0..200).any(|second| {
-                let seen = Seen {
+                let status = ConnectionStatus {
                     age_ms: second * 1_000,
-                    client: Acquaintance::Stranger,
+                    client: Authentication::Unauthenticated,
                     is_busy: true,
                     is_unread: second >= 5,
-                    taken: second * rate,
-                    ..Seen::default()
+                    read_bytes: second * rate,
+                    ..ConnectionStatus::default()
                 };
-                judge(&seen, &mut mark, &LIMITS) == Some(Reason::Unread)
+                judge(&status, &mut progress, &LIMITS) == Some(Reason::Unread)
             });
             assert_eq!(is_closed, expected, "{rate} bytes a second");
         }
@@ -199,16 +211,16 @@ mod tests {
 
     #[test]
     fn time_without_anything_to_read_does_not_count() {
-        let mut mark = Mark::default();
+        let mut progress = ReadProgress::default();
         for second in 0..10_000 {
-            let seen = Seen {
+            let status = ConnectionStatus {
                 age_ms: second * 1_000,
-                client: Acquaintance::Stranger,
+                client: Authentication::Unauthenticated,
                 is_busy: true,
                 is_unread: second % 30 != 0,
-                ..Seen::default()
+                ..ConnectionStatus::default()
             };
-            assert_eq!(judge(&seen, &mut mark, &LIMITS), None, "{second}");
+            assert_eq!(judge(&status, &mut progress, &LIMITS), None, "{second}");
         }
     }
 }

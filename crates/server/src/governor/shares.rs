@@ -4,20 +4,19 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{PoisonError, RwLock};
 
-use orrery_memory::{MemoryPool, Share};
-use orrery_model::KeyRole;
+use orrery_memory::{MemoryPool, MemoryShare};
+use orrery_model::AccountKeyRole;
 
-/// When there are this many shares of tokens, the next new token removes the shares that nobody
-/// uses.
+/// The number of token shares from which on a new token removes the shares that no request uses.
 const TOKENS_MAX: usize = 4_096;
 
-/// Who pays for the memory of a request, as far as its credential tells.
+/// The client that pays for the memory of a request, as far as its credential identifies it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Client {
-    /// Everybody whose requests are signed with an account key of this role.
-    Key(KeyRole),
-    /// Everybody without a credential.
-    Stranger,
+pub(crate) enum ClientIdentity {
+    /// All clients that sign with an account key of this role.
+    Key(AccountKeyRole),
+    /// All clients without a credential.
+    Unauthenticated,
     Operator,
     /// The bearer of a token, by the hash of its text.
     Token(u64),
@@ -25,11 +24,12 @@ pub(crate) enum Client {
 
 pub(super) struct Shares {
     pool: MemoryPool,
-    writers: Share,
-    readers: Share,
-    strangers: Share,
-    operators: Share,
-    tokens: RwLock<HashMap<u64, Share>>,
+    writers: MemoryShare,
+    readers: MemoryShare,
+    unauthenticated: MemoryShare,
+    operators: MemoryShare,
+    tokens: RwLock<HashMap<u64, MemoryShare>>,
+    // Random keys, so that no client can choose a token that collides with another one.
     hasher: RandomState,
 }
 
@@ -39,37 +39,40 @@ impl Shares {
             pool: pool.clone(),
             writers: pool.share(),
             readers: pool.share(),
-            strangers: pool.share(),
+            unauthenticated: pool.share(),
             operators: pool.share(),
             tokens: RwLock::default(),
             hasher: RandomState::new(),
         }
     }
 
-    pub(super) fn of(&self, client: Client) -> Share {
+    /// The share of a client. Clients with the same account key share one share.
+    pub(super) fn of(&self, client: ClientIdentity) -> MemoryShare {
         match client {
-            Client::Key(KeyRole::ReadWrite) => self.writers.clone(),
-            Client::Key(KeyRole::ReadOnly) => self.readers.clone(),
-            Client::Stranger => self.strangers.clone(),
-            Client::Operator => self.operators.clone(),
-            Client::Token(hash) => self.of_token(hash),
+            ClientIdentity::Key(AccountKeyRole::ReadWrite) => self.writers.clone(),
+            ClientIdentity::Key(AccountKeyRole::ReadOnly) => self.readers.clone(),
+            ClientIdentity::Unauthenticated => self.unauthenticated.clone(),
+            ClientIdentity::Operator => self.operators.clone(),
+            ClientIdentity::Token(hash) => self.of_token(hash),
         }
     }
 
-    /// The client that sends `token`. Clients send the same token with or without the semicolon at
-    /// its end, and both texts are one client.
-    pub(super) fn bearer(&self, token: &str) -> Client {
-        Client::Token(self.hasher.hash_one(token.trim_end_matches(';')))
+    /// The client that sends `token`. SDKs send the same token with and without the semicolon at
+    /// its end; both texts are one client.
+    pub(super) fn bearer(&self, token: &str) -> ClientIdentity {
+        ClientIdentity::Token(self.hasher.hash_one(token.trim_end_matches(';')))
     }
 
-    fn of_token(&self, hash: u64) -> Share {
+    fn of_token(&self, hash: u64) -> MemoryShare {
         let known = self.tokens.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(share) = known.get(&hash) {
             return share.clone();
         }
+        // Another thread may add the share between the two locks; `entry` below finds it then.
         drop(known);
         let mut known = self.tokens.write().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= TOKENS_MAX {
+            // A share in use must stay in the map, or its client would get a second share.
             known.retain(|_, share| !share.is_forgotten());
         }
         known
@@ -90,7 +93,12 @@ mod tests {
         let held = shares.of(one).borrow(100).unwrap();
         assert_eq!(shares.of(one).held(), 100);
         assert_eq!(shares.of(other).held(), 0);
-        assert_eq!(shares.of(Client::Key(KeyRole::ReadWrite)).held(), 0);
+        assert_eq!(
+            shares
+                .of(ClientIdentity::Key(AccountKeyRole::ReadWrite))
+                .held(),
+            0
+        );
         drop(held);
     }
 
@@ -104,13 +112,13 @@ mod tests {
     #[test]
     fn tokens_that_nobody_uses_are_forgotten() {
         let shares = Shares::new(&MemoryPool::new(1_000));
-        let used = shares.of(Client::Token(1));
+        let used = shares.of(ClientIdentity::Token(1));
         let held = used.borrow(100).unwrap();
         for hash in 2..20_000 {
-            shares.of(Client::Token(hash));
+            shares.of(ClientIdentity::Token(hash));
         }
         assert!(shares.tokens.read().unwrap().len() <= TOKENS_MAX);
-        assert_eq!(shares.of(Client::Token(1)).held(), 100);
+        assert_eq!(shares.of(ClientIdentity::Token(1)).held(), 100);
         drop(held);
     }
 }

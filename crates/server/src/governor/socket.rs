@@ -1,7 +1,6 @@
-//! The socket of a connection, which counts the bytes that it reads and writes in the
-//! [`Connection`].
+//! The socket of a connection. It counts the bytes that it reads and writes in the [`Connection`].
 //!
-//! The socket lies below TLS, so the bytes of a handshake count as well.
+//! The socket lies below TLS, so the bytes of a handshake count too.
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
@@ -12,7 +11,7 @@ use orrery_memory::Loan;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-use super::Admitted;
+use super::AdmittedConnection;
 use super::connection::Connection;
 use super::rules::Reason;
 
@@ -22,13 +21,13 @@ const HEAD_BYTES_FREE: usize = 16 * 1024;
 
 pub(crate) struct Socket {
     stream: TcpStream,
-    admitted: Admitted,
+    admitted: AdmittedConnection,
     /// The loan for bytes of headers beyond [`HEAD_BYTES_FREE`].
     head: Option<Loan>,
 }
 
 impl Socket {
-    pub(crate) fn new(stream: TcpStream, admitted: Admitted) -> Socket {
+    pub(crate) fn new(stream: TcpStream, admitted: AdmittedConnection) -> Socket {
         Socket {
             stream,
             admitted,
@@ -40,9 +39,11 @@ impl Socket {
         self.admitted.connection()
     }
 
-    fn heard(&mut self, bytes: usize) -> io::Result<()> {
-        let head_bytes = self.connection().hear(bytes);
+    /// Counts received bytes, and borrows memory for headers that exceed the free bytes.
+    fn count_received(&mut self, bytes: usize) -> io::Result<()> {
+        let head_bytes = self.connection().count_head_bytes(bytes);
         if head_bytes <= HEAD_BYTES_FREE {
+            // Small or complete headers need no loan.
             self.head = None;
             return Ok(());
         }
@@ -50,11 +51,13 @@ impl Socket {
         let loan = self.head.get_or_insert_with(|| share.loan());
         loan.resize(head_bytes - HEAD_BYTES_FREE)
             .map_err(|refused| {
+                // The connection ends with an error, so the reason must be counted here.
                 self.admitted.refuse(Reason::Memory);
                 io::Error::new(ErrorKind::OutOfMemory, refused)
             })
     }
 
+    /// Records what the socket did with the bytes of a write.
     fn written(&self, poll: &Poll<io::Result<usize>>) {
         match poll {
             Poll::Ready(Ok(bytes)) => self.connection().wrote(*bytes),
@@ -75,7 +78,7 @@ impl AsyncRead for Socket {
         if let Poll::Ready(Ok(())) = read {
             let bytes = buffer.filled().len() - before;
             if bytes > 0 {
-                return Poll::Ready(self.heard(bytes));
+                return Poll::Ready(self.count_received(bytes));
             }
         }
         read
