@@ -4,38 +4,46 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use hyper::header::HeaderValue;
 use hyper::{Response, StatusCode};
 use orrery_engine::Engine;
-use orrery_model::{Charge, Failure, Lsn, Stamp};
+use orrery_model::{Charge, Failure, Lsn, PartitionLsn};
 use orrery_wire::{ContainerUsage, ErrorStatus, OwnerHeaders, ResponseHeaders, error_body, names};
 
 use crate::state::State;
 
-/// A year.
+/// One year.
 const HSTS: &str = "max-age=31536000";
 
-/// What a route answers.
+/// The answer of a route.
 #[derive(Debug, Default)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) body: Bytes,
     pub(crate) charge: Charge,
-    pub(crate) stamp: Option<Stamp>,
-    /// In place of the token of the stamp.
+    pub(crate) partition_lsn: Option<PartitionLsn>,
+    /// A session token in place of the token of `partition_lsn`.
     pub(crate) session_token: Option<String>,
     pub(crate) owner: Option<OwnerHeaders>,
+    /// Whether a batch failed because an item does not exist. Its answer then names its owner like
+    /// an answer of 404.
+    pub(crate) is_of_missing_item: bool,
+    /// The URL of the item in the answer.
+    pub(crate) location: Option<HeaderValue>,
     pub(crate) etag: Option<String>,
     pub(crate) item_lsn: Option<Lsn>,
     pub(crate) item_count: Option<usize>,
     pub(crate) continuation: Option<String>,
-    /// For clients that ask for the quota of a container.
+    /// The usage of a container, for clients that ask for its quota.
     pub(crate) usage: Option<ContainerUsage>,
+    /// How many scripts of each kind the container has.
+    pub(crate) script_counts: Option<[usize; 3]>,
     pub(crate) min_throughput: Option<u32>,
-    /// Partitions are still to be split for an offer.
+    /// Whether partitions still have to split before an offer takes effect.
     pub(crate) is_offer_pending: bool,
-    /// Tells a client that hoped so that the rows are complete as they are.
+    /// Whether the rows are complete, for a client that asked for direct execution of its query.
     pub(crate) is_complete: bool,
-    /// What a query tells of itself, by the names of its headers.
+    /// What the answer reports about a query, with the names of the headers.
     pub(crate) reports: Vec<(&'static str, String)>,
     /// What a stored procedure logged.
     pub(crate) script_log: Option<String>,
@@ -59,6 +67,7 @@ impl Reply {
         }
     }
 
+    /// The reply to a failed request, with the least charge of its kind.
     pub(crate) fn failed(failure: Failure) -> Reply {
         let status = ErrorStatus::of(&failure).status;
         Reply {
@@ -78,6 +87,8 @@ impl Reply {
         self
     }
 
+    /// Writes the headers and the body. Headers depend on the state of the server at the end of the
+    /// request.
     pub(crate) fn into_response(
         self,
         state: &State,
@@ -89,17 +100,24 @@ impl Reply {
             .server_state(state.next_request_number(), &state.started);
         let region = &state.region;
         headers = headers.read_regions(region.readable_count().saturating_sub(1));
-        // A region that refuses a write has no position to tell.
+        // The position of this region means nothing to a client that must write in another region.
         let is_elsewhere = matches!(self.failure, Some(Failure::WriteForbidden));
-        if let Some(stamp) = self.stamp.filter(|_| !is_elsewhere) {
-            // Asked after the operation: a position under an older version would promise less.
-            headers = headers.stamp(stamp, &region.session(engine));
+        if let Some(partition_lsn) = self.partition_lsn.filter(|_| !is_elsewhere) {
+            // The session is read after the operation: a position under an older version would
+            // promise less.
+            headers = headers.partition_lsn(partition_lsn, &region.session(engine));
         }
         if let Some(token) = &self.session_token {
             headers = headers.session_token(token);
         }
         if let Some(owner) = &self.owner {
             headers = headers.owner(owner);
+        }
+        if let Some(counts) = self.script_counts {
+            headers = headers.script_quota(counts);
+        }
+        if let Some(location) = self.location {
+            headers = headers.content_location(location);
         }
         if let Some(etag) = &self.etag {
             headers = headers.feed_etag(etag);
@@ -128,9 +146,14 @@ impl Reply {
         if state.hsts {
             headers = headers.with(names::STRICT_TRANSPORT_SECURITY, HSTS);
         }
+        if self.is_of_missing_item {
+            // After `owner`, which sets this header.
+            headers = headers.without_content_path();
+        }
         headers = headers.continuation(self.continuation.as_deref());
         let body = match &self.failure {
             Some(failure) => {
+                // Last, because a failure removes headers that the reply may have set.
                 headers = headers.failure(failure);
                 error_body(failure, activity_id).into()
             }

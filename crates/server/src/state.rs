@@ -1,38 +1,42 @@
-//! What all connections share.
+//! The state that all connections of a server share.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::Instant;
 
 use hyper::header::HeaderValue;
-use orrery_account::{Account, Bound, Region};
+use orrery_account::{Account, Region, StalenessPolicy};
 use orrery_model::AccountKeys;
 use orrery_wire::{HttpDate, SigningKeys, TokenSecret};
 
 use crate::activity::ActivityIds;
 use crate::metrics::Metrics;
-use crate::owners::Owners;
+use crate::owner_header_cache::OwnerHeaderCache;
 use crate::request_log::RequestLog;
-use crate::{Governor, ServerOptions, TlsIdentity};
+use crate::{Governor, QueryPlans, ServerOptions, TlsIdentity};
 
 pub(crate) struct State {
     pub(crate) region: Arc<Region>,
-    /// All regions, to tell of them; nothing if this one is alone or the account has ended.
+    /// The account with all regions, for reports. It leads nowhere if this region is alone or the
+    /// account has ended.
     pub(crate) account: Weak<Account>,
     token_secret: RwLock<Arc<TokenSecret>>,
     pub(crate) advertise: Option<String>,
-    pub(crate) bound: Bound,
+    pub(crate) bound: StalenessPolicy,
     pub(crate) tls: Option<TlsIdentity>,
-    /// When the server became what it is, as its answers say it.
+    /// The start time of the server, as its answers state it.
     pub(crate) started: HeaderValue,
     pub(crate) activity_ids: ActivityIds,
-    pub(crate) owners: Owners,
+    pub(crate) owners: OwnerHeaderCache,
     pub(crate) metrics: Metrics,
     pub(crate) request_log: RequestLog,
     pub(crate) hsts: bool,
+    pub(crate) query_plans: QueryPlans,
     pub(crate) governor: Governor,
     /// Whether only programs on this machine reach the server, so that its metrics need no key.
     is_loopback: AtomicBool,
+    // Requests clone the `Arc`, so that new keys do not wait for requests that verify with the old
+    // ones.
     keys: RwLock<Arc<SigningKeys>>,
     requests: AtomicU32,
 }
@@ -49,10 +53,11 @@ impl State {
             bound: options.bound,
             tls: options.tls,
             activity_ids: ActivityIds::new(),
-            owners: Owners::default(),
+            owners: OwnerHeaderCache::default(),
             metrics: Metrics::default(),
             request_log: RequestLog::new(Instant::now()),
             hsts: options.hsts,
+            query_plans: options.query_plans,
             governor: options.governor,
             is_loopback: AtomicBool::new(is_loopback),
             keys: RwLock::new(Arc::new(SigningKeys::new(&options.keys))),
@@ -64,7 +69,7 @@ impl State {
         self.is_loopback.load(Ordering::Relaxed)
     }
 
-    /// Another listener, which others than programs of this machine reach, leads here too.
+    /// Records that another listener, which other machines can reach, leads to this region too.
     pub(crate) fn reached_from_outside(&self) {
         self.is_loopback.store(false, Ordering::Relaxed);
     }
