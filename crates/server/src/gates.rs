@@ -1,26 +1,30 @@
-//! Whether this region may answer: is it part of the account, does it take this write.
+//! Checks whether this region may answer: whether the account contains the region, and whether the
+//! region takes the write.
 //!
-//! Reads wait for their level where they read ([`crate::exchange::Exchange::admit_read`]), so that
-//! their refusals name container and partition like every other answer about items.
+//! Reads wait for their consistency level where they read
+//! ([`crate::exchange::Exchange::admit_read`]), so that their refusals name the container and the
+//! partition like every other answer about items.
 
 use std::sync::Arc;
 
 use hyper::Method;
 use orrery_account::{Availability, Locations, Region};
 use orrery_engine::Engine;
-use orrery_model::{Failure, ScriptKind, Session};
+use orrery_model::{Failure, RegionSession, ScriptKind};
 use orrery_wire::{Action, RequestHeaders, Resource, parse_session_token};
 
 use crate::routes::ACCOUNT_ID;
 
-/// Asked before anything else of every request.
-pub(crate) fn check_present(region: &Region) -> Result<(), Failure> {
+/// Checks that the region is part of the account and up. Every request passes this check first.
+pub(crate) fn check_available(region: &Region) -> Result<(), Failure> {
     match region.availability() {
-        // What is no part of the history is no answer; the rest is.
+        // A region that returns refuses reads of data later, in `check_action`; it still answers
+        // the account document.
         Availability::Serving | Availability::Returning => Ok(()),
         Availability::Removed => Err(Failure::AccountNotFound(ACCOUNT_ID.to_owned())),
         Availability::Down => {
             let name = region.name();
+            // The client cannot act on the difference, but an operator who reads the message can.
             let why = if region.is_broken() {
                 "broke down"
             } else {
@@ -33,8 +37,8 @@ pub(crate) fn check_present(region: &Region) -> Result<(), Failure> {
     }
 }
 
-/// Asked of every request that is understood and allowed, before it does anything. A write may wait here
-/// for the region to begin.
+/// Checks whether the region takes an action. Every request passes this check after authorization
+/// and before it has an effect. A write may wait here until the region begins to take writes.
 pub(crate) async fn check_action(
     region: &Region,
     engine: &Arc<Engine>,
@@ -43,6 +47,8 @@ pub(crate) async fn check_action(
     resource: Resource<'_>,
     headers: &RequestHeaders<'_>,
 ) -> Result<(), Failure> {
+    // The account document is readable while the region returns: clients learn from it where else
+    // to read.
     if action == Action::Read && resource != Resource::Account {
         check_history(region)?;
     }
@@ -53,11 +59,13 @@ pub(crate) async fn check_action(
         } else {
             region.admit_write().await?;
         }
+        // The role of the region may change during the wait, so the session is read after the wait.
         let token = headers.session_token.unwrap_or_default();
         if is_outdated(token, &region.session(engine)) {
             return Err(Failure::WriteForbidden);
         }
     }
+    // The hub alone changes the catalogue, or two regions could give one name to two containers.
     let is_for_hub = headers.hub_only || is_for_catalogue;
     if is_for_hub && !is_hub(region.locations().as_ref(), region.name()) {
         return Err(Failure::WriteForbidden);
@@ -65,6 +73,8 @@ pub(crate) async fn check_action(
     Ok(())
 }
 
+/// Refuses reads in a region that returns: its data may have a diverged suffix that log repair has
+/// not removed yet.
 fn check_history(region: &Region) -> Result<(), Failure> {
     if region.availability() == Availability::Returning {
         return Err(Failure::Unavailable(format!(
@@ -75,16 +85,18 @@ fn check_history(region: &Region) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A client that has seen a newer version comes from where the account is now: this region was
-/// replaced and does not know it. Writes do not fail because of tokens otherwise. Where every region
-/// writes none is replaced: the write waits ([`crate::exchange::Exchange::admit_write`]).
-fn is_outdated(token: &str, session: &Session) -> bool {
-    let may_be_replaced = *session != Session::ALONE && session.vector.is_none();
+/// Whether the token of a client has a newer version than this region. The client received such a
+/// token from the present write region, so this region was superseded without notice. No other
+/// write fails because of a token. In a multi-write account no region is superseded: there the
+/// write waits ([`crate::exchange::Exchange::admit_write`]).
+fn is_outdated(token: &str, session: &RegionSession) -> bool {
+    let may_be_replaced = *session != RegionSession::SINGLE_REGION && session.vector.is_none();
     let mut parts = parse_session_token(token).filter_map(Result::ok);
     may_be_replaced && parts.any(|part| part.version > session.version)
 }
 
-/// Where all regions write items, only the first of them writes the catalogue.
+/// Whether the region is the hub. In a multi-write account all regions write items, and only the
+/// hub, the first of them, writes the catalogue.
 fn is_hub(locations: Option<&Locations>, name: &str) -> bool {
     let Some(locations) = locations else {
         return true;
@@ -93,6 +105,7 @@ fn is_hub(locations: Option<&Locations>, name: &str) -> bool {
     hub.is_some_and(|hub| hub.name == name)
 }
 
+/// Whether a write changes items. Every other write changes the catalogue.
 fn writes_items(method: &Method, resource: Resource<'_>) -> bool {
     match resource {
         Resource::Items(_)
@@ -153,7 +166,7 @@ mod tests {
             ("nonsense", 5, false),
             ("0:6#1", -1, false),
         ] {
-            let mut session = Session {
+            let mut session = RegionSession {
                 version,
                 vector: None,
             };

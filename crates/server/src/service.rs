@@ -1,4 +1,4 @@
-//! From a request to its response.
+//! Turns a request into its response.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -14,76 +14,90 @@ use hyper::{Method, Response, StatusCode, Version};
 use orrery_engine::{Engine, out_of_memory};
 use orrery_memory::Loan;
 use orrery_model::Failure;
-use orrery_wire::{RequestHeaders, RequestPath, Resource, names};
+use orrery_wire::{Action, RequestHeaders, RequestPath, Resource, names};
 use tokio::time::timeout;
 
-use crate::accept::{Answer, Call};
-use crate::authority::{Authorized, authorize};
+use crate::accept::{IncomingRequest, LoanedResponse};
+use crate::authority::{AuthorizedRequest, authorize};
 use crate::exchange::Exchange;
-use crate::governor::{Client, Connection};
-use crate::metrics::Operation;
+use crate::governor::{ClientIdentity, Connection};
+use crate::metrics::RequestKind;
 use crate::reply::Reply;
 use crate::state::State;
-use crate::{body, gates, public, routes};
+use crate::{body, browser, gates, public, routes};
 
 const METRICS_PATH: &str = "/metrics";
-/// Longest activity id that is echoed.
+/// The longest activity id that an answer repeats.
 const ACTIVITY_ID_BYTES_MAX: usize = 128;
 
-/// What a request holds until its answer is taken, beside the body of that: its headers, its task.
+/// The memory of a request until its answer is taken, without the body of the answer: its headers,
+/// its task.
 const ANSWER_BYTES: usize = 4 * 1024;
-/// The part of a connection's own loan that is for an answer over HTTP/1.1.
+/// The part of a connection's own loan that pays for an answer over HTTP/1.1.
 const ANSWER_BYTES_FREE: usize = 8 * 1024;
 
-/// Headers that need no loan of their own, and what each takes beside its text.
+/// Headers that need no loan of their own, and the memory of each header beside its text.
 const HEAD_BYTES_FREE: usize = 8 * 1024;
 const HEADER_BYTES: usize = 96;
 
-pub(crate) async fn handle(state: &State, call: Call, connection: &Connection) -> Answer {
-    let begun = Instant::now();
-    let Call {
+pub(crate) async fn handle(
+    state: &State,
+    request: IncomingRequest,
+    connection: &Connection,
+) -> LoanedResponse {
+    let started = Instant::now();
+    let IncomingRequest {
         scheme,
         parts,
         body: incoming,
-    } = call;
-    let present = gates::check_present(&state.region);
-    if present.is_ok()
+    } = request;
+    // The availability check comes before the public paths: a region that is down must fail its
+    // health checks too.
+    let available = gates::check_available(&state.region);
+    if available.is_ok()
         && let Some(response) = public::answer(state, &parts)
     {
-        return for_a_stranger(state, response, connection);
+        return unauthenticated_response(state, response, connection);
     }
     let activity_id = activity_id(state, &parts);
+    // One engine for the whole request: a copy may replace the engine of the region meanwhile.
     let engine = state.region.engine();
-    if present.is_ok() && parts.uri.path() == METRICS_PATH {
+    if available.is_ok() && parts.uri.path() == METRICS_PATH {
         let response = match authorize_metrics(state, &parts) {
             Ok(()) => public::metrics(state),
-            Err(failure) => {
-                Reply::failed(failure).into_response(state, &engine, &activity_id, begun.elapsed())
-            }
+            Err(failure) => Reply::failed(failure).into_response(
+                state,
+                &engine,
+                &activity_id,
+                started.elapsed(),
+            ),
         };
-        return for_a_stranger(state, response, connection);
+        return unauthenticated_response(state, response, connection);
     }
-    let asked = Asked {
+    let received = ReceivedRequest {
         state,
         engine: &engine,
         scheme,
         parts: &parts,
-        activity_id: &activity_id,
         connection,
     };
-    let Answered {
+    let RequestOutcome {
         operation,
         mut loan,
         result,
-    } = asked.answer(present, incoming).await;
+    } = received.answer(available, incoming).await;
+    // The failure becomes a reply here and not in the routes, so that every failure has a charge
+    // and headers.
     let mut reply = result.unwrap_or_else(Reply::failed);
-    // The loan that paid for the request now pays for the answer.
+    // The loan that paid for the request pays for the answer from here on.
     let bytes = ANSWER_BYTES + reply.body.len();
-    // HTTP/1.1 sends one answer of a connection at a time, and the loan of the connection covers a small one.
+    // HTTP/1.1 sends one answer of a connection at a time, and the loan of the connection covers a
+    // small answer.
     let is_prepaid = parts.version != Version::HTTP_2 && bytes <= ANSWER_BYTES_FREE;
     if let Err(refused) = loan.resize(if is_prepaid { 0 } else { bytes }) {
-        reply = if operation == Operation::WriteItem && reply.failure.is_none() {
-            // It is written, and saying otherwise would make the client write it again.
+        reply = if operation == RequestKind::WriteItem && reply.failure.is_none() {
+            // The item is written. A failure would make the client write it again, so only the body
+            // is dropped.
             Reply {
                 body: Bytes::new(),
                 ..reply
@@ -96,10 +110,11 @@ pub(crate) async fn handle(state: &State, call: Call, connection: &Connection) -
         };
         loan = refusal_loan(state, connection);
     }
-    let elapsed = begun.elapsed();
+    let elapsed = started.elapsed();
     state
         .metrics
         .count(operation, reply.status, reply.charge, elapsed);
+    // Other failures are the client's, and logging them would let clients fill the log.
     if let Some(failure @ Failure::Internal(_)) = &reply.failure {
         tracing::error!(activity_id, %failure, "a request failed");
     }
@@ -111,100 +126,135 @@ pub(crate) async fn handle(state: &State, call: Call, connection: &Connection) -
         elapsed_us = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX),
         "request"
     );
-    state.request_log.note(begun, &parts, &activity_id, &reply);
-    let response = reply.into_response(state, &engine, &activity_id, elapsed);
-    Answer { response, loan }
+    state
+        .request_log
+        .record(started, &parts, &activity_id, &reply);
+    let mut response = reply.into_response(state, &engine, &activity_id, elapsed);
+    browser::forbid_repeat(&parts.headers, &mut response);
+    LoanedResponse { response, loan }
 }
 
-/// An answer that needs no credential.
-fn for_a_stranger(state: &State, response: Response<Bytes>, connection: &Connection) -> Answer {
-    let share = state.governor.share(Client::Stranger);
+/// Loans the memory of an answer that needs no credential.
+fn unauthenticated_response(
+    state: &State,
+    response: Response<Bytes>,
+    connection: &Connection,
+) -> LoanedResponse {
+    let share = state.governor.share(ClientIdentity::Unauthenticated);
     match share.borrow(ANSWER_BYTES + response.body().len()) {
-        Ok(loan) => Answer { response, loan },
+        Ok(loan) => LoanedResponse { response, loan },
         Err(_) => {
             let mut response = Response::new(Bytes::new());
             *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
             let loan = refusal_loan(state, connection);
-            Answer { response, loan }
+            LoanedResponse { response, loan }
         }
     }
 }
 
-/// A refusal needs memory, too. If no memory is left for it, this call closes the connection.
+/// A loan for a refusal, which needs memory too. If no memory is left, the connection is closed.
 fn refusal_loan(state: &State, connection: &Connection) -> Loan {
-    let share = state.governor.share(Client::Stranger);
+    let share = state.governor.share(ClientIdentity::Unauthenticated);
     share.borrow(ANSWER_BYTES).unwrap_or_else(|_| {
         connection.close();
         share.loan()
     })
 }
 
-/// A request before its body is read.
-struct Asked<'r> {
+/// A request whose body is not yet read.
+struct ReceivedRequest<'r> {
     state: &'r State,
     engine: &'r Arc<Engine>,
     scheme: &'static str,
     parts: &'r Parts,
-    activity_id: &'r str,
     connection: &'r Connection,
 }
 
-struct Answered {
-    operation: Operation,
-    /// From the share of the client, or from that of strangers if no credential tells the client.
+struct RequestOutcome {
+    operation: RequestKind,
+    /// Lent by the share of the client, or by the share of unauthenticated clients if no credential
+    /// identifies the client.
     loan: Loan,
     result: Result<Reply, Failure>,
 }
 
-/// A request whose headers are valid and whose sender may make it.
-struct Allowed<'r> {
+/// A request with valid headers whose sender is authorized.
+struct CheckedRequest<'r> {
     headers: RequestHeaders<'r>,
-    authorized: Authorized<'r>,
+    authorized: AuthorizedRequest<'r>,
 }
 
-impl<'r> Asked<'r> {
-    /// Checks the headers before the server reads the body, so that a refused request takes no
+impl<'r> ReceivedRequest<'r> {
+    /// Checks the headers before the server reads the body, so that a refused request needs no
     /// memory for a body.
-    async fn answer(&self, present: Result<(), Failure>, incoming: Incoming) -> Answered {
-        let path = RequestPath::parse(self.parts.uri.path());
-        let path = present.and_then(|()| path.as_ref().map_err(Failure::clone));
-        let allowed = match path.and_then(|path| self.check(path)) {
+    async fn answer(&self, available: Result<(), Failure>, incoming: Incoming) -> RequestOutcome {
+        let path = RequestPath::of_uri(&self.parts.uri);
+        let path = path.as_ref().map_err(Failure::clone);
+        let allowed = match available {
+            Ok(()) => path.and_then(|path| self.check(path)),
+            Err(absent) => Err(self.failure_of_absent_region(path, absent)),
+        };
+        let allowed = match allowed {
             Ok(allowed) => allowed,
             Err(failure) => {
-                let mut loan = self.state.governor.share(Client::Stranger).into_loan();
-                if self.pay_head(&mut loan).is_ok() {
+                let mut loan = self
+                    .state
+                    .governor
+                    .share(ClientIdentity::Unauthenticated)
+                    .into_loan();
+                // Without memory for the headers the body is not drained.
+                if self.borrow_for_headers(&mut loan).is_ok() {
                     self.refuse(incoming).await;
                 }
-                return Answered {
-                    operation: Operation::Refused,
+                return RequestOutcome {
+                    operation: RequestKind::Refused,
                     loan,
                     result: Err(failure),
                 };
             }
         };
-        let Authorized {
+        let AuthorizedRequest {
             client, resource, ..
         } = allowed.authorized;
+        // From this point the client's memory share lends the memory, so that no single client
+        // takes all memory.
         let mut loan = self.state.governor.share(client).into_loan();
-        let operation = Operation::of(&self.parts.method, resource, &allowed.headers);
+        let operation = RequestKind::of(&self.parts.method, resource, &allowed.headers);
         let limit = self.state.governor.limits().request_time;
         let result = {
             let mut work = pin!(self.carry_out(allowed, &mut loan, incoming));
-            // A point read ends here, and a request that ends here needs no timer.
+            // A point read is ready at the first poll, and a request that is ready at the first
+            // poll needs no timer.
             match poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
                 Poll::Ready(result) => result,
                 Poll::Pending => timeout(limit, work).await.unwrap_or(Err(Failure::Timeout)),
             }
         };
-        Answered {
+        RequestOutcome {
             operation,
             loan,
             result,
         }
     }
 
-    /// Borrows for headers that are larger than most.
-    fn pay_head(&self, loan: &mut Loan) -> Result<(), Failure> {
+    /// The failure of a region that may not answer. A client looks for another write region when
+    /// its write is forbidden (403/3), but not when the service is unavailable (503).
+    fn failure_of_absent_region(
+        &self,
+        path: Result<&'r RequestPath<'r>, Failure>,
+        absent: Failure,
+    ) -> Failure {
+        if !self.state.region.is_replaced() {
+            return absent;
+        }
+        match path.and_then(|path| self.check(path)) {
+            Ok(allowed) if allowed.authorized.action == Action::Write => Failure::WriteForbidden,
+            _ => absent,
+        }
+    }
+
+    /// Borrows memory for headers that are larger than most.
+    fn borrow_for_headers(&self, loan: &mut Loan) -> Result<(), Failure> {
         let headers = self.parts.headers.iter();
         let bytes = headers.map(|(name, value)| name.as_str().len() + value.len() + HEADER_BYTES);
         let bytes: usize = bytes.sum();
@@ -214,23 +264,27 @@ impl<'r> Asked<'r> {
         loan.grow(bytes).map_err(out_of_memory)
     }
 
-    fn check(&self, path: &'r RequestPath<'r>) -> Result<Allowed<'r>, Failure> {
+    /// Parses the headers and authorizes the request.
+    fn check(&self, path: &'r RequestPath<'r>) -> Result<CheckedRequest<'r>, Failure> {
         let mut headers = RequestHeaders::parse(&self.parts.headers)?;
         let now = self.engine.now_seconds();
         let method = &self.parts.method;
         let authorized = authorize(self.state, self.engine, method, path, &mut headers, now)?;
         if authorized.resource != Resource::Addresses {
-            self.connection.trust();
+            self.connection.mark_authenticated();
         }
-        Ok(Allowed {
+        if authorized.authority.has_key() {
+            self.connection.mark_key_shown();
+        }
+        Ok(CheckedRequest {
             headers,
             authorized,
         })
     }
 
-    /// Reads and discards the body for a while, so that an HTTP/1 client that is still sending it
-    /// receives the refusal. A client that sends `Expect` waits before it sends the body, and with
-    /// HTTP/2 a client receives the refusal in any case.
+    /// Reads and discards the body for some time, so that an HTTP/1 client that is still sending it
+    /// receives the refusal. A client with the `Expect` header waits before it sends the body, and
+    /// with HTTP/2 a client receives the refusal in any case.
     async fn refuse(&self, incoming: Incoming) {
         let waits = self.parts.headers.contains_key(EXPECT);
         if self.parts.version != Version::HTTP_2 && !waits {
@@ -238,21 +292,23 @@ impl<'r> Asked<'r> {
         }
     }
 
+    /// Carries out an authorized request: gates, body, route.
     async fn carry_out(
         &self,
-        allowed: Allowed<'_>,
+        allowed: CheckedRequest<'_>,
         loan: &mut Loan,
         incoming: Incoming,
     ) -> Result<Reply, Failure> {
-        if let Err(failure) = self.pay_head(loan) {
+        // Before the body is read: large headers are paid first, or they would be free.
+        if let Err(failure) = self.borrow_for_headers(loan) {
             self.refuse(incoming).await;
             return Err(failure);
         }
-        let Allowed {
+        let CheckedRequest {
             headers,
             authorized,
         } = allowed;
-        let Authorized {
+        let AuthorizedRequest {
             action,
             resource,
             authority,
@@ -269,6 +325,7 @@ impl<'r> Asked<'r> {
             }
         }
         let stall_time = self.state.governor.limits().stall_time;
+        // The body is read last: every refusal above costs the client nothing but its headers.
         let body = body::read(incoming, loan, stall_time).await?;
         let exchange = Exchange {
             state: self.state,
@@ -277,7 +334,6 @@ impl<'r> Asked<'r> {
             headers: &headers,
             authority,
             body,
-            activity_id: self.activity_id,
             scheme: self.scheme,
             request: self.parts,
             share: loan.share(),
@@ -286,10 +342,12 @@ impl<'r> Asked<'r> {
     }
 }
 
+/// Whether the sender may read the metrics.
 fn authorize_metrics(state: &State, parts: &Parts) -> Result<(), Failure> {
     if parts.method != Method::GET {
         return Err(Failure::MethodNotAllowed);
     }
+    // Metrics have no documents, so on loopback they need no key.
     if state.is_loopback() {
         return Ok(());
     }
@@ -301,12 +359,15 @@ fn authorize_metrics(state: &State, parts: &Parts) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The activity id of the request: the one from the client, or a new one.
 fn activity_id(state: &State, parts: &Parts) -> String {
     let sent = parts
         .headers
         .get(names::ACTIVITY_ID)
         .and_then(|value| value.to_str().ok());
-    match sent.filter(|id| !id.is_empty() && id.len() <= ACTIVITY_ID_BYTES_MAX) {
+    // A client that adds the header twice sends both ids in one line.
+    let first = sent.and_then(|ids| ids.split(',').next()).map(str::trim);
+    match first.filter(|id| !id.is_empty() && id.len() <= ACTIVITY_ID_BYTES_MAX) {
         Some(id) => id.to_owned(),
         None => state.activity_ids.next(),
     }
