@@ -1,15 +1,18 @@
-//! Batches: transactions of one logical partition, and bulk, which is many operations in one
-//! request that have nothing to do with each other.
+//! Batch requests: transactional batches of one logical partition, and bulk requests, whose
+//! operations are independent of each other.
 
-use orrery_model::{Answer, Charge, Failure, GoneKind, Operation, RangeId, Stamp};
+use orrery_model::{Charge, ChargedResult, Failure, GoneKind, Operation, PartitionLsn, RangeId};
 use orrery_wire::{BatchEncoding, BatchOperation, BatchRequest, BatchResult, batch_status};
 
 use super::item::triggers;
-use crate::authority::{Key, Reach};
-use crate::exchange::{Exchange, Found};
+use crate::authority::{AuthorizedKey, ItemAccess};
+use crate::exchange::{Exchange, ResolvedContainer};
 use crate::reply::Reply;
 
-pub(super) async fn route(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, Failure> {
+pub(super) async fn route(
+    exchange: &Exchange<'_>,
+    found: &ResolvedContainer,
+) -> Result<Reply, Failure> {
     if !triggers(exchange).is_empty() {
         return Err(Failure::bad_request(
             "One of the input values is invalid. Triggers cannot be named by a batch: they run around \
@@ -17,6 +20,7 @@ pub(super) async fn route(exchange: &Exchange<'_>, found: &Found) -> Result<Repl
         ));
     }
     let request = BatchRequest::parse(&exchange.body)?;
+    // One wait serves all operations of the request.
     exchange.admit_write().await?;
     if exchange.headers.batch.atomic {
         transaction(exchange, found, request).await
@@ -25,13 +29,14 @@ pub(super) async fn route(exchange: &Exchange<'_>, found: &Found) -> Result<Repl
     }
 }
 
+/// Runs a transactional batch: all operations succeed, or none has an effect.
 async fn transaction(
     exchange: &Exchange<'_>,
-    found: &Found,
+    found: &ResolvedContainer,
     request: BatchRequest,
 ) -> Result<Reply, Failure> {
-    let reach = found.reach(exchange);
-    let key = reach.key()?;
+    let access = found.item_access(exchange);
+    let key = access.key()?;
     if request.operations.iter().any(|operation| {
         operation
             .partition_key
@@ -39,7 +44,7 @@ async fn transaction(
             .is_some_and(|other| !key.is(other))
     }) {
         return Err(Failure::bad_request(
-            "All operations of a transactional batch must have the partition key of the request.",
+            "One or more operations within the batch request have a different partition key value than the request.",
         ));
     }
     let drops_body = drops_body(exchange, &request.operations);
@@ -49,48 +54,69 @@ async fn transaction(
         .into_iter()
         .map(|operation| operation.operation)
         .collect();
-    let terms = exchange.terms()?;
-    let answer = reach.transact(key, operations, terms).await;
+    let budget = exchange.request_budget()?;
+    let answer = access.transact(key, operations, budget).await;
     let outcomes = match answer.result {
         Ok(outcomes) => outcomes,
         Err(failure) => {
             return Ok(Reply {
-                stamp: answer.stamp,
+                partition_lsn: answer.partition_lsn,
                 ..Reply::failed(failure)
             });
         }
     };
+    // SDKs compare the charge with the sum of the results, so the first refused operation has the
+    // charge of all refused ones.
+    let mut of_refused = answer.charge;
     let results: Vec<_> = outcomes
         .iter()
         .zip(drops_body)
         .map(|(outcome, drops_body)| match outcome {
             Ok(outcome) => BatchResult::of_outcome(outcome, drops_body),
-            Err(failure) => BatchResult::of_failure(failure, Charge::ZERO, exchange.activity_id),
+            Err(Failure::FailedDependency) => {
+                BatchResult::of_failure(&Failure::FailedDependency, Charge::ZERO)
+            }
+            Err(failure) => BatchResult::of_failure(failure, std::mem::take(&mut of_refused)),
         })
         .collect();
-    Ok(reply(encoding, &results, true, answer.charge, answer.stamp))
+    // A batch that fails for a missing item is answered like a read of that item.
+    let is_missing = |outcome: &Result<_, Failure>| matches!(outcome, Err(Failure::NotFound(_)));
+    Ok(Reply {
+        is_of_missing_item: outcomes.iter().any(is_missing),
+        ..reply(
+            encoding,
+            &results,
+            true,
+            answer.charge,
+            answer.partition_lsn,
+        )
+    })
 }
 
+/// Runs independent operations, each with a result of its own.
 async fn bulk(
     exchange: &Exchange<'_>,
-    found: &Found,
+    found: &ResolvedContainer,
     request: BatchRequest,
 ) -> Result<Reply, Failure> {
-    let reach = found.reach(exchange);
-    let range = reach.named_range()?;
+    let access = found.item_access(exchange);
+    let range = access.named_range()?;
     let drops_body = drops_body(exchange, &request.operations);
     let encoding = request.encoding;
-    let named_key = reach.named_key()?;
+    let named_key = access.named_key()?;
     let stop_at_failure = !exchange.headers.batch.continue_on_error;
 
-    // Operations whose own content is wrong keep their place and do not reach the engine.
-    let mut places: Vec<Result<usize, Failure>> = Vec::new();
+    // Operations with invalid content keep their position in the answer and do not reach the
+    // engine.
+    let mut indices: Vec<Result<usize, Failure>> = Vec::new();
     let mut operations = Vec::new();
     let mut wrong = false;
     for operation in request.operations {
-        let prepared = keyed(reach, operation, named_key.as_ref())
-            .and_then(|keyed| check_range(reach, range, keyed));
-        places.push(match prepared {
+        let prepared = keyed(access, operation, named_key.as_ref())
+            .and_then(|keyed| check_range(access, range, keyed));
+        // After an invalid operation the rest is not executed, as the header of the request
+        // demands.
+        indices.push(match prepared {
             Ok(_) if wrong && stop_at_failure => Err(Failure::FailedDependency),
             Ok(keyed) => {
                 operations.push(keyed);
@@ -102,50 +128,52 @@ async fn bulk(
             }
         });
     }
-    let terms = exchange.terms()?;
-    let answers = reach.bulk(operations, terms, stop_at_failure).await;
-    let is_elsewhere = |answer: &Answer<_>| matches!(answer.result, Err(Failure::WriteForbidden));
+    let budget = exchange.request_budget()?;
+    let answers = access.bulk(operations, budget, stop_at_failure).await;
+    let is_elsewhere =
+        |answer: &ChargedResult<_>| matches!(answer.result, Err(Failure::WriteForbidden));
     if !answers.is_empty() && answers.iter().all(is_elsewhere) {
-        // Clients send one partition in one request, and look for its region when all of it is refused.
+        // SDKs send the operations of one partition in one request, and look for the write region
+        // of the partition when all of them are refused.
         return Err(Failure::WriteForbidden);
     }
     let charge = answers.iter().map(|answer| answer.charge).sum();
-    let stamp = answers.iter().rev().find_map(|answer| answer.stamp);
-    let result = |(place, drops_body): (Result<usize, Failure>, bool)| {
-        let answer = match place {
+    let partition_lsn = answers.iter().rev().find_map(|answer| answer.partition_lsn);
+    let result = |(index, drops_body): (Result<usize, Failure>, bool)| {
+        let answer = match index {
             Ok(index) => &answers[index],
             Err(failure) => {
-                return BatchResult::of_failure(&failure, Charge::MIN, exchange.activity_id);
+                return BatchResult::of_failure(&failure, Charge::MIN);
             }
         };
         match &answer.result {
             Ok(outcome) => BatchResult::of_outcome(outcome, drops_body),
-            Err(failure) => BatchResult::of_failure(failure, answer.charge, exchange.activity_id),
+            Err(failure) => BatchResult::of_failure(failure, answer.charge),
         }
     };
-    let results: Vec<_> = places.into_iter().zip(drops_body).map(result).collect();
-    Ok(reply(encoding, &results, false, charge, stamp))
+    let results: Vec<_> = indices.into_iter().zip(drops_body).map(result).collect();
+    Ok(reply(encoding, &results, false, charge, partition_lsn))
 }
 
-/// Refuses an operation on an item that is not in the range the request names.
+/// Refuses an operation on an item outside of the partition key range that the request names.
 fn check_range(
-    reach: Reach<'_>,
+    access: ItemAccess<'_>,
     range: Option<RangeId>,
-    keyed: (Key, Operation),
-) -> Result<(Key, Operation), Failure> {
-    if range.is_some_and(|range| reach.is_outside(&keyed.0, range)) {
+    keyed: (AuthorizedKey, Operation),
+) -> Result<(AuthorizedKey, Operation), Failure> {
+    if range.is_some_and(|range| access.is_outside(&keyed.0, range)) {
         return Err(Failure::Gone(GoneKind::PartitionKeyRange));
     }
     Ok(keyed)
 }
 
-/// An operation of a bulk request with its own key, or the request's.
+/// An operation of a bulk request, with its own partition key or that of the request.
 fn keyed(
-    reach: Reach<'_>,
+    access: ItemAccess<'_>,
     operation: BatchOperation,
-    named: Option<&Key>,
-) -> Result<(Key, Operation), Failure> {
-    let key = reach.operation_key(operation.partition_key, named)?;
+    named: Option<&AuthorizedKey>,
+) -> Result<(AuthorizedKey, Operation), Failure> {
+    let key = access.operation_key(operation.partition_key, named)?;
     Ok((key, operation.operation?))
 }
 
@@ -162,12 +190,12 @@ fn reply(
     results: &[BatchResult],
     is_atomic: bool,
     charge: Charge,
-    stamp: Option<Stamp>,
+    partition_lsn: Option<PartitionLsn>,
 ) -> Reply {
     let status = batch_status(results, is_atomic);
     Reply {
         charge,
-        stamp,
+        partition_lsn,
         item_count: Some(results.len()),
         ..Reply::new(status, encoding.response_body(results))
     }

@@ -1,8 +1,8 @@
-//! Feeds of what is in the catalogue: paging and queries over bodies that are already written.
+//! Feeds of catalogue resources: paging and queries over bodies that are already written.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use orrery_engine::{CompiledQuery, QueryText, ResumeAt, query_resources};
+use orrery_engine::{CompiledQuery, QueryText, ResumeAt, query_resources, unreadable_continuation};
 use orrery_keys::ItemRid;
 use orrery_model::Failure;
 use orrery_wire::{FeedKind, QueryBody, feed_body};
@@ -10,10 +10,10 @@ use orrery_wire::{FeedKind, QueryBody, feed_body};
 use crate::exchange::Exchange;
 use crate::reply::Reply;
 
-/// Resources a page has when the client does not say.
+/// The number of resources on a page if the client names none.
 const PAGE_RESOURCES_DEFAULT: usize = 1_000;
 
-/// Answers a read feed. `resources` are names and bodies, in the order of names.
+/// Answers a read of a feed. `resources` are names and bodies, sorted by name.
 pub(super) fn read(
     exchange: &Exchange<'_>,
     parent_rid: &str,
@@ -28,9 +28,13 @@ pub(super) fn read(
     let size = page_size(exchange);
     let mut left = resources
         .into_iter()
+        // The continuation is a name and not an index, so that a page neither repeats nor skips
+        // resources when others are created or deleted between two pages.
         .filter(|(name, _)| after.as_ref().is_none_or(|after| name > after))
         .peekable();
     let page: Vec<_> = left.by_ref().take(size).collect();
+    // A last page that is exactly full has no continuation, so that the client sends no further
+    // request.
     let more = left.peek().is_some();
     let continuation = page
         .last()
@@ -48,9 +52,20 @@ pub(super) fn query(
     resources: &[(String, Vec<u8>)],
 ) -> Result<Reply, Failure> {
     let query = CompiledQuery::over_resources(&query_text(exchange)?)?;
+    rows(exchange, &query, parent_rid, kind, resources)
+}
+
+/// Answers a query that was compiled before.
+pub(super) fn rows(
+    exchange: &Exchange<'_>,
+    query: &CompiledQuery,
+    parent_rid: &str,
+    kind: FeedKind,
+    resources: &[(String, Vec<u8>)],
+) -> Result<Reply, Failure> {
     let token = exchange.headers.continuation;
     let (rows, continuation) = query_resources(
-        &query,
+        query,
         resources,
         page_size(exchange),
         token,
@@ -100,6 +115,6 @@ fn write_continuation(name: &str) -> String {
 fn read_continuation(token: &str) -> Result<String, Failure> {
     let bytes = URL_SAFE_NO_PAD
         .decode(token)
-        .map_err(|_| Failure::InvalidContinuation)?;
+        .map_err(|_| unreadable_continuation(token))?;
     String::from_utf8(bytes).map_err(|_| Failure::InvalidContinuation)
 }

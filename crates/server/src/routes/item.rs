@@ -2,15 +2,18 @@
 
 use bytes::Bytes;
 use hyper::Method;
-use orrery_engine::{Container, Triggers};
+use orrery_engine::{Container, TriggerNames};
 use orrery_model::{
-    Answer, ConsistencyLevel, Document, Etag, Failure, ItemAddress, Operation, OperationKind,
-    OperationOutcome, Session, Stamp,
+    ChargedResult, ConsistencyLevel, Document, Etag, Failure, ItemAddress, Operation,
+    OperationKind, OperationOutcome, PartitionLsn, RegionSession,
 };
-use orrery_wire::{SessionPosition, check_session_token, operation_status_code, parse_patch};
+use orrery_wire::{
+    SessionPosition, check_session_token, operation_status_code, parse_patch,
+    without_excluded_properties,
+};
 
-use crate::authority::{Area, Key};
-use crate::exchange::{Exchange, Found};
+use crate::authority::{AuthorizedKey, AuthorizedScope};
+use crate::exchange::{Exchange, ResolvedContainer};
 use crate::reply::Reply;
 
 pub(super) async fn route(
@@ -24,78 +27,118 @@ pub(super) async fn route(
 
 async fn answer(
     exchange: &Exchange<'_>,
-    found: &Found,
+    found: &ResolvedContainer,
     address: ItemAddress<'_>,
 ) -> Result<Reply, Failure> {
-    let reach = found.reach(exchange);
-    let key = reach.key()?;
+    let access = found.item_access(exchange);
+    let key = access.key()?;
+    // The session wait comes before the resource id is resolved, since resolving it reads the item.
     if *exchange.method == Method::GET {
         exchange.admit_read().await?;
-        await_session(exchange, found, || key.area()).await?;
+        await_session(exchange, found, || key.scope()).await?;
     }
     let id = match address {
+        // The gateway of Cosmos DB creates an item with a slash in its id and never finds it again.
+        ItemAddress::Name { id, .. } if id.contains('/') => return Err(Failure::NOT_FOUND),
         ItemAddress::Name { id, .. } => id.to_owned(),
-        ItemAddress::Rid(rid) => reach.item_id(&key, rid).await?,
+        ItemAddress::Rid(rid) => access.item_id(&key, rid).await?,
+    };
+    let located = |reply: Reply| Reply {
+        location: exchange.location(None).filter(|_| reply.failure.is_none()),
+        ..reply
     };
     match *exchange.method {
-        Method::GET => read(exchange, found, &key, &id),
+        Method::GET => read(exchange, found, &key, &id).map(located),
         Method::PUT => {
             let document = Document::parse(&exchange.body)?;
-            write(
-                exchange,
-                found,
-                key,
-                OperationKind::Replace { id, document },
-            )
-            .await
+            let kind = OperationKind::Replace {
+                id: id.clone(),
+                document,
+            };
+            let reply = write(exchange, found, key, kind).await?;
+            // The engine compares keys before it looks for the item, and Cosmos DB the other way
+            // round.
+            if reply.failure == Some(Failure::PartitionKeyMismatch) {
+                return refused_key(exchange, found, &id, reply);
+            }
+            Ok(located(reply))
         }
         Method::PATCH => {
             let patch = parse_patch(&exchange.body)?;
-            write(exchange, found, key, OperationKind::Patch { id, patch }).await
+            let kind = OperationKind::Patch { id, patch };
+            write(exchange, found, key, kind).await.map(located)
         }
         Method::DELETE => write(exchange, found, key, OperationKind::Delete { id }).await,
         _ => Err(Failure::MethodNotAllowed),
     }
 }
 
-fn read(exchange: &Exchange<'_>, found: &Found, key: &Key, id: &str) -> Result<Reply, Failure> {
-    let terms = exchange.read_terms()?;
-    let level = terms.level;
+fn read(
+    exchange: &Exchange<'_>,
+    found: &ResolvedContainer,
+    key: &AuthorizedKey,
+    id: &str,
+) -> Result<Reply, Failure> {
+    let budget = exchange.read_budget()?;
+    // The level decides whether the session token counts.
+    let level = budget.level;
     let if_none_match = exchange.headers.if_none_match();
     let container = &found.entry.container;
+    // Taken before the read: a session taken afterwards could be newer than the item that was read.
     let session = exchange.session();
-    let reach = found.reach(exchange);
-    let mut answer = reach.read_item(key, id, if_none_match.as_ref(), terms);
-    if let Some(stamp) = answer.stamp
-        && let Err(failure) = check_session(exchange, &session, level, container, stamp)
+    let access = found.item_access(exchange);
+    let mut answer = access.read_item(key, id, if_none_match.as_ref(), budget);
+    if let Some(partition_lsn) = answer.partition_lsn
+        && let Err(failure) = check_session(exchange, &session, level, container, partition_lsn)
     {
         answer.result = Err(failure);
     }
     let item_count = answer.result.is_ok().then_some(1);
     Ok(Reply {
         item_count,
-        ..reply(answer, false)
+        ..reply(exchange, answer, false)
     })
 }
 
-/// Carries out one write and answers it.
+/// Answers a replace whose document has another partition key than the request. If the request
+/// names no existing item, the client receives 404, as from Cosmos DB.
+fn refused_key(
+    exchange: &Exchange<'_>,
+    found: &ResolvedContainer,
+    id: &str,
+    mismatch: Reply,
+) -> Result<Reply, Failure> {
+    let access = found.item_access(exchange);
+    let current = access.read_item(&access.key()?, id, None, exchange.read_budget()?);
+    match current.result {
+        Err(failure @ Failure::NotFound(_)) => Ok(Reply {
+            charge: current.charge,
+            partition_lsn: current.partition_lsn,
+            ..Reply::failed(failure)
+        }),
+        _ => Ok(mismatch),
+    }
+}
+
+/// Carries out one write and returns its answer.
 pub(super) async fn write(
     exchange: &Exchange<'_>,
-    found: &Found,
-    key: Key,
+    found: &ResolvedContainer,
+    key: AuthorizedKey,
     kind: OperationKind,
 ) -> Result<Reply, Failure> {
-    let terms = exchange.terms()?;
+    let budget = exchange.request_budget()?;
     exchange.admit_write().await?;
     let operation = Operation {
         kind,
         if_match: exchange.headers.if_match(),
         if_none_match: exchange.headers.if_none_match(),
         indexing: exchange.headers.indexing,
+        excludes_system_properties: exchange.headers.exclude_system_properties,
     };
-    let reach = found.reach(exchange);
-    let answer = reach
-        .write_item(key, operation, &triggers(exchange), terms)
+    let access = found.item_access(exchange);
+    let answer = access
+        .write_item(key, operation, &triggers(exchange), budget)
         .await;
     let mut log = None;
     let answer = answer.map(|written| {
@@ -104,17 +147,26 @@ pub(super) async fn write(
     });
     Ok(Reply {
         script_log: log,
-        ..reply(answer, exchange.headers.prefers_minimal)
+        ..reply(exchange, answer, exchange.headers.prefers_minimal)
     })
 }
 
-fn reply(answer: Answer<OperationOutcome>, drops_body: bool) -> Reply {
+fn reply(
+    exchange: &Exchange<'_>,
+    answer: ChargedResult<OperationOutcome>,
+    drops_body: bool,
+) -> Reply {
+    let excludes = exchange.headers.exclude_system_properties;
+    // A failed write has a charge and a position as well, so both outcomes set these fields below.
     let base = match answer.result {
         Ok(outcome) => {
-            let body = outcome
-                .body
-                .filter(|_| !drops_body)
-                .unwrap_or_else(Bytes::new);
+            let body = match outcome.body.filter(|_| !drops_body) {
+                // An item that was written with these properties keeps them for every reader.
+                Some(body) if excludes && outcome.excludes_system_properties => {
+                    without_excluded_properties(&body)
+                }
+                body => body.unwrap_or_else(Bytes::new),
+            };
             Reply {
                 etag: outcome.etag.map(Etag::into_string),
                 item_lsn: Some(outcome.item_lsn),
@@ -125,19 +177,19 @@ fn reply(answer: Answer<OperationOutcome>, drops_body: bool) -> Reply {
     };
     Reply {
         charge: answer.charge,
-        stamp: answer.stamp,
+        partition_lsn: answer.partition_lsn,
         ..base
     }
 }
 
-/// Has this partition, as it was with `session`, reached what the client has seen? Asked only at levels
-/// that promise it.
+/// Checks that a partition, in the state of `session`, has reached the records that the client has
+/// seen. Only the levels that promise this check it.
 pub(super) fn check_session(
     exchange: &Exchange<'_>,
-    session: &Session,
+    session: &RegionSession,
     level: ConsistencyLevel,
     container: &Container,
-    stamp: Stamp,
+    partition_lsn: PartitionLsn,
 ) -> Result<(), Failure> {
     let Some(token) = exchange.headers.session_token else {
         return Ok(());
@@ -146,12 +198,12 @@ pub(super) fn check_session(
         ConsistencyLevel::Strong
         | ConsistencyLevel::BoundedStaleness
         | ConsistencyLevel::Session => {
-            let partition = container.partition(stamp.range);
+            let partition = container.partition(partition_lsn.range);
             let position = SessionPosition {
-                range: stamp.range,
+                range: partition_lsn.range,
                 ancestors: partition.map_or(&[], |partition| &partition.ancestors),
                 session,
-                lsn: stamp.lsn,
+                lsn: partition_lsn.lsn,
             };
             check_session_token(token, position)
         }
@@ -159,12 +211,12 @@ pub(super) fn check_session(
     }
 }
 
-/// Waits a moment for what the client has seen, if that is under way to the partitions of a read.
-/// Whoever reads then looks whether it came.
+/// Waits briefly for records that the client has seen and that are in transit to the partitions of
+/// a read. The read itself then checks whether the records arrived.
 pub(super) async fn await_session(
     exchange: &Exchange<'_>,
-    found: &Found,
-    area: impl FnOnce() -> Area,
+    found: &ResolvedContainer,
+    scope: impl FnOnce() -> AuthorizedScope,
 ) -> Result<(), Failure> {
     let region = &exchange.state.region;
     if exchange.headers.session_token.is_none() || !region.hears_others() {
@@ -172,22 +224,24 @@ pub(super) async fn await_session(
     }
     let level = exchange.level()?;
     let container = &found.entry.container;
-    let Ok(partitions) = found.reach(exchange).partitions_of(&area()) else {
-        // The read says what is wrong with it.
+    let Ok(partitions) = found.item_access(exchange).partitions_of(&scope()) else {
+        // The read fails with the same error and reports it.
         return Ok(());
     };
-    let has_reached = |session: &Session| {
-        let mut stamps = partitions.iter().map(|partition| partition.stamp());
-        stamps.all(|stamp| check_session(exchange, session, level, container, stamp).is_ok())
+    let has_reached = |session: &RegionSession| {
+        let mut partition_lsns = partitions.iter().map(|partition| partition.partition_lsn());
+        partition_lsns.all(|partition_lsn| {
+            check_session(exchange, session, level, container, partition_lsn).is_ok()
+        })
     };
     region.wait_shortly(exchange.engine(), has_reached).await;
     Ok(())
 }
 
 /// The triggers that the request names.
-pub(super) fn triggers(exchange: &Exchange<'_>) -> Triggers {
+pub(super) fn triggers(exchange: &Exchange<'_>) -> TriggerNames {
     let owned = |names: &[&str]| names.iter().copied().map(str::to_owned).collect();
-    Triggers {
+    TriggerNames {
         pre: owned(&exchange.headers.pre_triggers),
         post: owned(&exchange.headers.post_triggers),
         wants_log: exchange.headers.script_logging,

@@ -1,4 +1,4 @@
-//! What the page of a query tells of itself in headers, when the client asks.
+//! The headers with the report of a query page, for clients that request the report.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use orrery_wire::{
     names,
 };
 
-/// Whether the engine should measure.
+/// Whether the engine must measure the query.
 pub(super) fn is_wanted(flags: QueryFlags<'_>) -> bool {
     flags.populate_metrics || flags.index_metrics.is_some() || flags.explain
 }
 
-/// The headers that were asked for. A page without rows names no indexes, as in the service.
+/// The report headers that the client requested.
 pub(super) fn headers(
     flags: QueryFlags<'_>,
     report: Option<QueryReport>,
@@ -25,7 +25,7 @@ pub(super) fn headers(
     if flags.populate_metrics {
         headers.push((names::QUERY_METRICS, metrics(&report).to_string()));
     }
-    if let Some(form) = flags.index_metrics.filter(|_| report.rows > 0) {
+    if let Some(form) = flags.index_metrics {
         let value = index_metrics(&report.usage).header_value(form);
         headers.push((names::INDEX_UTILIZATION, value));
     }
@@ -35,6 +35,7 @@ pub(super) fn headers(
     headers
 }
 
+/// The figures for the header with query metrics.
 fn metrics(report: &QueryReport) -> QueryMetrics {
     QueryMetrics {
         total: report.total_time,
@@ -49,6 +50,7 @@ fn metrics(report: &QueryReport) -> QueryMetrics {
     }
 }
 
+/// The figures for the header with index metrics.
 fn index_metrics(usage: &IndexUsage) -> IndexMetrics<'_> {
     IndexMetrics {
         utilized_single: &usage.utilized_single,
@@ -58,6 +60,7 @@ fn index_metrics(usage: &IndexUsage) -> IndexMetrics<'_> {
     }
 }
 
+/// The plan with estimated and measured figures.
 fn plan(report: QueryReport) -> QueryPlanReport {
     QueryPlanReport {
         plan: report.plan,
