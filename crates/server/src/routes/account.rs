@@ -3,14 +3,19 @@
 use hyper::Method;
 use orrery_account::{Location, Locations};
 use orrery_model::Failure;
-use orrery_wire::{AccountDescription, Region, Staleness};
+use orrery_wire::{AccountDescription, RegionLocation, Staleness, names};
 
 use crate::exchange::Exchange;
 use crate::reply::Reply;
 
-/// Not `localhost`, for which one client would read this document before every request.
+/// The id of the account. It is not `localhost`, for which one SDK would read this document before
+/// every request.
 pub(crate) const ACCOUNT_ID: &str = "orrery";
 
+/// The figure for attachments that Cosmos DB states. Orrery has no attachments.
+const MEDIA_STORAGE_MB: &str = "2048";
+
+/// Answers with the regions and the consistency of the account.
 pub(super) fn route(exchange: &Exchange<'_>) -> Result<Reply, Failure> {
     if *exchange.method != Method::GET {
         return Err(Failure::MethodNotAllowed);
@@ -36,10 +41,17 @@ pub(super) fn route(exchange: &Exchange<'_>) -> Result<Reply, Failure> {
             seconds: state.bound.seconds,
         },
     };
-    Ok(Reply::new(200, document.to_body()))
+    let report = |name: &'static str, value: &str| (name, value.to_owned());
+    Ok(Reply {
+        reports: vec![
+            report(names::MAX_MEDIA_STORAGE_USAGE_MB, MEDIA_STORAGE_MB),
+            report(names::MEDIA_STORAGE_USAGE_MB, "0"),
+        ],
+        ..Reply::new(200, document.to_body())
+    })
 }
 
-/// An account of one region is wherever the client found it.
+/// The locations of an account of one region: the endpoint is the URL that the client used.
 fn alone(name: &str, endpoint: String) -> Locations {
     let location = Location {
         name: name.to_owned(),
@@ -53,8 +65,9 @@ fn alone(name: &str, endpoint: String) -> Locations {
     }
 }
 
-fn regions(locations: &[Location]) -> Vec<Region<'_>> {
-    let region = locations.iter().map(|location| Region {
+/// The locations in the form of the document.
+fn regions(locations: &[Location]) -> Vec<RegionLocation<'_>> {
+    let region = locations.iter().map(|location| RegionLocation {
         name: &location.name,
         endpoint: &location.endpoint,
     });

@@ -1,8 +1,9 @@
-//! `/dbs/{db}/colls/{coll}/conflicts`: versions that lost and wait for a decision; list, query, read,
-//! and delete when they are decided. An account with one write region has none.
+//! `/dbs/{db}/colls/{coll}/conflicts`: versions that lost a conflict and wait for a decision.
+//! Clients list, query and read them, and delete those that they have decided. An account with one
+//! write region has none.
 
 use hyper::Method;
-use orrery_engine::{Conflict, ConflictOperation};
+use orrery_engine::{CompiledQuery, Conflict, ConflictOperation};
 use orrery_model::{ContainerAddress, Failure, limits};
 use orrery_wire::{ConflictDescription, FeedKind, FeedPost, conflict_body, feed_body};
 
@@ -10,10 +11,11 @@ use super::feed;
 use super::item::{await_session, check_session};
 use super::items::plan;
 use super::scripts::owner;
-use crate::authority::Area;
-use crate::exchange::{Exchange, Found};
+use crate::authority::{AuthorizedScope, FormerRanges};
+use crate::exchange::{Exchange, ResolvedContainer};
 use crate::reply::Reply;
 
+/// Lists and queries the conflicts of a container.
 pub(super) async fn feed(
     exchange: &Exchange<'_>,
     container: ContainerAddress<'_>,
@@ -23,6 +25,7 @@ pub(super) async fn feed(
     Ok(found.complete(exchange, answered.unwrap_or_else(Reply::failed)))
 }
 
+/// Reads or deletes one conflict.
 pub(super) async fn one(
     exchange: &Exchange<'_>,
     container: ContainerAddress<'_>,
@@ -33,7 +36,7 @@ pub(super) async fn one(
     Ok(found.complete(exchange, answered.unwrap_or_else(Reply::failed)))
 }
 
-async fn list(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, Failure> {
+async fn list(exchange: &Exchange<'_>, found: &ResolvedContainer) -> Result<Reply, Failure> {
     match *exchange.method {
         Method::GET => page(exchange, found).await,
         Method::POST => match exchange.headers.feed_post() {
@@ -45,14 +48,15 @@ async fn list(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, Failure> 
     }
 }
 
-async fn page(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, Failure> {
+/// Answers with one page of the conflict feed.
+async fn page(exchange: &Exchange<'_>, found: &ResolvedContainer) -> Result<Reply, Failure> {
     let headers = exchange.headers;
     let container = &found.entry.container;
-    let reach = found.reach(exchange);
-    let area = reach.area(None, true)?;
-    admit(exchange, found, &area).await?;
+    let access = found.item_access(exchange);
+    let scope = access.scope(None, true, FormerRanges::Gone)?;
+    admit(exchange, found, &scope).await?;
     let items_max = headers.max_item_count.unwrap_or(limits::PAGE_ITEMS_DEFAULT);
-    let page = reach.conflicts(&area, items_max, headers.continuation)?;
+    let page = access.conflicts(&scope, items_max, headers.continuation)?;
     let bodies: Vec<_> = page.conflicts.iter().map(body).collect();
     let rid = container.rid.to_string();
     Ok(Reply {
@@ -62,54 +66,73 @@ async fn page(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, Failure> 
     })
 }
 
-/// Conflicts are few: a query looks at all of them.
-async fn query(exchange: &Exchange<'_>, found: &Found) -> Result<Reply, Failure> {
+/// Runs a query over the conflicts. The query reads every conflict, since a container has few
+/// conflicts.
+async fn query(exchange: &Exchange<'_>, found: &ResolvedContainer) -> Result<Reply, Failure> {
     let container = &found.entry.container;
-    let reach = found.reach(exchange);
-    let area = reach.area(None, true)?;
-    admit(exchange, found, &area).await?;
-    let all = reach.conflicts(&area, usize::MAX, None)?;
+    let access = found.item_access(exchange);
+    let query = CompiledQuery::over_resources(&feed::query_text(exchange)?)?;
+    let scope = access.scope(
+        Some(&query),
+        exchange.headers.query.enable_cross_partition,
+        FormerRanges::Gone,
+    )?;
+    admit(exchange, found, &scope).await?;
+    let all = access.conflicts(&scope, usize::MAX, None)?;
     let named = all.conflicts.iter();
     let named = named.map(|conflict| (conflict.rid.to_string(), body(conflict)));
     let rid = container.rid.to_string();
-    feed::query(
-        exchange,
-        &rid,
-        FeedKind::Conflicts,
-        &named.collect::<Vec<_>>(),
-    )
+    let named: Vec<_> = named.collect();
+    feed::rows(exchange, &query, &rid, FeedKind::Conflicts, &named)
 }
 
-async fn answer(exchange: &Exchange<'_>, found: &Found, id: &str) -> Result<Reply, Failure> {
-    let reach = found.reach(exchange);
-    let key = reach.key()?;
+async fn answer(
+    exchange: &Exchange<'_>,
+    found: &ResolvedContainer,
+    id: &str,
+) -> Result<Reply, Failure> {
+    let access = found.item_access(exchange);
+    let key = access.key()?;
     match *exchange.method {
         Method::GET => {
-            admit(exchange, found, &key.area()).await?;
-            let conflict = reach.conflict(&key, id)?;
+            admit(exchange, found, &key.scope()).await?;
+            let conflict = access.conflict(&key, id)?;
             Ok(Reply::new(200, body(&conflict)).with_etag(conflict.etag.as_str()))
         }
         Method::DELETE => {
+            // Deleting a conflict is a write, so it needs a region that takes writes.
             exchange.admit_write().await?;
-            reach.delete_conflict(&key, id).await?;
+            access.delete_conflict(&key, id).await?;
             Ok(Reply::new(204, ""))
         }
         _ => Err(Failure::MethodNotAllowed),
     }
 }
 
-async fn admit(exchange: &Exchange<'_>, found: &Found, area: &Area) -> Result<(), Failure> {
+/// Waits until this region may answer a read of conflicts, and checks the session.
+async fn admit(
+    exchange: &Exchange<'_>,
+    found: &ResolvedContainer,
+    scope: &AuthorizedScope,
+) -> Result<(), Failure> {
     let container = &found.entry.container;
     let level = exchange.level()?;
     exchange.admit_read().await?;
-    await_session(exchange, found, || area.clone()).await?;
+    await_session(exchange, found, || scope.clone()).await?;
     let session = exchange.session();
-    for partition in found.reach(exchange).partitions_of(area)? {
-        check_session(exchange, &session, level, container, partition.stamp())?;
+    for partition in found.item_access(exchange).partitions_of(scope)? {
+        check_session(
+            exchange,
+            &session,
+            level,
+            container,
+            partition.partition_lsn(),
+        )?;
     }
     Ok(())
 }
 
+/// The body of a conflict.
 fn body(conflict: &Conflict) -> Vec<u8> {
     conflict_body(&ConflictDescription {
         rid: conflict.rid,

@@ -4,7 +4,7 @@ use hyper::Method;
 use orrery_engine::{ContainerEntry, NewContainer};
 use orrery_model::{ContainerAddress, ContainerDefinition, DatabaseAddress, Failure};
 use orrery_wire::{
-    ContainerSystem, ContainerUsage, FeedKind, FeedPost, RangeStatistics, container_body,
+    ContainerSystem, ContainerUsage, FeedKind, FeedPost, RangeStatistics, container_body, names,
     parse_body,
 };
 
@@ -12,6 +12,7 @@ use super::feed;
 use crate::exchange::{Exchange, database_owner};
 use crate::reply::Reply;
 
+/// Lists, queries and creates the containers of a database.
 pub(super) async fn feed(
     exchange: &Exchange<'_>,
     database: DatabaseAddress<'_>,
@@ -23,7 +24,7 @@ pub(super) async fn feed(
             .map_err(|_| Failure::OWNER_NOT_FOUND)?;
         let containers = entry.containers.iter();
         let bodies = containers
-            .map(|(id, entry)| (id.clone(), body_of(entry, false)))
+            .map(|(id, entry)| (id.clone(), body_of(exchange, entry, false)))
             .collect();
         Ok((entry.database.rid.to_string(), bodies))
     };
@@ -46,8 +47,14 @@ pub(super) async fn feed(
     }
 }
 
+/// Creates a container with the throughput of the headers.
 async fn create(exchange: &Exchange<'_>, address: DatabaseAddress<'_>) -> Result<Reply, Failure> {
-    let definition = ContainerDefinition::parse(&parse_body(&exchange.body)?)?;
+    // A client of an old version of the protocol sends no partition key.
+    let mut body = parse_body(&exchange.body)?;
+    if exchange.headers.predates_partition_keys() {
+        ContainerDefinition::add_system_key(&mut body);
+    }
+    let definition = ContainerDefinition::parse_new(&body)?;
     let throughput = exchange.headers.offer.throughput;
     let new = NewContainer {
         definition,
@@ -56,10 +63,16 @@ async fn create(exchange: &Exchange<'_>, address: DatabaseAddress<'_>) -> Result
     let entry = exchange.engine().create_container(address, new).await?;
     let catalogue = exchange.catalogue();
     let database = catalogue.database(address)?;
-    let reply = Reply::new(201, body_of(&entry, false)).with_etag(entry.etag.as_str());
-    Ok(reply.with_owner(database_owner(database)))
+    let reply = Reply::new(201, body_of(exchange, &entry, false)).with_etag(entry.etag.as_str());
+    // The header tells the client that the container shares the throughput of its database.
+    let shares = database.database.offer.is_some() && entry.offer.is_none();
+    Ok(Reply {
+        reports: Vec::from_iter(shares.then(|| (names::SHARE_THROUGHPUT, "True".to_owned()))),
+        ..reply.with_owner(database_owner(database))
+    })
 }
 
+/// Reads, replaces or deletes one container.
 pub(super) async fn one(
     exchange: &Exchange<'_>,
     address: ContainerAddress<'_>,
@@ -74,7 +87,8 @@ pub(super) async fn one(
             let entry = engine
                 .replace_container(found.address(), &body, if_match.as_ref())
                 .await?;
-            let reply = Reply::new(200, body_of(&entry, false)).with_etag(entry.etag.as_str());
+            let reply =
+                Reply::new(200, body_of(exchange, &entry, false)).with_etag(entry.etag.as_str());
             Ok(reply.with_owner(found.database_owner()))
         }
         Method::DELETE => {
@@ -96,9 +110,11 @@ fn read(exchange: &Exchange<'_>, address: ContainerAddress<'_>) -> Result<Reply,
     if known.is_some_and(|known| known.matches(&entry.etag)) {
         return Ok(Reply::not_modified(entry.etag.as_str()).with_owner(owner));
     }
-    // A sender that may read only some of the items must not learn counts and sizes of all items.
+    // A sender that may read only some of the items must not learn the counts and sizes of all
+    // items.
     let sees_all = exchange.authority.covers_whole_containers();
-    let body = body_of(entry, exchange.headers.populate_statistics && sees_all);
+    let with_statistics = exchange.headers.populate_statistics && sees_all;
+    let body = body_of(exchange, entry, with_statistics);
     let wants_usage = exchange.headers.populate_quota && sees_all;
     let reply = Reply {
         usage: wants_usage.then(|| usage(exchange, entry)).transpose()?,
@@ -116,14 +132,18 @@ fn usage(exchange: &Exchange<'_>, entry: &ContainerEntry) -> Result<ContainerUsa
     })
 }
 
-fn body_of(entry: &ContainerEntry, with_statistics: bool) -> Vec<u8> {
+fn body_of(exchange: &Exchange<'_>, entry: &ContainerEntry, with_statistics: bool) -> Vec<u8> {
     let system = ContainerSystem {
         rid: entry.container.rid,
         etag: &entry.etag,
         modified_seconds: entry.modified_seconds,
     };
     let statistics = with_statistics.then(|| statistics(entry));
-    container_body(&entry.container.definition, system, statistics.as_deref())
+    let mut definition = entry.container.definition.to_value();
+    if exchange.headers.predates_partition_keys() {
+        entry.container.definition.hide_system_key(&mut definition);
+    }
+    container_body(&definition, system, statistics.as_deref())
 }
 
 fn statistics(entry: &ContainerEntry) -> Vec<RangeStatistics> {

@@ -8,6 +8,7 @@ use super::{feed, not_built};
 use crate::exchange::Exchange;
 use crate::reply::Reply;
 
+/// Lists, queries and creates databases.
 pub(super) async fn feed(exchange: &Exchange<'_>) -> Result<Reply, Failure> {
     match *exchange.method {
         Method::GET => feed::read(exchange, "", FeedKind::Databases, databases(exchange)),
@@ -22,6 +23,7 @@ pub(super) async fn feed(exchange: &Exchange<'_>) -> Result<Reply, Failure> {
     }
 }
 
+/// The names and bodies of all databases, in the order of their names.
 fn databases(exchange: &Exchange<'_>) -> Vec<(String, Vec<u8>)> {
     let catalogue = exchange.catalogue();
     let databases = catalogue.databases.iter();
@@ -37,6 +39,7 @@ async fn create(exchange: &Exchange<'_>) -> Result<Reply, Failure> {
     Ok(Reply::new(201, database_body(&database)).with_etag(database.etag.as_str()))
 }
 
+/// Reads or deletes one database.
 pub(super) async fn one(
     exchange: &Exchange<'_>,
     address: DatabaseAddress<'_>,

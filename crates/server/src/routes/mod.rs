@@ -1,4 +1,4 @@
-//! One file for each kind of resource; this table says which.
+//! The table of routes: one file for each kind of resource.
 
 mod account;
 mod batch;
@@ -27,11 +27,13 @@ use crate::exchange::Exchange;
 use crate::reply::Reply;
 pub(crate) use account::ACCOUNT_ID;
 
+/// Answers a request whose credential was verified.
 pub(crate) async fn dispatch(
     exchange: &Exchange<'_>,
     resource: Resource<'_>,
 ) -> Result<Reply, Failure> {
     if reads_catalogue(exchange, resource) {
+        // One place for all resources: a new route cannot forget the budget of the catalogue.
         exchange.engine().admit_metadata()?;
     }
     match resource {
@@ -59,7 +61,7 @@ pub(crate) async fn dispatch(
         }
         Resource::Partitions(container) => operators::partitions(exchange, container).await,
         Resource::Distribution(container) => operators::distribute(exchange, container).await,
-        // Answered before, in a form that is not the protocol's.
+        // `/metrics` is answered before this point, in the form of Prometheus.
         Resource::Metrics => Err(Failure::MethodNotAllowed),
         Resource::Conflicts(container) => conflicts::feed(exchange, container).await,
         Resource::Conflict(container, id) => conflicts::one(exchange, container, id).await,
@@ -76,7 +78,7 @@ pub(crate) async fn dispatch(
     }
 }
 
-/// Whether the request reads what has a budget of its own.
+/// Whether the request reads the catalogue, which has a request budget of its own.
 fn reads_catalogue(exchange: &Exchange<'_>, resource: Resource<'_>) -> bool {
     let reads = match *exchange.method {
         Method::GET => true,
@@ -86,7 +88,7 @@ fn reads_catalogue(exchange: &Exchange<'_>, resource: Resource<'_>) -> bool {
     reads && resource.is_master()
 }
 
-/// For parts of the protocol that do not exist yet: `subject` ends in `is` or `are`.
+/// The failure for an unimplemented part of the protocol. `subject` ends in `is` or `are`.
 pub(crate) fn not_built(subject: &str) -> Failure {
     Failure::NotImplemented(format!(
         "{subject} not built into this version of Orrery; see COMPAT.md."

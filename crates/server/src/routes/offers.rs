@@ -12,6 +12,7 @@ use super::feed;
 use crate::exchange::Exchange;
 use crate::reply::Reply;
 
+/// Lists and queries the offers.
 pub(super) fn feed(exchange: &Exchange<'_>) -> Result<Reply, Failure> {
     let offers = || {
         let catalogue = exchange.catalogue();
@@ -19,6 +20,7 @@ pub(super) fn feed(exchange: &Exchange<'_>) -> Result<Reply, Failure> {
         let mut bodies: Vec<_> = bodies
             .map(|offer| (offer.rid.to_string(), body_of(exchange, offer)))
             .collect();
+        // The feed needs the order of names for its continuation.
         bodies.sort();
         bodies
     };
@@ -31,6 +33,7 @@ pub(super) fn feed(exchange: &Exchange<'_>) -> Result<Reply, Failure> {
     }
 }
 
+/// Reads or replaces one offer. Deletion of its owner is the only way to delete an offer.
 pub(super) async fn one(exchange: &Exchange<'_>, rid: OfferRid) -> Result<Reply, Failure> {
     let engine = exchange.engine();
     let offer = match *exchange.method {
@@ -56,6 +59,7 @@ pub(super) async fn one(exchange: &Exchange<'_>, rid: OfferRid) -> Result<Reply,
     Ok(reply.with_etag(offer.etag.as_str()))
 }
 
+/// The body with the present throughput, and with a flag while a change takes effect.
 fn body_of(exchange: &Exchange<'_>, offer: &Offer) -> Vec<u8> {
     let mut body = Vec::new();
     let current = exchange.engine().offer_current(offer);

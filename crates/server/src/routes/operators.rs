@@ -1,49 +1,54 @@
-//! `/_orrery/dbs/{db}/colls/{coll}/…`: what operators see of partitions, and what they may move.
+//! `/_orrery/dbs/{db}/colls/{coll}/…`: the partitions of a container for operators, and orders to
+//! split, merge and redistribute.
 
 use hyper::Method;
-use orrery_engine::{Cut, Standing, ThroughputKind};
+use orrery_engine::{CounterStatus, SplitMethod, ThroughputKind};
 use orrery_model::{ContainerAddress, DistributionChange, Failure};
 use orrery_wire::{
-    HotKeyDescription, PartitionDescription, PartitionsChange, PartitionsDescription, SplitAt,
+    HotKeyDescription, PartitionDescription, PartitionsDescription, RepartitioningRequest, SplitAt,
     parse_body,
 };
 
 use crate::exchange::Exchange;
 use crate::reply::Reply;
 
-/// What the partitions of a container are, or another cut of them, answered like a read.
+/// Reads or repartitions the partitions of a container. Both are answered like a read.
 pub(super) async fn partitions(
     exchange: &Exchange<'_>,
     container: ContainerAddress<'_>,
 ) -> Result<Reply, Failure> {
     match *exchange.method {
         Method::GET => {}
-        Method::POST => reshape(exchange, container).await?,
+        Method::POST => repartition(exchange, container).await?,
         _ => return Err(Failure::MethodNotAllowed),
     }
+    // Described after the change, so that the answer shows the new partitions.
     Ok(Reply::new(200, describe(exchange, container)?))
 }
 
 /// `{"split":{"id":"0","at":"data"}}` or `{"merge":["1","2"]}`
-async fn reshape(exchange: &Exchange<'_>, container: ContainerAddress<'_>) -> Result<(), Failure> {
+async fn repartition(
+    exchange: &Exchange<'_>,
+    container: ContainerAddress<'_>,
+) -> Result<(), Failure> {
     let engine = exchange.engine();
-    match PartitionsChange::parse(&parse_body(&exchange.body)?)? {
-        PartitionsChange::Split(range, at) => {
+    match RepartitioningRequest::parse(&parse_body(&exchange.body)?)? {
+        RepartitioningRequest::Split(range, at) => {
             let cut = match at {
-                SplitAt::Data => Cut::Data,
-                SplitAt::Keys => Cut::KeyRange,
-                SplitAt::Epk(epk) => Cut::At(epk),
+                SplitAt::Data => SplitMethod::MiddleOfData,
+                SplitAt::Keys => SplitMethod::MiddleOfRange,
+                SplitAt::Epk(epk) => SplitMethod::At(epk),
             };
             engine.split_partition(container, range, cut).await?;
         }
-        PartitionsChange::Merge(ranges) => {
+        RepartitioningRequest::Merge(ranges) => {
             engine.merge_partitions(container, ranges).await?;
         }
     }
     Ok(())
 }
 
-/// Divides throughput anew and answers like a read of the partitions.
+/// Redistributes throughput over the partitions, and answers like a read of the partitions.
 pub(super) async fn distribute(
     exchange: &Exchange<'_>,
     container: ContainerAddress<'_>,
@@ -56,6 +61,7 @@ pub(super) async fn distribute(
     Ok(Reply::new(200, describe(exchange, container)?))
 }
 
+/// Describes all partitions with their size, their charge and their hot keys.
 fn describe(exchange: &Exchange<'_>, container: ContainerAddress<'_>) -> Result<Vec<u8>, Failure> {
     let found = exchange.container(container)?;
     let container = &found.entry.container;
@@ -73,7 +79,7 @@ fn describe(exchange: &Exchange<'_>, container: ContainerAddress<'_>) -> Result<
             parents: &part.partition.ancestors,
             items: counters.items,
             bytes: counters.bytes,
-            counted: counters.standing != Standing::Estimated,
+            counted: counters.status != CounterStatus::Estimated,
             lsn: counters.lsn,
             provisioned: part.meter.units,
             used: part.meter.used,
@@ -98,6 +104,7 @@ fn describe(exchange: &Exchange<'_>, container: ContainerAddress<'_>) -> Result<
     Ok(description.body())
 }
 
+/// The name of a throughput mode in the answer.
 fn mode(kind: ThroughputKind) -> &'static str {
     match kind {
         ThroughputKind::Manual => "manual",

@@ -1,7 +1,8 @@
 //! `/dbs/{db}/colls/{coll}/pkranges`: the physical partitions of a container.
 //!
-//! Clients read this feed until they get 304: the etag is the number of ranges there have been, so
-//! whoever comes back with it gets those that were made since, with all their ancestors.
+//! Clients read this feed until they receive 304. The etag is the number of ranges that the
+//! container has had, so a client that sends it back receives the ranges created since then, with
+//! all their ancestors.
 
 use hyper::Method;
 use orrery_engine::{ContainerEntry, Partition};
@@ -9,7 +10,7 @@ use orrery_keys::PartitionKeyRangeRid;
 use orrery_model::{ContainerAddress, Failure, Precondition};
 use orrery_wire::{FeedKind, PartitionKeyRangeDescription, feed_body, partition_key_range_body};
 
-use crate::exchange::{Exchange, Found};
+use crate::exchange::{Exchange, ResolvedContainer};
 use crate::reply::Reply;
 
 pub(super) fn feed(
@@ -22,6 +23,7 @@ pub(super) fn feed(
     let found = find(exchange, container)?;
     let partitions = &found.entry.container.partitions;
     let made = partitions.iter().map(|partition| partition.id.0 + 1);
+    // Range ids are never reused, so the highest one counts all ranges ever made.
     let made = made.max().unwrap_or(0);
     let etag = format!("\"{made}\"");
     let not_modified = || Ok(Reply::not_modified(etag.as_str()).with_owner(found.owner(exchange)));
@@ -33,6 +35,8 @@ pub(super) fn feed(
         }
         _ => 0,
     };
+    // A number larger than the present one is of a deleted container with the same name.
+    let known = if known > made { 0 } else { known };
     let newer = partitions
         .iter()
         .filter(|partition| partition.id.0 >= known);
@@ -64,7 +68,11 @@ pub(super) fn one(
     Ok(Reply::new(200, body).with_owner(found.owner(exchange)))
 }
 
-fn find(exchange: &Exchange<'_>, container: ContainerAddress<'_>) -> Result<Found, Failure> {
+/// Finds the container. A missing container is reported as the missing owner of the ranges.
+fn find(
+    exchange: &Exchange<'_>,
+    container: ContainerAddress<'_>,
+) -> Result<ResolvedContainer, Failure> {
     exchange
         .container(container)
         .map_err(|failure| match failure {

@@ -1,4 +1,5 @@
-//! `/dbs/{db}/users/{user}/permissions` and below. Every answer carries a token minted for it.
+//! `/dbs/{db}/users/{user}/permissions` and below. Every permission in an answer has a token made
+//! for this answer.
 
 use hyper::Method;
 use orrery_engine::NewPermission;
@@ -10,6 +11,7 @@ use crate::authority::{check_permission, mint};
 use crate::exchange::Exchange;
 use crate::reply::Reply;
 
+/// Lists, queries, creates and upserts the permissions of a user.
 pub(super) async fn feed(exchange: &Exchange<'_>, user: UserAddress<'_>) -> Result<Reply, Failure> {
     match *exchange.method {
         Method::GET => {
@@ -37,7 +39,7 @@ pub(super) async fn feed(exchange: &Exchange<'_>, user: UserAddress<'_>) -> Resu
     }
 }
 
-/// The permissions of a user with the resource id of it: names and bodies, each with a token.
+/// The resource id of a user, and the user's permissions: names and bodies, each with a token.
 async fn list(
     exchange: &Exchange<'_>,
     user: UserAddress<'_>,
@@ -52,6 +54,7 @@ async fn list(
     Ok((entry.user.rid.to_string(), bodies))
 }
 
+/// Reads, replaces or deletes one permission.
 pub(super) async fn one(
     exchange: &Exchange<'_>,
     address: PermissionAddress<'_>,
@@ -78,6 +81,7 @@ pub(super) async fn one(
     }
 }
 
+/// Parses a permission, and refuses one whose token would open nothing.
 async fn parse(
     exchange: &Exchange<'_>,
     database: DatabaseAddress<'_>,
@@ -94,6 +98,7 @@ async fn parse(
     })
 }
 
+/// The answer with the permission and a new token.
 async fn reply(
     exchange: &Exchange<'_>,
     status: u16,

@@ -1,4 +1,4 @@
-//! `GET /_orrery/requests?after=N`: the log of requests, and the sign that somebody looks.
+//! `GET /_orrery/requests?after=N`: reads the request log, which also keeps the log running.
 
 use std::time::Instant;
 
@@ -9,16 +9,18 @@ use orrery_wire::request_log_body;
 use crate::exchange::Exchange;
 use crate::reply::Reply;
 
+/// Answers with the logged requests after a number.
 pub(super) fn route(exchange: &Exchange<'_>) -> Result<Reply, Failure> {
     if *exchange.method != Method::GET {
         return Err(Failure::MethodNotAllowed);
     }
     let after = after(exchange.request.uri.query().unwrap_or_default())?;
-    let (next, requests) = exchange.state.request_log.look(Instant::now(), after);
+    let (next, requests) = exchange.state.request_log.read(Instant::now(), after);
     Ok(Reply::new(200, request_log_body(next, &requests)))
 }
 
-/// Without the parameter everything that is kept.
+/// The number of the first request to return. Without the parameter the answer has all logged
+/// requests.
 fn after(query: &str) -> Result<u64, Failure> {
     let given = query
         .split('&')

@@ -6,9 +6,10 @@ use orrery_model::{ContainerAddress, Failure, Script, ScriptKind};
 use orrery_wire::{FeedKind, FeedPost, ScriptRequest, script_body};
 
 use super::feed;
-use crate::exchange::{Exchange, Found};
+use crate::exchange::{Exchange, ResolvedContainer};
 use crate::reply::Reply;
 
+/// Answers requests to the feed of one kind of scripts.
 pub(super) async fn route(
     exchange: &Exchange<'_>,
     container: ContainerAddress<'_>,
@@ -16,12 +17,12 @@ pub(super) async fn route(
 ) -> Result<Reply, Failure> {
     let found = owner(exchange, container)?;
     let answered = answer(exchange, &found, kind).await;
-    Ok(found.complete(exchange, answered.unwrap_or_else(Reply::failed)))
+    Ok(complete(exchange, &found, answered))
 }
 
 async fn answer(
     exchange: &Exchange<'_>,
-    found: &Found,
+    found: &ResolvedContainer,
     kind: ScriptKind,
 ) -> Result<Reply, Failure> {
     let engine = exchange.engine();
@@ -54,11 +55,41 @@ async fn answer(
     }
 }
 
-/// The container of scripts; a client hears that it is the owner that is missing.
+/// Adds the headers that every answer about scripts has.
+pub(super) fn complete(
+    exchange: &Exchange<'_>,
+    found: &ResolvedContainer,
+    answered: Result<Reply, Failure>,
+) -> Reply {
+    let reply = found.complete(exchange, answered.unwrap_or_else(Reply::failed));
+    // A token for a part of the container must not learn about the rest.
+    let sees_all = exchange.authority.covers_whole_containers();
+    Reply {
+        script_counts: sees_all.then(|| counts(exchange, found)),
+        ..reply
+    }
+}
+
+/// The number of scripts of each kind that the container has now.
+fn counts(exchange: &Exchange<'_>, found: &ResolvedContainer) -> [usize; 3] {
+    let catalogue = exchange.catalogue();
+    // Read again, because the request itself may have added a script.
+    let entry = catalogue.container(found.address());
+    let entry = entry.map_or(&found.entry, |(_, entry)| entry);
+    [
+        ScriptKind::StoredProcedure,
+        ScriptKind::Trigger,
+        ScriptKind::Function,
+    ]
+    .map(|kind| entry.scripts.of_kind(kind).count())
+}
+
+/// Finds the container of scripts. A missing container is reported as the missing owner of the
+/// scripts.
 pub(super) fn owner(
     exchange: &Exchange<'_>,
     container: ContainerAddress<'_>,
-) -> Result<Found, Failure> {
+) -> Result<ResolvedContainer, Failure> {
     exchange
         .container(container)
         .map_err(|failure| match failure {
@@ -67,6 +98,7 @@ pub(super) fn owner(
         })
 }
 
+/// Parses a script from the body.
 pub(super) fn parse(exchange: &Exchange<'_>, kind: ScriptKind) -> Result<NewScript, Failure> {
     let request = ScriptRequest::parse(kind, &exchange.body)?;
     Ok(NewScript {
@@ -76,6 +108,7 @@ pub(super) fn parse(exchange: &Exchange<'_>, kind: ScriptKind) -> Result<NewScri
     })
 }
 
+/// The answer with one script.
 pub(super) fn reply(status: u16, script: &Script) -> Reply {
     Reply::new(status, script_body(script)).with_etag(script.etag.as_str())
 }

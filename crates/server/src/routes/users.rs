@@ -8,10 +8,12 @@ use super::feed;
 use crate::exchange::Exchange;
 use crate::reply::Reply;
 
+/// Lists, queries, creates and upserts the users of a database.
 pub(super) async fn feed(
     exchange: &Exchange<'_>,
     database: DatabaseAddress<'_>,
 ) -> Result<Reply, Failure> {
+    // The catalogue is read only for the methods that need it.
     let list = || {
         let catalogue = exchange.catalogue();
         let entry = catalogue
@@ -50,6 +52,7 @@ pub(super) async fn feed(
     }
 }
 
+/// Reads, replaces or deletes one user.
 pub(super) async fn one(
     exchange: &Exchange<'_>,
     address: UserAddress<'_>,
