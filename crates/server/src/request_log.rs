@@ -1,8 +1,8 @@
-//! What was asked lately, for a person who looks on.
+//! The log of recent requests, for a person who watches the server.
 //!
-//! Nobody pays for it unless somebody looks: a request compares one number, and only within a minute
-//! of the last look is it written down. The newest thousand are kept; a reader that was away longer
-//! sees a gap in the numbers.
+//! Requests cost nothing while no person watches: a request compares one number, and is logged only
+//! within a minute of the last read of the log. The log has the newest thousand requests; a reader
+//! that was away for longer sees a gap in the numbers.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,72 +15,77 @@ use orrery_wire::{ErrorStatus, LoggedRequest};
 use crate::reply::Reply;
 
 const REQUESTS_MAX: usize = 1_000;
-const WATCHED_AFTER_LOOK: Duration = Duration::from_mins(1);
-/// A path or the name of a client can be as long as the sender likes.
+const WATCHED_AFTER_READ: Duration = Duration::from_mins(1);
+/// The longest path or client name in the log. The sender chooses their lengths.
 const TEXT_CHARACTERS_MAX: usize = 512;
 
-/// Requests of those who look on are not what they look for.
-const LOOKING_ON: &str = "/_orrery/";
+/// The path of requests that read the log, which the log leaves out.
+const READERS_PREFIX: &str = "/_orrery/";
 
 pub(crate) struct RequestLog {
-    begun: Instant,
-    /// Milliseconds after `begun`; requests that begin later are not written down.
+    started: Instant,
+    /// Milliseconds after `started`. Requests that begin later are not logged.
     watched_until_ms: AtomicU64,
-    kept: Mutex<Kept>,
+    recent: Mutex<RecentRequests>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct RecentRequests {
     /// The number of the next request.
     next: u64,
     requests: VecDeque<LoggedRequest>,
 }
 
 impl RequestLog {
-    pub(crate) fn new(begun: Instant) -> RequestLog {
+    pub(crate) fn new(started: Instant) -> RequestLog {
         RequestLog {
-            begun,
+            started,
             watched_until_ms: AtomicU64::new(0),
-            kept: Mutex::default(),
+            recent: Mutex::default(),
         }
     }
 
-    /// Writes a request down, if somebody looks.
-    pub(crate) fn note(&self, begun: Instant, parts: &Parts, activity_id: &str, reply: &Reply) {
-        if self.is_watched(begun) && !parts.uri.path().starts_with(LOOKING_ON) {
-            self.keep(line(begun.elapsed(), parts, activity_id, reply));
+    /// Logs a request, if a person is watching.
+    pub(crate) fn record(&self, started: Instant, parts: &Parts, activity_id: &str, reply: &Reply) {
+        if self.is_watched(started) && !parts.uri.path().starts_with(READERS_PREFIX) {
+            self.store(entry(started.elapsed(), parts, activity_id, reply));
         }
     }
 
-    /// The requests numbered `after` and later that are still there, and the number that comes next.
-    /// A reader that knows more requests than there were has seen another run of the server, and
-    /// gets everything.
-    pub(crate) fn look(&self, now: Instant, after: u64) -> (u64, Vec<LoggedRequest>) {
-        let until = millis(now.duration_since(self.begun) + WATCHED_AFTER_LOOK);
+    /// The logged requests numbered `after` and later, and the number of the next request. A reader
+    /// with a larger number than the next one has read the log of an earlier run of the server, and
+    /// receives all requests.
+    pub(crate) fn read(&self, now: Instant, after: u64) -> (u64, Vec<LoggedRequest>) {
+        let until = millis(now.duration_since(self.started) + WATCHED_AFTER_READ);
+        // `max`, since two readers may read in any order.
         self.watched_until_ms.fetch_max(until, Ordering::Relaxed);
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let after = if after > kept.next { 0 } else { after };
-        let unseen = kept.requests.iter().filter(|line| line.number >= after);
-        (kept.next, unseen.cloned().collect())
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let after = if after > recent.next { 0 } else { after };
+        let unseen = recent.requests.iter().filter(|entry| entry.number >= after);
+        (recent.next, unseen.cloned().collect())
     }
 
-    fn is_watched(&self, begun: Instant) -> bool {
+    /// Whether a person has read the log within the last minute. Without a reader this is one
+    /// atomic load.
+    fn is_watched(&self, started: Instant) -> bool {
         let until = self.watched_until_ms.load(Ordering::Relaxed);
-        until > 0 && millis(begun.duration_since(self.begun)) < until
+        until > 0 && millis(started.duration_since(self.started)) < until
     }
 
-    fn keep(&self, line: LoggedRequest) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.requests.len() == REQUESTS_MAX {
-            kept.requests.pop_front();
+    fn store(&self, entry: LoggedRequest) {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if recent.requests.len() == REQUESTS_MAX {
+            recent.requests.pop_front();
         }
-        let number = kept.next;
-        kept.next += 1;
-        kept.requests.push_back(LoggedRequest { number, ..line });
+        // Numbered under the lock, so that the queue is sorted by number.
+        let number = recent.next;
+        recent.next += 1;
+        recent.requests.push_back(LoggedRequest { number, ..entry });
     }
 }
 
-fn line(elapsed: Duration, parts: &Parts, activity_id: &str, reply: &Reply) -> LoggedRequest {
+/// The log entry of a request. It has the path without its query string, and no body.
+fn entry(elapsed: Duration, parts: &Parts, activity_id: &str, reply: &Reply) -> LoggedRequest {
     let client = parts
         .headers
         .get(hyper::header::USER_AGENT)
@@ -99,7 +104,7 @@ fn line(elapsed: Duration, parts: &Parts, activity_id: &str, reply: &Reply) -> L
         charge: reply.charge,
         duration: elapsed,
         activity_id: activity_id.to_owned(),
-        partition: reply.stamp.map(|stamp| stamp.range),
+        partition: reply.partition_lsn.map(|partition_lsn| partition_lsn.range),
         client: client.map(shortened),
     }
 }
@@ -118,24 +123,24 @@ mod tests {
 
     use super::*;
 
-    fn note(log: &RequestLog, begun: Instant) {
+    fn record(log: &RequestLog, started: Instant) {
         let (parts, ()) = Request::get("/dbs?a=b").body(()).unwrap().into_parts();
-        log.note(begun, &parts, "id", &Reply::new(200, ""));
+        log.record(started, &parts, "id", &Reply::new(200, ""));
     }
 
     #[test]
-    fn nothing_is_kept_while_nobody_looks() {
+    fn requests_are_logged_only_while_the_log_is_read() {
         let start = Instant::now();
         let log = RequestLog::new(start);
-        note(&log, start);
-        assert_eq!(log.look(start, 0).0, 0);
-        note(&log, start + Duration::from_secs(59));
-        note(&log, start + Duration::from_mins(1));
-        let (next, seen) = log.look(start + Duration::from_secs(90), 0);
-        assert_eq!((next, seen.len()), (1, 1));
-        assert_eq!(seen[0].path, "/dbs");
-        note(&log, start + Duration::from_secs(149));
-        assert_eq!(log.look(start, 1).1.len(), 1);
+        record(&log, start);
+        assert_eq!(log.read(start, 0).0, 0);
+        record(&log, start + Duration::from_secs(59));
+        record(&log, start + Duration::from_mins(1));
+        let (next, logged) = log.read(start + Duration::from_secs(90), 0);
+        assert_eq!((next, logged.len()), (1, 1));
+        assert_eq!(logged[0].path, "/dbs");
+        record(&log, start + Duration::from_secs(149));
+        assert_eq!(log.read(start, 1).1.len(), 1);
     }
 
     /// The log contains no signatures, because a reader of the log must not be able to send signed
@@ -144,27 +149,27 @@ mod tests {
     fn what_signs_a_request_is_not_written_down() {
         let start = Instant::now();
         let log = RequestLog::new(start);
-        log.look(start, 0);
+        log.read(start, 0);
         let request = Request::get("/dbs?sig=c2VjcmV0").header("authorization", "c2VjcmV0");
         let (parts, ()) = request.body(()).unwrap().into_parts();
-        log.note(start, &parts, "id", &Reply::new(200, ""));
-        let (_, seen) = log.look(start, 0);
-        assert!(!format!("{seen:?}").contains("c2VjcmV0"), "{seen:?}");
+        log.record(start, &parts, "id", &Reply::new(200, ""));
+        let (_, logged) = log.read(start, 0);
+        assert!(!format!("{logged:?}").contains("c2VjcmV0"), "{logged:?}");
     }
 
     #[test]
     fn the_newest_are_kept_and_numbers_show_the_gap() {
         let start = Instant::now();
         let log = RequestLog::new(start);
-        log.look(start, 0);
+        log.read(start, 0);
         for _ in 0..REQUESTS_MAX + 5 {
-            note(&log, start);
+            record(&log, start);
         }
-        let (next, seen) = log.look(start, 0);
-        assert_eq!((next, seen.len()), (1_005, REQUESTS_MAX));
-        assert_eq!(seen[0].number, 5);
-        assert_eq!(log.look(start, 1_004).1.len(), 1);
-        assert_eq!(log.look(start, 1_005).1.len(), 0);
-        assert_eq!(log.look(start, 1_006).1.len(), REQUESTS_MAX);
+        let (next, logged) = log.read(start, 0);
+        assert_eq!((next, logged.len()), (1_005, REQUESTS_MAX));
+        assert_eq!(logged[0].number, 5);
+        assert_eq!(log.read(start, 1_004).1.len(), 1);
+        assert_eq!(log.read(start, 1_005).1.len(), 0);
+        assert_eq!(log.read(start, 1_006).1.len(), REQUESTS_MAX);
     }
 }

@@ -1,26 +1,26 @@
-//! Counts of what the server answered, for `GET /metrics`.
+//! Counts of the server's answers, for `GET /metrics`.
 //!
-//! Every count is an atomic number in a table of fixed size: one request costs a few additions, and
-//! no client can make the answer grow. Figures of partitions are read from the partitions
-//! themselves when somebody asks.
+//! Every count is an atomic number in a table of fixed size, so one request costs a few additions,
+//! and no client can make the answer grow. Figures of partitions are read from the partitions
+//! themselves when a client asks for the metrics.
 
-mod operation;
 mod page;
+mod process_usage;
 mod regions;
+mod request_kind;
 mod store;
 mod text;
-mod use_of_process;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use orrery_model::Charge;
 
-pub(crate) use operation::Operation;
 pub(crate) use regions::text as regions_text;
+pub(crate) use request_kind::RequestKind;
 pub(crate) use text::text;
 
-/// Statuses that are counted apart; the last place is for any other.
+/// Statuses with a counter of their own; one more counter covers every other status.
 const STATUSES: [u16; 20] = [
     200, 201, 204, 207, 304, 400, 401, 403, 404, 405, 408, 409, 410, 412, 413, 424, 429, 449, 500,
     503,
@@ -33,38 +33,41 @@ const LATENCIES_US: [u64; 14] = [
 
 #[derive(Default)]
 pub(crate) struct Metrics {
-    operations: [OperationMetrics; Operation::ALL.len()],
+    operations: [OperationMetrics; RequestKind::ALL.len()],
 }
 
 #[derive(Default)]
 struct OperationMetrics {
     statuses: [AtomicU64; STATUSES.len() + 1],
-    /// Hundredths of a request unit.
+    /// The sum of charges, in hundredths of a request unit.
     charge: AtomicU64,
-    /// Not cumulative; the last place is for what took longest.
+    /// Counts by latency, not cumulative. The last count covers latencies above the largest bound.
     latencies: [AtomicU64; LATENCIES_US.len() + 1],
     latency_us: AtomicU64,
 }
 
 impl Metrics {
+    /// Counts one answered request.
     pub(crate) fn count(
         &self,
-        operation: Operation,
+        operation: RequestKind,
         status: u16,
         charge: Charge,
         elapsed: Duration,
     ) {
         let metrics = self.of(operation);
-        let place = STATUSES.iter().position(|known| *known == status);
-        add(&metrics.statuses[place.unwrap_or(STATUSES.len())], 1);
+        let index = STATUSES.iter().position(|known| *known == status);
+        add(&metrics.statuses[index.unwrap_or(STATUSES.len())], 1);
         add(&metrics.charge, charge.hundredths());
         let elapsed_us = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX);
-        let place = LATENCIES_US.partition_point(|bound| *bound < elapsed_us);
-        add(&metrics.latencies[place], 1);
+        // The counts are not cumulative, so one request increments one count; the page adds them
+        // up.
+        let index = LATENCIES_US.partition_point(|bound| *bound < elapsed_us);
+        add(&metrics.latencies[index], 1);
         add(&metrics.latency_us, elapsed_us);
     }
 
-    fn of(&self, operation: Operation) -> &OperationMetrics {
+    fn of(&self, operation: RequestKind) -> &OperationMetrics {
         &self.operations[operation as usize]
     }
 }

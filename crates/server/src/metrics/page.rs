@@ -2,6 +2,7 @@
 
 use std::fmt::{Display, Write};
 
+/// The text so far, and the family to which the next lines belong.
 #[derive(Default)]
 pub(super) struct Page {
     pub(super) text: String,
@@ -9,20 +10,23 @@ pub(super) struct Page {
 }
 
 impl Page {
+    /// Begins a family: its help text, and its type for Prometheus.
     pub(super) fn family(&mut self, name: &'static str, kind: &str, help: &str) {
         self.family = name;
         self.write(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
     }
 
+    /// Appends one figure of the family.
     pub(super) fn line(&mut self, labels: &[(&str, &str)], number: impl Display) {
         self.part("", labels, number);
     }
 
+    /// Appends one figure under the family's name with a suffix, as histograms need it.
     pub(super) fn part(&mut self, suffix: &str, labels: &[(&str, &str)], number: impl Display) {
         let family = self.family;
         self.write(format_args!("{family}{suffix}"));
-        for (place, (name, value)) in labels.iter().enumerate() {
-            let before = if place == 0 { '{' } else { ',' };
+        for (index, (name, value)) in labels.iter().enumerate() {
+            let before = if index == 0 { '{' } else { ',' };
             self.write(format_args!("{before}{name}=\"{}\"", escaped(value)));
         }
         if !labels.is_empty() {
@@ -38,6 +42,7 @@ impl Page {
     }
 }
 
+/// Escapes a label value as the text format requires.
 fn escaped(value: &str) -> String {
     let value = value.replace('\\', "\\\\").replace('"', "\\\"");
     value.replace('\n', "\\n")

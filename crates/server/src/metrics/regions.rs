@@ -1,9 +1,10 @@
-//! What the regions of an account are, and how far they are behind each other.
+//! Metrics of the regions of an account, and of the replication lag between regions.
 
-use orrery_account::{LinkReport, RegionReport, RegionState, Report};
+use orrery_account::{AccountReport, LinkReport, RegionReport, RegionState};
 
 use super::page::Page;
 
+/// All states, since a metric has a line for each of them.
 const STATES: [(RegionState, &str); 7] = [
     (RegionState::Write, "write"),
     (RegionState::Read, "read"),
@@ -14,13 +15,15 @@ const STATES: [(RegionState, &str); 7] = [
     (RegionState::Removed, "removed"),
 ];
 
-pub(crate) fn text(report: &Report) -> String {
+/// The page of the operators' listener, which reports regions and no requests.
+pub(crate) fn text(report: &AccountReport) -> String {
     let mut page = Page::default();
     write(&mut page, report);
     page.text
 }
 
-pub(super) fn write(page: &mut Page, report: &Report) {
+/// Appends the metrics of regions and links.
+pub(super) fn write(page: &mut Page, report: &AccountReport) {
     page.family(
         "orrery_account_epoch",
         "gauge",
@@ -78,13 +81,15 @@ pub(super) fn write(page: &mut Page, report: &Report) {
     }
 }
 
-type Figure<T> = (&'static str, &'static str, fn(&T) -> Option<f64>);
+/// The name, the help text, and the figure of one report. A missing figure has no line.
+type RegionMetric<T> = (&'static str, &'static str, fn(&T) -> Option<f64>);
 
-const REGION_FIGURES: [Figure<RegionReport>; 6] = [
+/// The figures of each region.
+const REGION_FIGURES: [RegionMetric<RegionReport>; 6] = [
     (
         "orrery_region_kept_records",
         "Records in the log of a region.",
-        |region| region.kept.map(|records| records as f64),
+        |region| region.appended.map(|records| records as f64),
     ),
     (
         "orrery_region_applied_records",
@@ -109,11 +114,12 @@ const REGION_FIGURES: [Figure<RegionReport>; 6] = [
     (
         "orrery_region_false_progress_records",
         "Records that were acknowledged in a region and are not part of the history.",
-        |region| region.false_progress.map(|records| records as f64),
+        |region| region.diverged_records.map(|records| records as f64),
     ),
 ];
 
-const LINK_FIGURES: [Figure<LinkReport>; 6] = [
+/// The figures of each link.
+const LINK_FIGURES: [RegionMetric<LinkReport>; 6] = [
     (
         "orrery_link_lag_records",
         "Records of the first region that the second lacks.",
@@ -148,7 +154,7 @@ const LINK_FIGURES: [Figure<LinkReport>; 6] = [
 mod tests {
     use std::time::Duration;
 
-    use orrery_account::{Behind, PartitionReport};
+    use orrery_account::{LinkLag, PartitionReport};
 
     use super::*;
 
@@ -159,11 +165,11 @@ mod tests {
             endpoint: None,
             state,
             cause: None,
-            kept: Some(9),
+            appended: Some(9),
             applied: Some(8),
             committed: Some(7),
             own_lag,
-            false_progress: Some(0),
+            diverged_records: Some(0),
         };
         let link = |from: &str, to: &str, behind| LinkReport {
             from: from.to_owned(),
@@ -173,12 +179,12 @@ mod tests {
             is_cut: false,
             behind,
         };
-        let behind = Behind {
+        let behind = LinkLag {
             records: 3,
             bytes: 400,
             millis: 1_500,
         };
-        let text = text(&Report {
+        let text = text(&AccountReport {
             write_region: Some("W".to_owned()),
             multi_write: false,
             per_partition_failover: true,

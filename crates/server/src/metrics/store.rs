@@ -1,13 +1,15 @@
-//! Whether the store takes writes, how much room its disk has, and what the scrub has found.
+//! Metrics of the store: whether it takes writes, the free disk space, and the findings of the
+//! scrub.
 
 use orrery_engine::{Engine, StoreStatus};
 
 use super::page::Page;
 
+/// All states, since the metric has a line for each of them.
 const STATES: [&str; 3] = ["writable", "refusing", "failed"];
 
 pub(super) fn write(page: &mut Page, engine: &Engine) {
-    let place = match engine.store_status() {
+    let current = match engine.store_status() {
         StoreStatus::Writable => 0,
         StoreStatus::Refusing(_) => 1,
         StoreStatus::Failed(_) => 2,
@@ -18,8 +20,9 @@ pub(super) fn write(page: &mut Page, engine: &Engine) {
         "1 for the state of the store: it takes writes, refuses them for now, or has failed.",
     );
     for (number, state) in STATES.iter().enumerate() {
-        page.line(&[("state", state)], u8::from(number == place));
+        page.line(&[("state", state)], u8::from(number == current));
     }
+    // An engine in memory has no disk, and nothing to scrub.
     let Some((free, reserve)) = engine.disk_space() else {
         return;
     };

@@ -1,26 +1,27 @@
 //! The counts in the text format of Prometheus.
 
-use orrery_account::Report;
+use orrery_account::AccountReport;
 use orrery_engine::Engine;
 
 use super::page::Page;
-use super::{LATENCIES_US, Metrics, Operation, STATUSES, get, regions, store, use_of_process};
+use super::{LATENCIES_US, Metrics, RequestKind, STATUSES, get, process_usage, regions, store};
 use crate::Governor;
 
-/// Physical partitions that are listed one by one; the count of all is given beside them.
+/// The number of physical partitions with lines of their own. A separate figure counts all
+/// partitions.
 const PARTITIONS_MAX: usize = 1_000;
 
-/// Without a report there are no other regions.
+/// Writes all metrics. `report` is None for an account without regions.
 pub(crate) fn text(
     metrics: &Metrics,
     governor: &Governor,
     engine: &Engine,
-    report: Option<&Report>,
+    report: Option<&AccountReport>,
 ) -> String {
     let mut page = Page::default();
     requests(&mut page, metrics);
     latencies(&mut page, metrics);
-    use_of_process::write(&mut page, governor);
+    process_usage::write(&mut page, governor);
     queries(&mut page, engine);
     scripts(&mut page, engine);
     partitions(&mut page, engine);
@@ -31,32 +32,35 @@ pub(crate) fn text(
     page.text
 }
 
+/// The script threads whose script overran its time limit.
 fn scripts(page: &mut Page, engine: &Engine) {
-    let lost = engine.lost_script_threads();
+    let abandoned = engine.abandoned_script_threads();
     page.family(
         "orrery_script_threads_lost",
         "gauge",
         "Threads whose script was given up and that are not back yet.",
     );
-    page.line(&[], lost.now as f64);
+    page.line(&[], abandoned.now as f64);
     page.family(
         "orrery_script_threads_lost_total",
         "counter",
         "Threads whose script was given up since the start.",
     );
-    page.line(&[], lost.ever as f64);
+    page.line(&[], abandoned.ever as f64);
 }
 
+/// The requests and their charge by kind.
 fn requests(page: &mut Page, metrics: &Metrics) {
     page.family(
         "orrery_requests_total",
         "counter",
         "Requests answered, by kind and status.",
     );
-    for operation in Operation::ALL {
+    for operation in RequestKind::ALL {
+        // A combination that never occurred has no line, which keeps the page short.
         let statuses = metrics.of(operation).statuses.iter().enumerate();
-        for (place, counter) in statuses.filter(|(_, counter)| get(counter) > 0) {
-            let known = STATUSES.get(place);
+        for (index, counter) in statuses.filter(|(_, counter)| get(counter) > 0) {
+            let known = STATUSES.get(index);
             let status = known.map_or_else(|| "other".to_owned(), ToString::to_string);
             page.line(
                 &[("operation", operation.name()), ("status", &status)],
@@ -69,7 +73,7 @@ fn requests(page: &mut Page, metrics: &Metrics) {
         "counter",
         "Request units that answers named, by kind.",
     );
-    for operation in Operation::ALL {
+    for operation in RequestKind::ALL {
         let charge = get(&metrics.of(operation).charge);
         if charge > 0 {
             page.line(&[("operation", operation.name())], charge as f64 / 100.0);
@@ -77,6 +81,7 @@ fn requests(page: &mut Page, metrics: &Metrics) {
     }
 }
 
+/// The histogram of latencies of each kind that has occurred.
 fn latencies(page: &mut Page, metrics: &Metrics) {
     let name = "orrery_request_duration_seconds";
     page.family(
@@ -84,13 +89,14 @@ fn latencies(page: &mut Page, metrics: &Metrics) {
         "histogram",
         "Time from a request's headers to its answer.",
     );
-    for operation in Operation::ALL {
+    for operation in RequestKind::ALL {
         let metrics = metrics.of(operation);
         let counts = metrics.latencies.each_ref().map(get);
         let all: u64 = counts.iter().sum();
         if all == 0 {
             continue;
         }
+        // Buckets of Prometheus are cumulative.
         let mut sum = 0;
         for (bound, count) in LATENCIES_US.iter().zip(counts) {
             sum += count;
@@ -112,6 +118,7 @@ fn latencies(page: &mut Page, metrics: &Metrics) {
     }
 }
 
+/// The state of the query queue.
 fn queries(page: &mut Page, engine: &Engine) {
     let lanes = engine.query_lanes();
     page.family(
@@ -129,6 +136,7 @@ fn queries(page: &mut Page, engine: &Engine) {
     page.line(&[], lanes.refused);
 }
 
+/// The figures of the physical partitions.
 fn partitions(page: &mut Page, engine: &Engine) {
     let catalogue = engine.catalogue();
     let mut rows = Vec::new();
@@ -138,6 +146,7 @@ fn partitions(page: &mut Page, engine: &Engine) {
             containers += 1;
             for partition in &entry.container.partitions {
                 count += 1;
+                // The page must stay small in an account with very many partitions.
                 if rows.len() < PARTITIONS_MAX {
                     rows.push(Row {
                         database: &database.database.id,
@@ -171,6 +180,7 @@ fn partitions(page: &mut Page, engine: &Engine) {
     }
 }
 
+/// The figures of one partition, read once for all families.
 struct Row<'r> {
     database: &'r str,
     container: &'r str,
@@ -179,14 +189,15 @@ struct Row<'r> {
     meter: orrery_engine::MeterReport,
 }
 
-type Figure = (
+/// The name, the type, the help text, and the figure of one partition.
+type PartitionMetric = (
     &'static str,
     &'static str,
     &'static str,
     fn(&Row<'_>) -> f64,
 );
 
-const FIGURES: [Figure; 7] = [
+const FIGURES: [PartitionMetric; 7] = [
     (
         "orrery_partition_items",
         "gauge",
@@ -244,7 +255,7 @@ mod tests {
         let metrics = Metrics::default();
         let count = |status, milliseconds| {
             let elapsed = Duration::from_millis(milliseconds);
-            metrics.count(Operation::Query, status, Charge::from_units(2.5), elapsed);
+            metrics.count(RequestKind::Query, status, Charge::from_units(2.5), elapsed);
         };
         count(200, 1);
         count(200, 30);

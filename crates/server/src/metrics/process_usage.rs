@@ -1,9 +1,10 @@
-//! What clients use of the process.
+//! Metrics of the memory and the connections that clients use.
 
 use super::page::Page;
 use crate::Governor;
 use crate::governor::Reason;
 
+/// Appends the metrics of the governor.
 pub(super) fn write(page: &mut Page, governor: &Governor) {
     let pool = governor.pool();
     for (name, kind, help, number) in [
