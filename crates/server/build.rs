@@ -1,4 +1,5 @@
-//! Makes a table of the built explorer, so that the server carries it and needs no files beside it.
+//! Makes a table of the files of the built explorer, so that the server binary contains them and
+//! needs no files beside it.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -6,7 +7,7 @@ use std::{env, fs, io};
 
 use sha2::{Digest as _, Sha256};
 
-/// Relative to this crate.
+/// The built explorer, relative to this crate.
 const BUILT: &str = "../../explorer/dist";
 
 fn main() -> io::Result<()> {
@@ -48,7 +49,7 @@ fn main() -> io::Result<()> {
     fs::write(Path::new(&out).join("explorer_assets.rs"), table)
 }
 
-/// What a browser asks for, in order; the compressed forms beside it are not listed.
+/// The files that browsers request, sorted by path. Their compressed forms are not in the list.
 fn files(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut waiting = vec![root.to_path_buf()];

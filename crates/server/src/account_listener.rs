@@ -1,9 +1,11 @@
-//! The address of a whole account: each request is answered by a region of this process that is there.
+//! The address of a whole account. The listener forwards each request to a region of this process
+//! that is available.
 //!
-//! Clients read the account document where they were sent to, now and again for as long as they run, and go there
-//! with whatever they know no better place for. The address of one region is lost with that region; this
-//! one is not. A write that comes here while no region of the process takes it is refused as in any region that
-//! does not, which makes clients read the account again.
+//! A client reads the account document from the URL in its configuration, at its start and
+//! repeatedly while it runs, and it uses this URL for requests that have no better region. The
+//! address of one region fails with that region; the address of the account does not. If no region
+//! of the process takes writes, a write to this address is refused as in a read region, and the
+//! refusal makes the client read the account document again.
 
 use std::cmp::Reverse;
 use std::net::SocketAddr;
@@ -15,8 +17,8 @@ use orrery_account::{Availability, Region};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-use crate::accept::{self, Answer, Answers, Call};
-use crate::governor::{Client, Connection, Governor};
+use crate::accept::{self, IncomingRequest, LoanedResponse, RequestHandler};
+use crate::governor::{ClientIdentity, Connection, Governor};
 use crate::hosts::Hosts;
 use crate::service::handle;
 use crate::state::State;
@@ -29,21 +31,21 @@ pub struct AccountServer {
     regions: AccountServerHandle,
 }
 
-/// Reaches into a running server.
+/// A handle to a running account listener.
 #[derive(Clone)]
 pub struct AccountServerHandle {
     states: Arc<Regions>,
     is_loopback: bool,
 }
 
-/// In order of failover.
+/// The regions behind the listener, in order of failover.
 struct Regions {
     governor: Governor,
     states: RwLock<Vec<Arc<State>>>,
 }
 
 impl AccountServer {
-    /// On an address that was reserved; `tls` is none for plain HTTP.
+    /// Makes the server on an address that was reserved. `tls` is None for plain HTTP.
     pub fn on(
         listener: TcpListener,
         tls: Option<&TlsIdentity>,
@@ -72,29 +74,35 @@ impl AccountServer {
         self.address
     }
 
+    /// The handle through which regions are added, before and while the listener runs.
     pub fn handle(&self) -> AccountServerHandle {
         self.regions.clone()
     }
 
-    /// Serves until `shutdown` is ready; returns when the open requests have ended.
+    /// Serves until `shutdown` is ready. Returns when the open requests have ended.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
         let regions = self.regions.states;
         let governor = &regions.governor;
-        let door = accept::Door {
-            listener: self.listener,
+        let listener = accept::Listener {
+            socket: self.listener,
             acceptor: self.acceptor,
             register: Arc::clone(governor.clients()),
             hosts: Hosts::new(self.address.ip(), &governor.limits().allowed_hosts),
+            // Low priority until a client has shown a key, as at the address of a region.
+            low_priority: Some(governor.clone()),
         };
-        accept::run(door, regions, shutdown).await;
+        accept::run(listener, regions, shutdown).await;
     }
 }
 
 impl AccountServerHandle {
-    /// From now on this region may answer, after those that were added before.
+    /// Adds a region, which may answer from now on. Earlier regions precede later ones in the order
+    /// of failover.
     pub fn add(&self, server: &Server) {
         let state = server.state();
         if !self.is_loopback {
+            // The region's own listener may be on loopback; through this one other machines reach
+            // it.
             state.reached_from_outside();
         }
         let mut states = self
@@ -106,28 +114,33 @@ impl AccountServerHandle {
     }
 }
 
-impl Answers for Regions {
-    async fn answer(&self, call: Call, connection: &Connection) -> Answer {
+impl RequestHandler for Regions {
+    async fn answer(&self, request: IncomingRequest, connection: &Connection) -> LoanedResponse {
+        // The lock is released before the request is handled.
         let chosen = {
             let states = self.states.read().unwrap_or_else(PoisonError::into_inner);
             states
                 .iter()
+                // The rank is computed for every request, since a failover changes it at any time.
                 .min_by_key(|state| rank(&state.region))
                 .cloned()
         };
         match chosen {
-            Some(state) => handle(&state, call, connection).await,
+            Some(state) => handle(&state, request, connection).await,
             None => {
                 let mut response = Response::new(Bytes::new());
+                // No region, so no credential can be verified: the answer is paid by the share for
+                // all clients without a credential.
                 *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
-                let loan = self.governor.share(Client::Stranger).loan();
-                Answer { response, loan }
+                let loan = self.governor.share(ClientIdentity::Unauthenticated).loan();
+                LoanedResponse { response, loan }
             }
         }
     }
 }
 
-/// The write region first. Of two that both think so the one that was chosen later is right.
+/// The rank of a region: the write region first. If two regions consider themselves the write
+/// region, the one with the newer version is right.
 fn rank(region: &Region) -> impl Ord + use<> {
     let absence = match region.availability() {
         Availability::Serving => 0,

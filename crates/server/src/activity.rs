@@ -1,9 +1,9 @@
-//! Activity ids for requests that bring none: GUIDs that differ, without asking for entropy each
-//! time.
+//! Activity ids for requests without one: distinct GUIDs that need no entropy for each request.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) struct ActivityIds {
+    // The number of this server, from entropy.
     node: u64,
     counter: AtomicU64,
 }
@@ -11,7 +11,8 @@ pub(crate) struct ActivityIds {
 impl ActivityIds {
     pub(crate) fn new() -> ActivityIds {
         let mut seed = [0; 16];
-        // Ids only have to differ between servers; without entropy they still differ within one.
+        // Ids must differ between servers; without entropy ids of one server still differ from each
+        // other.
         let _ = getrandom::fill(&mut seed);
         let [node, counter] =
             [0, 8].map(|at| u64::from_le_bytes(seed[at..at + 8].try_into().expect("eight bytes")));
@@ -21,9 +22,11 @@ impl ActivityIds {
         }
     }
 
+    /// A GUID of version 4. Its node part is the number of the server, and the rest is the counter.
     pub(crate) fn next(&self) -> String {
         let counter = self
             .counter
+            // The odd step visits every number once before one repeats.
             .fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed);
         let mixed = counter ^ (counter >> 31);
         let (a, b) = (mixed >> 32, mixed & 0xFFFF_FFFF);
@@ -35,7 +38,7 @@ impl ActivityIds {
         )
     }
 
-    /// A number for a resource token, so that no two are alike.
+    /// A number for a resource token. No two calls return the same number.
     pub(crate) fn nonce(&self) -> u64 {
         self.node
             ^ self

@@ -1,7 +1,8 @@
-//! What stops a server from starting.
+//! The errors that stop a server from starting.
 
 use std::net::SocketAddr;
 
+/// An error at the start. Its text says which flag to change.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("cannot listen on {address}; choose another address or port with --listen")]

@@ -1,9 +1,9 @@
-//! `GET /ready` and `GET /health`: what whoever supervises a server, or sends it requests, has to know.
+//! `GET /ready` and `GET /health`: the state of the store for load balancers and supervisors.
 //!
-//! `/ready` says whether requests should be sent here: 200 while reads and writes are served, 503
-//! while writes are refused; `/ready?for=reads` stays 200 then. `/health` says whether a restart
-//! would help: 503 when the store has failed, else 200. Both bodies name the state of the store
-//! and, on a loopback address, its cause.
+//! `/ready` says whether clients should send requests here: 200 while the server takes reads and
+//! writes, 503 while it refuses writes; `/ready?for=reads` stays 200 then. `/health` says whether a
+//! restart would help: 503 when the store has failed, else 200. Both bodies contain the state of
+//! the store and, on a loopback address, the cause.
 
 use bytes::Bytes;
 use hyper::{Response, StatusCode};
@@ -17,6 +17,7 @@ const FOR_READS: &str = "for=reads";
 
 pub(crate) fn ready(state: &State, query: Option<&str>) -> Response<Bytes> {
     let status = state.region.engine().store_status();
+    // A load balancer for reads can keep a server whose disk is full.
     let is_for_reads = query.is_some_and(|query| query.split('&').any(|part| part == FOR_READS));
     let is_ready = is_for_reads || status == StoreStatus::Writable;
     answer(state, &status, is_ready)
@@ -24,6 +25,7 @@ pub(crate) fn ready(state: &State, query: Option<&str>) -> Response<Bytes> {
 
 pub(crate) fn health(state: &State) -> Response<Bytes> {
     let status = state.region.engine().store_status();
+    // A restart does not help against a full disk, so refused writes are healthy here.
     let is_well = !matches!(status, StoreStatus::Failed(_));
     answer(state, &status, is_well)
 }
@@ -40,8 +42,8 @@ fn answer(state: &State, status: &StoreStatus, is_good: bool) -> Response<Bytes>
     response
 }
 
-/// `{"status":"ok"}`, or what is wrong: `reads`, `writes`, why they are refused, and how much
-/// damage was found. A cause may contain paths of this machine, so a server tells it only on a
+/// `{"status":"ok"}`, or the problem: `reads`, `writes`, the cause of refused writes, and whether
+/// damage was found. A cause may contain paths of this machine, so a server includes it only on a
 /// loopback address.
 fn body(status: &StoreStatus, findings: u64, tells_cause: bool) -> Vec<u8> {
     let (word, cause) = match status {

@@ -1,4 +1,4 @@
-//! By which names a listener on a loopback address may be called.
+//! The host names to which a listener on a loopback address answers.
 //!
 //! A page in a browser may send requests to any name that the browser can look up, and the owner of
 //! the name can let it point to the loopback address once the page is loaded (DNS rebinding). The
@@ -15,7 +15,7 @@ use hyper::header::{CONTENT_TYPE, HOST, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Response, StatusCode};
 
-/// Domains that the public DNS does not have.
+/// Domains that the public DNS does not contain.
 const PRIVATE_DOMAINS: [&str; 2] = [".localhost", ".internal"];
 
 pub(crate) struct Hosts {
@@ -39,6 +39,7 @@ impl Hosts {
         }
         let named = parts.uri.host();
         let header = parts.headers.get(HOST);
+        // A header that is not ASCII counts as a forbidden name.
         let header = header.map(|host| host.to_str().unwrap_or("?"));
         let wrong = [named, header.map(without_port)]
             .into_iter()
@@ -57,9 +58,12 @@ impl Hosts {
     }
 
     fn is_allowed(&self, host: &str) -> bool {
+        // The common hosts, without an allocation. A question mark stands for a header that is not
+        // ASCII.
         if host.is_empty() || host == "localhost" || !host.contains('.') && !host.contains('?') {
             return true;
         }
+        // A name with a final dot is the same name in the DNS.
         let host = host.trim_end_matches('.');
         if !host.contains('.') || host.parse::<IpAddr>().is_ok() {
             return true;
@@ -75,7 +79,7 @@ impl Hosts {
 
 fn without_port(authority: &str) -> &str {
     match authority.strip_prefix('[') {
-        // An address of IPv6 has no dot, unless it ends as one of IPv4 does.
+        // An IPv6 address has no dot, or it ends like an IPv4 address; both are allowed.
         Some(_) => "",
         None => authority.split(':').next().unwrap_or_default(),
     }

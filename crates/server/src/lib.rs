@@ -1,7 +1,7 @@
-//! Listener, TLS, authentication, one route file for each kind of resource.
+//! The HTTP server: listener, TLS, authentication, and one route file for each kind of resource.
 //!
-//! A request is parsed by `wire`, carried out by `engine`, and answered by `wire` again; what is
-//! here is the order of these steps. `async` ends here.
+//! `wire` parses a request, `engine` carries it out, and `wire` writes the answer; this crate
+//! defines the order of these steps.
 
 mod accept;
 mod account_listener;
@@ -9,6 +9,7 @@ mod activity;
 mod answer_body;
 mod authority;
 mod body;
+mod browser;
 mod error;
 mod exchange;
 mod explorer;
@@ -20,7 +21,7 @@ mod listener;
 mod management;
 mod metrics;
 mod options;
-mod owners;
+mod owner_header_cache;
 mod public;
 mod reply;
 mod request_log;
@@ -35,6 +36,6 @@ pub use error::Error;
 pub use governor::{Governor, Limits};
 pub use listener::{Server, ServerHandle};
 pub use management::{Addition, Management, ManagementOptions};
-pub use options::{ServerOptions, TlsMaterial};
+pub use options::{QueryPlans, ServerOptions, TlsMaterial};
 pub use self_signed::{check_self_signed, self_signed};
 pub use tls::TlsIdentity;

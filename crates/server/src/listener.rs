@@ -1,4 +1,4 @@
-//! A region behind its listener.
+//! The server of one region: its listener and its state.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,13 +8,14 @@ use orrery_model::AccountKeys;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-use crate::accept::{self, Answer, Answers, Call};
+use crate::accept::{self, IncomingRequest, LoanedResponse, RequestHandler};
 use crate::governor::Connection;
 use crate::hosts::Hosts;
 use crate::service::handle;
 use crate::state::State;
 use crate::{Error, ServerOptions, tls};
 
+/// A region's listener for clients, bound and not yet serving.
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
@@ -22,37 +23,38 @@ pub struct Server {
     state: Arc<State>,
 }
 
-/// Reaches into a running server.
+/// A handle to a running server.
 #[derive(Clone)]
 pub struct ServerHandle {
     state: Arc<State>,
 }
 
 impl ServerHandle {
-    /// From now on these keys sign requests, and no others.
+    /// Replaces the account keys. From now on only these keys sign requests.
     pub fn set_keys(&self, keys: &AccountKeys) {
         self.state.set_keys(keys);
     }
 
-    /// From now on this signs resource tokens; those that another secret signed are refused.
+    /// Replaces the secret of resource tokens. Tokens that another secret signed are refused.
     pub fn set_token_secret(&self, secret: &[u8]) {
         self.state.set_token_secret(secret);
     }
 }
 
 impl Server {
-    /// Takes an address before there is a region to answer there.
+    /// Binds an address before the region that answers there exists.
     pub async fn reserve(address: SocketAddr) -> Result<TcpListener, Error> {
         let failed = |source| Error::Listen { address, source };
         TcpListener::bind(address).await.map_err(failed)
     }
 
+    /// Binds the address of the options and makes the server of a region.
     pub async fn bind(region: Arc<Region>, options: ServerOptions) -> Result<Server, Error> {
         let listener = Server::reserve(options.listen).await?;
         Server::on(listener, region, options)
     }
 
-    /// Answers for a region on an address that was reserved.
+    /// Makes the server of a region on an address that was reserved.
     pub fn on(
         listener: TcpListener,
         region: Arc<Region>,
@@ -76,31 +78,34 @@ impl Server {
         &self.state
     }
 
+    /// The bound address, which has a port also if the options had port 0.
     pub fn local_address(&self) -> SocketAddr {
         self.address
     }
 
+    /// A handle for changes while the server runs.
     pub fn handle(&self) -> ServerHandle {
         ServerHandle {
             state: Arc::clone(&self.state),
         }
     }
 
-    /// Serves until `shutdown` is ready; returns when the open requests have ended.
+    /// Serves until `shutdown` is ready. Returns when the open requests have ended.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
         let governor = &self.state.governor;
-        let door = accept::Door {
-            listener: self.listener,
+        let listener = accept::Listener {
+            socket: self.listener,
             acceptor: self.acceptor,
             register: Arc::clone(governor.clients()),
             hosts: Hosts::new(self.address.ip(), &governor.limits().allowed_hosts),
+            low_priority: Some(governor.clone()),
         };
-        accept::run(door, self.state, shutdown).await;
+        accept::run(listener, self.state, shutdown).await;
     }
 }
 
-impl Answers for State {
-    async fn answer(&self, call: Call, connection: &Connection) -> Answer {
-        handle(self, call, connection).await
+impl RequestHandler for State {
+    async fn answer(&self, request: IncomingRequest, connection: &Connection) -> LoanedResponse {
+        handle(self, request, connection).await
     }
 }

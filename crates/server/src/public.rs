@@ -1,4 +1,4 @@
-//! What is answered in other forms than the protocol's, most of it without a key.
+//! Answers in other forms than the protocol's, most of which need no key.
 
 use bytes::Bytes;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
@@ -9,7 +9,7 @@ use crate::metrics;
 use crate::state::State;
 use crate::{explorer, health};
 
-/// The answer to a public path; none if the path is not one.
+/// The answer to a public path. None for any other path.
 pub(crate) fn answer(state: &State, parts: &Parts) -> Option<Response<Bytes>> {
     if parts.method != Method::GET && parts.method != Method::HEAD {
         return None;
@@ -35,7 +35,7 @@ pub(crate) fn answer(state: &State, parts: &Parts) -> Option<Response<Bytes>> {
     }
 }
 
-/// The counts of the server, as Prometheus reads them.
+/// The metrics of the server, in the text format of Prometheus.
 pub(crate) fn metrics(state: &State) -> Response<Bytes> {
     let report = state.account.upgrade().map(|account| account.report());
     let text = metrics::text(
@@ -47,6 +47,7 @@ pub(crate) fn metrics(state: &State) -> Response<Bytes> {
     respond("text/plain; version=0.0.4", text.as_bytes())
 }
 
+/// A response with status 200.
 pub(crate) fn respond(content_type: &'static str, body: &[u8]) -> Response<Bytes> {
     let mut response = Response::new(Bytes::copy_from_slice(body));
     response

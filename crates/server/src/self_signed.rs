@@ -1,14 +1,14 @@
 //! Makes and checks the certificate that a server signs itself.
 //!
-//! It is a single certificate that signed itself, serves TLS and may sign nothing else. A thief of
-//! its key can pretend to be this server to clients that trust the file, but can pretend to be no
-//! other server and can deceive no other clients. A certificate that may sign others would let the
-//! thief pretend to be any server, and rustls refuses such a certificate as that of a server even
-//! if the client trusts it. OpenSSL (Python, Node.js, curl), Go, Java, .NET and rustls were
-//! measured to accept this form, so that an authority of two levels is not needed.
+//! It is a single self-signed certificate, which serves TLS and may sign nothing else. A thief of
+//! its key can pretend to be this server to clients that trust the file, but cannot pretend to be
+//! another server and cannot deceive other clients. A certificate that may sign others would let
+//! the thief pretend to be any server; rustls also refuses such a certificate as that of a server
+//! even if the client trusts it. OpenSSL (Python, Node.js, curl), Go, Java, .NET and rustls were
+//! measured to accept this form, so that a certificate authority is not needed.
 //!
-//! Whether a certificate will do is found out by asking the verifier of rustls at the times that matter:
-//! now, shortly before it must be renewed, and when every certificate has to have ended.
+//! The verifier of rustls decides whether a certificate is still valid, at three points in time:
+//! now, shortly before the renewal, and at the latest end of any certificate.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -25,13 +25,14 @@ use crate::tls::certified;
 use crate::{Error, TlsMaterial};
 
 const DAY: Duration = Duration::from_hours(24);
-/// Apple's systems take no certificate of a server that is valid for more than 825 days.
+/// Apple's systems reject a server certificate that is valid for more than 825 days.
 const LIFETIME: Duration = Duration::from_hours(24 * 820);
-/// Those who watch the ends of certificates have this long to hand on the new one.
+/// The time before the end at which a certificate is renewed, in which administrators can
+/// distribute the new one.
 const RENEWED_BEFORE_END: Duration = Duration::from_hours(24 * 30);
 
-/// Makes a certificate for these names and addresses that clients can add to what they trust. It is valid
-/// from a day before `now`, for clients whose clock is behind.
+/// Makes a certificate for these names and addresses that clients can add to their trusted
+/// certificates. It is valid from a day before `now`, for clients with a slow clock.
 pub fn self_signed(host_names: &[String], now: SystemTime) -> Result<TlsMaterial, Error> {
     let make = || {
         let mut params = CertificateParams::new(host_names)?;
@@ -39,6 +40,7 @@ pub fn self_signed(host_names: &[String], now: SystemTime) -> Result<TlsMaterial
         params
             .distinguished_name
             .push(DnType::CommonName, "localhost");
+        // See the module comment: a certificate authority would endanger its users.
         params.is_ca = IsCa::ExplicitNoCa;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
@@ -73,6 +75,8 @@ pub fn check_self_signed(
     if let Err(error) = accepted(now).and_then(|()| accepted(now + RENEWED_BEFORE_END)) {
         return refuse(error.to_string());
     }
+    // A certificate that is still valid then was made with a longer lifetime, which Apple's systems
+    // reject.
     if accepted(now + LIFETIME).is_ok() {
         return refuse("it is valid for too long".to_owned());
     }
@@ -90,9 +94,10 @@ pub fn check_self_signed(
     }
 }
 
-/// Verifies the certificate at a time as a client does that trusts it.
+/// Verifies the certificate at a point in time, as a client does that trusts the certificate.
 fn accepted(certificate: &CertificateDer<'_>, at: SystemTime) -> Result<(), rustls::Error> {
     let mut trusted = RootCertStore::empty();
+    // The certificate is its own trust anchor, as on a client that added it.
     trusted.add(certificate.clone().into_owned())?;
     verify_server_cert_signed_by_trust_anchor(
         &ParsedCertificate::try_from(certificate)?,
@@ -127,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_good_until_it_has_to_be_renewed() {
+    fn a_certificate_is_valid_until_renewal_is_due() {
         let local = names(&["localhost", "127.0.0.1", "::1", "db.example"]);
         let material = self_signed(&local, made()).unwrap();
         for (at, is_good) in [

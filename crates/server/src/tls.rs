@@ -1,4 +1,4 @@
-//! TLS: the certificate that the listeners of a process show, and their configuration.
+//! TLS: the certificate that the listeners of a process show, and the TLS configuration.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -15,9 +15,10 @@ use crate::{Error, TlsMaterial};
 /// The certificate that listeners show to clients; all clones share it. [`TlsIdentity::replace`]
 /// changes it while listeners run: clients that connect afterwards see the new certificate.
 #[derive(Clone)]
-pub struct TlsIdentity(Arc<RwLock<Shown>>);
+pub struct TlsIdentity(Arc<RwLock<ActiveCertificate>>);
 
-struct Shown {
+/// The certificate in PEM, and in the form that a handshake needs.
+struct ActiveCertificate {
     material: TlsMaterial,
     certified: Arc<CertifiedKey>,
 }
@@ -25,16 +26,20 @@ struct Shown {
 impl TlsIdentity {
     /// Fails if the private key does not belong to the certificate.
     pub fn new(material: TlsMaterial) -> Result<TlsIdentity, Error> {
-        Ok(TlsIdentity(Arc::new(RwLock::new(Shown::new(material)?))))
+        Ok(TlsIdentity(Arc::new(RwLock::new(ActiveCertificate::new(
+            material,
+        )?))))
     }
 
     /// Fails if the certificate cannot be used; listeners then go on with the present one.
     pub fn replace(&self, material: TlsMaterial) -> Result<(), Error> {
-        let shown = Shown::new(material)?;
+        // Parsed before the lock: a bad certificate must not replace the present one.
+        let shown = ActiveCertificate::new(material)?;
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = shown;
         Ok(())
     }
 
+    /// The present certificate and its private key.
     pub fn material(&self) -> TlsMaterial {
         self.shown(|shown| shown.material.clone())
     }
@@ -43,15 +48,16 @@ impl TlsIdentity {
         self.shown(|shown| shown.material.certificate_pem.clone())
     }
 
-    fn shown<T>(&self, read: impl FnOnce(&Shown) -> T) -> T {
+    /// Reads the present certificate under the lock.
+    fn shown<T>(&self, read: impl FnOnce(&ActiveCertificate) -> T) -> T {
         read(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Shown {
-    fn new(material: TlsMaterial) -> Result<Shown, Error> {
+impl ActiveCertificate {
+    fn new(material: TlsMaterial) -> Result<ActiveCertificate, Error> {
         let certified = Arc::new(certified(&material)?);
-        Ok(Shown {
+        Ok(ActiveCertificate {
             material,
             certified,
         })
@@ -70,7 +76,7 @@ impl ResolvesServerCert for TlsIdentity {
     }
 }
 
-/// The chain and its key, which belong together.
+/// Parses a certificate chain and its key. Fails if the key belongs to another certificate.
 pub(crate) fn certified(material: &TlsMaterial) -> Result<CertifiedKey, Error> {
     let refuse = |error: &dyn fmt::Display| Error::Certificate(error.to_string());
     let chain = CertificateDer::pem_slice_iter(material.certificate_pem.as_bytes())
@@ -90,6 +96,7 @@ pub(crate) fn acceptor(identity: &TlsIdentity) -> Result<TlsAcceptor, Error> {
         .map_err(|error| Error::Certificate(error.to_string()))?
         .with_no_client_auth()
         .with_cert_resolver(Arc::new(identity.clone()));
+    // In the order of preference.
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
@@ -128,8 +135,8 @@ mod tests {
         let (near, far) = tokio::io::duplex(1 << 16);
         let name = ServerName::try_from("localhost").unwrap();
         let client = client(trusted);
-        let (seen, _) = tokio::join!(client.connect(name, near), acceptor.accept(far));
-        seen.is_ok()
+        let (verified, _) = tokio::join!(client.connect(name, near), acceptor.accept(far));
+        verified.is_ok()
     }
 
     #[tokio::test]
@@ -150,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_prints_its_key() {
+    fn debug_output_hides_private_keys() {
         let material = made();
         let identity = TlsIdentity::new(material.clone()).unwrap();
         for text in [format!("{material:?}"), format!("{identity:?}")] {

@@ -1,15 +1,17 @@
-//! The files of the built explorer, plain and compressed. `build.rs` makes the table.
+//! The files of the built explorer, plain and compressed. `build.rs` writes the table.
 
+/// A file in all forms that the build made.
 pub(super) struct Asset {
-    /// Relative to the folder of the explorer.
+    /// The path relative to the folder of the explorer.
     name: &'static str,
-    /// Changes with the content.
+    /// A digest of the content.
     tag: &'static str,
     plain: &'static [u8],
     brotli: Option<&'static [u8]>,
     gzip: Option<&'static [u8]>,
 }
 
+/// The form of a file in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
     Plain,
@@ -17,14 +19,16 @@ pub(super) enum Encoding {
     Gzip,
 }
 
+/// The table, which is compiled into the program.
 static ASSETS: &[Asset] = include!(concat!(env!("OUT_DIR"), "/explorer_assets.rs"));
 
+/// The file with this path.
 pub(super) fn find(name: &str) -> Option<&'static Asset> {
     ASSETS.iter().find(|asset| asset.name == name)
 }
 
 impl Asset {
-    /// The smallest form that the client accepts.
+    /// The smallest encoding that the client accepts.
     pub(super) fn encoded(&self, accepted: &str) -> (Encoding, &'static [u8]) {
         let forms = [(Encoding::Brotli, self.brotli), (Encoding::Gzip, self.gzip)];
         let packed = forms.into_iter().find_map(|(encoding, bytes)| {
@@ -34,16 +38,19 @@ impl Asset {
         packed.unwrap_or((Encoding::Plain, self.plain))
     }
 
+    /// The entity tag of the file in this form.
     pub(super) fn entity_tag(&self, encoding: Encoding) -> String {
+        // A compressed file and the plain file differ in bytes, so their tags differ.
         let ending = encoding.header_value().unwrap_or("plain");
         format!("\"{}-{ending}\"", self.tag)
     }
 
-    /// The build puts a digest of the content in the names of what is in this folder.
+    /// Whether the file name contains a digest of the content, as the names in this folder do.
     pub(super) fn is_named_by_content(&self) -> bool {
         self.name.starts_with("assets/")
     }
 
+    /// The media type for the ending of the file name.
     pub(super) fn content_type(&self) -> &'static str {
         match self.name.rsplit_once('.').map(|(_, ending)| ending) {
             Some("html") => "text/html; charset=utf-8",
@@ -59,6 +66,7 @@ impl Asset {
 }
 
 impl Encoding {
+    /// The value of `content-encoding`. A plain file has no such header.
     pub(super) fn header_value(self) -> Option<&'static str> {
         match self {
             Encoding::Plain => None,
@@ -68,7 +76,7 @@ impl Encoding {
     }
 }
 
-/// Whether an `accept-encoding` names this encoding and does not forbid it with `q=0`.
+/// Whether an `accept-encoding` header names this encoding without forbidding it by `q=0`.
 fn accepts(accepted: &str, encoding: &str) -> bool {
     accepted.split(',').any(|choice| {
         let (name, weight) = choice.split_once(';').unwrap_or((choice, ""));

@@ -1,7 +1,7 @@
-//! `/_explorer/config.json`: what the explorer knows before it has a key.
+//! `/_explorer/config.json`: the settings of the explorer, readable without a key.
 
 use orrery_json::write_string;
-use orrery_model::{KeyRole, WELL_KNOWN_KEY};
+use orrery_model::{AccountKeyRole, WELL_KNOWN_KEY};
 
 use crate::state::State;
 
@@ -17,10 +17,11 @@ pub(super) fn body(state: &State) -> Vec<u8> {
     out
 }
 
-/// Everybody knows the well-known key. Still a server that others can reach does not offer it:
-/// whoever runs one with it should be asked, and stumble over it.
+/// The well-known key, if the server offers it to the explorer. The key is public, but a server
+/// that other machines reach does not offer it: the user of such a server should type the key, and
+/// so notice that anybody can.
 fn offered_key(state: &State) -> Option<&'static str> {
     let signer = state.keys().signer_of_text(WELL_KNOWN_KEY.as_bytes());
-    let writes = signer.is_some_and(|signer| signer.role == KeyRole::ReadWrite);
+    let writes = signer.is_some_and(|signer| signer.role == AccountKeyRole::ReadWrite);
     (state.is_loopback() && writes).then_some(WELL_KNOWN_KEY)
 }

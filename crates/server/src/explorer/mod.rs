@@ -1,9 +1,10 @@
-//! `/_explorer/`: the pages of the explorer, and of operators, which the server carries in itself.
+//! `/_explorer/`: the files of the explorer and of the operators' page, which the server binary
+//! contains.
 //!
-//! These are only files. The explorer is a client like any other: it signs its requests in the
-//! browser and asks what the protocol offers; so is the page of operators, which the listener for
-//! operators serves. Their links are relative, so that they also work behind a proxy that puts a path
-//! in front and on ports that are mapped.
+//! These routes serve only files. The explorer is a client like any other: it signs its requests in
+//! the browser and uses the REST protocol. The operators' page works in the same way with the
+//! listener for operators, which serves it. Links in the pages are relative, so that they work
+//! behind a proxy that adds a path, and on mapped ports.
 
 mod asset;
 mod config;
@@ -24,17 +25,17 @@ const FOLDER: &str = "/_explorer/";
 const EXPLORER: &str = "index.html";
 const REGIONS: &str = "regions.html";
 
-/// Nothing from anywhere else, and no script that is not one of the files. The sheets of the editor
-/// are constructed, which needs no exception; attributes do, because browsers write some when
-/// coloured text is typed over.
+/// The content security policy: no content from other origins, and no script other than the files.
+/// The style sheets of the editor are constructed by its script, which needs no exception; style
+/// attributes need one, because browsers write some when a user types over coloured text.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; \
                       img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'";
-/// The name of such a file changes with its content.
+/// The caching of a file whose name changes with its content.
 const FOREVER: &str = "public, max-age=31536000, immutable";
 const ASK_AGAIN: &str = "no-cache";
 
-/// The answer to a path of the explorer; none if the path is not one.
+/// The answer to a path of the explorer. None for any other path.
 pub(crate) fn answer(state: &State, parts: &Parts) -> Option<Response<Bytes>> {
     if parts.uri.path().strip_prefix(FOLDER) == Some("config.json") {
         let body = config::body(state).into();
@@ -43,13 +44,14 @@ pub(crate) fn answer(state: &State, parts: &Parts) -> Option<Response<Bytes>> {
     page(EXPLORER, parts)
 }
 
-/// The same for the page of operators.
+/// The answer of the operators' listener to a path of the operators' page. None for any other path.
 pub(crate) fn answer_operator(parts: &Parts) -> Option<Response<Bytes>> {
     let only_reads = matches!(parts.method, Method::GET | Method::HEAD);
     page(REGIONS, parts).filter(|_| only_reads)
 }
 
-/// The files of one page; the other one would not find here what it asks for.
+/// A file of one page. The index of the other page is not found, because that page needs the other
+/// listener.
 fn page(index: &'static str, parts: &Parts) -> Option<Response<Bytes>> {
     let path = parts.uri.path();
     match path.strip_prefix(FOLDER) {
@@ -59,14 +61,15 @@ fn page(index: &'static str, parts: &Parts) -> Option<Response<Bytes>> {
             let found = asset::find(name).filter(|_| !is_other);
             Some(found.map_or_else(not_found, |asset| serve(asset, parts)))
         }
-        // Relative, as a proxy may have taken a part of the path away.
+        // The redirect is relative, since a proxy may have removed a part of the path.
         None if path == "/_explorer" => Some(redirect("_explorer/")),
         None if path == "/" && is_person(&parts.headers) => Some(redirect("_explorer/")),
         None => None,
     }
 }
 
-/// Clients ask for JSON; only a browser that somebody typed the address into asks for a page.
+/// Whether a person typed the address into a browser. Clients of the protocol ask for JSON, and a
+/// browser asks for a page.
 fn is_person(headers: &HeaderMap) -> bool {
     !headers.contains_key(AUTHORIZATION)
         && headers
@@ -82,6 +85,7 @@ fn serve(asset: &'static Asset, parts: &Parts) -> Response<Bytes> {
     let tag = asset.entity_tag(encoding);
     let known = parts.headers.get(IF_NONE_MATCH);
     let known = known.and_then(|value| value.to_str().ok());
+    // A list of tags, as a cache with several encodings sends it.
     let is_known = known.is_some_and(|known| known.split(',').any(|known| known.trim() == tag));
     let body = if is_known || parts.method == Method::HEAD {
         Bytes::new()
@@ -95,6 +99,7 @@ fn serve(asset: &'static Asset, parts: &Parts) -> Response<Bytes> {
     };
     let mut response = with_body(asset.content_type(), caching, body);
     let headers = response.headers_mut();
+    // A shared cache must not give a compressed file to a client that cannot read it.
     headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
     if let Ok(tag) = HeaderValue::from_str(&tag) {
         headers.insert(ETAG, tag);

@@ -1,8 +1,9 @@
-//! What operators are told, as JSON.
+//! The JSON answers of the operators' listener.
 
-use orrery_account::{LinkReport, PartitionReport, RegionReport, RegionState, Report};
+use orrery_account::{AccountReport, LinkReport, PartitionReport, RegionReport, RegionState};
 use serde::Serialize;
 
+/// The account as one region reports it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AccountBody<'r> {
@@ -15,6 +16,7 @@ struct AccountBody<'r> {
     partitions: Vec<PartitionBody<'r>>,
 }
 
+/// A partition with its own write region, or a partition that is down in some region.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PartitionBody<'r> {
@@ -24,6 +26,7 @@ struct PartitionBody<'r> {
     down: &'r [String],
 }
 
+/// One region. A figure is null if the reporting region does not know it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RegionBody<'r> {
@@ -32,13 +35,16 @@ struct RegionBody<'r> {
     state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<&'r str>,
+    /// The records in the region's log. The JSON name is part of the API.
     kept: Option<u64>,
     applied: Option<u64>,
     committed: Option<u64>,
     lag: Option<LagBody>,
+    /// The records of the diverged suffix.
     false_progress: Option<u64>,
 }
 
+/// The replication link from one region to another.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct LinkBody<'r> {
@@ -50,6 +56,7 @@ struct LinkBody<'r> {
     behind: Option<BehindBody>,
 }
 
+/// The distance behind the write region, in records and in time.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct LagBody {
@@ -57,6 +64,7 @@ struct LagBody {
     millis: u64,
 }
 
+/// The part of the sender's log that the receiver lacks.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct BehindBody {
@@ -65,13 +73,15 @@ struct BehindBody {
     millis: u64,
 }
 
+/// The answer to the addition of a region.
 #[derive(Serialize)]
 struct AddedBody<'r> {
     name: &'r str,
     endpoint: &'r str,
 }
 
-pub(super) fn report(report: &Report) -> Vec<u8> {
+/// The answer to `GET /account`.
+pub(super) fn report(report: &AccountReport) -> Vec<u8> {
     let body = AccountBody {
         write_region: report.write_region.as_deref(),
         multi_write: report.multi_write,
@@ -88,6 +98,7 @@ pub(super) fn report(report: &Report) -> Vec<u8> {
     serde_json::to_vec(&body).unwrap_or_default()
 }
 
+/// The answer to `POST /regions`.
 pub(super) fn added(name: &str, endpoint: &str) -> Vec<u8> {
     serde_json::to_vec(&AddedBody { name, endpoint }).unwrap_or_default()
 }
@@ -110,13 +121,13 @@ fn region(region: &RegionReport) -> RegionBody<'_> {
         endpoint: region.endpoint.as_deref(),
         state: state_name(region.state),
         cause: region.cause.as_deref(),
-        kept: region.kept,
+        kept: region.appended,
         applied: region.applied,
         committed: region.committed,
         lag: region
             .own_lag
             .map(|(records, millis)| LagBody { records, millis }),
-        false_progress: region.false_progress,
+        false_progress: region.diverged_records,
     }
 }
 
@@ -135,9 +146,10 @@ fn link(link: &LinkReport) -> LinkBody<'_> {
     }
 }
 
-fn partition<'r>(partition: &'r PartitionReport, report: &'r Report) -> PartitionBody<'r> {
+fn partition<'r>(partition: &'r PartitionReport, report: &'r AccountReport) -> PartitionBody<'r> {
     PartitionBody {
         partition: partition.address.to_string(),
+        // A partition without an own write region follows the write region of the account.
         owner: partition
             .owner
             .as_deref()
@@ -151,14 +163,14 @@ fn partition<'r>(partition: &'r PartitionReport, report: &'r Report) -> Partitio
 mod tests {
     use std::time::Duration;
 
-    use orrery_account::Behind;
+    use orrery_account::LinkLag;
     use serde_json::{Value, json};
 
     use super::*;
 
     #[test]
     fn a_report_is_whole() {
-        let whole = Report {
+        let whole = AccountReport {
             write_region: Some("West US".to_owned()),
             multi_write: false,
             per_partition_failover: true,
@@ -168,11 +180,11 @@ mod tests {
                 endpoint: Some("http://h/".to_owned()),
                 state: RegionState::Broken,
                 cause: Some("no room".to_owned()),
-                kept: Some(9),
+                appended: Some(9),
                 applied: Some(7),
                 committed: None,
                 own_lag: Some((2, 15)),
-                false_progress: Some(1),
+                diverged_records: Some(1),
             }],
             links: vec![LinkReport {
                 from: "West US".to_owned(),
@@ -180,7 +192,7 @@ mod tests {
                 delay: Duration::from_millis(30),
                 is_paused: true,
                 is_cut: false,
-                behind: Some(Behind {
+                behind: Some(LinkLag {
                     records: 2,
                     bytes: 300,
                     millis: 15,

@@ -1,13 +1,15 @@
-//! Who may give orders: whoever sends `Authorization: Bearer KEY`.
+//! Checks the key of an operator's request: `Authorization: Bearer KEY`.
 
 use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
 use orrery_model::Secret;
 use subtle::ConstantTimeEq;
 
+/// The scheme with its space. Schemes are compared in any case.
 const SCHEME: &str = "bearer ";
 
-/// Compared in constant time, so that answers do not tell how much of a guess is right.
+/// Whether the request has the key. The comparison takes constant time, so that answer times do not
+/// reveal a correct prefix.
 pub(super) fn is_sent(headers: &HeaderMap, key: &Secret) -> bool {
     let Some(sent) = headers.get(AUTHORIZATION) else {
         return false;

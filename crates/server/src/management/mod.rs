@@ -1,15 +1,16 @@
-//! The listener for operators: what the account's regions do, and orders to them.
+//! The listener for operators, which reports the state of the regions and takes orders for them.
 //!
-//! It stands apart from the listeners of the regions because it must answer when a region does not,
-//! and because its key may do what no key of the account may. A request becomes a [`call::Call`]
-//! (pure), the call one or more [`orrery_account::Order`]s (pure), and these go to the account.
+//! A separate listener answers operators even when a region does not answer, and its key allows
+//! orders that no account key allows. The path of an order: a request becomes a
+//! [`request::ManagementRequest`] (pure), the request one or more
+//! [`orrery_account::OperatorOrder`]s (pure), and the account carries the orders out.
 
 mod body;
-mod call;
 mod key;
 mod names;
 mod orders;
 mod refusal;
+mod request;
 mod service;
 
 use std::net::SocketAddr;
@@ -28,21 +29,22 @@ pub struct ManagementOptions {
     pub listen: SocketAddr,
     /// None serves plain HTTP.
     pub tls: Option<TlsIdentity>,
-    /// Whoever sends it may do everything.
+    /// A client with this key may give every order.
     pub key: Secret,
     pub account: Arc<Account>,
-    /// Where regions are added: it takes a listener and a directory, which others know of.
+    /// Receives orders to add a region. Adding needs a listener and a directory, which the receiver
+    /// manages.
     pub additions: mpsc::Sender<Addition>,
-    /// Of the process.
+    /// The governor of the process.
     pub governor: Governor,
 }
 
-/// An operator wants another region in this process.
+/// An order to add a region to this process.
 pub struct Addition {
     pub name: String,
-    /// None takes any free port.
+    /// The address of the new region. None takes any free port.
     pub listen: Option<SocketAddr>,
-    /// Takes the endpoint of the new region.
+    /// Receives the endpoint of the new region.
     pub reply: oneshot::Sender<Result<String, ControlError>>,
 }
 
@@ -50,11 +52,11 @@ pub struct Management {
     listener: TcpListener,
     address: SocketAddr,
     acceptor: Option<TlsAcceptor>,
-    operators: Operators,
+    operators: ManagementService,
 }
 
-/// What every request needs.
-struct Operators {
+/// The state that every request to the listener needs.
+struct ManagementService {
     key: Secret,
     account: Arc<Account>,
     additions: mpsc::Sender<Addition>,
@@ -74,7 +76,7 @@ impl Management {
             listener,
             address,
             acceptor,
-            operators: Operators {
+            operators: ManagementService {
                 key: options.key,
                 account: options.account,
                 additions: options.additions,
@@ -91,12 +93,13 @@ impl Management {
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
         let operators = Arc::new(self.operators);
         let governor = &operators.governor;
-        let door = accept::Door {
-            listener: self.listener,
+        let listener = accept::Listener {
+            socket: self.listener,
             acceptor: self.acceptor,
             register: Arc::clone(governor.operators()),
             hosts: Hosts::new(self.address.ip(), &governor.limits().allowed_hosts),
+            low_priority: None,
         };
-        accept::run(door, operators, shutdown).await;
+        accept::run(listener, operators, shutdown).await;
     }
 }

@@ -1,10 +1,12 @@
-//! Regions as operators write them: `North Europe`, `northeurope` and `north-europe` are one.
+//! Region names as operators write them: `North Europe`, `northeurope` and `north-europe` are one
+//! name.
 
 use orrery_account::ControlError;
 
-/// The name of the region that is meant.
+/// The region that an operator means by `written`.
 pub(super) fn resolve<'n>(written: &str, names: &'n [String]) -> Result<&'n str, ControlError> {
     let wanted = plain(written);
+    // An exact name wins, so that a region stays reachable if another one has a similar name.
     let exact = names.iter().find(|name| *name == written);
     let found = exact.or_else(|| names.iter().find(|name| plain(name) == wanted));
     found.map(String::as_str).ok_or_else(|| {

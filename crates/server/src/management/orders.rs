@@ -1,37 +1,42 @@
-//! From a call to orders for the account, with the names that it knows.
+//! Turns requests into orders for the account, with the region names of the account.
 
-use orrery_account::{ControlError, LinkOrder, Order};
+use orrery_account::{ControlError, LinkOrder, OperatorOrder};
 
-use super::call::Failover;
 use super::names::resolve;
+use super::request::Failover;
 
-/// Any region.
+/// Stands for every region.
 pub(super) const ANY: &str = "*";
 
-pub(super) fn failover(call: &Failover, names: &[String]) -> Result<Order, ControlError> {
+/// Resolves the region names of a failover.
+pub(super) fn failover(
+    request: &Failover,
+    names: &[String],
+) -> Result<OperatorOrder, ControlError> {
     let name = |written: &String| resolve(written, names).map(str::to_owned);
-    Ok(Order::Failover {
-        to: name(&call.to)?,
-        forced: call.forced,
-        accepts_loss: call.accepts_loss,
-        offline: call.offline.iter().map(name).collect::<Result<_, _>>()?,
+    Ok(OperatorOrder::Failover {
+        to: name(&request.to)?,
+        forced: request.forced,
+        accepts_loss: request.accepts_loss,
+        offline: request.offline.iter().map(name).collect::<Result<_, _>>()?,
     })
 }
 
-/// One order for each link that is meant; a link has two ends.
+/// One order for each link from `from` to `to`. Each order covers one direction.
 pub(super) fn links(
     from: &str,
     to: &str,
     order: LinkOrder,
     names: &[String],
-) -> Result<Vec<Order>, ControlError> {
+) -> Result<Vec<OperatorOrder>, ControlError> {
     let (senders, receivers) = (ends(from, names)?, ends(to, names)?);
     let pairs = senders
         .iter()
         .flat_map(|from| receivers.iter().map(move |to| (*from, *to)));
     let orders: Vec<_> = pairs
+        // `*` contains both ends, and a region has no link to itself.
         .filter(|(from, to)| from != to)
-        .map(|(from, to)| Order::Link {
+        .map(|(from, to)| OperatorOrder::Link {
             from: from.to_owned(),
             to: to.to_owned(),
             order,
@@ -45,6 +50,7 @@ pub(super) fn links(
     Ok(orders)
 }
 
+/// The regions at one end of a link: one region, or all regions.
 fn ends<'n>(written: &str, names: &'n [String]) -> Result<Vec<&'n str>, ControlError> {
     match written {
         ANY => Ok(names.iter().map(String::as_str).collect()),
@@ -65,7 +71,7 @@ mod tests {
     fn pairs(from: &str, to: &str) -> Result<Vec<(String, String)>, ControlError> {
         let orders = links(from, to, LinkOrder::Cut, &names())?;
         let ends = orders.into_iter().map(|order| match order {
-            Order::Link { from, to, order } => {
+            OperatorOrder::Link { from, to, order } => {
                 assert_eq!(order, LinkOrder::Cut);
                 (from, to)
             }
@@ -111,21 +117,21 @@ mod tests {
 
     #[test]
     fn a_failover_names_regions_of_the_account() {
-        let mut call = Failover {
+        let mut request = Failover {
             to: "northeurope".to_owned(),
             forced: true,
             accepts_loss: false,
             offline: vec!["west us".to_owned()],
             partition: None,
         };
-        let expected = Order::Failover {
+        let expected = OperatorOrder::Failover {
             to: "North Europe".to_owned(),
             forced: true,
             accepts_loss: false,
             offline: vec!["West US".to_owned()],
         };
-        assert_eq!(failover(&call, &names()), Ok(expected));
-        call.offline.push("x".to_owned());
-        assert!(failover(&call, &names()).is_err());
+        assert_eq!(failover(&request, &names()), Ok(expected));
+        request.offline.push("x".to_owned());
+        assert!(failover(&request, &names()).is_err());
     }
 }

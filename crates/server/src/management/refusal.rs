@@ -1,8 +1,9 @@
-//! Why an operator's request is not carried out, in the form of the protocol's errors.
+//! The reason why an operator's request is refused, in the form of the protocol's errors.
 
 use orrery_account::ControlError;
 use serde::Serialize;
 
+/// A refused order, which has changed nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) status: u16,
@@ -10,6 +11,7 @@ pub(super) struct Refusal {
     message: String,
 }
 
+/// The body of every refusal.
 #[derive(Serialize)]
 struct Body<'r> {
     code: &'r str,
@@ -17,10 +19,12 @@ struct Body<'r> {
 }
 
 impl Refusal {
+    /// Refuses a malformed or contradictory request.
     pub(super) fn wrong(message: impl Into<String>) -> Refusal {
         Refusal::new(400, "BadRequest", message)
     }
 
+    /// A path that this listener does not serve.
     pub(super) fn unknown_path() -> Refusal {
         Refusal::new(
             404,
@@ -29,6 +33,7 @@ impl Refusal {
         )
     }
 
+    /// A request without the management key.
     pub(super) fn unauthorized() -> Refusal {
         Refusal::new(
             401,
@@ -37,10 +42,12 @@ impl Refusal {
         )
     }
 
+    /// A known path with the wrong method.
     pub(super) fn other_method(allowed: &str) -> Refusal {
         Refusal::new(405, "MethodNotAllowed", format!("use {allowed} here"))
     }
 
+    /// An order that arrives while the server stops.
     pub(super) fn stopping() -> Refusal {
         Refusal::new(503, "ServiceUnavailable", "the server is stopping")
     }

@@ -1,4 +1,4 @@
-//! What an operator asks for: method, path and body, understood.
+//! Parses an operator's request: method, path and body.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use serde::de::DeserializeOwned;
 
 use super::refusal::Refusal;
 
-/// Longer delays are taken for a mistake in the unit.
+/// Longer delays are probably an error in the unit.
 const DELAY_MILLIS_MAX: u64 = 600_000;
 
-/// Regions are as they were written, or `*`.
+/// An order or a question of an operator. Regions are as the operator wrote them, or `*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Call {
+pub(super) enum ManagementRequest {
     Report,
     Metrics,
     Failover(Failover),
@@ -24,7 +24,7 @@ pub(super) enum Call {
         region: String,
         forced: bool,
     },
-    /// Without a partition the whole region.
+    /// Takes down a partition, or without a partition the whole region.
     TakeDown {
         region: String,
         partition: Option<PartitionAddress>,
@@ -33,8 +33,9 @@ pub(super) enum Call {
         region: String,
         partition: Option<PartitionAddress>,
     },
-    /// What a region acknowledged that is not part of the history.
-    FalseProgress {
+    /// The diverged suffix of a region: records that it acknowledged and that are not part of the
+    /// history.
+    DivergedSuffix {
         region: String,
     },
     Link {
@@ -44,6 +45,7 @@ pub(super) enum Call {
     },
 }
 
+/// The body of a failover.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Failover {
@@ -54,18 +56,19 @@ pub(super) struct Failover {
     pub(super) accepts_loss: bool,
     #[serde(default)]
     pub(super) offline: Vec<String>,
-    /// Only its writes.
+    /// The partition whose writes move. None moves the writes of the whole account.
     #[serde(default)]
     pub(super) partition: Option<String>,
 }
 
+/// The optional body of taking a region down or bringing it up.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct DownBody {
     partition: Option<String>,
 }
 
-/// The body of a removal, if it has one.
+/// The optional body of a removal.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Removal {
@@ -73,6 +76,7 @@ struct Removal {
     forced: bool,
 }
 
+/// The body of an addition.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct NewRegion {
@@ -81,14 +85,16 @@ pub(super) struct NewRegion {
     pub(super) listen: Option<SocketAddr>,
 }
 
+/// The body of a link order.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct LinkBody {
+struct LinkOrderBody {
     order: LinkVerb,
     millis: Option<u64>,
     records: Option<u64>,
 }
 
+/// The kind of a link order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum LinkVerb {
@@ -99,8 +105,14 @@ enum LinkVerb {
     Step,
 }
 
-impl Call {
-    pub(super) fn parse(method: &Method, path: &str, body: &[u8]) -> Result<Call, Refusal> {
+impl ManagementRequest {
+    /// Parses method, path and body. The function changes nothing, so a malformed order has no
+    /// effect.
+    pub(super) fn parse(
+        method: &Method,
+        path: &str,
+        body: &[u8],
+    ) -> Result<ManagementRequest, Refusal> {
         let segments: Option<Vec<String>> = path
             .trim_start_matches('/')
             .split('/')
@@ -108,42 +120,45 @@ impl Call {
             .collect();
         let segments = segments.ok_or_else(|| Refusal::wrong("the path is not UTF-8"))?;
         let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
-        let only = |allowed: Method, call: Result<Call, Refusal>| {
+        // A wrong method on a known path is answered with the right method.
+        let only = |allowed: Method, request: Result<ManagementRequest, Refusal>| {
             if *method == allowed {
-                call
+                request
             } else {
                 Err(Refusal::other_method(allowed.as_str()))
             }
         };
         match segments.as_slice() {
-            ["account"] => only(Method::GET, Ok(Call::Report)),
-            ["metrics"] => only(Method::GET, Ok(Call::Metrics)),
-            ["account", "failover"] => only(Method::POST, read(body).map(Call::Failover)),
-            ["regions"] => only(Method::POST, read(body).map(Call::Add)),
+            ["account"] => only(Method::GET, Ok(ManagementRequest::Report)),
+            ["metrics"] => only(Method::GET, Ok(ManagementRequest::Metrics)),
+            ["account", "failover"] => {
+                only(Method::POST, read(body).map(ManagementRequest::Failover))
+            }
+            ["regions"] => only(Method::POST, read(body).map(ManagementRequest::Add)),
             ["regions", region] => only(
                 Method::DELETE,
-                is_forced(body).map(|forced| Call::Remove {
+                is_forced(body).map(|forced| ManagementRequest::Remove {
                     region: (*region).to_owned(),
                     forced,
                 }),
             ),
             ["regions", region, "down"] => only(
                 Method::POST,
-                partition(body).map(|partition| Call::TakeDown {
+                partition(body).map(|partition| ManagementRequest::TakeDown {
                     region: (*region).to_owned(),
                     partition,
                 }),
             ),
             ["regions", region, "up"] => only(
                 Method::POST,
-                partition(body).map(|partition| Call::BringUp {
+                partition(body).map(|partition| ManagementRequest::BringUp {
                     region: (*region).to_owned(),
                     partition,
                 }),
             ),
             ["regions", region, "false-progress"] => only(
                 Method::GET,
-                Ok(Call::FalseProgress {
+                Ok(ManagementRequest::DivergedSuffix {
                     region: (*region).to_owned(),
                 }),
             ),
@@ -153,7 +168,7 @@ impl Call {
     }
 }
 
-/// The partition that is meant, if it is not the whole region.
+/// The partition in the body, or None for the whole region.
 fn partition(body: &[u8]) -> Result<Option<PartitionAddress>, Refusal> {
     let body = if body.is_empty() {
         DownBody::default()
@@ -163,12 +178,14 @@ fn partition(body: &[u8]) -> Result<Option<PartitionAddress>, Refusal> {
     body.partition.as_deref().map(address).transpose()
 }
 
+/// Parses the address of a partition.
 pub(super) fn address(text: &str) -> Result<PartitionAddress, Refusal> {
     text.parse().map_err(|error: String| Refusal::wrong(error))
 }
 
-fn link(from: &str, to: &str, body: &[u8]) -> Result<Call, Refusal> {
-    let LinkBody {
+/// Parses a link order. An option that the order does not use is refused, since it shows a mistake.
+fn link(from: &str, to: &str, body: &[u8]) -> Result<ManagementRequest, Refusal> {
+    let LinkOrderBody {
         order,
         millis,
         records,
@@ -198,13 +215,14 @@ fn link(from: &str, to: &str, body: &[u8]) -> Result<Call, Refusal> {
             records => LinkOrder::Step(records),
         },
     };
-    Ok(Call::Link {
+    Ok(ManagementRequest::Link {
         from: from.to_owned(),
         to: to.to_owned(),
         order,
     })
 }
 
+/// The flag in the body of a removal.
 fn is_forced(body: &[u8]) -> Result<bool, Refusal> {
     if body.is_empty() {
         return Ok(false);
@@ -212,12 +230,13 @@ fn is_forced(body: &[u8]) -> Result<bool, Refusal> {
     read(body).map(|removal: Removal| removal.forced)
 }
 
+/// Parses a JSON body.
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
     serde_json::from_slice(body)
         .map_err(|error| Refusal::wrong(format!("the body is not what is wanted here: {error}")))
 }
 
-/// A segment of a path without its percent signs.
+/// A path segment with its percent escapes decoded.
 fn decoded(segment: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(segment.len());
     let mut rest = segment.as_bytes();
@@ -227,6 +246,7 @@ fn decoded(segment: &str) -> Option<String> {
             bytes.push(*first);
             continue;
         }
+        // An escape that is cut off makes the path invalid.
         let (digits, after) = rest.split_at_checked(2)?;
         let digits = std::str::from_utf8(digits).ok()?;
         bytes.push(u8::from_str_radix(digits, 16).ok()?);
@@ -239,14 +259,14 @@ fn decoded(segment: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn parse(request: &str, body: &str) -> Result<Call, u16> {
+    fn parse(request: &str, body: &str) -> Result<ManagementRequest, u16> {
         let (method, path) = request.split_once(' ').unwrap();
         let method = method.parse().unwrap();
-        Call::parse(&method, path, body.as_bytes()).map_err(|refusal| refusal.status)
+        ManagementRequest::parse(&method, path, body.as_bytes()).map_err(|refusal| refusal.status)
     }
 
-    fn link(order: LinkOrder) -> Call {
-        Call::Link {
+    fn link(order: LinkOrder) -> ManagementRequest {
+        ManagementRequest::Link {
             from: "West US".to_owned(),
             to: "*".to_owned(),
             order,
@@ -257,19 +277,19 @@ mod tests {
     fn every_endpoint() {
         let region = || "North Europe".to_owned();
         for (request, body, expected) in [
-            ("GET /account", "", Call::Report),
-            ("GET /metrics", "", Call::Metrics),
+            ("GET /account", "", ManagementRequest::Report),
+            ("GET /metrics", "", ManagementRequest::Metrics),
             (
                 "GET /regions/North%20Europe/false-progress",
                 "",
-                Call::FalseProgress {
+                ManagementRequest::DivergedSuffix {
                     region: "North Europe".to_owned(),
                 },
             ),
             (
                 "POST /account/failover",
                 r#"{"to":"North Europe"}"#,
-                Call::Failover(Failover {
+                ManagementRequest::Failover(Failover {
                     to: region(),
                     forced: false,
                     accepts_loss: false,
@@ -280,7 +300,7 @@ mod tests {
             (
                 "POST /account/failover",
                 r#"{"to":"North Europe","forced":true,"acceptsLoss":true,"offline":["West US"]}"#,
-                Call::Failover(Failover {
+                ManagementRequest::Failover(Failover {
                     to: region(),
                     forced: true,
                     accepts_loss: true,
@@ -291,7 +311,7 @@ mod tests {
             (
                 "POST /account/failover",
                 r#"{"to":"North Europe","partition":"dbs/d/colls/c/ranges/2"}"#,
-                Call::Failover(Failover {
+                ManagementRequest::Failover(Failover {
                     to: region(),
                     forced: false,
                     accepts_loss: false,
@@ -302,7 +322,7 @@ mod tests {
             (
                 "POST /regions",
                 r#"{"name":"North Europe"}"#,
-                Call::Add(NewRegion {
+                ManagementRequest::Add(NewRegion {
                     name: region(),
                     listen: None,
                 }),
@@ -310,7 +330,7 @@ mod tests {
             (
                 "POST /regions",
                 r#"{"name":"North Europe","listen":"127.0.0.1:9000"}"#,
-                Call::Add(NewRegion {
+                ManagementRequest::Add(NewRegion {
                     name: region(),
                     listen: Some("127.0.0.1:9000".parse().unwrap()),
                 }),
@@ -318,7 +338,7 @@ mod tests {
             (
                 "DELETE /regions/North%20Europe",
                 "",
-                Call::Remove {
+                ManagementRequest::Remove {
                     region: region(),
                     forced: false,
                 },
@@ -326,7 +346,7 @@ mod tests {
             (
                 "DELETE /regions/North%20Europe",
                 r#"{"forced":true}"#,
-                Call::Remove {
+                ManagementRequest::Remove {
                     region: region(),
                     forced: true,
                 },
@@ -334,7 +354,7 @@ mod tests {
             (
                 "POST /regions/North%20Europe/down",
                 "",
-                Call::TakeDown {
+                ManagementRequest::TakeDown {
                     region: region(),
                     partition: None,
                 },
@@ -342,7 +362,7 @@ mod tests {
             (
                 "POST /regions/North%20Europe/down",
                 r#"{"partition":"dbs/d/colls/c/ranges/2"}"#,
-                Call::TakeDown {
+                ManagementRequest::TakeDown {
                     region: region(),
                     partition: "dbs/d/colls/c/ranges/2".parse().ok(),
                 },
@@ -350,7 +370,7 @@ mod tests {
             (
                 "POST /regions/North%20Europe/up",
                 "",
-                Call::BringUp {
+                ManagementRequest::BringUp {
                     region: region(),
                     partition: None,
                 },
