@@ -98,7 +98,7 @@ fn queries_that_are_refused() {
         r#"{"query":"SELECT"}"#,
         r#"{"query":"SELECT * FROM c WHERE"}"#,
         r#"{"query":"SELECT * FROM c WHERE NOPE(c.x)"}"#,
-        r#"{"query":"SELECT * FROM c WHERE c.x = @x"}"#,
+        r#"{"query":"SELECT TOP @x * FROM c"}"#,
         r#"{"query":"SELECT * FROM c","parameters":1}"#,
         r#"{"query":"SELECT * FROM c","parameters":[{"name":1}]}"#,
     ] {
@@ -106,4 +106,43 @@ fn queries_that_are_refused() {
         println!("{body}");
         response.refused(400, 0, "BadRequest", "");
     }
+}
+
+#[test]
+fn a_query_without_from_needs_no_partition() {
+    let world = start();
+    let headers = [QUERY, (CROSS_PARTITION, "false")];
+    let body = r#"{"query":"SELECT VALUE 1 + @n","parameters":[{"name":"@n","value":2}]}"#;
+    let answer = world
+        .client()
+        .request("POST", ITEMS, &headers, body)
+        .expect(200);
+    assert_eq!(answer.json()["Documents"], serde_json::json!([3]));
+    let with_from = r#"{"query":"SELECT VALUE 1 FROM c"}"#;
+    assert_eq!(
+        world
+            .client()
+            .request("POST", ITEMS, &headers, with_from)
+            .status,
+        400
+    );
+}
+
+#[test]
+fn the_order_of_an_aggregate_is_ignored() {
+    let world = start();
+    let client = world.client();
+    for n in 0..3 {
+        client.create_item(&n.to_string(), "p", &serde_json::json!({"n": n}));
+    }
+    for text in [
+        "SELECT VALUE COUNT(1) FROM c ORDER BY c.n",
+        "SELECT VALUE COUNT(1) FROM c ORDER BY c.n DESC, c.other",
+        "SELECT VALUE MAX(c.n) + 1 FROM c ORDER BY c.other",
+    ] {
+        let answer = client.query(ITEMS, text).expect(200).json();
+        assert_eq!(answer["Documents"], serde_json::json!([3]), "{text}");
+    }
+    let refused = client.query(ITEMS, "SELECT * FROM c ORDER BY c.n DESC, c.other");
+    refused.refused(400, 0, "BadRequest", "composite index");
 }

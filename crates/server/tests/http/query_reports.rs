@@ -99,6 +99,7 @@ fn metrics_count_what_was_read_and_given() {
         }
         assert_eq!(found["retrievedDocumentSize"] > 0.0, read > 0.0, "{query}");
         assert_eq!(found["outputDocumentSize"] > 0.0, rows > 0.0, "{query}");
+        assert_eq!(found["documentLoadTimeInMs"] > 0.0, read > 0.0, "{query}");
         let parts: f64 = found
             .iter()
             .filter(|(name, _)| name.ends_with("InMs") && *name != "totalExecutionTimeInMs")
@@ -106,6 +107,181 @@ fn metrics_count_what_was_read_and_given() {
             .sum();
         let total = found["totalExecutionTimeInMs"];
         assert!(total > 0.0 && (parts - total).abs() < 0.01, "{found:?}");
+    }
+}
+
+#[test]
+fn the_items_of_a_key_are_counted_by_the_index() {
+    let world = thousand();
+    let client = world.client();
+    client.create_item("other", "q", &json!({}));
+    let key = (PK, r#"["p"]"#);
+    for (query, headers) in [
+        ("SELECT VALUE COUNT(1) FROM c", &[ASK_METRICS, key][..]),
+        (
+            "SELECT VALUE COUNT(1) FROM c WHERE c.pk = 'p'",
+            &[ASK_METRICS],
+        ),
+    ] {
+        let answer = ask(&client, query, headers);
+        assert_eq!(answer.json()["Documents"], json!([1000]), "{query}");
+        assert!(
+            metrics(&answer)["retrievedDocumentCount"].abs() < 1e-9,
+            "{query}"
+        );
+    }
+}
+
+/// Version 1 reads the first hundred characters of a key: items of several texts are one logical
+/// partition.
+#[test]
+fn items_of_a_long_key_of_version_1_are_all_counted() {
+    let world = start();
+    let client = world.client();
+    client.create_container(
+        &json!({"id": "one", "partitionKey": {"paths": ["/pk"], "kind": "Hash"}}),
+    );
+    let items = "/dbs/d/colls/one/docs";
+    let long = |end: &str| format!("{}{end}", "x".repeat(500));
+    let texts = [long("a"), long("b"), "x".repeat(100), "x".repeat(99)];
+    // So many that the planner prefers entries where they tell the texts apart.
+    for (number, pk) in texts.iter().enumerate() {
+        let create = |item: usize| {
+            let id = format!("{number}.{item}");
+            json!({"operationType": "Create", "resourceBody": {"id": id, "pk": pk}})
+        };
+        let operations: Vec<Value> = (0..100).map(create).collect();
+        let key = json!([pk]).to_string();
+        let headers = [
+            (PK, key.as_str()),
+            BATCH,
+            ("x-ms-cosmos-batch-atomic", "True"),
+        ];
+        let body = json!(operations).to_string();
+        client.request("POST", items, &headers, &body).expect(200);
+    }
+    for (pk, expected) in texts.iter().zip([300, 300, 300, 100]) {
+        let key = json!([pk]).to_string();
+        let rows = |text: &str| {
+            let body = json!({"query": text, "parameters": []}).to_string();
+            let headers = [QUERY, (PK, key.as_str()), ("x-ms-max-item-count", "1000")];
+            let answer = client.request("POST", items, &headers, &body);
+            answer.expect(200).json()["Documents"].clone()
+        };
+        let all = rows("SELECT * FROM c");
+        assert_eq!(all.as_array().unwrap().len(), expected, "{pk}");
+        assert_eq!(
+            rows("SELECT VALUE COUNT(1) FROM c"),
+            json!([expected]),
+            "{pk}"
+        );
+    }
+}
+
+/// A client that names features can carry out a plan, whatever its user agent is.
+#[test]
+fn a_client_that_names_features_gets_the_plan() {
+    let world = start();
+    let client = world.client();
+    client.create_item("a", "p", &json!({"n": 1})).expect(201);
+    let body = r#"{"query":"SELECT * FROM c ORDER BY c.n"}"#;
+    let features = ("x-ms-cosmos-supported-query-features", "OrderBy");
+    client.request("POST", ITEMS, &[QUERY], body).expect(200);
+    let refused = client.request("POST", ITEMS, &[QUERY, features], body);
+    refused.refused(400, 1004, "BadRequest", "");
+    let plan = refused.json()["additionalErrorInfo"].clone();
+    let plan: Value = serde_json::from_str(plan.as_str().unwrap()).unwrap();
+    assert_eq!(plan["queryInfo"]["orderBy"], json!(["Ascending"]));
+}
+
+/// The SDK would send the continuation of one range to every range, and each range would leave out
+/// the rows before it.
+#[test]
+fn a_client_that_merges_does_not_resume_from_a_page_of_one_range() {
+    let world = start();
+    let client = world.client();
+    for n in 0..3 {
+        let key = format!("p{n}");
+        client.create_item("a", &key, &json!({"n": n})).expect(201);
+    }
+    let body = r#"{"query":"SELECT * FROM c ORDER BY c.n"}"#;
+    let features = ("x-ms-cosmos-supported-query-features", "OrderBy");
+    let range = ("x-ms-documentdb-partitionkeyrangeid", "0");
+    let one = ("x-ms-max-item-count", "1");
+    let page = client.request("POST", ITEMS, &[QUERY, features, range, one], body);
+    let page = page.expect(200);
+    let token = (
+        "x-ms-continuation",
+        page.header("x-ms-continuation").unwrap(),
+    );
+    let resumed = client.request("POST", ITEMS, &[QUERY, features, token], body);
+    resumed.refused(
+        400,
+        0,
+        "BadRequest",
+        "Invalid Continuation Token: your SDK merges",
+    );
+    for more in [range, ("x-orrery-whole-query", "True")] {
+        let headers = [QUERY, features, token, more];
+        let rest = client.request("POST", ITEMS, &headers, body).expect(200);
+        assert_eq!(rest.json()["_count"], 2, "{more:?}");
+    }
+    let empty = [QUERY, features, ("x-ms-continuation", "")];
+    client
+        .request("POST", ITEMS, &empty, body)
+        .refused(400, 1004, "BadRequest", "");
+}
+
+/// The server sends a plan only to a client whose headers list every feature of that plan, whatever
+/// its user agent.
+#[test]
+fn a_plan_beyond_the_features_of_the_client_is_refused() {
+    let world = start();
+    let client = world.client();
+    let ask = |query: &str, features: &[(&str, &str)]| {
+        let plan = [QUERY, ("x-ms-cosmos-is-query-plan-request", "True")];
+        let body = json!({"query": query}).to_string();
+        client.request("POST", ITEMS, &[&plan[..], features].concat(), &body)
+    };
+    for (query, missing, enough) in [
+        ("SELECT * FROM c ORDER BY c.n", "OrderBy", "OrderBy"),
+        (
+            "SELECT TOP 3 * FROM c ORDER BY c.a, c.n",
+            "MultipleOrderBy",
+            "MultipleOrderBy, Top",
+        ),
+        (
+            "SELECT * FROM c OFFSET 1 LIMIT 2",
+            "OffsetAndLimit",
+            "OffsetAndLimit",
+        ),
+        ("SELECT DISTINCT c.n FROM c", "Distinct", "Distinct"),
+        (
+            "SELECT c.n, COUNT(1) AS k FROM c GROUP BY c.n",
+            "GroupBy",
+            "Aggregate, GroupBy, NonValueAggregate",
+        ),
+        (
+            "SELECT VALUE COUNT(1) FROM c",
+            "Aggregate",
+            "Distinct,Aggregate",
+        ),
+    ] {
+        for other in ["None", "CountIf, NonStreamingOrderBy"] {
+            let refused = ask(query, &[("x-ms-cosmos-supported-query-features", other)]);
+            refused.refused(
+                400,
+                1004,
+                "BadRequest",
+                "the calling client does not support",
+            );
+            assert!(
+                refused.text().contains(missing),
+                "{query}: {}",
+                refused.text()
+            );
+        }
+        ask(query, &[("x-ms-cosmos-supported-query-features", enough)]).expect(200);
     }
 }
 
@@ -162,12 +338,47 @@ fn indexes_are_named_in_the_form_that_was_asked() {
 }
 
 #[test]
-fn without_rows_no_index_is_named() {
+fn indexes_are_named_without_rows_too() {
     let world = thousand();
     let query = "SELECT * FROM c WHERE c.shelf = 777";
-    for form in [ASK_INDEXES, ASK_INDEXES_V2] {
-        let response = ask(&world.client(), query, &[form]);
-        assert_eq!(response.header(INDEXES), None);
+    let response = ask(&world.client(), query, &[ASK_INDEXES_V2]);
+    let found = decoded(response.header(INDEXES).unwrap());
+    let used = json!([{"IndexSpec": "/shelf/?"}]);
+    assert_eq!(found["UtilizedIndexes"]["SingleIndexes"], used);
+}
+
+#[test]
+fn a_partition_key_is_named_as_an_index() {
+    let world = thousand();
+    let client = world.client();
+    let key = (PK, r#"["p"]"#);
+    for (query, headers, expected) in [
+        (
+            "SELECT * FROM c",
+            &[ASK_INDEXES_V2, key][..],
+            &["/pk/?"][..],
+        ),
+        (
+            "SELECT * FROM c WHERE c.pk = 'p'",
+            &[ASK_INDEXES_V2],
+            &["/pk/?"],
+        ),
+        (
+            "SELECT * FROM c WHERE c.shelf = 7",
+            &[ASK_INDEXES_V2, key],
+            &["/shelf/?", "/pk/?"],
+        ),
+        ("SELECT * FROM c", &[ASK_INDEXES_V2], &[]),
+    ] {
+        let found = decoded(ask(&client, query, headers).header(INDEXES).unwrap());
+        let named = found["UtilizedIndexes"]["SingleIndexes"]
+            .as_array()
+            .unwrap();
+        let named: Vec<_> = named
+            .iter()
+            .map(|index| index["IndexSpec"].as_str().unwrap())
+            .collect();
+        assert_eq!(named, expected, "{query}");
     }
 }
 
