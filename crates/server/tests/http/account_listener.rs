@@ -1,6 +1,6 @@
 //! The address of an account as a whole: whichever region is there answers.
 
-use orrery_account::Order;
+use orrery_account::OperatorOrder;
 use orrery_model::ConsistencyLevel;
 use serde_json::json;
 
@@ -11,13 +11,13 @@ const KEY: (&str, &str) = (PK, r#"["p"]"#);
 const ITEM: &str = "/dbs/d/colls/c/docs/a";
 
 fn down(world: &RegionWorld, region: &str) {
-    world.order(Order::TakeDown {
+    world.order(OperatorOrder::TakeDown {
         region: region.to_owned(),
     });
 }
 
 fn up(world: &RegionWorld, region: &str) {
-    world.order(Order::BringUp {
+    world.order(OperatorOrder::BringUp {
         region: region.to_owned(),
     });
 }

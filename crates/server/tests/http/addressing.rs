@@ -18,7 +18,6 @@ fn slashes_and_cases() {
         "//dbs//d//colls//c//docs//a//",
         "/DBS/d/Colls/c/DOCS/a",
         "/dbs/d/colls/c/docs/%61",
-        "/dbs/d/colls/c/docs/a?x=y",
     ] {
         let response = client.request("GET", path, &[KEY], "");
         assert_eq!(response.status, 200, "{path} {}", response.text());

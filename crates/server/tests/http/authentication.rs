@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use orrery_model::{AccountKeys, KeyRole, Secret};
+use orrery_model::{AccountKeyRole, AccountKeys, Secret};
 use orrery_wire::HttpDate;
 use serde_json::json;
 
@@ -258,7 +258,10 @@ fn keys_can_be_exchanged_while_the_server_runs() {
     old.get("/dbs/d").expect(200);
     new.get("/dbs/d").refused(401, 0, "Unauthorized", "");
     world.handle.set_keys(&AccountKeys {
-        keys: vec![(Secret::new(b"a new key".to_vec()), KeyRole::ReadWrite)],
+        keys: vec![(
+            Secret::new(b"a new key".to_vec()),
+            AccountKeyRole::ReadWrite,
+        )],
     });
     old.get("/dbs/d").refused(401, 0, "Unauthorized", "");
     new.get("/dbs/d").expect(200);

@@ -1,6 +1,6 @@
 //! What the bearer of a token tries to reach beyond it: by headers, bodies, names, and time.
 
-use orrery_model::{AccountKeys, KeyRole, Secret};
+use orrery_model::{AccountKeyRole, AccountKeys, Secret};
 use serde_json::json;
 
 use crate::batch::BATCH;
@@ -79,10 +79,14 @@ fn headers_of_ranges_do_not_widen_a_key() {
             ] {
                 let headers = [selection, own].concat();
                 let response = keyed.request(method, ITEMS, &headers, body);
-                let told = format!("{mode} {headers:?}");
-                assert_eq!(response.status, expected, "{told}");
-                assert_eq!(shows(&response, "\"mine\":true"), expected == 200, "{told}");
-                assert!(!shows(&response, SECRET), "{told}");
+                let description = format!("{mode} {headers:?}");
+                assert_eq!(response.status, expected, "{description}");
+                assert_eq!(
+                    shows(&response, "\"mine\":true"),
+                    expected == 200,
+                    "{description}"
+                );
+                assert!(!shows(&response, SECRET), "{description}");
             }
         }
         let named = keyed
@@ -415,7 +419,7 @@ fn a_link_that_leads_nowhere_opens_nothing() {
 }
 
 #[test]
-fn what_is_made_anew_under_a_name_is_not_what_was_granted() {
+fn a_recreated_resource_is_not_covered_by_an_old_token() {
     let world = world();
     let client = world.client();
     let scripts = format!("{CONTAINER}/sprocs");
@@ -623,7 +627,7 @@ fn tokens_end_with_the_account_key_they_were_made_with() {
     let (primary, one) = made_with(PRIMARY, "x");
     let (secondary, two) = made_with(SECONDARY, "y");
     let set = |first: &[u8]| {
-        let key = |secret: &[u8]| (Secret::new(secret.to_vec()), KeyRole::ReadWrite);
+        let key = |secret: &[u8]| (Secret::new(secret.to_vec()), AccountKeyRole::ReadWrite);
         let keys = vec![key(first), key(SECONDARY)];
         world.handle.set_keys(&AccountKeys { keys });
     };
@@ -728,7 +732,7 @@ fn a_first_level_with_the_hash_of_another_is_not_that_one() {
         &[(PK, key.as_str())][..],
         &[&[(PK, key.as_str())][..], &all].concat(),
     ] {
-        let asked = |method: &str, own: &[(&str, &str)], body: &str| {
+        let count_of = |method: &str, own: &[(&str, &str)], body: &str| {
             let headers = [selection, own].concat();
             let response = bearer.request(method, items, &headers, body).expect(200);
             assert!(
@@ -738,9 +742,9 @@ fn a_first_level_with_the_hash_of_another_is_not_that_one() {
             );
             response.json()["_count"].as_u64().unwrap()
         };
-        assert_eq!(asked("GET", &[], ""), 20);
-        assert_eq!(asked("GET", &[CHANGES], ""), 20);
-        assert_eq!(asked("GET", &[full, ("if-none-match", &begin)], ""), 20);
+        assert_eq!(count_of("GET", &[], ""), 20);
+        assert_eq!(count_of("GET", &[CHANGES], ""), 20);
+        assert_eq!(count_of("GET", &[full, ("if-none-match", &begin)], ""), 20);
         for (query, count) in [
             ("SELECT * FROM c", 20),
             ("SELECT * FROM c WHERE c.n >= 0 ORDER BY c.n", 20),
@@ -753,7 +757,7 @@ fn a_first_level_with_the_hash_of_another_is_not_that_one() {
             ("SELECT VALUE MIN(c.text) FROM c", 1),
         ] {
             let body = json!({"query": query}).to_string();
-            assert_eq!(asked("POST", &[QUERY], &body), count, "{query}");
+            assert_eq!(count_of("POST", &[QUERY], &body), count, "{query}");
         }
         let body = r#"{"query":"SELECT VALUE COUNT(1) FROM c"}"#;
         let headers = [selection, &[QUERY]].concat();
@@ -766,7 +770,7 @@ fn a_first_level_with_the_hash_of_another_is_not_that_one() {
 }
 
 #[test]
-fn who_sees_one_key_is_told_nothing_of_the_others() {
+fn a_token_of_one_key_reveals_nothing_about_other_keys() {
     let world = world();
     let keyed = keyed(&world, "Read");
     let wants = [

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use crate::signature::authorization;
 use crate::support::{ITEMS, PK, PRIMARY, World, start_limited};
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const WAIT_MAX: Duration = Duration::from_mins(1);
 
 fn hasty() -> Limits {
     Limits {
@@ -74,8 +74,8 @@ impl Client {
     }
 
     /// Waits until the server has hung up.
-    async fn hears_the_end(self) {
-        let ended = timeout(PATIENCE, self.connection).await;
+    async fn expect_close(self) {
+        let ended = timeout(WAIT_MAX, self.connection).await;
         let _ = ended.expect("the server closes the connection");
     }
 }
@@ -92,7 +92,7 @@ fn run(test: impl Future<Output = ()>) {
 fn a_connection_without_a_request_is_closed() {
     let world = start_limited(hasty(), None);
     run(async {
-        Client::connect(&world, 65_535).await.hears_the_end().await;
+        Client::connect(&world, 65_535).await.expect_close().await;
     });
 }
 
@@ -118,7 +118,7 @@ fn answers_that_wait_for_a_window_are_paid_for_and_given_up() {
         // 60 answers of 1.9 MB are more than half of the memory.
         assert!(statuses.contains(&200), "{statuses:?}");
         assert!(statuses.contains(&429), "{statuses:?}");
-        client.hears_the_end().await;
+        client.expect_close().await;
     });
     let metrics = world.client().get("/metrics").text();
     let unread = r#"orrery_connections_closed_total{listener="clients",reason="unread"} 1"#;

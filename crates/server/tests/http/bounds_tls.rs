@@ -18,7 +18,7 @@ use tokio_rustls::client::TlsStream;
 
 use crate::support::{World, start_limited};
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const WAIT_MAX: Duration = Duration::from_mins(1);
 
 struct Secured {
     world: World,
@@ -55,10 +55,10 @@ impl Secured {
     }
 }
 
-async fn hears_the_end(mut stream: TlsStream<TcpStream>) {
+async fn expect_close(mut stream: TlsStream<TcpStream>) {
     let mut buffer = [0; 4_096];
     let end = async { while matches!(stream.read(&mut buffer).await, Ok(1..)) {} };
-    timeout(PATIENCE, end).await.expect("the server hangs up");
+    timeout(WAIT_MAX, end).await.expect("the server hangs up");
 }
 
 fn run(test: impl Future<Output = ()>) {
@@ -73,10 +73,10 @@ fn run(test: impl Future<Output = ()>) {
 fn a_connection_without_a_request_is_closed() {
     let secured = start();
     run(async {
-        hears_the_end(secured.connect().await).await;
+        expect_close(secured.connect().await).await;
         let mut half = secured.connect().await;
         half.write_all(b"GET /ready HT").await.unwrap();
-        hears_the_end(half).await;
+        expect_close(half).await;
     });
 }
 
@@ -89,7 +89,7 @@ fn answers_that_nobody_reads_are_given_up() {
         // The client reads no answers. Once they fill the buffers of the connection, the server
         // reads no more requests.
         let asking = async { while lazy.write_all(request).await.is_ok() {} };
-        timeout(PATIENCE, asking)
+        timeout(WAIT_MAX, asking)
             .await
             .expect("the server hangs up");
         let stream = secured.connect().await;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::connection::Response;
-use crate::support::{Client, ITEMS, PK, RANGE_ID, start};
+use crate::support::{Client, ITEMS, PK, QUERY, RANGE_ID, start};
 
 const LATEST: (&str, &str) = ("a-im", "Incremental Feed");
 const ALL: (&str, &str) = ("a-im", "Full-Fidelity Feed");
@@ -35,15 +35,16 @@ fn the_newest_version_of_each_item_comes_once_and_in_order() {
     client.item("DELETE", "b", "p", "");
     let page = changes(&client, &[LATEST]).expect(200);
     assert_eq!(ids(&page), ["c", "a"]);
-    assert_eq!(page.json()["Documents"][0]["_lsn"], 3);
-    assert_eq!(page.json()["Documents"][1]["_lsn"], 4);
+    assert_eq!(page.json()["Documents"][0]["_lsn"], 4);
+    assert_eq!(page.json()["Documents"][1]["_lsn"], 5);
     assert_eq!(page.header("x-ms-item-count"), Some("2"));
-    assert_eq!(etag(&page), "\"5\"");
-    assert_eq!(page.header("x-ms-session-token"), Some("0:-1#5"));
+    assert_eq!(etag(&page), "\"6\"");
+    assert_eq!(page.header("x-ms-session-token"), Some("0:-1#6"));
 
-    let nothing = changes(&client, &[LATEST, ("if-none-match", "\"5\"")]).expect(304);
-    assert_eq!(etag(&nothing), "\"5\"");
-    assert_eq!(nothing.header("x-ms-session-token"), Some("0:-1#5"));
+    let nothing = changes(&client, &[LATEST, ("if-none-match", "\"6\"")]).expect(304);
+    assert_eq!(etag(&nothing), "\"6\"");
+    assert_eq!(nothing.header("x-ms-item-count"), Some("0"));
+    assert_eq!(nothing.header("x-ms-session-token"), Some("0:-1#6"));
     let one = [LATEST, ("x-ms-max-item-count", "1")];
     let first = changes(&client, &one).expect(200);
     assert_eq!(ids(&first), ["c"]);
@@ -58,7 +59,7 @@ fn a_feed_may_begin_now_or_at_a_time() {
     let client = world.client();
     client.create_item("a", "p", &json!({})).expect(201);
     let now = changes(&client, &[LATEST, ("if-none-match", "*")]).expect(304);
-    assert_eq!(etag(&now), "\"1\"");
+    assert_eq!(etag(&now), "\"2\"");
     world.advance(100);
     let date = client.date();
     world.advance(100);
@@ -107,7 +108,7 @@ fn envelopes_say_what_happened() {
     let latest = changes(&client, &[LATEST, ENVELOPE]).expect(200);
     let change = &latest.json()["Documents"][0];
     assert_eq!(change["current"]["n"], 1);
-    assert_eq!(change["metadata"]["lsn"], 1);
+    assert_eq!(change["metadata"]["lsn"], 2);
     assert!(change["metadata"].get("operationType").is_none());
 
     changes(&client, &[ALL, ENVELOPE]).refused(400, 0, "BadRequest", "retentionDuration");
@@ -118,7 +119,12 @@ fn envelopes_say_what_happened() {
     let items = "/dbs/d/colls/h/docs";
     let key = (PK, r#"["p"]"#);
     let feed = |headers: &[(&str, &str)]| client.request("GET", items, headers, "");
-    feed(&[ALL, ENVELOPE]).refused(400, 0, "BadRequest", "from now");
+    let date = client.date();
+    for start in [&[][..], &[("if-modified-since", date.as_str())]] {
+        let page = feed(&[&[ALL, ENVELOPE], start].concat());
+        let text = "You must read the change feed from within the retention period.";
+        page.refused(400, 0, "BadRequest", text);
+    }
     let now = feed(&[ALL, ENVELOPE, ("if-none-match", "*")]).expect(304);
     let post = |body: &str| client.request("POST", items, &[key], body).expect(201);
     post(r#"{"id":"a","pk":"p","n":1}"#);
@@ -140,8 +146,8 @@ fn envelopes_say_what_happened() {
         .map(|number| changes[number]["metadata"]["operationType"].clone())
         .collect();
     assert_eq!(kinds, ["create", "replace", "delete", "create", "delete"]);
-    assert_eq!(changes[1]["previous"]["n"], 1);
-    assert_eq!(changes[1]["metadata"]["previousImageLSN"], 1);
+    assert!(changes[1].get("previous").is_none(), "nobody asked for it");
+    assert_eq!(changes[1]["metadata"]["previousImageLSN"], 2);
     let deleted = &changes[2];
     assert_eq!(deleted["current"], json!({}));
     assert_eq!(deleted["previous"]["n"], 2);
@@ -167,6 +173,22 @@ fn a_wrong_position_is_refused() {
     let client = world.client();
     let page = changes(&client, &[LATEST, ("if-none-match", "\"yesterday\"")]);
     page.refused(400, 0, "BadRequest", "If-None-Match");
+}
+
+/// Going on from now would leave out what was changed since.
+#[test]
+fn a_position_ahead_of_the_container_is_refused() {
+    let world = start();
+    let client = world.client();
+    client.create_item("a", "p", &json!({})).expect(201);
+    for (position, text) in [
+        ("\"1000\"", "ahead of the container"),
+        ("\"1001000000000000012\"", "all regions of the account"),
+        ("\"1@12\"", "all regions of the account"),
+    ] {
+        let page = changes(&client, &[LATEST, ("if-none-match", position)]);
+        page.refused(400, 0, "BadRequest", text);
+    }
 }
 
 #[test]
@@ -211,4 +233,54 @@ fn pages_of_any_size_give_every_change_of_every_partition() {
         }
         assert_eq!(seen.len(), 12, "pages of {size}: {seen:?}");
     }
+}
+
+#[test]
+fn a_position_counts_more_than_a_time() {
+    let world = start();
+    let client = world.client();
+    client.create_item("a", "p", &json!({})).expect(201);
+    let position = etag(&changes(&client, &[LATEST]).expect(200));
+    client.create_item("b", "p", &json!({})).expect(201);
+    world.advance(100);
+    let date = client.date();
+    let since = ("if-modified-since", date.as_str());
+    changes(&client, &[LATEST, since]).expect(304);
+    let both = changes(&client, &[LATEST, since, ("if-none-match", &position)]).expect(200);
+    assert_eq!(ids(&both), ["b"]);
+    changes(&client, &[LATEST, since, ("if-none-match", "")]).expect(304);
+}
+
+#[test]
+fn a_query_may_ask_for_some_of_the_changes() {
+    let world = start();
+    let client = world.client();
+    for number in 0..4 {
+        let id = number.to_string();
+        client
+            .create_item(&id, "p", &json!({"n": number}))
+            .expect(201);
+    }
+    let ask = |text: &str, headers: &[(&str, &str)]| {
+        let body = json!({"query": text}).to_string();
+        let headers = [&[LATEST, QUERY], headers].concat();
+        client.request("POST", ITEMS, &headers, &body)
+    };
+    let some = "SELECT c.id, c._lsn FROM c WHERE c.n > 1";
+    let page = ask(some, &[]).expect(200);
+    assert_eq!(
+        page.json()["Documents"],
+        json!([{"id": "2", "_lsn": 4}, {"id": "3", "_lsn": 5}])
+    );
+    let position = etag(&page);
+    assert_eq!(position, "\"5\"");
+    ask(some, &[("if-none-match", &position)]).expect(304);
+    let none = ask(
+        "SELECT * FROM c WHERE c.n > 9",
+        &[("x-ms-max-item-count", "2")],
+    )
+    .expect(200);
+    assert_eq!(none.json()["_count"], 0);
+    assert_eq!(etag(&none), "\"3\"");
+    ask(some, &[ENVELOPE]).refused(400, 0, "NotImplemented", "envelopes");
 }

@@ -1,11 +1,10 @@
-//! The conflict feed: where it is empty, and what two regions make of writes that did not see each
-//! other.
+//! The conflict feed: when it is empty, and the outcome of concurrent writes in two regions.
 
 use orrery_account::LinkOrder;
 use serde_json::{Value, json};
 
 use crate::region_world::{NORTH, RegionWorld, WEST, eventually, start_multi_write};
-use crate::support::{CONTAINER, Client, ITEMS, PK, QUERY, RANGE_ID, start};
+use crate::support::{CONTAINER, CROSS_PARTITION, Client, ITEMS, PK, QUERY, RANGE_ID, start};
 
 const FEED: &str = "/dbs/d/colls/c/conflicts";
 const KEY: (&str, &str) = (PK, r#"["p"]"#);
@@ -87,7 +86,7 @@ fn both_regions_list_what_lost_until_somebody_decides() {
     let path = format!("{FEED}/{id}");
     let read = north.request("GET", &path, &[KEY], "").expect(200);
     assert_eq!(read.json(), *conflict);
-    // The winner, as .NET asks for it: by the ids of the service.
+    // The winning version, addressed by resource ids, as the .NET SDK requests it.
     let container = west.get(CONTAINER).expect(200).json();
     let link = container["_self"].as_str().unwrap();
     let resource = conflict["resourceId"].as_str().unwrap();
@@ -138,6 +137,17 @@ fn feeds_have_pages_and_answer_queries() {
         "SELECT VALUE c.id FROM c WHERE c.operationType = 'create'",
     );
     assert_eq!(filtered.expect(200).json()["_count"], 3);
+    let text = json!({"query": "SELECT * FROM c"}).to_string();
+    let not = (CROSS_PARTITION, "false");
+    let refused = client.request("POST", FEED, &[QUERY, not], &text);
+    refused.refused(
+        400,
+        0,
+        "BadRequest",
+        "Cross partition query is required but disabled",
+    );
+    let of_key = client.request("POST", FEED, &[QUERY, not, KEY], &text);
+    assert_eq!(of_key.expect(200).json()["_count"], 3);
 }
 
 #[test]

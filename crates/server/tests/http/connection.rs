@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// Longer than any answer takes; a test that waits this long has found a hang.
-const PATIENCE: Duration = Duration::from_mins(1);
+const WAIT_MAX: Duration = Duration::from_mins(1);
 
 pub(crate) struct Connection {
     stream: TcpStream,
@@ -25,8 +25,8 @@ impl Connection {
     pub(crate) fn open(address: SocketAddr) -> Connection {
         let stream = TcpStream::connect(address).unwrap();
         stream.set_nodelay(true).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(WAIT_MAX)).unwrap();
+        stream.set_write_timeout(Some(WAIT_MAX)).unwrap();
         Connection {
             stream,
             received: Vec::new(),
@@ -46,12 +46,12 @@ impl Connection {
         let _ = self.stream.shutdown(Shutdown::Write);
     }
 
-    /// Whether the server says something within this time, be it good-bye.
+    /// Whether the server sends bytes or closes the connection within this time.
     pub(crate) fn hears_within(&self, time: Duration) -> bool {
         self.stream.set_read_timeout(Some(time)).unwrap();
-        let heard = self.stream.peek(&mut [0]);
-        self.stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        !heard.is_err_and(|error| {
+        let peeked = self.stream.peek(&mut [0]);
+        self.stream.set_read_timeout(Some(WAIT_MAX)).unwrap();
+        !peeked.is_err_and(|error| {
             [ErrorKind::WouldBlock, ErrorKind::TimedOut].contains(&error.kind())
         })
     }

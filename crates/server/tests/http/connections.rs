@@ -7,7 +7,7 @@ use crate::support::{ITEMS, PK, World, start};
 const KEY: (&str, &str) = (PK, r#"["p"]"#);
 const BODY: &[u8] = br#"{"id":"a","pk":"p"}"#;
 
-/// The world goes on for everybody else.
+/// Other clients of the server must not notice the attack.
 fn check_alive(world: &World) {
     world.client().get("/dbs/d").expect(200);
 }

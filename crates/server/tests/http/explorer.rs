@@ -1,7 +1,7 @@
-//! The explorer's files: anybody may have them, browsers may keep them, and they may load nothing from
-//! elsewhere.
+//! The files of the explorer: every client may read them, browsers may cache them, and they may
+//! load nothing from other origins.
 
-use orrery_model::{AccountKeys, KeyRole, Secret, WELL_KNOWN_KEY};
+use orrery_model::{AccountKeyRole, AccountKeys, Secret, WELL_KNOWN_KEY};
 
 use crate::support::{Client, Credential, Response, World, start};
 
@@ -112,8 +112,8 @@ fn only_the_well_known_key_is_offered() {
     assert_eq!(config()["version"], env!("CARGO_PKG_VERSION"));
     let known = base64_decode(WELL_KNOWN_KEY);
     for (role, expected) in [
-        (KeyRole::ReadOnly, serde_json::Value::Null),
-        (KeyRole::ReadWrite, WELL_KNOWN_KEY.into()),
+        (AccountKeyRole::ReadOnly, serde_json::Value::Null),
+        (AccountKeyRole::ReadWrite, WELL_KNOWN_KEY.into()),
     ] {
         world.handle.set_keys(&AccountKeys {
             keys: vec![(Secret::new(known.clone()), role)],

@@ -131,7 +131,7 @@ const HEADERS: [(&str, &[&str]); 17] = [
     ),
 ];
 
-/// Whether the bytes are a whole request, after which the server has nothing to wait for.
+/// Whether the bytes are a complete request, after which the server answers without waiting.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Whole,

@@ -141,7 +141,7 @@ impl Bearer {
 }
 
 fn check(seed: usize, request: &RandomRequest, response: &Response) {
-    let told = || {
+    let description = || {
         let body = String::from_utf8_lossy(&request.body);
         let RandomRequest {
             method,
@@ -159,14 +159,18 @@ fn check(seed: usize, request: &RandomRequest, response: &Response) {
     assert!(
         !shows(&response.body),
         "{} shows {}",
-        told(),
+        description(),
         response.text()
     );
     for (name, value) in &response.headers {
-        assert!(!shows(value.as_bytes()), "{} shows {name}: {value}", told());
+        assert!(
+            !shows(value.as_bytes()),
+            "{} shows {name}: {value}",
+            description()
+        );
     }
     let is_internal = response.status == 500;
-    assert!(!is_internal, "{}: {}", told(), response.text());
+    assert!(!is_internal, "{}: {}", description(), response.text());
 }
 
 fn permit_user(world: &World, user: &str, grant: &Value) -> Client {
@@ -347,7 +351,7 @@ fn outside(world: &World) -> Vec<Value> {
     seen
 }
 
-/// What the sender may have heard of the account from somebody who has an account key.
+/// Facts about the account that a sender without a key may have learned from a client with a key.
 fn rumours(world: &World) -> Rumours {
     let client = world.client();
     let mut rumours = Rumours::default();

@@ -60,7 +60,7 @@ fn a_region_that_lacks_a_write_does_not_answer_its_author() {
         let feed = north.request("GET", path, &headers, "");
         feed.refused(404, 1002, "NotFound", "");
     }
-    // Whoever has seen nothing reads what is there.
+    // A client without a session token reads whatever the region has.
     let missing = north.request("GET", &format!("{ITEMS}/1"), &[KEY], "");
     missing.refused(404, 0, "NotFound", "");
     regions.link(LinkOrder::Resume);

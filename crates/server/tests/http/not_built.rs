@@ -1,5 +1,5 @@
-//! What this version does not have is refused by its name. The status is 400 because some clients
-//! repeat what fails with 5xx.
+//! Features that this version does not have are refused by name. The status is 400 because some
+//! SDKs repeat requests that fail with 5xx.
 
 use crate::signature::{encoded, sign};
 use crate::support::{Credential, ITEMS, PK, PRIMARY, start};

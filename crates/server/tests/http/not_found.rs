@@ -1,4 +1,5 @@
-//! What is not there, by whose absence; verbs that a resource does not have; URLs that name nothing.
+//! Missing resources, and the name of the missing one; verbs that a resource does not have; URLs
+//! that name no resource.
 
 use crate::support::{PK, start};
 
@@ -137,8 +138,7 @@ fn urls_that_name_nothing() {
         "/dbs/d/nonsense",
         "/dbs/d/nonsense/x",
         "/dbs/d/colls/c/nonsense",
-        "/dbs/d/colls/c/docs/a/b",
-        "/dbs/d/colls/c/docs/a/b/c/d/e/f/g",
+        "/dbs/d/colls/c/udfs/a/b",
         "/dbs/d/users/u/nonsense",
         "/offers/AAAA/x",
     ] {

@@ -4,7 +4,10 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use orrery_account::{Account, AccountOptions, Bound, LinkOrder, Order, RegionOptions, Report};
+use orrery_account::{
+    Account, AccountOptions, AccountReport, LinkOrder, OperatorOrder, RegionOptions,
+    StalenessPolicy,
+};
 use orrery_model::{ConsistencyLevel, Secret};
 use orrery_server::{
     AccountServer, Addition, Governor, Limits, Management, ManagementOptions, Server,
@@ -18,7 +21,7 @@ use crate::support::{Client, TestClock, engine_options, options};
 pub(crate) const WEST: &str = "West US";
 pub(crate) const NORTH: &str = "North Europe";
 pub(crate) const KEY: &str = "key-of-operators";
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const WAIT_MAX: Duration = Duration::from_secs(30);
 
 pub(crate) struct RegionWorld {
     pub(crate) account: Arc<Account>,
@@ -56,7 +59,7 @@ fn start(level: ConsistencyLevel, policy: Option<&Value>) -> RegionWorld {
     };
     let account = Account::start(AccountOptions {
         level,
-        bound: Bound {
+        bound: StalenessPolicy {
             versions: 1_000,
             seconds: 60,
         },
@@ -116,7 +119,7 @@ fn start(level: ConsistencyLevel, policy: Option<&Value>) -> RegionWorld {
 impl RegionWorld {
     fn fill(&self, policy: Option<&Value>) {
         let client = self.client(WEST);
-        // One that was not answered in time may have been made.
+        // A create without an answer in time may have succeeded.
         let is_made = |status: u16| [201, 409].contains(&status);
         eventually(|| is_made(client.post("/dbs", r#"{"id":"d"}"#).status));
         let mut definition = json!({
@@ -152,19 +155,19 @@ impl RegionWorld {
         format!("http://{}/", self.address(region))
     }
 
-    pub(crate) fn report(&self) -> Report {
+    pub(crate) fn report(&self) -> AccountReport {
         self.account.report()
     }
 
     #[track_caller]
-    pub(crate) fn order(&self, order: Order) {
+    pub(crate) fn order(&self, order: OperatorOrder) {
         let runtime = self.runtime.as_ref().unwrap();
         runtime.block_on(self.account.carry_out(order)).unwrap();
     }
 
     /// From West US to North Europe.
     pub(crate) fn link(&self, order: LinkOrder) {
-        self.order(Order::Link {
+        self.order(OperatorOrder::Link {
             from: WEST.to_owned(),
             to: NORTH.to_owned(),
             order,
@@ -174,7 +177,7 @@ impl RegionWorld {
     /// In both directions.
     pub(crate) fn links(&self, order: LinkOrder) {
         let any = || "*".to_owned();
-        self.order(Order::Link {
+        self.order(OperatorOrder::Link {
             from: any(),
             to: any(),
             order,
@@ -182,7 +185,7 @@ impl RegionWorld {
     }
 
     pub(crate) fn fail_over(&self) {
-        self.order(Order::Failover {
+        self.order(OperatorOrder::Failover {
             to: NORTH.to_owned(),
             forced: false,
             accepts_loss: false,
@@ -203,7 +206,7 @@ impl Drop for RegionWorld {
 pub(crate) fn eventually(mut condition: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !condition() {
-        assert!(begun.elapsed() < PATIENCE, "it never came true");
+        assert!(begun.elapsed() < WAIT_MAX, "it never came true");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use orrery_account::{LinkOrder, Order};
-use orrery_engine::Role;
+use orrery_account::{LinkOrder, OperatorOrder};
+use orrery_engine::ReplicationRole;
 use orrery_model::ConsistencyLevel;
 use serde_json::{Value, json};
 
-use crate::region_world::{NORTH, PATIENCE, RegionWorld, WEST, eventually, start_regions};
+use crate::region_world::{NORTH, RegionWorld, WAIT_MAX, WEST, eventually, start_regions};
 use crate::support::{Client, ITEMS, PK, QUERY, Response};
 
 const TOKEN: &str = "x-ms-session-token";
@@ -97,7 +97,7 @@ fn only_the_write_region_takes_writes() {
 }
 
 #[test]
-fn what_is_for_the_hub_is_refused_elsewhere() {
+fn requests_for_the_hub_are_refused_in_other_regions() {
     let world = session();
     world.client(WEST).create_item("a", "p", &json!({}));
     let hub = ("x-ms-cosmos-hub-region-processing-only", "True");
@@ -136,12 +136,12 @@ fn tokens_of_another_version() {
     assert_eq!(status(format!("0:{}#1", version + 1)), 404);
     assert_eq!(status(format!("0:{}#999", version - 1)), 200);
     assert_eq!(status("0:-1#999".to_owned()), 200);
-    // Who knows of a newer version knows that another region takes the writes.
+    // A token of a newer version proves that another region takes the writes.
     let newer = format!("0:{}#1", version + 1);
     let body = r#"{"id":"b","pk":"p"}"#;
     let write = |token: &str| client.request("POST", ITEMS, &[KEY, (TOKEN, token)], body);
     write(&newer).refused(403, 3, "Forbidden", "");
-    write("nonsense").expect(201);
+    write("nonsense").refused(400, 0, "BadRequest", "is invalid");
 }
 
 #[test]
@@ -171,20 +171,20 @@ fn after_a_failover_writes_go_on_elsewhere() {
 fn a_region_that_is_down_answers_nothing_else() {
     let world = session();
     let region = || NORTH.to_owned();
-    world.order(Order::TakeDown { region: region() });
+    world.order(OperatorOrder::TakeDown { region: region() });
     let client = world.client(NORTH);
     for path in ["/", "/ready", "/metrics", "/dbs/d", ITEMS] {
         let response = client.get(path);
         response.refused(503, 0, "ServiceUnavailable", "North Europe");
     }
-    world.order(Order::BringUp { region: region() });
+    world.order(OperatorOrder::BringUp { region: region() });
     eventually(|| client.get("/dbs/d").status == 200);
 }
 
 #[test]
 fn a_region_that_left_is_no_account() {
     let world = session();
-    world.order(Order::Remove {
+    world.order(OperatorOrder::Remove {
         region: NORTH.to_owned(),
         forced: false,
     });
@@ -222,20 +222,20 @@ fn a_region_that_returns_reads_nothing_before_it_has_heard_of_the_account() {
     client.create_item("a", "p", &json!({}));
     world.links(LinkOrder::Cut);
     let region = || WEST.to_owned();
-    world.order(Order::TakeDown { region: region() });
-    // Until then it goes on as if it had not been down.
+    world.order(OperatorOrder::TakeDown { region: region() });
+    // Before it follows another region, the region continues in its former role.
     let all_follow = || {
         let regions = world.account.regions();
         regions
             .iter()
-            .all(|region| region.engine().role() == Role::Follower)
+            .all(|region| region.engine().role() == ReplicationRole::Follower)
     };
     eventually(all_follow);
     // After three seconds it goes on alone.
     let started = Instant::now();
     let (reads, document, write) = loop {
         let begun = Instant::now();
-        world.order(Order::BringUp { region: region() });
+        world.order(OperatorOrder::BringUp { region: region() });
         let read = |path| client.request("GET", path, &[KEY], "");
         let reads = [ITEM, "/dbs/d/colls/c", "/dbs"].map(read);
         let document = client.get("/");
@@ -243,14 +243,14 @@ fn a_region_that_returns_reads_nothing_before_it_has_heard_of_the_account() {
         if begun.elapsed() < Duration::from_millis(2_500) {
             break (reads, document, write);
         }
-        assert!(started.elapsed() < PATIENCE, "the machine is too slow");
-        world.order(Order::TakeDown { region: region() });
+        assert!(started.elapsed() < WAIT_MAX, "the machine is too slow");
+        world.order(OperatorOrder::TakeDown { region: region() });
         eventually(all_follow);
     };
     for response in reads {
         response.refused(503, 0, "ServiceUnavailable", "up to date");
     }
-    // It tells where the others are, and that writes go there.
+    // The account document lists the other regions, and the refusal sends writes to them.
     document.expect(200);
     write.refused(403, 3, "Forbidden", "writes are not allowed");
     world.links(LinkOrder::Resume);
@@ -283,7 +283,7 @@ fn a_region_waits_a_moment_for_what_a_session_has_seen() {
         for n in 0.. {
             let begun = Instant::now();
             let seen = write(n);
-            // It is on its way when it is asked for; a busy machine may be late.
+            // The record is on its way when the client reads; a busy machine may be late.
             let is_early = begun.elapsed() < delay;
             let answer = ask(is_query, &seen);
             if answer.status == 200 {
@@ -301,7 +301,7 @@ fn a_region_waits_a_moment_for_what_a_session_has_seen() {
             if waited == 5 {
                 break;
             }
-            assert!(started.elapsed() < PATIENCE, "{waited} of {n} waited");
+            assert!(started.elapsed() < WAIT_MAX, "{waited} of {n} waited");
         }
     }
     world.links(LinkOrder::Pause);
@@ -312,13 +312,13 @@ fn a_region_waits_a_moment_for_what_a_session_has_seen() {
         ask(false, &seen).refused(404, 1002, "NotFound", "The read session is not available");
         let waited = begun.elapsed();
         assert!(waited >= Duration::from_millis(45), "{waited:?}");
-        // Nothing is under way to the write region.
+        // No record is on its way to the write region, so the read fails without a wait.
         let begun = Instant::now();
         read(&west, &newer).refused(404, 1002, "NotFound", "");
         let at_once = begun.elapsed();
         if waited < Duration::from_secs(1) && at_once < Duration::from_millis(45) {
             break;
         }
-        assert!(started.elapsed() < 2 * PATIENCE, "{waited:?} {at_once:?}");
+        assert!(started.elapsed() < 2 * WAIT_MAX, "{waited:?} {at_once:?}");
     }
 }

@@ -1,4 +1,5 @@
-//! What a resource token opens, and what it does not.
+//! The requests that a resource token allows, and the requests that the server refuses under a
+//! token.
 
 use serde_json::{Value, json};
 

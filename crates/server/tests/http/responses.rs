@@ -1,4 +1,4 @@
-//! What every answer carries, whatever it says.
+//! The headers of every answer, whatever its status.
 
 use serde_json::json;
 
@@ -210,7 +210,9 @@ fn paths_of_the_owner() {
         let response = client.request(method, path, &[KEY], body);
         println!("{method} {path} -> {}", response.status);
         assert_eq!(response.header("x-ms-alt-content-path"), Some(alt));
-        assert_eq!(response.header("x-ms-content-path"), Some(rid));
+        // An answer of 404 has no resource id of the owner, as in Cosmos DB.
+        let rid = Some(rid).filter(|_| response.status != 404);
+        assert_eq!(response.header("x-ms-content-path"), rid);
     }
     let deleted = client.delete(CONTAINER).expect(204);
     assert!(deleted.header("x-ms-content-path").is_some());

@@ -3,7 +3,7 @@
 use orrery_model::ConsistencyLevel;
 use serde_json::json;
 
-use crate::support::{ITEMS, PK, QUERY, UPSERT, start, start_with};
+use crate::support::{ITEMS, PK, QUERY, Response, UPSERT, start, start_with};
 
 const KEY: (&str, &str) = (PK, r#"["p"]"#);
 const TOKEN: &str = "x-ms-session-token";
@@ -138,6 +138,7 @@ fn tokens_the_server_has_reached() {
         format!("0:-1#{lsn}"),
         "0:-1#0".to_owned(),
         format!("0:-1#{lsn},1:-1#99"),
+        format!("0:-1#{lsn},"),
         "5:-1#1000".to_owned(),
         format!("0:{lsn}"),
     ] {
@@ -156,7 +157,8 @@ fn tokens_the_server_has_reached() {
         ":1",
         "0:-1#",
         "0:-1#x",
-        "0:-1#1,",
+        ",",
+        "0:-1#1,,",
         "0:1#2#x=3",
     ] {
         for (path, headers) in [
@@ -170,8 +172,9 @@ fn tokens_the_server_has_reached() {
     }
 }
 
+/// Both .NET SDKs misread a token of several ranges, and so does Java's.
 #[test]
-fn a_feed_over_two_ranges_has_a_part_for_each() {
+fn an_answer_of_two_ranges_has_the_token_of_the_range_where_it_ended() {
     let world = start();
     let client = world.client();
     let headers = [("x-ms-offer-throughput", "12000")];
@@ -186,26 +189,69 @@ fn a_feed_over_two_ranges_has_a_part_for_each() {
             .request("POST", items, &[(PK, &json!([index]).to_string())], &body)
             .expect(201);
     }
-    let feed = client.get(items).expect(200);
-    let token = feed.header(TOKEN).unwrap();
-    let ranges: Vec<&str> = token
-        .split(',')
-        .map(|part| part.split_once(':').unwrap().0)
-        .collect();
-    assert_eq!(ranges, ["0", "1"], "{token}");
-    client
-        .request("GET", items, &[(TOKEN, token)], "")
-        .expect(200);
-    let point = client.request(
-        "GET",
-        &format!("{items}/a"),
-        &[(PK, "[0]"), (TOKEN, token)],
-        "",
-    );
-    assert_eq!(
-        point.expect(200).header(TOKEN).unwrap().split(',').count(),
-        1
-    );
+    let cross = ("x-ms-documentdb-query-enablecrosspartition", "True");
+    for (method, extra, body) in [
+        ("GET", &[][..], ""),
+        ("GET", &[("a-im", "Incremental feed")], ""),
+        ("POST", &[QUERY, cross], r#"{"query":"SELECT * FROM c"}"#),
+        (
+            "POST",
+            &[QUERY, cross],
+            r#"{"query":"SELECT VALUE COUNT(1) FROM c"}"#,
+        ),
+    ] {
+        let ask = |agent: &str, more: &[(&str, &str)]| {
+            let agent = [("user-agent", agent)];
+            let headers = [extra, more, &agent].concat();
+            client.request(method, items, &headers, body).expect(200)
+        };
+        let token = |response: &Response| response.header(TOKEN).unwrap().to_owned();
+        let feed = ask(
+            "cosmos-netstandard-sdk/3.64.0",
+            &[("x-orrery-whole-query", "true")],
+        );
+        assert!(
+            token(&feed).starts_with("1:-1#"),
+            "{method} {body}: {}",
+            token(&feed)
+        );
+        let named = feed.header("x-ms-documentdb-partitionkeyrangeid");
+        assert_eq!(named, Some("1"));
+        let listed = token(&ask(
+            "azsdk-python-cosmos/4",
+            &[("x-orrery-whole-query", "true")],
+        ));
+        let ranges = listed
+            .split(',')
+            .map(|part| part.split_once(':').unwrap().0);
+        assert_eq!(ranges.collect::<Vec<_>>(), ["0", "1"], "{listed}");
+        client
+            .request("GET", items, &[(TOKEN, &listed)], "")
+            .expect(200);
+    }
+    let (mut ranges, mut continuation) = (Vec::new(), String::new());
+    loop {
+        let page = [
+            ("x-ms-max-item-count", "1"),
+            ("x-ms-continuation", &continuation),
+        ];
+        let response = client.request("GET", items, &page, "").expect(200);
+        ranges.push(
+            response
+                .header(TOKEN)
+                .unwrap()
+                .split_once(':')
+                .unwrap()
+                .0
+                .to_owned(),
+        );
+        match response.header("x-ms-continuation") {
+            Some(next) => next.clone_into(&mut continuation),
+            None => break,
+        }
+    }
+    assert_eq!(ranges.first().map(String::as_str), Some("0"));
+    assert!(ranges.is_sorted(), "{ranges:?}");
 }
 
 #[test]
@@ -290,10 +336,31 @@ fn failures_name_their_partition_and_their_owner_too() {
         for name in [
             TOKEN,
             "x-ms-documentdb-partitionkeyrangeid",
-            "x-ms-content-path",
             "x-ms-alt-content-path",
         ] {
             assert!(response.header(name).is_some(), "no {name}");
         }
     }
+}
+
+#[test]
+fn a_malformed_token_refuses_a_write() {
+    let world = start();
+    let client = world.client();
+    let headers = [(PK, r#"["p"]"#), ("x-ms-session-token", "nonsense")];
+    let text = "The session token provided 'nonsense' is invalid.";
+    let item = r#"{"id":"a","pk":"p"}"#;
+    client
+        .request("POST", ITEMS, &headers, item)
+        .refused(400, 0, "BadRequest", text);
+    let batch = [
+        ("x-ms-cosmos-is-batch-request", "True"),
+        ("x-ms-cosmos-batch-atomic", "True"),
+    ];
+    let body = format!(r#"[{{"operationType":"Create","resourceBody":{item}}}]"#);
+    client
+        .request("POST", ITEMS, &[headers, batch].concat(), &body)
+        .refused(400, 0, "BadRequest", text);
+    let ahead = [(PK, r#"["p"]"#), ("x-ms-session-token", "0:-1#99")];
+    client.request("POST", ITEMS, &ahead, item).expect(201);
 }

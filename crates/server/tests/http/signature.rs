@@ -3,7 +3,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hmac::{Hmac, Mac};
+use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 /// The URL-encoded value of `Authorization`.
@@ -33,7 +33,11 @@ pub(crate) fn sign(key: &[u8], payload: &str) -> String {
 
 /// The resource type and the link that are signed for a path.
 pub(crate) fn target(path: &str) -> (String, String) {
-    let path = path.split('?').next().unwrap();
+    let mut pieces = path.split('/').filter(|piece| !piece.is_empty()).skip(4);
+    let is_item = pieces.next() == Some("docs") && pieces.next().is_some();
+    let is_item = is_item && pieces.next() != Some("attachments");
+    // The id of an item may have a question mark or a slash; clients sign it with the rest.
+    let path = path.split('?').next().filter(|_| !is_item).unwrap_or(path);
     let segments: Vec<String> = path
         .split('/')
         .filter(|segment| !segment.is_empty() && *segment != "_orrery")
@@ -42,6 +46,7 @@ pub(crate) fn target(path: &str) -> (String, String) {
     let count = segments.len();
     let (kind, link) = match count {
         0 => return (String::new(), String::new()),
+        _ if is_item => ("docs".to_owned(), &segments[..]),
         _ if count >= 2 && segments[count - 2] == "operations" => {
             ("partitionkey".to_owned(), &segments[..count - 2])
         }

@@ -27,7 +27,7 @@ fn ids(response: &Response, list: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_client_hears_of_the_parts_and_goes_on() {
+fn a_client_discovers_child_partitions_and_continues() {
     let world = start();
     let client = world.client();
     fill(&client);
@@ -37,7 +37,7 @@ fn a_client_hears_of_the_parts_and_goes_on() {
     let etag = ranges.header("etag").unwrap().to_owned();
     assert_eq!(ids(&ranges, "PartitionKeyRanges"), ["0"]);
     let token = client.get(ITEMS).header(TOKEN).unwrap().to_owned();
-    assert_eq!(token, "0:-1#20");
+    assert_eq!(token, "0:-1#21");
     let first = [
         ("x-ms-documentdb-partitionkeyrangeid", "0"),
         ("x-ms-max-item-count", "7"),
@@ -97,7 +97,7 @@ fn a_client_hears_of_the_parts_and_goes_on() {
 }
 
 #[test]
-fn what_cannot_be_cut_is_refused() {
+fn invalid_splits_and_merges_are_refused() {
     let world = start();
     let client = world.client();
     client.create_item("i", "only", &json!({})).expect(201);

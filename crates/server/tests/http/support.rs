@@ -7,13 +7,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use orrery_account::{Bound, Region};
+use orrery_account::{Region, StalenessPolicy};
 use orrery_engine::{
-    Clock, Durability, Engine, EngineOptions, ScriptOptions, Seen, ThroughputMode,
+    ApplyAfter, Clock, Durability, Engine, EngineOptions, ScriptOptions, ThroughputMode,
     ThroughputOptions,
 };
-use orrery_model::{AccountKeys, ConsistencyLevel, KeyRole, Secret};
-use orrery_server::{Governor, Limits, Server, ServerHandle, ServerOptions, TlsIdentity};
+use orrery_model::{AccountKeyRole, AccountKeys, ConsistencyLevel, Secret};
+use orrery_server::{
+    Governor, Limits, QueryPlans, Server, ServerHandle, ServerOptions, TlsIdentity,
+};
 use orrery_wire::HttpDate;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
@@ -156,6 +158,7 @@ fn start_server(start: Start) -> World {
             throughput: ThroughputOptions {
                 mode,
                 burst_capacity: false,
+                bulk_patience: Duration::ZERO,
             },
             scripts,
             ..engine_options(consistency, &clock)
@@ -197,13 +200,15 @@ pub(crate) fn engine_options(
         throughput: ThroughputOptions {
             mode: ThroughputMode::Off,
             burst_capacity: false,
+            bulk_patience: Duration::ZERO,
         },
         directory: None,
         durability: Durability::None,
         cache_bytes: 16 * 1024 * 1024,
-        seen: Seen::Durable,
+        apply_after: ApplyAfter::Durable,
         multi_write: None,
-        upkeep: orrery_engine::Upkeep::default(),
+        sweeps: true,
+        maintenance: orrery_engine::MaintenanceOptions::default(),
         consistency,
         scripts: ScriptOptions::default(),
         partitions: orrery_engine::PartitionLimits::default(),
@@ -217,20 +222,21 @@ pub(crate) fn options(listen: Ipv4Addr) -> ServerOptions {
         listen: (listen, 0).into(),
         account: std::sync::Weak::new(),
         advertise: None,
-        bound: Bound {
+        bound: StalenessPolicy {
             versions: 100,
             seconds: 5,
         },
         tls: None,
         keys: AccountKeys {
             keys: vec![
-                key(PRIMARY, KeyRole::ReadWrite),
-                key(SECONDARY, KeyRole::ReadWrite),
-                key(READ_ONLY, KeyRole::ReadOnly),
+                key(PRIMARY, AccountKeyRole::ReadWrite),
+                key(SECONDARY, AccountKeyRole::ReadWrite),
+                key(READ_ONLY, AccountKeyRole::ReadOnly),
             ],
         },
         token_secret: b"secret of tokens".to_vec(),
         hsts: false,
+        query_plans: QueryPlans::default(),
         governor: Governor::new(Limits::default()),
     }
 }
