@@ -1,4 +1,4 @@
-//! Bulk: batches whose operations have nothing to do with each other.
+//! Bulk requests: batch requests whose operations are independent of each other.
 
 use serde_json::{Value, json};
 
@@ -48,6 +48,11 @@ fn each_operation_has_its_own_outcome_in_its_own_place() {
     assert_eq!(results[3]["resourceBody"]["id"], "old");
     for result in results.as_array().unwrap() {
         assert!(result["requestCharge"].as_f64() > Some(0.0), "{result}");
+        if result["statusCode"].as_u64() >= Some(400) {
+            // Clients take a body for an item.
+            assert_eq!(result.get("resourceBody"), None);
+            assert!(result["message"].is_string(), "{result}");
+        }
     }
     client.item("GET", "b", "p", "").expect(200);
     client

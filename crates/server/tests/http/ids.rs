@@ -1,5 +1,5 @@
-//! Ids of all sorts: spaces, percent signs, quotes, other scripts. Orrery decodes a path once, and
-//! so all of them can be found again.
+//! Ids of all kinds: spaces, percent signs, quotes, other scripts. Orrery decodes a path once, so
+//! every such item can be read again.
 
 use serde_json::json;
 
@@ -134,4 +134,49 @@ fn odd_names_of_databases_and_containers() {
         );
         client.delete(&database).expect(204);
     }
+}
+
+/// As JavaScript and .NET send them: the question mark is signed with the rest of the link.
+#[test]
+fn question_marks_in_item_ids_may_stand_as_they_are() {
+    let world = start();
+    let client = world.client();
+    for id in ["a?b", "a?", "a?b=c&d?e"] {
+        let body = json!({"id": id, "pk": "p"}).to_string();
+        client.request("POST", ITEMS, &[KEY], &body).expect(201);
+        let path = format!("{ITEMS}/{id}");
+        let read = client.request("GET", &path, &[KEY], "").expect(200);
+        assert_eq!(read.json()["id"], id);
+        let location = read.header("content-location").unwrap();
+        assert!(location.ends_with(&path), "{location}");
+        client.request("PUT", &path, &[KEY], &body).expect(200);
+        client.request("DELETE", &path, &[KEY], "").expect(204);
+    }
+}
+
+#[test]
+fn an_item_with_a_slash_in_its_id_is_created_and_not_found() {
+    let world = start();
+    let client = world.client();
+    client
+        .request("POST", ITEMS, &[KEY], r#"{"id":"a/b","pk":"p"}"#)
+        .expect(201);
+    let found = client.query(ITEMS, "SELECT * FROM c WHERE c.id = 'a/b'");
+    assert_eq!(found.expect(200).json()["_count"], 1);
+    for path in ["a/b", "a%2Fb", "a/b/c/d", "a%5Cb"] {
+        let path = format!("{ITEMS}/{path}");
+        for (method, body) in [
+            ("GET", ""),
+            ("PUT", r#"{"id":"a/b","pk":"p"}"#),
+            ("PATCH", r#"[{"op":"set","path":"/x","value":1}]"#),
+            ("DELETE", ""),
+        ] {
+            client
+                .request(method, &path, &[KEY], body)
+                .refused(404, 0, "NotFound", "");
+        }
+    }
+    client
+        .request("POST", ITEMS, &[KEY], r#"{"id":"a\\b","pk":"p"}"#)
+        .refused(400, 0, "BadRequest", "invalid character");
 }

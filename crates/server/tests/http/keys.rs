@@ -58,9 +58,36 @@ fn header_and_body_must_agree() {
         let response = client.request(method, path, headers, body);
         response.refused(400, 1001, "BadRequest", MISMATCH);
     }
-    for body in [r#"{"id":"x","pk":{}}"#, r#"{"id":"x","pk":["a"]}"#] {
-        let response = client.request("POST", ITEMS, &[(PK, "[{}]")], body);
-        assert_eq!(response.status, 400, "{}", response.text());
+}
+
+#[test]
+fn an_object_or_an_array_is_a_missing_key() {
+    let world = start();
+    let client = world.client();
+    let none = [(PK, "[{}]")];
+    for (number, body) in [
+        r#"{"id":"0","pk":{}}"#,
+        r#"{"id":"1","pk":["a"]}"#,
+        r#"{"id":"2","pk":{"a":1}}"#,
+        r#"{"id":"3"}"#,
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let headers = if number % 2 == 0 { &none[..] } else { &[] };
+        client.request("POST", ITEMS, headers, body).expect(201);
+        let item = format!("{ITEMS}/{number}");
+        client.request("GET", &item, &none, "").expect(200);
+    }
+    // The partition key is the same, and the filter still tells the items apart.
+    for (filter, expected) in [
+        ("c.pk = {}", 1),
+        ("c.pk = [\"a\"]", 1),
+        ("IS_DEFINED(c.pk)", 3),
+        ("true", 4),
+    ] {
+        let found = client.query(ITEMS, &format!("SELECT VALUE c.id FROM c WHERE {filter}"));
+        assert_eq!(found.expect(200).json()["_count"], expected, "{filter}");
     }
 }
 
@@ -326,4 +353,21 @@ fn bounds_by_effective_key() {
         let response = client.request("GET", path, headers, "");
         response.refused(400, 0, "BadRequest", "invalid");
     }
+}
+
+#[test]
+fn a_replace_of_no_item_is_not_found_whatever_its_key_says() {
+    let world = start();
+    let client = world.client();
+    client.create_item("a", "p", &json!({}));
+    let body = r#"{"id":"a","pk":"q"}"#;
+    client
+        .item("PUT", "a", "p", body)
+        .refused(400, 1001, "BadRequest", MISMATCH);
+    client
+        .item("PUT", "a", "r", body)
+        .refused(404, 0, "NotFound", "");
+    client
+        .item("PUT", "b", "p", body)
+        .refused(404, 0, "NotFound", "");
 }

@@ -1,7 +1,6 @@
-//! What a client sees on the wire, row by row: a real server, plain HTTP/1.1, signed requests.
-//!
-//! The expectations are those of the protocol. Where Orrery differs on purpose COMPAT.md says so,
-//! and the test says what Orrery does.
+//! What a client sees on the wire, row by row: a real server, plain HTTP/1.1, signed requests.  The
+//! expectations follow the protocol. Where Orrery differs on purpose, COMPAT.md documents the
+//! difference and the test expects Orrery's answer.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it is surprised")]
 
@@ -33,6 +32,7 @@ mod keys;
 mod management;
 mod many_containers;
 mod multi_write;
+mod no_key;
 mod not_built;
 mod not_found;
 mod offers;
@@ -46,6 +46,7 @@ mod regions;
 mod request_log;
 mod resource_tokens;
 mod responses;
+mod resuming;
 mod scripts;
 mod sessions;
 mod signature;

@@ -205,3 +205,31 @@ fn throughput_that_is_refused_at_create() {
     let response = client.request("POST", "/dbs/d/colls", &negative, &body);
     response.refused(400, 0, "BadRequest", text);
 }
+
+#[test]
+fn throughput_may_change_again_at_once() {
+    let world = start();
+    let client = world.client();
+    let owner = container(&client, "d", "x", &[(THROUGHPUT, "400")]);
+    let [mut offer] = offers_of(&client, &owner).try_into().unwrap();
+    let path = format!("/offers/{}", offer["_rid"].as_str().unwrap());
+    for units in [25_000, 400, 30_000, 10_000] {
+        offer["content"]["offerThroughput"] = json!(units);
+        client.put(&path, &offer.to_string()).expect(200);
+    }
+}
+
+#[test]
+fn a_replaced_offer_says_which_it_is() {
+    let world = start();
+    let client = world.client();
+    let owner = container(&client, "d", "x", &[]);
+    let [mut offer] = offers_of(&client, &owner).try_into().unwrap();
+    let path = format!("/offers/{}", offer["_rid"].as_str().unwrap());
+    offer.as_object_mut().unwrap().remove("id");
+    client.put(&path, &offer.to_string()).expect(200);
+    offer.as_object_mut().unwrap().remove("_rid");
+    client
+        .put(&path, &offer.to_string())
+        .refused(400, 0, "BadRequest", "'id; '");
+}

@@ -193,10 +193,10 @@ fn a_log_is_sent_to_whoever_asks() {
     let item = r#"{"id":"1","pk":"p"}"#;
     let logging = ("x-ms-documentdb-script-enable-logging", "True");
     let results = "x-ms-documentdb-script-log-results";
-    let told = client
+    let created = client
         .request("POST", ITEMS, &[KEY, UPSERT, logging, (POST, "tell")], item)
         .expect(201);
-    assert_eq!(told.header(results), Some("wrote%201"));
+    assert_eq!(created.header(results), Some("wrote%201"));
     let quiet = client
         .request("POST", ITEMS, &[KEY, UPSERT, (POST, "tell")], item)
         .expect(200);
