@@ -1,19 +1,21 @@
-//! A mistake shown under the statement, at the place that the server names.
+//! Shows a mistake under the statement, at the location that the server names.
 
+use orrery_client::Mistake;
 use unicode_width::UnicodeWidthStr;
 
-use crate::client::Mistake;
-
-/// The line of the query with the mistake, marks below it, and what is wrong.
+/// The line of the query with the mistake, marks below it, and the message.
 pub(crate) fn shown(query: &str, mistake: &Mistake) -> Option<String> {
     let location = mistake.location?;
     let mut before = 0;
     for (number, line) in query.split('\n').enumerate() {
         let length = line.chars().count();
+        // A mistake at the very end of the query lies beyond its last line.
         let is_last = number + 1 == query.split('\n').count();
         if location.start <= before + length || is_last {
             let start = location.start.saturating_sub(before).min(length);
             let end = location.end.saturating_sub(before).clamp(start, length);
+            // Marks are placed by the width on the screen: some characters take two columns, and a
+            // tab is shown as one space.
             let columns = |from: usize, to: usize| {
                 let part: String = line.chars().skip(from).take(to - from).collect();
                 part.replace('\t', " ").width()
@@ -23,6 +25,7 @@ pub(crate) fn shown(query: &str, mistake: &Mistake) -> Option<String> {
             let line = line.replace('\t', " ");
             return Some(format!("  {line}\n  {indent}{marks} {}\n", mistake.message));
         }
+        // The line break counts as one character of the query.
         before += length + 1;
     }
     None

@@ -1,11 +1,11 @@
-//! Names that are offered for completion and painted as functions.
+//! The names that completion offers and that the editor paints as functions.
 
-/// Those that gather rows; an endpoint without a server-side merge needs a plan for them.
+/// The functions that aggregate rows. An endpoint that merges no rows needs a plan for them.
 pub(crate) const AGGREGATES: [&str; 8] = [
     "AVG", "COUNT", "COUNTIF", "MAKELIST", "MAKESET", "MAX", "MIN", "SUM",
 ];
 
-/// Those that Orrery runs and those that only the service has, in capitals and in order.
+/// The functions of Orrery, and those that only Cosmos DB has, in capitals and sorted.
 #[rustfmt::skip]
 pub(crate) const FUNCTIONS: &[&str] = &[
     "ABS", "ACOS", "AGO", "ARRAY_AVG", "ARRAY_CONCAT", "ARRAY_CONTAINS", "ARRAY_CONTAINS_ALL",
@@ -35,6 +35,7 @@ pub(crate) const FUNCTIONS: &[&str] = &[
     "VECTORDISTANCE", "YEAR", "_TRY_ARRAY_CONTAINS",
 ];
 
+/// Whether a word names a built-in function, in any case.
 pub(crate) fn is_function(word: &str) -> bool {
     let mut all = AGGREGATES.iter().chain(FUNCTIONS);
     all.any(|name| word.eq_ignore_ascii_case(name))

@@ -1,4 +1,4 @@
-//! The dialogue on a terminal.
+//! The interactive shell on a terminal.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -13,33 +13,36 @@ use tokio::select;
 
 use crate::editor::Assistant;
 use crate::error::Error;
-use crate::output::note;
-use crate::places;
+use crate::output::print_message;
+use crate::paths;
 use crate::run::{self, Next};
-use crate::session::Session;
-use crate::split::statements;
+use crate::session::ShellSession;
+use crate::splitter::statements;
 
-/// Rows of a page, so that the first ones come soon.
+/// The rows of a page: few, so that the first rows come soon.
 const PAGE_ITEMS: i32 = 100;
+/// The statements that the history keeps.
 const HISTORY_LINES: usize = 2_000;
 const GREETING: &str = "Orrery shell. `help` lists the commands, Tab completes, Ctrl-D leaves.";
 
+/// Runs the dialogue until the user leaves the shell.
 pub(crate) fn run(
     runtime: Runtime,
-    mut session: Session,
+    mut session: ShellSession,
     history: Option<PathBuf>,
 ) -> Result<ExitCode, Error> {
     session.page_items = Some(PAGE_ITEMS);
     let runtime = Rc::new(runtime);
     let session = Rc::new(RefCell::new(session));
     let mut editor = editor(&runtime, &session)?;
+    // The shell never writes a history file that it cannot load, so a damaged file stays unchanged.
     let history = history.filter(|path| load(&mut editor, path));
-    note(GREETING);
+    print_message(GREETING);
     loop {
         let prompt = prompt(&session.borrow());
         let text = match editor.readline(&prompt) {
             Ok(text) => text,
-            // Ctrl-C gives up what was typed, not the shell.
+            // Ctrl-C discards the line and does not end the shell.
             Err(ReadlineError::Interrupted) => continue,
             Err(ReadlineError::Eof) => return Ok(ExitCode::SUCCESS),
             Err(error) => return Err(Error::Terminal(error)),
@@ -47,29 +50,34 @@ pub(crate) fn run(
         if text.trim().is_empty() {
             continue;
         }
+        // Before the statement runs, so that a statement which ends the shell is in the history
+        // too.
         remember(
             &mut editor,
             &session.borrow(),
             text.trim_end(),
             history.as_deref(),
         );
+        // The session is borrowed only here and during completion, which never overlap.
         let next = runtime.block_on(dialogue(&mut session.borrow_mut(), &text));
         if next == Next::End {
             return Ok(ExitCode::SUCCESS);
         }
+        // The statement may have changed names.
         if let Some(assistant) = editor.helper() {
             assistant.forget();
         }
     }
 }
 
-/// Runs what was typed; Ctrl-C ends it.
-async fn dialogue(session: &mut Session, text: &str) -> Next {
+/// Runs the statements of a line. Ctrl-C cancels them.
+async fn dialogue(session: &mut ShellSession, text: &str) -> Next {
     for split in statements(text) {
+        // Dropping the future of a statement cancels its request.
         let outcome = select! {
             outcome = run::statement(session, &split.text) => outcome,
             _ = tokio::signal::ctrl_c() => {
-                note("cancelled");
+                print_message("cancelled");
                 return Next::Statement;
             }
         };
@@ -77,7 +85,9 @@ async fn dialogue(session: &mut Session, text: &str) -> Next {
             Ok(Next::Statement) => {}
             Ok(Next::End) => return Next::End,
             Err(error) => {
-                note(&error.report());
+                print_message(&error.report());
+                // After an error the rest of the line is skipped, since it may depend on the failed
+                // statement.
                 return Next::Statement;
             }
         }
@@ -85,25 +95,28 @@ async fn dialogue(session: &mut Session, text: &str) -> Next {
     Next::Statement
 }
 
+/// Makes the line editor with colours and completion.
 fn editor(
     runtime: &Rc<Runtime>,
-    session: &Rc<RefCell<Session>>,
+    session: &Rc<RefCell<ShellSession>>,
 ) -> Result<Editor<Assistant, DefaultHistory>, Error> {
     let config = Config::builder()
         .max_history_size(HISTORY_LINES)
         .map_err(Error::Terminal)?
+        // A leading space keeps a statement out of the history, as in common shells.
         .history_ignore_space(true)
         .completion_type(CompletionType::List)
         .build();
     let mut editor = Editor::with_config(config).map_err(Error::Terminal)?;
-    let dumb = places::environment("TERM").is_some_and(|terminal| terminal == "dumb");
-    let colour = !dumb && places::environment("NO_COLOR").is_none();
+    let dumb = paths::environment("TERM").is_some_and(|terminal| terminal == "dumb");
+    let colour = !dumb && paths::environment("NO_COLOR").is_none();
     let assistant = Assistant::new(Rc::clone(runtime), Rc::clone(session), colour);
     editor.set_helper(Some(assistant));
     Ok(editor)
 }
 
-fn prompt(session: &Session) -> String {
+/// The prompt names the database and the container in use.
+fn prompt(session: &ShellSession) -> String {
     match (&session.database, &session.container) {
         (Some(database), Some(container)) => format!("{database}/{container}> "),
         (Some(database), None) => format!("{database}> "),
@@ -111,12 +124,13 @@ fn prompt(session: &Session) -> String {
     }
 }
 
-/// Whether there can be a history; a shell without one is still a shell.
+/// Loads the history file. Returns false if the file cannot be used. A shell without a history
+/// still works.
 fn load(editor: &mut Editor<Assistant, DefaultHistory>, path: &Path) -> bool {
     if let Some(directory) = path.parent()
-        && let Err(error) = places::make_private(directory)
+        && let Err(error) = paths::make_private(directory)
     {
-        note(&format!(
+        print_message(&format!(
             "no history: cannot make {}: {error}",
             directory.display()
         ));
@@ -126,7 +140,7 @@ fn load(editor: &mut Editor<Assistant, DefaultHistory>, path: &Path) -> bool {
         Ok(()) => true,
         Err(ReadlineError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => true,
         Err(error) => {
-            note(&format!(
+            print_message(&format!(
                 "no history: cannot read {}: {error}",
                 path.display()
             ));
@@ -135,13 +149,15 @@ fn load(editor: &mut Editor<Assistant, DefaultHistory>, path: &Path) -> bool {
     }
 }
 
-/// Writes it down at once, so that a shell that is killed loses nothing; never with a key.
+/// Appends a statement to the history file at once, so that a killed shell loses nothing. A
+/// statement with a key is never stored.
 fn remember(
     editor: &mut Editor<Assistant, DefaultHistory>,
-    session: &Session,
+    session: &ShellSession,
     text: &str,
     history: Option<&Path>,
 ) {
+    // The history is a plain file, and keys must not become part of it.
     if session.key.is_in(text) || text.to_ascii_lowercase().contains("accountkey=") {
         return;
     }
@@ -149,6 +165,6 @@ fn remember(
     if let (Ok(true), Some(path)) = (added, history)
         && let Err(error) = editor.append_history(path)
     {
-        note(&format!("cannot write {}: {error}", path.display()));
+        print_message(&format!("cannot write {}: {error}", path.display()));
     }
 }

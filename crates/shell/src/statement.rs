@@ -11,6 +11,7 @@ use crate::key_values::KeyValues;
 use crate::output::Format;
 use crate::words::Words;
 
+/// A parsed statement, which is a query or a command.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Statement {
     Query(String),
@@ -22,7 +23,7 @@ pub(crate) enum Statement {
     Partitions,
     Scripts,
     Use(String, Option<String>),
-    /// The partition key of the queries that follow, or all of them.
+    /// Sets the partition key of the queries that follow, or covers all partitions again.
     Key(Option<KeyValues>),
     Get(String, Option<KeyValues>),
     Write(Write, Value),
@@ -37,6 +38,7 @@ pub(crate) enum Statement {
     Quit,
 }
 
+/// The ways to write a whole item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Write {
     Create,
@@ -44,29 +46,32 @@ pub(crate) enum Write {
     Replace,
 }
 
+/// A statement that repeats.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Watch {
     pub(crate) every: Duration,
-    /// For ever without it.
+    /// The number of rounds. None repeats forever.
     pub(crate) times: Option<u32>,
-    pub(crate) what: Watched,
+    pub(crate) what: WatchSubject,
 }
 
+/// The repeated query, or the followed change feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Watched {
+pub(crate) enum WatchSubject {
     Query(String),
     Changes { from_beginning: bool },
 }
 
+/// The pause between rounds without `every`.
 const WATCH_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Whether a line can begin a statement, as opposed to going on with a query.
+/// Whether a line can begin a statement, and does not continue a query.
 pub(crate) fn begins_statement(line: &str) -> bool {
     let first = Words::new(line).name().unwrap_or_default();
     is_query(line) || help::find(&first.to_ascii_lowercase()).is_some()
 }
 
-/// Whether what begins like this is SQL.
+/// Whether a text that begins like this is SQL.
 pub(crate) fn is_query(text: &str) -> bool {
     let text = text.trim_start().as_bytes();
     let word = text.get(..6).unwrap_or_default();
@@ -85,6 +90,7 @@ impl FromStr for Statement {
         }
         let mut words = Words::new(text);
         let name = words.name().unwrap_or_default().to_ascii_lowercase();
+        // Aliases are resolved here, so the match below has one name for each command.
         let Some(command) = help::find(&name) else {
             return Err(Error::Usage(format!(
                 "'{name}' is neither a query nor a command; `help` lists the commands, and a query begins with SELECT"
@@ -140,6 +146,7 @@ impl FromStr for Statement {
             "quit" => Statement::Quit,
             _ => return Err(usage()),
         };
+        // Words that no command reads are probably a mistake, so they are not ignored.
         if words.rest().is_empty() {
             Ok(statement)
         } else {
@@ -156,6 +163,7 @@ fn key(words: &mut Words<'_>) -> Option<KeyValues> {
     words.value().map(KeyValues::typed)
 }
 
+/// A statement that writes an item. A missing id is reported before anything is sent.
 fn write(kind: Write, words: &Words<'_>) -> Result<Statement, Error> {
     let item = json(words.rest(), "create|upsert|replace {\"id\": ...}")?;
     if item.get("id").as_str().is_none() {
@@ -166,22 +174,24 @@ fn write(kind: Write, words: &Words<'_>) -> Result<Statement, Error> {
     Ok(Statement::Write(kind, item))
 }
 
+/// The options of `watch` in any order, and then its subject.
 fn watch(mut words: Words<'_>) -> Option<Watch> {
     let mut watch = Watch {
         every: WATCH_INTERVAL,
         times: None,
-        what: Watched::Changes {
+        what: WatchSubject::Changes {
             from_beginning: false,
         },
     };
     loop {
         if is_query(words.rest()) {
-            watch.what = Watched::Query(words.rest().to_owned());
+            watch.what = WatchSubject::Query(words.rest().to_owned());
             return Some(watch);
         }
         match words.name()?.to_ascii_lowercase().as_str() {
             "every" => {
                 let seconds: f64 = words.name()?.parse().ok()?;
+                // Negative and infinite numbers have no duration.
                 watch.every = Duration::try_from_secs_f64(seconds).ok()?;
             }
             "times" => watch.times = Some(words.name()?.parse().ok()?),
@@ -191,7 +201,7 @@ fn watch(mut words: Words<'_>) -> Option<Watch> {
                     "from beginning" => true,
                     _ => return None,
                 };
-                watch.what = Watched::Changes { from_beginning };
+                watch.what = WatchSubject::Changes { from_beginning };
                 return Some(watch);
             }
             _ => return None,
@@ -199,6 +209,7 @@ fn watch(mut words: Words<'_>) -> Option<Watch> {
     }
 }
 
+/// Parses JSON from the user. The error repeats how the command is used.
 fn json(text: &str, usage: &str) -> Result<Value, Error> {
     orrery_json::parse(text.as_bytes())
         .map_err(|error| Error::Usage(format!("that is not JSON: {error}; usage: {usage}")))
@@ -240,7 +251,7 @@ mod tests {
                 Statement::Watch(Watch {
                     every: Duration::from_millis(500),
                     times: Some(3),
-                    what: Watched::Query(name("SELECT 1")),
+                    what: WatchSubject::Query(name("SELECT 1")),
                 }),
             ),
             (
@@ -248,7 +259,7 @@ mod tests {
                 Statement::Watch(Watch {
                     every: WATCH_INTERVAL,
                     times: None,
-                    what: Watched::Changes {
+                    what: WatchSubject::Changes {
                         from_beginning: true,
                     },
                 }),

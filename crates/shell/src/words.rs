@@ -1,20 +1,22 @@
-//! The words of a command: names bare or in quotes, JSON values, and the rest of the line.
+//! The words of a command: bare or quoted names, JSON values, and the rest of the line.
 
-/// A command that is read from left to right.
+/// A command, read from left to right.
 pub(crate) struct Words<'a> {
     rest: &'a str,
 }
 
 impl<'a> Words<'a> {
+    /// Begins at the first word.
     pub(crate) fn new(text: &'a str) -> Words<'a> {
         Words { rest: text.trim() }
     }
 
-    /// The next name; what stands in quotes may have spaces in it.
+    /// The next name. A quoted name may contain spaces.
     pub(crate) fn name(&mut self) -> Option<&'a str> {
         let quote = self.rest.chars().next()?;
         if quote == '"' || quote == '\'' {
             let inner = &self.rest[1..];
+            // A quote without its end is a part of the word.
             if let Some(end) = inner.find(quote) {
                 self.rest = inner[end + 1..].trim_start();
                 return Some(&inner[..end]);
@@ -24,20 +26,23 @@ impl<'a> Words<'a> {
         Some(self.cut(end.unwrap_or(self.rest.len())))
     }
 
-    /// The next JSON value, or the next word where there is none.
+    /// The next JSON value, or the next word if there is none.
     pub(crate) fn value(&mut self) -> Option<&'a str> {
         let first = self.rest.chars().next()?;
         let end = match first {
+            // JSON values may contain spaces.
             '[' | '{' | '"' => end_of_value(self.rest),
             _ => self.rest.find(char::is_whitespace),
         };
         Some(self.cut(end.unwrap_or(self.rest.len())))
     }
 
+    /// The text after the words that were read.
     pub(crate) fn rest(&self) -> &'a str {
         self.rest
     }
 
+    /// Takes the text up to this position, and skips the white space after it.
     fn cut(&mut self, end: usize) -> &'a str {
         let (word, rest) = self.rest.split_at(end);
         self.rest = rest.trim_start();
@@ -45,7 +50,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// Where a value that begins with a bracket or a quote ends; nowhere if it is cut off.
+/// The end of a value that begins with a bracket or a quote. None if the value is incomplete.
 pub(crate) fn end_of_value(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     let mut in_string = false;
@@ -54,6 +59,7 @@ pub(crate) fn end_of_value(text: &str) -> Option<usize> {
         if in_string {
             match c {
                 _ if escaped => escaped = false,
+                // An escaped quote does not end the string.
                 '\\' => escaped = true,
                 '"' => in_string = false,
                 _ => {}

@@ -1,4 +1,4 @@
-//! What can stand at the cursor.
+//! Completion: the words that may follow at the cursor.
 
 use std::collections::BTreeMap;
 
@@ -8,36 +8,37 @@ use crate::help::COMMANDS;
 use crate::statement::is_query;
 use crate::words::Words;
 
-/// Which names of the account are needed to complete a text.
+/// The names of the account that are needed to complete a text.
 pub(super) fn names_needed(text: &str) -> Names {
-    match place(text) {
-        Place::Argument { command, words, .. } => match (command.as_str(), words.len()) {
+    match cursor_context(text) {
+        CursorContext::Argument { command, words, .. } => match (command.as_str(), words.len()) {
             ("use" | "containers", 0) => Names::Databases,
             ("use", 1) => Names::Containers(Some(words[0].clone())),
             ("describe" | "desc", 0) => Names::Containers(None),
             _ => Names::None,
         },
-        Place::Query { .. } => Names::Properties,
-        Place::Command => Names::None,
+        CursorContext::Query { .. } => Names::Properties,
+        CursorContext::Command => Names::None,
     }
 }
 
-/// Where the word at the end of the text begins, and what it may become. `line` is the whole line, in
-/// which sources may stand after the cursor.
+/// The begin of the word at the end of the text, and its completions. `line` is the whole line,
+/// which may name sources after the cursor.
 pub(super) fn complete(text: &str, line: &str, known: &Vocabulary) -> (usize, Vec<String>) {
     let start = word_start(text);
     let word = &text[start..];
-    // What is being typed is not yet the name of a source.
+    // The unfinished word is not a source of the query.
     let line = &format!("{} {}", &text[..start], &line[text.len()..]);
-    let offered: Vec<String> = match place(text) {
-        Place::Command => {
+    let offered: Vec<String> = match cursor_context(text) {
+        CursorContext::Command => {
             let names = COMMANDS.iter().map(|command| command.name);
             names.chain(["SELECT"]).map(str::to_owned).collect()
         }
-        Place::Argument { command, words } => argument(&command, &words, known),
-        Place::Query { path: Some(path) } => properties(&path, line, known),
-        Place::Query { path: None } => scalar_words(line, known),
+        CursorContext::Argument { command, words } => argument(&command, &words, known),
+        CursorContext::Query { path: Some(path) } => properties(&path, line, known),
+        CursorContext::Query { path: None } => scalar_words(line, known),
     };
+    // Completion ignores case, as the query language does for keywords.
     let fits = |name: &String| {
         let beginning = name.get(..word.len());
         beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(word))
@@ -48,32 +49,35 @@ pub(super) fn complete(text: &str, line: &str, known: &Vocabulary) -> (usize, Ve
 }
 
 #[derive(Debug)]
-enum Place {
-    /// The first word.
+enum CursorContext {
+    /// The first word of a statement.
     Command,
-    /// A later word of a command, after these.
+    /// A later word of a command, after these words.
     Argument { command: String, words: Vec<String> },
-    /// In a query, after the dot of this path if there is one.
+    /// A word of a query. The path is the text before the last dot, if the word follows a dot.
     Query { path: Option<Vec<String>> },
 }
 
-fn place(text: &str) -> Place {
+/// Determines whether the cursor is in a command, in its arguments, or in a query.
+fn cursor_context(text: &str) -> CursorContext {
     let statement = current_statement(text);
     let first = Words::new(statement).name().unwrap_or_default();
     let command = first.to_ascii_lowercase();
+    // A text that is only `SELECT` may still become another word.
     if is_query(statement) && statement.trim_start().len() > first.len() {
-        return Place::Query {
+        return CursorContext::Query {
             path: path_before(text),
         };
     }
     if first.is_empty() || statement.trim_start() == first {
-        return Place::Command;
+        return CursorContext::Command;
     }
+    // `explain` and `watch` contain a query after their own words.
     let has_query = statement
         .split_whitespace()
         .any(|word| word.eq_ignore_ascii_case("select"));
     if matches!(command.as_str(), "explain" | "watch") && has_query {
-        return Place::Query {
+        return CursorContext::Query {
             path: path_before(text),
         };
     }
@@ -83,17 +87,21 @@ fn place(text: &str) -> Place {
         words.push(word.to_owned());
     }
     if !statement.ends_with(char::is_whitespace) {
+        // The unfinished last word is not an argument yet.
         words.pop();
     }
+    // The first word is the command itself.
     words.remove(0);
-    Place::Argument { command, words }
+    CursorContext::Argument { command, words }
 }
 
-/// What follows the last semicolon; one in a string may mislead, which costs a suggestion.
+/// The text after the last semicolon. A semicolon in a string misleads this function, which only
+/// costs a suggestion.
 fn current_statement(text: &str) -> &str {
     text.rsplit(';').next().unwrap_or_default()
 }
 
+/// The begin of the word at the end of the text.
 fn word_start(text: &str) -> usize {
     let kept = text.trim_end_matches(|c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$'));
     kept.len()
@@ -105,11 +113,13 @@ fn path_before(text: &str) -> Option<Vec<String>> {
     let path = before.strip_suffix('.')?;
     let begin = path.trim_end_matches(|c: char| c.is_alphanumeric() || "_.$[]".contains(c));
     let segments = path[begin.len()..].split('.');
-    // `c.tags[0]` has the properties of its elements.
+    // The elements of `c.tags[0]` have the properties of the array.
     let name = |segment: &str| segment.split('[').next().unwrap_or_default().to_owned();
     Some(segments.map(name).collect())
 }
 
+/// The completions of one argument of a command. Earlier arguments select the names, such as the
+/// containers of the named database.
 fn argument(command: &str, words: &[String], known: &Vocabulary) -> Vec<String> {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let containers = |database: Option<&String>| {
@@ -137,6 +147,7 @@ fn argument(command: &str, words: &[String], known: &Vocabulary) -> Vec<String> 
     }
 }
 
+/// The properties below a path that begins with a source of the query.
 fn properties(path: &[String], line: &str, known: &Vocabulary) -> Vec<String> {
     let Some((_, properties)) = &known.properties else {
         return Vec::new();
@@ -145,24 +156,27 @@ fn properties(path: &[String], line: &str, known: &Vocabulary) -> Vec<String> {
         return Vec::new();
     };
     let sources = sources(line);
+    // A joined source stands for a path, so its properties are those of this path.
     let mut full = sources.get(root.as_str()).cloned().unwrap_or_default();
     full.extend(steps.iter().cloned());
     let names = properties.get(&full.join("."));
     names.into_iter().flatten().cloned().collect()
 }
 
-/// The names that `FROM` and `JOIN` give, each with the path of properties it stands for.
+/// The sources of `FROM` and `JOIN`, each with the path of properties that it stands for.
 fn sources(line: &str) -> BTreeMap<String, Vec<String>> {
     let words: Vec<&str> = line
         .split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')'))
         .filter(|word| !word.is_empty())
         .collect();
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    // Keywords are compared without regard to case.
     let is = |index: usize, keyword: &str| {
         words
             .get(index)
             .is_some_and(|word| word.eq_ignore_ascii_case(keyword))
     };
+    // Sources are found by words and not by the parser, because an unfinished query does not parse.
     for index in 0..words.len() {
         if !is(index, "FROM") && !is(index, "JOIN") {
             continue;
@@ -176,6 +190,7 @@ fn sources(line: &str) -> BTreeMap<String, Vec<String>> {
             };
             let mut steps = collection.split('.').map(str::to_owned);
             let root = steps.next().unwrap_or_default();
+            // The collection may begin with an earlier source, whose path comes first.
             let mut path = found.get(&root).cloned().unwrap_or_default();
             path.extend(steps);
             found.insert((*first).to_owned(), path);
@@ -185,6 +200,7 @@ fn sources(line: &str) -> BTreeMap<String, Vec<String>> {
             } else {
                 index + 2
             };
+            // The word after a source may be `WHERE`, which is no alias.
             let alias = words.get(alias).filter(|word| !is_reserved(word));
             found.insert((*alias.unwrap_or(first)).to_owned(), Vec::new());
         }
@@ -192,9 +208,11 @@ fn sources(line: &str) -> BTreeMap<String, Vec<String>> {
     found
 }
 
+/// The words that may begin an expression: sources first, then keywords and functions.
 fn scalar_words(line: &str, known: &Vocabulary) -> Vec<String> {
     let mut offered: Vec<String> = sources(line).into_keys().collect();
     if offered.is_empty() {
+        // Without a source in the text the usual alias is offered.
         offered.push("c".to_owned());
     }
     offered.extend(known.container.clone());
@@ -209,6 +227,7 @@ fn scalar_words(line: &str, known: &Vocabulary) -> Vec<String> {
     offered
 }
 
+/// Returns whether a word is a keyword of the query language.
 fn is_reserved(word: &str) -> bool {
     let mut keywords = orrery_sql::KEYWORDS.iter();
     keywords.any(|keyword| word.eq_ignore_ascii_case(keyword))

@@ -1,4 +1,4 @@
-//! The line editor's view of the shell: colours, completion, and where a statement ends.
+//! Adapts the shell to the line editor: colours, completion, and the end of a statement.
 
 mod complete;
 mod paint;
@@ -17,22 +17,27 @@ use rustyline::{Context, Helper};
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
-use crate::session::Session;
-use crate::split::is_complete;
+use crate::session::ShellSession;
+use crate::splitter::is_complete;
 use vocabulary::Vocabulary;
 
 /// How long the Tab key may wait for names.
 const NAMES_TIMEOUT: Duration = Duration::from_millis(1_500);
 
+/// The helper of the line editor. Its callbacks are synchronous, so it owns a runtime.
 pub(crate) struct Assistant {
     runtime: Rc<Runtime>,
-    session: Rc<RefCell<Session>>,
+    session: Rc<RefCell<ShellSession>>,
     vocabulary: RefCell<Vocabulary>,
     colour: bool,
 }
 
 impl Assistant {
-    pub(crate) fn new(runtime: Rc<Runtime>, session: Rc<RefCell<Session>>, colour: bool) -> Self {
+    pub(crate) fn new(
+        runtime: Rc<Runtime>,
+        session: Rc<RefCell<ShellSession>>,
+        colour: bool,
+    ) -> Self {
         Assistant {
             runtime,
             session,
@@ -41,7 +46,7 @@ impl Assistant {
         }
     }
 
-    /// What a statement may have changed is asked for again.
+    /// Forgets the names, since a statement may have changed them.
     pub(crate) fn forget(&self) {
         self.vocabulary.borrow_mut().forget();
     }
@@ -59,10 +64,12 @@ impl Completer for Assistant {
         let mut vocabulary = self.vocabulary.borrow_mut();
         let text = &line[..position];
         let names = complete::names_needed(text);
+        // No statement runs while the user types, so this borrow cannot fail.
         let mut session = self.session.borrow_mut();
+        // Names are read from the account within the key press, so the wait has a limit.
         let learn = vocabulary.learn(&mut session, &names);
         self.runtime.block_on(async {
-            // Without names there are still words to offer.
+            // Without names the completion still offers keywords and commands.
             let _ = timeout(NAMES_TIMEOUT, learn).await;
         });
         let (start, words) = complete::complete(text, line, &vocabulary);
@@ -83,12 +90,14 @@ impl Highlighter for Assistant {
         }
     }
 
+    /// Whether a key press changes colours. Moving the cursor does not.
     fn highlight_char(&self, _line: &str, _position: usize, kind: CmdKind) -> bool {
         self.colour && !matches!(kind, CmdKind::MoveCursor)
     }
 }
 
 impl Validator for Assistant {
+    /// Whether Enter runs the text. An incomplete statement gets another line instead.
     fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         Ok(if is_complete(context.input()) {
             ValidationResult::Valid(None)

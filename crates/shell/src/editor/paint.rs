@@ -1,4 +1,4 @@
-//! Colours of a statement while it is typed. Whatever the text is, only colours are added.
+//! Colours a statement while the user types. The text itself never changes.
 
 use crate::functions::is_function;
 use crate::statement::begins_statement;
@@ -11,12 +11,15 @@ const NUMBER: &str = "\x1b[35m";
 const PARAMETER: &str = "\x1b[33m";
 const COMMENT: &str = "\x1b[90m";
 
+/// The line with colours. The visible text must stay the same, since the editor positions the
+/// cursor in it.
 pub(super) fn painted(line: &str) -> String {
     let mut out = String::with_capacity(line.len() * 2);
     let mut rest = line;
     let mut after_dot = false;
     let mut is_first = true;
     while let Some(first) = rest.chars().next() {
+        // Every token has at least one character, so the loop ends for any text.
         let (length, colour) = token(rest, first, after_dot, is_first);
         let (text, next) = rest.split_at(length);
         match colour {
@@ -36,13 +39,15 @@ pub(super) fn painted(line: &str) -> String {
     out
 }
 
-/// The length of the token at the beginning of a text that is not empty, and its colour.
+/// The length and the colour of the first token of a text, which must not be empty.
 fn token(
     rest: &str,
     first: char,
     after_dot: bool,
     is_first: bool,
 ) -> (usize, Option<&'static str>) {
+    // The length of the first character and of all characters after it that belong to the same
+    // token.
     let run = |belongs: fn(char) -> bool| {
         let skipped = first.len_utf8();
         let end = rest[skipped..].find(|c: char| !belongs(c));
@@ -57,8 +62,10 @@ fn token(
             let length = run(in_word);
             let word = &rest[..length];
             let is_call = rest[length..].trim_start().starts_with('(');
+            // Names of commands are no keywords of SQL, so they get their colour only at the start.
             let is_command = is_first && begins_statement(word);
             let colour =
+                // After a dot a keyword is the name of a property.
                 if is_command || !after_dot && is_keyword(word) && !is_call_of(word, is_call) {
                     Some(KEYWORD)
                 } else if is_call && is_function(word) {
@@ -72,21 +79,23 @@ fn token(
     }
 }
 
-/// `LEFT(...)` is a function and not the keyword.
+/// Whether a word is a call: `LEFT(...)` is a function and not the keyword.
 fn is_call_of(word: &str, is_call: bool) -> bool {
     is_call && is_function(word)
 }
 
+/// Returns whether a word is a keyword, in any case.
 fn is_keyword(word: &str) -> bool {
     let mut keywords = orrery_sql::KEYWORDS.iter();
     keywords.any(|keyword| word.eq_ignore_ascii_case(keyword))
 }
 
+/// Returns whether a character may occur within a word.
 fn in_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// To the closing quote, or to the end where there is none yet.
+/// The length of a string literal, up to its closing quote or the end of the text.
 fn string_length(text: &str, quote: char) -> usize {
     let mut escaped = false;
     for (index, c) in text.char_indices().skip(1) {

@@ -1,61 +1,68 @@
-//! Names of the account that completion offers: asked for when they are first needed, then kept.
+//! The names of the account for completion. They are read when they are first needed, and then
+//! cached.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use hyper::Method;
+use orrery_client::Request;
 use orrery_json::Value;
 
 use crate::account;
-use crate::client::Request;
 use crate::error::Error;
-use crate::session::Session;
+use crate::session::ShellSession;
 
-/// Items that are read to learn the properties of a container.
+/// The number of items that are read to learn the properties of a container.
 const SAMPLE_ITEMS: usize = 50;
-/// Deeper properties are not offered.
+/// The depth of properties beyond which none are offered.
 const DEPTH_MAX: usize = 6;
 
+/// A cache of account names for completion.
 #[derive(Debug, Default)]
 pub(super) struct Vocabulary {
     pub(super) databases: Option<Vec<String>>,
-    /// By database.
+    /// The containers of each database.
     pub(super) containers: BTreeMap<String, Vec<String>>,
-    /// Of the container with this link: names by the path to them, `a.b`.
+    /// The properties of the container with this link: names by the path to them, `a.b`.
     pub(super) properties: Option<(String, Properties)>,
-    /// The container in use.
+    /// The database and the container in use.
     pub(super) database: Option<String>,
     pub(super) container: Option<String>,
 }
 
+/// Property names by the path of the containing object.
 pub(super) type Properties = BTreeMap<String, BTreeSet<String>>;
 
-/// Which names a completion is about.
+/// The kind of names that a completion needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Names {
     None,
     Databases,
-    /// Of this database, or of the one in use.
+    /// The containers of this database, or of the database in use.
     Containers(Option<String>),
     Properties,
 }
 
 impl Vocabulary {
+    /// Discards all names.
     pub(super) fn forget(&mut self) {
         *self = Vocabulary::default();
     }
 
+    /// Reads the names that a completion needs, unless they are cached.
     pub(super) async fn learn(
         &mut self,
-        session: &mut Session,
+        session: &mut ShellSession,
         names: &Names,
     ) -> Result<(), Error> {
+        // The container in use may change between two completions.
         self.database.clone_from(&session.database);
         self.container.clone_from(&session.container);
         match names {
             Names::None => {}
             Names::Databases => {
                 if self.databases.is_none() {
-                    // A server that does not answer is asked once for each statement.
+                    // The empty list stays after a failure, so that a server that does not answer
+                    // is asked once for each statement.
                     self.databases = Some(Vec::new());
                     self.databases = Some(account::databases(&mut session.client).await?);
                 }
@@ -66,6 +73,7 @@ impl Vocabulary {
                 };
                 if !self.containers.contains_key(database) {
                     let database = database.clone();
+                    // As above: the empty list stays after a failure.
                     self.containers.insert(database.clone(), Vec::new());
                     let found = account::containers(&mut session.client, &database).await?;
                     let names = found.into_iter().map(|container| container.id);
@@ -79,6 +87,7 @@ impl Vocabulary {
                     .as_ref()
                     .is_none_or(|(known, _)| *known != link)
                 {
+                    // As above: the empty entry stays after a failure.
                     self.properties = Some((link.clone(), Properties::new()));
                     let found = sample(session, &link).await?;
                     self.properties = Some((link, found));
@@ -89,7 +98,9 @@ impl Vocabulary {
     }
 }
 
-async fn sample(session: &mut Session, link: &str) -> Result<Properties, Error> {
+/// Reads the first items of a container and collects their properties. One page is enough for
+/// names.
+async fn sample(session: &mut ShellSession, link: &str) -> Result<Properties, Error> {
     let request = Request::feed(Method::GET, "docs", link)
         .header("x-ms-max-item-count", SAMPLE_ITEMS.to_string());
     let body = session.client.send(&request).await?.json()?;
@@ -100,8 +111,9 @@ async fn sample(session: &mut Session, link: &str) -> Result<Properties, Error> 
     Ok(properties)
 }
 
-/// Elements of an array have the path of the array.
+/// Collects the properties of a value. Elements of an array have the path of the array.
 fn gather(value: &Value, path: &str, depth: usize, properties: &mut Properties) {
+    // Items from elsewhere may be nested deeply.
     if depth > DEPTH_MAX {
         return;
     }

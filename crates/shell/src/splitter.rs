@@ -1,32 +1,35 @@
-//! Lines to statements.
+//! Splits lines into statements.
 //!
-//! A statement ends with a semicolon, with an empty line, or when it is complete: a command at the end
-//! of its line unless a bracket is open, a query when the parser finds nothing missing. In a script a
-//! complete query goes on over the next line unless that begins a statement, because a script, unlike a
-//! person, cannot be asked.
+//! A statement ends with a semicolon, with an empty line, or when it is complete: a command at the
+//! end of its line unless a bracket is open, a query when the parser finds nothing missing. In a
+//! script a complete query continues on the next line unless that line begins a statement, because
+//! a script cannot say that it is finished, as a person does with Enter.
 
-use orrery_sql::ast::Projection;
+use orrery_sql::Query;
+use orrery_sql::ast::{Expr, Projection};
 
 use crate::statement::{begins_statement, is_query};
 
-/// A statement and the number of its first line, from one on.
+/// A statement and the number of its first line, which counts from one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Split {
+pub(crate) struct StatementText {
     pub(crate) text: String,
     pub(crate) line: usize,
 }
 
 /// Splits a whole text.
-pub(crate) fn statements(text: &str) -> Vec<Split> {
+pub(crate) fn statements(text: &str) -> Vec<StatementText> {
     let mut found = Vec::new();
     let mut current = String::new();
     let mut begin = 1;
     for (number, line) in text.lines().enumerate() {
         let open = !current.is_empty();
+        // The line belongs to the next statement, so the present one ends before it.
         if open && ends_before(&current, line) {
             found.extend(split_at_semicolons(&current, begin));
             current.clear();
         }
+        // Comments and empty lines between statements belong to none.
         if current.is_empty() {
             if is_blank(line) {
                 continue;
@@ -45,7 +48,7 @@ pub(crate) fn statements(text: &str) -> Vec<Split> {
     found
 }
 
-/// Whether what was typed so far is to be run at the end of its line.
+/// Whether the text typed so far runs at the end of its line.
 pub(crate) fn is_complete(text: &str) -> bool {
     let last_line = text.rsplit('\n').next().unwrap_or_default();
     let blank_end = text.contains('\n') && last_line.trim().is_empty();
@@ -56,25 +59,40 @@ pub(crate) fn is_complete(text: &str) -> bool {
     pieces.last().is_none_or(|piece| lacks_nothing(&piece.text))
 }
 
+/// Returns whether a line belongs to the next statement and not to the present one.
 fn ends_before(current: &str, line: &str) -> bool {
     line.trim().is_empty() || begins_statement(line) && lacks_nothing(current)
 }
 
+/// Whether a statement is complete as it stands.
 fn lacks_nothing(statement: &str) -> bool {
     match query_of(statement) {
         Some(query) => match orrery_sql::parse(query) {
-            // The grammar has it, but nobody means it.
-            Ok(parsed) => {
-                !(parsed.from.is_empty() && matches!(parsed.select.projection, Projection::Star(_)))
-            }
-            // A mistake before the end does not go away with another line.
+            // The grammar allows a query without a source, but users do not mean it.
+            Ok(parsed) => !lacks_source(&parsed),
+            // A mistake before the end stays with another line.
             Err(error) => error.span.end < query.trim_end().chars().count() && !is_open(query),
         },
         None => !is_open(statement),
     }
 }
 
-/// The query that a statement is or carries.
+/// Whether a query selects from a source that it does not name: `SELECT *`, `SELECT c.id`.
+fn lacks_source(query: &Query) -> bool {
+    query.from.is_empty()
+        && match &query.select.projection {
+            Projection::Star(_) => true,
+            Projection::Value(expr) => has_name(expr),
+            Projection::Items(items) => items.iter().any(|item| has_name(&item.expr)),
+        }
+}
+
+/// Returns whether an expression reads a source.
+fn has_name(expr: &Expr) -> bool {
+    matches!(expr, Expr::Identifier(_)) || expr.children().into_iter().any(has_name)
+}
+
+/// The query of a statement, or in a statement.
 fn query_of(statement: &str) -> Option<&str> {
     if is_query(statement) {
         return Some(statement);
@@ -85,14 +103,17 @@ fn query_of(statement: &str) -> Option<&str> {
     }
     let words = statement.char_indices().filter(|(_, c)| c.is_whitespace());
     let mut rests = words.map(|(index, _)| &statement[index + 1..]);
+    // The words before the query differ, so every position is tried.
     rests.find(|rest| is_query(rest))
 }
 
+/// Returns whether a line is empty or a comment.
 fn is_blank(line: &str) -> bool {
     let line = line.trim();
     line.is_empty() || line.starts_with("--") || line.starts_with('#')
 }
 
+/// Whether a bracket or a quote is open at the end of the text.
 fn is_open(text: &str) -> bool {
     let mut scan = Scan::default();
     for c in text.chars() {
@@ -101,6 +122,7 @@ fn is_open(text: &str) -> bool {
     scan.depth > 0 || scan.quote.is_some()
 }
 
+/// Whether the last character outside of strings and comments is a semicolon.
 fn ends_with_semicolon(text: &str) -> bool {
     let mut scan = Scan::default();
     let mut last = ' ';
@@ -113,7 +135,8 @@ fn ends_with_semicolon(text: &str) -> bool {
     last == ';'
 }
 
-fn split_at_semicolons(text: &str, line: usize) -> Vec<Split> {
+/// Splits a text whose first line has this number.
+fn split_at_semicolons(text: &str, line: usize) -> Vec<StatementText> {
     let mut found = Vec::new();
     let mut scan = Scan::default();
     let mut start = 0;
@@ -121,8 +144,10 @@ fn split_at_semicolons(text: &str, line: usize) -> Vec<Split> {
         let piece = &text[from..to];
         let trimmed = piece.trim();
         if !trimmed.lines().all(is_blank) {
+            // The line of a statement is that of its first character, without the white space
+            // before it.
             let before = &text[..from + piece.len() - piece.trim_start().len()];
-            found.push(Split {
+            found.push(StatementText {
                 text: trimmed.to_owned(),
                 line: line + before.matches('\n').count(),
             });
@@ -139,7 +164,7 @@ fn split_at_semicolons(text: &str, line: usize) -> Vec<Split> {
     found
 }
 
-/// What is open at a place of a text: a quote, a comment, brackets.
+/// The open constructs at a position of a text: a quote, a comment, brackets.
 #[derive(Default)]
 struct Scan {
     quote: Option<char>,
@@ -149,10 +174,12 @@ struct Scan {
 }
 
 impl Scan {
+    /// Returns whether the position is within a comment.
     fn is_comment(&self) -> bool {
         self.dashes >= 2
     }
 
+    /// Advances by one character.
     fn step(&mut self, c: char) {
         if self.is_comment() {
             if c == '\n' {
@@ -169,6 +196,7 @@ impl Scan {
             }
             return;
         }
+        // Two dashes begin a comment; a quote or bracket inside it opens nothing.
         self.dashes = if c == '-' { self.dashes + 1 } else { 0 };
         match c {
             '"' | '\'' => self.quote = Some(c),
@@ -225,6 +253,15 @@ mod tests {
         for (text, expected) in [
             ("SELECT * FROM c", true),
             ("SELECT *", false),
+            ("SELECT 1 AS one, ABS(-2)", true),
+            ("SELECT c.id, c.author, c.price", false),
+            ("SELECT VALUE {\"a\": [ABS(c.a)]}", false),
+            (
+                "SELECT c.id, c.author, c.price\nFROM c WHERE c.price < 10",
+                true,
+            ),
+            ("SELECT VALUE (SELECT VALUE 1 FROM c)", true),
+            ("SELECT c.id;", true),
             ("SELECT", false),
             ("SELECT * FROM c WHERE", false),
             ("SELECT * FROM c WHERE\n", true),
