@@ -1,43 +1,46 @@
-//! What an account has: databases, containers, scripts, partitions, throughput.
+//! The resources of an account: databases, containers, scripts, partitions, throughput.
 //!
-//! The bodies of the protocol become structs here; what is only shown stays JSON.
+//! Bodies of the protocol become structs; parts that the shell only shows stay JSON.
 
 use hyper::Method;
-use orrery_json::{Path, Value};
+use orrery_client::{Client, Request};
+use orrery_json::{PropertyPath, Value};
 
-use crate::client::{Client, Request};
 use crate::error::Error;
 use crate::query::Query;
 
 /// A physical partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Range {
+pub(crate) struct PartitionKeyRange {
     pub(crate) id: String,
     pub(crate) min: String,
     pub(crate) max: String,
     pub(crate) parents: Vec<String>,
 }
 
+/// A container, with the parts of its definition that statements need.
 #[derive(Debug, Clone)]
 pub(crate) struct Container {
     pub(crate) id: String,
-    pub(crate) key_paths: Vec<Path>,
-    /// By which the offer is found.
+    pub(crate) key_paths: Vec<PropertyPath>,
+    /// The resource id, by which the offer of the container is found.
     pub(crate) rid: String,
     pub(crate) definition: Value,
 }
 
-/// The kinds of scripts: their resource type, the array of their feed, and how they are called.
+/// The kinds of scripts: the resource type, the array of the feed, and the name in messages.
 pub(crate) const SCRIPTS: [(&str, &str, &str); 3] = [
     ("sprocs", "StoredProcedures", "stored procedure"),
     ("triggers", "Triggers", "trigger"),
     ("udfs", "UserDefinedFunctions", "function"),
 ];
 
+/// The names of all databases.
 pub(crate) async fn databases(client: &mut Client) -> Result<Vec<String>, Error> {
     Ok(ids(&feed(client, "dbs", "", "Databases").await?))
 }
 
+/// The containers of a database, with their definitions.
 pub(crate) async fn containers(
     client: &mut Client,
     database: &str,
@@ -47,11 +50,13 @@ pub(crate) async fn containers(
     found.into_iter().map(Container::read).collect()
 }
 
+/// The definition of one container.
 pub(crate) async fn container(client: &mut Client, link: &str) -> Result<Container, Error> {
     let request = Request::resource(Method::GET, "colls", link);
     Container::read(client.send(&request).await?.json()?)
 }
 
+/// The resource id of a database, by which its offer is found.
 pub(crate) async fn database_rid(client: &mut Client, name: &str) -> Result<String, Error> {
     let request = Request::resource(Method::GET, "dbs", &format!("dbs/{name}"));
     let database = client.send(&request).await?.json()?;
@@ -70,11 +75,17 @@ pub(crate) async fn scripts(
     Ok(ids(&feed(client, resource_type, link, array).await?))
 }
 
-/// The physical partitions that can be asked now, without those that were split or merged.
-pub(crate) async fn ranges(client: &mut Client, link: &str) -> Result<Vec<Range>, Error> {
+/// The present physical partitions, without those that were split or merged.
+pub(crate) async fn ranges(
+    client: &mut Client,
+    link: &str,
+) -> Result<Vec<PartitionKeyRange>, Error> {
     let found = feed(client, "pkranges", link, "PartitionKeyRanges").await?;
-    let ranges: Vec<Range> = found.iter().map(Range::read).collect();
-    let is_gone = |range: &Range| ranges.iter().any(|other| other.parents.contains(&range.id));
+    let ranges: Vec<PartitionKeyRange> = found.iter().map(PartitionKeyRange::read).collect();
+    // A feed may still list the parents of a split; this filter removes every range that another
+    // range names as parent.
+    let is_gone =
+        |range: &PartitionKeyRange| ranges.iter().any(|other| other.parents.contains(&range.id));
     Ok(ranges
         .iter()
         .filter(|range| !is_gone(range))
@@ -82,16 +93,17 @@ pub(crate) async fn ranges(client: &mut Client, link: &str) -> Result<Vec<Range>
         .collect())
 }
 
-/// What Orrery tells of its partitions; nothing from any other server.
+/// The report of Orrery about the partitions. None from any other server.
 pub(crate) async fn partitions(client: &mut Client, link: &str) -> Result<Option<Value>, Error> {
     match client.send(&Request::of_orrery("partitions", link)).await {
         Ok(answer) => Ok(Some(answer.json()?)),
-        Err(Error::Refused(_)) => Ok(None),
-        Err(error) => Err(error),
+        // Only Orrery serves this path, so a refusal means another server.
+        Err(orrery_client::Error::Refused(_)) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 
-/// The throughput of a database or container by its resource id, in words.
+/// The throughput of a database or container, by its resource id, as text.
 pub(crate) async fn throughput(client: &mut Client, rid: &str) -> Result<Option<String>, Error> {
     let body = Query {
         database: String::new(),
@@ -108,12 +120,14 @@ pub(crate) async fn throughput(client: &mut Client, rid: &str) -> Result<Option<
     let found = match client.send(&request).await {
         Ok(answer) => answer.json()?,
         // A serverless account has no offers.
-        Err(Error::Refused(_)) => return Ok(None),
-        Err(error) => return Err(error),
+        Err(orrery_client::Error::Refused(_)) => return Ok(None),
+        Err(error) => return Err(error.into()),
     };
     Ok(offer_text(found.get("Offers").at(0).get("content")))
 }
 
+/// The throughput of an offer as text. Autoscale offers also state a present throughput, so
+/// autoscale is examined first.
 fn offer_text(content: &Value) -> Option<String> {
     let maximum = content.get("offerAutopilotSettings").get("maxThroughput");
     let manual = content.get("offerThroughput");
@@ -125,14 +139,16 @@ fn offer_text(content: &Value) -> Option<String> {
 }
 
 impl Container {
+    /// Reads the parts of a definition that the shell needs; the whole definition stays for
+    /// `describe`.
     fn read(definition: Value) -> Result<Container, Error> {
         let text = |name: &str| definition.get(name).as_str().map(str::to_owned);
         let missing = |name: &str| Error::Answer(format!("a container without {name}"));
         let paths = definition.get("partitionKey").get("paths");
         let paths = paths.as_array().unwrap_or_default().iter();
-        let paths: Result<Vec<Path>, _> = paths
+        let paths: Result<Vec<PropertyPath>, _> = paths
             .filter_map(Value::as_str)
-            .map(|path| Path::parse(path).map_err(|error| Error::Answer(error.to_string())))
+            .map(|path| PropertyPath::parse(path).map_err(|error| Error::Answer(error.to_string())))
             .collect();
         Ok(Container {
             id: text("id").ok_or_else(|| missing("id"))?,
@@ -142,17 +158,18 @@ impl Container {
         })
     }
 
+    /// The paths of the partition key, as messages show them.
     pub(crate) fn key_text(&self) -> String {
         let paths: Vec<String> = self.key_paths.iter().map(ToString::to_string).collect();
         paths.join(", ")
     }
 }
 
-impl Range {
-    fn read(range: &Value) -> Range {
+impl PartitionKeyRange {
+    fn read(range: &Value) -> PartitionKeyRange {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let parents = range.get("parents").as_array().unwrap_or_default();
-        Range {
+        PartitionKeyRange {
             id: text(range.get("id")),
             min: text(range.get("minInclusive")),
             max: text(range.get("maxExclusive")),
@@ -161,7 +178,7 @@ impl Range {
     }
 }
 
-/// All pages of a feed.
+/// Reads all pages of a feed.
 async fn feed(
     client: &mut Client,
     resource_type: &'static str,
@@ -177,6 +194,7 @@ async fn feed(
         }
         let answer = client.send(&request).await?;
         let body = answer.json()?;
+        // A server that speaks another protocol may answer 200 with other JSON.
         let page = body.get(array).as_array();
         found.extend_from_slice(page.ok_or_else(|| Error::Answer(format!("no {array} in it")))?);
         continuation = answer.text("x-ms-continuation").map(str::to_owned);
@@ -186,6 +204,7 @@ async fn feed(
     }
 }
 
+/// The ids of resources.
 fn ids(resources: &[Value]) -> Vec<String> {
     let ids = resources
         .iter()

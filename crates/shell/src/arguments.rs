@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use orrery_client::TrustArguments;
 
-use crate::client::TrustArguments;
-use crate::connection::ConnectionText;
+use crate::connection::ConnectionString;
 use crate::output::Format;
 
 #[derive(Debug, Args)]
@@ -17,7 +17,7 @@ pub struct ShellArguments {
     /// used with ORRERY_KEY or the public key of the emulator.
     #[expect(clippy::doc_markdown, reason = "the help text, read on a terminal")]
     #[arg(long, short, value_name = "TEXT", conflicts_with = "profile")]
-    pub(crate) connection: Option<ConnectionText>,
+    pub(crate) connection: Option<ConnectionString>,
 
     /// Use a named account of the file of profiles
     #[arg(long, short, value_name = "NAME")]
@@ -50,7 +50,7 @@ pub struct ShellArguments {
     #[arg(long, short, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 
-    /// Go on with a script after an error; the exit status still tells of it
+    /// Continue a script after an error; the exit status still reports the error
     #[arg(long)]
     pub(crate) keep_going: bool,
 

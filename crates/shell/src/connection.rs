@@ -1,69 +1,72 @@
-//! Which account a shell talks to.
+//! The account of a shell.
 
 use std::fmt;
 use std::str::FromStr;
 
-use crate::client::{Endpoint, Key};
-use crate::error::Error;
-use crate::places::{self, Environment};
+use orrery_client::{Endpoint, Key};
 
-/// Where `orrery serve` listens without settings.
+use crate::error::Error;
+use crate::paths::{self, Environment};
+
+/// The address of `orrery serve` without settings.
 const LOCAL: &str = "https://localhost:8081/";
 
+/// The account, the key, and the trust that a connection string demands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Connection {
+pub(crate) struct ConnectionSettings {
     pub(crate) endpoint: Endpoint,
     pub(crate) key: Key,
-    /// The connection strings of emulators say so.
+    /// Whether to accept any certificate, as connection strings of emulators demand.
     pub(crate) insecure: bool,
 }
 
-/// A connection string as it was given: it has a key in it, so nothing prints it.
+/// A connection string from the user. It contains a key, so `Debug` does not print it.
 #[derive(Clone, PartialEq, Eq, serde::Deserialize)]
 #[serde(transparent)]
-pub(crate) struct ConnectionText(String);
+pub(crate) struct ConnectionString(String);
 
-impl FromStr for ConnectionText {
+impl FromStr for ConnectionString {
     type Err = std::convert::Infallible;
 
-    fn from_str(text: &str) -> Result<ConnectionText, Self::Err> {
-        Ok(ConnectionText(text.to_owned()))
+    fn from_str(text: &str) -> Result<ConnectionString, Self::Err> {
+        Ok(ConnectionString(text.to_owned()))
     }
 }
 
-impl fmt::Debug for ConnectionText {
+impl fmt::Debug for ConnectionString {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ConnectionText(..)")
+        f.write_str("ConnectionString(..)")
     }
 }
 
-impl Connection {
-    /// The given one, or that of the environment, or the local server.
+impl ConnectionSettings {
+    /// The given connection string, or that of the environment, or the local server.
     pub(crate) fn choose(
-        given: Option<&ConnectionText>,
+        given: Option<&ConnectionString>,
         environment: Environment<'_>,
-    ) -> Result<Connection, Error> {
-        let from_environment = environment(places::CONNECTION);
-        let (text, place) = match (given, &from_environment) {
-            (Some(ConnectionText(text)), _) => (text.as_str(), "the connection string"),
-            (None, Some(text)) => (text.as_str(), places::CONNECTION),
+    ) -> Result<ConnectionSettings, Error> {
+        let from_environment = environment(paths::CONNECTION);
+        let (text, source) = match (given, &from_environment) {
+            (Some(ConnectionString(text)), _) => (text.as_str(), "the connection string"),
+            (None, Some(text)) => (text.as_str(), paths::CONNECTION),
             (None, None) => (LOCAL, ""),
         };
-        Connection::read(text, environment)
-            .map_err(|reason| Error::Usage(format!("{place}: {reason}")))
+        ConnectionSettings::read(text, environment)
+            .map_err(|reason| Error::Usage(format!("{source}: {reason}")))
     }
 
-    /// A connection string, or an address alone.
-    fn read(text: &str, environment: Environment<'_>) -> Result<Connection, String> {
+    /// Parses a connection string, or an address alone.
+    fn read(text: &str, environment: Environment<'_>) -> Result<ConnectionSettings, String> {
         let mut endpoint = None;
         let mut key = None;
         let mut insecure = false;
         let text = text.trim();
+        // An address alone begins with its scheme; a connection string begins with a name.
         if text.starts_with("http") {
             endpoint = Some(text);
         } else {
             for part in text.split(';').filter(|part| !part.trim().is_empty()) {
-                // What has no name may be a part of a key and is not repeated.
+                // An unnamed part may belong to a key, so the message does not repeat the part.
                 let (name, value) = part.split_once('=').ok_or(EXPECTED)?;
                 match name.trim().to_ascii_lowercase().as_str() {
                     "accountendpoint" => endpoint = Some(value.trim()),
@@ -71,6 +74,7 @@ impl Connection {
                     "disableservercertificatevalidation" => {
                         insecure = value.trim().eq_ignore_ascii_case("true");
                     }
+                    // Connection strings have further parts that the shell does not need.
                     _ => {}
                 }
             }
@@ -79,14 +83,15 @@ impl Connection {
         let endpoint = endpoint
             .parse()
             .map_err(|reason| format!("the address {endpoint}: {reason}"))?;
-        let key = match (key, environment(places::KEY)) {
+        let key = match (key, environment(paths::KEY)) {
             (Some(key), _) => key,
             (None, Some(text)) => text
                 .parse()
-                .map_err(|reason| format!("{}: {reason}", places::KEY))?,
+                .map_err(|reason| format!("{}: {reason}", paths::KEY))?,
+            // The public key is right for a local server and harmless for others, which refuse it.
             (None, None) => Key::well_known(),
         };
-        Ok(Connection {
+        Ok(ConnectionSettings {
             endpoint,
             key,
             insecure,
@@ -94,20 +99,24 @@ impl Connection {
     }
 }
 
+/// The message for any other text. It never repeats the text, which may contain a key.
 const EXPECTED: &str = "expected AccountEndpoint=https://host:port/;AccountKey=...; or an address that begins with https://";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn choose(given: Option<&str>, variables: &[(&str, &str)]) -> Result<Connection, String> {
-        let given = given.map(|text| ConnectionText(text.to_owned()));
+    fn choose(
+        given: Option<&str>,
+        variables: &[(&str, &str)],
+    ) -> Result<ConnectionSettings, String> {
+        let given = given.map(|text| ConnectionString(text.to_owned()));
         let environment = |name: &str| {
             let mut variables = variables.iter();
             let found = variables.find(|(variable, _)| *variable == name);
             found.map(|(_, value)| (*value).to_owned())
         };
-        Connection::choose(given.as_ref(), &environment).map_err(|error| error.to_string())
+        ConnectionSettings::choose(given.as_ref(), &environment).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -163,7 +172,7 @@ mod tests {
         }
         let error = choose(None, &[("ORRERY_CONNECTION", "x")]).unwrap_err();
         assert!(error.contains("ORRERY_CONNECTION"));
-        let text: ConnectionText = "secret".parse().unwrap();
-        assert!(!format!("{text:?}").contains("secret"));
+        let text: ConnectionString = "secret".parse().unwrap();
+        assert_eq!(format!("{text:?}"), "ConnectionString(..)");
     }
 }

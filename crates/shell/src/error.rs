@@ -1,10 +1,11 @@
-//! What can go wrong between a statement and its result.
+//! The errors between a statement and its result.
 
 use std::io;
 use std::path::PathBuf;
 
+use orrery_client::Refusal;
+
 use crate::caret;
-use crate::client::Refusal;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -13,12 +14,13 @@ pub enum Error {
         authority: String,
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The request may or may not have been carried out.
+    /// The connection broke after the request was sent. The server may have carried the request
+    /// out.
     #[error("the connection broke before the answer was there")]
     Broken(#[source] hyper::Error),
     #[error(transparent)]
     Refused(Box<Refusal>),
-    /// The same, where the text of a query was sent.
+    /// A refusal of a request with the text of a query.
     #[error("{refusal}")]
     InQuery {
         query: String,
@@ -34,7 +36,7 @@ pub enum Error {
     },
     #[error("cannot read the answer of the server: {0}")]
     Answer(String),
-    /// What was typed cannot be carried out, and what to type instead.
+    /// The statement cannot be carried out. The text says what to type instead.
     #[error("{0}")]
     Usage(String),
     #[error("cannot read {}: {reason}", path.display())]
@@ -48,12 +50,13 @@ pub enum Error {
 }
 
 impl Error {
-    /// The whole chain on one line, without what a cause repeats.
+    /// The whole chain on one line, without texts that a cause repeats.
     pub(crate) fn sentence(&self) -> String {
         let mut text = self.to_string();
         let mut cause = std::error::Error::source(self);
         while let Some(error) = cause {
             let more = error.to_string();
+            // Some errors repeat their cause in their own text.
             if !text.contains(&more) {
                 text.push_str(": ");
                 text.push_str(&more);
@@ -63,7 +66,7 @@ impl Error {
         text
     }
 
-    /// For a person: the sentence, and mistakes shown where they are.
+    /// The report for a person: the sentence, and the mistakes at their location.
     pub(crate) fn report(&self) -> String {
         let mut text = format!("error: {}\n", self.sentence());
         if let Error::InQuery { query, refusal } = self {
@@ -73,7 +76,7 @@ impl Error {
         text
     }
 
-    /// Of a request that carried this query.
+    /// Adds the text of the query to the refusal of its request.
     pub(crate) fn in_query(self, query: &str) -> Error {
         match self {
             Error::Refused(refusal) => Error::InQuery {
@@ -84,6 +87,7 @@ impl Error {
         }
     }
 
+    /// The refusal of the server behind the error, if it is one.
     pub(crate) fn refusal(&self) -> Option<&Refusal> {
         match self {
             Error::Refused(refusal) | Error::InQuery { refusal, .. } => Some(refusal),
@@ -93,8 +97,15 @@ impl Error {
     }
 }
 
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Error {
-        Error::Refused(Box::new(refusal))
+impl From<orrery_client::Error> for Error {
+    fn from(error: orrery_client::Error) -> Error {
+        use orrery_client::Error as ClientError;
+        match error {
+            ClientError::Connect { authority, source } => Error::Connect { authority, source },
+            ClientError::Broken(error) => Error::Broken(error),
+            ClientError::Refused(refusal) => Error::Refused(refusal),
+            ClientError::Answer(reason) => Error::Answer(reason),
+            unsendable @ ClientError::Unsendable(_) => Error::Usage(unsendable.to_string()),
+        }
     }
 }

@@ -1,17 +1,19 @@
-//! The commands, in the order in which `help` shows them.
+//! The commands, in the order of `help`.
 
 use std::fmt::Write;
 
+/// A command, as `help` and error messages describe it.
 pub(crate) struct Command {
     pub(crate) name: &'static str,
-    /// Other names for it.
+    /// Other names of the command.
     aliases: &'static [&'static str],
     pub(crate) usage: &'static str,
     summary: &'static str,
-    /// What the summary leaves out.
+    /// Details beyond the summary.
     more: &'static str,
 }
 
+/// All commands. Completion offers the names; parsing resolves the aliases.
 pub(crate) const COMMANDS: [Command; 18] = [
     Command {
         name: "databases",
@@ -146,13 +148,13 @@ Anything that begins with SELECT is a query of the container. A statement may go
 a semicolon, an empty line, or when it is complete. Tab completes, Ctrl-R searches the history, Ctrl-C cancels.
 ";
 
-/// The command with this name, in small letters.
+/// The command with this name in lower case.
 pub(crate) fn find(name: &str) -> Option<&'static Command> {
     let mut commands = COMMANDS.iter();
     commands.find(|command| command.name == name || command.aliases.contains(&name))
 }
 
-/// About one command, or about all.
+/// The help of one command, or of all commands.
 pub(crate) fn text(command: Option<&Command>) -> String {
     let mut text = String::new();
     match command {
@@ -167,6 +169,7 @@ pub(crate) fn text(command: Option<&Command>) -> String {
         }
         None => {
             for command in &COMMANDS {
+                // Long usages are cut in the list; `help COMMAND` shows them whole.
                 let first = command.usage.split(" SELECT").next().unwrap_or_default();
                 let _ = writeln!(text, "  {first:<34} {}", command.summary);
             }

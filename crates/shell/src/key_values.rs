@@ -1,25 +1,27 @@
-//! The values of a partition key, as the header carries them.
+//! The values of a partition key, in the form of their header.
 
 use std::fmt;
 use std::str::FromStr;
 
-use orrery_json::{Path, Value};
+use orrery_json::{PropertyPath, Value};
 
+/// One value for each path of the partition key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeyValues(Vec<Value>);
 
 impl KeyValues {
-    /// The key of an item in a container with these paths.
-    pub(crate) fn of_item(item: &Value, paths: &[Path]) -> KeyValues {
-        let values = paths.iter().map(|path| path.of_value(item).clone());
+    /// The partition key of an item in a container with these paths.
+    pub(crate) fn of_item(item: &Value, paths: &[PropertyPath]) -> KeyValues {
+        let values = paths.iter().map(|path| path.value_in(item).clone());
         KeyValues(values.collect())
     }
 
-    /// What was typed for a key: JSON, or else a string without its quotes.
+    /// The key that a user typed: JSON, or else a string without quotes.
     pub(crate) fn typed(text: &str) -> KeyValues {
         text.parse().unwrap_or_else(|_| KeyValues::of_text(text))
     }
 
+    /// A key of one string.
     pub(crate) fn of_text(text: &str) -> KeyValues {
         KeyValues(vec![Value::from(text)])
     }
@@ -33,6 +35,8 @@ impl FromStr for KeyValues {
             format!("not JSON ({error}); a string has quotes of its own: '\"a\"'")
         })?;
         Ok(KeyValues(match value {
+            // An array is a hierarchical key; a key of one array value is not supported by the
+            // protocol.
             Value::Array(values) => values,
             value => vec![value],
         }))
@@ -40,7 +44,7 @@ impl FromStr for KeyValues {
 }
 
 impl fmt::Display for KeyValues {
-    /// Only ASCII, because it becomes a header. What an item lacks is an empty object there.
+    /// Only ASCII, because the text becomes a header. A missing value is an empty object there.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let values: Vec<String> = self
             .0
@@ -55,6 +59,7 @@ impl fmt::Display for KeyValues {
                 write!(f, "{c}")?;
                 continue;
             }
+            // JSON escapes are UTF-16 units.
             for unit in c.encode_utf16(&mut [0; 2]) {
                 write!(f, "\\u{unit:04x}")?;
             }
@@ -88,7 +93,7 @@ mod tests {
     #[test]
     fn items_have_their_key_in_them() {
         let item = orrery_json::parse(br#"{"id":"1","a":{"b c":2}}"#).unwrap();
-        let paths = ["/id", "/a/\"b c\"", "/none"].map(|path| Path::parse(path).unwrap());
+        let paths = ["/id", "/a/\"b c\"", "/none"].map(|path| PropertyPath::parse(path).unwrap());
         assert_eq!(
             KeyValues::of_item(&item, &paths).to_string(),
             r#"["1",2,{}]"#

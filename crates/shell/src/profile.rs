@@ -1,4 +1,4 @@
-//! Named accounts in a TOML file, so that no key has to be typed.
+//! Named accounts in a TOML file, so that users need not type keys.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::connection::ConnectionText;
+use crate::connection::ConnectionString;
 use crate::error::Error;
 use crate::output::Format;
 
+/// The settings of one account. Flags of the command line precede these settings.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Profile {
-    pub(crate) connection: Option<ConnectionText>,
+    pub(crate) connection: Option<ConnectionString>,
     pub(crate) certificate: Option<PathBuf>,
     pub(crate) ca: Option<PathBuf>,
     #[serde(default)]
@@ -23,6 +24,7 @@ pub(crate) struct Profile {
     pub(crate) format: Option<Format>,
 }
 
+/// The whole file. Unknown fields are errors, since a misspelt field would be ignored silently.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -31,16 +33,19 @@ struct File {
 }
 
 impl Profile {
+    /// Reads one profile from a file.
     pub(crate) fn load(path: &Path, name: &str) -> Result<Profile, Error> {
         let wrong = |reason: String| Error::File {
             path: path.to_owned(),
             reason,
         };
         let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-        // The parser's own words quote the line, which may have a key in it.
+        // The parser's own message would quote the line, which may contain a key.
         let mut file: File =
             toml::from_str(&text).map_err(|error| wrong(error.message().to_owned()))?;
+        // The file may contain keys, so its permissions matter as those of a key file.
         warn_if_shared(path);
+        // The error lists the profiles, because a wrong name is the usual mistake.
         file.profile.remove(name).ok_or_else(|| {
             let known: Vec<&str> = file.profile.keys().map(String::as_str).collect();
             wrong(match known.join(", ").as_str() {
@@ -51,13 +56,14 @@ impl Profile {
     }
 }
 
+/// Warns if other users may read the file, because the file may contain account keys.
 #[cfg(unix)]
 fn warn_if_shared(path: &Path) {
     use std::os::unix::fs::PermissionsExt;
     let mode = fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode());
     if mode & 0o077 != 0 {
         let path = path.display();
-        crate::output::note(&format!(
+        crate::output::print_message(&format!(
             "warning: others may read the keys in {path}; `chmod 600 {path}` keeps them private"
         ));
     }

@@ -1,72 +1,79 @@
 //! A query of items, and its pages.
 //!
-//! The server is asked for the whole container at once. Some endpoints hand that back with 400 and the
-//! sub-status 1004: then each physical partition is asked in turn, which gives the same rows as long as
-//! nothing has to be merged. What needs a merge is refused here with the clause that does.
+//! The shell first sends the query for the whole container. Some endpoints refuse that with status
+//! 400 and sub-status 1004. Then the shell queries each physical partition in turn, which gives the
+//! same rows as long as nothing needs a merge. A query that needs a merge is refused here, and the
+//! error names the clause.
 
 use std::collections::VecDeque;
 
 use hyper::Method;
+use orrery_client::{Client, Request};
 use orrery_json::Value;
 use orrery_sql::ast::{Expr, Projection};
 
-use crate::client::{Client, Request};
 use crate::error::Error;
 use crate::explain::Plan;
 use crate::functions::AGGREGATES;
 use crate::key_values::KeyValues;
 
 const BAD_REQUEST: u16 = 400;
+/// The sub-status with which a gateway refuses a query that needs a query plan.
 const CROSS_PARTITION_NOT_SERVABLE: u32 = 1004;
 
+/// A query, and how its pages are read.
 #[derive(Debug, Clone)]
 pub struct Query {
     pub database: String,
     pub container: String,
     pub text: String,
-    /// Names with their `@`.
+    /// The parameters. Names include the `@`.
     pub parameters: Vec<(String, Value)>,
-    /// All partitions without it.
+    /// The partition key. Without it the query covers all partitions.
     pub key: Option<KeyValues>,
     pub page_items: Option<i32>,
     pub explain: bool,
 }
 
+/// One page of rows, with its charge.
 #[derive(Debug)]
 pub struct Page {
     pub rows: Vec<Value>,
     pub charge: f64,
-    /// When it was asked for and the server knows what is meant.
+    /// The plan, if the query requested it and the server is Orrery.
     pub plan: Option<Plan>,
 }
 
+/// The pages of one query, which are requested one at a time.
 pub struct Pages {
     query: Query,
     body: String,
-    place: Place,
+    target: QueryTarget,
     continuation: Option<String>,
     ended: bool,
 }
 
-/// Whom the next page is asked of.
-enum Place {
-    /// The server, which finds the partitions.
+/// The target of the next page.
+enum QueryTarget {
+    /// The server, which finds the partitions itself.
     Anywhere,
-    /// Physical partitions by their ids, the first of which is being read.
+    /// Physical partitions by their ids. The first one is being read.
     Ranges(VecDeque<String>),
 }
 
 impl Query {
+    /// Begins the query. The first request is sent by `Pages::next`.
     pub fn pages(self) -> Pages {
         Pages {
             body: self.body().to_string(),
             query: self,
-            place: Place::Anywhere,
+            target: QueryTarget::Anywhere,
             continuation: None,
             ended: false,
         }
     }
 
+    /// The body of the request. All pages use the same request body.
     pub(crate) fn body(&self) -> Value {
         let object = |entries: Vec<(&str, Value)>| {
             let entries = entries.into_iter();
@@ -85,32 +92,37 @@ impl Query {
         ])
     }
 
+    /// The link of the container.
     fn link(&self) -> String {
         format!("dbs/{}/colls/{}", self.database, self.container)
     }
 }
 
 impl Pages {
+    /// Returns whether the server may have more pages.
     pub fn has_more(&self) -> bool {
         !self.ended
     }
 
+    /// The next page, or None after the last one. Pages may be empty.
     pub async fn next(&mut self, client: &mut Client) -> Result<Option<Page>, Error> {
         if self.ended {
             return Ok(None);
         }
-        let answer = match client.send(&self.request()).await {
+        let answer = match client.send(&self.request()).await.map_err(Error::from) {
             Err(error) if self.must_fan_out(&error) => {
+                // The refused request had no effect, so it is sent again to the first partition.
                 self.fan_out(client, error).await?;
                 client.send(&self.request()).await?
             }
             answer => answer?,
         };
         self.continuation = answer.text("x-ms-continuation").map(str::to_owned);
+        // The last page of a partition: the next page is of the next partition.
         if self.continuation.is_none() {
-            match &mut self.place {
-                Place::Anywhere => self.ended = true,
-                Place::Ranges(ranges) => {
+            match &mut self.target {
+                QueryTarget::Anywhere => self.ended = true,
+                QueryTarget::Ranges(ranges) => {
                     ranges.pop_front();
                     self.ended = ranges.is_empty();
                 }
@@ -127,6 +139,7 @@ impl Pages {
         }))
     }
 
+    /// The request for the next page.
     fn request(&self) -> Request {
         let query = &self.query;
         let mut request =
@@ -134,12 +147,13 @@ impl Pages {
         if query.explain {
             request = request.header("x-orrery-explain", "true");
         }
-        request = match (&query.key, &self.place) {
+        request = match (&query.key, &self.target) {
+            // A query of one key runs on one partition, and the server finds it.
             (Some(key), _) => request.header("x-ms-documentdb-partitionkey", key.to_string()),
-            (None, place) => {
+            (None, target) => {
                 let request = request.header("x-ms-documentdb-query-enablecrosspartition", "True");
-                match place {
-                    Place::Ranges(ranges) if !ranges.is_empty() => {
+                match target {
+                    QueryTarget::Ranges(ranges) if !ranges.is_empty() => {
                         request.header("x-ms-documentdb-partitionkeyrangeid", ranges[0].clone())
                     }
                     _ => request,
@@ -155,28 +169,32 @@ impl Pages {
         }
     }
 
+    /// Whether the endpoint refused to run the query over all partitions at once.
     fn must_fan_out(&self, error: &Error) -> bool {
         let refusal = error.refusal();
         self.query.key.is_none()
-            && matches!(self.place, Place::Anywhere)
+            && matches!(self.target, QueryTarget::Anywhere)
             && refusal.is_some_and(|refusal| {
                 (refusal.status, refusal.sub_status) == (BAD_REQUEST, CROSS_PARTITION_NOT_SERVABLE)
             })
     }
 
+    /// Continues partition by partition, unless the rows of the query need a merge.
     async fn fan_out(&mut self, client: &mut Client, refused: Error) -> Result<(), Error> {
+        // Without a merge of the partitions such a query would return wrong rows.
         if let Error::Refused(source) = refused
             && let Some(clause) = merging_clause(&self.query.text)
         {
             return Err(Error::NeedsPlan { clause, source });
         }
         let ranges = crate::account::ranges(client, &self.query.link()).await?;
-        self.place = Place::Ranges(ranges.into_iter().map(|range| range.id).collect());
+        self.target = QueryTarget::Ranges(ranges.into_iter().map(|range| range.id).collect());
         Ok(())
     }
 }
 
-/// What of a query has to be merged over partitions. A text we cannot read is left to the server.
+/// The clause of a query that needs a merge over partitions. A text that does not parse is left to
+/// the server.
 fn merging_clause(text: &str) -> Option<&'static str> {
     let query = orrery_sql::parse(text).ok()?;
     let expressions: Vec<&Expr> = match &query.select.projection {
@@ -194,28 +212,25 @@ fn merging_clause(text: &str) -> Option<&'static str> {
         Some("TOP")
     } else if query.offset_limit.is_some() {
         Some("OFFSET")
-    } else if expressions.into_iter().any(is_aggregate) {
+    } else if expressions.into_iter().any(has_aggregate) {
         Some("an aggregate")
     } else {
         None
     }
 }
 
-/// Whether an aggregate stands in the projection, under arithmetic or in an object as well.
+/// Whether an expression is or contains an aggregate. An aggregate of a subquery is none: a
+/// subquery runs within one document.
+fn has_aggregate(expr: &Expr) -> bool {
+    is_aggregate(expr) || expr.children().into_iter().any(has_aggregate)
+}
+
 fn is_aggregate(expr: &Expr) -> bool {
-    match expr {
-        Expr::Call(call) => {
-            let name = call.name.name.to_ascii_uppercase();
-            !call.udf && AGGREGATES.contains(&name.as_str())
-                || call.arguments.iter().any(is_aggregate)
-        }
-        Expr::Object(properties) => properties
-            .iter()
-            .any(|property| is_aggregate(&property.value)),
-        Expr::Array(elements) => elements.iter().any(is_aggregate),
-        Expr::Binary { left, right, .. } => is_aggregate(left) || is_aggregate(right),
-        _ => false,
-    }
+    let Expr::Call(call) = expr else {
+        return false;
+    };
+    let name = call.name.name.to_ascii_uppercase();
+    !call.udf && AGGREGATES.contains(&name.as_str())
 }
 
 #[cfg(test)]
@@ -234,6 +249,35 @@ mod tests {
             ("SELECT * FROM c OFFSET 1 LIMIT 1", Some("OFFSET")),
             ("SELECT VALUE count(1) FROM c", Some("an aggregate")),
             ("SELECT {n: 1 + SUM(c.a)} FROM c", Some("an aggregate")),
+            ("SELECT VALUE -COUNT(1) FROM c", Some("an aggregate")),
+            ("SELECT VALUE COUNT(1) ?? 0 FROM c", Some("an aggregate")),
+            ("SELECT COUNT(1) > 0 ? 1 : 2 FROM c", Some("an aggregate")),
+            (
+                "SELECT VALUE UPPER([MAX(c.a)][0]) FROM c",
+                Some("an aggregate"),
+            ),
+            (
+                "SELECT VALUE MIN(c.a) IN (1, 2) FROM c",
+                Some("an aggregate"),
+            ),
+            (
+                "SELECT VALUE MIN(c.a) BETWEEN 1 AND 2 FROM c",
+                Some("an aggregate"),
+            ),
+            (
+                "SELECT VALUE MAX(c.a) LIKE 'a%' FROM c",
+                Some("an aggregate"),
+            ),
+            (
+                "SELECT VALUE COUNT(1) > 1 AND true FROM c",
+                Some("an aggregate"),
+            ),
+            // Such a subquery aggregates within one document.
+            (
+                "SELECT VALUE (SELECT VALUE COUNT(1) FROM t IN c.a) FROM c",
+                None,
+            ),
+            ("SELECT VALUE udf.count(c.a) FROM c", None),
             ("SELEKT", None),
         ] {
             assert_eq!(merging_clause(text), expected, "{text}");

@@ -1,22 +1,27 @@
-//! Statements without a person: one after another, until one fails.
+//! Runs statements without a person, one after the other, until one fails.
 
 use crate::error::Error;
-use crate::output::note;
+use crate::output::print_message;
 use crate::run::{self, Next};
-use crate::session::Session;
-use crate::split::statements;
+use crate::session::ShellSession;
+use crate::splitter::statements;
 
-/// Gives the number of statements that failed.
-pub(crate) async fn run(session: &mut Session, name: &str, text: &str, keep_going: bool) -> usize {
+/// Runs a script. Returns the number of failed statements.
+pub(crate) async fn run(
+    session: &mut ShellSession,
+    name: &str,
+    text: &str,
+    keep_going: bool,
+) -> usize {
     let mut failures = 0;
     for split in statements(text) {
         match run::statement(session, &split.text).await {
             Ok(Next::Statement) => {}
             Ok(Next::End) => break,
-            // Who reads the output has enough.
+            // The reader of the output has closed the pipe and needs no more rows.
             Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => break,
             Err(error) => {
-                note(&format!("{name}:{}: {}", split.line, error.report()));
+                print_message(&format!("{name}:{}: {}", split.line, error.report()));
                 failures += 1;
                 if !keep_going {
                     break;

@@ -1,32 +1,33 @@
-//! What a shell has in hand between two statements: the account, what is used of it, how rows are shown.
+//! The state of a shell between statements: the account, the container in use, the output.
 
 use hyper::Method;
+use orrery_client::{Client, Key};
 
 use crate::account::{self, Container};
-use crate::client::{Client, Key};
 use crate::error::Error;
 use crate::key_values::KeyValues;
 use crate::output::Output;
 use crate::query::Query;
 
-pub(crate) struct Session {
+pub(crate) struct ShellSession {
     pub(crate) client: Client,
-    /// To keep it out of the history.
+    /// The account key, so that statements containing the key stay out of the history.
     pub(crate) key: Key,
     pub(crate) output: Output,
     pub(crate) database: Option<String>,
     pub(crate) container: Option<String>,
-    /// Of queries; all partitions without it.
+    /// The partition key of queries. None covers all partitions.
     pub(crate) partition: Option<KeyValues>,
-    /// Rows of a page at most, where a person reads them.
+    /// The most rows of a page, for an interactive shell.
     pub(crate) page_items: Option<i32>,
-    /// The container in use, once it was read.
+    /// The container in use, cached after its first read.
     definition: Option<Container>,
 }
 
-impl Session {
-    pub(crate) fn new(client: Client, key: Key, output: Output) -> Session {
-        Session {
+impl ShellSession {
+    /// A session without a container in use.
+    pub(crate) fn new(client: Client, key: Key, output: Output) -> ShellSession {
+        ShellSession {
             client,
             key,
             output,
@@ -38,13 +39,16 @@ impl Session {
         }
     }
 
+    /// Changes the database and the container in use.
     pub(crate) fn choose(&mut self, database: Option<String>, container: Option<String>) {
         self.database = database;
         self.container = container;
+        // Both belong to the previous container.
         self.definition = None;
         self.partition = None;
     }
 
+    /// Returns the selected database, or an error that explains `use`.
     pub(crate) fn database(&self) -> Result<&str, Error> {
         let none = || Error::Usage("say which database first: use DATABASE [CONTAINER]".to_owned());
         self.database.as_deref().ok_or_else(none)
@@ -60,7 +64,9 @@ impl Session {
         }
     }
 
+    /// A query of the container in use.
     pub(crate) fn query(&self, text: &str) -> Result<Query, Error> {
+        // Fails without a container in use; the fields below would be empty.
         self.link()?;
         Ok(Query {
             database: self.database.clone().unwrap_or_default(),
@@ -83,7 +89,7 @@ impl Session {
         self.definition.as_ref().ok_or_else(missing)
     }
 
-    /// The key of an item that is named by its id: the given one, or the id where that is the key.
+    /// The partition key of an item: the given key, or the id where the partition key is `/id`.
     pub(crate) async fn key_of(
         &mut self,
         id: &str,
@@ -93,6 +99,7 @@ impl Session {
             return Ok(key);
         }
         let paths = self.definition().await?.key_text();
+        // The id is the whole key only in this case.
         if paths == "/id" {
             return Ok(KeyValues::of_text(id));
         }
@@ -101,12 +108,13 @@ impl Session {
         )))
     }
 
+    /// A request for one item of the container in use.
     pub(crate) fn request(
         &self,
         method: Method,
         id: &str,
-    ) -> Result<crate::client::Request, Error> {
+    ) -> Result<orrery_client::Request, Error> {
         let link = format!("{}/docs/{id}", self.link()?);
-        Ok(crate::client::Request::resource(method, "docs", &link))
+        Ok(orrery_client::Request::resource(method, "docs", &link))
     }
 }

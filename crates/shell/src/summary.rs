@@ -1,14 +1,15 @@
-//! What a query cost, told after its rows.
+//! The cost of a query, shown after its rows.
 
 use std::fmt;
 use std::time::Duration;
 
+/// The sums over all pages of a query that were read.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Summary {
     pub(crate) rows: usize,
     pub(crate) pages: usize,
     pub(crate) charge: f64,
-    /// Waiting for the server, not for the reader.
+    /// The time of waiting for the server, without the time of the reader.
     pub(crate) time: Duration,
     pub(crate) has_more: bool,
 }

@@ -1,4 +1,5 @@
-//! How a server says it found the rows of a page: the header only Orrery sends, and its text for people.
+//! The explanation of a page by the server: the header that only Orrery sends, and its text for
+//! people.
 
 mod plan;
 mod text;

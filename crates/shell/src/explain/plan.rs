@@ -1,10 +1,11 @@
 //! The header in which a server explains a page.
 
+use orrery_client::percent_decoded;
 use serde::Deserialize;
 
-use crate::client::percent_decoded;
 use crate::error::Error;
 
+/// The plan of one page, with estimated and measured figures.
 #[derive(Debug, Deserialize)]
 pub struct Plan {
     #[serde(rename = "plan")]
@@ -14,12 +15,14 @@ pub struct Plan {
     pub(super) microseconds: Microseconds,
 }
 
+/// The figures that the planner expected.
 #[derive(Debug, Deserialize)]
 pub(super) struct Estimated {
     pub(super) entries: u64,
     pub(super) documents: u64,
 }
 
+/// The figures that the execution measured.
 #[derive(Debug, Deserialize)]
 pub(super) struct Actual {
     pub(super) entries: u64,
@@ -27,6 +30,7 @@ pub(super) struct Actual {
     pub(super) rows: u64,
 }
 
+/// The time of each phase on the server.
 #[derive(Debug, Deserialize)]
 pub(super) struct Microseconds {
     pub(super) compile: u64,
@@ -37,6 +41,7 @@ pub(super) struct Microseconds {
 }
 
 impl Plan {
+    /// Parses the header, which is percent-encoded JSON.
     pub(crate) fn read(header: &str) -> Result<Plan, Error> {
         let wrong = |reason: &str| Error::Answer(format!("cannot read the plan: {reason}"));
         let json = percent_decoded(header).ok_or_else(|| wrong("a broken escape"))?;

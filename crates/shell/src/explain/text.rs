@@ -1,16 +1,17 @@
-//! A page as people read it.
+//! The explanation of a page as text for people.
 
 use std::fmt::Write;
 
 use super::Plan;
 use super::plan::Microseconds;
 
-/// How a server begins the lines of what it did not choose.
+/// The begin of the lines with rejected alternatives.
 const CONSIDERED: &str = "considered: ";
 
-/// The page with this number, from one on, and what it cost.
+/// The text of one page, with the page number, counted from one, and the charge.
 pub fn page_text(number: u32, charge: f64, plan: &Plan) -> String {
     let mut text = format!("Page {number}: {charge} RU\n\n");
+    // The server appends the rejected alternatives to the steps.
     let (others, steps): (Vec<_>, Vec<_>) = plan
         .steps
         .iter()
@@ -47,6 +48,7 @@ pub fn page_text(number: u32, charge: f64, plan: &Plan) -> String {
     text
 }
 
+/// The times of all phases on one line.
 fn times(times: &Microseconds) -> String {
     let parts = [
         ("compile", times.compile),
@@ -60,6 +62,7 @@ fn times(times: &Microseconds) -> String {
         .join(", ")
 }
 
+/// A time in the unit that needs the fewest digits.
 #[expect(clippy::cast_precision_loss, reason = "two digits are printed")]
 fn time(microseconds: u64) -> String {
     match microseconds {

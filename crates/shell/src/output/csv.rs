@@ -4,6 +4,7 @@ use orrery_json::Value;
 
 use super::table::{columns, field};
 
+/// All rows as CSV, with a header of all column names.
 pub(super) fn text(rows: &[Value]) -> String {
     let names = columns(rows);
     let mut out = String::new();
@@ -11,12 +12,14 @@ pub(super) fn text(rows: &[Value]) -> String {
         out.push_str(&fields.join(","));
         out.push('\n');
     };
+    // An empty header line would look like one column without a name.
     if names.is_empty() {
         return out;
     }
     line(names.iter().map(|name| escaped(name)).collect());
     for row in rows {
         let fields = names.iter().map(|name| match field(row, name) {
+            // CSV has no null, so both are an empty field.
             Value::Undefined | Value::Null => String::new(),
             Value::String(text) => escaped(text),
             value => escaped(&value.to_string()),
@@ -26,7 +29,9 @@ pub(super) fn text(rows: &[Value]) -> String {
     out
 }
 
+/// A field, in quotes if it needs them.
 fn escaped(text: &str) -> String {
+    // RFC 4180 requires quotes around these characters only.
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {

@@ -4,13 +4,14 @@ use orrery_json::{Value, write_string};
 
 const INDENT: &str = "  ";
 
+/// The value as indented JSON.
 pub(crate) fn pretty(value: &Value) -> String {
     let mut out = String::new();
     write(value, "\n", &mut out);
     out
 }
 
-/// `line` is the break before a line at the depth of the value.
+/// Writes a value. `line` is the line break with the indentation of the value.
 fn write(value: &Value, line: &str, out: &mut String) {
     let deeper = format!("{line}{INDENT}");
     match value {

@@ -1,4 +1,5 @@
-//! Where results go: rows in a format to standard output, everything else to standard error.
+//! The output of results: rows go to standard output in a format, everything else to standard
+//! error.
 
 mod csv;
 mod json;
@@ -16,9 +17,10 @@ pub(crate) use json::pretty;
 use pager::Pager;
 use table::Layout;
 
-/// Columns of a terminal that does not say how many it has.
+/// The width of a terminal that does not report its width.
 const WIDTH: usize = 80;
 
+/// The format of rows. Messages have no format, because they go to standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Format {
@@ -38,17 +40,20 @@ impl std::str::FromStr for Format {
     }
 }
 
+/// Formats results and writes them to standard output.
 pub(crate) struct Output {
     pub(crate) format: Format,
-    /// Whether a person reads it.
+    /// Whether a person reads the output.
     terminal: bool,
     pager: Option<Pager>,
     layout: Option<Layout>,
-    /// Names are known only when all rows are there.
+    /// The rows of a CSV result, which must wait: all column names are known only after the last
+    /// row.
     csv: Vec<Value>,
 }
 
 impl Output {
+    /// Only an interactive shell has a pager; a script must not wait for a key.
     pub(crate) fn new(format: Format, interactive: bool) -> Output {
         Output {
             format,
@@ -59,7 +64,7 @@ impl Output {
         }
     }
 
-    /// Begins a result of its own.
+    /// Begins a new result.
     pub(crate) fn begin(&mut self) {
         self.layout = None;
         self.csv.clear();
@@ -68,7 +73,7 @@ impl Output {
         }
     }
 
-    /// Shows some rows of a result; false if the reader has seen enough.
+    /// Shows some rows of a result. Returns false if the reader has seen enough.
     pub(crate) fn rows(&mut self, rows: &[Value]) -> Result<bool, Error> {
         let text = match self.format {
             Format::Table => {
@@ -80,6 +85,7 @@ impl Output {
                     if self.terminal {
                         pretty(row) + "\n"
                     } else {
+                        // One value on one line, so that other programs can read the stream.
                         format!("{row}\n")
                     }
                 };
@@ -102,13 +108,14 @@ impl Output {
         Ok(())
     }
 
-    /// A whole result.
+    /// Shows a whole result.
     pub(crate) fn all(&mut self, rows: &[Value]) -> Result<(), Error> {
         self.begin();
         self.rows(rows)?;
         self.end()
     }
 
+    /// Writes text, through the pager if there is one. Returns false if the reader has seen enough.
     pub(crate) fn text(&mut self, text: &str) -> Result<bool, Error> {
         match &mut self.pager {
             Some(pager) => pager.write(text),
@@ -124,14 +131,16 @@ impl Output {
     }
 }
 
-/// What is not a result.
-pub(crate) fn note(text: &str) {
-    // Nobody is left to tell if this fails.
+/// Writes a text that is not a result.
+pub(crate) fn print_message(text: &str) {
+    // A failure to write to standard error has no other channel to be reported on.
     let _ = writeln!(io::stderr(), "{}", text.trim_end());
 }
 
+/// Writes to standard output.
 fn write(text: &str) -> Result<(), Error> {
     let mut stdout = io::stdout().lock();
     let written = stdout.write_all(text.as_bytes());
+    // Flushed at once: a reader of the pipe may wait for these rows.
     written.and_then(|()| stdout.flush()).map_err(Error::Output)
 }

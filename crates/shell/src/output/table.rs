@@ -1,4 +1,4 @@
-//! Rows as a table: a column for each property, in the order in which they first occur.
+//! Rows as a table, with a column for each property, in the order of first occurrence.
 
 use orrery_json::{Object, Value};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -6,28 +6,32 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// The column of rows that are no objects.
 const VALUE: &str = "value";
 
-/// What every item has beside its own; a table of whole items leaves them out.
+/// The system properties of an item, which a table of whole items leaves out.
 const SYSTEM: [&str; 5] = ["_rid", "_self", "_etag", "_attachments", "_ts"];
 
-/// Columns of the screen for one column of the table, unless it is the only one.
+/// The widest column of a table with several columns.
 const CELL_WIDTH_MAX: usize = 40;
 
+/// The space between two columns.
 const GAP: &str = "  ";
 
-/// The columns of a table whose first rows were shown, and their widths.
+/// The columns and widths of a table whose first rows were shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Layout(Vec<(String, usize)>);
 
-/// Some rows of a table. `width` is that of a screen, on which long values are cut off. The head is
-/// written where the layout changes, so that the pages of a result look like one table while they can.
+/// The text of some rows of a table. `width` is the width of the screen, on which long values are
+/// cut. The head is written when the layout changes, so that the pages of a result look like one
+/// table while they can.
 pub(super) fn text(rows: &[Value], width: Option<usize>, layout: &mut Option<Layout>) -> String {
     if rows.is_empty() {
         return String::new();
     }
     let mut names = columns(rows);
+    // A projection that selects a system property must show it.
     if rows.iter().all(is_whole_item) {
         names.retain(|name| !SYSTEM.contains(&name.as_str()));
     }
+    // A single column may use the whole screen.
     let width_max = match (width, names.len()) {
         (None, _) => usize::MAX,
         (Some(width), 1) => width,
@@ -50,6 +54,7 @@ pub(super) fn text(rows: &[Value], width: Option<usize>, layout: &mut Option<Lay
     let needed = Layout(widths.collect());
     let mut out = String::new();
     let layout = match layout {
+        // The page fits the columns of the page before, so the head is not repeated.
         Some(layout) if layout.has_room_for(&needed) => layout,
         changed => {
             let layout = changed.insert(needed);
@@ -71,7 +76,7 @@ pub(super) fn text(rows: &[Value], width: Option<usize>, layout: &mut Option<Lay
 
 /// The names of all properties, and `value` if a row is no object.
 pub(super) fn columns(rows: &[Value]) -> Vec<String> {
-    // An object for its order and its constant time.
+    // An object has the order of insertion and finds a name in constant time.
     let mut names = Object::default();
     for row in rows {
         match row {
@@ -90,6 +95,7 @@ pub(super) fn columns(rows: &[Value]) -> Vec<String> {
     names.into_keys().collect()
 }
 
+/// The value of a row in a column. Undefined if the row has no such property.
 pub(super) fn field<'a>(row: &'a Value, name: &str) -> &'a Value {
     match row {
         Value::Object(_) => row.get(name),
@@ -99,6 +105,7 @@ pub(super) fn field<'a>(row: &'a Value, name: &str) -> &'a Value {
 }
 
 impl Layout {
+    /// Returns whether rows that need other widths fit into the columns of this layout.
     fn has_room_for(&self, needed: &Layout) -> bool {
         self.0.len() == needed.0.len()
             && self
@@ -108,6 +115,7 @@ impl Layout {
                 .all(|(ours, theirs)| ours.0 == theirs.0 && ours.1 >= theirs.1)
     }
 
+    /// Appends one line of the table, without blanks at its end.
     fn line(&self, cells: &[String], out: &mut String) {
         let mut line = String::new();
         for ((_, width), cell) in self.0.iter().zip(cells) {
@@ -120,12 +128,13 @@ impl Layout {
     }
 }
 
+/// Returns whether a row has all system properties, so that it is an item and no projection.
 fn is_whole_item(row: &Value) -> bool {
     let properties = row.as_object();
     properties.is_some_and(|properties| SYSTEM.iter().all(|name| properties.contains_key(*name)))
 }
 
-/// Without what would move the cursor.
+/// The text of a cell, with control characters escaped, which would move the cursor.
 fn cell(value: &Value) -> String {
     let text = match value {
         Value::String(text) => text.clone(),
@@ -146,10 +155,12 @@ fn cell(value: &Value) -> String {
     shown
 }
 
+/// The text, shortened to the width with an ellipsis.
 fn cut(text: String, width_max: usize) -> String {
     if text.width() <= width_max {
         return text;
     }
+    // The ellipsis takes one column.
     let mut width = 1;
     let fitting = text.chars().take_while(|c| {
         width += c.width().unwrap_or(0);

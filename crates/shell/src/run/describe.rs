@@ -1,4 +1,4 @@
-//! What there is, and how it is set up.
+//! Lists and describes resources.
 
 use std::fmt::Write;
 
@@ -8,10 +8,11 @@ use super::object;
 use crate::account::{self, Container};
 use crate::error::Error;
 use crate::output::{Format, pretty};
-use crate::session::Session;
+use crate::session::ShellSession;
 
+/// Lists the containers of a database with their partition keys.
 pub(super) async fn containers(
-    session: &mut Session,
+    session: &mut ShellSession,
     database: Option<String>,
 ) -> Result<(), Error> {
     let database = match database {
@@ -31,7 +32,11 @@ pub(super) async fn containers(
     session.output.all(&rows)
 }
 
-pub(super) async fn describe(session: &mut Session, name: Option<String>) -> Result<(), Error> {
+/// Shows all settings of a container.
+pub(super) async fn describe(
+    session: &mut ShellSession,
+    name: Option<String>,
+) -> Result<(), Error> {
     let link = match name {
         Some(name) => format!("dbs/{}/colls/{name}", session.database()?),
         None => session.link()?,
@@ -41,6 +46,7 @@ pub(super) async fn describe(session: &mut Session, name: Option<String>) -> Res
     let partitions = partitions(session, &link).await?;
     let scripts = scripts(session, &link).await?;
     session.output.begin();
+    // Other programs get one value; people get sections.
     if session.output.format != Format::Table {
         let mut whole = object([
             ("definition", container.definition),
@@ -63,7 +69,7 @@ pub(super) async fn describe(session: &mut Session, name: Option<String>) -> Res
     session.output.end()
 }
 
-/// The settings of a container, one to a line, the indexing policy as JSON.
+/// The settings of a container, one to a line, and the indexing policy as JSON.
 fn head(container: &Container, throughput: &str) -> String {
     let definition = &container.definition;
     let key = definition.get("partitionKey");
@@ -96,8 +102,9 @@ fn head(container: &Container, throughput: &str) -> String {
     text
 }
 
+/// The throughput of a container as text, or that of its database.
 async fn throughput(
-    session: &mut Session,
+    session: &mut ShellSession,
     link: &str,
     container: &Container,
 ) -> Result<String, Error> {
@@ -105,16 +112,22 @@ async fn throughput(
     if let Some(text) = account::throughput(client, &container.rid).await? {
         return Ok(text);
     }
+    // The link has the form `dbs/NAME/colls/NAME`.
     let database = link.split('/').nth(1).unwrap_or_default();
     let rid = account::database_rid(client, database).await?;
+    // A container without an offer shares the throughput of its database.
     let shared = account::throughput(client, &rid).await?;
     Ok(shared.map_or("serverless or unknown".to_owned(), |text| {
         format!("{text}, shared by the containers of the database")
     }))
 }
 
-/// From Orrery what partitions hold and use, else where they begin and end.
-pub(super) async fn partitions(session: &mut Session, link: &str) -> Result<Vec<Value>, Error> {
+/// Rows for the partitions: their content and usage from Orrery, only their ranges from other
+/// servers.
+pub(super) async fn partitions(
+    session: &mut ShellSession,
+    link: &str,
+) -> Result<Vec<Value>, Error> {
     let client = &mut session.client;
     if let Some(report) = account::partitions(client, link).await? {
         let partitions = report.get("partitions").as_array().unwrap_or_default();
@@ -144,7 +157,8 @@ pub(super) async fn partitions(session: &mut Session, link: &str) -> Result<Vec<
     Ok(rows.collect())
 }
 
-pub(super) async fn scripts(session: &mut Session, link: &str) -> Result<Vec<Value>, Error> {
+/// Rows for all scripts, kind by kind.
+pub(super) async fn scripts(session: &mut ShellSession, link: &str) -> Result<Vec<Value>, Error> {
     let mut rows = Vec::new();
     for (resource_type, array, kind) in account::SCRIPTS {
         let names = account::scripts(&mut session.client, link, resource_type, array).await?;

@@ -3,18 +3,19 @@
 use std::time::Instant;
 
 use hyper::Method;
+use orrery_client::Request;
 use orrery_json::Value;
 
 use super::object;
-use crate::client::Request;
 use crate::error::Error;
 use crate::key_values::KeyValues;
-use crate::output::note;
-use crate::session::Session;
+use crate::output::print_message;
+use crate::session::ShellSession;
 use crate::statement::Write;
 
+/// Reads one item and shows it.
 pub(super) async fn get(
-    session: &mut Session,
+    session: &mut ShellSession,
     id: &str,
     key: Option<KeyValues>,
 ) -> Result<(), Error> {
@@ -23,7 +24,12 @@ pub(super) async fn get(
     exchange(session, request, &key).await?.show(session)
 }
 
-pub(super) async fn write(session: &mut Session, kind: Write, item: &Value) -> Result<(), Error> {
+/// Creates, upserts or replaces an item. Its partition key comes from the item itself.
+pub(super) async fn write(
+    session: &mut ShellSession,
+    kind: Write,
+    item: &Value,
+) -> Result<(), Error> {
     let key = KeyValues::of_item(item, &session.definition().await?.key_paths);
     let id = item.get("id").as_str().unwrap_or_default();
     let feed = Request::feed(Method::POST, "docs", &session.link()?);
@@ -33,6 +39,8 @@ pub(super) async fn write(session: &mut Session, kind: Write, item: &Value) -> R
         Write::Replace => {
             let request = session.request(Method::PUT, id)?;
             match item.get("_etag").as_str() {
+                // The etag comes from an earlier read. The condition stops this write from
+                // overwriting a later change of another client.
                 Some(etag) => request.header("if-match", etag),
                 None => request,
             }
@@ -41,16 +49,18 @@ pub(super) async fn write(session: &mut Session, kind: Write, item: &Value) -> R
     let request = request
         .header("content-type", "application/json")
         .body(item.to_string());
-    note(&exchange(session, request, &key).await?.cost);
+    print_message(&exchange(session, request, &key).await?.cost);
     Ok(())
 }
 
+/// Patches an item and shows the result.
 pub(super) async fn patch(
-    session: &mut Session,
+    session: &mut ShellSession,
     id: &str,
     key: &KeyValues,
     operations: Value,
 ) -> Result<(), Error> {
+    // A bare array of operations is accepted as well as the whole body.
     let body = match operations {
         Value::Array(_) => object([("operations", operations)]),
         whole => whole,
@@ -62,33 +72,40 @@ pub(super) async fn patch(
     exchange(session, request, key).await?.show(session)
 }
 
+/// Deletes one item.
 pub(super) async fn delete(
-    session: &mut Session,
+    session: &mut ShellSession,
     id: &str,
     key: Option<KeyValues>,
 ) -> Result<(), Error> {
     let key = session.key_of(id, key).await?;
     let request = session.request(Method::DELETE, id)?;
-    note(&exchange(session, request, &key).await?.cost);
+    print_message(&exchange(session, request, &key).await?.cost);
     Ok(())
 }
 
-/// What came of a request.
-struct Done {
+/// The outcome of a request.
+struct ItemOutcome {
     item: Option<Value>,
-    /// What was done and what it took, in words.
+    /// The action, the charge and the time, as text.
     cost: String,
 }
 
-impl Done {
-    fn show(self, session: &mut Session) -> Result<(), Error> {
+impl ItemOutcome {
+    /// Shows the item as the result and the cost as a message.
+    fn show(self, session: &mut ShellSession) -> Result<(), Error> {
         session.output.all(self.item.as_slice())?;
-        note(&self.cost);
+        print_message(&self.cost);
         Ok(())
     }
 }
 
-async fn exchange(session: &mut Session, request: Request, key: &KeyValues) -> Result<Done, Error> {
+/// Sends a request for one item and measures it.
+async fn exchange(
+    session: &mut ShellSession,
+    request: Request,
+    key: &KeyValues,
+) -> Result<ItemOutcome, Error> {
     let request = request.header("x-ms-documentdb-partitionkey", key.to_string());
     let begin = Instant::now();
     let answer = session.client.send(&request).await?;
@@ -98,11 +115,12 @@ async fn exchange(session: &mut Session, request: Request, key: &KeyValues) -> R
         204 => "deleted, ",
         _ => "",
     };
+    // A deletion has no body.
     let item = match answer.body.as_ref() {
         [] => None,
         _ => Some(answer.json()?),
     };
-    Ok(Done {
+    Ok(ItemOutcome {
         item,
         cost: format!("{done}{:.2} RU, {milliseconds:.1} ms", answer.charge()),
     })

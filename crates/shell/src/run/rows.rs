@@ -1,20 +1,22 @@
-//! Queries: all rows, or until the reader has seen enough.
+//! Runs queries: all rows, or until the reader has seen enough.
 
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
 use crate::explain::page_text;
-use crate::output::note;
-use crate::session::Session;
+use crate::output::print_message;
+use crate::session::ShellSession;
 use crate::summary::Summary;
 
-pub(crate) async fn show_rows(session: &mut Session, query: &str) -> Result<Summary, Error> {
+/// Runs a query and shows its pages as they arrive.
+pub(crate) async fn show_rows(session: &mut ShellSession, query: &str) -> Result<Summary, Error> {
     let mut pages = session.query(query)?.pages();
     let mut summary = Summary::default();
     session.output.begin();
     loop {
         let begin = Instant::now();
         let page = pages.next(&mut session.client).await;
+        // Measured around the request, so that the time of a reader at the pager does not count.
         summary.time += begin.elapsed();
         let Some(page) = page.map_err(|error| error.in_query(query))? else {
             break;
@@ -22,6 +24,7 @@ pub(crate) async fn show_rows(session: &mut Session, query: &str) -> Result<Summ
         summary.rows += page.rows.len();
         summary.pages += 1;
         summary.charge += page.charge;
+        // The reader has seen enough, so the remaining pages cost nothing.
         if !session.output.rows(&page.rows)? {
             summary.has_more = pages.has_more();
             break;
@@ -31,11 +34,12 @@ pub(crate) async fn show_rows(session: &mut Session, query: &str) -> Result<Summ
     Ok(summary)
 }
 
-pub(super) async fn explain(session: &mut Session, query: &str) -> Result<(), Error> {
-    let mut asked = session.query(query)?;
-    asked.explain = true;
+/// Runs the first page of a query and shows its plan in place of its rows.
+pub(super) async fn explain(session: &mut ShellSession, query: &str) -> Result<(), Error> {
+    let mut explained = session.query(query)?;
+    explained.explain = true;
     let begin = Instant::now();
-    let page = asked.pages().next(&mut session.client).await;
+    let page = explained.pages().next(&mut session.client).await;
     let page = page.map_err(|error| error.in_query(query))?;
     let plan = page
         .as_ref()
@@ -47,10 +51,11 @@ pub(super) async fn explain(session: &mut Session, query: &str) -> Result<(), Er
     };
     session.output.begin();
     session.output.text(&page_text(1, page.charge, plan))?;
-    note(&summary(page.rows.len(), page.charge, begin.elapsed()));
+    print_message(&summary(page.rows.len(), page.charge, begin.elapsed()));
     Ok(())
 }
 
+/// The cost of a single page.
 fn summary(rows: usize, charge: f64, time: Duration) -> String {
     let summary = Summary {
         rows,

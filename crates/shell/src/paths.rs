@@ -1,23 +1,27 @@
-//! Where the shell keeps what outlives it, and where it looks for profiles.
+//! The files of the shell: its history and its profiles.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How the environment is asked, so that tests can answer.
+/// Reads the environment. Tests supply their own.
 pub(crate) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
+/// The folder of this program below the folders of the user.
 const DIRECTORY: &str = "orrery";
 
-/// A connection string, as `--connection`; unlike the flag it does not show in the list of processes.
+/// A connection string, as `--connection`. Unlike the flag it does not show in the list of
+/// processes.
 pub(crate) const CONNECTION: &str = "ORRERY_CONNECTION";
-/// The key for an address without one.
+/// The account key for an address without a key.
 pub(crate) const KEY: &str = "ORRERY_KEY";
 
+/// A variable of the process. An empty variable counts as absent.
 pub(crate) fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// The history belongs to the state of the user, and not to the configuration.
 pub(crate) fn history_file(environment: Environment<'_>) -> Option<PathBuf> {
     Some(
         directory(
@@ -30,10 +34,12 @@ pub(crate) fn history_file(environment: Environment<'_>) -> Option<PathBuf> {
     )
 }
 
+/// The default file of profiles.
 pub(crate) fn profiles_file(environment: Environment<'_>) -> Option<PathBuf> {
     Some(directory(environment, "XDG_CONFIG_HOME", "APPDATA", ".config")?.join("shell.toml"))
 }
 
+/// The folder of this program: below an XDG folder, a Windows folder, or the home folder.
 fn directory(
     environment: Environment<'_>,
     xdg: &str,
@@ -41,6 +47,7 @@ fn directory(
     below_home: &str,
 ) -> Option<PathBuf> {
     let base = environment(xdg).map(PathBuf::from);
+    // The XDG specification ignores relative paths.
     let base = base.filter(|base| base.is_absolute());
     let base = base.or_else(|| {
         if cfg!(windows) {
@@ -52,7 +59,7 @@ fn directory(
     Some(base?.join(DIRECTORY))
 }
 
-/// Makes a directory that only its owner may look into.
+/// Makes a directory that only its owner may enter.
 pub(crate) fn make_private(directory: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -73,13 +80,16 @@ mod tests {
             history_file(&home),
             Some("/h/.local/state/orrery/shell_history".into())
         );
-        let told = |name: &str| match name {
+        let variables = |name: &str| match name {
             "XDG_CONFIG_HOME" => Some("/c".to_owned()),
             "XDG_STATE_HOME" => Some("relative".to_owned()),
             _ => None,
         };
-        assert_eq!(profiles_file(&told), Some("/c/orrery/shell.toml".into()));
-        assert_eq!(history_file(&told), None);
+        assert_eq!(
+            profiles_file(&variables),
+            Some("/c/orrery/shell.toml".into())
+        );
+        assert_eq!(history_file(&variables), None);
     }
 
     #[cfg(unix)]
