@@ -9,6 +9,7 @@ use orrery_shell::ShellArguments;
 use crate::explain::ExplainArguments;
 use crate::layer::Layer;
 use crate::region::RegionArguments;
+use crate::trust::CertificateArguments;
 
 /// An open document database that speaks the protocol of Azure Cosmos DB for NoSQL.
 ///
@@ -39,16 +40,24 @@ pub(crate) enum Command {
     #[command(after_help = AFTER_HELP)]
     Serve(Box<ServeArguments>),
 
+    /// Make programs accept the certificate of a server
+    ///
+    /// A server with --tls auto makes its certificate itself. `trust` adds this certificate to the
+    /// certificates that programs of this user accept, prints each change that it made, and prints
+    /// how to undo the changes.
+    Certificate(CertificateArguments),
+
     /// Verify the data directory of a stopped server
     ///
-    /// Reads the log and every stored document, of each region if there are several. Exits with 0 when all is
-    /// well, with 1 when there are problems, and with 2 when a directory cannot be opened.
+    /// Reads the log and every stored document, of each region if there are several. Exits with 0
+    /// for a sound directory, with 1 for problems, and with 2 for a directory that cannot be
+    /// opened.
     Check(CheckArguments),
 
     /// Run a query and show how its rows were found
     ///
-    /// The query runs on the server as for any client. Shown are the steps of its plan, what was
-    /// expected of them and what they took.
+    /// The query runs on the server like the query of any client. The output has the steps of the
+    /// query plan, with the rows and charges that the planner expected and those that the run took.
     Explain(Box<ExplainArguments>),
 
     /// Look at the regions of a running server and give it orders
@@ -77,7 +86,7 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
-    /// Start although the log has lost records that were durable, and say which; for this start alone
+    /// Start although the log has lost durable records, and print which records; for this start only
     #[arg(long)]
     pub(crate) accept_loss: bool,
 
@@ -155,6 +164,12 @@ mod tests {
             let line = [&["orrery", "region"], wrong].concat();
             assert!(Arguments::try_parse_from(&line).is_err(), "{line:?}");
         }
+    }
+
+    #[test]
+    fn a_management_key_may_begin_with_a_hyphen() {
+        let line = ["orrery", "region", "--management-key", "-o9x", "list"];
+        Arguments::try_parse_from(line).unwrap();
     }
 
     #[test]

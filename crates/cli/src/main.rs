@@ -1,7 +1,7 @@
-//! The command line: serve, check, explain, region, shell, bench.
+//! The command line: serve, certificate, check, explain, region, shell, bench.
 //!
-//! Arguments, environment and file become one [`settings::Settings`]; the rest of the program sees
-//! nothing else. What is printed for people and programs is printed here and nowhere below.
+//! Arguments, environment and file become one [`settings::Settings`]; the rest of the program reads
+//! no other source. Only this crate prints for people and programs; the crates below print nothing.
 
 mod advertise;
 mod args;
@@ -9,13 +9,13 @@ mod bench;
 mod certificate;
 mod check;
 mod client_limits;
-mod complaint;
 #[cfg(test)]
 mod documentation;
 mod durability;
 mod endpoint;
 mod env_vars;
 mod environment;
+mod error_output;
 mod explain;
 mod exposure;
 mod file;
@@ -38,9 +38,10 @@ mod serve;
 mod settings;
 mod shutdown;
 mod size;
-mod started;
+mod startup_report;
 mod tls;
 mod token_secret;
+mod trust;
 
 use std::process::ExitCode;
 use std::thread::available_parallelism;
@@ -57,7 +58,7 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     run(Arguments::parse()).unwrap_or_else(|error| {
-        complaint::complain(&error);
+        error_output::print_error(&error);
         ExitCode::FAILURE
     })
 }
@@ -66,6 +67,7 @@ fn run(arguments: Arguments) -> Result<ExitCode> {
     match arguments.command {
         None => serve::serve(runtime()?, arguments.serve)?,
         Some(Command::Serve(arguments)) => serve::serve(runtime()?, *arguments)?,
+        Some(Command::Certificate(arguments)) => trust::certificate(&arguments)?,
         Some(Command::Check(arguments)) => return check::check(&arguments.directory),
         Some(Command::Explain(arguments)) => {
             runtime()?.block_on(explain::explain(*arguments))?;
