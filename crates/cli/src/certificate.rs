@@ -1,12 +1,12 @@
 //! The certificate to serve with.
 //!
-//! A certificate that the server makes itself is kept in the data directory, so that a client which
-//! trusts it still does after a restart. The server makes a new one when the certificate nears its
-//! end, when the names of the machine have changed, and when an older version made the certificate
-//! in another form; the server checks for this at its start and while it runs. A server in memory
-//! writes only the certificate to a file, for clients to trust; the private key stays in the
-//! process. Files that the settings name are read again when they change, so that another program
-//! can renew them.
+//! A certificate that the server makes itself is kept in the data directory, so that a client that
+//! trusts the certificate still trusts the server after a restart. The server makes a new
+//! certificate when the present one nears its end, when the names of the machine have changed, and
+//! when an older version made the certificate in another form; the server checks for this at its
+//! start and while it runs. A server in memory writes only the certificate to a file, for clients
+//! to trust; the private key stays in the process. Files that the settings name are read again when
+//! they change, so that another program can renew the certificate.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::tls::Tls;
 use crate::{private_file, secret_file};
 
-const CERTIFICATE_NAME: &str = "certificate.pem";
+pub(crate) const CERTIFICATE_NAME: &str = "certificate.pem";
 const KEY_NAME: &str = "certificate-key.pem";
 const POLL_PERIOD: Duration = Duration::from_mins(1);
 
@@ -40,7 +40,7 @@ enum Origin {
         names: Vec<String>,
         key: Option<PathBuf>,
     },
-    Named {
+    Files {
         key: PathBuf,
     },
 }
@@ -53,20 +53,32 @@ pub(crate) fn load(
 ) -> Result<Option<Certificate>> {
     match (tls, directory) {
         (Tls::Off, _) => Ok(None),
-        (Tls::Files { certificate, key }, _) => named(certificate.clone(), key.clone()).map(Some),
-        (Tls::Auto, Some(directory)) => kept(directory, &names, SystemTime::now()).map(Some),
+        (Tls::Files { certificate, key }, _) => {
+            from_files(certificate.clone(), key.clone()).map(Some)
+        }
+        (Tls::Auto, Some(directory)) => {
+            from_directory(directory, &names, SystemTime::now()).map(Some)
+        }
         (Tls::Auto, None) => temporary(names).map(Some),
     }
 }
 
 impl Certificate {
+    /// Whether the server made this certificate itself, so that clients reject it until a user
+    /// trusts it.
+    pub(crate) fn is_own(&self) -> bool {
+        matches!(self.origin, Origin::Own { .. })
+    }
+
     /// Shows a new certificate if the present one must be renewed or its files have changed.
     /// Returns whether the server shows another certificate now.
     fn refresh(&self, now: SystemTime) -> Result<bool> {
         let shown = self.identity.material();
         let material = match &self.origin {
-            Origin::Named { key } => {
+            Origin::Files { key } => {
                 let material = read(&self.path, key)?;
+                // Replacing the material makes new handshakes parse it again, so unchanged files
+                // are skipped.
                 if material == shown {
                     return Ok(false);
                 }
@@ -80,7 +92,9 @@ impl Certificate {
                 make(names, now)?
             }
         };
-        self.origin.keep(&self.path, &material)?;
+        // The files are written before connections use the new certificate: a client that is told
+        // to trust the file finds the certificate that the server shows.
+        self.origin.store(&self.path, &material)?;
         self.identity.replace(material)?;
         Ok(true)
     }
@@ -88,7 +102,7 @@ impl Certificate {
 
 impl Origin {
     /// The key first: a certificate without its key is made anew at the next start.
-    fn keep(&self, path: &Path, material: &TlsMaterial) -> Result<()> {
+    fn store(&self, path: &Path, material: &TlsMaterial) -> Result<()> {
         if let Origin::Own { key: Some(key), .. } = self {
             private_file::write(key, material.key_pem.as_bytes())?;
         }
@@ -104,6 +118,7 @@ pub(crate) async fn watch(certificate: Arc<Certificate>) {
     let mut reported = None;
     loop {
         ticks.tick().await;
+        // Reading files blocks, and a network file system can block for long.
         let watched = Arc::clone(&certificate);
         let Ok(refreshed) = spawn_blocking(move || watched.refresh(SystemTime::now())).await else {
             return;
@@ -118,6 +133,7 @@ pub(crate) async fn watch(certificate: Arc<Certificate>) {
             }
             Err(error) => {
                 let error = format!("{error:#}");
+                // The same failure repeats every minute; the log reports it once.
                 if reported.as_ref() != Some(&error) {
                     tracing::error!(%path, %error, "the certificate stays as it was");
                     reported = Some(error);
@@ -128,27 +144,29 @@ pub(crate) async fn watch(certificate: Arc<Certificate>) {
 }
 
 fn read(certificate: &Path, key: &Path) -> Result<TlsMaterial> {
-    let named = |path: &Path| format!("cannot read {}", path.display());
+    let cannot_read = |path: &Path| format!("cannot read {}", path.display());
     Ok(TlsMaterial {
-        certificate_pem: fs::read_to_string(certificate).with_context(|| named(certificate))?,
-        key_pem: secret_file::read(key).with_context(|| named(key))?,
+        certificate_pem: fs::read_to_string(certificate)
+            .with_context(|| cannot_read(certificate))?,
+        key_pem: secret_file::read(key).with_context(|| cannot_read(key))?,
     })
 }
 
-fn named(path: PathBuf, key: PathBuf) -> Result<Certificate> {
+fn from_files(path: PathBuf, key: PathBuf) -> Result<Certificate> {
     let identity = TlsIdentity::new(read(&path, &key)?)?;
     secret_file::warn_of_readers(&key);
     Ok(Certificate {
         identity,
         path,
-        origin: Origin::Named { key },
+        origin: Origin::Files { key },
         _temporary: None,
     })
 }
 
-fn kept(directory: &Path, names: &[String], now: SystemTime) -> Result<Certificate> {
+fn from_directory(directory: &Path, names: &[String], now: SystemTime) -> Result<Certificate> {
     let (path, key) = (directory.join(CERTIFICATE_NAME), directory.join(KEY_NAME));
     let mut found = None;
+    // A certificate without its key, or the reverse, is left by a crash between the two writes.
     if path.exists() && key.exists() {
         let material = read(&path, &key)?;
         match check_self_signed(&material, names, now) {
@@ -168,7 +186,7 @@ fn kept(directory: &Path, names: &[String], now: SystemTime) -> Result<Certifica
         Some(material) => material,
         None => {
             let material = make(names, now)?;
-            origin.keep(&path, &material)?;
+            origin.store(&path, &material)?;
             material
         }
     };
@@ -188,7 +206,8 @@ fn temporary(names: Vec<String>) -> Result<Certificate> {
     let material = make(&names, SystemTime::now())?;
     let path = directory.path().join(CERTIFICATE_NAME);
     let origin = Origin::Own { names, key: None };
-    origin.keep(&path, &material)?;
+    // Only the certificate is written: `Origin::Own` without a key path keeps the key in memory.
+    origin.store(&path, &material)?;
     Ok(Certificate {
         identity: TlsIdentity::new(material)?,
         path,
@@ -288,7 +307,7 @@ mod tests {
         let now = SystemTime::now();
         let [first, second] = [0, 1].map(|_| make(&local(), now).unwrap());
         write(&first);
-        let certificate = named(path.clone(), key.clone()).unwrap();
+        let certificate = from_files(path.clone(), key.clone()).unwrap();
         assert!(!certificate.refresh(now).unwrap());
         fs::write(&path, &second.certificate_pem).unwrap();
         certificate.refresh(now).unwrap_err();

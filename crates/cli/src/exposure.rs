@@ -1,4 +1,4 @@
-//! Decides on which addresses a server may listen with a key that everybody knows.
+//! Decides on which addresses a server may listen with the well-known key of the emulator.
 //!
 //! The well-known key of the emulator is a convenience of one machine. On an address that others
 //! reach, everybody could read and change the database with this key, so the server refuses to
@@ -13,6 +13,7 @@ use crate::keys::KeySet;
 
 /// Refuses the well-known key on an address that is not a loopback address, unless it is `allowed`.
 pub(crate) fn check(keys: &KeySet, address: SocketAddr, allowed: bool) -> Result<()> {
+    // An IPv4 loopback address mapped into IPv6 (`::ffff:127.0.0.1`) is loopback too.
     if allowed || address.ip().to_canonical().is_loopback() || !keys.has_well_known() {
         return Ok(());
     }

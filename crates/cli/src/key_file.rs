@@ -1,4 +1,4 @@
-//! The file that holds the keys: making it, and taking the keys over while the server runs.
+//! The key file: making it, and applying changed keys while the server runs.
 //!
 //! One `name = value` to a line, quoted or not, with `#` for comments: simple TOML, and what a
 //! shell script writes without thinking about quotes. Messages name the line and never its text.
@@ -50,7 +50,7 @@ pub(crate) async fn watch(
     permitted: impl Fn(&KeySet) -> Result<()>,
     changed: impl Fn(&KeySet),
 ) {
-    let mut watched = Watched {
+    let mut watched = KeyFileWatcher {
         current,
         reported: None,
     };
@@ -59,9 +59,11 @@ pub(crate) async fn watch(
     loop {
         ticks.tick().await;
         let file = path.clone();
+        // The blocking pool reads the file, because file systems can block.
         let Ok(keys) = spawn_blocking(move || read(&file)).await else {
             return;
         };
+        // A rotated file must not put the well-known key on a public address.
         let keys = keys.and_then(|keys| permitted(&keys).map(|()| keys));
         if let Some(keys) = watched.next(keys) {
             changed(keys);
@@ -70,14 +72,15 @@ pub(crate) async fn watch(
     }
 }
 
-/// A file that is missing or wrong leaves the keys as they are and is reported once.
-struct Watched {
+/// Remembers the keys in use and the last reported error. A key file that is missing or wrong
+/// leaves the keys unchanged, and the log reports each error once.
+struct KeyFileWatcher {
     current: KeySet,
     reported: Option<String>,
 }
 
-impl Watched {
-    /// The keys, if what was read just now changed them.
+impl KeyFileWatcher {
+    /// The keys that were just read, if they differ from the keys in use.
     fn next(&mut self, read: Result<KeySet>) -> Option<&KeySet> {
         match read {
             Ok(keys) => {
@@ -122,12 +125,14 @@ fn parse(text: &str) -> Result<KeySet> {
         let Some(value) = unquoted(value) else {
             bail!("line {number} has a quote or something else where the key should end");
         };
+        // A second key of the same name would silently win or lose.
         if slot.is_some() {
             bail!("line {number} gives a key for the second time");
         }
         let Ok(value) = value.parse::<KeyText>();
         *slot = Some(value);
     }
+    // Without this check `KeySet::parse` would fall back to the well-known key.
     if keys.primary.is_none() {
         bail!("there is no primary key");
     }
@@ -196,7 +201,7 @@ mod tests {
     #[test]
     fn a_change_is_taken_over_and_a_mistake_is_not() {
         let keys = |text: &str| parse(text).unwrap();
-        let mut watched = Watched {
+        let mut watched = KeyFileWatcher {
             current: keys("primary = {a}"),
             reported: None,
         };

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use anyhow::{Result, anyhow, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use orrery_model::{AccountKeys, KeyRole, Secret};
+use orrery_model::{AccountKeyRole, AccountKeys, Secret};
 use serde::Deserialize;
 
 pub(crate) use orrery_model::WELL_KNOWN_KEY as EMULATOR_KEY;
@@ -20,7 +20,8 @@ const KEY_BYTES_MIN: usize = 32;
 /// The length of the keys that [`fresh_key`] makes, which is that of the service's keys.
 const KEY_BYTES: usize = 64;
 
-/// A key as it was given, not checked yet: the parser of arguments would repeat a wrong value.
+/// A key as the user gave it, before any check. The parser of arguments repeats a wrong value in
+/// its message, so it must not check keys.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct KeyText(String);
@@ -45,7 +46,7 @@ impl fmt::Debug for KeyText {
     }
 }
 
-/// The four keys of an account, of which one must exist.
+/// The four keys of an account, of which the primary key must exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KeySet {
     primary: Secret,
@@ -54,7 +55,7 @@ pub(crate) struct KeySet {
     secondary_read_only: Option<Secret>,
 }
 
-/// The same before any check.
+/// The four keys as text, before any check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct KeyTexts {
     pub(crate) primary: Option<KeyText>,
@@ -64,7 +65,7 @@ pub(crate) struct KeyTexts {
 }
 
 impl KeySet {
-    /// Without a primary key it is the well-known one.
+    /// Decodes the keys. Without a primary key the primary key is the well-known one.
     pub(crate) fn parse(texts: &KeyTexts) -> Result<KeySet> {
         let optional = |name, text: &Option<KeyText>| {
             let decoded = text.as_ref().map(|text| decode_long(name, &text.0));
@@ -81,10 +82,10 @@ impl KeySet {
 
     pub(crate) fn account_keys(&self) -> AccountKeys {
         let given = [
-            (Some(&self.primary), KeyRole::ReadWrite),
-            (self.secondary.as_ref(), KeyRole::ReadWrite),
-            (self.primary_read_only.as_ref(), KeyRole::ReadOnly),
-            (self.secondary_read_only.as_ref(), KeyRole::ReadOnly),
+            (Some(&self.primary), AccountKeyRole::ReadWrite),
+            (self.secondary.as_ref(), AccountKeyRole::ReadWrite),
+            (self.primary_read_only.as_ref(), AccountKeyRole::ReadOnly),
+            (self.secondary_read_only.as_ref(), AccountKeyRole::ReadOnly),
         ];
         let keys = given
             .into_iter()
@@ -117,7 +118,7 @@ pub(crate) fn fresh_key() -> Result<String> {
     Ok(STANDARD.encode(bytes))
 }
 
-/// The key that a client signs with; without one it is the well-known one.
+/// The key that a client signs requests with: the given key, or the well-known key.
 pub(crate) fn client_key(text: Option<&KeyText>) -> Result<Secret> {
     decode("key", text.map_or(EMULATOR_KEY, |text| &text.0))
 }
@@ -137,6 +138,7 @@ fn decode_long(name: &str, text: &str) -> Result<Secret> {
 }
 
 fn decode(name: &str, text: &str) -> Result<Secret> {
+    // Copied keys often end with a newline, so white space around a key is trimmed.
     match STANDARD.decode(text.trim()) {
         Ok(bytes) if !bytes.is_empty() => Ok(Secret::new(bytes)),
         Ok(_) => bail!("the {name} is empty"),
@@ -183,9 +185,9 @@ mod tests {
             .map(|(key, role)| (key.expose()[0], *role))
             .collect();
         let expected = [
-            (b'a', KeyRole::ReadWrite),
-            (b'b', KeyRole::ReadWrite),
-            (b'c', KeyRole::ReadOnly),
+            (b'a', AccountKeyRole::ReadWrite),
+            (b'b', AccountKeyRole::ReadWrite),
+            (b'c', AccountKeyRole::ReadOnly),
         ];
         assert_eq!(keys, expected);
     }

@@ -1,4 +1,4 @@
-//! Files that only their owner may read, written whole or not at all.
+//! Files that only their owner may read, written atomically.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -9,22 +9,36 @@ use anyhow::{Context, Result};
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let new = path.with_extension("new");
     let mut options = OpenOptions::new();
+    // `create_new` refuses a file that another user put there between the removal and this open.
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let write = || {
-        // What an interrupted start left may have other permissions.
+        // A file that an interrupted start left may have wider permissions, which `mode` does not
+        // change.
         match fs::remove_file(&new) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
         let mut file = options.open(&new)?;
         file.write_all(bytes)?;
+        // The content must be durable before the rename: after a crash the new name must not show
+        // an empty file.
         file.sync_all()?;
         fs::rename(&new, path)?;
         sync_directory_of(path)
     };
     write().with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Makes a directory that only its owner may enter, and its missing parent directories.
+pub(crate) fn make_directory(path: &Path) -> Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    let made = builder.create(path);
+    made.with_context(|| format!("cannot make the directory {}", path.display()))
 }
 
 /// Makes the rename of a file durable: without this call a crash of the machine may leave no file,
@@ -50,7 +64,7 @@ pub(crate) fn keep_files_private() {
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
 }
 
-/// Elsewhere a file has the rights of the directory it is in.
+/// Outside Unix a new file inherits the access rights of its directory.
 #[cfg(not(unix))]
 pub(crate) fn keep_files_private() {}
 

@@ -1,8 +1,9 @@
 //! Files with secrets that others made: read, unless somebody else could have written them.
 //!
-//! Whoever may write a key file chooses the keys, so such a file is refused. One that everybody may read is
-//! taken with a warning, because secrets that are mounted into containers often are like that. The
-//! permissions are those of Unix; on Windows the access list of the directory is the administrator's.
+//! A user who may write a key file chooses the keys, so such a file is refused. A file that every
+//! user may read is accepted with a warning, because secrets that are mounted into containers often
+//! have these permissions. The permissions are those of Unix; on Windows the access list of the
+//! directory is the administrator's task.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -11,7 +12,8 @@ use std::path::Path;
 /// The text of a file that nobody but its owner may write.
 pub(crate) fn read(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
-    // Checks the open file and not the path, because the path may lead to another file by now.
+    // The check looks at the open file and not at the path, because another user could put another
+    // file at the path between a check and the open.
     check(&file.metadata()?)?;
     let mut text = String::new();
     file.read_to_string(&mut text)?;
@@ -66,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_others_may_write_is_not_read() {
+    fn secret_files_writable_by_others_are_refused() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("secret");
         fs::write(&path, "s").unwrap();

@@ -1,5 +1,7 @@
 //! The program as a user runs it.
 
+#[cfg(unix)]
+mod certificate;
 #[cfg(target_os = "linux")]
 #[path = "../crash/client.rs"]
 #[expect(clippy::unwrap_used, reason = "what fails here fails the test")]
@@ -9,10 +11,6 @@ mod fan_out;
 mod follow;
 #[cfg(target_os = "linux")]
 mod greedy;
-#[cfg(target_os = "linux")]
-#[path = "../crash/http_date.rs"]
-#[expect(clippy::unwrap_used, reason = "what fails here fails the test")]
-mod http_date;
 mod integrity;
 mod many_containers;
 mod process;
