@@ -1,7 +1,8 @@
 //! Signals that ask the server to stop: SIGTERM and Ctrl-C.
 //!
-//! They are waited for on a thread with a small runtime of its own, so that a second one is heard
-//! whatever the server is busy with: opening, loading, finishing requests, closing its files.
+//! A thread with a small runtime of its own waits for the signals, so that the process reacts to a
+//! second signal whatever the main runtime is busy with: opening the store, loading a seed,
+//! finishing requests, closing files.
 
 use std::thread;
 
@@ -9,7 +10,7 @@ use anyhow::{Context, Result};
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 
-/// What a shell reports for a program that Ctrl-C ended.
+/// The exit status that shells report for a program that Ctrl-C ended.
 const INTERRUPTED: i32 = 130;
 
 /// Becomes ready at the first signal; a second one ends the process at once.
@@ -19,6 +20,8 @@ pub(crate) fn listen() -> Result<oneshot::Receiver<()>> {
         .build()
         .context("cannot start a runtime for signals")?;
     let mut signals = {
+        // The signal handlers exist when this function returns: a signal right after the start must
+        // not kill the process before it can close its store.
         let _inside = runtime.enter();
         Signals::catch().context("cannot catch signals")?
     };
@@ -28,6 +31,8 @@ pub(crate) fn listen() -> Result<oneshot::Receiver<()>> {
         tracing::info!("stopping; a second signal stops at once");
         let _ = first.send(());
         signals.next().await;
+        // The second signal skips every orderly end; the log makes the store whole at the next
+        // start.
         std::process::exit(INTERRUPTED);
     };
     thread::Builder::new()

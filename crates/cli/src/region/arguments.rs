@@ -50,7 +50,7 @@ pub(super) enum RegionCommand {
     /// Make another region the write region, of everything or of one partition
     Failover(FailoverArguments),
 
-    /// Hold the records of a link back; regions still hear of each other
+    /// Hold back the records of a link; the regions still exchange heartbeats over the link
     Pause(LinkArguments),
 
     /// End a pause or a cut of a link
@@ -98,7 +98,7 @@ pub(super) enum RegionCommand {
         regions: Vec<String>,
     },
 
-    /// Take a region down, as if its data centre were gone, or one of its partitions
+    /// Take a region down, as if its data centre failed, or take down one partition of the region
     Down(DownArguments),
 
     /// Bring a region, or one of its partitions, back
@@ -107,11 +107,11 @@ pub(super) enum RegionCommand {
 
 #[derive(Debug, Args)]
 pub(super) struct FailoverArguments {
-    /// The region that is to take the writes
+    /// The region that becomes the write region
     #[arg(value_name = "REGION")]
     pub(super) to: String,
 
-    /// Without the region that takes them now, which may be lost
+    /// Fail over without the present write region, whose records may be lost
     #[arg(long)]
     pub(super) forced: bool,
 
@@ -119,11 +119,11 @@ pub(super) struct FailoverArguments {
     #[arg(long, requires = "forced")]
     pub(super) accept_loss: bool,
 
-    /// A region that is down and leaves the account with it; once for each
+    /// A region that is down and that leaves the account in the failover; once for each
     #[arg(long, value_name = "REGION", requires = "forced")]
     pub(super) offline: Vec<String>,
 
-    /// Only the writes of one partition, where those fail over one by one
+    /// Move only the writes of one partition, in an account with per-partition failover
     #[arg(long, value_name = "dbs/D/colls/C/ranges/ID", conflicts_with_all = ["accept_loss", "offline"])]
     pub(super) partition: Option<String>,
 }
@@ -133,19 +133,19 @@ pub(super) struct DownArguments {
     #[arg(value_name = "REGION")]
     pub(super) region: String,
 
-    /// Only one partition of it, where those fail over one by one
+    /// Only one partition of the region, in an account with per-partition failover
     #[arg(long, value_name = "dbs/D/colls/C/ranges/ID")]
     pub(super) partition: Option<String>,
 }
 
-/// One direction between two regions.
+/// One direction of the link between two regions.
 #[derive(Debug, Args)]
 pub(super) struct LinkArguments {
-    /// The region that sends, or '*' for each
+    /// The sending region, or '*' for each region
     #[arg(value_name = "FROM")]
     pub(super) from: String,
 
-    /// The region that receives, or '*' for each
+    /// The receiving region, or '*' for each region
     #[arg(value_name = "TO")]
     pub(super) to: String,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
 use clap::Args;
-use orrery_shell::{Endpoint, Operator, TrustArguments};
+use orrery_client::{Endpoint, ManagementClient, TrustArguments};
 
 use crate::env_vars;
 use crate::keys::KeyText;
@@ -12,7 +12,8 @@ use crate::regions::{ManagementFile, read_management_key};
 
 const DATA_DEFAULT: &str = "./orrery-data";
 
-// Global arguments are seen by the commands above too, where the names of fields are taken.
+// Clap adds global arguments to the parent commands too, where the plain field names are taken; so
+// each argument has an id of its own.
 #[derive(Debug, Args)]
 pub(super) struct ConnectionArguments {
     /// Where the server hears operators, as it says at its start [default: what is in the data directory]
@@ -39,6 +40,8 @@ pub(super) struct ConnectionArguments {
     #[arg(
         id = "region-management-key",
         long = "management-key",
+        // A key is random text and may begin with a hyphen.
+        allow_hyphen_values = true,
         value_name = "KEY",
         global = true,
         env = env_vars::MANAGEMENT_KEY,
@@ -67,14 +70,16 @@ pub(super) struct ConnectionArguments {
 }
 
 impl ConnectionArguments {
-    /// What is given counts; the rest is looked up in the data directory.
-    pub(super) fn operator(self) -> Result<Operator> {
+    /// The client for the operators' listener. Flags win over the file in the data directory.
+    pub(super) fn operator(self) -> Result<ManagementClient> {
         let key = match (self.management_key, &self.management_key_file) {
             (Some(key), _) => Some(key.into_text()),
             (None, Some(path)) => Some(read_management_key(path)?),
             (None, None) => None,
         };
         let (endpoint, key, found) = match (self.management, key) {
+            // The file in the data directory is read only where a flag is missing: a server on
+            // another machine has no data directory here.
             (Some(endpoint), Some(key)) => (endpoint, key, None),
             (endpoint, key) => {
                 let data = self.data.unwrap_or_else(|| DATA_DEFAULT.into());
@@ -84,9 +89,11 @@ impl ConnectionArguments {
                 (endpoint, key, file.certificate)
             }
         };
+        // With --insecure a certificate from the data directory must not switch verification on
+        // again.
         let certificate = self.certificate.or(found.filter(|_| !self.insecure));
         let trust = TrustArguments::new(certificate, self.insecure);
-        Ok(Operator::new(endpoint, key, trust))
+        Ok(ManagementClient::new(endpoint, key, trust))
     }
 }
 

@@ -1,7 +1,8 @@
 //! `orrery region`: looks at the regions of a running server and gives it orders.
 //!
-//! A client of the server's listener for operators and of nothing else. Without further words it finds
-//! the server of a data directory by the file that one leaves there.
+//! This command is a client of the server's listener for operators and uses nothing else of the
+//! server. Without flags the command finds the server through the file that a running server leaves
+//! in its data directory.
 
 mod arguments;
 mod connection;
@@ -13,12 +14,12 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use orrery_account::peer_certificates;
-use orrery_shell::Operator;
+use orrery_client::ManagementClient;
 use serde_json::json;
 
 pub(crate) use arguments::RegionArguments;
 use arguments::{DownArguments, FailoverArguments, LinkArguments, RegionCommand};
-use report::{Added, Report};
+use report::{AccountReport, AddedRegion};
 
 use crate::regions::check_name;
 
@@ -38,18 +39,18 @@ pub(crate) async fn region(arguments: RegionArguments) -> Result<()> {
         if json {
             return print(&text(&answer));
         }
-        let added: Added = read(&answer)?;
+        let added: AddedRegion = read(&answer)?;
         return print(&format!("{} is at {}\n", added.name, added.endpoint));
     }
     let answer = order(&mut operator, &command).await?;
     if json {
         return print(&text(&answer));
     }
-    print(&table::text(&read::<Report>(&answer)?))
+    print(&table::text(&read::<AccountReport>(&answer)?))
 }
 
-/// Every order is answered with what the account is then.
-async fn order(operator: &mut Operator, command: &RegionCommand) -> Result<Vec<u8>> {
+/// Sends one order. The server answers every order with a report of the account.
+async fn order(operator: &mut ManagementClient, command: &RegionCommand) -> Result<Vec<u8>> {
     let answer = match command {
         RegionCommand::List | RegionCommand::Add { .. } | RegionCommand::Certificates { .. } => {
             operator.get(&["account"]).await
@@ -87,8 +88,9 @@ async fn order(operator: &mut Operator, command: &RegionCommand) -> Result<Vec<u
     Ok(answer?)
 }
 
-/// The only command that asks no server.
+/// Writes certificates for the regions. This is the only command that needs no server.
 fn certify(out: &Path, regions: &[String]) -> Result<()> {
+    // All names are checked before the first file is written.
     for region in regions {
         check_name(region).map_err(anyhow::Error::msg)?;
     }
@@ -105,19 +107,19 @@ fn certify(out: &Path, regions: &[String]) -> Result<()> {
 }
 
 async fn send(
-    operator: &mut Operator,
+    operator: &mut ManagementClient,
     link: &LinkArguments,
     body: serde_json::Value,
-) -> Result<Vec<u8>, orrery_shell::Error> {
+) -> Result<Vec<u8>, orrery_client::Error> {
     let path = ["links", &link.from, &link.to];
     operator.post(&path, Some(body.to_string())).await
 }
 
 async fn set(
-    operator: &mut Operator,
+    operator: &mut ManagementClient,
     down: &DownArguments,
     verb: &str,
-) -> Result<Vec<u8>, orrery_shell::Error> {
+) -> Result<Vec<u8>, orrery_client::Error> {
     let body = down.partition.as_ref();
     let body = body.map(|partition| json!({"partition": partition}).to_string());
     operator.post(&["regions", &down.region, verb], body).await

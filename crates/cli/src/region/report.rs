@@ -1,21 +1,22 @@
-//! What a server says of its account.
+//! The report of an account, as the operators' listener sends it.
 
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Report {
+pub(super) struct AccountReport {
     pub(super) multi_write: bool,
     #[serde(default)]
     pub(super) per_partition_failover: bool,
     pub(super) epoch: String,
-    pub(super) regions: Vec<Region>,
+    pub(super) regions: Vec<RegionStatus>,
     pub(super) links: Vec<Link>,
     #[serde(default)]
     pub(super) partitions: Vec<Partition>,
 }
 
-/// One that the write region does not take the writes of, or that is down somewhere.
+/// A partition whose writes another region than the write region takes, or that is down in a
+/// region.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Partition {
@@ -28,7 +29,7 @@ pub(super) struct Partition {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Region {
+pub(super) struct RegionStatus {
     pub(super) name: String,
     pub(super) endpoint: Option<String>,
     pub(super) state: String,
@@ -57,9 +58,9 @@ pub(super) struct Lag {
     pub(super) millis: u64,
 }
 
-/// The answer to an addition.
+/// The answer to an order that adds a region.
 #[derive(Debug, Deserialize)]
-pub(super) struct Added {
+pub(super) struct AddedRegion {
     pub(super) name: String,
     pub(super) endpoint: String,
 }

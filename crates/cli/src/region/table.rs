@@ -1,10 +1,10 @@
 //! The report as two tables: regions, and links between them.
 
-use super::report::{Lag, Link, Partition, Region, Report};
+use super::report::{AccountReport, Lag, Link, Partition, RegionStatus};
 
 const GAP: &str = "  ";
 
-pub(super) fn text(report: &Report) -> String {
+pub(super) fn text(report: &AccountReport) -> String {
     let writes = if report.multi_write {
         "every region takes writes"
     } else if report.per_partition_failover {
@@ -40,6 +40,7 @@ pub(super) fn text(report: &Report) -> String {
         );
     }
     let regions = report.regions.iter();
+    // A region with a cause stopped applying records after a failure.
     let broken = regions.filter_map(|region| Some((&region.name, region.cause.as_ref()?)));
     text.extend(
         broken.map(|(name, cause)| {
@@ -48,6 +49,8 @@ pub(super) fn text(report: &Report) -> String {
     );
     let regions = report.regions.iter();
     let left_out = regions
+        // `false_progress` counts the diverged suffix: records that this region acknowledged and
+        // that are not part of the history of the account.
         .map(|region| (&region.name, region.false_progress.unwrap_or_default()))
         .filter(|(_, records)| *records > 0);
     text.extend(left_out.map(|(name, records)| {
@@ -58,7 +61,7 @@ pub(super) fn text(report: &Report) -> String {
     text
 }
 
-fn region(region: &Region) -> Vec<String> {
+fn region(region: &RegionStatus) -> Vec<String> {
     vec![
         region.name.clone(),
         region.state.clone(),
@@ -147,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_report_is_two_tables() {
-        let report: Report = serde_json::from_str(
+        let report: AccountReport = serde_json::from_str(
             r#"{"writeRegion":"West US","multiWrite":false,"epoch":"2@0","regions":[
             {"name":"West US","endpoint":"https://127.0.0.1:8081/","state":"write","kept":12,"applied":12,
              "committed":9,"lag":null,"falseProgress":0},

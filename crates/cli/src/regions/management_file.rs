@@ -15,7 +15,7 @@ const FILE_NAME: &str = "management.json";
 pub(crate) struct ManagementFile {
     pub(crate) endpoint: String,
     pub(crate) key_file: PathBuf,
-    /// None without TLS.
+    /// The certificate that clients must trust. None without TLS.
     pub(crate) certificate: Option<PathBuf>,
 }
 
@@ -27,7 +27,8 @@ impl ManagementFile {
         )
     }
 
-    /// A server that stops is not found any more.
+    /// Removes the file when the server stops, so that `orrery region` does not connect to a dead
+    /// server.
     pub(crate) fn remove(directory: &Path) {
         let _ = fs::remove_file(directory.join(FILE_NAME));
     }

@@ -1,4 +1,4 @@
-//! The key of operators: in a file that was named, in one of the data directory, or in memory.
+//! The management key: from a file that the settings name, from the data directory, or in memory.
 
 use std::path::{Path, PathBuf};
 
@@ -11,36 +11,39 @@ use crate::{private_file, secret_file};
 
 const FILE_NAME: &str = "management-key";
 const KEY_BYTES: usize = 32;
-/// Of a key that somebody chose.
+/// The least length of a management key that a user chose.
 const CHARACTERS_MIN: usize = 32;
 
 pub(crate) struct ManagementKey {
     pub(crate) secret: Secret,
-    pub(crate) place: KeyPlace,
+    pub(crate) location: KeyLocation,
 }
 
-/// How an operator gets the key.
+/// Where an operator finds the management key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum KeyPlace {
+pub(crate) enum KeyLocation {
     File(PathBuf),
-    /// It is nowhere else and must be said.
+    /// The server has no data directory, so its start message is the only place that shows the key.
     Memory(String),
 }
 
 impl ManagementKey {
-    /// The key of the file that was named, or one that is made at the first start.
+    /// Loads the key of the file that the settings name, or of the data directory, where the first
+    /// start makes a key.
     pub(crate) fn load(named: Option<&Path>, directory: Option<&Path>) -> Result<ManagementKey> {
         if let Some(path) = named {
             return Ok(ManagementKey {
                 secret: read(path)?,
-                place: KeyPlace::File(path.to_owned()),
+                location: KeyLocation::File(path.to_owned()),
             });
         }
+        // Nobody can look the key up after the start, so a server in memory makes a new one each
+        // time.
         let Some(path) = directory.map(|directory| directory.join(FILE_NAME)) else {
             let key = fresh()?;
             return Ok(ManagementKey {
                 secret: Secret::new(key.clone().into_bytes()),
-                place: KeyPlace::Memory(key),
+                location: KeyLocation::Memory(key),
             });
         };
         if !path.exists() {
@@ -48,12 +51,12 @@ impl ManagementKey {
         }
         Ok(ManagementKey {
             secret: read(&path)?,
-            place: KeyPlace::File(path),
+            location: KeyLocation::File(path),
         })
     }
 }
 
-/// One word of visible text.
+/// Reads a management key: one word of visible ASCII, because the key is sent in a header.
 pub(crate) fn read_management_key(path: &Path) -> Result<String> {
     let text = secret_file::read(path)
         .with_context(|| format!("cannot read the management key {}", path.display()))?;
@@ -103,7 +106,7 @@ mod tests {
         let first = load(None, Some(path));
         let second = load(None, Some(path));
         assert_eq!(first.secret, second.secret);
-        assert_eq!(first.place, KeyPlace::File(path.join(FILE_NAME)));
+        assert_eq!(first.location, KeyLocation::File(path.join(FILE_NAME)));
         let named = path.join("own");
         let chosen = "k".repeat(CHARACTERS_MIN);
         let write = |text: &str| private_file::write(&named, text.as_bytes()).unwrap();
@@ -127,10 +130,10 @@ mod tests {
 
     #[test]
     fn in_memory_the_key_is_said() {
-        let KeyPlace::Memory(text) = load(None, None).place else {
+        let KeyLocation::Memory(text) = load(None, None).location else {
             panic!("not in memory")
         };
         assert!(text.len() > 40);
-        assert_ne!(load(None, None).place, KeyPlace::Memory(text));
+        assert_ne!(load(None, None).location, KeyLocation::Memory(text));
     }
 }

@@ -1,7 +1,7 @@
-//! Accounts in several regions: which there are, in this process and in others, where each keeps its
-//! data and is reached, and who may give orders.
+//! Accounts in several regions: the names of the regions in this process and in other processes,
+//! the directory and the address of each region, and the key of the operators.
 
-mod layout;
+mod directories;
 mod management_file;
 mod management_key;
 mod peer;
@@ -9,9 +9,9 @@ mod peers;
 mod setting;
 mod settings;
 
-pub(crate) use layout::{Layout, check_alone, stores};
+pub(crate) use directories::{RegionDirectories, check_single_region, stores};
 pub(crate) use management_file::ManagementFile;
-pub(crate) use management_key::{KeyPlace, ManagementKey, read_management_key};
+pub(crate) use management_key::{KeyLocation, ManagementKey, read_management_key};
 pub(crate) use peer::{PeerList, PeerSetting};
 pub(crate) use peers::PeersSettings;
 pub(crate) use setting::{RegionList, RegionSetting, check_name, slug};

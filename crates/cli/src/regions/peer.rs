@@ -10,11 +10,11 @@ use super::setting::{check_name, slug};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PeerSetting {
     pub(crate) name: String,
-    /// Where it hears other regions: `host:port`.
+    /// The address on which this peer listens for other regions: `host:port`.
     pub(crate) address: String,
 }
 
-/// What the environment has: several, with semicolons between them.
+/// The peers in an environment variable, separated by semicolons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PeerList(pub(crate) Vec<PeerSetting>);
 
@@ -69,7 +69,7 @@ impl fmt::Display for PeerSetting {
     }
 }
 
-/// In a file it is the text of the flag.
+/// A peer in the configuration file is the text of the flag.
 impl<'de> Deserialize<'de> for PeerSetting {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PeerSetting, D::Error> {
         let text = String::deserialize(deserializer)?;

@@ -14,12 +14,12 @@ pub(crate) struct RegionSetting {
     pub(crate) listen: Option<Listen>,
 }
 
-/// What the environment has: several, with semicolons between them.
+/// The regions in an environment variable, separated by semicolons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RegionList(pub(crate) Vec<RegionSetting>);
 
 impl RegionSetting {
-    /// The name of its directory, which a name of another spelling does not have.
+    /// The directory name of the region. Two spellings of one region name have the same slug.
     pub(crate) fn slug(&self) -> String {
         slug(&self.name)
     }
@@ -33,7 +33,7 @@ pub(crate) fn slug(name: &str) -> String {
     name.chars().map(plain).collect()
 }
 
-/// Names stand in headers, paths and tables.
+/// Refuses region names with characters that cannot stand in headers, paths and tables.
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
     let valid = |c: char| c.is_ascii_alphanumeric() || " -_.()".contains(c);
     if name.trim() != name || name.is_empty() || !name.chars().all(valid) {
@@ -80,7 +80,8 @@ impl fmt::Display for RegionSetting {
     }
 }
 
-/// In a file it is the text of the flag, or a table with a name and perhaps an address.
+/// A region in the configuration file is the text of the flag, or a table with a name and an
+/// optional address.
 impl<'de> Deserialize<'de> for RegionSetting {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RegionSetting, D::Error> {
         #[derive(Deserialize)]

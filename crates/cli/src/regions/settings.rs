@@ -10,31 +10,32 @@ use super::RegionSetting;
 use super::peers::{self, PeersSettings};
 use crate::listen::Listen;
 use crate::on_off::OnOff;
-use crate::settings::{Place, Settings, Source, first};
+use crate::settings::{DataLocation, NamedLayer, Settings, first};
 use crate::size::Size;
 
-/// A file of the log: less of it does not leave the disk.
+/// The size of one log file. The log gives disk space back only in whole files, so a smaller
+/// backlog would not free space.
 const BACKLOG_MIN: Size = Size::mebibytes(16);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RegionsSettings {
     /// The first takes the writes of a new account.
     pub(crate) regions: Vec<RegionSetting>,
-    /// Where the account is as a whole, if that was said.
+    /// The address of the account as a whole, if a setting names it.
     pub(crate) account_listen: Option<Listen>,
     pub(crate) multi_write: bool,
     pub(crate) per_partition_failover: bool,
     pub(crate) service_managed_failover: OnOff,
-    /// Records kept for regions that are away, if that was said.
+    /// Bytes of records that a region retains for regions that are away, if a setting names them.
     pub(crate) backlog: Option<Size>,
     pub(crate) management: Listen,
     pub(crate) management_key_file: Option<PathBuf>,
-    /// None if all regions are in this process.
+    /// Peer regions in other processes. None if all regions run in this process.
     pub(crate) peers: Option<PeersSettings>,
 }
 
-/// None where no source names a region.
-pub(crate) fn resolve(sources: &[Source]) -> Result<Option<RegionsSettings>> {
+/// Resolves the settings of regions. None where no source names a region.
+pub(crate) fn resolve(sources: &[NamedLayer]) -> Result<Option<RegionsSettings>> {
     let regions = first(sources, |layer| layer.region.as_ref()).unwrap_or_default();
     let multi_write = first(sources, |layer| layer.multi_write.as_ref()).unwrap_or(false);
     let per_partition_failover =
@@ -44,6 +45,8 @@ pub(crate) fn resolve(sources: &[Source]) -> Result<Option<RegionsSettings>> {
     let management = first(sources, |layer| layer.management.as_ref());
     let management_key_file = first(sources, |layer| layer.management_key_file.as_ref());
     let peers = peers::resolve(sources)?;
+    // A region setting without regions is refused: ignored silently, it would leave the user with
+    // an account that has only one region.
     if regions.is_empty() {
         if peers.is_some() {
             bail!("--peer needs the region of this process; name it with --region");
@@ -68,8 +71,8 @@ pub(crate) fn resolve(sources: &[Source]) -> Result<Option<RegionsSettings>> {
     if let Some(size) = backlog.filter(|size| size.0 < BACKLOG_MIN.0) {
         bail!("--region-backlog {size} is too little; a region keeps {BACKLOG_MIN} or more");
     }
-    for (place, region) in regions.iter().enumerate() {
-        if regions[..place]
+    for (index, region) in regions.iter().enumerate() {
+        if regions[..index]
             .iter()
             .any(|other| other.slug() == region.slug())
         {
@@ -90,11 +93,12 @@ pub(crate) fn resolve(sources: &[Source]) -> Result<Option<RegionsSettings>> {
     }))
 }
 
-/// What regions need of the other settings.
+/// Refuses combinations of region settings and other settings that no account can have.
 pub(crate) fn check(settings: &Settings) -> Result<()> {
     let Some(regions) = &settings.regions else {
         return Ok(());
     };
+    // Cosmos DB has no strong consistency with several write regions either.
     if regions.multi_write && settings.consistency == ConsistencyLevel::Strong {
         bail!(
             "strong consistency is not possible where every region takes writes; leave --multi-write out, or use \
@@ -120,9 +124,10 @@ pub(crate) fn check(settings: &Settings) -> Result<()> {
     if let Some(peers) = &regions.peers {
         peers.check(settings, &regions.regions)?;
     }
-    // A region that forgets what it has sent to others could give the same positions again.
+    // A region with weaker durability may lose records after it has sent them to peers. After a
+    // restart that region would assign the same log positions to other records.
     let forgets = settings.durability.0 != Durability::Sync;
-    if forgets && matches!(settings.place, Place::Directory(_)) {
+    if forgets && matches!(settings.data_location, DataLocation::Directory(_)) {
         bail!("regions need --durability sync, because others rely on what one has acknowledged");
     }
     Ok(())
@@ -131,7 +136,7 @@ pub(crate) fn check(settings: &Settings) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use orrery_account::Bound;
+    use orrery_account::StalenessPolicy;
 
     use super::*;
     use crate::args::Arguments;
@@ -255,7 +260,7 @@ mod tests {
 
     #[test]
     fn the_bound_is_wider_with_regions() {
-        let bound = |versions, seconds| Bound { versions, seconds };
+        let bound = |versions, seconds| StalenessPolicy { versions, seconds };
         for (flags, expected) in [
             (&[][..], bound(100, 5)),
             (&["--region=a"], bound(100_000, 300)),
@@ -267,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_go_together_is_refused() {
+    fn conflicting_settings_are_refused() {
         for (flags, phrase) in [
             (&["--multi-write"][..], "name them with --region"),
             (&["--management=1"], "name them with --region"),

@@ -4,11 +4,11 @@
 //! them. On the way down the runtime ends before the engines close: a request that did not finish in
 //! time must not write to a store that is closing.
 
-mod alone;
-mod among;
-mod fleet;
-mod front;
-mod together;
+mod listener_context;
+mod multi_region;
+mod peer_regions;
+mod region_servers;
+mod single_region;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -16,15 +16,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
-use orrery_engine::{EngineOptions, Seen, SystemClock};
+use orrery_engine::{ApplyAfter, EngineOptions, SystemClock};
 use tokio::runtime::Runtime;
 
 use crate::args::ServeArguments;
 use crate::settings::{KeySource, Settings};
-use crate::started::Started;
+use crate::startup_report::StartupReport;
 use crate::{exposure, key_file, logging, open_files, private_file, secret_file, shutdown};
 
-/// For tasks that were cut off to notice it.
+/// Time for requests that the shutdown cuts off to notice the cancellation.
 const RUNTIME_END_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(crate) fn serve(runtime: Runtime, arguments: ServeArguments) -> Result<()> {
@@ -35,8 +35,7 @@ pub(crate) fn serve(runtime: Runtime, arguments: ServeArguments) -> Result<()> {
     let keys = match &settings.keys {
         KeySource::Given(keys) => keys.clone(),
         KeySource::File(path) => {
-            // A region among other processes must have the same keys as they have, so it makes none
-            // alone.
+            // Peer regions share one set of keys, so a process with peers does not generate keys.
             if !settings.has_peers() {
                 key_file::make_if_missing(path)?;
             }
@@ -45,14 +44,18 @@ pub(crate) fn serve(runtime: Runtime, arguments: ServeArguments) -> Result<()> {
             keys
         }
     };
+    // The exposure check runs first, so that a refused start opens no data directory.
     for address in settings.addresses() {
         exposure::check(&keys, address, settings.allow_well_known_key)?;
     }
+    // Signals are caught before the store opens, so that a second signal can end the process during
+    // a long replay.
     let stop = shutdown::listen()?;
+    // The storage engine creates files without a mode, so the umask must be set before the open.
     private_file::keep_files_private();
     match &settings.regions {
-        None => alone::serve(runtime, settings, keys, stop)?,
-        Some(_) => together::serve(runtime, settings, keys, stop)?,
+        None => single_region::serve(runtime, settings, keys, stop)?,
+        Some(_) => multi_region::serve(runtime, settings, keys, stop)?,
     }
     tracing::info!("stopped");
     Ok(())
@@ -67,9 +70,10 @@ fn engine_options(
         directory,
         durability: settings.durability.0,
         cache_bytes,
-        seen: Seen::Durable,
+        apply_after: ApplyAfter::Durable,
         multi_write: None,
-        upkeep: settings.upkeep,
+        sweeps: true,
+        maintenance: settings.maintenance,
         consistency: settings.consistency,
         scripts: settings.scripts.options(),
         partitions: settings.partitions,
@@ -78,12 +82,13 @@ fn engine_options(
     }
 }
 
-fn announce(settings: &Settings, started: &Started) {
+fn announce(settings: &Settings, started: &StartupReport) {
     let text = if settings.ready_json {
         started.json()
     } else {
         started.message()
     };
+    // Standard output is locked and flushed once: a program reads the line as soon as it is there.
     let mut stdout = io::stdout().lock();
     if let Err(error) = writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
         tracing::warn!(%error, "nobody reads standard output");

@@ -1,4 +1,5 @@
-//! The listeners of an account with regions: one for each region, also for those that come later.
+//! The listeners of an account with regions: one listener for each region, also for regions that an
+//! operator adds while the process runs.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
@@ -13,42 +14,42 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::engine_options;
-use super::front::Front;
+use super::listener_context::ListenerContext;
 use crate::endpoint;
 use crate::listen::Listen;
-use crate::regions::{Layout, RegionSetting, RegionsSettings, check_name, slug};
+use crate::regions::{RegionDirectories, RegionSetting, RegionsSettings, check_name, slug};
 use crate::settings::Settings;
 
-/// Ready when the fleet ends.
-pub(super) type Ended = Pin<Box<dyn Future<Output = ()> + Send>>;
+/// Becomes ready when the process shuts down.
+pub(super) type ShutdownSignal = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-pub(super) struct Fleet {
+pub(super) struct RegionServers {
     pub(super) account: Arc<Account>,
     pub(super) settings: Settings,
-    pub(super) front: Front,
-    pub(super) layout: Layout,
+    pub(super) listeners: ListenerContext,
+    pub(super) layout: RegionDirectories,
     /// Bytes of the cache of each region.
     cache_bytes: u64,
-    /// Where all regions of this process answer.
+    /// The server that answers for the whole account, with every region of this process.
     account_server: OnceLock<AccountServerHandle>,
-    /// Regions that are being added, each by one order.
+    /// Slugs of the regions that an order is adding now. One order at a time may add a region.
     adding: Mutex<BTreeSet<String>>,
     tasks: Mutex<JoinSet<()>>,
     end: watch::Sender<bool>,
 }
 
-impl Fleet {
+impl RegionServers {
     pub(super) fn new(
         account: Arc<Account>,
         settings: Settings,
-        front: Front,
-        layout: Layout,
+        listeners: ListenerContext,
+        layout: RegionDirectories,
         cache_bytes: u64,
-    ) -> Fleet {
-        Fleet {
+    ) -> RegionServers {
+        RegionServers {
             account,
             settings,
-            front,
+            listeners,
             layout,
             cache_bytes,
             account_server: OnceLock::new(),
@@ -58,14 +59,15 @@ impl Fleet {
         }
     }
 
-    /// A server for a region of the settings, which is not running yet.
+    /// Binds the server of a region of the settings. The server does not accept connections before
+    /// `run`.
     pub(super) async fn bind(
         &self,
         region: &Arc<Region>,
-        place: usize,
+        index: usize,
         listen: Option<Listen>,
     ) -> Result<Server> {
-        let address = if place == 0 {
+        let address = if index == 0 {
             self.settings.listen.0
         } else {
             self.address(listen.map(|listen| listen.0))
@@ -73,11 +75,12 @@ impl Fleet {
         let name = region.name().to_owned();
         let listener = self.reserve(address).await;
         let listener = listener.with_context(|| format!("in region '{name}'"))?;
-        self.server(listener, region, place == 0)
+        self.server(listener, region, index == 0)
     }
 
-    /// The server of the account as a whole, which is not running yet. A process with one of several
-    /// regions is at one address already, and has another only if it is told to.
+    /// Binds the server of the account as a whole, which does not accept connections before `run`.
+    /// A process with one of several regions already has the address of its region, so it has an
+    /// account address only if the settings name one.
     pub(super) async fn bind_account(
         &self,
         regions: &RegionsSettings,
@@ -89,50 +92,59 @@ impl Fleet {
         let address = self.address(given.map(|listen| listen.0));
         let listener = self.reserve(address).await;
         let listener = listener.context("for the account as a whole")?;
-        let server = AccountServer::on(listener, self.front.tls().as_ref(), self.front.governor())?;
-        self.front.listens_on(server.local_address());
-        // Bound once.
+        let server = AccountServer::on(
+            listener,
+            self.listeners.tls().as_ref(),
+            self.listeners.governor(),
+        )?;
+        // Recorded before the first connection, so that new keys are checked against this address
+        // too.
+        self.listeners.listens_on(server.local_address());
+        // This function runs once, so the cell is empty.
         let _ = self.account_server.set(server.handle());
         Ok(Some(server))
     }
 
-    /// Serves until the fleet ends.
+    /// Serves a region until the process shuts down.
     pub(super) fn run(&self, server: Server) {
-        self.front.enlist(&server);
+        // The server receives changed keys from here on, so this call precedes the first
+        // connection.
+        self.listeners.enlist(&server);
         if let Some(account) = self.account_server.get() {
             account.add(&server);
         }
-        self.spawn(|ended| server.run(ended));
+        self.spawn(|shutdown| server.run(shutdown));
     }
 
-    /// Runs something that ends with the fleet.
-    pub(super) fn spawn<F>(&self, task: impl FnOnce(Ended) -> F)
+    /// Runs a task that ends when the process shuts down.
+    pub(super) fn spawn<F>(&self, task: impl FnOnce(ShutdownSignal) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let task = task(ended(self.end.subscribe()));
+        let task = task(shutdown_signal(self.end.subscribe()));
         self.tasks
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .spawn(task);
     }
 
-    /// Lets open requests finish.
+    /// Tells every task to end, and waits until all open requests have finished.
     pub(super) async fn end(&self) {
         self.end.send_replace(true);
+        // The lock is not held across the wait: `spawn` takes the same lock.
         let mut tasks =
             std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         while tasks.join_next().await.is_some() {}
     }
 
-    /// Answers an operator who wants another region.
+    /// Answers an operator who adds a region.
     pub(super) async fn add(&self, addition: Addition) {
         let Addition {
             name,
             listen,
             reply,
         } = addition;
-        let added = match Adding::begin(&self.adding, &name) {
+        let added = match AdditionGuard::begin(&self.adding, &name) {
             Some(_adding) => self.try_add(&name, listen).await,
             None => Err(ControlError::Refused(format!(
                 "region '{name}' is being added already; it is listed when it was copied"
@@ -141,7 +153,7 @@ impl Fleet {
         if let Ok(endpoint) = &added {
             tracing::info!(region = name, endpoint, "a region was added");
         }
-        // An operator who has gone finds the region in the list.
+        // The operator may have disconnected; the region is in the list of regions all the same.
         let _ = reply.send(added);
     }
 
@@ -158,7 +170,7 @@ impl Fleet {
         let known = self.account.report().regions;
         let mut known = known
             .iter()
-            // One whose copy came to no end is added again.
+            // A region whose copy did not finish (`Joining`) may be added again.
             .filter(|known| !matches!(known.state, RegionState::Removed | RegionState::Joining));
         if known.any(|known| slug(&known.name) == setting.slug()) {
             return Err(ControlError::Refused(format!(
@@ -168,6 +180,8 @@ impl Fleet {
         if self.account.has_peers() {
             return self.add_peer(name, listen).await;
         }
+        // The address is taken first: copying the data is long, and an address in use must not
+        // waste it.
         let reserved = self.reserve(self.address(listen)).await;
         let listener = reserved.map_err(|error| ControlError::Refused(error.to_string()))?;
         let options = RegionOptions {
@@ -179,11 +193,14 @@ impl Fleet {
         let server = server.map_err(|error| failed(&error))?;
         let endpoint = self.endpoint(&server, false);
         self.run(server);
+        // The region is remembered last, so that a restart opens no region that was not copied
+        // whole.
         self.layout.add(&setting).map_err(|error| failed(&error))?;
         Ok(endpoint)
     }
 
-    /// The region is in a process of its own, which is one of the settings and joins.
+    /// Adds a region that runs in a process of its own. The settings of this process must name that
+    /// process as a peer, and that process must have started with --join.
     async fn add_peer(
         &self,
         name: &str,
@@ -213,9 +230,10 @@ impl Fleet {
     ) -> Result<Server> {
         let address = listener.local_addr()?;
         let options = self
-            .front
+            .listeners
             .options(address, None, Arc::downgrade(&self.account));
         let server = Server::on(listener, Arc::clone(region), options)?;
+        // The region must know its endpoint before it is listed, because clients follow the list.
         region.set_endpoint(&self.endpoint(&server, is_first));
         Ok(server)
     }
@@ -226,43 +244,45 @@ impl Fleet {
 
     pub(super) fn endpoint_of(&self, address: SocketAddr, is_first: bool) -> String {
         let advertise = self.settings.advertise.as_ref();
-        let tls = self.front.certificate().is_some();
+        let tls = self.listeners.certificate().is_some();
         endpoint::of_region(is_first, advertise, tls, address)
     }
 
     /// Binds `address` after a check that the server may listen there with its account keys.
     async fn reserve(&self, address: SocketAddr) -> Result<TcpListener> {
-        self.front.check_exposure(address)?;
+        self.listeners.check_exposure(address)?;
         Ok(Server::reserve(address).await?)
     }
 
-    /// A region without an address takes a free port where the first one is.
+    /// The address of a region: `listen`, or a free port on the host of the first region.
     fn address(&self, listen: Option<SocketAddr>) -> SocketAddr {
         let host: IpAddr = self.settings.listen.0.ip();
         listen.unwrap_or_else(|| SocketAddr::from((host, 0)))
     }
 }
 
-/// An addition that is under way.
-struct Adding<'f>(&'f Mutex<BTreeSet<String>>, String);
+/// Marks one region as being added; dropping the guard ends the mark, also after a failure.
+struct AdditionGuard<'f>(&'f Mutex<BTreeSet<String>>, String);
 
-impl Adding<'_> {
-    /// None if another one of the same region is.
-    fn begin<'f>(names: &'f Mutex<BTreeSet<String>>, name: &str) -> Option<Adding<'f>> {
+impl AdditionGuard<'_> {
+    /// None if another order is adding the same region.
+    fn begin<'f>(names: &'f Mutex<BTreeSet<String>>, name: &str) -> Option<AdditionGuard<'f>> {
         let name = slug(name);
         let mut known = names.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(name.clone()).then(|| Adding(names, name))
+        known
+            .insert(name.clone())
+            .then(|| AdditionGuard(names, name))
     }
 }
 
-impl Drop for Adding<'_> {
+impl Drop for AdditionGuard<'_> {
     fn drop(&mut self) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.remove(&self.1);
     }
 }
 
-fn ended(mut end: watch::Receiver<bool>) -> Ended {
+fn shutdown_signal(mut end: watch::Receiver<bool>) -> ShutdownSignal {
     Box::pin(async move {
         let _ = end.wait_for(|end| *end).await;
     })

@@ -1,4 +1,4 @@
-//! What a running server says of itself on standard output, once: to a person or to a program.
+//! The announcement of a running server on standard output, for a person or for a program.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -8,35 +8,38 @@ use serde::Serialize;
 use crate::advertise::Advertise;
 use crate::durability::DurabilitySetting;
 use crate::endpoint::{host_of, reachable, scheme};
-use crate::regions::KeyPlace;
-use crate::settings::Place;
+use crate::regions::KeyLocation;
+use crate::settings::DataLocation;
 
-pub(crate) struct Started {
+pub(crate) struct StartupReport {
     pub(crate) address: SocketAddr,
     pub(crate) advertise: Option<Advertise>,
-    /// The key, if it may be shown.
+    /// The primary key, if it is the well-known key and therefore may be printed.
     pub(crate) public_key: Option<&'static str>,
     /// None without TLS.
     pub(crate) certificate: Option<PathBuf>,
-    pub(crate) place: Place,
+    /// The server made the certificate itself, so users must add the certificate to their trusted
+    /// certificates.
+    pub(crate) has_own_certificate: bool,
+    pub(crate) data_location: DataLocation,
     pub(crate) durability: DurabilitySetting,
-    /// Nothing of an account of one region.
-    pub(crate) regions: Option<StartedRegions>,
+    /// None for an account of one region.
+    pub(crate) regions: Option<StartupRegions>,
 }
 
-pub(crate) struct StartedRegions {
+pub(crate) struct StartupRegions {
     pub(crate) account: Option<AccountEndpoint>,
-    /// In the order in which they were named.
+    /// The regions in the order of the settings.
     pub(crate) regions: Vec<RegionEndpoint>,
-    /// Where operators are heard.
+    /// The URL of the operators' listener.
     pub(crate) management: String,
-    pub(crate) key: KeyPlace,
+    pub(crate) key: KeyLocation,
 }
 
-/// Where the account is as a whole.
+/// The address of the account as a whole.
 pub(crate) struct AccountEndpoint {
     pub(crate) endpoint: String,
-    /// Whether somebody chose it: then it is the same after the next start.
+    /// Whether a setting names the address, so that the next start has the same address.
     pub(crate) is_chosen: bool,
 }
 
@@ -59,12 +62,12 @@ struct Announcement<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     regions: Option<&'a [RegionEndpoint]>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    management: Option<Management<'a>>,
+    management: Option<ManagementAnnouncement<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Management<'a> {
+struct ManagementAnnouncement<'a> {
     endpoint: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     key_file: Option<String>,
@@ -72,13 +75,13 @@ struct Management<'a> {
     key: Option<&'a str>,
 }
 
-impl StartedRegions {
-    fn management(&self) -> Management<'_> {
+impl StartupRegions {
+    fn management(&self) -> ManagementAnnouncement<'_> {
         let (key_file, key) = match &self.key {
-            KeyPlace::File(path) => (Some(absolute(path)), None),
-            KeyPlace::Memory(key) => (None, Some(key.as_str())),
+            KeyLocation::File(path) => (Some(absolute(path)), None),
+            KeyLocation::Memory(key) => (None, Some(key.as_str())),
         };
-        Management {
+        ManagementAnnouncement {
             endpoint: &self.management,
             key_file,
             key,
@@ -99,8 +102,8 @@ impl StartedRegions {
             label = "";
         }
         let key = match &self.key {
-            KeyPlace::File(path) => format!("the key is in {}", path.display()),
-            KeyPlace::Memory(key) => format!("with the key {key}"),
+            KeyLocation::File(path) => format!("the key is in {}", path.display()),
+            KeyLocation::Memory(key) => format!("with the key {key}"),
         };
         lines.push(format!(
             "  operators    {}, also for browsers, {key}",
@@ -110,7 +113,7 @@ impl StartedRegions {
     }
 }
 
-impl Started {
+impl StartupReport {
     /// One line, for `--ready-json`.
     pub(crate) fn json(&self) -> String {
         let regions = self.regions.as_ref();
@@ -124,7 +127,7 @@ impl Started {
             version: env!("CARGO_PKG_VERSION"),
             account: account.map(|account| &account.endpoint[..]),
             regions: regions.map(|started| started.regions.as_slice()),
-            management: regions.map(StartedRegions::management),
+            management: regions.map(StartupRegions::management),
         };
         serde_json::to_string(&announcement).expect("strings and numbers serialise")
     }
@@ -136,9 +139,9 @@ impl Started {
             address => host_of(address),
         };
         let endpoint = self.endpoint(&host);
-        let (place, durability) = match &self.place {
-            Place::Memory => ("in memory, forgotten at the end".to_owned(), None),
-            Place::Directory(path) => {
+        let (location, durability) = match &self.data_location {
+            DataLocation::Memory => ("in memory, forgotten at the end".to_owned(), None),
+            DataLocation::Directory(path) => {
                 let promise = format!("{} ({})", self.durability, self.durability.promise());
                 (path.display().to_string(), Some(promise))
             }
@@ -148,6 +151,7 @@ impl Started {
             .regions
             .as_ref()
             .and_then(|regions| regions.account.as_ref());
+        // Only an address that is the same after a restart belongs in a connection string.
         let chosen = account.filter(|account| account.is_chosen);
         let chosen = chosen.map(|account| &account.endpoint);
         let mut lines = vec![
@@ -156,14 +160,18 @@ impl Started {
             format!("  endpoint     {endpoint}"),
             format!("  explorer     {endpoint}_explorer/"),
         ];
-        lines.extend(self.regions.iter().flat_map(StartedRegions::lines));
-        lines.push(format!("  data         {place}"));
+        lines.extend(self.regions.iter().flat_map(StartupRegions::lines));
+        lines.push(format!("  data         {location}"));
         lines.extend(durability.map(|durability| format!("  durability   {durability}")));
-        lines.extend(
-            self.certificate
-                .as_ref()
-                .map(|path| format!("  certificate  {}", path.display())),
-        );
+        if let Some(path) = &self.certificate {
+            let path = absolute(path);
+            lines.push(format!("  certificate  {path}"));
+            if self.has_own_certificate {
+                lines.push(format!(
+                    "               orrery certificate trust --certificate \"{path}\" makes programs accept it"
+                ));
+            }
+        }
         lines.extend([
             String::new(),
             format!(
@@ -177,10 +185,11 @@ impl Started {
     }
 
     fn endpoint(&self, host: &str) -> String {
+        let tls = self.certificate.is_some();
         if let Some(advertise) = &self.advertise {
-            return advertise.to_string();
+            return advertise.of(tls, self.address);
         }
-        let scheme = scheme(self.certificate.is_some());
+        let scheme = scheme(tls);
         format!("{scheme}://{host}:{}/", self.address.port())
     }
 }
@@ -197,24 +206,25 @@ mod tests {
     use super::*;
     use crate::keys::EMULATOR_KEY;
 
-    fn started(address: &str) -> Started {
-        Started {
+    fn started(address: &str) -> StartupReport {
+        StartupReport {
             address: address.parse().unwrap(),
             advertise: None,
             public_key: Some(EMULATOR_KEY),
             certificate: None,
-            place: Place::Memory,
+            has_own_certificate: false,
+            data_location: DataLocation::Memory,
             durability: "sync".parse().unwrap(),
             regions: None,
         }
     }
 
-    fn regions(key: KeyPlace, is_chosen: bool) -> StartedRegions {
+    fn regions(key: KeyLocation, is_chosen: bool) -> StartupRegions {
         let region = |name: &str, port| RegionEndpoint {
             name: name.to_owned(),
             endpoint: format!("http://127.0.0.1:{port}/"),
         };
-        StartedRegions {
+        StartupRegions {
             account: Some(AccountEndpoint {
                 endpoint: "http://127.0.0.1:4/".to_owned(),
                 is_chosen,
@@ -226,16 +236,16 @@ mod tests {
     }
 
     #[test]
-    fn regions_and_the_place_of_orders_are_told() {
-        let with = |key, is_chosen| Started {
+    fn the_report_lists_regions_and_management() {
+        let with = |key, is_chosen| StartupReport {
             regions: Some(regions(key, is_chosen)),
             ..started("127.0.0.1:1")
         };
-        let in_memory = with(KeyPlace::Memory("k".to_owned()), false);
+        let in_memory = with(KeyLocation::Memory("k".to_owned()), false);
         let json = in_memory.json();
         let end = r#","account":"http://127.0.0.1:4/","regions":[{"name":"West US","endpoint":"http://127.0.0.1:1/"},{"name":"North Europe","endpoint":"http://127.0.0.1:2/"}],"management":{"endpoint":"http://127.0.0.1:3/","key":"k"}}"#;
         assert!(json.ends_with(end), "{json}");
-        let in_file = with(KeyPlace::File("/d/key".into()), true);
+        let in_file = with(KeyLocation::File("/d/key".into()), true);
         assert!(in_file.json().contains(r#""keyFile":"/d/key""#));
         for phrase in [
             "  account      http://127.0.0.1:4/, whichever",
@@ -276,7 +286,7 @@ mod tests {
         ] {
             assert!(started(address).json().contains(expected), "{address}");
         }
-        let advertised = Started {
+        let advertised = StartupReport {
             advertise: Some("https://db".parse().unwrap()),
             ..started("0.0.0.0:1")
         };
@@ -290,9 +300,10 @@ mod tests {
 
     #[test]
     fn a_person_reads_where_and_how() {
-        let message = Started {
+        let message = StartupReport {
             certificate: Some("d/certificate.pem".into()),
-            place: Place::Directory("d".into()),
+            has_own_certificate: true,
+            data_location: DataLocation::Directory("d".into()),
             ..started("127.0.0.1:8081")
         }
         .message();
@@ -301,12 +312,13 @@ mod tests {
             "  explorer     https://localhost:8081/_explorer/",
             "  data         d",
             "  durability   sync (every write",
+            "/d/certificate.pem\n               orrery certificate trust --certificate \"/",
             &format!("AccountEndpoint=https://localhost:8081/;AccountKey={EMULATOR_KEY};"),
             "Ctrl-C",
         ] {
             assert!(message.contains(phrase), "{message}");
         }
-        let secret = Started {
+        let secret = StartupReport {
             public_key: None,
             ..started("127.0.0.1:8081")
         };

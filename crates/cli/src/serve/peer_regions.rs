@@ -1,26 +1,28 @@
-//! An account whose regions are in processes of their own: the part of it that connects them.
+//! The connections of an account whose regions run in processes of their own.
 
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use orrery_account::{Account, AccountOptions, PeerIdentity, Peers};
+use orrery_account::{Account, AccountOptions, PeerIdentity, PeerOptions};
 use tokio::net::TcpListener;
 
 use crate::regions::PeersSettings;
 use crate::secret_file;
 
-/// Waits, in a region that joins, for the process that founds the account.
+/// Opens the region of this process. A region that joins waits for the process that founds the
+/// account.
 pub(super) async fn start(options: AccountOptions, peers: &PeersSettings) -> Result<Account> {
     let identity = identity(&peers.identity).context(
         "cannot use the certificate of --peer-identity; `orrery region certificates` makes one",
     )?;
+    // The listener exists before the account starts, because peers connect during the start.
     let listen = TcpListener::bind(peers.listen.0)
         .await
         .with_context(|| format!("cannot listen on {} for other regions", peers.listen))?;
     tracing::info!(address = %listen.local_addr()?, joins = peers.joins, "other regions are heard here");
     let account = account_name(&options);
     let regions = peers.peers.iter();
-    let peers = Peers {
+    let peers = PeerOptions {
         account,
         listen,
         identity,
@@ -41,8 +43,8 @@ fn identity(directory: &Path) -> Result<PeerIdentity> {
     Ok(PeerIdentity::load(directory)?)
 }
 
-/// What the authority of the certificates does not tell apart, and must be the same in all processes:
-/// those that differ in it refuse each other and say why.
+/// The settings that every process of an account must share and that the certificate authority does
+/// not prove. Processes with different settings refuse each other and report the difference.
 fn account_name(options: &AccountOptions) -> String {
     let writes = if options.multi_write {
         "in every region"

@@ -1,13 +1,15 @@
-//! What all listeners of the process have in common: certificate, keys, secrets.
+//! The certificate, the keys and the secrets that all listeners of the process share.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use anyhow::Result;
-use orrery_account::{Account, Bound};
+use orrery_account::{Account, StalenessPolicy};
 use orrery_model::Secret;
-use orrery_server::{Governor, Limits, Server, ServerHandle, ServerOptions, TlsIdentity};
+use orrery_server::{
+    Governor, Limits, QueryPlans, Server, ServerHandle, ServerOptions, TlsIdentity,
+};
 
 use crate::advertise::Advertise;
 use crate::certificate::{self, Certificate};
@@ -16,35 +18,40 @@ use crate::keys::KeySet;
 use crate::settings::{KeySource, Settings};
 use crate::{exposure, key_file, token_secret};
 
-pub(super) struct Front {
+pub(super) struct ListenerContext {
     certificate: Option<Arc<Certificate>>,
-    bound: Bound,
+    bound: StalenessPolicy,
     hsts: bool,
+    query_plans: QueryPlans,
     governor: Governor,
     allow_well_known_key: bool,
-    /// The keys and the secret of now, and who must hear of others.
-    signing: Mutex<Signing>,
+    /// The account keys and the token secret in use, and the servers that receive changes of both.
+    /// One lock covers all four fields: `enlist` and the watchers must not interleave, or a server
+    /// could start with old keys and miss the change.
+    signing: Mutex<SigningState>,
 }
 
-struct Signing {
+struct SigningState {
     keys: KeySet,
     token_secret: Vec<u8>,
     servers: Vec<ServerHandle>,
-    /// Where they listen, and the account as a whole.
+    /// The addresses that the regions and the account listen on, for the exposure check of new
+    /// keys.
     addresses: Vec<SocketAddr>,
 }
 
-impl Front {
-    pub(super) fn load(settings: &Settings, keys: KeySet) -> Result<Front> {
-        let directory = settings.place.directory();
+impl ListenerContext {
+    pub(super) fn load(settings: &Settings, keys: KeySet) -> Result<ListenerContext> {
+        let directory = settings.data_location.directory();
         let certificate = certificate::load(&settings.tls, directory, names(settings))?;
-        Ok(Front {
+        Ok(ListenerContext {
             certificate: certificate.map(Arc::new),
             allow_well_known_key: settings.allow_well_known_key,
             bound: settings.bound,
             hsts: settings.hsts,
+            query_plans: settings.query_plans,
             governor: Governor::new(limits(settings)),
-            signing: Mutex::new(Signing {
+            signing: Mutex::new(SigningState {
                 keys,
                 token_secret: token_secret::load(directory)?,
                 servers: Vec::new(),
@@ -62,52 +69,61 @@ impl Front {
         self.governor.clone()
     }
 
-    /// Where clients find the certificate to trust.
+    /// The path of the certificate file that clients are told to trust.
     pub(super) fn certificate(&self) -> Option<PathBuf> {
         let certificate = self.certificate.as_ref();
         certificate.map(|certificate| certificate.path.clone())
     }
 
+    /// Whether the server made its certificate itself, so that clients reject it until a user
+    /// trusts it.
+    pub(super) fn has_own_certificate(&self) -> bool {
+        let certificate = self.certificate.as_ref();
+        certificate.is_some_and(|certificate| certificate.is_own())
+    }
+
     pub(super) fn options(
         &self,
         listen: SocketAddr,
-        advertise: Option<&Advertise>,
+        advertise: Option<String>,
         account: Weak<Account>,
     ) -> ServerOptions {
         let signing = self.signing();
         ServerOptions {
             listen,
             account,
-            advertise: advertise.map(ToString::to_string),
+            advertise,
             bound: self.bound,
             tls: self.tls(),
             keys: signing.keys.account_keys(),
             token_secret: signing.token_secret.clone(),
             hsts: self.hsts,
+            query_plans: self.query_plans,
             governor: self.governor.clone(),
         }
     }
 
-    /// The primary key, if it is no secret.
+    /// The primary key, if it is the well-known key of the emulator and therefore public.
     pub(super) fn public_key(&self) -> Option<&'static str> {
         self.signing().keys.public_primary()
     }
 
-    /// Refuses an address that the keys of now would open to everybody.
+    /// Refuses an address on which the present keys would open the account to everybody.
     pub(super) fn check_exposure(&self, address: SocketAddr) -> Result<()> {
         exposure::check(&self.signing().keys, address, self.allow_well_known_key)
     }
 
-    /// From now on new keys must be fit for this address.
+    /// Records a listen address, so that new keys are checked against it.
     pub(super) fn listens_on(&self, address: SocketAddr) {
         self.signing().addresses.push(address);
     }
 
-    /// From now on the server hears of new keys.
+    /// Gives the server the present keys and the present token secret, and sends every later change
+    /// to this server.
     pub(super) fn enlist(&self, server: &Server) {
         let mut signing = self.signing();
         let handle = server.handle();
-        // The file may have changed since the server was made.
+        // The key file may have changed after the server was made and before this call.
         handle.set_keys(&signing.keys.account_keys());
         handle.set_token_secret(&signing.token_secret);
         signing.servers.push(handle);
@@ -123,12 +139,14 @@ impl Front {
         }
     }
 
-    /// Lets the account know what signs resource tokens here, and takes over what it says instead.
+    /// Proposes this process's token secret to the account, and adopts the secret of the write
+    /// region when the account publishes another one.
     pub(super) async fn share_token_secret(&self, account: &Account, directory: Option<&Path>) {
-        let mut told = account.token_secret();
+        // Subscribe before the proposal: the answer to the proposal must not be missed.
+        let mut published = account.token_secret();
         account.set_token_secret(Secret::new(self.signing().token_secret.clone()));
-        while told.changed().await.is_ok() {
-            let Some(secret) = told.borrow_and_update().clone() else {
+        while published.changed().await.is_ok() {
+            let Some(secret) = published.borrow_and_update().clone() else {
                 continue;
             };
             let mut signing = self.signing();
@@ -139,11 +157,14 @@ impl Front {
             for server in &signing.servers {
                 server.set_token_secret(secret.expose());
             }
+            // The file is written without the lock: requests must not wait for the disk.
             drop(signing);
             match token_secret::store(directory, secret.expose()) {
                 Ok(()) => {
                     tracing::info!("took over the secret of resource tokens from the write region");
                 }
+                // The new secret stays in use: tokens of the other regions must be accepted here,
+                // even if the next start begins with the old secret.
                 Err(error) => {
                     tracing::error!(%error, "the secret of resource tokens cannot be kept");
                 }
@@ -180,7 +201,7 @@ impl Front {
         }
     }
 
-    fn signing(&self) -> std::sync::MutexGuard<'_, Signing> {
+    fn signing(&self) -> std::sync::MutexGuard<'_, SigningState> {
         self.signing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -192,7 +213,7 @@ fn limits(settings: &Settings) -> Limits {
     limits
 }
 
-/// Every name and address that clients may be told of.
+/// Every host name and address that the server may advertise to clients.
 fn names(settings: &Settings) -> Vec<String> {
     let advertised = settings.advertise.as_ref().map(Advertise::host);
     let regions = settings.regions.iter().flat_map(|regions| &regions.regions);

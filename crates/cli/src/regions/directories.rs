@@ -1,7 +1,8 @@
 //! Where the regions of an account keep their data: `DIR/regions/west-us`.
 //!
-//! Certificate, secrets and what operators added are of the account and stand in `DIR` itself. A
-//! directory belongs to an account of one region or to one with regions; neither opens the other's.
+//! The certificate, the secrets and the list of added regions belong to the account and are in
+//! `DIR` itself. A directory belongs to an account of one region or to an account with regions; the
+//! server refuses to open a directory of the other kind.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,21 +17,21 @@ use crate::private_file;
 const REGIONS: &str = "regions";
 /// Regions that operators added and no setting names.
 const ADDED: &str = "regions.json";
-/// The file without which a directory holds no store.
+/// The file that every store directory contains.
 const MARK: &str = "FORMAT";
 
-/// None keeps everything in memory.
+/// The directories of all regions. None for an account in memory.
 #[derive(Debug, Clone)]
-pub(crate) struct Layout(Option<PathBuf>);
+pub(crate) struct RegionDirectories(Option<PathBuf>);
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Added {
+struct AddedRegions {
     regions: Vec<String>,
 }
 
-/// Refuses a directory that has regions, where none is named.
-pub(crate) fn check_alone(directory: &Path) -> Result<()> {
+/// Refuses a directory of an account with regions, where the settings name no region.
+pub(crate) fn check_single_region(directory: &Path) -> Result<()> {
     if !directory.join(REGIONS).is_dir() {
         return Ok(());
     }
@@ -40,7 +41,8 @@ pub(crate) fn check_alone(directory: &Path) -> Result<()> {
     );
 }
 
-/// The directories below one of `--data` that hold stores: one for each region, in order, or itself.
+/// The store directories of the data directory `directory`: one for each region, sorted by name, or
+/// `directory` itself for an account without regions.
 pub(crate) fn stores(directory: &Path) -> Result<Vec<PathBuf>> {
     let regions = directory.join(REGIONS);
     if !regions.is_dir() {
@@ -55,9 +57,10 @@ pub(crate) fn stores(directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-impl Layout {
-    /// Refuses a directory with the store of an account of one region.
-    pub(crate) fn open(directory: Option<&Path>) -> Result<Layout> {
+impl RegionDirectories {
+    /// Opens the data directory of an account with regions. Refuses a directory that has the store
+    /// of an account of one region.
+    pub(crate) fn open(directory: Option<&Path>) -> Result<RegionDirectories> {
         if let Some(directory) = directory {
             if directory.join(MARK).exists() {
                 bail!(
@@ -69,7 +72,7 @@ impl Layout {
             fs::create_dir_all(&regions)
                 .with_context(|| format!("cannot make the directory {}", regions.display()))?;
         }
-        Ok(Layout(directory.map(Path::to_owned)))
+        Ok(RegionDirectories(directory.map(Path::to_owned)))
     }
 
     pub(crate) fn directory(&self) -> Option<&Path> {
@@ -82,7 +85,7 @@ impl Layout {
         Some(directory.join(REGIONS).join(slug(name)))
     }
 
-    /// The regions of the settings, and those that operators have added since.
+    /// The regions of the settings, and the regions that operators added since.
     pub(crate) fn with_added(&self, mut regions: Vec<RegionSetting>) -> Result<Vec<RegionSetting>> {
         for region in self.added()? {
             if regions.iter().all(|known| known.slug() != region.slug()) {
@@ -100,11 +103,12 @@ impl Layout {
         self.save(&regions)
     }
 
-    /// Forgets those that left the account.
+    /// Forgets the added regions that have left the account.
     pub(crate) fn forget(&self, is_gone: impl Fn(&str) -> bool) -> Result<()> {
         let mut regions = self.added()?;
         let count = regions.len();
         regions.retain(|region| !is_gone(&region.name));
+        // The file is written only if it changes, because this runs at every start.
         if regions.len() == count {
             return Ok(());
         }
@@ -123,7 +127,8 @@ impl Layout {
             }
         };
         let read = || -> Result<Vec<RegionSetting>, String> {
-            let added: Added = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+            let added: AddedRegions =
+                serde_json::from_str(&text).map_err(|error| error.to_string())?;
             added.regions.iter().map(|region| region.parse()).collect()
         };
         read().map_err(|error| anyhow::anyhow!("{} is damaged: {error}", path.display()))
@@ -133,7 +138,7 @@ impl Layout {
         let Some(path) = self.file() else {
             return Ok(());
         };
-        let added = Added {
+        let added = AddedRegions {
             regions: regions.iter().map(ToString::to_string).collect(),
         };
         private_file::write(&path, &serde_json::to_vec_pretty(&added)?)
@@ -156,15 +161,15 @@ mod tests {
     fn directories_are_of_one_kind() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path();
-        check_alone(path).unwrap();
-        let layout = Layout::open(Some(path)).unwrap();
+        check_single_region(path).unwrap();
+        let layout = RegionDirectories::open(Some(path)).unwrap();
         assert_eq!(layout.of("West US"), Some(path.join("regions/west-us")));
-        let error = check_alone(path).unwrap_err().to_string();
+        let error = check_single_region(path).unwrap_err().to_string();
         assert!(error.contains("--region"), "{error}");
         fs::write(path.join(MARK), "orrery 1\n").unwrap();
-        let error = Layout::open(Some(path)).unwrap_err().to_string();
+        let error = RegionDirectories::open(Some(path)).unwrap_err().to_string();
         assert!(error.contains("leave --region out"), "{error}");
-        assert_eq!(Layout::open(None).unwrap().of("West US"), None);
+        assert_eq!(RegionDirectories::open(None).unwrap().of("West US"), None);
     }
 
     #[test]
@@ -172,7 +177,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path();
         assert_eq!(stores(path).unwrap(), [path]);
-        let layout = Layout::open(Some(path)).unwrap();
+        let layout = RegionDirectories::open(Some(path)).unwrap();
         for name in ["West US", "North Europe"] {
             fs::create_dir(layout.of(name).unwrap()).unwrap();
         }
@@ -183,7 +188,7 @@ mod tests {
     #[test]
     fn what_operators_add_is_there_after_a_restart() {
         let directory = tempfile::tempdir().unwrap();
-        let layout = Layout::open(Some(directory.path())).unwrap();
+        let layout = RegionDirectories::open(Some(directory.path())).unwrap();
         let given = regions(&["West US", "North Europe=8082"]);
         assert_eq!(layout.with_added(given.clone()).unwrap(), given);
         for added in regions(&["East Asia=9000", "east-asia", "west us=1", "Chile"]) {

@@ -1,4 +1,5 @@
-//! An account with regions: one process, a listener for each of them and one for operators.
+//! An account with regions: one process, one listener for each region, and one listener for
+//! operators.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,26 +11,26 @@ use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
-use super::among;
-use super::fleet::Fleet;
-use super::front::Front;
+use super::listener_context::ListenerContext;
+use super::peer_regions;
+use super::region_servers::RegionServers;
 use super::{RUNTIME_END_TIMEOUT, announce, engine_options};
 use crate::keys::KeySet;
 use crate::on_off::OnOff;
 use crate::regions::{
-    KeyPlace, Layout, ManagementFile, ManagementKey, RegionSetting, RegionsSettings,
+    KeyLocation, ManagementFile, ManagementKey, RegionDirectories, RegionSetting, RegionsSettings,
 };
 use crate::settings::Settings;
-use crate::started::{AccountEndpoint, RegionEndpoint, Started, StartedRegions};
+use crate::startup_report::{AccountEndpoint, RegionEndpoint, StartupRegions, StartupReport};
 use crate::{endpoint, seed};
 
-/// Operators who may wait at once for regions to be added.
+/// The number of orders to add a region that may wait at the same time.
 const ADDITIONS_MAX: usize = 8;
-/// For an account to find out who takes its writes.
+/// How long a start waits for the account to elect a write region.
 const WRITE_REGION_TIMEOUT: Duration = Duration::from_secs(10);
-/// For a region whose others are in processes of their own to hear of them.
+/// How long a start waits for the peer regions of other processes.
 const PEERS_TIMEOUT: Duration = Duration::from_secs(3);
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
+const POLL_PERIOD: Duration = Duration::from_millis(10);
 
 pub(super) fn serve(
     runtime: Runtime,
@@ -40,19 +41,23 @@ pub(super) fn serve(
     let Some(regions) = settings.regions.clone() else {
         bail!("there are no regions");
     };
-    let layout = Layout::open(settings.place.directory())?;
-    let named = layout.with_added(regions.regions.clone())?;
-    let cache_bytes = settings.cache.0 / named.len() as u64;
-    let options = options(&settings, &regions, &layout, &named, cache_bytes);
+    let layout = RegionDirectories::open(settings.data_location.directory())?;
+    let region_settings = layout.with_added(regions.regions.clone())?;
+    // All regions of the process share the memory that the setting allows.
+    let cache_bytes = settings.cache.0 / region_settings.len() as u64;
+    let options = options(&settings, &regions, &layout, &region_settings, cache_bytes);
     let account = match &regions.peers {
         None => {
+            // The drivers of the regions are spawned as tasks, so the start needs a runtime.
             let _inside = runtime.enter();
             Account::start(options).context("cannot open the regions of the account")?
         }
         Some(peers) => {
             let started = runtime.block_on(async {
                 tokio::select! {
-                    started = among::start(options, peers) => started.map(Some),
+                    // A region that joins may wait for its founder for hours; a signal must end the
+                    // wait.
+                    started = peer_regions::start(options, peers) => started.map(Some),
                     _ = &mut stop => Ok(None),
                 }
             });
@@ -63,15 +68,18 @@ pub(super) fn serve(
         }
     };
     let account = Arc::new(account);
-    let running = Running {
+    let running = RunningAccount {
         account: Arc::clone(&account),
         regions,
-        named,
+        region_settings,
         cache_bytes,
     };
     let served = runtime.block_on(running.run(settings, layout, keys, stop));
+    // Requests and drivers get time to end by themselves, before the runtime cancels the rest.
     runtime.block_on(end(&account));
     runtime.shutdown_timeout(RUNTIME_END_TIMEOUT);
+    // After the end of the runtime a second owner is a request that still uses the engine; closing
+    // the store under this request is not safe.
     let closed = match Arc::into_inner(account) {
         Some(account) => account.close().context("cannot close the regions"),
         None => Err(anyhow::anyhow!(
@@ -84,8 +92,8 @@ pub(super) fn serve(
 fn options(
     settings: &Settings,
     regions: &RegionsSettings,
-    layout: &Layout,
-    named: &[RegionSetting],
+    layout: &RegionDirectories,
+    region_settings: &[RegionSetting],
     cache_bytes: u64,
 ) -> AccountOptions {
     let region = |region: &RegionSetting| RegionOptions {
@@ -95,7 +103,7 @@ fn options(
     AccountOptions {
         level: settings.consistency,
         bound: settings.bound,
-        regions: named.iter().map(region).collect(),
+        regions: region_settings.iter().map(region).collect(),
         multi_write: regions.multi_write,
         per_partition_failover: regions.per_partition_failover,
         service_managed_failover: regions.service_managed_failover == OnOff::On,
@@ -103,72 +111,79 @@ fn options(
     }
 }
 
-struct Running {
+struct RunningAccount {
     account: Arc<Account>,
     regions: RegionsSettings,
-    named: Vec<RegionSetting>,
+    region_settings: Vec<RegionSetting>,
     cache_bytes: u64,
 }
 
-impl Running {
+impl RunningAccount {
     async fn run(
         self,
         settings: Settings,
-        layout: Layout,
+        layout: RegionDirectories,
         keys: KeySet,
         mut stop: oneshot::Receiver<()>,
     ) -> Result<()> {
-        let Running {
+        let RunningAccount {
             account,
             regions,
-            named,
+            region_settings,
             cache_bytes,
         } = self;
-        let front = Front::load(&settings, keys)?;
-        let fleet = Fleet::new(account, settings, front, layout, cache_bytes);
-        let fleet = Arc::new(fleet);
-        forget_removed(&fleet)?;
+        let listeners = ListenerContext::load(&settings, keys)?;
+        let servers = RegionServers::new(account, settings, listeners, layout, cache_bytes);
+        let servers = Arc::new(servers);
+        forget_removed(&servers)?;
         let (additions, mut wanted) = mpsc::channel(ADDITIONS_MAX);
-        let (management, key) = manage(&fleet, &regions, additions).await?;
-        if fleet.settings.listen.0.ip().is_unspecified() && fleet.settings.advertise.is_none() {
+        let (management, key) = manage(&servers, &regions, additions).await?;
+        if servers.settings.listen.0.ip().is_unspecified() && servers.settings.advertise.is_none() {
             tracing::warn!(
                 "clients on other machines are told that regions are at the loopback address; --advertise says where \
                  they are"
             );
         }
-        let mut servers = Vec::new();
-        for (place, region) in fleet.account.regions().into_iter().enumerate() {
-            let setting = named.iter().find(|setting| setting.name == region.name());
+        let mut bound = Vec::new();
+        // Every listener is bound before the first one serves: an address in use stops the start
+        // while no client has been told anything.
+        for (index, region) in servers.account.regions().into_iter().enumerate() {
+            let setting = region_settings
+                .iter()
+                .find(|setting| setting.name == region.name());
             let listen = setting.and_then(|setting| setting.listen);
-            let server = fleet.bind(&region, place, listen).await?;
-            servers.push((region.name().to_owned(), server));
+            let server = servers.bind(&region, index, listen).await?;
+            bound.push((region.name().to_owned(), server));
         }
-        let account_server = fleet.bind_account(&regions).await?;
+        let account_server = servers.bind_account(&regions).await?;
+        // Clients connect as soon as the start is announced, so the write region and the seed come
+        // first.
         tokio::select! {
-            prepared = prepare(&fleet) => prepared?,
+            prepared = prepare(&servers) => prepared?,
             _ = &mut stop => return Ok(()),
         }
-        let endpoints = servers.iter().enumerate().map(|(place, (name, server))| {
-            let endpoint = fleet.endpoint(server, place == 0);
+        let endpoints = bound.iter().enumerate().map(|(index, (name, server))| {
+            let endpoint = servers.endpoint(server, index == 0);
             RegionEndpoint {
                 name: name.clone(),
                 endpoint,
             }
         });
-        let started = Started {
-            address: servers
+        let started = StartupReport {
+            address: bound
                 .first()
-                .map_or(fleet.settings.listen.0, |(_, server)| {
+                .map_or(servers.settings.listen.0, |(_, server)| {
                     server.local_address()
                 }),
-            advertise: fleet.settings.advertise.clone(),
-            public_key: fleet.front.public_key(),
-            certificate: fleet.front.certificate(),
-            place: fleet.settings.place.clone(),
-            durability: fleet.settings.durability,
-            regions: Some(StartedRegions {
+            advertise: servers.settings.advertise.clone(),
+            public_key: servers.listeners.public_key(),
+            certificate: servers.listeners.certificate(),
+            has_own_certificate: servers.listeners.has_own_certificate(),
+            data_location: servers.settings.data_location.clone(),
+            durability: servers.settings.durability,
+            regions: Some(StartupRegions {
                 account: account_server.as_ref().map(|server| AccountEndpoint {
-                    endpoint: fleet.endpoint_of(server.local_address(), false),
+                    endpoint: servers.endpoint_of(server.local_address(), false),
                     is_chosen: regions.account_listen.is_some(),
                 }),
                 regions: endpoints.collect(),
@@ -176,34 +191,34 @@ impl Running {
                 key,
             }),
         };
-        for (_, server) in servers {
-            fleet.run(server);
+        for (_, server) in bound {
+            servers.run(server);
         }
         if let Some(server) = account_server {
-            fleet.spawn(|ended| server.run(ended));
+            servers.spawn(|shutdown| server.run(shutdown));
         }
-        fleet.spawn(|ended| management.0.run(ended));
-        announce(&fleet.settings, &started);
-        let watching = Arc::clone(&fleet);
-        fleet.spawn(|ended| async move {
-            let front = &watching.front;
+        servers.spawn(|shutdown| management.0.run(shutdown));
+        announce(&servers.settings, &started);
+        let watching = Arc::clone(&servers);
+        servers.spawn(|shutdown| async move {
+            let listeners = &watching.listeners;
             let watch = async {
                 tokio::join!(
-                    front.watch_keys(&watching.settings.keys),
-                    front.watch_certificate()
+                    listeners.watch_keys(&watching.settings.keys),
+                    listeners.watch_certificate()
                 )
             };
             tokio::select! {
                 ((), ()) = watch => {}
-                () = ended => {}
+                () = shutdown => {}
             }
         });
-        let sharing = Arc::clone(&fleet);
-        fleet.spawn(|ended| async move {
+        let sharing = Arc::clone(&servers);
+        servers.spawn(|shutdown| async move {
             let directory = sharing.layout.directory();
             tokio::select! {
-                () = sharing.front.share_token_secret(&sharing.account, directory) => {}
-                () = ended => {}
+                () = sharing.listeners.share_token_secret(&sharing.account, directory) => {}
+                () = shutdown => {}
             }
         });
         loop {
@@ -212,23 +227,26 @@ impl Running {
                 _ = &mut stop => break,
             };
             let Some(addition) = addition else { break };
-            let adding = Arc::clone(&fleet);
+            let adding = Arc::clone(&servers);
+            // Copying a region can take long; the loop must keep receiving orders and the stop
+            // signal.
             tokio::spawn(async move { adding.add(addition).await });
         }
-        fleet.end().await;
-        if let Some(directory) = fleet.layout.directory() {
+        servers.end().await;
+        // Every listener has ended, so `orrery region` must no longer find this server.
+        if let Some(directory) = servers.layout.directory() {
             ManagementFile::remove(directory);
         }
         Ok(())
     }
 }
 
-/// Lets the regions finish what they are doing.
+/// Stops the regions and waits until no driver uses them.
 async fn end(account: &Account) {
     account.stop();
     let alone = async {
         while !account.is_alone() {
-            sleep(LOOK_AGAIN).await;
+            sleep(POLL_PERIOD).await;
         }
     };
     if timeout(RUNTIME_END_TIMEOUT, alone).await.is_err() {
@@ -238,22 +256,23 @@ async fn end(account: &Account) {
 
 /// The listener of operators and its URL, and where its key is.
 async fn manage(
-    fleet: &Fleet,
+    servers: &RegionServers,
     regions: &RegionsSettings,
     additions: mpsc::Sender<Addition>,
-) -> Result<((Management, String), KeyPlace)> {
-    let directory = fleet.layout.directory();
+) -> Result<((Management, String), KeyLocation)> {
+    let directory = servers.layout.directory();
     let key = ManagementKey::load(regions.management_key_file.as_deref(), directory)?;
     let management = Management::bind(ManagementOptions {
         listen: regions.management.0,
-        tls: fleet.front.tls(),
+        tls: servers.listeners.tls(),
         key: key.secret,
-        account: Arc::clone(&fleet.account),
+        account: Arc::clone(&servers.account),
         additions,
-        governor: fleet.front.governor(),
+        governor: servers.listeners.governor(),
     })
     .await?;
-    let certificate = fleet.front.certificate();
+    let certificate = servers.listeners.certificate();
+    // The management key opens the whole account, so its transport deserves a warning.
     if certificate.is_none() && !management.local_address().ip().is_loopback() {
         tracing::warn!(
             address = %management.local_address(),
@@ -261,7 +280,8 @@ async fn manage(
         );
     }
     let url = endpoint::of(certificate.is_some(), management.local_address());
-    if let (Some(directory), KeyPlace::File(key_file)) = (directory, &key.place) {
+    if let (Some(directory), KeyLocation::File(key_file)) = (directory, &key.location) {
+        // `orrery region` may run in another working directory, so both paths are absolute.
         let absolute = |path: &std::path::Path| std::path::absolute(path);
         ManagementFile {
             endpoint: url.clone(),
@@ -270,32 +290,39 @@ async fn manage(
         }
         .write(directory)?;
     }
-    Ok(((management, url), key.place))
+    Ok(((management, url), key.location))
 }
 
-/// A region that was added and has left again is not opened at the next start.
-fn forget_removed(fleet: &Fleet) -> Result<()> {
-    let report = fleet.account.report();
-    fleet.layout.forget(|name| {
+/// Forgets an added region that has left the account since, so that the next start does not open
+/// it.
+fn forget_removed(servers: &RegionServers) -> Result<()> {
+    let report = servers.account.report();
+    servers.layout.forget(|name| {
         let mut regions = report.regions.iter();
         regions.any(|region| region.name == name && region.state == RegionState::Removed)
     })
 }
 
-/// Clients that come as soon as they are told find a region for their writes, and the seed in it.
-async fn prepare(fleet: &Fleet) -> Result<()> {
-    let regions = fleet.account.regions();
+/// Waits until a region takes writes and loads the seed there, so that clients that connect right
+/// after the announcement find both.
+async fn prepare(servers: &RegionServers) -> Result<()> {
+    let regions = servers.account.regions();
     let is_settled = || {
         let mut regions = regions.iter();
         regions.all(|region| region.availability() != Availability::Returning)
     };
     while !is_settled() {
-        // It ends in seconds, also for a region that hears of no other.
-        sleep(LOOK_AGAIN).await;
+        // Every region leaves the state `Returning` within seconds, also a region without contact
+        // to another.
+        sleep(POLL_PERIOD).await;
     }
-    if fleet.account.has_peers() && fleet.settings.seed.is_none() {
-        // Machines are started one after the other: those that are needed may not run yet.
-        if timeout(PEERS_TIMEOUT, begun(&regions)).await.is_err() {
+    if servers.account.has_peers() && servers.settings.seed.is_none() {
+        // Operators start machines one after the other, so the processes that form a majority may
+        // not run yet. A start that waited for them would block the first process.
+        if timeout(PEERS_TIMEOUT, wait_until_begun(&regions))
+            .await
+            .is_err()
+        {
             tracing::warn!(
                 "too few other regions are heard of for this one to take its part; it goes on when they are there"
             );
@@ -303,7 +330,7 @@ async fn prepare(fleet: &Fleet) -> Result<()> {
         return Ok(());
     }
     let found = timeout(WRITE_REGION_TIMEOUT, write_region(&regions)).await;
-    match (&fleet.settings.seed, found) {
+    match (&servers.settings.seed, found) {
         (Some(path), Ok(region)) => seed::load(&region.engine(), path).await,
         (Some(_), Err(_)) => bail!("no region takes writes, so the seed cannot be loaded"),
         (None, Ok(_)) => Ok(()),
@@ -314,23 +341,23 @@ async fn prepare(fleet: &Fleet) -> Result<()> {
     }
 }
 
-/// Returns when the regions do what clients will send to them.
-async fn begun(regions: &[Arc<Region>]) {
-    while !regions.iter().all(|region| region.has_begun()) {
-        sleep(LOOK_AGAIN).await;
+/// Returns when every region of this process is ready for requests.
+async fn wait_until_begun(regions: &[Arc<Region>]) {
+    while !regions.iter().all(|region| region.is_ready()) {
+        sleep(POLL_PERIOD).await;
     }
 }
 
-/// The region that takes writes, as soon as there is one.
+/// Waits for a region that takes writes, and returns this region.
 async fn write_region(regions: &[Arc<Region>]) -> Arc<Region> {
     let writes = |region: &&Arc<Region>| {
-        // Where every region writes, one of them makes databases and containers.
+        // In a multi-write account only the hub creates databases and containers.
         region.check_catalogue_write().is_ok()
     };
     loop {
         if let Some(region) = regions.iter().find(writes) {
             return Arc::clone(region);
         }
-        sleep(LOOK_AGAIN).await;
+        sleep(POLL_PERIOD).await;
     }
 }
