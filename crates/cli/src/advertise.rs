@@ -1,32 +1,55 @@
-//! The address that clients are told to come to, when it is not the one listened on.
+//! The address that this server advertises to clients, where it differs from the listen address.
 
-use std::fmt;
+use std::net::SocketAddr;
 use std::str::FromStr;
 
-/// `https://host:port/`, always with the slash.
+use crate::endpoint::{self, scheme};
+
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Advertise(String);
+pub(crate) enum Advertise {
+    /// `https://host:port/`, always with the slash.
+    Url(String),
+    /// As Microsoft's emulator does: `https://127.0.0.1:8081/`, whatever name a client came by.
+    Emulator,
+}
+
+const EMULATOR: &str = "emulator";
+const EMULATOR_HOST: &str = "127.0.0.1";
 
 impl Advertise {
     /// The host alone, without port and brackets.
     pub(crate) fn host(&self) -> &str {
-        let authority = self
-            .0
-            .split("://")
-            .nth(1)
-            .unwrap_or_default()
-            .trim_end_matches('/');
+        let Advertise::Url(url) = self else {
+            return EMULATOR_HOST;
+        };
+        let authority = url.split("://").nth(1).unwrap_or_default();
+        let authority = authority.trim_end_matches('/');
+        // The colons of an IPv6 host are inside its brackets and do not begin the port.
         match authority.strip_prefix('[') {
             Some(rest) => rest.split(']').next().unwrap_or_default(),
             None => authority.split(':').next().unwrap_or_default(),
         }
     }
-}
 
-impl Advertise {
+    /// The URL that clients receive from a server that listens on `address`.
+    pub(crate) fn of(&self, tls: bool, address: SocketAddr) -> String {
+        match self {
+            Advertise::Url(url) => url.clone(),
+            // Clients reach a loopback address other than 127.0.0.1 only under that address.
+            Advertise::Emulator if address.ip().is_loopback() => endpoint::of(tls, address),
+            Advertise::Emulator => {
+                format!("{}://{EMULATOR_HOST}:{}/", scheme(tls), address.port())
+            }
+        }
+    }
+
     /// The same host, another port.
-    pub(crate) fn with_port(&self, port: u16) -> String {
-        let scheme = self.0.split("://").next().unwrap_or_default();
+    pub(crate) fn with_port(&self, tls: bool, address: SocketAddr) -> String {
+        let Advertise::Url(url) = self else {
+            return self.of(tls, address);
+        };
+        let scheme = url.split("://").next().unwrap_or_default();
+        let port = address.port();
         match self.host() {
             host if host.contains(':') => format!("{scheme}://[{host}]:{port}/"),
             host => format!("{scheme}://{host}:{port}/"),
@@ -38,6 +61,9 @@ impl FromStr for Advertise {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Advertise, String> {
+        if text == EMULATOR {
+            return Ok(Advertise::Emulator);
+        }
         let authority = ["https://", "http://"]
             .iter()
             .find_map(|scheme| text.strip_prefix(scheme));
@@ -50,25 +76,32 @@ impl FromStr for Advertise {
         if !valid {
             return Err(format!(
                 "'{text}' is not an address for clients; use http or https, a host and perhaps a port, such as \
-                 https://db.example:8081/"
+                 https://db.example:8081/, or the word emulator"
             ));
         }
-        Ok(Advertise(format!(
+        Ok(Advertise::Url(format!(
             "{}/",
             text.strip_suffix('/').unwrap_or(text)
         )))
     }
 }
 
-impl fmt::Display for Advertise {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_emulator_is_on_the_loopback_address() {
+        let advertise = "emulator".parse::<Advertise>().unwrap();
+        assert_eq!(advertise.host(), "127.0.0.1");
+        for (tls, address, expected) in [
+            (true, "127.0.0.1:8081", "https://127.0.0.1:8081/"),
+            (false, "0.0.0.0:9", "http://127.0.0.1:9/"),
+            (true, "127.0.0.2:8081", "https://127.0.0.2:8081/"),
+        ] {
+            assert_eq!(advertise.of(tls, address.parse().unwrap()), expected);
+        }
+    }
 
     #[test]
     fn addresses_for_clients() {
@@ -78,7 +111,9 @@ mod tests {
             ("https://[::1]:8081", "https://[::1]:8081/", "::1"),
         ] {
             let advertise = text.parse::<Advertise>().unwrap();
-            assert_eq!((advertise.0.as_str(), advertise.host()), (expected, host));
+            let address = "127.0.0.1:1".parse().unwrap();
+            assert_eq!(advertise.of(true, address), expected);
+            assert_eq!(advertise.host(), host);
         }
         for text in [
             "",

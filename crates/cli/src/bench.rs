@@ -22,10 +22,12 @@ use crate::settings::Settings;
 
 const PREFIX: &str = "ORRERY_";
 
-/// Request units a second that any container may have, so that one partition can have them all.
+/// Request units a second that any container may have. With this limit one physical partition can
+/// take the whole throughput of a container.
 const ANY_THROUGHPUT: &str = "1000000";
 
-/// Settings of a server that is not this one; how fast it is may still be set from outside.
+/// Settings that belong to one server and that the measured server must not inherit. Settings of
+/// its speed are inherited.
 const NOT_INHERITED: [&str; 4] = [
     env_vars::CONFIG,
     env_vars::KEY_FILE,
@@ -50,8 +52,9 @@ pub(crate) async fn bench(options: Options) -> Result<()> {
         .context("cannot write the report")
 }
 
-/// The settings that matter are found here and given as flags: what is reported is then what the
-/// server has, whatever version of the program it is.
+/// This function resolves the cache size and the durability and passes both as flags. So the report
+/// states the settings that the measured server has, whatever version of the program that server
+/// is.
 fn server_program(options: &Options) -> Result<ServerProgram> {
     let program = match &options.server {
         Some(program) => program.clone(),
@@ -68,7 +71,9 @@ fn server_program(options: &Options) -> Result<ServerProgram> {
         inherited.then(|| std::env::var_os(name)).flatten()
     };
     let settings = Settings::load(nothing_given, &variable)?;
-    // What is measured is the server, not its patience; a variable, which older servers ignore.
+    // Throttled requests would measure the throughput limit and not the server. An environment
+    // variable is used instead of a flag, because older servers refuse an unknown flag and ignore
+    // an unknown variable.
     let throughput = variable(env_vars::THROUGHPUT).unwrap_or_else(|| {
         let enforced = workload == Workload::Overload;
         if enforced { "on".into() } else { "off".into() }
@@ -91,12 +96,16 @@ fn server_program(options: &Options) -> Result<ServerProgram> {
     let key = options.key.clone();
     let command: Arc<dyn Fn(&Path) -> Command + Send + Sync> = Arc::new(move |directory: &Path| {
         let mut command = Command::new(&program);
+        // The parent's ORRERY variables would change the measured server, so the child loses them.
         for name in own_variables().filter(|name| !is_inherited(workload, name)) {
             command.env_remove(name);
         }
         command
-            .env(env_vars::KEY, &*key)
+            // The key travels in the environment: flags are visible in the list of processes.
+            .env(env_vars::KEY, key.base64())
             .env(env_vars::THROUGHPUT, &throughput)
+            // Port 0 and --ready-json: the server picks a free port and prints it for the load
+            // driver.
             .args(["serve", "--listen=127.0.0.1:0", "--tls=off"])
             .args(["--ready-json", "--log=warn"])
             .args(&flags)
@@ -128,7 +137,7 @@ fn server_program(options: &Options) -> Result<ServerProgram> {
     };
     let base = Arc::clone(&command);
     let peer = move |directory: &Path, plan: &PeerPlan| {
-        let (other, place) = &plan.other;
+        let (other, address) = &plan.other;
         let mut command = base(directory);
         command
             .args(["--multi-write", "--region"])
@@ -136,7 +145,7 @@ fn server_program(options: &Options) -> Result<ServerProgram> {
             .arg(format!("--peer-listen={}", plan.listen))
             .arg("--peer-identity")
             .arg(plan.certificates.join(slug(&plan.name)))
-            .arg(format!("--peer={other}={place}"))
+            .arg(format!("--peer={other}={address}"))
             .arg(format!("--join={}", plan.joins));
         command
     };
@@ -175,7 +184,7 @@ fn parse_json(text: &str) -> Result<Value> {
     orrery_json::parse(text.as_bytes()).map_err(|error| anyhow!("not JSON: {error}"))
 }
 
-/// Published figures are those of the defaults.
+/// Published workloads measure the default settings, so these workloads inherit no variable.
 fn is_inherited(workload: Workload, name: &str) -> bool {
     let published = [
         Workload::Suite,

@@ -1,5 +1,5 @@
-//! `orrery check`: the offline check of a data directory, told to a person. Of an account with regions
-//! it checks each of them.
+//! `orrery check`: checks a data directory offline and prints the result for a person. Of an
+//! account with regions `orrery check` checks the store of each region.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use orrery_engine::{CheckReport, check_directory};
 
-use crate::complaint::complain;
+use crate::error_output::print_error;
 use crate::regions;
 
 const ADVICE: &str = "\
@@ -20,6 +20,8 @@ const NOT_OPENED: u8 = 2;
 
 pub(crate) fn check(directory: &Path) -> Result<ExitCode> {
     let mut worst = 0;
+    // One damaged store must not hide the others, so every store is checked and the worst code
+    // wins.
     for directory in regions::stores(directory)? {
         worst = worst.max(check_store(&directory)?);
     }
@@ -32,7 +34,7 @@ fn check_store(directory: &Path) -> Result<u8> {
     let report = match checked {
         Ok(report) => report,
         Err(error) => {
-            complain(&error);
+            print_error(&error);
             return Ok(NOT_OPENED);
         }
     };
@@ -57,7 +59,7 @@ fn describe(directory: &Path, report: &CheckReport) -> String {
         ),
         format!(
             "  positions    the state has record {}, record {} is marked as durable",
-            report.applied, report.marked
+            report.applied, report.watermark
         ),
     ];
     if !report.rows.is_empty() {

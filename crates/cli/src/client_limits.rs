@@ -1,4 +1,4 @@
-//! What clients may use of the process: memory, connections, time, names.
+//! Limits on what clients may use of the process: memory, connections, time, host names.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
@@ -6,15 +6,15 @@ use std::time::Duration;
 use orrery_server::Limits;
 
 use crate::layer::Layer;
-use crate::settings::{Source, first};
+use crate::settings::{NamedLayer, first};
 use crate::{memory, open_files};
 
 /// Files that the store, the log and links to other regions may need.
 const RESERVED_FILES: usize = 512;
-/// More clients than this seldom mean well, unless somebody says so.
+/// More connections than this point to a leak or an attack, unless a setting allows more.
 const CONNECTIONS_MAX: usize = 10_000;
 
-pub(crate) fn resolve(sources: &[Source]) -> Limits {
+pub(crate) fn resolve(sources: &[NamedLayer]) -> Limits {
     let default = Limits::default();
     let memory = first(sources, |layer| layer.memory_for_requests.as_ref());
     let memory = memory.unwrap_or_else(memory::requests_default);
@@ -36,12 +36,14 @@ pub(crate) fn resolve(sources: &[Source]) -> Limits {
     }
 }
 
-/// A connection is a file; of a small limit half is left to the store.
+/// The connections that the limit of open files allows, after the files reserved for the store. Of
+/// a small limit the store gets half.
 fn connections(files: Option<u64>) -> usize {
     let files = files.map_or(usize::MAX, |files| {
         usize::try_from(files).unwrap_or(usize::MAX)
     });
     let reserved = RESERVED_FILES.min(files / 2);
+    // At least one connection: with a limit of zero the server answers nobody.
     (files - reserved).clamp(1, CONNECTIONS_MAX)
 }
 

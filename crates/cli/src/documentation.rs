@@ -19,7 +19,7 @@ const INTRODUCTION: &str = "\
 <!-- Made from crates/cli/src/layer.rs; write it anew with `UPDATE=1 cargo test -p orrery documentation`. -->
 
 `orrery serve` works without any configuration. Each setting below can be a flag, an environment
-variable, or a key of the TOML file that `--config` names. When several speak, the flag wins, then the
+variable, or a key of the TOML file that `--config` names. If several of them set a value, the flag wins, then the
 environment, then the file, then the default. An empty environment variable counts as absent.
 
 | Flag | Environment variable | File key | Default | Meaning |
@@ -32,23 +32,23 @@ of 1024. `--listen` also takes `localhost:PORT`, `[::1]:PORT` or just a port. Pa
 working directory.
 
 `--data` and `--memory` exclude each other, and so do the keys and `--key-file`: the strongest source that
-names either of a pair decides. A certificate of Orrery's own making is kept in the data directory as
-`certificate.pem` and `certificate-key.pem`. It serves TLS and signs no other certificates, is valid for less
-than 825 days, and is made anew 30 days before it ends, also while the server runs, and when the names of
-the machine or the addresses of its regions are others; the log says so, and clients must trust the new one.
-The files of `--tls CERT,KEY` are read again within a minute of a change.
+names one of the two decides. The server stores its self-signed certificate in the data directory as
+`certificate.pem` and `certificate-key.pem`. The certificate serves TLS, signs no other certificates and is valid
+for less than 825 days. The server makes a new one 30 days before the old one expires, and when the names of the
+machine or the addresses of its regions change; the log reports it, and clients must trust the new certificate.
+The server reads the files of `--tls CERT,KEY` again within a minute of a change.
 
-With the well-known key of the emulator the server listens on loopback addresses only. For others it needs
-keys of its own: `--key-file FILE` is made with new ones when it does not exist. In a container that only
-its host reaches, `ORRERY_ALLOW_WELL_KNOWN_KEY=true` says that the well-known key is meant. Keys have 32 bytes
-or more (`openssl rand -base64 64` makes one). A flag with a key shows in the list of processes: use the file or
-the environment.
+With the emulator's public key the server listens on loopback addresses only. Other addresses need new keys:
+`--key-file FILE` names a file that the server writes with new keys if it is missing. In a container that only its
+host reaches, `ORRERY_ALLOW_WELL_KNOWN_KEY=true` permits the emulator's key. Keys have 32 bytes or more
+(`openssl rand -base64 64` makes one). A flag with a key is visible in the list of processes: use the file or the
+environment.
 
-Files with secrets (keys, the key of operators, private keys of certificates, a configuration file with keys
-in it) are refused on Unix if others than their owner may write them, and everybody who may read them is a
-warning in the log. On Windows the access lists are yours to set.
+On Unix the server refuses a file with secrets (keys, the operators' key, private keys of certificates, a
+configuration file with keys) if other users than the owner may write it, and logs a warning if everybody may read
+it. On Windows set the access lists yourself.
 
-A key file has one key to a line:
+A key file has one key on each line:
 
 ```toml
 primary = \"...\"
@@ -57,14 +57,14 @@ primary-read-only = \"...\"
 secondary-read-only = \"...\"
 ```
 
-It is read again within a second of a change. A file with a mistake is reported in the log and leaves the
-keys as they were.
+The server reads the key file again within a second of a change. For a file with an error it logs the error and retains
+the old keys.
 
-Names of `--allowed-host` are a list in a file (`allowed-hosts = [\"db.example\"]`), and have commas between them in the
+The names of `--allowed-host` are a list in a file (`allowed-hosts = [\"db.example\"]`), and one text with commas in the
 environment.
 
-Regions in a file are texts or tables, in the environment texts with semicolons between them
-([regions.md](regions.md) tells what they do):
+Regions in a file are strings or tables, in the environment one string with semicolons between regions
+([regions.md](regions.md) describes regions):
 
 ```toml
 regions = [\"West US\", { name = \"North Europe\", listen = \"0.0.0.0:8082\" }]
@@ -81,7 +81,7 @@ durability = \"sync\"
 cache = \"1GiB\"
 ```
 
-`NO_COLOR` turns the colours of help and logs off.
+`NO_COLOR` disables the colours of help and logs.
 ";
 
 #[test]
@@ -100,7 +100,7 @@ fn the_page_is_current() {
     );
 }
 
-/// The help texts state the defaults; what is resolved from nothing must be the same.
+/// The help texts state the defaults, and the resolver of settings applies them; both must agree.
 #[test]
 fn the_stated_defaults_are_the_defaults() {
     let arguments = ServeArguments {
@@ -109,7 +109,12 @@ fn the_stated_defaults_are_the_defaults() {
         layer: crate::layer::Layer::default(),
     };
     let settings = Settings::load(arguments, &|_| None).unwrap();
-    let data = settings.place.directory().unwrap().display().to_string();
+    let data = settings
+        .data_location
+        .directory()
+        .unwrap()
+        .display()
+        .to_string();
     for (flag, value) in [
         ("listen", settings.listen.to_string()),
         ("tls", settings.tls.to_string()),
@@ -133,7 +138,7 @@ fn the_stated_defaults_are_the_defaults() {
         ),
         (
             "scrub",
-            Size(settings.upkeep.scrub_bytes_per_second).to_string(),
+            Size(settings.maintenance.scrub_bytes_per_second).to_string(),
         ),
         ("script-threads", settings.scripts.threads.to_string()),
         ("script-time", settings.scripts.time_ms.to_string()),
@@ -158,6 +163,7 @@ fn the_stated_defaults_are_the_defaults() {
             settings.limits.request_time.as_secs().to_string(),
         ),
         ("hsts", settings.hsts.to_string()),
+        ("query-plans", settings.query_plans.to_string()),
     ] {
         let stated = arguments_of_serve()
             .into_iter()
@@ -185,7 +191,8 @@ fn every_flag_has_its_variable() {
     }
 }
 
-/// What must be said anew at every start.
+/// The flag that has no environment variable and no file key: an operator accepts loss for one
+/// start, and a setting that stays would accept it silently at every later start.
 const ONLY_A_FLAG: &str = "accept-loss";
 
 fn page() -> String {
@@ -205,6 +212,7 @@ fn page() -> String {
         };
         let (meaning, default) = meaning_and_default(&argument);
         let default = match default {
+            // A default that is a sentence is prose; every other default is a value in code quotes.
             Some(sentence) if sentence.starts_with("the ") || sentence.contains(" or ") => sentence,
             Some(value) => format!("`{value}`"),
             None => String::new(),

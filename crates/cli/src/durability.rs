@@ -1,4 +1,4 @@
-//! When a write counts as safe: `sync`, `interval:MS` or `none`.
+//! When a write is durable: `sync`, `interval:MS` or `none`.
 
 use std::fmt;
 use std::str::FromStr;

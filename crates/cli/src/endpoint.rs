@@ -1,10 +1,11 @@
-//! The URL by which something that listens is reached.
+//! The URL under which clients reach a listener of this process.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use crate::advertise::Advertise;
 
-/// Where clients of a region come to: the first region is where the account is.
+/// The URL of one region. The first region has the advertised address itself; the other regions
+/// have the advertised host with a port of their own.
 pub(crate) fn of_region(
     is_first: bool,
     advertise: Option<&Advertise>,
@@ -12,8 +13,8 @@ pub(crate) fn of_region(
     address: SocketAddr,
 ) -> String {
     match advertise {
-        Some(advertise) if is_first => advertise.to_string(),
-        Some(advertise) => advertise.with_port(address.port()),
+        Some(advertise) if is_first => advertise.of(tls, address),
+        Some(advertise) => advertise.with_port(tls, address),
         None => of(tls, address),
     }
 }
@@ -28,7 +29,7 @@ pub(crate) fn scheme(tls: bool) -> &'static str {
     if tls { "https" } else { "http" }
 }
 
-/// Who listens on every address is reached on the loopback one.
+/// An address that a client can connect to. A listener on every address is reachable on loopback.
 pub(crate) fn reachable(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -52,6 +53,20 @@ mod tests {
     fn regions_are_reached_where_they_listen_or_where_is_said() {
         for (is_first, advertise, tls, address, expected) in [
             (true, None, true, "127.0.0.1:1", "https://127.0.0.1:1/"),
+            (
+                false,
+                Some("emulator"),
+                true,
+                "127.0.0.2:2",
+                "https://127.0.0.2:2/",
+            ),
+            (
+                false,
+                Some("emulator"),
+                true,
+                "0.0.0.0:2",
+                "https://127.0.0.1:2/",
+            ),
             (false, None, false, "0.0.0.0:2", "http://127.0.0.1:2/"),
             (false, None, false, "[::]:2", "http://[::1]:2/"),
             (

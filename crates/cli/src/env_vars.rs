@@ -1,5 +1,5 @@
-//! The environment variables that the server reads. Beside them there are only those of the shell
-//! (`shell/src/places.rs`).
+//! The environment variables that the server reads. The shell reads further variables
+//! (`shell/src/paths.rs`).
 
 /// TOML file with further settings, as `--config`.
 pub(crate) const CONFIG: &str = "ORRERY_CONFIG";
@@ -46,6 +46,8 @@ pub(crate) const REQUEST_TIME: &str = "ORRERY_REQUEST_TIME";
 pub(crate) const ALLOWED_HOST: &str = "ORRERY_ALLOWED_HOST";
 /// `true` for HSTS, as `--hsts`.
 pub(crate) const HSTS: &str = "ORRERY_HSTS";
+/// Who must carry out query plans, as `--query-plans`.
+pub(crate) const QUERY_PLANS: &str = "ORRERY_QUERY_PLANS";
 /// Room on the disk that is kept free, as `--disk-reserve`.
 pub(crate) const DISK_RESERVE: &str = "ORRERY_DISK_RESERVE";
 /// How fast stored data is read to find damage, as `--scrub`.

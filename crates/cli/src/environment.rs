@@ -41,6 +41,7 @@ pub(crate) fn layer(lookup: Lookup<'_>) -> Result<Layer> {
             names.map(str::to_owned).collect()
         }),
         hsts: parsed(lookup, env_vars::HSTS)?,
+        query_plans: parsed(lookup, env_vars::QUERY_PLANS)?,
         disk_reserve: parsed(lookup, env_vars::DISK_RESERVE)?,
         scrub: parsed(lookup, env_vars::SCRUB)?,
         throughput: parsed(lookup, env_vars::THROUGHPUT)?,
@@ -85,6 +86,7 @@ pub(crate) fn path(lookup: Lookup<'_>, name: &str) -> Option<PathBuf> {
 }
 
 fn parsed<T: FromStr<Err: Display>>(lookup: Lookup<'_>, name: &str) -> Result<Option<T>> {
+    // Containers often set a variable to the empty string to unset it.
     let Some(value) = lookup(name).filter(|value| !value.is_empty()) else {
         return Ok(None);
     };

@@ -14,13 +14,16 @@ pub(crate) fn layer(path: &Path) -> Result<Layer> {
     let named = || format!("in the configuration file {}", path.display());
     let layer = parse(&text).with_context(named)?;
     if layer.names_keys() {
+        // A file with keys must have the permissions of a key file; a file without keys need not.
+        // Only the parsed file shows whether keys are present.
         secret_file::read(path).with_context(named)?;
         secret_file::warn_of_readers(path);
     }
     Ok(layer)
 }
 
-/// The parser's own message would quote the line, which may hold a key.
+/// Parses the file. The parser's own message would quote the line, which may hold a key, so the
+/// error of this function names only the line number and the reason.
 fn parse(text: &str) -> Result<Layer> {
     toml::from_str(text).map_err(|error: toml::de::Error| {
         let before = error

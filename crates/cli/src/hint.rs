@@ -1,4 +1,4 @@
-//! What to do about an error, where we know it and the error itself does not say it.
+//! A hint for an error whose message does not say what the user can do.
 
 use std::io::ErrorKind;
 
@@ -8,7 +8,7 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<&'static str> {
     error.chain().find_map(|cause| {
         if let Some(store) = cause.downcast_ref::<StoreError>() {
             return match store {
-                // What the system refused is no damage.
+                // An error of the operating system below the store is not damage to the data.
                 StoreError::Storage(_) | StoreError::Log(_) => match io_of(store) {
                     Some(io) => of_io(io.kind()),
                     None => Some(DAMAGED),
@@ -50,7 +50,7 @@ fn of_store(error: &StoreError) -> Option<&'static str> {
              another directory",
         ),
         StoreError::Damaged(_) => Some(DAMAGED),
-        // These say it themselves, or have a cause that decides.
+        // The message of these errors already says what to do, or their cause decides the hint.
         StoreError::Io { .. }
         | StoreError::LogBehind { .. }
         | StoreError::Storage(_)

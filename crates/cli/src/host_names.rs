@@ -1,9 +1,9 @@
-//! The names by which clients may know this machine, for its certificate.
+//! The host names and addresses for the certificate of this machine.
 
 use std::fs;
 use std::process::{Command, Stdio};
 
-/// `others` are names and addresses that clients are told.
+/// All names of this machine, and `others`: the names and addresses that the server advertises.
 pub(crate) fn host_names(others: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut names: Vec<String> = ["localhost", "127.0.0.1", "::1"]
         .into_iter()
@@ -23,10 +23,11 @@ fn machine() -> Option<String> {
         .or_else(ask_system)?;
     let name = name.trim().to_ascii_lowercase();
     let valid = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
+    // Names with other characters cannot stand in a certificate as a DNS name.
     (!name.is_empty() && name.chars().all(valid)).then_some(name)
 }
 
-/// Systems without a file for it have a program for it.
+/// Runs the `hostname` program, on systems without the Linux file of the host name.
 fn ask_system() -> Option<String> {
     let output = Command::new("hostname")
         .stdin(Stdio::null())

@@ -1,7 +1,8 @@
 //! One source of settings: the flags, the environment, or the configuration file.
 //!
-//! All three say the same things, so they share one type. Nothing is decided here: whoever is
-//! silent leaves `None`, and [`crate::settings::resolve`] puts the layers on top of each other.
+//! All three sources have the same settings, so they share one type. This module decides nothing: a
+//! source that does not name a setting leaves `None`, and [`crate::settings::resolve`] puts the
+//! layers on top of each other.
 
 use std::fmt::Display;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
@@ -10,6 +11,7 @@ use std::str::FromStr;
 
 use clap::Args;
 use orrery_model::ConsistencyLevel;
+use orrery_server::QueryPlans;
 use serde::{Deserialize, Deserializer};
 
 use crate::advertise::Advertise;
@@ -26,26 +28,26 @@ use crate::tls::Tls;
 #[derive(Debug, Clone, Default, PartialEq, Args, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub(crate) struct Layer {
-    /// Address and port to listen on; port 0 takes any free one [default: 127.0.0.1:8081]
+    /// Address and port to listen on; port 0 takes any free port [default: 127.0.0.1:8081]
     #[arg(long, value_name = "ADDRESS:PORT")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) listen: Option<Listen>,
 
-    /// Address that clients are told to come to, when it differs from the one listened on
-    #[arg(long, value_name = "URL")]
+    /// Address of the server for clients, if it differs from --listen; "emulator" gives every client https://127.0.0.1:PORT/, as Microsoft's emulator does, so that SDKs tell its regions apart by host
+    #[arg(long, value_name = "URL|emulator")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) advertise: Option<Advertise>,
 
-    /// TLS with a certificate of its own making (auto), with the given PEM files, or off [default: auto]
+    /// TLS with a self-signed certificate (auto), with the given PEM files, or off [default: auto]
     #[arg(long, value_name = "auto|off|CERT,KEY")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) tls: Option<Tls>,
 
-    /// Directory that holds the data, made when missing [default: ./orrery-data]
+    /// Directory of the data; the server makes it if it is missing [default: ./orrery-data]
     #[arg(long, value_name = "DIR", conflicts_with = "memory")]
     pub(crate) data: Option<PathBuf>,
 
-    /// Keep everything in memory and forget it at the end [default: false]
+    /// Store all data in memory, until the server stops [default: false]
     #[arg(
         long,
         value_name = "BOOL",
@@ -64,15 +66,15 @@ pub(crate) struct Layer {
     #[arg(long, value_name = "KEY")]
     pub(crate) secondary_key: Option<KeyText>,
 
-    /// Primary key for reading only
+    /// Primary read-only key
     #[arg(long, value_name = "KEY")]
     pub(crate) read_only_key: Option<KeyText>,
 
-    /// Secondary key for reading only
+    /// Secondary read-only key
     #[arg(long, value_name = "KEY")]
     pub(crate) secondary_read_only_key: Option<KeyText>,
 
-    /// File with the keys, made with new ones when missing (not with --peer), read again whenever it changes
+    /// File with the keys; the server writes it with new keys if it is missing (not with --peer), and reads it again after a change
     #[arg(
         long,
         value_name = "FILE",
@@ -80,7 +82,7 @@ pub(crate) struct Layer {
     )]
     pub(crate) key_file: Option<PathBuf>,
 
-    /// Serve the well-known key also on addresses that other machines reach, as in a container that only its host reaches [default: false]
+    /// Accept the emulator's public key also on addresses that other machines reach, for instance in a container that only its host reaches [default: false]
     #[arg(
         long,
         value_name = "BOOL",
@@ -91,8 +93,8 @@ pub(crate) struct Layer {
     )]
     pub(crate) allow_well_known_key: Option<bool>,
 
-    /// When writes reach the disk: before they are answered (sync), every MS milliseconds
-    /// (interval:MS), or when the system likes (none) [default: sync]
+    /// When writes reach the disk: before the answer (sync), every MS milliseconds
+    /// (interval:MS), or when the operating system decides (none) [default: sync]
     #[arg(long, value_name = "sync|interval:MS|none")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) durability: Option<DurabilitySetting>,
@@ -102,37 +104,37 @@ pub(crate) struct Layer {
     #[serde(deserialize_with = "parsed")]
     pub(crate) cache: Option<Size>,
 
-    /// Memory that requests and their answers may take together; one client has half of it at most [default: a quarter of the memory, 256MiB at least]
+    /// Memory of all requests and answers together; one client gets at most half of it [default: a quarter of the memory, 256MiB at least]
     #[arg(long, value_name = "SIZE")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) memory_for_requests: Option<Size>,
 
-    /// Connections of clients at one time; when there are more, the one goes on which nobody has shown a credential for longest [default: what the limit of open files leaves, 10000 at most]
+    /// Client connections at one time; a further one replaces the connection that has been without a credential for longest [default: what the limit of open files leaves, 10000 at most]
     #[arg(long, value_name = "COUNT")]
     pub(crate) connections: Option<NonZeroUsize>,
 
-    /// Seconds for a client to connect, with TLS, and to send the headers of its first request; also for the headers of each later one [default: 20]
+    /// Seconds for a client to connect, with TLS, and to send the headers of its first request; also for the headers of each later request [default: 20]
     #[arg(long, value_name = "SECONDS")]
     pub(crate) header_time: Option<NonZeroU32>,
 
-    /// Seconds after which a client is given up that sends its body, or reads its answer, with less than 1 KiB a second [default: 30]
+    /// Seconds after which the server drops a client that sends a body, or reads an answer, at less than 1 KiB a second [default: 30]
     #[arg(long, value_name = "SECONDS")]
     pub(crate) stall_time: Option<NonZeroU32>,
 
-    /// Seconds that a connection may be idle on which a client has shown a credential; others may be for the time of headers [default: 3600]
+    /// Seconds that a connection with a valid credential may be idle; other connections get --header-time [default: 3600]
     #[arg(long, value_name = "SECONDS")]
     pub(crate) idle_time: Option<NonZeroU32>,
 
-    /// Seconds that a request may take, its body included, before it is answered with 408 [default: 60]
+    /// Seconds for a whole request, its body included, until the server answers 408 [default: 60]
     #[arg(long, value_name = "SECONDS")]
     pub(crate) request_time: Option<NonZeroU32>,
 
-    /// A name by which a server on a loopback address may be called, beside localhost, names without a dot, and the one of --advertise; once for each
+    /// Host name that a server on a loopback address accepts, beside localhost, names without a dot, and the name of --advertise; once for each name
     #[arg(long, value_name = "NAME")]
     #[serde(rename = "allowed-hosts")]
     pub(crate) allowed_host: Option<Vec<String>>,
 
-    /// Tell browsers to use nothing but TLS for this host for a year (HSTS) [default: false]
+    /// Make browsers use only TLS for this host for a year (HSTS) [default: false]
     #[arg(
         long,
         value_name = "BOOL",
@@ -142,22 +144,28 @@ pub(crate) struct Layer {
         hide_possible_values = true
     )]
     pub(crate) hsts: Option<bool>,
-    /// Bytes of the disk to keep free: with less, writes are refused until there is room again [default: 256MiB, or a tenth of the disk if that is less]
+
+    /// Clients that get a refusal with the plan for a query over several partition keys whose rows need merging: SDKs that request plans (sdks), every client as in the service (everyone), or no client (nobody) [default: sdks]
+    #[arg(long, value_name = "WHOM")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) query_plans: Option<QueryPlans>,
+
+    /// Free bytes of the disk below which the server refuses writes [default: 256MiB, or a tenth of the disk if that is less]
     #[arg(long, value_name = "SIZE")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) disk_reserve: Option<Size>,
 
-    /// Bytes a second in which stored data is read again and again to find damage; 0 reads none [default: 1MiB]
+    /// Bytes a second that the scrub reads in search of damaged data; 0 disables the scrub [default: 1MiB]
     #[arg(long, value_name = "SIZE")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) scrub: Option<Size>,
 
-    /// Refuse what goes beyond the provisioned throughput (on), or let everything pass (off) [default: on]
+    /// Refuse requests beyond the provisioned throughput (on), or accept all requests (off) [default: on]
     #[arg(long, value_name = "on|off")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) throughput: Option<OnOff>,
 
-    /// Have no provisioned throughput, but 5,000 RU/s for each physical partition [default: false]
+    /// Give each physical partition 5,000 RU/s, without provisioned throughput [default: false]
     #[arg(
         long,
         value_name = "BOOL",
@@ -179,16 +187,16 @@ pub(crate) struct Layer {
     )]
     pub(crate) burst_capacity: Option<bool>,
 
-    /// Bytes of JSON from which on a physical partition splits [default: 50GiB]
+    /// Bytes of JSON at which a physical partition splits [default: 50GiB]
     #[arg(long, value_name = "SIZE")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) partition_size: Option<Size>,
 
-    /// Request units a second that one physical partition can have; a container with more has more of them [default: 10000]
+    /// Request units a second of one physical partition; a container with more throughput has more partitions [default: 10000]
     #[arg(long, value_name = "RUS")]
     pub(crate) partition_throughput: Option<NonZeroU32>,
 
-    /// Bytes of JSON from which on a logical partition takes no more [default: 20GiB]
+    /// Bytes of JSON at which a logical partition is full [default: 20GiB]
     #[arg(long, value_name = "SIZE")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) logical_partition_size: Option<Size>,
@@ -197,30 +205,30 @@ pub(crate) struct Layer {
     #[arg(long, value_name = "COUNT")]
     pub(crate) script_threads: Option<NonZeroUsize>,
 
-    /// Milliseconds that one run of a script may take; further operations are declined after four fifths of it [default: 5000]
+    /// Milliseconds of one run of a script; after four fifths of them the run can start no more operations [default: 5000]
     #[arg(long, value_name = "MS")]
     pub(crate) script_time: Option<NonZeroU32>,
 
-    /// Jumps and calls that one run of a script may make, counted in ten thousands [default: 10000000000]
+    /// Jumps and calls of one run of a script, counted in ten thousands [default: 10000000000]
     #[arg(long, value_name = "COUNT")]
     pub(crate) script_steps: Option<NonZeroU64>,
 
-    /// Memory that one run of a script may take [default: 64MiB]
+    /// Memory of one run of a script [default: 64MiB]
     #[arg(long, value_name = "SIZE")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) script_heap: Option<Size>,
 
-    /// Stack that one run of a script may take [default: 1MiB]
+    /// Stack of one run of a script [default: 1MiB]
     #[arg(long, value_name = "SIZE")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) script_stack: Option<Size>,
 
-    /// Memory outside of its heap that one value may take on its way between a script and the database [default: 32MiB]
+    /// Memory outside of the heap of one value on its way between a script and the database [default: 32MiB]
     #[arg(long, value_name = "SIZE")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) script_value: Option<Size>,
 
-    /// Longest body that a script may answer with [default: 4MiB]
+    /// Longest response body of a script [default: 4MiB]
     #[arg(long, value_name = "SIZE")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) script_response: Option<Size>,
@@ -239,35 +247,35 @@ pub(crate) struct Layer {
     #[serde(deserialize_with = "parsed")]
     pub(crate) consistency: Option<ConsistencyLevel>,
 
-    /// Versions that a region may be behind at bounded staleness [default: 100, or 100000 with --region]
+    /// Versions by which a region may lag at bounded staleness [default: 100, or 100000 with --region]
     #[arg(long, value_name = "COUNT")]
     pub(crate) bounded_versions: Option<NonZeroU64>,
 
-    /// Seconds that a region may be behind at bounded staleness [default: 5, or 300 with --region]
+    /// Seconds by which a region may lag at bounded staleness [default: 5, or 300 with --region]
     #[arg(long, value_name = "SECONDS")]
     pub(crate) bounded_seconds: Option<NonZeroU64>,
 
-    /// Have this region; once for each. The first takes the writes and --listen, others an address of their own or any free port
+    /// A region of the account; once for each region. The first takes the writes and --listen, other regions their own address or any free port
     #[arg(long, value_name = "NAME[=ADDRESS:PORT]")]
     #[serde(rename = "regions")]
     pub(crate) region: Option<Vec<RegionSetting>>,
 
-    /// Address and port of the whole account, where whichever region of this process is there answers [default: any free port of --listen; none with --peer]
+    /// Address and port of the whole account, where any region of this process that is present answers [default: any free port of --listen; none with --peer]
     #[arg(long, value_name = "ADDRESS:PORT")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) account_listen: Option<Listen>,
 
-    /// Another region, in a process of its own, and where that hears others; once for each
+    /// Another region, in its own process, and its --peer-listen; once for each region
     #[arg(long, value_name = "NAME=HOST:PORT")]
     #[serde(rename = "peers")]
     pub(crate) peer: Option<Vec<PeerSetting>>,
 
-    /// Address and port where this region hears those of other processes
+    /// Address and port at which regions of other processes reach this region
     #[arg(long, value_name = "ADDRESS:PORT")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) peer_listen: Option<Listen>,
 
-    /// Directory with the certificate that this region shows to others, of `orrery region certificates`
+    /// Directory with the certificate of this region, from `orrery region certificates`
     #[arg(long, value_name = "DIR")]
     pub(crate) peer_identity: Option<PathBuf>,
 
@@ -293,7 +301,7 @@ pub(crate) struct Layer {
     )]
     pub(crate) multi_write: Option<bool>,
 
-    /// Let single partitions be written in another region when they fail in the write region [default: false]
+    /// Let another region take the writes of single partitions that fail in the write region [default: false]
     #[arg(
         long,
         value_name = "BOOL",
@@ -304,22 +312,22 @@ pub(crate) struct Layer {
     )]
     pub(crate) per_partition_failover: Option<bool>,
 
-    /// Let regions choose another write region when theirs is silent, from three regions on [default: on]
+    /// Let regions vote for another write region when the write region is silent, with three regions or more [default: on]
     #[arg(long, value_name = "on|off")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) service_managed_failover: Option<OnOff>,
 
-    /// Bytes of records that a region keeps for others that are away; one that lacks more is copied when it is back, 16MiB at least [default: 1GiB, or 256MiB with --memory]
+    /// Bytes of records that a region stores for absent regions, 16MiB at least; a region that misses more gets a copy of the state when it returns [default: 1GiB, or 256MiB with --memory]
     #[arg(long, value_name = "SIZE")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) region_backlog: Option<Size>,
 
-    /// Address and port where operators of regions are heard [default: 127.0.0.1:0]
+    /// Address and port of the operators' listener [default: 127.0.0.1:0]
     #[arg(long, value_name = "ADDRESS:PORT")]
     #[serde(deserialize_with = "parsed")]
     pub(crate) management: Option<Listen>,
 
-    /// File with the key of operators [default: the file management-key of the data directory, made when missing]
+    /// File with the operators' key [default: the file management-key of the data directory, made when missing]
     #[arg(long, value_name = "FILE")]
     pub(crate) management_key_file: Option<PathBuf>,
 
@@ -327,7 +335,7 @@ pub(crate) struct Layer {
     #[arg(long, value_name = "FILTER")]
     pub(crate) log: Option<String>,
 
-    /// Print one line of JSON on standard output once requests are served, and nothing else [default: false]
+    /// Print one line of JSON on standard output when the server is ready, and nothing else [default: false]
     #[arg(
         long,
         value_name = "BOOL",
@@ -340,7 +348,7 @@ pub(crate) struct Layer {
 }
 
 impl Layer {
-    /// Whether it has keys itself, and not the name of a file with them.
+    /// Whether this layer has keys itself, and not only the name of a key file.
     pub(crate) fn names_keys(&self) -> bool {
         let keys = [
             &self.key,

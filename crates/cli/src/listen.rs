@@ -17,7 +17,7 @@ impl Default for Listen {
 }
 
 impl Listen {
-    /// Only for this machine, wherever there is room.
+    /// A free port on loopback, reachable only from this machine.
     pub(crate) fn any_port() -> Listen {
         Listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
     }

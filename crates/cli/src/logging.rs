@@ -7,17 +7,18 @@ use tracing_subscriber::EnvFilter;
 
 use crate::env_vars;
 
-/// The storage engine tells a lot; what it warns of is worth hearing.
+/// The storage engine logs every flush and compaction; only its warnings concern an operator.
 const QUIET: &str = "fjall=warn,lsm_tree=warn";
 
 pub(crate) fn install(filter: &str) -> Result<()> {
+    // The filter of the user stands last and so can override `QUIET`.
     let filter = EnvFilter::try_new(format!("{QUIET},{filter}"))
         .with_context(|| format!("'{filter}' is not a log filter"))?;
-    let colourless = std::env::var_os(env_vars::NO_COLOR).is_some_and(|value| !value.is_empty());
+    let no_color = std::env::var_os(env_vars::NO_COLOR).is_some_and(|value| !value.is_empty());
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(io::stderr)
-        .with_ansi(!colourless && io::stderr().is_terminal())
+        .with_ansi(!no_color && io::stderr().is_terminal())
         .init();
     Ok(())
 }

@@ -1,29 +1,31 @@
-//! The memory of the machine, or of the container the server runs in, if that has less.
+//! The memory of the machine, or of the container that the server runs in, if the container has
+//! less.
 
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 use crate::size::Size;
 
-/// Which part of the memory is kept for data by default.
+/// The fraction of the memory that caches stored data by default, as a divisor.
 const CACHE_PART: u64 = 8;
 const CACHE_MIN: Size = Size::mebibytes(128);
 const CACHE_MAX: Size = Size::mebibytes(4096);
 
-/// Which part of the memory requests may take by default.
+/// The fraction of the memory that requests may take by default, as a divisor.
 const REQUESTS_PART: u64 = 4;
 const REQUESTS_MIN: Size = Size::mebibytes(256);
 
-/// What is kept of the data in memory, unless somebody says otherwise.
+/// The default size of the cache of stored data.
 pub(crate) fn cache_default() -> Size {
     cache_of(memory_bytes())
 }
 
-/// What requests and their answers may take together, unless somebody says otherwise.
+/// The default limit on the memory of all requests and their answers together.
 pub(crate) fn requests_default() -> Size {
     requests_of(memory_bytes())
 }
 
 fn requests_of(memory_bytes: u64) -> Size {
+    // Whole mebibytes, so that the start message prints a short number.
     let part = Size::mebibytes((memory_bytes / REQUESTS_PART) >> 20);
     Size(part.0.max(REQUESTS_MIN.0))
 }
@@ -37,6 +39,7 @@ fn memory_bytes() -> u64 {
     let memory = MemoryRefreshKind::nothing().with_ram();
     let system = System::new_with_specifics(RefreshKind::nothing().with_memory(memory));
     let limit = system.cgroup_limits().map(|limits| limits.total_memory);
+    // A cgroup limit of zero means no limit.
     let limit = limit.filter(|limit| *limit > 0).unwrap_or(u64::MAX);
     system.total_memory().min(limit)
 }

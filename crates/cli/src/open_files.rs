@@ -1,9 +1,10 @@
-//! How many files the process may have open; a connection is one.
+//! The limit of open files of this process. Every connection is one open file.
 
 #[cfg(unix)]
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What systems grant that name no limit: macOS has one of its own for a process.
+/// The limit to try when the maximum is unlimited: macOS reports no maximum and still refuses more
+/// files than this to a process.
 #[cfg(unix)]
 const OPEN_MAX: u64 = 10_240;
 
@@ -11,6 +12,7 @@ const OPEN_MAX: u64 = 10_240;
 #[cfg(unix)]
 pub(crate) fn raise() {
     let limit = getrlimit(Resource::Nofile);
+    // The second attempt is for macOS, which refuses the maximum that it reports.
     for wanted in [limit.maximum, Some(OPEN_MAX)] {
         let is_more = match (wanted, limit.current) {
             (Some(wanted), Some(current)) => wanted > current,
@@ -27,7 +29,7 @@ pub(crate) fn raise() {
     }
 }
 
-/// None where there is no limit.
+/// The number of files that the process may open. None means no limit.
 #[cfg(unix)]
 pub(crate) fn limit() -> Option<u64> {
     getrlimit(Resource::Nofile).current

@@ -1,4 +1,4 @@
-//! What the server is going to do, once every source has been heard.
+//! The settings of the server, resolved from all sources.
 
 use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use orrery_account::Bound;
+use orrery_account::StalenessPolicy;
 use orrery_engine::{
-    OnPanic, PartitionLimits, ScriptOptions, ThroughputMode, ThroughputOptions, Upkeep,
+    MaintenanceOptions, OnPanic, PartitionLimits, ScriptOptions, ThroughputMode, ThroughputOptions,
 };
 use orrery_model::ConsistencyLevel;
-use orrery_server::Limits;
+use orrery_server::{Limits, QueryPlans};
 
 use crate::advertise::Advertise;
 use crate::args::ServeArguments;
@@ -28,15 +28,15 @@ use crate::{client_limits, env_vars, environment, file, memory};
 
 const DATA_DEFAULT: &str = "./orrery-data";
 const DURABILITY_DEFAULT: DurabilitySetting = DurabilitySetting(orrery_engine::Durability::Sync);
-const BOUND_ALONE: Bound = Bound {
+const BOUND_ALONE: StalenessPolicy = StalenessPolicy {
     versions: 100,
     seconds: 5,
 };
-const BOUND_OF_REGIONS: Bound = Bound {
+const BOUND_OF_REGIONS: StalenessPolicy = StalenessPolicy {
     versions: 100_000,
     seconds: 300,
 };
-/// A gigabyte takes a quarter of an hour.
+/// The scrubber reads a gigabyte in about a quarter of an hour at this rate.
 const SCRUB_DEFAULT: Size = Size::mebibytes(1);
 const LOG_DEFAULT: &str = "info";
 
@@ -45,27 +45,28 @@ pub(crate) struct Settings {
     pub(crate) listen: Listen,
     pub(crate) advertise: Option<Advertise>,
     pub(crate) tls: Tls,
-    pub(crate) place: Place,
+    pub(crate) data_location: DataLocation,
     pub(crate) keys: KeySource,
     pub(crate) allow_well_known_key: bool,
     pub(crate) durability: DurabilitySetting,
     pub(crate) cache: Size,
-    pub(crate) upkeep: Upkeep,
+    pub(crate) maintenance: MaintenanceOptions,
     pub(crate) throughput: ThroughputOptions,
     pub(crate) partitions: PartitionLimits,
     pub(crate) scripts: ScriptSettings,
     pub(crate) seed: Option<PathBuf>,
     pub(crate) consistency: ConsistencyLevel,
-    pub(crate) bound: Bound,
-    /// None for an account of one region that has no name.
+    pub(crate) bound: StalenessPolicy,
+    /// None for an account of one region, whose region the user does not name.
     pub(crate) regions: Option<RegionsSettings>,
     pub(crate) limits: Limits,
     pub(crate) hsts: bool,
+    pub(crate) query_plans: QueryPlans,
     pub(crate) log: String,
     pub(crate) ready_json: bool,
 }
 
-/// What scripts may take.
+/// The limits of scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ScriptSettings {
     pub(crate) threads: usize,
@@ -100,6 +101,8 @@ impl ScriptSettings {
         ScriptOptions {
             threads: self.threads,
             wall_time,
+            // The last fifth of the time is left for a script that ends by itself once an operation
+            // is declined.
             accept_time: wall_time / 5 * 4,
             steps_max: self.steps,
             heap_bytes: bytes(self.heap),
@@ -112,18 +115,18 @@ impl ScriptSettings {
     }
 }
 
-/// Where the data is.
+/// Where the server stores the data.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum DataLocation {
     Memory,
     Directory(PathBuf),
 }
 
-impl Place {
+impl DataLocation {
     pub(crate) fn directory(&self) -> Option<&Path> {
         match self {
-            Place::Memory => None,
-            Place::Directory(path) => Some(path),
+            DataLocation::Memory => None,
+            DataLocation::Directory(path) => Some(path),
         }
     }
 }
@@ -136,6 +139,7 @@ pub(crate) enum KeySource {
 
 impl Settings {
     pub(crate) fn load(arguments: ServeArguments, lookup: Lookup<'_>) -> Result<Settings> {
+        // The file cannot name its own path, so only the flags and the environment can.
         let path = arguments
             .config
             .or_else(|| environment::path(lookup, env_vars::CONFIG));
@@ -144,26 +148,27 @@ impl Settings {
             .transpose()?
             .unwrap_or_default();
         let mut settings = resolve(&[
-            Source {
+            NamedLayer {
                 name: "on the command line",
                 layer: arguments.layer,
             },
-            Source {
+            NamedLayer {
                 name: "in the environment",
                 layer: environment::layer(lookup)?,
             },
-            Source {
+            NamedLayer {
                 name: "in the configuration file",
                 layer: file,
             },
         ])?;
-        settings.upkeep.accept_loss = arguments.accept_loss;
+        // `accept_loss` is a flag only: in a file it would accept every later loss without a word.
+        settings.maintenance.accept_loss = arguments.accept_loss;
         Ok(settings)
     }
 }
 
 impl Settings {
-    /// Where clients are heard.
+    /// Every address on which the settings let clients connect.
     pub(crate) fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
         let regions = self.regions.iter();
         let of_regions = regions.flat_map(|regions| {
@@ -173,30 +178,31 @@ impl Settings {
         of_regions.chain([self.listen]).map(|listen| listen.0)
     }
 
-    /// Whether other processes have regions of the account.
+    /// Whether regions of the account run in other processes.
     pub(crate) fn has_peers(&self) -> bool {
         let regions = self.regions.as_ref();
         regions.is_some_and(|regions| regions.peers.is_some())
     }
 }
 
-/// A layer, and what to call it in a message.
-pub(crate) struct Source {
+/// A layer of settings, and the name of its source for messages.
+pub(crate) struct NamedLayer {
     name: &'static str,
     pub(crate) layer: Layer,
 }
 
 pub(crate) fn first<T: Clone>(
-    sources: &[Source],
+    sources: &[NamedLayer],
     setting: impl Fn(&Layer) -> Option<&T>,
 ) -> Option<T> {
+    // The sources are sorted from the strongest to the weakest, so the first value wins.
     sources
         .iter()
         .find_map(|source| setting(&source.layer))
         .cloned()
 }
 
-fn throughput(sources: &[Source]) -> ThroughputOptions {
+fn throughput(sources: &[NamedLayer]) -> ThroughputOptions {
     let is_serverless = first(sources, |layer| layer.serverless.as_ref()).unwrap_or(false);
     let mode = match first(sources, |layer| layer.throughput.as_ref()) {
         Some(OnOff::Off) => ThroughputMode::Off,
@@ -206,13 +212,14 @@ fn throughput(sources: &[Source]) -> ThroughputOptions {
     ThroughputOptions {
         mode,
         burst_capacity: first(sources, |layer| layer.burst_capacity.as_ref()).unwrap_or(false),
+        ..ThroughputOptions::default()
     }
 }
 
 /// How the store treats its disk and a panic. A panic ends the process, because a supervisor of the
 /// program starts it again.
-fn upkeep(sources: &[Source]) -> Upkeep {
-    Upkeep {
+fn maintenance(sources: &[NamedLayer]) -> MaintenanceOptions {
+    MaintenanceOptions {
         accept_loss: false,
         on_panic: OnPanic::EndProcess,
         disk_reserve_bytes: first(sources, |layer| layer.disk_reserve.as_ref()).map(|size| size.0),
@@ -222,7 +229,7 @@ fn upkeep(sources: &[Source]) -> Upkeep {
     }
 }
 
-fn partitions(sources: &[Source]) -> PartitionLimits {
+fn partitions(sources: &[NamedLayer]) -> PartitionLimits {
     let default = PartitionLimits::default();
     PartitionLimits {
         bytes: first(sources, |layer| layer.partition_size.as_ref())
@@ -234,7 +241,7 @@ fn partitions(sources: &[Source]) -> PartitionLimits {
     }
 }
 
-fn scripts(sources: &[Source]) -> ScriptSettings {
+fn scripts(sources: &[NamedLayer]) -> ScriptSettings {
     let default = ScriptSettings::default();
     ScriptSettings {
         threads: first(sources, |layer| layer.script_threads.as_ref())
@@ -252,26 +259,28 @@ fn scripts(sources: &[Source]) -> ScriptSettings {
     }
 }
 
-/// Puts the layers, strongest first, on top of the defaults. The only place that knows either.
-fn resolve(sources: &[Source]) -> Result<Settings> {
+/// Puts the layers, strongest first, on top of the defaults. No other function knows the order of
+/// the layers or the defaults.
+fn resolve(sources: &[NamedLayer]) -> Result<Settings> {
     let regions = regions::resolve(sources)?;
     let settings = Settings {
         listen: listen(sources, regions.as_ref())?,
         advertise: first(sources, |layer| layer.advertise.as_ref()),
         tls: first(sources, |layer| layer.tls.as_ref()).unwrap_or(Tls::Auto),
-        place: place(sources)?,
+        data_location: data_location(sources)?,
         keys: keys(sources)?,
         allow_well_known_key: first(sources, |layer| layer.allow_well_known_key.as_ref())
             .unwrap_or(false),
         durability: first(sources, |layer| layer.durability.as_ref()).unwrap_or(DURABILITY_DEFAULT),
         cache: first(sources, |layer| layer.cache.as_ref()).unwrap_or_else(memory::cache_default),
-        upkeep: upkeep(sources),
+        maintenance: maintenance(sources),
         throughput: throughput(sources),
         partitions: partitions(sources),
         scripts: scripts(sources),
         seed: first(sources, |layer| layer.seed.as_ref()),
         limits: client_limits::resolve(sources),
         hsts: first(sources, |layer| layer.hsts.as_ref()).unwrap_or(false),
+        query_plans: first(sources, |layer| layer.query_plans.as_ref()).unwrap_or_default(),
         consistency: first(sources, |layer| layer.consistency.as_ref())
             .unwrap_or(ConsistencyLevel::Session),
         log: first(sources, |layer| layer.log.as_ref()).unwrap_or_else(|| LOG_DEFAULT.to_owned()),
@@ -279,12 +288,13 @@ fn resolve(sources: &[Source]) -> Result<Settings> {
         bound: bound(sources, regions.is_some()),
         regions,
     };
+    // Some pairs of settings are valid alone and conflict with each other.
     regions::check(&settings)?;
     Ok(settings)
 }
 
-/// The first region listens where the account does.
-fn listen(sources: &[Source], regions: Option<&RegionsSettings>) -> Result<Listen> {
+/// The listen address of the first region, which is also the listen address of the account.
+fn listen(sources: &[NamedLayer], regions: Option<&RegionsSettings>) -> Result<Listen> {
     let own = regions.and_then(|settings| settings.regions.first()?.listen);
     match (first(sources, |layer| layer.listen.as_ref()), own) {
         (Some(_), Some(_)) => {
@@ -294,14 +304,15 @@ fn listen(sources: &[Source], regions: Option<&RegionsSettings>) -> Result<Liste
     }
 }
 
-/// What the service takes at least, by the number of regions.
-fn bound(sources: &[Source], has_regions: bool) -> Bound {
+/// The staleness bound. The defaults are the least bounds that Cosmos DB allows for one region and
+/// for several regions.
+fn bound(sources: &[NamedLayer], has_regions: bool) -> StalenessPolicy {
     let default = if has_regions {
         BOUND_OF_REGIONS
     } else {
         BOUND_ALONE
     };
-    Bound {
+    StalenessPolicy {
         versions: first(sources, |layer| layer.bounded_versions.as_ref())
             .map_or(default.versions, NonZeroU64::get),
         seconds: first(sources, |layer| layer.bounded_seconds.as_ref())
@@ -310,24 +321,27 @@ fn bound(sources: &[Source], has_regions: bool) -> Bound {
 }
 
 /// The strongest source that names a directory or asks for memory decides between them.
-fn place(sources: &[Source]) -> Result<Place> {
+fn data_location(sources: &[NamedLayer]) -> Result<DataLocation> {
+    // A stronger source that says `memory = false` overrules a weaker one that says `memory =
+    // true`.
     let mut memory_declined = false;
-    for Source { name, layer } in sources {
+    for NamedLayer { name, layer } in sources {
         match (&layer.data, layer.memory) {
             (Some(_), Some(true)) => bail!("both a data directory and memory are asked for {name}"),
-            (Some(directory), _) => return Ok(Place::Directory(directory.clone())),
-            (None, Some(true)) if !memory_declined => return Ok(Place::Memory),
+            (Some(directory), _) => return Ok(DataLocation::Directory(directory.clone())),
+            (None, Some(true)) if !memory_declined => return Ok(DataLocation::Memory),
             (None, Some(false)) => memory_declined = true,
             (None, _) => {}
         }
     }
-    Ok(Place::Directory(DATA_DEFAULT.into()))
+    Ok(DataLocation::Directory(DATA_DEFAULT.into()))
 }
 
-/// The strongest source that says anything of keys decides whether they come from a file; keys
-/// given one by one are then looked up one by one.
-fn keys(sources: &[Source]) -> Result<KeySource> {
-    for Source { name, layer } in sources {
+/// The source of the keys. The strongest source with a key or a key file decides whether the keys
+/// come from a file; keys that do not come from a file are then looked up one by one in all
+/// sources.
+fn keys(sources: &[NamedLayer]) -> Result<KeySource> {
+    for NamedLayer { name, layer } in sources {
         match (&layer.key_file, layer.names_keys()) {
             (Some(_), true) => bail!("both keys and a key file are given {name}"),
             (Some(file), false) => return Ok(KeySource::File(file.clone())),
@@ -336,7 +350,7 @@ fn keys(sources: &[Source]) -> Result<KeySource> {
         }
     }
     let mut texts = KeyTexts::default();
-    for Source { layer, .. } in sources {
+    for NamedLayer { layer, .. } in sources {
         texts.primary = texts.primary.or_else(|| layer.key.clone());
         texts.secondary = texts.secondary.or_else(|| layer.secondary_key.clone());
         texts.primary_read_only = texts
@@ -374,15 +388,15 @@ mod tests {
         })
     }
 
-    fn directory(path: &str) -> Place {
-        Place::Directory(path.into())
+    fn directory(path: &str) -> DataLocation {
+        DataLocation::Directory(path.into())
     }
 
     #[test]
     fn defaults() {
         let settings = load(&[], &[], "").unwrap();
         assert_eq!(settings.listen, Listen::default());
-        assert_eq!(settings.place, directory("./orrery-data"));
+        assert_eq!(settings.data_location, directory("./orrery-data"));
         assert_eq!(settings.tls, Tls::Auto);
         assert_eq!(settings.throughput.mode, ThroughputMode::Provisioned);
         assert!(!settings.throughput.burst_capacity);
@@ -418,6 +432,7 @@ mod tests {
             "--cache=1",
             "--memory-for-requests=1MB",
             "--hsts",
+            "--query-plans=nobody",
             "--throughput=on",
             "--serverless",
             "--burst-capacity",
@@ -440,6 +455,7 @@ mod tests {
             ("ORRERY_CACHE", "1"),
             ("ORRERY_MEMORY_FOR_REQUESTS", "1MB"),
             ("ORRERY_HSTS", "true"),
+            ("ORRERY_QUERY_PLANS", "nobody"),
             ("ORRERY_THROUGHPUT", "on"),
             ("ORRERY_SERVERLESS", "true"),
             ("ORRERY_BURST_CAPACITY", "true"),
@@ -488,7 +504,7 @@ mod tests {
                 &["--memory"][..],
                 &[("ORRERY_DATA", "e")][..],
                 "",
-                Place::Memory,
+                DataLocation::Memory,
             ),
             (
                 &["--data=f"],
@@ -506,10 +522,13 @@ mod tests {
                 &[],
                 &[("ORRERY_MEMORY", "true")],
                 "data = 'g'",
-                Place::Memory,
+                DataLocation::Memory,
             ),
         ] {
-            assert_eq!(load(flags, variables, file).unwrap().place, expected);
+            assert_eq!(
+                load(flags, variables, file).unwrap().data_location,
+                expected
+            );
         }
         let error = load(&[], &[], "data = 'd'\nmemory = true")
             .unwrap_err()

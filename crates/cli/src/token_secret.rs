@@ -1,4 +1,5 @@
-//! The secret that signs resource tokens, kept beside the data so that tokens outlive a restart.
+//! The secret that signs resource tokens. The file beside the data keeps tokens valid after a
+//! restart.
 
 use std::path::Path;
 
@@ -16,6 +17,7 @@ pub(crate) fn load(directory: Option<&Path>) -> Result<Vec<u8>> {
     let Some(path) = directory.map(|directory| directory.join(FILE_NAME)) else {
         return fresh();
     };
+    // A damaged secret is an error: a new one made silently would invalidate all resource tokens.
     match secret_file::read(&path) {
         Ok(text) => STANDARD
             .decode(text.trim())
@@ -36,7 +38,7 @@ pub(crate) fn load(directory: Option<&Path>) -> Result<Vec<u8>> {
     }
 }
 
-/// Keeps the secret that the account has, instead of one that was made here.
+/// Stores the token secret of the account, in place of the secret that this process made.
 pub(crate) fn store(directory: Option<&Path>, secret: &[u8]) -> Result<()> {
     match directory {
         Some(directory) => write(&directory.join(FILE_NAME), secret),

@@ -3,8 +3,9 @@
 use std::str::FromStr;
 
 use clap::Args;
+use orrery_client::{Endpoint, TrustArguments};
 use orrery_json::Value;
-use orrery_shell::{Endpoint, KeyValues, TrustArguments};
+use orrery_shell::KeyValues;
 
 use crate::env_vars;
 use crate::keys::KeyText;

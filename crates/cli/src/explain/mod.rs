@@ -1,14 +1,16 @@
 //! `orrery explain`: runs a query over the protocol and shows how its pages were found.
 //!
-//! The server says it in a header that only Orrery knows (`x-orrery-explain`); another server
-//! answers the query and leaves the plan out, which is an error here. The client is that of the shell.
+//! The server sends the plan in the header `x-orrery-explain`, which only Orrery has. Another
+//! server answers the query without this header, and the command reports that as an error. The HTTP
+//! client is the client of the shell.
 
 mod arguments;
 
 use std::io::{self, Write};
 
 use anyhow::{Context, Result, anyhow};
-use orrery_shell::{Client, Key, Query, page_text};
+use orrery_client::{Client, Key};
+use orrery_shell::{Query, page_text};
 
 use crate::keys;
 pub(crate) use arguments::ExplainArguments;
@@ -16,7 +18,7 @@ pub(crate) use arguments::ExplainArguments;
 pub(crate) async fn explain(arguments: ExplainArguments) -> Result<()> {
     let key = keys::client_key(arguments.key.as_ref())?;
     let key = Key::new(key.expose().to_vec());
-    let mut client = Client::new(arguments.endpoint, key, arguments.trust);
+    let mut client = Client::new(arguments.endpoint, &key, arguments.trust);
     let parameters = arguments.parameter.into_iter();
     let mut pages = Query {
         database: arguments.database,
@@ -34,6 +36,7 @@ pub(crate) async fn explain(arguments: ExplainArguments) -> Result<()> {
         let Some(page) = pages.next(&mut client).await? else {
             return Ok(());
         };
+        // A page without a plan means that the server ignored the request for one.
         let plan = page.plan.ok_or_else(|| {
             anyhow!("the server answered the query but explains no plan; is it an Orrery?")
         })?;

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
-use orrery_engine::{ContainerEntry, Engine, NewContainer, Terms};
+use orrery_engine::{ContainerEntry, Engine, NewContainer, RequestBudget};
 use orrery_model::{ContainerAddress, DatabaseAddress, Document, Operation, OperationKind};
 
 use super::format::{Seed, SeedContainer, SeedDatabase, parse};
 
-/// Items that wait for the disk together.
+/// The number of items that one bulk request writes, so that the items share one sync.
 const GROUP_ITEMS: usize = 512;
 const PROGRESS_PERIOD: Duration = Duration::from_secs(2);
 
@@ -68,6 +68,7 @@ async fn write_container(engine: &Engine, database: &str, seed: SeedContainer) -
         .ok()
         .map(|(_, entry)| Arc::clone(entry));
     let entry = match existing {
+        // An existing container cannot change its partition key, so such a seed is an error.
         Some(entry) if entry.container.definition.key() == definition.key() => entry,
         Some(_) => bail!("it exists with another partition key"),
         None => {
@@ -88,14 +89,14 @@ async fn write_container(engine: &Engine, database: &str, seed: SeedContainer) -
 async fn upsert(engine: &Engine, entry: &ContainerEntry, items: Vec<Document>) -> Result<()> {
     let container = &entry.container;
     let total = items.len();
-    let mut told = Instant::now();
+    let mut last_report = Instant::now();
     let mut items = items.into_iter().enumerate();
     loop {
         let mut names = Vec::with_capacity(GROUP_ITEMS);
         let mut operations = Vec::with_capacity(GROUP_ITEMS);
         for (index, item) in items.by_ref().take(GROUP_ITEMS) {
             names.push(format!("items[{index}] (id '{}')", item.id()));
-            let key = container.definition.key().extract(item.value())?;
+            let key = container.definition.key().extract(item.value());
             operations.push((key, Operation::new(OperationKind::Upsert(item))));
         }
         if operations.is_empty() {
@@ -105,7 +106,8 @@ async fn upsert(engine: &Engine, entry: &ContainerEntry, items: Vec<Document>) -
             .bulk(
                 container,
                 operations,
-                Terms::unmetered(engine.consistency),
+                // The seed of an operator is not charged against the throughput of the container.
+                RequestBudget::unmetered(engine.consistency),
                 false,
             )
             .await;
@@ -114,8 +116,9 @@ async fn upsert(engine: &Engine, entry: &ContainerEntry, items: Vec<Document>) -
                 .result
                 .map_err(|failure| anyhow!("{name}: {failure}"))?;
         }
-        if told.elapsed() >= PROGRESS_PERIOD {
-            told = Instant::now();
+        // A progress message every two seconds keeps the log short for small seeds.
+        if last_report.elapsed() >= PROGRESS_PERIOD {
+            last_report = Instant::now();
             let loaded = total - items.len();
             tracing::info!(
                 container = container.definition.id,
@@ -129,7 +132,7 @@ async fn upsert(engine: &Engine, entry: &ContainerEntry, items: Vec<Document>) -
 
 #[cfg(test)]
 mod tests {
-    use orrery_engine::{Durability, EngineOptions, Seen, SystemClock};
+    use orrery_engine::{ApplyAfter, Durability, EngineOptions, SystemClock};
     use orrery_model::ConsistencyLevel;
 
     use super::*;
@@ -137,12 +140,13 @@ mod tests {
     fn engine() -> Arc<Engine> {
         Engine::open(EngineOptions {
             multi_write: None,
-            upkeep: orrery_engine::Upkeep::default(),
+            sweeps: true,
+            maintenance: orrery_engine::MaintenanceOptions::default(),
             throughput: orrery_engine::ThroughputOptions::default(),
             directory: None,
             durability: Durability::None,
             cache_bytes: 0,
-            seen: Seen::Durable,
+            apply_after: ApplyAfter::Durable,
             consistency: ConsistencyLevel::Session,
             scripts: orrery_engine::ScriptOptions::default(),
             partitions: orrery_engine::PartitionLimits::default(),
@@ -163,7 +167,7 @@ mod tests {
         let catalogue = engine.catalogue();
         let container = &catalogue.container(address).unwrap().1.container;
         let document = orrery_json::parse(br#"{"a":1}"#).unwrap();
-        let key = container.definition.key().extract(&document).unwrap();
+        let key = container.definition.key().extract(&document);
         let answer = engine.read_item(container, &key, id, None, ConsistencyLevel::Session);
         let body = answer.result.unwrap().body.unwrap();
         String::from_utf8(body.to_vec()).unwrap()

@@ -4,13 +4,13 @@ use std::io::{self, Write};
 
 use crate::hint::hint;
 
-pub(crate) fn complain(error: &anyhow::Error) {
+pub(crate) fn print_error(error: &anyhow::Error) {
     let mut text = format!("error: {error:#}\n");
     if let Some(hint) = hint(error) {
         text.push_str("hint: ");
         text.push_str(hint);
         text.push('\n');
     }
-    // Nobody is left to tell if this fails.
+    // A failure to write to standard error has no other channel to be reported on.
     let _ = io::stderr().write_all(text.as_bytes());
 }
