@@ -11,13 +11,14 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::random::Random;
-use crate::requests::START_PATIENCE;
+use crate::requests::START_WAIT_MAX;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_orrery");
 pub(crate) const REGIONS: [&str; 3] = ["west", "north", "east"];
 const MANAGEMENT_KEY: &str = "operator-of-the-regions-of-the-test";
 const ORDER_TIMEOUT: Duration = Duration::from_secs(15);
-/// Below the ports that systems hand out, so that nobody takes one while its process is away.
+/// Ports below the range from which systems hand out ports, so that no other program takes a port
+/// while its process is down.
 const PORTS: std::ops::Range<u64> = 15_000..30_000;
 
 pub(crate) struct Account {
@@ -112,7 +113,7 @@ impl Account {
     pub(crate) fn wait_for_listener(&self, region: usize) {
         let begun = Instant::now();
         while TcpStream::connect(self.processes[region].peers).is_err() {
-            assert!(begun.elapsed() < START_PATIENCE, "{}", self.logs());
+            assert!(begun.elapsed() < START_WAIT_MAX, "{}", self.logs());
             sleep(Duration::from_millis(20));
         }
     }
@@ -133,7 +134,7 @@ impl Account {
         secrets.len() == 1 && !secrets.contains(&None)
     }
 
-    /// Nothing in the process gets to run any more.
+    /// Kills the process, so that no code of the process runs again.
     pub(crate) fn kill(&self, region: usize) {
         let mut child = self.child(region);
         let child = child.as_mut().unwrap();
@@ -159,7 +160,7 @@ impl Account {
         Ok(status)
     }
 
-    /// What a process says of the account.
+    /// The report of one process about the account.
     pub(crate) fn report(&self, region: usize) -> io::Result<serde_json::Value> {
         let (_, body) = self.ask(region, "GET", "/account", "")?;
         serde_json::from_str(&body).map_err(io::Error::other)

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-/// The author knows that this value is there.
+/// A value that its author knows to exist since a point in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) item: usize,

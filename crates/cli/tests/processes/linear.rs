@@ -1,9 +1,10 @@
 //! Whether what clients saw of one item can be put in one order that agrees with time.
 //!
-//! Every write has a value of its own, so a read tells which write it saw. A write and its reads form a
-//! cluster, between whose first end and last begin the item must have held that value. When every two
-//! such spans are disjoint, and no cluster that fits anywhere in its span is shut in by another one, there
-//! is an order, and otherwise there is none (Gibbons and Korach, 1997).
+//! Every write has a value of its own, so a read shows which write it saw. A write and its reads
+//! form a cluster, and between the first end and the last begin of a cluster the item must have had
+//! that value. A linear order exists exactly when every two such spans are disjoint, and no cluster
+//! that fits anywhere in its span lies within the span of another cluster (Gibbons and Korach,
+//! 1997).
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ pub(crate) struct Event {
     pub(crate) is_write: bool,
     pub(crate) value: u64,
     pub(crate) begun: Nanos,
-    /// None if nobody knows whether the write happened, or when.
+    /// None if the write has no answer: such a write happened at an unknown time or never.
     pub(crate) ended: Option<Nanos>,
 }
 
@@ -35,7 +36,7 @@ impl Cluster {
     }
 }
 
-/// What is wrong with the history of one item, if anything is.
+/// Finds the violation in the history of one item.
 pub(crate) fn check(events: &[Event]) -> Result<(), String> {
     let clusters = clusters(events)?;
     for cluster in &clusters {
@@ -99,7 +100,8 @@ fn clusters(events: &[Event]) -> Result<Vec<Cluster>, String> {
         cluster.first_end = cluster.first_end.min(read.ended.unwrap_or(Nanos::MAX));
         cluster.last_begin = cluster.last_begin.max(read.begun);
     }
-    // What nobody acknowledged and nobody saw may never have happened.
+    // A write without acknowledgement and without a read may never have happened, so the checker
+    // ignores it.
     clusters.retain(|_, cluster| cluster.first_end < Nanos::MAX);
     Ok(clusters.into_values().collect())
 }
@@ -147,7 +149,7 @@ mod tests {
             // Writes beside each other, in either order.
             vec![write(1, 1, 5), write(2, 2, 6), read(1, 7, 8)],
             vec![write(1, 1, 5), write(2, 2, 6), read(2, 7, 8)],
-            // An answer that never came: not, late, or at once.
+            // A write whose answer never came: lost, late, or immediate.
             vec![lost(1, 1), read(0, 5, 6)],
             vec![lost(1, 1), write(2, 2, 3), read(2, 4, 5), read(1, 6, 7)],
         ] {

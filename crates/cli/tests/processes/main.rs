@@ -14,8 +14,6 @@ mod bound;
 #[path = "../crash/client.rs"]
 mod client;
 mod founding;
-#[path = "../crash/http_date.rs"]
-mod http_date;
 mod linear;
 mod operator;
 mod partitions;
@@ -34,17 +32,17 @@ use crate::account::{Account, REGIONS};
 use crate::bound::{Bound, Known, Read};
 use crate::linear::Event;
 use crate::random::Random;
-use crate::requests::{Item, Outcome, Requests, START_PATIENCE};
+use crate::requests::{Item, Outcome, Requests, START_WAIT_MAX};
 use crate::session::{How, Seen};
 
 const CLIENTS: usize = 5;
 const ITEMS: usize = 4;
 /// One with four kills, a cut, a delay and a failover; stops come with more seconds.
 const SEED: u64 = 3;
-/// Of one run, while things go wrong.
+/// The length of the period with faults, in one run.
 const SECONDS: u64 = 8;
-/// For all regions to have the same when everything is well again.
-const REST_PATIENCE: Duration = Duration::from_mins(1);
+/// How long the regions may take to become equal after the last fault.
+const CONVERGENCE_MAX: Duration = Duration::from_mins(1);
 /// More than so many answers make a history worth a look; a busy machine has time to give them.
 const STRONG_WRITES: usize = 20;
 const STRONG_READS: usize = 50;
@@ -54,7 +52,7 @@ const BOUNDED_WRITES: usize = 20;
 const BOUNDED_READS: usize = 50;
 const MADE: usize = 50;
 /// Between two requests of a client.
-const BREATH: Duration = Duration::from_millis(3);
+const PAUSE: Duration = Duration::from_millis(3);
 
 /// One account at a time: there are processes enough.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -65,23 +63,41 @@ fn strong_accounts_are_linearisable() {
         let begun = Instant::now();
         let now = || u64::try_from(begun.elapsed().as_nanos()).unwrap() + 1;
         let wanted = [STRONG_WRITES, STRONG_READS];
-        let mut histories = under_fire(account, random, time, &wanted, |number, random, fire| {
-            let mut requests = Requests::new(account);
-            let mut history: Vec<(usize, Event)> = Vec::new();
-            let mut written = 0;
-            while !fire.is_over() {
-                let item = pick(random, ITEMS);
-                let begun = now();
-                if random.below(3) == 0 {
-                    written += 1;
-                    let value = (number as u64 + 1) * 1_000_000 + written;
-                    let outcome = requests.write(item, value, None);
-                    let ended = (outcome == Outcome::Done).then(&now);
-                    if ended.is_some() {
-                        fire.count(0);
-                    }
-                    if outcome != Outcome::Refused {
-                        let is_write = true;
+        let mut histories = run_with_faults(
+            account,
+            random,
+            time,
+            &wanted,
+            |number, random, progress| {
+                let mut requests = Requests::new(account);
+                let mut history: Vec<(usize, Event)> = Vec::new();
+                let mut written = 0;
+                while !progress.is_over() {
+                    let item = pick(random, ITEMS);
+                    let begun = now();
+                    if random.below(3) == 0 {
+                        written += 1;
+                        let value = (number as u64 + 1) * 1_000_000 + written;
+                        let outcome = requests.write(item, value, None);
+                        let ended = (outcome == Outcome::Done).then(&now);
+                        if ended.is_some() {
+                            progress.count(0);
+                        }
+                        if outcome != Outcome::Refused {
+                            let is_write = true;
+                            history.push((
+                                item,
+                                Event {
+                                    is_write,
+                                    value,
+                                    begun,
+                                    ended,
+                                },
+                            ));
+                        }
+                    } else if let Some(Item { value, .. }) = requests.read(pick(random, 3), item) {
+                        let (is_write, ended) = (false, Some(now()));
+                        progress.count(1);
                         history.push((
                             item,
                             Event {
@@ -92,27 +108,16 @@ fn strong_accounts_are_linearisable() {
                             },
                         ));
                     }
-                } else if let Some(Item { value, .. }) = requests.read(pick(random, 3), item) {
-                    let (is_write, ended) = (false, Some(now()));
-                    fire.count(1);
-                    history.push((
-                        item,
-                        Event {
-                            is_write,
-                            value,
-                            begun,
-                            ended,
-                        },
-                    ));
+                    // Requests without a session token, since a token would hide a violation of the
+                    // level itself.
+                    requests.session = None;
+                    sleep(PAUSE);
                 }
-                // A token would hide what the level itself must do.
-                requests.session = None;
-                sleep(BREATH);
-            }
-            history
-        });
+                history
+            },
+        );
         let begun = now();
-        let last = at_rest(account);
+        let last = converged(account);
         let (is_write, ended) = (false, Some(now()));
         let last = (0..ITEMS).map(|item| {
             let value = last[&item.to_string()].value;
@@ -154,55 +159,61 @@ fn strong_accounts_are_linearisable() {
 
 #[test]
 fn sessions_see_what_they_wrote() {
-    // Without loss there is one order of versions, and every session goes on.
+    // Without loss of records there is one order of versions, and every session can continue.
     let flags = ["--consistency=Session", "--service-managed-failover=off"];
     run(&flags, |account, random, time| {
         let wanted = [SESSION_WRITES, SESSION_ANSWERS];
-        let sessions = under_fire(account, random, time, &wanted, |number, random, fire| {
-            let mut requests = Requests::new(account);
-            let mut seen = Vec::new();
-            let mut own: Option<Item> = None;
-            while !fire.is_over() {
-                let is_writing = random.below(3) == 0 && number < ITEMS;
-                if let (true, Some(before)) = (is_writing, own.take()) {
-                    let (item, value) = (number, before.value + 1);
-                    if requests.write(item, value, Some(&before.etag)) == Outcome::Done {
-                        let (how, token) = (How::Wrote, requests.session.clone());
-                        fire.count(0);
-                        fire.count(1);
+        let sessions = run_with_faults(
+            account,
+            random,
+            time,
+            &wanted,
+            |number, random, progress| {
+                let mut requests = Requests::new(account);
+                let mut seen = Vec::new();
+                let mut own: Option<Item> = None;
+                while !progress.is_over() {
+                    let is_writing = random.below(3) == 0 && number < ITEMS;
+                    if let (true, Some(before)) = (is_writing, own.take()) {
+                        let (item, value) = (number, before.value + 1);
+                        if requests.write(item, value, Some(&before.etag)) == Outcome::Done {
+                            let (how, token) = (How::Wrote, requests.session.clone());
+                            progress.count(0);
+                            progress.count(1);
+                            seen.push(Seen {
+                                item,
+                                value,
+                                how,
+                                token,
+                            });
+                        }
+                    }
+                    let item = if own.is_none() {
+                        number % ITEMS
+                    } else {
+                        pick(random, ITEMS)
+                    };
+                    let region = pick(random, 3);
+                    if let Some(read) = requests.read(region, item) {
+                        let (value, how) = (read.value, How::Read { region });
+                        let token = requests.session.clone();
+                        progress.count(1);
                         seen.push(Seen {
                             item,
                             value,
                             how,
                             token,
                         });
+                        if item == number {
+                            own = Some(read);
+                        }
                     }
+                    sleep(PAUSE);
                 }
-                let item = if own.is_none() {
-                    number % ITEMS
-                } else {
-                    pick(random, ITEMS)
-                };
-                let region = pick(random, 3);
-                if let Some(read) = requests.read(region, item) {
-                    let (value, how) = (read.value, How::Read { region });
-                    let token = requests.session.clone();
-                    fire.count(1);
-                    seen.push(Seen {
-                        item,
-                        value,
-                        how,
-                        token,
-                    });
-                    if item == number {
-                        own = Some(read);
-                    }
-                }
-                sleep(BREATH);
-            }
-            seen
-        });
-        let last = at_rest(account);
+                seen
+            },
+        );
+        let last = converged(account);
         let wrote = |seen: &&Seen| seen.how == How::Wrote;
         let writes = sessions.iter().flatten().filter(wrote).count();
         let answers = sessions.iter().map(Vec::len).sum::<usize>();
@@ -212,7 +223,7 @@ fn sessions_see_what_they_wrote() {
             "too little was answered"
         );
         for session in sessions {
-            // Whoever comes back when all is well finds everything too.
+            // A session that returns after the last fault must find its writes too.
             let last = (0..ITEMS).map(|item| Seen {
                 item,
                 value: last[&item.to_string()].value,
@@ -241,54 +252,61 @@ fn staleness_is_bounded_and_writes_are_seen_in_order() {
     run(&flags, |account, random, time| {
         let begun = Instant::now();
         let wanted = [BOUNDED_WRITES, BOUNDED_READS, BOUNDED_READS];
-        let histories = under_fire(account, random, time, &wanted, |number, random, fire| {
-            let mut requests = Requests::new(account);
-            let (mut known, mut reads, mut moments) = (Vec::new(), Vec::new(), Vec::new());
-            let mut next = Known {
-                item: number * 2,
-                value: 1,
-                since: Duration::ZERO,
-            };
-            while !fire.is_over() {
-                let region = pick(random, 3);
-                let is_author = next.item < ITEMS;
-                if is_author && let Some(read) = requests.read(region, next.item) {
-                    // Written by an attempt that was not answered, or now.
-                    let is_there = read.value == next.value
-                        || read.value + 1 == next.value
-                            && requests.write(next.item, next.value, Some(&read.etag))
-                                == Outcome::Done;
-                    if is_there {
-                        let since = begun.elapsed();
-                        known.push(Known { since, ..next });
-                        fire.count(0);
-                        let is_first = next.item.is_multiple_of(2);
-                        next.item = number * 2 + usize::from(is_first);
-                        next.value += u64::from(!is_first);
+        let histories = run_with_faults(
+            account,
+            random,
+            time,
+            &wanted,
+            |number, random, progress| {
+                let mut requests = Requests::new(account);
+                let (mut known, mut reads, mut snapshots) = (Vec::new(), Vec::new(), Vec::new());
+                let mut next = Known {
+                    item: number * 2,
+                    value: 1,
+                    since: Duration::ZERO,
+                };
+                while !progress.is_over() {
+                    let region = pick(random, 3);
+                    let is_author = next.item < ITEMS;
+                    if is_author && let Some(read) = requests.read(region, next.item) {
+                        // The value was written by this request, or by an earlier attempt without an
+                        // answer.
+                        let is_there = read.value == next.value
+                            || read.value + 1 == next.value
+                                && requests.write(next.item, next.value, Some(&read.etag))
+                                    == Outcome::Done;
+                        if is_there {
+                            let since = begun.elapsed();
+                            known.push(Known { since, ..next });
+                            progress.count(0);
+                            let is_first = next.item.is_multiple_of(2);
+                            next.item = number * 2 + usize::from(is_first);
+                            next.value += u64::from(!is_first);
+                        }
+                    } else if !is_author && random.below(2) == 0 {
+                        let item = pick(random, ITEMS);
+                        let begun = begun.elapsed();
+                        if let Some(Item { value, .. }) = requests.read(region, item) {
+                            progress.count(1);
+                            reads.push(Read {
+                                item,
+                                value,
+                                region,
+                                begun,
+                            });
+                        }
+                    } else if let Some(all) = requests.all(region, "ConsistentPrefix") {
+                        let items = (0..ITEMS).map(|item| all[&item.to_string()].value);
+                        snapshots.push(items.collect::<Vec<u64>>());
+                        progress.count(2);
                     }
-                } else if !is_author && random.below(2) == 0 {
-                    let item = pick(random, ITEMS);
-                    let begun = begun.elapsed();
-                    if let Some(Item { value, .. }) = requests.read(region, item) {
-                        fire.count(1);
-                        reads.push(Read {
-                            item,
-                            value,
-                            region,
-                            begun,
-                        });
-                    }
-                } else if let Some(all) = requests.all(region, "ConsistentPrefix") {
-                    let items = (0..ITEMS).map(|item| all[&item.to_string()].value);
-                    moments.push(items.collect::<Vec<u64>>());
-                    fire.count(2);
+                    requests.session = None;
+                    sleep(PAUSE);
                 }
-                requests.session = None;
-                sleep(BREATH);
-            }
-            (known, reads, moments)
-        });
-        at_rest(account);
+                (known, reads, snapshots)
+            },
+        );
+        converged(account);
         let known: Vec<Known> = histories
             .iter()
             .flat_map(|(known, ..)| known.clone())
@@ -297,24 +315,24 @@ fn staleness_is_bounded_and_writes_are_seen_in_order() {
             .iter()
             .flat_map(|(_, reads, _)| reads.clone())
             .collect();
-        let moments: Vec<Vec<u64>> = histories
+        let snapshots: Vec<Vec<u64>> = histories
             .into_iter()
-            .flat_map(|(.., moments)| moments)
+            .flat_map(|(.., snapshots)| snapshots)
             .collect();
         println!(
-            "  {} writes, {} reads and {} moments",
+            "  {} writes, {} reads and {} snapshots",
             known.len(),
             reads.len(),
-            moments.len()
+            snapshots.len()
         );
         assert!(
             known.len() > BOUNDED_WRITES
                 && reads.len() > BOUNDED_READS
-                && moments.len() > BOUNDED_READS,
+                && snapshots.len() > BOUNDED_READS,
             "too little was answered"
         );
         bound::check(&known, &reads, bound)?;
-        moments
+        snapshots
             .iter()
             .try_for_each(|values| bound::check_order(values))
     });
@@ -324,27 +342,33 @@ fn staleness_is_bounded_and_writes_are_seen_in_order() {
 fn regions_that_all_write_end_alike() {
     let flags = ["--consistency=Session", "--multi-write"];
     run(&flags, |account, random, time| {
-        let made = under_fire(account, random, time, &[MADE], |number, random, fire| {
-            let mut requests = Requests::new(account);
-            let mut made = Vec::new();
-            let mut count = 0;
-            while !fire.is_over() {
-                count += 1;
-                let region = pick(random, 3);
-                let value = (number as u64 + 1) * 1_000_000 + count;
-                // Conflicts, and items of which there is one version only.
-                requests.write_in(region, pick(random, ITEMS), value, None);
-                let id = format!("{number}-{count}");
-                if requests.create_in(region, &id) == Outcome::Done {
-                    made.push(id);
-                    fire.count(0);
+        let made = run_with_faults(
+            account,
+            random,
+            time,
+            &[MADE],
+            |number, random, progress| {
+                let mut requests = Requests::new(account);
+                let mut made = Vec::new();
+                let mut count = 0;
+                while !progress.is_over() {
+                    count += 1;
+                    let region = pick(random, 3);
+                    let value = (number as u64 + 1) * 1_000_000 + count;
+                    // Updates that conflict, and items that have only one version.
+                    requests.write_in(region, pick(random, ITEMS), value, None);
+                    let id = format!("{number}-{count}");
+                    if requests.create_in(region, &id) == Outcome::Done {
+                        made.push(id);
+                        progress.count(0);
+                    }
+                    requests.session = None;
+                    sleep(PAUSE);
                 }
-                requests.session = None;
-                sleep(BREATH);
-            }
-            made
-        });
-        let last = at_rest(account);
+                made
+            },
+        );
+        let last = converged(account);
         let made: Vec<String> = made.into_iter().flatten().collect();
         println!(
             "  {} items made, {} there in all regions",
@@ -365,7 +389,7 @@ fn regions_that_all_write_end_alike() {
 fn run(flags: &[&str], scenario: impl Fn(&Account, &mut Random, Duration) -> Result<(), String>) {
     found_and_run(flags, |account, random, time| {
         Requests::new(account).prepare(ITEMS);
-        at_rest(account);
+        converged(account);
         scenario(account, random, time)
     });
 }
@@ -396,38 +420,39 @@ fn number(variable: &str, default: u64) -> u64 {
     text.map_or(default, |text| text.parse().unwrap())
 }
 
-/// Every process tells where all regions are, and has what the write region told.
+/// Waits until every process advertises all regions and has the settings that the write region
+/// published.
 fn wait_for_endpoints(account: &Account) {
     let begun = Instant::now();
     for process in 0..REGIONS.len() {
         let knows_all = || {
             let report = account.report(process).ok()?;
             let regions = report["regions"].as_array()?.clone();
-            let told = regions
+            let with_endpoint = regions
                 .iter()
                 .filter(|region| region["endpoint"].is_string());
-            Some(told.count() == REGIONS.len())
+            Some(with_endpoint.count() == REGIONS.len())
         };
         while knows_all() != Some(true) {
-            assert!(begun.elapsed() < START_PATIENCE, "{}", account.logs());
+            assert!(begun.elapsed() < START_WAIT_MAX, "{}", account.logs());
             sleep(Duration::from_millis(50));
         }
     }
     while !account.shares_token_secret() {
-        assert!(begun.elapsed() < START_PATIENCE, "{}", account.logs());
+        assert!(begun.elapsed() < START_WAIT_MAX, "{}", account.logs());
         sleep(Duration::from_millis(50));
     }
 }
 
-/// What clients and the operator know of each other.
+/// The state that clients and the operator share.
 #[derive(Default)]
-struct Fire {
+struct ClientProgress {
     is_over: AtomicBool,
     /// Answers, by kind.
     answers: [AtomicUsize; 3],
 }
 
-impl Fire {
+impl ClientProgress {
     fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
     }
@@ -442,31 +467,31 @@ impl Fire {
     }
 }
 
-/// Lets clients work while things go wrong, and a while longer, until there are more answers of each kind
-/// than these; what each has recorded.
-fn under_fire<T: Send>(
+/// Runs the clients during the faults, and then until they have the wanted number of answers of
+/// each kind. Returns the records of all clients.
+fn run_with_faults<T: Send>(
     account: &Account,
     random: &mut Random,
     time: Duration,
     wanted: &[usize],
-    client: impl Fn(usize, &mut Random, &Fire) -> T + Sync,
+    client: impl Fn(usize, &mut Random, &ClientProgress) -> T + Sync,
 ) -> Vec<T> {
-    let fire = Fire::default();
+    let progress = ClientProgress::default();
     let seeds: Vec<u64> = (0..CLIENTS).map(|_| random.below(u64::MAX)).collect();
     thread::scope(|scope| {
-        let (client, fire) = (&client, &fire);
+        let (client, progress) = (&client, &progress);
         let clients = seeds.into_iter().enumerate().map(|(number, seed)| {
-            scope.spawn(move || client(number, &mut Random::new(seed), fire))
+            scope.spawn(move || client(number, &mut Random::new(seed), progress))
         });
         let clients: Vec<_> = clients.collect();
-        let deeds = operator::work(account, random, time);
-        println!("  {deeds:?}");
+        let counts = operator::inject_faults(account, random, time);
+        println!("  {counts:?}");
         sleep(Duration::from_secs(1));
         let begun = Instant::now();
-        while !fire.has(wanted) && begun.elapsed() < REST_PATIENCE {
+        while !progress.has(wanted) && begun.elapsed() < CONVERGENCE_MAX {
             sleep(Duration::from_millis(50));
         }
-        fire.is_over.store(true, Ordering::Relaxed);
+        progress.is_over.store(true, Ordering::Relaxed);
         clients
             .into_iter()
             .map(|client| client.join().unwrap())
@@ -474,8 +499,8 @@ fn under_fire<T: Send>(
     })
 }
 
-/// The items when all regions have the same; they must get there.
-fn at_rest(account: &Account) -> BTreeMap<String, Item> {
+/// The items when all regions are equal. The test fails if the regions do not become equal.
+fn converged(account: &Account) -> BTreeMap<String, Item> {
     let begun = Instant::now();
     let mut requests = Requests::new(account);
     loop {
@@ -489,7 +514,7 @@ fn at_rest(account: &Account) -> BTreeMap<String, Item> {
         }
         let reports = || [0, 1, 2].map(|process| account.report(process));
         assert!(
-            begun.elapsed() < REST_PATIENCE,
+            begun.elapsed() < CONVERGENCE_MAX,
             "regions differ: {all:?}\n{:?}\n{}",
             reports(),
             account.logs()

@@ -1,4 +1,4 @@
-//! Whoever makes things go wrong, in an order that a seed decides, one at a time.
+//! Injects faults in an order that a seed decides, one fault at a time.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use crate::account::{Account, REGIONS};
 use crate::random::Random;
 
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Deeds {
+pub(crate) struct FaultCounts {
     pub(crate) kills: usize,
     pub(crate) stops: usize,
     pub(crate) cuts: usize,
@@ -16,9 +16,9 @@ pub(crate) struct Deeds {
 }
 
 /// For so long; everything is well again afterwards.
-pub(crate) fn work(account: &Account, random: &mut Random, time: Duration) -> Deeds {
+pub(crate) fn inject_faults(account: &Account, random: &mut Random, time: Duration) -> FaultCounts {
     let begun = Instant::now();
-    let mut deeds = Deeds::default();
+    let mut counts = FaultCounts::default();
     while begun.elapsed() < time {
         let region = usize::try_from(random.below(3)).unwrap();
         match random.below(6) {
@@ -26,19 +26,19 @@ pub(crate) fn work(account: &Account, random: &mut Random, time: Duration) -> De
                 account.kill(region);
                 wait(random, 100, 1_500);
                 account.restart(region);
-                deeds.kills += 1;
+                counts.kills += 1;
             }
             2 => {
                 account.signal(region, "-STOP");
                 wait(random, 100, 4_000);
                 account.signal(region, "-CONT");
-                deeds.stops += 1;
+                counts.stops += 1;
             }
             3 => {
                 isolate(account, region, r#"{"order":"cut"}"#);
                 wait(random, 200, 4_000);
                 isolate(account, region, r#"{"order":"resume"}"#);
-                deeds.cuts += 1;
+                counts.cuts += 1;
             }
             4 => {
                 let millis = random.below(200);
@@ -49,17 +49,17 @@ pub(crate) fn work(account: &Account, random: &mut Random, time: Duration) -> De
                 );
                 wait(random, 200, 1_000);
                 isolate(account, region, r#"{"order":"delay","millis":0}"#);
-                deeds.delays += 1;
+                counts.delays += 1;
             }
-            _ => deeds.failovers += usize::from(fail_over(account, region)),
+            _ => counts.failovers += usize::from(fail_over(account, region)),
         }
         wait(random, 100, 700);
     }
-    deeds
+    counts
 }
 
-/// Both directions between a region and the others. A process that has just come up may not hear yet;
-/// its links are as new then.
+/// Orders both directions of every link between a region and the others. A process that has just
+/// started may not listen yet; the links of such a process are new anyway.
 pub(crate) fn isolate(account: &Account, region: usize, order: &str) {
     let name = REGIONS[region];
     for (process, from) in REGIONS.iter().enumerate() {
@@ -69,7 +69,7 @@ pub(crate) fn isolate(account: &Account, region: usize, order: &str) {
     }
 }
 
-/// The process of the write region takes the order; others say that they do not.
+/// Orders a failover. Only the process of the write region accepts the order; the others refuse it.
 fn fail_over(account: &Account, to: usize) -> bool {
     let order = format!(r#"{{"to":"{}"}}"#, REGIONS[to]);
     let mut processes = 0..REGIONS.len();

@@ -13,8 +13,8 @@ use crate::client::{Client, Response};
 const DOCS: &str = "/dbs/d/colls/c/docs";
 const CONTAINER: &str = "dbs/d/colls/c";
 const KEY: (&str, &str) = ("x-ms-documentdb-partitionkey", r#"["p"]"#);
-const PATIENCE: Duration = Duration::from_secs(2);
-pub(crate) const START_PATIENCE: Duration = Duration::from_mins(1);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
+pub(crate) const START_WAIT_MAX: Duration = Duration::from_mins(1);
 
 /// One client with a connection to each region, made again whenever it breaks.
 pub(crate) struct Requests {
@@ -22,9 +22,9 @@ pub(crate) struct Requests {
     clients: [Option<Client>; 3],
     /// Where the last write was taken.
     writer: usize,
-    /// For an answer.
-    pub(crate) patience: Duration,
-    /// Sent with every request if there is one.
+    /// The time limit of one answer.
+    pub(crate) timeout: Duration,
+    /// The session token that every request sends, if there is one.
     pub(crate) session: Option<String>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Item {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Done,
-    /// It was not carried out and never will be.
+    /// The server refused the request and never applies it.
     Refused,
     Unknown,
 }
@@ -49,7 +49,7 @@ impl Requests {
             addresses: [0, 1, 2].map(|region| account.address(region)),
             clients: [const { None }; 3],
             writer: 0,
-            patience: PATIENCE,
+            timeout: REQUEST_TIMEOUT,
             session: None,
         }
     }
@@ -75,12 +75,12 @@ impl Requests {
                 _ => self.writer = (self.writer + 1) % REGIONS.len(),
             }
             let answer = answer.map(|answer| answer.body);
-            assert!(begun.elapsed() < START_PATIENCE, "{path}: {answer:?}");
+            assert!(begun.elapsed() < START_WAIT_MAX, "{path}: {answer:?}");
             sleep(Duration::from_millis(50));
         }
     }
 
-    /// None if the region did not say.
+    /// None if the region did not answer with the item.
     pub(crate) fn read(&mut self, region: usize, item: usize) -> Option<Item> {
         let (path, link) = (format!("{DOCS}/{item}"), format!("{CONTAINER}/docs/{item}"));
         let answer = self.send(region, "GET", (&path, "docs", &link), &[KEY], "")?;
@@ -92,7 +92,7 @@ impl Requests {
         Some(item)
     }
 
-    /// Writes where writes are taken, as far as is known.
+    /// Writes in the region that took the last write, and tries the next region after a failure.
     pub(crate) fn write(&mut self, item: usize, value: u64, over: Option<&str>) -> Outcome {
         let outcome = self.write_in(self.writer, item, value, over);
         if outcome != Outcome::Done {
@@ -101,7 +101,7 @@ impl Requests {
         outcome
     }
 
-    /// Over the version that has this tag only, if there is one.
+    /// Replaces only the version with this etag, if `over` names one.
     pub(crate) fn write_in(
         &mut self,
         region: usize,
@@ -196,7 +196,7 @@ impl Requests {
         let slot = &mut self.clients[region];
         let mut client = match slot.take() {
             Some(client) => client,
-            None => Client::connect(self.addresses[region], self.patience).ok()?,
+            None => Client::connect(self.addresses[region], self.timeout).ok()?,
         };
         let answer = client.send(method, path, kind, link, &headers, body).ok()?;
         *slot = Some(client);

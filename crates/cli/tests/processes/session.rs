@@ -1,6 +1,7 @@
-//! What the session of one client must have seen: its own writes, and nothing older than before.
+//! The reads that the session of one client must have: its own writes, and nothing older than an
+//! earlier read.
 //!
-//! Values of an item only rise, because each is written over the one before it or not at all.
+//! Values of an item only rise, because each write replaces the value that it read, or fails.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +10,18 @@ pub(crate) struct Seen {
     pub(crate) item: usize,
     pub(crate) value: u64,
     pub(crate) how: How,
-    /// The token of the session after it.
+    /// The session token after this answer.
     pub(crate) token: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
-    /// The client was told that its write is done.
+    /// The client received an acknowledgement of its write.
     Wrote,
     Read {
         region: usize,
     },
-    /// When everything was well again, in all regions.
+    /// A read after the last fault, equal in all regions.
     AtRest,
 }
 

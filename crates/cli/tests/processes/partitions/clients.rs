@@ -8,42 +8,42 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 
-use super::CALM_PATIENCE;
+use super::FAULT_FREE_REQUEST_MAX;
 use super::history::{Event, Token, Value, What};
 use crate::account::{Account, REGIONS};
 use crate::client::Response;
 use crate::random::Random;
-use crate::requests::{Requests, START_PATIENCE};
-use crate::{BREATH, pick};
+use crate::requests::{Requests, START_WAIT_MAX};
+use crate::{PAUSE, pick};
 
 pub(super) const CONTAINER: &str = "dbs/d/colls/c";
 const DOCS: &str = "/dbs/d/colls/c/docs";
 /// Makes two partitions.
 const THROUGHPUT: (&str, &str) = ("x-ms-offer-throughput", "18000");
 /// Longer than a write waits for a partition that goes down.
-pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 /// Of each partition.
 const KEYS: usize = 2;
 /// Clients number their values apart.
 const VALUES: u64 = 1_000_000;
 
-/// A logical partition, and the physical one that it is in.
+/// A logical partition key, and the partition key range of its physical partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) name: String,
     pub(super) range: String,
 }
 
-/// In which era each client is. Every era has items of its own.
+/// The era of the test and the era of each client. Every era uses items of its own.
 pub(super) struct Eras {
     now: AtomicUsize,
     clients: Vec<AtomicUsize>,
 }
 
-/// The first era is the one in which nothing is silent.
-pub(super) const CALM: usize = 0;
+/// The first era, in which no region is silent.
+pub(super) const FAULT_FREE: usize = 0;
 
-/// Of an item.
+/// The era in the id of an item.
 pub(super) fn era_of(id: &str) -> usize {
     let digits = id.split('-').next().and_then(|start| start.get(1..));
     digits.and_then(|digits| digits.parse().ok()).unwrap()
@@ -56,8 +56,8 @@ fn shared(era: usize, key: &Key) -> String {
 impl Eras {
     pub(super) fn new(clients: usize) -> Eras {
         Eras {
-            now: AtomicUsize::new(CALM),
-            clients: (0..clients).map(|_| AtomicUsize::new(CALM)).collect(),
+            now: AtomicUsize::new(FAULT_FREE),
+            clients: (0..clients).map(|_| AtomicUsize::new(FAULT_FREE)).collect(),
         }
     }
 
@@ -65,13 +65,13 @@ impl Eras {
         self.now.load(Ordering::SeqCst)
     }
 
-    /// Begins another one, and waits until nobody works in the one before.
+    /// Begins the next era, and waits until no client works in the last one.
     pub(super) fn next(&self) {
         let era = self.now.fetch_add(1, Ordering::SeqCst) + 1;
         let begun = Instant::now();
         let is_there = |client: &AtomicUsize| client.load(Ordering::SeqCst) >= era;
         while !self.clients.iter().all(is_there) {
-            assert!(begun.elapsed() < START_PATIENCE, "a client does not go on");
+            assert!(begun.elapsed() < START_WAIT_MAX, "a client does not go on");
             sleep(Duration::from_millis(2));
         }
     }
@@ -89,7 +89,7 @@ impl Eras {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Taken {
+enum WriteOutcome {
     Done,
     Refused,
     Unknown,
@@ -119,7 +119,7 @@ impl<'a> Partitioned<'a> {
         begun: Instant,
     ) -> Partitioned<'a> {
         let mut requests = Requests::new(account);
-        requests.patience = PATIENCE;
+        requests.timeout = REQUEST_TIMEOUT;
         Partitioned {
             requests,
             number,
@@ -134,15 +134,16 @@ impl<'a> Partitioned<'a> {
         }
     }
 
-    /// Works until it is told to stop.
+    /// Sends requests until the test ends.
     pub(super) fn work(&mut self, random: &mut Random, eras: &Eras, is_over: impl Fn() -> bool) {
         let mut made = 0;
         while !is_over() {
             let era = eras.enter(self.number);
             let is_now = || eras.now() == era && !is_over();
             let key = self.keys[pick(random, self.keys.len())].clone();
-            // Nobody who has seen what a silent region had can go on elsewhere.
-            let lasts = if era == CALM { 6 } else { 2 };
+            // A session that has read records of a silent region cannot continue in another region,
+            // so sessions are short in these eras.
+            let lasts = if era == FAULT_FREE { 6 } else { 2 };
             if random.below(lasts) == 0 {
                 self.begin_session();
             }
@@ -152,20 +153,20 @@ impl<'a> Partitioned<'a> {
                 self.create(random, &id, &key, is_now);
                 self.read(pick(random, REGIONS.len()), &id, &key);
             } else {
-                // What was in conflict is written again, but not all of it.
-                let is_late = era > CALM + 1 && random.below(4) == 0 && self.is_lasting(&key);
+                // Some items in conflict are written again in a later era, but not all of them.
+                let is_late = era > FAULT_FREE + 1 && random.below(4) == 0 && self.is_lasting(&key);
                 let id = shared(era - usize::from(is_late), &key);
                 self.update(random, &id, &key, is_now);
                 if random.below(2) == 0 && is_now() {
                     self.read(pick(random, REGIONS.len()), &id, &key);
                 }
             }
-            sleep(BREATH);
+            sleep(PAUSE);
         }
         eras.leave(self.number);
     }
 
-    /// Whether the shared item of a key is written in the era after its own too.
+    /// Whether the shared item of a key is written in the era after its own era too.
     fn is_lasting(&self, key: &Key) -> bool {
         let first = self.keys.iter().find(|other| other.range == key.range);
         first == Some(key)
@@ -178,10 +179,11 @@ impl<'a> Partitioned<'a> {
 
     fn create(&mut self, random: &mut Random, id: &str, key: &Key, is_now: impl Fn() -> bool) {
         let first = self.likely_owner(random, key);
-        for turn in 0..REGIONS.len() {
-            let region = (first + turn) % REGIONS.len();
-            // Whether it was made or not is found out by making it elsewhere, as official clients do.
-            if self.write(region, id, key, None) == Taken::Done || !is_now() {
+        for attempt in 0..REGIONS.len() {
+            let region = (first + attempt) % REGIONS.len();
+            // A create without an answer may have succeeded. As official clients do, the client
+            // tries the create in another region to find out.
+            if self.write(region, id, key, None) == WriteOutcome::Done || !is_now() {
                 return;
             }
         }
@@ -193,15 +195,18 @@ impl<'a> Partitioned<'a> {
             return;
         };
         let first = self.likely_owner(random, key);
-        for turn in 0..REGIONS.len() {
-            let region = (first + turn) % REGIONS.len();
-            if !is_now() || self.write(region, id, key, Some((over, &etag))) != Taken::Refused {
+        for attempt in 0..REGIONS.len() {
+            let region = (first + attempt) % REGIONS.len();
+            if !is_now()
+                || self.write(region, id, key, Some((over, &etag))) != WriteOutcome::Refused
+            {
                 return;
             }
         }
     }
 
-    /// Others are asked now and then, since one that was replaced may not know it.
+    /// The region that probably owns the key. Sometimes another region is asked, since a superseded
+    /// owner may not know of the change.
     fn likely_owner(&self, random: &mut Random, key: &Key) -> usize {
         let owner = self.owners.get(&key.range).copied().unwrap_or_default();
         if random.below(2) == 0 {
@@ -211,8 +216,14 @@ impl<'a> Partitioned<'a> {
         }
     }
 
-    /// Over the version that has this etag, or of an item that is not there.
-    fn write(&mut self, region: usize, id: &str, key: &Key, over: Option<(Value, &str)>) -> Taken {
+    /// Replaces the version with this etag, or creates the item.
+    fn write(
+        &mut self,
+        region: usize,
+        id: &str,
+        key: &Key,
+        over: Option<(Value, &str)>,
+    ) -> WriteOutcome {
         self.values += 1;
         let value = (self.number as u64 + 1) * VALUES + self.values;
         let begun = self.begun.elapsed();
@@ -225,28 +236,29 @@ impl<'a> Partitioned<'a> {
         let body = format!(r#"{{"id":"{id}","p":"{}","n":{value}}}"#, key.name);
         let matching = over.map(|(_, etag)| ("If-Match", etag));
         let answer = self.send(region, method, (path, link), key, matching, &body);
-        let taken = match answer.as_ref().map(|answer| answer.status) {
-            Some(200 | 201) => Taken::Done,
-            // Another version, another region, a session that it does not have, or a request too many.
-            Some(403 | 404 | 409 | 412 | 429) => Taken::Refused,
+        let outcome = match answer.as_ref().map(|answer| answer.status) {
+            Some(200 | 201) => WriteOutcome::Done,
+            // A newer version, a wrong region, a session that the region does not have yet, or
+            // throttling.
+            Some(403 | 404 | 409 | 412 | 429) => WriteOutcome::Refused,
             Some(status @ (400..=402 | 405..=408 | 410 | 411 | 413..=428)) => {
                 panic!("{status} {:?}", answer.map(|answer| answer.body))
             }
-            _ => Taken::Unknown,
+            _ => WriteOutcome::Unknown,
         };
-        let token = answer.filter(|_| taken == Taken::Done);
+        let token = answer.filter(|_| outcome == WriteOutcome::Done);
         let token = token.map(|answer| self.take_token(&answer, key));
-        if taken == Taken::Done {
+        if outcome == WriteOutcome::Done {
             self.owners.insert(key.range.clone(), region);
         }
-        if taken != Taken::Refused {
+        if outcome != WriteOutcome::Refused {
             let over = over.map(|(over, _)| over);
             self.record(region, id, begun, What::Wrote { value, over }, token);
         }
-        taken
+        outcome
     }
 
-    /// The version and its etag, if the region said them.
+    /// The version and its etag, if the region answered with both.
     fn read(&mut self, region: usize, id: &str, key: &Key) -> Option<(Value, String)> {
         let begun = self.begun.elapsed();
         let path = format!("{DOCS}/{id}");
@@ -312,7 +324,7 @@ impl<'a> Partitioned<'a> {
         let answer = self
             .requests
             .send(region, method, (path, "docs", link), &headers, body);
-        if self.begun.elapsed() >= begun + CALM_PATIENCE {
+        if self.begun.elapsed() >= begun + FAULT_FREE_REQUEST_MAX {
             self.slow.get_or_insert(begun);
         }
         answer
@@ -324,7 +336,7 @@ impl<'a> Partitioned<'a> {
         let regions = 0..REGIONS.len();
         let owners = regions.filter(|region| {
             let id = format!("e-{}-{}", self.number, self.values);
-            self.write(*region, &id, key, None) == Taken::Done
+            self.write(*region, &id, key, None) == WriteOutcome::Done
         });
         owners.collect()
     }
@@ -354,9 +366,10 @@ pub(super) fn prepare(
     for era in 0..eras {
         for key in &keys {
             let id = shared(era, key);
-            // One that was not answered in time may have been made.
+            // A create without an answer in time may have succeeded, so a successful read counts
+            // too.
             wait_until(&id, || {
-                let is_made = client.write(0, &id, key, None) == Taken::Done;
+                let is_made = client.write(0, &id, key, None) == WriteOutcome::Done;
                 (is_made || client.read(0, &id, key).is_some()).then_some(())
             });
         }
@@ -394,7 +407,7 @@ fn keys(requests: &mut Requests) -> Vec<Key> {
 fn wait_until<T>(what: &str, mut is_so: impl FnMut() -> Option<T>) {
     let begun = Instant::now();
     while is_so().is_none() {
-        assert!(begun.elapsed() < START_PATIENCE, "{what}");
+        assert!(begun.elapsed() < START_WAIT_MAX, "{what}");
         sleep(Duration::from_millis(50));
     }
 }

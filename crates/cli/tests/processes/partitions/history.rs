@@ -1,7 +1,8 @@
-//! What clients record of one account, and what the tokens in it say.
+//! The events that clients record of one account, and the meaning of session tokens.
 //!
-//! Every attempt to write has a value of its own, and an update names the value it was made over, which
-//! its etag proves. So a value is a version, and who came after whom is known without a clock.
+//! Every attempt to write has a value of its own, and an update names the value that it replaced,
+//! which the etag of the update proves. So a value identifies a version, and the order of versions
+//! is known without a clock.
 
 use std::time::Duration;
 
@@ -12,26 +13,26 @@ pub(super) type Value = u64;
 
 #[derive(Debug, Clone)]
 pub(super) struct Event {
-    /// Client, and how many sessions it had before.
+    /// The client, and the number of its sessions before this one.
     pub(super) session: (usize, usize),
     pub(super) item: String,
     pub(super) region: usize,
     pub(super) begun: Duration,
     pub(super) ended: Duration,
     pub(super) what: What,
-    /// Of the answer. A write without one may have happened or not.
+    /// The session token of the answer. A write without an answer may have happened or not.
     pub(super) token: Option<Token>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum What {
-    /// Over nothing if it made the item.
+    /// A write: over `None` if the write created the item.
     Wrote { value: Value, over: Option<Value> },
-    /// None if the region said that there is no such item.
+    /// A read: None if the region answered that the item does not exist.
     Read(Option<Value>),
 }
 
-/// How many records of each region's stream whoever gave it had.
+/// How many records of each region's stream the answering region had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Token(pub(super) [u64; REGIONS.len()]);
 

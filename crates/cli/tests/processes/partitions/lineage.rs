@@ -1,4 +1,5 @@
-//! The versions of one item as clients know them: which was made over which, and which certainly were made.
+//! The versions of one item as clients saw them: which version replaced which, and which versions
+//! certainly exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,14 +12,14 @@ pub(super) struct Version {
     pub(super) region: usize,
     pub(super) begun: Duration,
     pub(super) is_acknowledged: bool,
-    /// What its region had, at most, when it was made. None if nobody can tell.
+    /// An upper limit on the records that the region had when it made the version. None if unknown.
     pub(super) had: Option<Token>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Lineage {
     pub(super) versions: BTreeMap<Value, Version>,
-    /// Acknowledged, read, or written over.
+    /// Versions that were acknowledged, read, or replaced by another version.
     pub(super) made: BTreeSet<Value>,
 }
 
@@ -83,11 +84,11 @@ impl Lineage {
         Ok(())
     }
 
-    /// Whether one version was made over the other, or over one that was.
+    /// Whether `older` is `than`'s direct or indirect predecessor.
     pub(super) fn is_older(&self, older: Value, than: Value) -> bool {
         let mut next = self.over(than);
         while let Some(value) = next {
-            // Each is written once over one that was read before, so this ends.
+            // Each value is written once, over a value that was read before, so the loop ends.
             if value == older {
                 return true;
             }

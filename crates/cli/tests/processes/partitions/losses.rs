@@ -1,13 +1,13 @@
-//! Whether all that was acknowledged is still there, and whether no two regions took writes of an item
-//! that should have known of each other.
+//! Whether every acknowledged version survives, and whether two regions accepted writes of one item
+//! that should have excluded each other.  A version may disappear only when a region that stores
+//! this version replaces it. For the version that was shown, the etag proves which version was
+//! replaced; for versions that lost a conflict, the session token of the answer proves it, since
+//! the token names how many records of each stream the region had. So starting from the versions at
+//! the end, shown or in the conflict feed, the checker must reach every version that was ever
+//! acknowledged.
 //!
-//! A version may go only when another one is made by a region that has it. Which that was, an etag says
-//! of the version that was shown; of versions that lost, the session token of the answer says it, which
-//! names how much of each stream the region had. So from what is there at the end, shown or in the
-//! conflict feed, everything that was ever acknowledged must be found backwards.
-//!
-//! Two regions may each take a write over the same version only where one of them was silent: not in
-//! calm times, and one region never takes two.
+//! Two regions may each accept a write over the same version only where one of them was silent: not
+//! in eras without a fault, and one region never accepts two such writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -28,17 +28,17 @@ pub(super) struct End {
 pub(super) struct Tally {
     pub(super) acknowledged: usize,
     /// Versions over which two regions wrote.
-    pub(super) parted: usize,
-    /// Versions that lost, and stand in the feed.
+    pub(super) forks: usize,
+    /// Versions that lost a conflict and are in the conflict feed.
     pub(super) listed: usize,
-    /// Versions that lost, and were seen by the author of another one.
+    /// Versions that lost a conflict and that the author of another version had read.
     pub(super) replaced: usize,
 }
 
 pub(super) fn check(
     events: &[Event],
     end: &End,
-    is_calm: impl Fn(&str) -> bool,
+    is_fault_free: impl Fn(&str) -> bool,
 ) -> Result<Tally, String> {
     let mut by_item: BTreeMap<&str, Vec<&Event>> = BTreeMap::new();
     for event in events {
@@ -54,8 +54,15 @@ pub(super) fn check(
     for (item, events) in by_item {
         let shown = end.items.get(item).copied();
         let listed = end.conflicts.get(item).map_or(&[][..], |listed| listed);
-        check_item(&events, shown, listed, is_calm(item), &floors, &mut tally)
-            .map_err(|error| format!("{item}: {error}"))?;
+        check_item(
+            &events,
+            shown,
+            listed,
+            is_fault_free(item),
+            &floors,
+            &mut tally,
+        )
+        .map_err(|error| format!("{item}: {error}"))?;
     }
     Ok(tally)
 }
@@ -64,7 +71,7 @@ fn check_item(
     events: &[&Event],
     shown: Option<Value>,
     listed: &[Value],
-    is_calm: bool,
+    is_fault_free: bool,
     floors: &Floors,
     tally: &mut Tally,
 ) -> Result<(), String> {
@@ -73,9 +80,9 @@ fn check_item(
     if shown.is_none() && !lineage.made.is_empty() {
         return Err(format!("it is gone with {:?}", lineage.made));
     }
-    check_owners(&lineage, is_calm, tally)?;
-    if is_calm && !listed.is_empty() {
-        return Err(format!("{listed:?} lost in calm times"));
+    check_owners(&lineage, is_fault_free, tally)?;
+    if is_fault_free && !listed.is_empty() {
+        return Err(format!("{listed:?} lost without a fault"));
     }
     let mut there: BTreeSet<Value> = BTreeSet::new();
     let mut next = found;
@@ -106,7 +113,7 @@ fn check_item(
     }
 }
 
-/// Whether a region can have had one version when it made the other.
+/// Whether a region can have received `version` when it made `other`.
 fn has_seen(version: &Version, other: &Version, floors: &Floors) -> bool {
     let least = floors.before(other.begun)[other.region] + 1;
     version
@@ -114,7 +121,7 @@ fn has_seen(version: &Version, other: &Version, floors: &Floors) -> bool {
         .is_none_or(|Token(had)| had[other.region] >= least)
 }
 
-fn check_owners(lineage: &Lineage, is_calm: bool, tally: &mut Tally) -> Result<(), String> {
+fn check_owners(lineage: &Lineage, is_fault_free: bool, tally: &mut Tally) -> Result<(), String> {
     let mut children: BTreeMap<Option<Value>, Vec<(usize, Value)>> = BTreeMap::new();
     for value in &lineage.made {
         let version = &lineage.versions[value];
@@ -132,9 +139,9 @@ fn check_owners(lineage: &Lineage, is_calm: bool, tally: &mut Tally) -> Result<(
     }
     for (over, children) in children {
         if children.len() > 1 {
-            tally.parted += 1;
-            if is_calm {
-                return Err(format!("over {over:?} in calm times: {children:?}"));
+            tally.forks += 1;
+            if is_fault_free {
+                return Err(format!("over {over:?} without a fault: {children:?}"));
             }
         }
     }
@@ -161,8 +168,8 @@ impl Floors {
         Floors(answered)
     }
 
-    fn before(&self, moment: Duration) -> [u64; REGIONS.len()] {
-        let count = self.0.partition_point(|(ended, _)| *ended < moment);
+    fn before(&self, time: Duration) -> [u64; REGIONS.len()] {
+        let count = self.0.partition_point(|(ended, _)| *ended < time);
         let last = count.checked_sub(1).and_then(|last| self.0.get(last));
         last.map_or([0; REGIONS.len()], |(_, streams)| *streams)
     }
@@ -205,17 +212,17 @@ mod tests {
         events: &[Event],
         shown: &[Value],
         listed: &[Value],
-        is_calm: bool,
+        is_fault_free: bool,
     ) -> Result<Tally, String> {
         let item = || "x".to_owned();
         let end = End {
             items: shown.iter().map(|value| (item(), *value)).collect(),
             conflicts: [(item(), listed.to_vec())].into(),
         };
-        check(events, &end, |_| is_calm)
+        check(events, &end, |_| is_fault_free)
     }
 
-    /// West takes 1 and 2, is cut off and takes 3, while north goes on from 2 with 4.
+    /// Region west takes 1 and 2, is cut off and takes 3; north continues from 2 with 4.
     fn two_owners() -> Vec<Event> {
         vec![
             wrote(1, WEST, 1, None, Some([1, 0, 0])),
@@ -229,12 +236,12 @@ mod tests {
     fn what_lost_is_listed_or_was_seen_by_whoever_wrote_then() {
         let events = two_owners();
         let tally = found(&events, &[4], &[3], false).unwrap();
-        assert_eq!((tally.acknowledged, tally.parted, tally.listed), (4, 1, 1));
+        assert_eq!((tally.acknowledged, tally.forks, tally.listed), (4, 1, 1));
         found(&events, &[3], &[4], false).unwrap();
         let mut healed = events;
         healed.push(wrote(5, NORTH, 5, Some(4), Some([3, 2, 0])));
         assert_eq!(found(&healed, &[5], &[], false).unwrap().replaced, 1);
-        // Nobody was told of these, and nobody saw them.
+        // No client received an acknowledgement of these versions, and no client read them.
         healed.push(wrote(6, WEST, 6, Some(5), None));
         healed.push(wrote(6, NORTH, 7, Some(5), None));
         found(&healed, &[5], &[], false).unwrap();
@@ -245,14 +252,20 @@ mod tests {
     fn histories_with_a_loss_or_two_owners_are_found() {
         let events = two_owners();
         let with = |more: &[Event]| [&events[..], more].concat();
-        for (events, shown, listed, is_calm, phrase) in [
+        for (events, shown, listed, is_fault_free, phrase) in [
             (events.clone(), &[4][..], &[][..], false, "3 is lost"),
             (events.clone(), &[3], &[], false, "4 is lost"),
             (events.clone(), &[2], &[], false, "is lost"),
             (events.clone(), &[], &[], false, "it is gone"),
             (events.clone(), &[9], &[], false, "9 was never written"),
-            (events.clone(), &[4], &[3], true, "in calm times"),
-            (events[..3].to_vec(), &[3], &[2], true, "lost in calm times"),
+            (events.clone(), &[4], &[3], true, "without a fault"),
+            (
+                events[..3].to_vec(),
+                &[3],
+                &[2],
+                true,
+                "lost without a fault",
+            ),
             // North writes again, still without what west took.
             (
                 with(&[wrote(5, NORTH, 5, Some(4), Some([2, 2, 0]))]),
@@ -268,7 +281,7 @@ mod tests {
                 false,
                 "west took 3 and 5",
             ),
-            // Nobody was told of 5, but somebody has read it.
+            // Version 5 was never acknowledged, but a client has read it.
             (
                 with(&[wrote(5, WEST, 5, Some(3), None), read(6, 5, [4, 1, 0])]),
                 &[4],
@@ -284,7 +297,7 @@ mod tests {
                 "3 was written twice",
             ),
         ] {
-            let error = found(&events, shown, listed, is_calm).expect_err(phrase);
+            let error = found(&events, shown, listed, is_fault_free).expect_err(phrase);
             assert!(error.contains(phrase), "{phrase}: {error}");
         }
     }

@@ -3,7 +3,7 @@
 //! unless one of them was silent, sessions see their writes, and in the end all regions have the same.
 
 mod clients;
-mod deeds;
+mod faults;
 mod history;
 mod lineage;
 mod losses;
@@ -16,35 +16,36 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
 
-use self::clients::{CALM, CONTAINER, Eras, Key, Partitioned, era_of, prepare};
+use self::clients::{CONTAINER, Eras, FAULT_FREE, Key, Partitioned, era_of, prepare};
 use self::history::{Event, What};
 use self::losses::End;
 use crate::account::Account;
 use crate::random::Random;
 use crate::requests::Requests;
-use crate::{REST_PATIENCE, found_and_run};
+use crate::{CONVERGENCE_MAX, found_and_run};
 
 const CLIENTS: usize = 8;
-/// Of each deed that makes a region silent.
-const DEED_SECONDS: u64 = 5;
-/// Of a request in calm times. If one takes longer the machine is so busy that regions may count as silent.
-const CALM_PATIENCE: Duration = Duration::from_millis(1_900);
-/// For a key to have one owner when everything is well again.
-const OWNER_PATIENCE: Duration = Duration::from_mins(1);
+/// Of each fault that makes a region silent.
+const FAULT_SECONDS: u64 = 5;
+/// The time limit of a request in eras without a fault. A longer request shows that the machine is so busy
+/// that regions may count as silent.
+const FAULT_FREE_REQUEST_MAX: Duration = Duration::from_millis(1_900);
+/// How long a key may take to have one owner after the last fault.
+const OWNER_WAIT_MAX: Duration = Duration::from_mins(1);
 
 #[test]
 fn partitions_fail_over_and_nothing_is_dropped() {
     let flags = ["--consistency=Session", "--per-partition-failover"];
     found_and_run(&flags, |account, random, time| {
-        let count = usize::try_from(time.as_secs() / DEED_SECONDS)
+        let count = usize::try_from(time.as_secs() / FAULT_SECONDS)
             .unwrap()
             .max(3);
         let begun = Instant::now();
         let (keys, mut history) = prepare(account, CLIENTS, count + 1, begun);
         let ranges: BTreeSet<String> = keys.iter().map(|key| key.range.clone()).collect();
         let ranges: Vec<String> = ranges.into_iter().collect();
-        at_rest(account, &ranges);
-        let is_calm = under_fire(
+        converged(account, &ranges);
+        let is_fault_free = run_with_faults(
             account,
             random,
             (&keys, &ranges),
@@ -52,13 +53,15 @@ fn partitions_fail_over_and_nothing_is_dropped() {
             begun,
             &mut history,
         );
-        let end = at_rest(account, &ranges);
-        let tally = losses::check(&history, &end, |item| is_calm && era_of(item) == CALM)?;
+        let end = converged(account, &ranges);
+        let tally = losses::check(&history, &end, |item| {
+            is_fault_free && era_of(item) == FAULT_FREE
+        })?;
         let reads = history
             .iter()
             .filter(|event| matches!(event.what, What::Read(_)));
         println!(
-            "  {tally:?}, {} reads, calm: {is_calm}",
+            "  {tally:?}, {} reads, free of faults: {is_fault_free}",
             reads.clone().count()
         );
         assert!(
@@ -70,7 +73,7 @@ fn partitions_fail_over_and_nothing_is_dropped() {
     });
 }
 
-/// When all is well again, one region takes the writes of a key.
+/// Waits until exactly one region takes the writes of each key.
 fn one_owner_each(account: &Account, keys: &[Key], begun: Instant) -> Result<(), String> {
     let mut client = Partitioned::new(account, CLIENTS + 1, keys, begun);
     for key in keys {
@@ -80,7 +83,7 @@ fn one_owner_each(account: &Account, keys: &[Key], begun: Instant) -> Result<(),
             if owners.len() == 1 {
                 break;
             }
-            if began.elapsed() > OWNER_PATIENCE {
+            if began.elapsed() > OWNER_WAIT_MAX {
                 let reports = [0, 1, 2].map(|process| account.report(process));
                 return Err(format!("{key:?} is written in {owners:?}\n{reports:#?}"));
             }
@@ -90,8 +93,8 @@ fn one_owner_each(account: &Account, keys: &[Key], begun: Instant) -> Result<(),
     Ok(())
 }
 
-/// Lets clients work while partitions fail over. True if what was to be calm was.
-fn under_fire(
+/// Runs the clients while partitions fail over. Returns whether the era without a fault had no silent region either.
+fn run_with_faults(
     account: &Account,
     random: &mut Random,
     (keys, ranges): (&[Key], &[String]),
@@ -104,7 +107,8 @@ fn under_fire(
     let seeds: Vec<u64> = (0..CLIENTS).map(|_| random.below(u64::MAX)).collect();
     thread::scope(|scope| {
         let (eras, is_over) = (&eras, &is_over);
-        // Also if something here panics, or nobody would stop.
+        // The guard ends the clients also after a panic in this thread; the scope would wait for
+        // them forever.
         let guard = Ending(is_over);
         let clients = seeds.into_iter().enumerate().map(|(number, seed)| {
             scope.spawn(move || {
@@ -115,18 +119,21 @@ fn under_fire(
             })
         });
         let clients: Vec<_> = clients.collect();
-        println!("  {:?}", deeds::calm(account, random, ranges));
+        println!("  {:?}", faults::planned_changes(account, random, ranges));
         eras.next();
-        let calm_end = begun.elapsed();
-        println!("  {:?}", deeds::rough(account, random, ranges, eras, count));
+        let fault_free_end = begun.elapsed();
+        println!(
+            "  {:?}",
+            faults::inject_faults(account, random, ranges, eras, count)
+        );
         drop(guard);
-        let mut is_calm = true;
+        let mut is_fault_free = true;
         for client in clients {
             let client = client.join().unwrap();
-            is_calm &= client.slow.is_none_or(|slow| slow > calm_end);
+            is_fault_free &= client.slow.is_none_or(|slow| slow > fault_free_end);
             history.extend(client.history);
         }
-        is_calm
+        is_fault_free
     })
 }
 
@@ -138,8 +145,9 @@ impl Drop for Ending<'_> {
     }
 }
 
-/// What all regions have, to the byte, when they have the same; they must get there.
-fn at_rest(account: &Account, ranges: &[String]) -> End {
+/// The content of all regions, byte for byte, when the regions are equal. The test fails if the
+/// regions do not become equal.
+fn converged(account: &Account, ranges: &[String]) -> End {
     let begun = Instant::now();
     let mut requests = Requests::new(account);
     loop {
@@ -152,7 +160,7 @@ fn at_rest(account: &Account, ranges: &[String]) -> End {
             return first.end();
         }
         assert!(
-            begun.elapsed() < REST_PATIENCE,
+            begun.elapsed() < CONVERGENCE_MAX,
             "regions differ: {all:?}\n{:?}\n{}",
             [0, 1, 2].map(|process| account.report(process)),
             account.logs()

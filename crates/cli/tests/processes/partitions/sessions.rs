@@ -1,4 +1,4 @@
-//! Whether each session saw its own writes, and never what is older than something it had seen.
+//! Whether each session read its own writes, and never a version older than one that it had read.
 
 use std::collections::{BTreeMap, BTreeSet};
 

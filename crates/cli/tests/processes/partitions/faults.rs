@@ -1,5 +1,5 @@
-//! What operators do to an account whose partitions fail over, and what happens to it: first only what must
-//! part no two owners, then what may.
+//! Planned changes and injected faults of an account whose partitions fail over. No planned change may lead to
+//! two owners of a partition; a fault may.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -10,16 +10,16 @@ use crate::operator::{isolate, wait};
 use crate::pick;
 use crate::random::Random;
 
-/// So long that a region counts as silent, and others take what it owned.
+/// A silence that makes regions take over the partitions of a region that counts as dead.
 const SILENCE: (u64, u64) = (3_100, 3_300);
-/// So long that there are two owners for a while.
-const PARTING: (u64, u64) = (3_600, 4_000);
+/// A silence long enough that two regions own a partition for some time.
+const TWO_OWNERS_SILENCE: (u64, u64) = (3_600, 4_000);
 const WEST: usize = 0;
-/// Of every message, so that an owner that begins too early lacks something.
+/// The delay of every message, so that an owner that begins too early lacks records.
 const DELAY_MS: u64 = 25;
 
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Deeds {
+pub(super) struct FaultCounts {
     pub(super) moves: usize,
     pub(super) downs: usize,
     pub(super) kills: usize,
@@ -28,8 +28,12 @@ pub(super) struct Deeds {
 }
 
 /// Partitions move as planned, and one is down for a while where it is written. Nothing is silent.
-pub(super) fn calm(account: &Account, random: &mut Random, ranges: &[String]) -> Deeds {
-    let mut deeds = Deeds::default();
+pub(super) fn planned_changes(
+    account: &Account,
+    random: &mut Random,
+    ranges: &[String],
+) -> FaultCounts {
+    let mut counts = FaultCounts::default();
     let first = pick(random, ranges.len());
     let (down, moved) = (&ranges[first], &ranges[(first + 1) % ranges.len()]);
     delay(account, DELAY_MS);
@@ -41,30 +45,30 @@ pub(super) fn calm(account: &Account, random: &mut Random, ranges: &[String]) ->
         }
     };
     moves(random, moved, &[2, 1]);
-    deeds.downs += usize::from(set(account, WEST, down, "down"));
+    counts.downs += usize::from(set(account, WEST, down, "down"));
     moves(random, moved, &[2, 0, 1]);
     wait(random, 400, 600);
     set(account, WEST, down, "up");
     moves(random, down, &[2, 0]);
-    deeds.moves = planned;
+    counts.moves = planned;
     delay(account, 0);
-    deeds
+    counts
 }
 
-/// Regions are killed, stopped and cut off, owners above all, one at a time; everything is well again
-/// afterwards. What was written meanwhile is left alone before they come back, or most of it.
-pub(super) fn rough(
+/// Kills, stops and cuts off regions, one at a time and owners above all, and repairs each fault.
+/// Items written during a fault are mostly not written again before the region is back.
+pub(super) fn inject_faults(
     account: &Account,
     random: &mut Random,
     ranges: &[String],
     eras: &Eras,
     count: usize,
-) -> Deeds {
-    let mut deeds = Deeds::default();
+) -> FaultCounts {
+    let mut counts = FaultCounts::default();
     let first = pick(random, 3);
     for turn in 0..count {
         let range = &ranges[pick(random, ranges.len())];
-        deeds.moves += usize::from(give(account, range, pick(random, REGIONS.len())));
+        counts.moves += usize::from(give(account, range, pick(random, REGIONS.len())));
         let victim = owner(account, range).unwrap_or_else(|| pick(random, REGIONS.len()));
         wait(random, 100, 300);
         match (first + turn) % 3 {
@@ -73,26 +77,26 @@ pub(super) fn rough(
                 wait(random, 300, 1_200);
                 eras.next();
                 account.restart(victim);
-                deeds.kills += 1;
+                counts.kills += 1;
             }
             1 => {
                 isolate(account, victim, r#"{"order":"cut"}"#);
-                wait(random, PARTING.0, PARTING.1);
+                wait(random, TWO_OWNERS_SILENCE.0, TWO_OWNERS_SILENCE.1);
                 eras.next();
                 isolate(account, victim, r#"{"order":"resume"}"#);
-                deeds.cuts += 1;
+                counts.cuts += 1;
             }
             _ => {
                 account.signal(victim, "-STOP");
                 wait(random, SILENCE.0, SILENCE.1);
                 eras.next();
                 account.signal(victim, "-CONT");
-                deeds.stops += 1;
+                counts.stops += 1;
             }
         }
         sleep(Duration::from_millis(400));
     }
-    deeds
+    counts
 }
 
 /// Of all links.
