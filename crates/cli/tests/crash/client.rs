@@ -4,16 +4,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use hmac::{Hmac, Mac};
-use sha2::Sha256;
-
-use crate::http_date;
-
-/// The public key of the emulator.
-const KEY: &str =
-    "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==";
+use orrery_client::{Key, RequestDate, SignaturePayload, Signer};
 
 pub(crate) struct Client {
     stream: BufReader<TcpStream>,
@@ -44,7 +35,7 @@ impl Client {
         })
     }
 
-    /// A failure says that the answer did not come, not that the request was not carried out.
+    /// Sends one request. A failure means that no answer came, not that the server did nothing.
     pub(crate) fn send(
         &mut self,
         method: &str,
@@ -54,11 +45,12 @@ impl Client {
         headers: &[(&str, &str)],
         body: &str,
     ) -> io::Result<Response> {
-        let date = http_date::now();
+        let date = RequestDate::now();
         let mut request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nx-ms-version: 2020-07-15\r\nx-ms-date: {date}\r\n\
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nx-ms-version: 2020-07-15\r\nx-ms-date: {}\r\n\
              Authorization: {}\r\nContent-Length: {}\r\n",
-            authorization(method, resource, link, &date),
+            date.header(),
+            authorization(method, resource, link, date.header()),
             body.len()
         );
         for (name, value) in headers {
@@ -132,18 +124,12 @@ fn malformed(line: &str) -> io::Error {
     io::Error::other(format!("malformed answer: {line}"))
 }
 
+/// The value of `authorization` under the well-known key.
 pub(crate) fn authorization(method: &str, resource: &str, link: &str, date: &str) -> String {
-    let text = format!(
-        "{}\n{resource}\n{link}\n{}\n\n",
-        method.to_ascii_lowercase(),
-        date.to_ascii_lowercase()
-    );
-    let mut mac = Hmac::<Sha256>::new_from_slice(&STANDARD.decode(KEY).unwrap()).unwrap();
-    mac.update(text.as_bytes());
-    let signature = STANDARD.encode(mac.finalize().into_bytes());
-    let signature = signature
-        .replace('+', "%2b")
-        .replace('/', "%2f")
-        .replace('=', "%3d");
-    format!("type%3dmaster%26ver%3d1.0%26sig%3d{signature}")
+    let signed = SignaturePayload {
+        verb: &method.to_ascii_lowercase(),
+        resource_type: resource,
+        link,
+    };
+    Signer::new(&Key::well_known()).authorization(signed, &date.to_ascii_lowercase())
 }

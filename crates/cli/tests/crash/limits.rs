@@ -15,7 +15,7 @@ const LIMITS: &str = "ORRERY_LIMITS";
 const LIMITS_DEFAULT: usize = 3;
 const FILES: &str = "ulimit -n ";
 /// Longer than any answer takes.
-const PATIENCE: Duration = Duration::from_secs(20);
+const WAIT_MAX: Duration = Duration::from_secs(20);
 const ITEMS: usize = 90;
 const ITEM_BYTES: usize = 400_000;
 
@@ -55,7 +55,7 @@ fn is_there(client: &mut Client, number: usize) -> bool {
 /// Fills a store within a limit, until it refuses, ends, or has all; gives what it acknowledged.
 fn fill(server: &mut Server, limit: &str) -> Vec<usize> {
     let mut acknowledged = Vec::new();
-    let Ok(mut client) = server.client_with(PATIENCE) else {
+    let Ok(mut client) = server.client_with(WAIT_MAX) else {
         return acknowledged;
     };
     for number in 0..ITEMS {

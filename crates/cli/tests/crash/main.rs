@@ -1,14 +1,13 @@
 //! A server that is killed under load, again and again, loses nothing that it acknowledged.
 //!
-//! Each worker has items of its own and one request under way at a time. So it knows what the
-//! server must hold after a kill: what it was told last, or that and the effect of the one request
-//! whose answer never came, all of it or none. Requests are single writes, batches and stored
+//! Each worker owns its items and has one open request at a time. So a worker knows the items that
+//! the server must have after a kill: the state after the last answer, or that state with the whole
+//! effect of the one request without an answer. Requests are single writes, batches and stored
 //! procedures, some of which throw at their end.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where it is surprised")]
 
 mod client;
-mod http_date;
 #[cfg(unix)]
 mod limits;
 mod random;
@@ -68,7 +67,8 @@ fn every_acknowledged_write_survives_a_kill() {
         worker.read_each(server.client());
     }
     let items = sum(&workers, Worker::items);
-    // Right after a kill the state may lack what only the log has yet; what it has must be whole.
+    // Right after a kill the state may lack records that only the log has; the records that the
+    // state has must be whole.
     server.kill();
     let state = server::check(&data);
     assert!(state.ends_with(" documents, clean"), "{state}");

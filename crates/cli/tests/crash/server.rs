@@ -100,7 +100,8 @@ impl Server {
         self.child.try_wait().unwrap().is_none()
     }
 
-    /// SIGKILL, or what the system has in its place: nothing in the process gets to run any more.
+    /// Kills the process with SIGKILL, or the equivalent of the system: no code of the process runs
+    /// again.
     /// Asks the server to end in order, which writes its state out.
     #[cfg(unix)]
     pub(crate) fn stop(&mut self) {

@@ -1,4 +1,4 @@
-//! One client with items of its own, that knows what the server must hold.
+//! One client with items of its own, which predicts the items of the server.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,7 +10,8 @@ use crate::random::Random;
 
 const DOCS: &str = "/dbs/d/colls/c/docs";
 const CONTAINER: &str = "dbs/d/colls/c";
-/// Does to its logical partition what a batch would, and then fails if it is told to.
+/// A stored procedure that applies the operations of a batch to its logical partition, and then
+/// fails if its argument demands it.
 pub(crate) const PROCEDURE: &str = "function (operations, fails) {
     var link = __.getAltLink();
     function check(error) { if (error) throw error; }
@@ -28,7 +29,7 @@ const FILL_BYTES_MAX: u64 = 12_000;
 
 /// Partition key and id.
 type Place = (String, String);
-/// The version each item has; what is not there has none.
+/// The version of each existing item.
 type Items = BTreeMap<Place, u64>;
 
 pub(crate) struct Worker {
@@ -36,14 +37,14 @@ pub(crate) struct Worker {
     random: Random,
     version: u64,
     known: Items,
-    /// What the items are if the request without an answer was carried out.
+    /// The items after the request without an answer, if the server carried that request out.
     perhaps: Option<Items>,
     pub(crate) acknowledged: usize,
     pub(crate) unanswered: usize,
     pub(crate) unanswered_happened: usize,
 }
 
-/// A request, the status it must have, and the items after it.
+/// A request, the status that its answer must have, and the items after the request.
 struct Request {
     method: &'static str,
     at: At,
@@ -105,8 +106,8 @@ impl Worker {
 
     fn request(&mut self, key: &str) -> Request {
         let id = self.random.below(IDS).to_string();
-        let place = (key.to_owned(), id.clone());
-        let exists = self.known.contains_key(&place);
+        let address = (key.to_owned(), id.clone());
+        let exists = self.known.contains_key(&address);
         let mut after = self.known.clone();
         let request = |method, at, headers, body, status, after| Request {
             method,
@@ -120,25 +121,25 @@ impl Worker {
             0..3 => {
                 let (version, body) = self.document(key, &id);
                 let status = if exists { 409 } else { 201 };
-                after.entry(place).or_insert(version);
+                after.entry(address).or_insert(version);
                 request("POST", At::Items, Vec::new(), body, status, after)
             }
             3..6 => {
                 let (version, body) = self.document(key, &id);
                 let status = if exists { 200 } else { 201 };
-                after.insert(place, version);
+                after.insert(address, version);
                 let headers = vec![("x-ms-documentdb-is-upsert", "True")];
                 request("POST", At::Items, headers, body, status, after)
             }
             6 | 7 => {
                 let (version, body) = self.document(key, &id);
                 let status = if exists { 200 } else { 404 };
-                after.entry(place).and_modify(|held| *held = version);
+                after.entry(address).and_modify(|known| *known = version);
                 request("PUT", At::Item(id), Vec::new(), body, status, after)
             }
             8 => {
                 let status = if exists { 204 } else { 404 };
-                after.remove(&place);
+                after.remove(&address);
                 request(
                     "DELETE",
                     At::Item(id),
@@ -159,13 +160,13 @@ impl Worker {
         let mut operations = Vec::new();
         for _ in 0..2 + self.random.below(5) {
             let id = self.random.below(IDS).to_string();
-            let place = (key.to_owned(), id.clone());
-            if after.contains_key(&place) && self.random.below(3) == 0 {
-                after.remove(&place);
+            let address = (key.to_owned(), id.clone());
+            if after.contains_key(&address) && self.random.below(3) == 0 {
+                after.remove(&address);
                 operations.push(json!({"remove": id}));
             } else {
                 let (version, body) = self.document(key, &id);
-                after.insert(place, version);
+                after.insert(address, version);
                 operations.push(serde_json::from_str(&body).unwrap());
             }
         }
@@ -181,19 +182,20 @@ impl Worker {
         }
     }
 
-    /// Some upserts and deletes, now and then with an operation at the end that cannot succeed.
+    /// Some upserts and deletes, sometimes with a last operation that fails and so rolls the batch
+    /// back.
     fn batch(&mut self, key: &str) -> Request {
         let mut after = self.known.clone();
         let mut operations = Vec::new();
         for _ in 0..2 + self.random.below(5) {
             let id = self.random.below(IDS).to_string();
-            let place = (key.to_owned(), id.clone());
-            if after.contains_key(&place) && self.random.below(3) == 0 {
-                after.remove(&place);
+            let address = (key.to_owned(), id.clone());
+            if after.contains_key(&address) && self.random.below(3) == 0 {
+                after.remove(&address);
                 operations.push(json!({"operationType": "Delete", "id": id}));
             } else {
                 let (version, body) = self.document(key, &id);
-                after.insert(place, version);
+                after.insert(address, version);
                 let body: Value = serde_json::from_str(&body).unwrap();
                 operations.push(json!({"operationType": "Upsert", "resourceBody": body}));
             }
@@ -226,7 +228,7 @@ impl Worker {
         (self.version, document.to_string())
     }
 
-    /// Compares what the server holds with what it must hold.
+    /// Compares the items of the server with the items that the server must have.
     pub(crate) fn verify(&mut self, mut client: Client) {
         let found = self.read_all(&mut client);
         let perhaps = self.perhaps.take();
@@ -259,33 +261,33 @@ impl Worker {
             assert_eq!(response.status, 200, "{}", response.body);
             let page: Value = serde_json::from_str(&response.body).unwrap();
             for document in page["Documents"].as_array().unwrap() {
-                let (place, version) = check_document(document);
-                assert_eq!(place.0, key);
-                assert_eq!(items.insert(place, version), None);
+                let (address, version) = check_document(document);
+                assert_eq!(address.0, key);
+                assert_eq!(items.insert(address, version), None);
             }
         }
         items
     }
 
-    /// Reads every item by its id, and those that must not be there as well.
+    /// Reads every possible id, also the ids of items that must not exist.
     pub(crate) fn read_each(&mut self, mut client: Client) {
         for number in 0..KEYS {
             for id in 0..IDS {
-                let place = (format!("w{}-{number}", self.number), id.to_string());
+                let address = (format!("w{}-{number}", self.number), id.to_string());
                 let request = Request {
                     method: "GET",
-                    at: At::Item(place.1.clone()),
+                    at: At::Item(address.1.clone()),
                     headers: Vec::new(),
                     body: String::new(),
                     status: 200,
                     after: Items::new(),
                 };
-                let response = send(&mut client, &place.0, &request).unwrap();
+                let response = send(&mut client, &address.0, &request).unwrap();
                 let found = (response.status == 200).then(|| {
                     let document = serde_json::from_str(&response.body).unwrap();
                     check_document(&document).1
                 });
-                assert_eq!(found.as_ref(), self.known.get(&place), "{place:?}");
+                assert_eq!(found.as_ref(), self.known.get(&address), "{address:?}");
             }
         }
     }

@@ -7,17 +7,14 @@ use std::net::TcpStream;
 use std::process::Stdio;
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use hmac::{Hmac, Mac};
-use sha2::Sha256;
+use orrery_client::{Key, RequestDate, SignaturePayload, Signer};
 
 use crate::process::{Server, orrery};
 use crate::shell::library;
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const WAIT_MAX: Duration = Duration::from_mins(1);
 
 #[test]
 fn no_change_is_lost_in_a_split() {
@@ -52,7 +49,7 @@ fn no_change_is_lost_in_a_split() {
         );
     };
     let take = |count: usize| -> Vec<String> {
-        let next = || items.recv_timeout(PATIENCE).expect("another change");
+        let next = || items.recv_timeout(WAIT_MAX).expect("another change");
         (0..count).map(|_| next()).collect()
     };
     assert_eq!(take(2).len(), 2);
@@ -72,19 +69,15 @@ fn no_change_is_lost_in_a_split() {
 
 /// Cuts the first partition of the container in two.
 fn split(server: &Server) {
-    let date = httpdate::fmt_http_date(SystemTime::now());
-    let text = format!(
-        "post\npartitions\ndbs/my db/colls/books\n{}\n\n",
-        date.to_lowercase()
-    );
-    let key = STANDARD.decode(server.ready.key.as_ref().unwrap()).unwrap();
-    let mut mac = Hmac::<Sha256>::new_from_slice(&key).unwrap();
-    mac.update(text.as_bytes());
-    let signature = STANDARD.encode(mac.finalize().into_bytes());
-    let signature = signature
-        .replace('+', "%2B")
-        .replace('/', "%2F")
-        .replace('=', "%3D");
+    let date = RequestDate::now();
+    let key: Key = server.ready.key.as_ref().unwrap().parse().unwrap();
+    let signed = SignaturePayload {
+        verb: "post",
+        resource_type: "partitions",
+        link: "dbs/my db/colls/books",
+    };
+    let authorization = Signer::new(&key).authorization(signed, date.lower_case());
+    let date = date.header();
     let body = r#"{"split":{"id":"0","at":"keys"}}"#;
     let address = server.ready.endpoint.trim_start_matches("http://");
     let address = address.trim_end_matches('/');
@@ -92,7 +85,7 @@ fn split(server: &Server) {
     write!(
         stream,
         "POST /_orrery/dbs/my%20db/colls/books/partitions HTTP/1.1\r\nhost: {address}\r\n\
-         authorization: type%3Dmaster%26ver%3D1.0%26sig%3D{signature}\r\nx-ms-date: {date}\r\n\
+         authorization: {authorization}\r\nx-ms-date: {date}\r\n\
          x-ms-version: 2020-07-15\r\ncontent-type: application/json\r\nconnection: close\r\n\
          content-length: {}\r\n\r\n{body}",
         body.len()

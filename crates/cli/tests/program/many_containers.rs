@@ -1,4 +1,4 @@
-//! A server with a thousand containers is back as quickly as one with few.
+//! A server with a thousand containers restarts as quickly as a server with few.
 
 use std::fs;
 use std::time::{Duration, Instant};

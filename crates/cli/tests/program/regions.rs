@@ -13,7 +13,7 @@ use crate::process::{Server, orrery};
 
 const TWO: [&str; 3] = ["--memory", "--region=West US", "--region=North Europe"];
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const WAIT_MAX: Duration = Duration::from_mins(1);
 
 /// An order to a server in memory.
 fn order(server: &Server, words: &[&str]) -> Output {
@@ -52,7 +52,7 @@ fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
 fn eventually(mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "it never came true");
+        assert!(begun.elapsed() < WAIT_MAX, "it never came true");
         sleep(Duration::from_millis(50));
     }
 }
@@ -95,7 +95,7 @@ fn regions_come_and_go_where_every_region_writes() {
     assert_eq!(found, pairs(&expected));
     states(&order(&server, &["down", "eastasia"]));
     refused(&["remove", "eastasia"], "by force");
-    // Of two that are left, the other cannot be outvoted.
+    // With two regions left, one region alone is no majority against the other.
     let forced = ["failover", "westus", "--forced", "--offline", "eastasia"];
     states(&order(&server, &forced));
     states(&order(&server, &["up", "eastasia"]));
@@ -120,7 +120,7 @@ fn a_region_goes_down_and_comes_back() {
 
 #[test]
 fn the_account_listens_where_it_is_told() {
-    // Below the ports that systems hand out, so that nobody takes it meanwhile.
+    // A port below the range from which systems hand out ports, so that no other program takes it.
     let first = 15_000 + std::process::id() % 10_000;
     let mut addresses = (first..).map(|port| format!("127.0.0.1:{port}"));
     let address = addresses.find(|address| std::net::TcpListener::bind(address).is_ok());

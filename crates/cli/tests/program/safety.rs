@@ -84,7 +84,7 @@ fn a_key_file_that_is_missing_is_made() {
     assert_eq!(fs::read_to_string(&file).unwrap(), made);
 }
 
-/// All regions have the same keys, so no region may make them alone.
+/// All regions must have the same keys, so a region with peers must not make keys alone.
 #[test]
 fn a_region_among_other_processes_makes_no_keys() {
     let directory = tempfile::tempdir().unwrap();

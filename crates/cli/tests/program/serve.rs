@@ -147,7 +147,7 @@ fn a_signal_stops_cleanly_and_the_data_stays() {
 #[cfg(unix)]
 #[test]
 fn an_idle_connection_does_not_delay_the_end() {
-    // What is under way is waited for, for ten seconds. A busy machine may be slow once, but not always.
+    // Open requests get ten seconds to finish. A busy machine may be slow once, but not every time.
     let mut tries = 0;
     loop {
         let server = Server::start(orrery(["--memory"]));

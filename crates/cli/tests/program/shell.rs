@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
@@ -21,11 +21,16 @@ const SEED: &str = r#"{"databases":[{"id":"my db","containers":[
 /// A server with two books.
 pub(crate) fn library() -> (TempDir, Server) {
     let directory = tempfile::tempdir().unwrap();
-    let seed = directory.path().join("seed.json");
-    fs::write(&seed, SEED).unwrap();
     let mut command = orrery(["serve", "--memory", "--seed"]);
-    command.arg(seed);
+    command.arg(seed(directory.path()));
     (directory, Server::start(command))
+}
+
+/// A file with the two books.
+pub(crate) fn seed(directory: &Path) -> PathBuf {
+    let path = directory.join("seed.json");
+    fs::write(&path, SEED).unwrap();
+    path
 }
 
 fn shell(server: &Server, arguments: &[&str]) -> Command {

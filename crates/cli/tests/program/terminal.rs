@@ -1,4 +1,4 @@
-//! A program on a pseudo-terminal: what a person would type, and what they would see.
+//! A program on a pseudo-terminal: the keys that a person types, and the screen that a person sees.
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
@@ -14,7 +14,7 @@ use rustix::fs::OFlags;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const WAIT_MAX: Duration = Duration::from_mins(1);
 
 pub(crate) struct Terminal {
     process: Child,
@@ -71,7 +71,8 @@ impl Terminal {
         self.keyboard.write_all(text.as_bytes()).unwrap();
     }
 
-    /// Waits until something is shown that was not there before, and gives all up to its end.
+    /// Waits until `text` appears after the output seen so far, and returns the output up to its
+    /// end.
     #[track_caller]
     pub(crate) fn expect(&mut self, text: &str) -> String {
         let begin = Instant::now();
@@ -88,7 +89,7 @@ impl Terminal {
             }
             let shown = String::from_utf8_lossy(new);
             assert!(
-                begin.elapsed() < PATIENCE,
+                begin.elapsed() < WAIT_MAX,
                 "{text:?} does not appear in {shown:?}"
             );
             thread::sleep(Duration::from_millis(10));
@@ -109,7 +110,7 @@ impl Terminal {
             if let Some(status) = self.process.try_wait().unwrap() {
                 return status;
             }
-            assert!(begin.elapsed() < PATIENCE, "the program does not end");
+            assert!(begin.elapsed() < WAIT_MAX, "the program does not end");
             thread::sleep(Duration::from_millis(10));
         }
     }
