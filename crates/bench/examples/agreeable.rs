@@ -1,5 +1,5 @@
-//! A server process for the tests of the driver: it announces itself as a server should and says
-//! yes to every request. It forgets everything, and ends in order when asked to.
+//! A server process for the tests of the load driver. It announces itself the way a server should
+//! and answers every request with success. It stores nothing, and ends in order on SIGTERM.
 
 use std::convert::Infallible;
 use std::io::Write as _;
@@ -15,7 +15,8 @@ use tokio::net::TcpListener;
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
-    // Caught before anyone knows of the server and could send it.
+    // The signal is caught before the announcement: a parent may send it as soon as it reads the
+    // line.
     let stop = stop_signal()?;
     let endpoint = format!("http://{}/", listener.local_addr()?);
     writeln!(std::io::stdout(), "{{\"endpoint\":\"{endpoint}\"}}")?;
@@ -54,8 +55,9 @@ async fn agree(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infa
         Method::DELETE => 204,
         _ => 200,
     };
-    // A body that breaks off ends the connection on its own.
+    // A body that breaks off ends the connection by itself.
     let _ = request.into_body().collect().await;
+    // A 204 must not have a body.
     let body = if status == 204 { "" } else { "{}" };
     let mut response = Response::new(Full::from(body));
     *response.status_mut() = status.try_into().expect("the statuses above are valid");

@@ -1,4 +1,4 @@
-//! The load driver on its own, with the bare server it re-executes itself as.
+//! The load driver alone, with a bare server that is this program started a second time.
 
 use std::io::Write as _;
 

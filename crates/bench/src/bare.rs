@@ -1,10 +1,10 @@
-//! The yardstick: a server that does nothing but answer.
+//! The yardstick: a server that answers every request and does nothing else.
 //!
-//! It repeats one recorded response - status, headers, body - to every request, over the same HTTP
-//! library a real server would use. What it reaches is the limit of sockets, HTTP and the client
-//! on this machine; the distance to it is what the database itself costs. It runs in a process of
-//! its own, as the server under test does: the calling program executes itself with
-//! [`BARE_SUBCOMMAND`], which must lead to [`serve_bare`].
+//! The bare server repeats one recorded response - status, headers, body - to every request, over
+//! the same HTTP library that a real server uses. Its rate is the limit of sockets, HTTP and the
+//! client on this machine; the difference between its rate and a server's rate is the cost of the
+//! database. The bare server runs in a process of its own, as the server under test does: the
+//! calling program executes itself with [`BARE_SUBCOMMAND`], which must lead to [`serve_bare`].
 
 use std::convert::Infallible;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -45,19 +45,23 @@ pub struct BareOptions {
     pub listen: SocketAddr,
 }
 
-/// Serves until standard input is closed, which happens when the parent process ends.
+/// Serves until standard input is closed. The parent process holds the other end of the pipe, so
+/// the server ends when the parent ends, even if the parent is killed.
 pub async fn serve_bare(options: BareOptions) -> Result<()> {
     let text = std::fs::read(&options.response)
         .with_context(|| format!("reading {}", options.response.display()))?;
-    let answer = serde_json::from_slice::<Recorded>(&text)
+    let answer = serde_json::from_slice::<RecordedResponse>(&text)
         .context("reading the recorded response")?
         .answer()?;
     let listener = TcpListener::bind(options.listen)
         .await
         .with_context(|| format!("listening on {}", options.listen))?;
+    // The parent reads this line to learn the port.
     writeln!(std::io::stdout(), "{}", listener.local_addr()?)?;
 
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    // A thread and not a task: reading standard input blocks, and tokio would wait for such a read
+    // at the end of its runtime.
     std::thread::spawn(move || {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         drop(stop);
@@ -68,14 +72,16 @@ pub async fn serve_bare(options: BareOptions) -> Result<()> {
     }
 }
 
+/// Accepts connections forever. Each connection gets a copy of the recorded response.
 async fn accept(listener: TcpListener, answer: Response<Full<Bytes>>) -> Result<()> {
     loop {
         let (stream, _) = listener.accept().await?;
+        // Without this option the kernel delays small writes, and the delay would be measured.
         stream.set_nodelay(true)?;
         let answer = answer.clone();
         tokio::spawn(async move {
             let service = service_fn(move |request| repeat(request, answer.clone()));
-            // A client that goes away is how a connection ends.
+            // A connection ends when its client closes it; this is no error.
             let _ = hyper::server::conn::http1::Builder::new()
                 .serve_connection(TokioIo::new(stream), service)
                 .await;
@@ -83,27 +89,29 @@ async fn accept(listener: TcpListener, answer: Response<Full<Bytes>>) -> Result<
     }
 }
 
+/// Answers any request with the recorded response.
 async fn repeat(
     request: Request<Incoming>,
     answer: Response<Full<Bytes>>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
+    // A body that stays unread would make hyper close the connection.
     if !request.body().is_end_stream() {
-        // A body that breaks off ends the connection on its own.
+        // A body that breaks off ends the connection by itself.
         let _ = request.into_body().collect().await;
     }
     Ok(answer)
 }
 
-/// A response as it was seen on the wire.
+/// A response as received, with the headers in their order.
 #[derive(Debug, Deserialize, PartialEq, Eq, Serialize)]
-pub(crate) struct Recorded {
+pub(crate) struct RecordedResponse {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: String,
 }
 
-impl Recorded {
-    /// Reads one item and keeps the answer.
+impl RecordedResponse {
+    /// Sends one point read and records the response.
     pub(crate) async fn point_read(target: &Target, id: &str) -> Result<Self> {
         let mut connection = Connection::open(target.endpoint.clone())
             .await
@@ -132,11 +140,13 @@ impl Recorded {
         })
     }
 
-    /// The response with its framing made that of one whole body.
+    /// The recorded response with a fixed content length: hyper frames the body again, so the
+    /// recorded framing headers must not be repeated.
     fn answer(self) -> Result<Response<Full<Bytes>>> {
         let mut headers = HeaderMap::new();
         for (name, value) in &self.headers {
             let name = HeaderName::from_bytes(name.as_bytes())?;
+            // The recorded response may have been chunked; the repeated one has a known length.
             if name != TRANSFER_ENCODING && name != CONNECTION && name != CONTENT_LENGTH {
                 headers.append(name, HeaderValue::from_str(value)?);
             }
@@ -149,7 +159,7 @@ impl Recorded {
     }
 }
 
-/// A running bare server; it ends with this value.
+/// A running bare server. Dropping this value kills the process.
 pub(crate) struct BareServer {
     child: Child,
     pub(crate) endpoint: Endpoint,
@@ -157,14 +167,16 @@ pub(crate) struct BareServer {
 }
 
 impl BareServer {
-    /// Blocks until the server listens.
-    pub(crate) fn start(program: Option<&Path>, recorded: &Recorded) -> Result<Self> {
+    /// Starts the server and blocks until the server listens.
+    pub(crate) fn start(program: Option<&Path>, recorded: &RecordedResponse) -> Result<Self> {
+        // Tests name a program, because a test binary has no hidden subcommand.
         let program = match program {
             Some(program) => program.to_owned(),
             None => std::env::current_exe().context("finding the running program")?,
         };
         let mut response = NamedTempFile::new().context("creating a file for the response")?;
         serde_json::to_writer(&mut response, recorded).context("writing the response")?;
+        // The child opens the file by its name, so the bytes must have left this process's buffer.
         response.flush().context("writing the response")?;
 
         let mut child = Command::new(&program)
@@ -190,6 +202,7 @@ impl BareServer {
                 _response: response,
             }),
             Err(error) => {
+                // Without the wait the killed child would stay in the process table.
                 let _ = child.kill().and_then(|()| child.wait().map(drop));
                 Err(error)
             }
@@ -210,7 +223,7 @@ mod tests {
     #[test]
     fn answer_keeps_headers_and_mends_framing() {
         let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let recorded = Recorded {
+        let recorded = RecordedResponse {
             status: 200,
             headers: vec![
                 header("date", "Sun, 15 Nov 2026 06:00:00 GMT"),

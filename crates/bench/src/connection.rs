@@ -1,4 +1,4 @@
-//! One keep-alive connection with one request in flight.
+//! One keep-alive connection with at most one open request.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use crate::endpoint::Endpoint;
 use crate::response::{BodyLength, Head, decode_chunks};
 
 /// Larger than an ordinary answer: a read that does not fill its buffer tells the runtime that the
-/// socket is drained and spares a system call.
+/// socket is drained, which saves a system call.
 const BUFFER_BYTES: usize = 16 * 1024;
 
 pub(crate) struct Connection {
@@ -27,7 +27,7 @@ pub(crate) struct Response<'a> {
     pub(crate) received_bytes: usize,
 }
 
-/// Where the response lies in the buffer.
+/// The end of the response in the buffer of the connection.
 struct Layout {
     head: Head,
     received_bytes: usize,
@@ -44,9 +44,11 @@ impl Connection {
         })
     }
 
-    /// Sends a request and waits for its response. After an error, or when the server closes, the
-    /// next call connects again.
+    /// Sends a request and waits for its response. After an error, and after a server that closes,
+    /// the next call opens a new connection.
     pub(crate) async fn exchange(&mut self, request: &[u8]) -> io::Result<Response<'_>> {
+        // The stream leaves `self` for the exchange: an error, or a cancelled future, drops it, so
+        // that a half-read response cannot be taken for the next one.
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
             None => self.endpoint.connect().await?,
@@ -70,26 +72,33 @@ impl Connection {
         })
     }
 
+    /// Reads until the response is complete.
     async fn receive(&mut self, stream: &mut TcpStream) -> io::Result<Layout> {
         let mut filled = 0;
         let mut head = None;
         loop {
+            // Doubling keeps the number of copies of a large body logarithmic.
             if filled == self.buffer.len() {
                 self.buffer.resize(2 * filled, 0);
             }
             let count = stream.read(&mut self.buffer[filled..]).await?;
+            // The server closed the connection within a response.
             if count == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             filled += count;
             let received = &self.buffer[..filled];
+            // A head is parsed once; a body may arrive in many reads.
             if head.is_none() {
                 head = Head::parse(received)?;
             }
             let Some(head) = head else { continue };
             let body = &received[head.bytes..];
+            // None while the body is incomplete.
             let body_bytes = match head.body {
                 BodyLength::Known(length) => (body.len() >= length).then_some(length),
+                // `decode_chunks` keeps no state between calls, so every read decodes the body from
+                // its start.
                 BodyLength::Chunked => decode_chunks(body, &mut self.decoded)?,
             };
             if let Some(body_bytes) = body_bytes {

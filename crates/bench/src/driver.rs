@@ -1,8 +1,10 @@
-//! The closed loop: connections that send, wait, count and send again.
+//! The closed loop: each connection sends a request, waits for the answer, counts it and sends the
+//! next.
 //!
-//! Connections are spread over a few threads, each with a single-threaded runtime: a wake-up never
-//! crosses threads and counters need no synchronisation. All connections are open before the clock
-//! starts.
+//!
+//! The connections are spread over a few threads, each with a single-threaded runtime, so that a
+//! wake-up never crosses threads and counters need no synchronisation. All connections are open
+//! before the clock starts.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -16,7 +18,7 @@ use tokio::task::LocalSet;
 
 use crate::connection::Connection;
 use crate::item::ItemShape;
-use crate::keyspace::KeySpace;
+use crate::item_keys::ItemKeys;
 use crate::operation::Operation;
 use crate::options::Progress;
 use crate::progress::{Gauge, ProgressLine};
@@ -29,16 +31,16 @@ pub(crate) const THROTTLED: u16 = 429;
 const BACKOFF_DEFAULT: Duration = Duration::from_millis(100);
 const RECONNECT_PAUSE: Duration = Duration::from_millis(50);
 const FAILURE_BODY_BYTES_MAX: usize = 2000;
-/// Failed exchanges in a row after which a connection gives the run up.
+/// Consecutive failed exchanges after which a connection gives up the run.
 const LOST_CONNECTIONS_MAX: u32 = 5;
 
-/// One measurement: what to send where, and for how long.
+/// One measurement: the requests, their target, and the time.
 #[derive(Clone)]
-pub(crate) struct Drive {
+pub(crate) struct MeasurementPlan {
     pub(crate) title: String,
     pub(crate) target: Target,
     pub(crate) mix: Mix,
-    pub(crate) keys: Arc<KeySpace>,
+    pub(crate) keys: Arc<ItemKeys>,
     pub(crate) shape: ItemShape,
     pub(crate) connections: u16,
     pub(crate) threads: u16,
@@ -48,29 +50,29 @@ pub(crate) struct Drive {
     pub(crate) progress: Progress,
 }
 
-/// What a client does that is answered 429.
+/// How a client reacts to an answer with 429.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnThrottle {
-    /// Waits as long as it is told and sends the same again.
+    /// Waits for the time that the server names, and sends the same request again.
     Wait,
-    /// Goes on with the next operation at once, as no client should.
+    /// Sends the next operation at once, which no well-behaved client does.
     GoOn,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Span {
-    /// Counts only what is sent after the warm-up.
+    /// Counts only requests that are sent after the warm-up.
     Timed {
         warmup: Duration,
         duration: Duration,
     },
-    /// Until the mix is used up.
+    /// Runs until the mix has no operations left.
     Exhausted,
 }
 
 pub(crate) struct Measurement {
     pub(crate) statistics: Statistics,
-    /// From the end of the warm-up until the last answer.
+    /// From the end of the warm-up to the last answer.
     pub(crate) elapsed: Duration,
     pub(crate) connections: u16,
 }
@@ -81,7 +83,9 @@ impl Measurement {
     }
 }
 
-pub(crate) async fn drive(plan: &Drive) -> Result<Measurement> {
+/// Runs a measurement on client threads of its own, and shows its progress.
+pub(crate) async fn drive(plan: &MeasurementPlan) -> Result<Measurement> {
+    // A thread without a connection would only wait at the barrier.
     let threads = plan.threads.min(plan.connections);
     let gauge = Arc::new(Gauge::default());
     let barrier = Arc::new(Barrier::new(usize::from(threads)));
@@ -98,13 +102,17 @@ pub(crate) async fn drive(plan: &Drive) -> Result<Measurement> {
         let sender = sender.clone();
         std::thread::Builder::new()
             .name(format!("bench-{thread}"))
+            // Threads of their own and not tasks: the runtime of the caller must not share its
+            // threads with the clients.
             .spawn(move || sender.send(worker.run()))
             .context("starting a client thread")?;
     }
+    // The channel closes when the last worker drops its sender, which ends the loop below.
     drop(sender);
 
     let mut line = ProgressLine::new(plan.progress, &plan.title);
     let mut ticks = tokio::time::interval(Duration::from_secs(1));
+    // The first tick of an interval is immediate and would print an empty line.
     ticks.tick().await;
     let (mut statistics, mut elapsed) = (Statistics::default(), Duration::ZERO);
     loop {
@@ -115,6 +123,8 @@ pub(crate) async fn drive(plan: &Drive) -> Result<Measurement> {
                 Some(result) => {
                     let (counts, seconds) = result?;
                     statistics.add(&counts);
+                    // The threads end one after the other; the slowest thread defines the length of
+                    // the measurement.
                     elapsed = elapsed.max(seconds);
                 }
             },
@@ -130,18 +140,20 @@ pub(crate) async fn drive(plan: &Drive) -> Result<Measurement> {
 
 /// One client thread.
 struct Worker {
-    plan: Drive,
+    plan: MeasurementPlan,
     connections: Vec<u16>,
     gauge: Arc<Gauge>,
     barrier: Arc<Barrier>,
 }
 
 impl Worker {
+    /// Opens the connections, waits for the other threads, and drives.
     fn run(self) -> Result<(Statistics, Duration)> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build();
-        // Every thread reaches the barrier, or the others would wait for it for ever.
+        // A thread whose connections failed still reaches the barrier: the barrier counts all
+        // threads, and the others would wait for it forever.
         let opened = runtime
             .context("starting a client runtime")
             .and_then(|runtime| {
@@ -154,7 +166,7 @@ impl Worker {
         runtime.block_on(LocalSet::new().run_until(self.drive(clients)))
     }
 
-    async fn open(&self) -> Result<Vec<Client>> {
+    async fn open(&self) -> Result<Vec<DriverClient>> {
         let mut clients = Vec::new();
         for stream in &self.connections {
             let endpoint = self.plan.target.endpoint.clone();
@@ -162,8 +174,10 @@ impl Worker {
             let connection = Connection::open(endpoint)
                 .await
                 .with_context(|| format!("connecting to {authority}"))?;
+            // Each connection has a random stream of its own, so a run repeats with the same seed
+            // whatever the number of threads.
             let random = Random::new(self.plan.seed, u64::from(*stream));
-            clients.push(Client {
+            clients.push(DriverClient {
                 connection,
                 writer: RequestWriter::new(self.plan.target.clone()),
                 chooser: Chooser::new(self.plan.mix.clone(), Arc::clone(&self.plan.keys), random),
@@ -178,8 +192,10 @@ impl Worker {
         Ok(clients)
     }
 
-    async fn drive(&self, clients: Vec<Client>) -> Result<(Statistics, Duration)> {
+    /// Drives the clients of this thread until the end of the window or of the mix.
+    async fn drive(&self, clients: Vec<DriverClient>) -> Result<(Statistics, Duration)> {
         let began = Instant::now();
+        // Taken after the barrier, so that the windows of all threads agree within microseconds.
         let window = match self.plan.span {
             Span::Exhausted => Window {
                 from: began,
@@ -190,6 +206,7 @@ impl Worker {
                 until: Some(began + warmup + duration),
             },
         };
+        // `Rc` and `RefCell` suffice: all clients of the thread run on this thread.
         let statistics = Rc::new(RefCell::new(Statistics::default()));
         let tasks: Vec<_> = clients
             .into_iter()
@@ -212,12 +229,12 @@ struct Window {
     until: Option<Instant>,
 }
 
-/// One connection and everything it reuses between requests.
-struct Client {
+/// One connection, with the buffers that it reuses between requests.
+struct DriverClient {
     connection: Connection,
     writer: RequestWriter,
     chooser: Chooser,
-    keys: Arc<KeySpace>,
+    keys: Arc<ItemKeys>,
     on_throttle: OnThrottle,
     shape: ItemShape,
     id: String,
@@ -225,7 +242,7 @@ struct Client {
     item: Vec<u8>,
 }
 
-impl Client {
+impl DriverClient {
     async fn run(
         mut self,
         window: Window,
@@ -235,9 +252,13 @@ impl Client {
         let mut lost = 0;
         let mut is_counted = false;
         while let Some(operation) = self.chooser.next() {
+            // The request is built before the clock starts, so that the time of building does not
+            // count.
             self.prepare(operation);
             let start = Instant::now();
-            // One that comes late to a short window, because the machine is busy, has something to tell as well.
+            // On a busy machine a client may start its first operation after the end of a short
+            // window; that client still records one operation, so that no connection is without a
+            // figure.
             if is_counted && window.until.is_some_and(|until| start >= until) {
                 break;
             }
@@ -249,14 +270,19 @@ impl Client {
                 }
                 Err(error) => {
                     lost += 1;
+                    // A restarting server answers again within a few attempts; more failures mean a
+                    // dead server.
                     if lost > LOST_CONNECTIONS_MAX {
                         return Err(error).context("the server does not answer any more");
                     }
                     failure.get_or_insert_with(|| error.to_string());
+                    // A failed exchange counts as one error of its kind, with status 0.
                     tokio::time::sleep(RECONNECT_PAUSE).await;
                     Outcome::default()
                 }
             };
+            // Failed creates count as answered too: an unmarked number would hold back every later
+            // number.
             if let Operation::Create(number) = operation {
                 self.keys.answered(number);
             }
@@ -264,13 +290,17 @@ impl Client {
             gauge
                 .throttled
                 .fetch_add(outcome.throttled, Ordering::Relaxed);
+            // Throttled operations have a count of their own, so they are no errors on the progress
+            // line.
             let expected = self.chooser.expects(outcome.status) || outcome.status == THROTTLED;
             if !outcome.is_success() && !expected {
                 gauge.errors.fetch_add(1, Ordering::Relaxed);
             }
+            // The clock looks at the start of the request, so no request of the warm-up is counted.
             if start < window.from {
                 continue;
             }
+            // From now on the end of the window ends this client.
             is_counted = true;
             let mut statistics = statistics.borrow_mut();
             statistics.record(operation.kind(), outcome, start.elapsed());
@@ -285,7 +315,7 @@ impl Client {
         Ok(())
     }
 
-    /// Writes the request before the clock of the operation starts.
+    /// Builds the request of an operation before the clock of the operation starts.
     fn prepare(&mut self, operation: Operation) {
         match operation {
             Operation::Read(number) | Operation::ReadModifyWrite(number) => {
@@ -312,6 +342,7 @@ impl Client {
         }
     }
 
+    /// Builds the item of a number with new random values.
     fn make_item(&mut self, number: u64) {
         self.name_item(number);
         self.item.clear();
@@ -324,6 +355,7 @@ impl Client {
         self.keys.write_key(&mut self.key, number);
     }
 
+    /// Performs one operation with its one or two requests.
     async fn perform(
         &mut self,
         operation: Operation,
@@ -331,7 +363,9 @@ impl Client {
     ) -> std::io::Result<Outcome> {
         let mut outcome = Outcome::default();
         self.send(&mut outcome, failure).await?;
+        // Both requests count as one operation: the time of a read-modify-write includes its read.
         if let (Operation::ReadModifyWrite(number), true) = (operation, outcome.is_success()) {
+            // The replacement is built between the two requests, as an application does it.
             self.make_item(number);
             self.writer.replace([&self.id, &self.key], &self.item);
             self.send(&mut outcome, failure).await?;
@@ -339,7 +373,7 @@ impl Client {
         Ok(outcome)
     }
 
-    /// Sends the prepared request until the answer is not 429, or once.
+    /// Sends the prepared request, and repeats it after each 429 if the plan says so.
     async fn send(
         &mut self,
         outcome: &mut Outcome,
@@ -352,9 +386,11 @@ impl Client {
             outcome.status = head.status;
             outcome.sent_bytes += request.len() as u64;
             outcome.received_bytes += response.received_bytes as u64;
+            // Throttled attempts have a charge too, which is zero.
             outcome.charge += head.charge;
             if head.status != THROTTLED {
                 if !outcome.is_success() {
+                    // Only the beginning: the body of a proxy may be long.
                     let shown = response.body.len().min(FAILURE_BODY_BYTES_MAX);
                     *failure = Some(String::from_utf8_lossy(&response.body[..shown]).into_owned());
                 }

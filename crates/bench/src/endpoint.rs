@@ -1,4 +1,4 @@
-//! Where the requests go.
+//! The host and port that receive the requests.
 
 use anyhow::{Context, Result, bail};
 use tokio::net::TcpStream;
@@ -10,6 +10,8 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
+    /// Parses the address of a server. TLS is refused, because the measured latency would include
+    /// the work of TLS.
     pub(crate) fn parse(url: &str) -> Result<Self> {
         if url.starts_with("https://") {
             bail!(
@@ -22,6 +24,7 @@ impl Endpoint {
             .with_context(|| format!("endpoint {url} does not begin with http://"))?
             .trim_end_matches('/');
         let (host, port) = match authority.rsplit_once(':') {
+            // A colon inside the brackets of an IPv6 address does not begin a port.
             Some((host, port)) if !port.ends_with(']') => {
                 let port = port
                     .parse()
@@ -40,7 +43,7 @@ impl Endpoint {
         Ok(Self { host, port })
     }
 
-    /// The value of the `host` header.
+    /// The value of the `host` header, with brackets around an IPv6 address.
     pub(crate) fn authority(&self) -> String {
         if self.host.contains(':') {
             format!("[{}]:{}", self.host, self.port)
@@ -51,6 +54,7 @@ impl Endpoint {
 
     pub(crate) async fn connect(&self) -> std::io::Result<TcpStream> {
         let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
+        // Without this option the kernel delays small writes, and the delay would be measured.
         stream.set_nodelay(true)?;
         Ok(stream)
     }

@@ -1,5 +1,5 @@
-//! Items of an exact size: an id, a partition key and ten fields of random alphanumerics, the
-//! shape YCSB gives its records.
+//! Items of an exact size: an id, a partition key and ten fields of random alphanumerics, the shape
+//! of the records of YCSB.
 
 use anyhow::{Result, bail};
 
@@ -7,14 +7,14 @@ use crate::random::Random;
 
 const FIELDS: usize = 10;
 
-/// Writes items whose JSON text is exactly as long as asked.
+/// Writes items whose JSON text has exactly the requested length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ItemShape {
     value_bytes: usize,
 }
 
 impl ItemShape {
-    /// Fails when ids as long as `id_bytes_max` leave no room for the fields.
+    /// Fails if ids of `id_bytes_max` bytes leave no room for the fields.
     pub(crate) fn new(value_bytes: usize, id_bytes_max: usize) -> Result<Self> {
         let least = frame_bytes(2 * id_bytes_max);
         if value_bytes < least {
@@ -23,8 +23,10 @@ impl ItemShape {
         Ok(Self { value_bytes })
     }
 
-    /// Appends one item; id and partition key need no JSON escapes.
+    /// Appends one item. The id and the partition key must need no JSON escapes, because they are
+    /// written as they are.
     pub(crate) fn write(self, out: &mut Vec<u8>, [id, key]: [&str; 2], random: &mut Random) {
+        // `new` has checked that this does not underflow.
         let padding = self.value_bytes - frame_bytes(id.len() + key.len());
         for (name, value) in [("{\"id\":\"", id), (",\"pk\":\"", key)] {
             out.extend_from_slice(name.as_bytes());
@@ -35,6 +37,7 @@ impl ItemShape {
             out.extend_from_slice(b",\"field");
             out.push(digit);
             out.extend_from_slice(b"\":\"");
+            // The remainder of the division goes to the first fields, one byte each.
             random.alphanumeric(
                 out,
                 padding / FIELDS + usize::from(field < padding % FIELDS),
@@ -45,7 +48,7 @@ impl ItemShape {
     }
 }
 
-/// The text around the random characters.
+/// The length of the item without its random characters.
 fn frame_bytes(names_bytes: usize) -> usize {
     "{\"id\":\"\",\"pk\":\"\"}".len() + names_bytes + FIELDS * ",\"field0\":\"\"".len()
 }

@@ -1,10 +1,10 @@
 //! The load driver: speaks the REST protocol to any endpoint and says how fast it answers.
 //!
-//! Client and server usually share one machine, so every microsecond the client spends is taken
-//! from what is measured. Hence a hand-written HTTP/1.1 client over one socket per connection
-//! (`connection`, `response`), requests assembled in a reused buffer (`request`), signatures from a
-//! precomputed HMAC state (`signature`), and single-threaded runtimes instead of work stealing
-//! (`driver`). One request is in flight per connection: a closed loop.
+//! Client and server usually share one machine, so every microsecond that the client spends is
+//! taken from the server. Therefore the driver has a hand-written HTTP/1.1 client over one socket
+//! per connection (`connection`, `response`), assembles requests in a reused buffer (`request`),
+//! signs with a precomputed HMAC state (`client`), and uses single-threaded runtimes instead of
+//! work stealing (`driver`). Each connection has one open request: a closed loop.
 //!
 //! A number alone says little, so two workloads give it a yardstick: `read-vs-bare` alternates
 //! point reads with the same client loop against a bare hyper server that answers the very same
@@ -18,17 +18,15 @@
 //! the command that starts one comes from the caller (`server`).
 
 mod bare;
+mod client_pool;
 mod connection;
-mod crew;
-mod date;
 mod driver;
 mod endpoint;
 mod item;
-mod keyspace;
+mod item_keys;
 mod load;
 mod machine;
 mod markdown;
-mod master_key;
 mod median;
 mod operation;
 mod options;
@@ -48,7 +46,6 @@ mod response;
 mod run;
 mod scripts;
 mod server;
-mod signature;
 mod start;
 mod statistics;
 mod suite;
@@ -58,12 +55,11 @@ mod workload;
 mod zipfian;
 
 pub use bare::{BARE_SUBCOMMAND, BareOptions, serve_bare};
-pub use date::RequestDate;
 pub use machine::Machine;
 pub use options::{Options, Progress, RegionsPart, Workload};
 pub use partitions::{
-    BigReport, BudgetReport, KeysReport, LatencyReport, LivingReport, PairReport, PartitionsReport,
-    ThrottleReport,
+    BigReport, BudgetReport, KeysReport, LatencyReport, PairReport, PartitionsReport,
+    RepartitioningReport, ThrottleReport,
 };
 pub use postgres::PostgresReport;
 pub use query::{
@@ -83,7 +79,6 @@ pub use server::{
     CertificatesCommand, CompileOnce, PeerCommand, PeerPlan, QueryCompiler, RegionsCommand,
     RegionsPlan, ServerCommand, ServerProgram, ServerReport, ServerSettings,
 };
-pub use signature::{Signed, Signer};
 pub use start::{StartReport, StartTimes};
 pub use suite_report::{CreateRound, Parts, SuiteReport};
 pub use targets::{TargetReport, Verdict};

@@ -1,4 +1,4 @@
-//! The data a run works on: made before, deleted after.
+//! The data of a run: created before the measurement, deleted after it.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use anyhow::{Context, Result, bail};
 
 use crate::connection::Connection;
-use crate::driver::{Drive, Span, drive};
+use crate::driver::{MeasurementPlan, Span, drive};
 use crate::report::LoadReport;
 use crate::request::{RequestWriter, Target};
 use crate::workload::{CONFLICT, Mix};
@@ -14,19 +14,22 @@ use crate::workload::{CONFLICT, Mix};
 const CONNECTIONS_MIN: u16 = 32;
 const CREATED: u16 = 201;
 
-/// What this run created, and therefore deletes.
-pub(crate) enum Created {
+/// The resources that this run created, and that this run therefore deletes.
+pub(crate) enum CreatedResource {
     Nothing,
     Container,
     Database,
 }
 
-pub(crate) async fn create_container(target: &Target, throughput: Option<u32>) -> Result<Created> {
+pub(crate) async fn create_container(
+    target: &Target,
+    throughput: Option<u32>,
+) -> Result<CreatedResource> {
     create(target, throughput, None).await
 }
 
-/// A container with this indexing policy.
-pub(crate) async fn create_indexed(target: &Target, indexing: &str) -> Result<Created> {
+/// Creates a container with this indexing policy.
+pub(crate) async fn create_indexed(target: &Target, indexing: &str) -> Result<CreatedResource> {
     create(target, None, Some(indexing)).await
 }
 
@@ -34,25 +37,28 @@ async fn create(
     target: &Target,
     throughput: Option<u32>,
     indexing: Option<&str>,
-) -> Result<Created> {
+) -> Result<CreatedResource> {
+    // A connection of its own, since the measured connections are opened later.
     let mut admin = Admin::open(target).await?;
     admin.writer.create_database();
     let database = admin.create("creating the database").await?;
     admin.writer.create_container(throughput, indexing);
     let container = admin.create("creating the container").await?;
+    // A database that existed before the run belongs to the user, so only the container is deleted.
     Ok(match (database, container) {
-        (true, _) => Created::Database,
-        (false, true) => Created::Container,
-        (false, false) => Created::Nothing,
+        (true, _) => CreatedResource::Database,
+        (false, true) => CreatedResource::Container,
+        (false, false) => CreatedResource::Nothing,
     })
 }
 
-pub(crate) async fn delete(target: &Target, created: &Created) -> Result<()> {
+/// Deletes what `create` created.
+pub(crate) async fn delete(target: &Target, created: &CreatedResource) -> Result<()> {
     let mut admin = Admin::open(target).await?;
     match created {
-        Created::Nothing => return Ok(()),
-        Created::Container => admin.writer.delete_container(),
-        Created::Database => admin.writer.delete_database(),
+        CreatedResource::Nothing => return Ok(()),
+        CreatedResource::Container => admin.writer.delete_container(),
+        CreatedResource::Database => admin.writer.delete_database(),
     }
     admin
         .expect(&[204], "deleting what the run created")
@@ -60,23 +66,27 @@ pub(crate) async fn delete(target: &Target, created: &Created) -> Result<()> {
     Ok(())
 }
 
-/// Creates the items below `plan.keys.loaded()`; those that exist already stay as they are.
-pub(crate) async fn load(plan: &Drive) -> Result<LoadReport> {
-    let plan = Drive {
+/// Creates the items below `plan.keys.loaded()`. Items that exist already stay unchanged.
+pub(crate) async fn load(plan: &MeasurementPlan) -> Result<LoadReport> {
+    let plan = MeasurementPlan {
         title: "load".to_owned(),
         mix: Mix::Load(Arc::new(AtomicU64::new(0))),
+        // Loading is not measured, so it uses many connections even if the measurement uses one.
         connections: plan.connections.max(CONNECTIONS_MIN),
-        // Not the values a measured create draws again.
+        // The measured creates use another seed, so that their values differ from the loaded
+        // values.
         seed: !plan.seed,
         span: Span::Exhausted,
         ..plan.clone()
     };
     let measured = drive(&plan).await.context("loading the items")?;
+    // A conflict is an item of an earlier run that kept its container.
     let existing = measured.statistics.errors_with(CONFLICT);
     let failed = measured.statistics.errors() - existing;
     if failed > 0 {
         let failure = measured.statistics.first_failure;
         let (status, body) = failure.map_or((0, String::new()), |f| (f.status, f.body));
+        // A partly loaded data set would make reads fail during the measurement.
         bail!("{failed} items could not be loaded; the first was answered {status}: {body}");
     }
     Ok(LoadReport {
@@ -103,7 +113,7 @@ impl Admin {
         })
     }
 
-    /// Whether the resource is new.
+    /// Sends a create and returns whether the resource is new.
     async fn create(&mut self, what: &str) -> Result<bool> {
         Ok(self.expect(&[CREATED, CONFLICT], what).await? == CREATED)
     }

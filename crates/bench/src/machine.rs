@@ -1,4 +1,4 @@
-//! What the figures were measured on. Whatever cannot be found out is left out.
+//! The machine that was measured. Properties that the system does not report are omitted.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde::Serialize;
 
-/// Set when building: `RUSTC_VERSION="$(rustc --version)" cargo build --release`.
+/// The compiler, set at build time: `RUSTC_VERSION="$(rustc --version)" cargo build --release`.
 const COMPILER: Option<&str> = option_env!("RUSTC_VERSION");
 
 #[derive(Clone, Debug, Serialize)]
@@ -15,17 +15,19 @@ pub struct Machine {
     pub processor: Option<String>,
     pub memory_bytes: Option<u64>,
     pub system: String,
-    /// Of the folder that holds the data: `tmpfs` would make durable writes look free.
+    /// The file system of the folder with the data: on `tmpfs` durable writes look free.
     pub file_system: Option<String>,
     pub compiler: Option<&'static str>,
 }
 
 impl Machine {
-    pub(crate) fn look(data: &Path) -> Self {
+    /// Reads the properties of this machine.
+    pub(crate) fn detect(data: &Path) -> Self {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
         Self {
             cores: std::thread::available_parallelism().map_or(1, usize::from),
             processor: field(&read("/proc/cpuinfo"), "model name")
+                // macOS has no `/proc`.
                 .or_else(|| output("sysctl", &["-n", "machdep.cpu.brand_string"])),
             memory_bytes: field(&read("/proc/meminfo"), "MemTotal")
                 .and_then(|text| text.strip_suffix("kB")?.trim_end().parse::<u64>().ok())
@@ -37,13 +39,15 @@ impl Machine {
     }
 }
 
-/// The command line as it was typed, without the path of the program and without the key.
+/// The command line of the user, without the path of the program and without the key, because
+/// reports are published.
 pub(crate) fn command_line(arguments: impl IntoIterator<Item = String>) -> String {
     let mut arguments = arguments.into_iter();
     let program = arguments.next().unwrap_or_default();
     let program = Path::new(&program).file_stem().unwrap_or_default();
     let mut words = vec![program.to_string_lossy().into_owned()];
     while let Some(argument) = arguments.next() {
+        // The key is a separate argument or follows an equals sign.
         if argument == "--key" {
             arguments.next();
         } else if !argument.starts_with("--key=") {
@@ -53,7 +57,7 @@ pub(crate) fn command_line(arguments: impl IntoIterator<Item = String>) -> Strin
     words.join(" ")
 }
 
-/// The first value of a file of `name : value` lines.
+/// The first value of a name in a file of `name : value` lines.
 fn field(text: &str, name: &str) -> Option<String> {
     text.lines()
         .filter_map(|line| line.split_once(':'))

@@ -1,4 +1,4 @@
-//! The suite as a Markdown document, ready to be pasted.
+//! The suite report as a Markdown document for docs/performance.md.
 
 use std::fmt::{Display, Formatter, Result};
 
@@ -34,15 +34,17 @@ impl Display for SuiteReport {
     }
 }
 
+/// Writes a heading and the head of a table.
 pub(crate) fn heading(f: &mut Formatter<'_>, title: &str, columns: &[&str]) -> Result {
     writeln!(f, "\n### {title}\n")?;
     row(f, columns)?;
-    // Names to the left, figures to the right.
+    // Names are aligned left, figures right.
     let figures = columns.iter().skip(1).map(|_| "---:");
     let rule: Vec<_> = std::iter::once("---").chain(figures).collect();
     writeln!(f, "|{}|", rule.join("|"))
 }
 
+/// Writes one row of a table.
 pub(crate) fn row<T: Display>(f: &mut Formatter<'_>, cells: &[T]) -> Result {
     f.write_str("|")?;
     for cell in cells {
@@ -51,7 +53,7 @@ pub(crate) fn row<T: Display>(f: &mut Formatter<'_>, cells: &[T]) -> Result {
     writeln!(f)
 }
 
-/// When, with which command and on which machine a document was made.
+/// Writes the head of a document: the date, the command and the machine.
 pub(crate) fn opening(
     f: &mut Formatter<'_>,
     date: Option<&str>,
@@ -82,7 +84,7 @@ pub(crate) fn opening(
     Ok(())
 }
 
-/// What was wanted, what was measured, and whether that is enough.
+/// Writes a table of targets: the wanted figure, the measured figure and the verdict.
 pub(crate) fn targets(f: &mut Formatter<'_>, title: &str, targets: &[TargetReport]) -> Result {
     heading(f, title, &["Figure", "Wanted", "Measured", ""])?;
     for target in targets {
@@ -96,6 +98,7 @@ pub(crate) fn targets(f: &mut Formatter<'_>, title: &str, targets: &[TargetRepor
 }
 
 impl SuiteReport {
+    /// The conditions of the run, which a reader needs to compare figures.
     fn setting(&self, f: &mut Formatter<'_>) -> Result {
         opening(f, self.date.as_deref(), &self.command_line, &self.machine)?;
         writeln!(f, "- server: {}, TLS off", self.parts.start.settings)?;
@@ -108,6 +111,7 @@ impl SuiteReport {
 }
 
 impl Parts {
+    /// The table of point reads against the bare server.
     fn point_reads(&self, f: &mut Formatter<'_>) -> Result {
         let title = format!("Point reads of {} items", self.reads.items);
         latency_heading(f, &title)?;
@@ -123,11 +127,13 @@ impl Parts {
         writeln!(f, "\nRatios of the rounds: {}.", rounds.join(", "))
     }
 
+    /// The table of creates, whose rate grows with the connections that share a sync.
     fn group_commit(&self, f: &mut Formatter<'_>) -> Result {
         latency_heading(f, "Creates by number of connections")?;
         latency_rows(f, &self.group_commit)
     }
 
+    /// The table of creates against `PostgreSQL`, round by round.
     fn against_postgres(&self, f: &mut Formatter<'_>) -> Result {
         let columns = ["Round", "Orrery/s", "PostgreSQL/s"];
         heading(f, "Creates in turns with PostgreSQL", &columns)?;
@@ -143,6 +149,7 @@ impl Parts {
             rate(self.postgres_median()),
         ];
         row(f, &["median", &medians[0], &medians[1]])?;
+        // The reader of a report without PostgreSQL figures needs the reason.
         if let Some(reason) = &self.postgres_skipped {
             writeln!(f, "\nPostgreSQL was skipped: {reason}.")?;
         }
@@ -157,6 +164,7 @@ impl Parts {
         Ok(())
     }
 
+    /// The table of the YCSB mixes.
     fn mixes(&self, f: &mut Formatter<'_>) -> Result {
         latency_heading(f, "YCSB mixes")?;
         self.mixes
@@ -164,6 +172,7 @@ impl Parts {
             .try_for_each(|report| latency_rows(f, report))
     }
 
+    /// The table of start times.
     fn starts(&self, f: &mut Formatter<'_>) -> Result {
         let columns = ["From process to first answer", "n", "median ms", "max ms"];
         heading(f, "Start", &columns)?;
@@ -185,6 +194,7 @@ impl Parts {
         )
     }
 
+    /// The table of resident memory after each part.
     fn memory(&self, f: &mut Formatter<'_>) -> Result {
         heading(f, "Resident memory of the server", &["After", "Resident"])?;
         let start = &self.start;
@@ -213,6 +223,7 @@ impl Parts {
     }
 }
 
+/// The head of a table of latencies.
 fn latency_heading(f: &mut Formatter<'_>, title: &str) -> Result {
     let columns = [
         "Slice",
@@ -228,6 +239,7 @@ fn latency_heading(f: &mut Formatter<'_>, title: &str) -> Result {
     heading(f, title, &columns)
 }
 
+/// A row for each operation of each slice.
 fn latency_rows(f: &mut Formatter<'_>, report: &Report) -> Result {
     for slice in &report.slices {
         for operation in &slice.operations {

@@ -1,6 +1,7 @@
-//! The figure that one disturbed round does not move.
+//! The median: one disturbed round does not move it.
 
-/// Of an even number of values the mean of the middle two. There is at least one value.
+/// Returns the median of one or more values. Of an even number of values it is the mean of the
+/// middle two.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

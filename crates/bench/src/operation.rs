@@ -1,6 +1,6 @@
-//! The operations a workload is made of.
+//! The operations that workloads consist of.
 
-/// One step of a workload, on the item of a number.
+/// One step of a workload, on the item with this number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     Read(u64),
@@ -11,7 +11,7 @@ pub(crate) enum Operation {
     Scan(u64),
     /// A query for the item within its logical partition.
     Query(u64),
-    /// A read and a replacement, timed as one.
+    /// A read and a replacement of the item, measured as one latency.
     ReadModifyWrite(u64),
 }
 

@@ -5,8 +5,6 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use crate::master_key::MasterKey;
-
 /// The well-known key of the emulator, which a development server accepts.
 const EMULATOR_KEY: &str =
     "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==";
@@ -27,7 +25,7 @@ pub struct Options {
 
     /// Master key of the account
     #[arg(long, default_value = EMULATOR_KEY, hide_default_value = true)]
-    pub key: MasterKey,
+    pub key: orrery_client::Key,
 
     /// What to run
     #[arg(long, value_enum, default_value_t = Workload::Read)]
@@ -151,7 +149,7 @@ pub enum Workload {
     Bare,
     /// Alternate slices of `read` and `bare`, and their ratio
     ReadVsBare,
-    /// Creates on one connection, then on all, and their ratio
+    /// Creates on one connection, then on all connections, and the ratio of the rates
     GroupCommit,
     /// Point reads alone and beside a flood of another container that has 400 RU/s
     Overload,
@@ -176,16 +174,17 @@ pub enum Workload {
 /// A part of the workload regions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum RegionsPart {
-    /// From the acknowledgement of a write until another region has it
+    /// The time from the acknowledgement of a write until another region has the record
     Lag,
-    /// A region that was cut off and gets what it missed
+    /// A region whose links are cut and that receives the missed records afterwards
     CatchUp,
     /// Writes at strong consistency over links with delays
     Strong,
     /// Where all regions write, beside an account of one region
     Local,
-    /// The same where each region has a processor of its own; only when it is named, and on Linux
-    Apart,
+    /// Local with a processor for each region; only when it is named, and on Linux
+    #[value(name = "apart")]
+    DedicatedProcessors,
     /// Changes of the write region, planned, forced and by votes
     Failover,
 }
@@ -203,9 +202,10 @@ impl Options {
         })
     }
 
-    /// Whether a part of the workload regions was asked for.
+    /// Whether the run measures this part of the workload `regions`.
     pub(crate) fn wants(&self, part: RegionsPart) -> bool {
-        let by_default = self.parts.is_empty() && part != RegionsPart::Apart;
+        // Pinning needs Linux and two processors, so this part runs only by name.
+        let by_default = self.parts.is_empty() && part != RegionsPart::DedicatedProcessors;
         by_default || self.parts.contains(&part)
     }
 }

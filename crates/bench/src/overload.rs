@@ -1,15 +1,16 @@
-//! Point reads of one container while another is asked for far more than it may use.
+//! Point reads of one container while clients request far more of another container than its
+//! throughput allows.
 //!
 //! The flood is the worst kind of client: it upserts over all its connections and does not wait
-//! after a 429. The readers are measured alone and beside the flood, in turns; what is compared is
-//! their 99th percentile.
+//! after a 429. The readers are measured alone and beside the flood, in turns; the report compares
+//! the 99th percentiles of both.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::driver::{Drive, Measurement, OnThrottle, Span, drive};
+use crate::driver::{Measurement, MeasurementPlan, OnThrottle, Span, drive};
 use crate::load::{create_container, delete};
 use crate::median::median;
 use crate::operation::OperationKind;
@@ -22,17 +23,23 @@ const FLOODED_THROUGHPUT: u32 = 400;
 const READERS: u16 = 4;
 const READ_PERCENTILE: f64 = 0.99;
 
-pub(crate) async fn measure(options: &Options, plan: &Drive, report: &mut Report) -> Result<()> {
+pub(crate) async fn measure(
+    options: &Options,
+    plan: &MeasurementPlan,
+    report: &mut Report,
+) -> Result<()> {
     let span = Span::Timed {
         warmup: Duration::from_secs(options.warmup),
         duration: Duration::from_secs(options.duration) / u32::from(options.rounds),
     };
-    let readers = Drive {
+    let readers = MeasurementPlan {
         connections: READERS,
         span,
         ..plan.clone()
     };
-    let flood = Drive {
+    // The flood uses another container of the same server, so that only the isolation of containers
+    // protects the readers.
+    let flood = MeasurementPlan {
         target: Target {
             container: format!("{}-flooded", plan.target.container),
             ..plan.target.clone()
@@ -45,20 +52,23 @@ pub(crate) async fn measure(options: &Options, plan: &Drive, report: &mut Report
     };
     let created = create_container(&flood.target, Some(FLOODED_THROUGHPUT)).await?;
     let measured = alternate(options, &readers, &flood, report).await;
+    // The container is deleted also after a failed measurement; its error comes first.
     let deleted = delete(&flood.target, &created).await;
     measured.and(deleted)
 }
 
 async fn alternate(
     options: &Options,
-    readers: &Drive,
-    flood: &Drive,
+    readers: &MeasurementPlan,
+    flood: &MeasurementPlan,
     report: &mut Report,
 ) -> Result<()> {
     let mut rounds = Vec::new();
     for round in 1..=options.rounds {
         let alone = drive(readers).await?;
+        // Both drivers run at the same time for the same span.
         let (beside, flooding) = tokio::try_join!(drive(readers), drive(flood))?;
+        // Both figures are of one round, so that a change of the machine affects both.
         rounds.push(p99_us(&beside) / p99_us(&alone));
         report.push(format!("alone {round}"), &alone);
         report.push(format!("beside {round}"), &beside);

@@ -1,17 +1,19 @@
-//! The same inserts into `PostgreSQL`, as Debian ships it and with the settings `initdb` writes.
+//! The same inserts into `PostgreSQL`, as Debian ships it and with the settings that `initdb`
+//! writes.
 //!
 //! A temporary cluster holds `items(id text primary key, doc jsonb)` with a GIN index over the
 //! whole document (`jsonb_path_ops`), the nearest relative of a container that indexes every path.
 //! `pgbench` inserts documents of the size and shape of `item`, one per transaction, committed
 //! durably, over a Unix socket with prepared statements.
 //!
+//!
 //! `pgbench` cannot make random text, and making ten random fields in SQL would charge the server
 //! for the client's work. So the documents come from templates: variables (`-D`) that every
-//! execution sends as a text parameter, as an application would, so that the server parses the
-//! JSON each time. To keep values distinct, which decides what an index entry costs, each field of
-//! a template holds a mark that the statement replaces by one fresh 32-digit key, at the price of
-//! one `md5` and one `replace`. The key is also the id: random, as hashed partition keys are.
-//! A script file per template (`pgbench` allows 128) draws them with equal weight.
+//! execution sends as a text parameter, as an application would, so that the server parses the JSON
+//! each time. To keep values distinct, which decides the cost of an index entry, each field of a
+//! template contains a mark that the statement replaces with one fresh 32-digit key, at the price
+//! of one `md5` and one `replace`. The key is also the id: random, as hashed partition keys are. A
+//! script file per template (`pgbench` allows 128) draws the templates with equal weight.
 //!
 //! What is left out in favour of `PostgreSQL`: no HTTP, no signature, no answer with the stored
 //! document.
@@ -43,7 +45,7 @@ const KEY_BYTES: usize = 32;
 const SCHEMA: &str = "CREATE TABLE items (id text PRIMARY KEY, doc jsonb); \
     CREATE INDEX items_doc ON items USING gin (doc jsonb_path_ops);";
 
-/// What `pgbench` said.
+/// The figures that `pgbench` printed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PostgresReport {
     pub version: String,
@@ -72,7 +74,8 @@ impl fmt::Display for PostgresReport {
     }
 }
 
-/// Creates the cluster, inserts for the duration of the options, and deletes the cluster. Blocks.
+/// Creates the cluster, inserts for the duration of the options, and deletes the cluster. This call
+/// blocks.
 pub(crate) fn run(options: &Options) -> Result<PostgresReport> {
     Cluster::start(options)?.measure(options)
 }
@@ -86,9 +89,10 @@ struct Binaries {
 }
 
 impl Binaries {
+    /// Finds all programs, or fails with the package that contains them.
     fn find() -> Result<Self> {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        // The versioned folder first, so that all come from the same release.
+        // The versioned folder is first, so that all programs come from the same release.
         let folders: Vec<PathBuf> = std::iter::once(DEBIAN_BINARIES.into())
             .chain(std::env::split_paths(&path))
             .collect();
@@ -114,7 +118,8 @@ impl Binaries {
     }
 }
 
-/// A running cluster in a folder of its own; stopped and deleted when dropped. Every call blocks.
+/// A running cluster in a folder of its own. Dropping the value stops and deletes the cluster.
+/// Every call blocks.
 pub(crate) struct Cluster {
     binaries: Binaries,
     folder: TempDir,
@@ -122,7 +127,7 @@ pub(crate) struct Cluster {
     server: Option<Child>,
 }
 
-/// What `pgbench` repeats, on how many connections and for how long.
+/// A script for `pgbench`, with the number of connections and the time.
 #[derive(Clone, Copy)]
 pub(crate) struct Script<'a> {
     pub(crate) text: &'a str,
@@ -132,7 +137,7 @@ pub(crate) struct Script<'a> {
 }
 
 impl Cluster {
-    /// An empty table on the file system the options name.
+    /// Starts a cluster with an empty table, on the file system that the options name.
     pub(crate) fn start(options: &Options) -> Result<Self> {
         let binaries = Binaries::find()?;
         let mut builder = tempfile::Builder::new();
@@ -157,22 +162,26 @@ impl Cluster {
         let mut initdb = cluster.command(&cluster.binaries.initdb);
         initdb.args(["--auth", "trust", "--username", SYSTEM_USER, "--pgdata"]);
         execute(initdb.arg(cluster.data())).context("creating the cluster")?;
+        // From here on dropping `cluster` stops the server, also if the schema fails.
         cluster.serve()?;
         cluster.sql(SCHEMA)?;
         Ok(cluster)
     }
 
-    /// Inserts for the warm-up and then for the duration of the options; rows of earlier rounds
+    /// Inserts for the warm-up and then for the duration of the options. Rows of earlier rounds
     /// stay.
     pub(crate) fn measure(&self, options: &Options) -> Result<PostgresReport> {
         if options.warmup > 0 {
+            // The warm-up inserts too: the first inserts into an empty index are cheaper than later
+            // ones.
             self.insert(options, options.warmup).context("warming up")?;
         }
         let output = self.insert(options, options.duration)?;
         let mut report = parse_pgbench(&output, options.connections)
             .with_context(|| format!("reading the output of pgbench: {output}"))?;
         report.version = self.version()?;
-        // The server prints jsonb with a space after each colon and comma; a sample takes them out.
+        // The server prints jsonb with a space after each colon and comma; the statement removes
+        // these spaces.
         let average = self.sql(
             "SELECT avg(length(replace(replace(doc::text, ': ', ':'), ', ', ','))) \
              FROM (SELECT doc FROM items LIMIT 1000) AS sample",
@@ -181,7 +190,8 @@ impl Cluster {
         Ok(report)
     }
 
-    /// The server is a child and not a daemon, so that an interrupt from the terminal reaches it.
+    /// Starts the server. The server is a child and not a daemon, so that an interrupt from the
+    /// terminal reaches it.
     fn serve(&mut self) -> Result<()> {
         let log = fs::File::create(self.folder.path().join("log")).context("creating the log")?;
         let mut server = self.command(&self.binaries.postgres);
@@ -190,6 +200,7 @@ impl Cluster {
             .arg(self.data())
             .arg("-k")
             .arg(self.folder.path());
+        // Only the Unix socket is used, so no TCP port has to be free.
         server.args(["-c", "listen_addresses="]);
         server
             .stdin(Stdio::null())
@@ -198,6 +209,7 @@ impl Cluster {
         self.server = Some(server.spawn().context("starting the cluster")?);
         let began = Instant::now();
         loop {
+            // The server has no other sign that it is ready than a statement that succeeds.
             match self.sql("SELECT 1") {
                 Ok(_) => return Ok(()),
                 Err(error) if began.elapsed() > START_TIMEOUT => {
@@ -212,7 +224,7 @@ impl Cluster {
         self.folder.path().join("data")
     }
 
-    /// A program run as a user the server accepts.
+    /// A command that runs a program as a user that the server accepts.
     fn command(&self, program: &Path) -> Command {
         let mut command = if self.as_system_user {
             let mut command = Command::new("runuser");
@@ -225,6 +237,7 @@ impl Cluster {
         command
     }
 
+    /// A client program with the arguments of a connection to this cluster.
     fn connect(&self, program: &Path) -> Command {
         let mut command = self.command(program);
         command
@@ -234,6 +247,7 @@ impl Cluster {
         command
     }
 
+    /// Runs a statement and returns its output.
     pub(crate) fn sql(&self, statement: &str) -> Result<String> {
         execute(&mut self.psql(statement)).with_context(|| format!("running {statement}"))
     }
@@ -254,8 +268,9 @@ impl Cluster {
         let stdin = child.stdin.take().context("psql has no standard input")?;
         let mut out = BufWriter::new(stdin);
         let written = write(&mut out).and_then(|()| out.flush());
-        // Its end is the end of the input.
+        // Closing the pipe ends the input; psql waits for this end.
         drop(out);
+        // A failed psql also breaks the pipe, so its status is the better error.
         let status = child.wait().context("waiting for psql")?;
         if !status.success() {
             bail!("psql ended with {status} when running {statement}");
@@ -263,7 +278,7 @@ impl Cluster {
         written.with_context(|| format!("sending rows for {statement}"))
     }
 
-    /// Repeats a script on some connections.
+    /// Runs a script again and again on some connections.
     pub(crate) fn repeat(&self, script: &Script<'_>) -> Result<PostgresReport> {
         let file = self.folder.path().join("query.sql");
         fs::write(&file, script.text).with_context(|| format!("writing {}", file.display()))?;
@@ -283,6 +298,7 @@ impl Cluster {
         psql.args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align"]);
         psql.args([
             "--set",
+            // Without this variable psql succeeds although a statement failed.
             "ON_ERROR_STOP=1",
             "--command",
             statement,
@@ -294,6 +310,7 @@ impl Cluster {
     fn pgbench(&self, connections: u16, seconds: u64, seed: u64) -> Command {
         let mut pgbench = self.connect(&self.binaries.pgbench);
         pgbench.args([
+            // The tables are not those of pgbench, which it would vacuum first.
             "--no-vacuum",
             "--protocol",
             "prepared",
@@ -306,6 +323,7 @@ impl Cluster {
         pgbench
     }
 
+    /// Runs the insert scripts for some seconds, and returns the output of pgbench.
     fn insert(&self, options: &Options, seconds: u64) -> Result<String> {
         let mut pgbench = self.pgbench(options.connections, seconds, options.seed);
         let mut random = Random::new(options.seed, 0);
@@ -329,10 +347,12 @@ impl Drop for Cluster {
             return;
         };
         let mut stop = self.command(&self.binaries.pg_ctl);
+        // The data is deleted next, so the server need not write it out.
         stop.args(["stop", "--mode", "immediate", "--pgdata"])
             .arg(self.data());
-        // A server that is gone already cannot be stopped, and there is no one left to tell.
+        // The server may have ended before, and a destructor has no caller to report an error to.
         let stopped = stop.output().is_ok_and(|output| output.status.success());
+        // Without the kill the wait below could last forever.
         if !stopped {
             let _ = server.kill();
         }
@@ -347,9 +367,10 @@ fn insert_statement(number: usize) -> String {
     )
 }
 
-/// A document of the given size once its marks are keys.
+/// A document that has the given size once its marks are replaced by keys.
 fn template(value_bytes: usize, random: &mut Random) -> Result<String> {
     let frame = "{\"id\":\"\",\"pk\":\"\"}".len() + FIELDS * ",\"field0\":\"\"".len();
+    // The id, the partition key and each field contain the key once.
     let keys = (2 + FIELDS) * KEY_BYTES;
     let padding = value_bytes
         .checked_sub(frame + keys)
@@ -367,7 +388,7 @@ fn template(value_bytes: usize, random: &mut Random) -> Result<String> {
     String::from_utf8(text).context("a template is text")
 }
 
-/// Numbers out of the summary that ends a run.
+/// Reads the figures from the summary that ends a run of `pgbench`.
 fn parse_pgbench(output: &str, connections: u16) -> Result<PostgresReport> {
     let value = |name: &str| {
         let line = output.lines().find_map(|line| line.strip_prefix(name));
@@ -389,7 +410,7 @@ fn is_root() -> Result<bool> {
     Ok(execute(Command::new("id").arg("-u"))? == "0")
 }
 
-/// Standard output of a program that succeeds.
+/// Runs a program and returns its standard output; fails if the program fails.
 fn execute(command: &mut Command) -> Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let Output {

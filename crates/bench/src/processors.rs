@@ -1,4 +1,4 @@
-//! The processors that processes run on, set with the `taskset` of Linux.
+//! Pins processes to processors, with the `taskset` program of Linux.
 
 use std::process::{Command, id};
 
@@ -6,39 +6,43 @@ use anyhow::{Context, Result, bail};
 
 const PROGRAM: &str = "taskset";
 
-/// Lets this process, and those it starts, run on one processor until it is dropped.
-pub(crate) struct Pinned {
+/// Pins this process, and the processes that it starts, to one processor until the value is
+/// dropped.
+pub(crate) struct PinnedProcess {
     before: Vec<u32>,
 }
 
-impl Pinned {
-    /// To the first of the processors that it may run on; gives the second along with it.
-    pub(crate) fn to_first() -> Result<(Pinned, u32)> {
-        let said = run(&["-cp", &id().to_string()])?;
-        let before = parse(&said)
-            .with_context(|| format!("{PROGRAM} names no processors: {}", said.trim()))?;
+impl PinnedProcess {
+    /// Pins this process to the first of its allowed processors, and returns the second one too.
+    pub(crate) fn to_first() -> Result<(PinnedProcess, u32)> {
+        let output = run(&["-cp", &id().to_string()])?;
+        let before = parse(&output)
+            .with_context(|| format!("{PROGRAM} names no processors: {}", output.trim()))?;
+        // The first processor is for this process, and the second one for the other region.
         let [first, second, ..] = before[..] else {
             bail!("two processors are needed, one for each region");
         };
+        // Children inherit the processors, so the server that starts next is pinned as well.
         set(&[first])?;
-        Ok((Pinned { before }, second))
+        Ok((PinnedProcess { before }, second))
     }
 }
 
-impl Drop for Pinned {
+impl Drop for PinnedProcess {
     fn drop(&mut self) {
-        // What is measured after this would only be slower.
+        // After an error the following measurements run on one processor and only look slower.
         let _ = set(&self.before);
     }
 }
 
-/// The same command on one processor.
+/// The same command, pinned to one processor.
 pub(crate) fn on(processor: u32, command: &Command) -> Command {
     let mut pinned = Command::new(PROGRAM);
     pinned
         .args(["-c", &processor.to_string()])
         .arg(command.get_program())
         .args(command.get_args());
+    // A new command has none of the variables of the old one.
     for (name, value) in command.get_envs() {
         match value {
             Some(value) => pinned.env(name, value),
@@ -48,7 +52,7 @@ pub(crate) fn on(processor: u32, command: &Command) -> Command {
     pinned
 }
 
-/// Of all threads of this process.
+/// Pins all threads of this process.
 fn set(processors: &[u32]) -> Result<()> {
     let list: Vec<_> = processors.iter().map(ToString::to_string).collect();
     run(&["-acp", &list.join(","), &id().to_string()])?;
@@ -61,15 +65,15 @@ fn run(arguments: &[&str]) -> Result<String> {
         format!("starting {PROGRAM}: this part needs it, and so Linux with util-linux")
     })?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        bail!("{PROGRAM} ended with {}: {}", output.status, said.trim());
+        let errors = String::from_utf8_lossy(&output.stderr);
+        bail!("{PROGRAM} ended with {}: {}", output.status, errors.trim());
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The list after the colon: `0,2-3`.
-fn parse(said: &str) -> Option<Vec<u32>> {
-    let (_, list) = said.trim().rsplit_once(": ")?;
+/// Reads the list after the colon: `0,2-3`.
+fn parse(output: &str) -> Option<Vec<u32>> {
+    let (_, list) = output.trim().rsplit_once(": ")?;
     let ranges = list.split(',').map(|part| {
         let (from, to) = part.split_once('-').unwrap_or((part, part));
         Some(from.parse().ok()?..=to.parse().ok()?)
@@ -93,8 +97,8 @@ mod tests {
             ("pid 7's current affinity list: \n", None),
             ("no such process", None),
         ];
-        for (said, expected) in cases {
-            assert_eq!(parse(said), expected, "{said}");
+        for (output, expected) in cases {
+            assert_eq!(parse(output), expected, "{output}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! The live line on standard error.
+//! The progress line on standard error.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crate::options::Progress;
 
-/// Counters the client threads bump and the progress line reads.
+/// Counters that the client threads increment and the progress line reads.
 #[derive(Default)]
 pub(crate) struct Gauge {
     pub(crate) operations: AtomicU64,
@@ -24,6 +24,7 @@ pub(crate) struct ProgressLine {
 
 impl ProgressLine {
     pub(crate) fn new(mode: Progress, title: &str) -> Self {
+        // Terminal control characters would garble a log file.
         let visible = mode == Progress::Auto && std::io::stderr().is_terminal();
         let now = Instant::now();
         Self {
@@ -38,6 +39,7 @@ impl ProgressLine {
         if !self.visible {
             return;
         }
+        // A counter that is a few operations late does no harm, so the order is relaxed.
         let (now, operations) = (Instant::now(), gauge.operations.load(Ordering::Relaxed));
         let (before, earlier) = std::mem::replace(&mut self.previous, (now, operations));
         let rate = (operations - earlier) as f64 / (now - before).as_secs_f64();
@@ -62,14 +64,14 @@ impl ProgressLine {
     }
 }
 
-/// Says what a run of many parts is at; an empty title takes the line away.
+/// Shows the present stage of a run with many parts. An empty title clears the line.
 pub(crate) fn show_stage(mode: Progress, title: &str) {
     if mode == Progress::Auto && std::io::stderr().is_terminal() {
         write_stderr(&format!("\r\x1b[K{title}"));
     }
 }
 
-/// A progress line that cannot be written is not worth an error.
+/// Writes to standard error. A progress line that cannot be written is not worth an error.
 fn write_stderr(text: &str) {
     let mut stderr = std::io::stderr().lock();
     let _ = stderr

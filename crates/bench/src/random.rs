@@ -1,6 +1,6 @@
-//! A small seeded generator (splitmix64): the same seed chooses the same keys on every machine.
+//! A small seeded generator (splitmix64): the same seed draws the same keys on every machine.
 
-/// Two characters occur twice so that six random bits choose one.
+/// The alphabet of random text. Two characters occur twice, so that six random bits choose one.
 const ALPHANUMERIC: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789AZ";
 
 #[derive(Clone, Debug)]
@@ -9,8 +9,9 @@ pub(crate) struct Random {
 }
 
 impl Random {
-    /// The `stream`-th of the independent sequences of a seed.
+    /// The generator of the `stream`-th independent sequence of a seed.
     pub(crate) fn new(seed: u64, stream: u64) -> Self {
+        // The seed is mixed once, so that neighbouring seeds give unrelated streams.
         let mut outer = Self { state: seed };
         Self {
             state: outer.next() ^ stream.wrapping_mul(0xD6E8_FEB8_6659_FD93),
@@ -25,19 +26,22 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Uniform in `0..bound`; the bias of the multiplication is far below what a run could show.
+    /// A uniform number in `0..bound`. The bias of the multiplication is far below the error of a
+    /// run.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// Uniform in `[0, 1)`.
+    /// A uniform number in `[0, 1)`.
     pub(crate) fn fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
+    /// Appends random alphanumerics. Six random bits choose one character.
     pub(crate) fn alphanumeric(&mut self, out: &mut Vec<u8>, mut count: usize) {
         while count > 0 {
             let mut bits = self.next();
+            // Sixty of the 64 bits give ten characters.
             let batch = count.min(10);
             for _ in 0..batch {
                 out.push(ALPHANUMERIC[(bits & 63) as usize]);

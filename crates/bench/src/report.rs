@@ -1,4 +1,4 @@
-//! What a run found, for people and for programs.
+//! The results of a run, for people and for programs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +18,7 @@ use crate::start::StartReport;
 use crate::statistics::KindStatistics;
 use crate::suite_report::SuiteReport;
 
-/// The result of a run: `Display` is the table, `Serialize` the JSON document.
+/// The result of a run. `Display` writes a table, `Serialize` a JSON document.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     pub workload: Workload,
@@ -49,13 +49,14 @@ pub struct Report {
     pub partitions: Option<Box<PartitionsReport>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub regions: Option<Box<RegionsReport>>,
-    /// Only of a server the driver started.
+    /// The figures of the server process, if the driver started it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_failure: Option<FailureReport>,
 }
 
+/// The time of loading the items.
 #[derive(Clone, Debug, Serialize)]
 pub struct LoadReport {
     pub created: u64,
@@ -64,21 +65,22 @@ pub struct LoadReport {
     pub per_second: f64,
 }
 
-/// One uninterrupted measurement.
+/// One measurement without interruption.
 #[derive(Clone, Debug, Serialize)]
 pub struct SliceReport {
     pub name: String,
     pub connections: u16,
     pub seconds: f64,
-    /// Successful operations of all kinds.
+    /// Successful operations of all kinds, per second.
     pub per_second: f64,
     pub operations: Vec<OperationReport>,
 }
 
+/// One kind of operation within a slice.
 #[derive(Clone, Debug, Serialize)]
 pub struct OperationReport {
     pub operation: &'static str,
-    /// Successful operations.
+    /// The number of successful operations.
     pub count: u64,
     pub per_second: f64,
     pub mean_us: f64,
@@ -87,16 +89,16 @@ pub struct OperationReport {
     pub p99_us: f64,
     pub p999_us: f64,
     pub max_us: f64,
-    /// Other answers by status; 0 counts lost connections.
+    /// The other answers, by status. Status 0 counts lost connections.
     pub errors: BTreeMap<u16, u64>,
-    /// Answers 429, each followed by a pause and another attempt, or in a flood by neither.
+    /// The answers with 429. A pause and another attempt follow each of them, except in a flood.
     pub throttled: u64,
     pub sent_bytes_per_second: f64,
     pub received_bytes_per_second: f64,
     pub request_charge: f64,
 }
 
-/// One side of a comparison divided by the other.
+/// The rate of one side of a comparison divided by the rate of the other.
 #[derive(Clone, Debug, Serialize)]
 pub struct RatioReport {
     pub of: String,
@@ -106,6 +108,7 @@ pub struct RatioReport {
     pub rounds: Vec<f64>,
 }
 
+/// The first operation that failed, as an example for the others.
 #[derive(Clone, Debug, Serialize)]
 pub struct FailureReport {
     pub operation: &'static str,
@@ -114,22 +117,26 @@ pub struct FailureReport {
 }
 
 impl LoadReport {
+    /// The items of the container after the load.
     pub(crate) fn items(&self) -> u64 {
         self.created + self.existing
     }
 }
 
 impl Report {
-    /// Whether every operation succeeded, apart from throttling.
+    /// Whether every operation succeeded, apart from throttled ones.
     pub fn is_clean(&self) -> bool {
         self.slices
             .iter()
             .flat_map(|slice| &slice.operations)
+            // Throttled operations are not among the errors.
             .all(|o| o.errors.is_empty())
     }
 
+    /// Adds a slice to the report.
     pub(crate) fn push(&mut self, name: impl Into<String>, measured: &Measurement) {
         self.slices.push(SliceReport::new(name.into(), measured));
+        // Only the first failure is reported; later ones usually have the same cause.
         if let (None, Some(failure)) = (&self.first_failure, &measured.statistics.first_failure) {
             let (operation, status) = (failure.kind.name(), failure.status);
             self.first_failure = Some(FailureReport {
@@ -147,6 +154,7 @@ impl SliceReport {
         let operations = OperationKind::ALL
             .into_iter()
             .filter_map(|kind| {
+                // A kind that the mix does not contain has no row.
                 let counts = measured.statistics.kinds.get(&kind)?;
                 Some(OperationReport::new(kind, counts, seconds))
             })
@@ -236,6 +244,7 @@ impl fmt::Display for Report {
                     row.received_bytes_per_second / 1e6,
                     row.request_charge
                 )?;
+                // A separate line lists the error count per status.
                 if !row.errors.is_empty() {
                     writeln!(f, "{:<14} {:<17} by status: {:?}", "", "", row.errors)?;
                 }
@@ -291,6 +300,7 @@ impl fmt::Display for Report {
             } = failure;
             writeln!(f, "first failure: {operation} answered {status}: {body}")?;
         }
+        // In the overload workload throttling is the purpose.
         if self
             .slices
             .iter()

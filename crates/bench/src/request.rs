@@ -1,17 +1,16 @@
-//! Requests as bytes, assembled in buffers that are reused.
+//! Requests as bytes, built in reused buffers.
 
 use std::io::Write as _;
 
 use anyhow::{Result, bail};
+use orrery_client::{RequestDate, SignaturePayload, Signer};
 
-use crate::date::RequestDate;
 use crate::endpoint::Endpoint;
-use crate::signature::{Signed, Signer};
 
 const VERSION: &str = "2020-07-15";
 const QUERY_PAGE_ITEMS_MAX: u64 = 1000;
 
-/// The account and the container a run works on.
+/// The account and the container of a run.
 #[derive(Clone)]
 pub(crate) struct Target {
     pub(crate) endpoint: Endpoint,
@@ -27,7 +26,8 @@ impl Target {
         [database, container]: [&str; 2],
     ) -> Result<Self> {
         for name in [database, container] {
-            // Names without escapes are the same in a path and in a signature.
+            // Names without escapes are equal in a path and in a signature, so both need no
+            // encoding.
             let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
             if name.is_empty() || !name.bytes().all(plain) {
                 bail!("name {name:?} is not made of letters, digits, '-', '_' and '.'");
@@ -52,6 +52,7 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
+    /// The method in the request line, and in the signature.
     fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::Get => ("GET", "get"),
@@ -69,7 +70,7 @@ pub(crate) enum ScriptKind {
 }
 
 impl ScriptKind {
-    /// The segment of its path, which is also what is signed.
+    /// The path segment of the kind, which is also the resource type in the signature.
     fn segment(self) -> &'static str {
         match self {
             Self::Procedure => "sprocs",
@@ -78,17 +79,17 @@ impl ScriptKind {
     }
 }
 
-/// What differs between the requests of queries.
+/// The headers that differ between queries.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct QueryHeaders<'a> {
-    /// All partitions without it.
+    /// The partition key. Without a key the query covers all partitions.
     pub(crate) partition_key: Option<&'a str>,
     pub(crate) continuation: Option<&'a str>,
-    /// Whether the server is to say what the query cost it.
+    /// Whether the server sends the metrics of the query.
     pub(crate) metrics: bool,
 }
 
-/// Builds one request at a time.
+/// Builds one request at a time, in a buffer that all requests share.
 pub(crate) struct RequestWriter {
     target: Target,
     common_headers: String,
@@ -100,6 +101,7 @@ pub(crate) struct RequestWriter {
 
 impl RequestWriter {
     pub(crate) fn new(target: Target) -> Self {
+        // The headers that every request has, formatted once.
         let common_headers = format!(
             " HTTP/1.1\r\nhost: {}\r\naccept: application/json\r\nuser-agent: orrery-bench\r\n\
              x-ms-version: {VERSION}\r\n",
@@ -117,10 +119,12 @@ impl RequestWriter {
         }
     }
 
+    /// The prepared request.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
+    /// Prepares a point read.
     pub(crate) fn read(&mut self, id: &str, key: &str) {
         self.item_link(id);
         self.begin_resource(Verb::Get, "docs");
@@ -128,7 +132,7 @@ impl RequestWriter {
         self.bytes.extend_from_slice(b"\r\n");
     }
 
-    /// Of what the region has, whatever the consistency of the account.
+    /// A read of the region's own data: the header weakens the consistency of the account.
     pub(crate) fn read_eventually(&mut self, id: &str, key: &str) {
         self.item_link(id);
         self.begin_resource(Verb::Get, "docs");
@@ -137,12 +141,14 @@ impl RequestWriter {
             .extend_from_slice(b"x-ms-consistency-level: Eventual\r\n\r\n");
     }
 
+    /// Prepares the creation of an item.
     pub(crate) fn create(&mut self, key: &str, item: &[u8]) {
         self.begin_items(Verb::Post);
         self.partition_key(key);
         self.finish_json(item);
     }
 
+    /// Prepares the creation or replacement of an item.
     pub(crate) fn upsert(&mut self, key: &str, item: &[u8]) {
         self.begin_items(Verb::Post);
         self.partition_key(key);
@@ -151,6 +157,7 @@ impl RequestWriter {
         self.finish_json(item);
     }
 
+    /// Prepares the replacement of an item.
     pub(crate) fn replace(&mut self, [id, key]: [&str; 2], item: &[u8]) {
         self.item_link(id);
         self.begin_resource(Verb::Put, "docs");
@@ -158,6 +165,7 @@ impl RequestWriter {
         self.finish_json(item);
     }
 
+    /// A page of the item feed of the first partition key range.
     pub(crate) fn scan(&mut self, items_max: u64) {
         self.begin_items(Verb::Get);
         self.bytes
@@ -166,7 +174,7 @@ impl RequestWriter {
         self.bytes.extend_from_slice(b"\r\n");
     }
 
-    /// One page of a query, with the headers SDKs send.
+    /// One page of a query, with the headers that SDKs send.
     pub(crate) fn query(&mut self, headers: QueryHeaders<'_>, body: &[u8]) {
         self.begin_items(Verb::Post);
         self.bytes
@@ -185,7 +193,7 @@ impl RequestWriter {
         self.finish("application/query+json", body);
     }
 
-    /// A query for one item within its logical partition; the id needs no JSON escapes.
+    /// A query for one item within its logical partition. The id must need no JSON escapes.
     pub(crate) fn query_item(&mut self, id: &str, key: &str) {
         let body = format!(
             "{{\"query\":\"SELECT * FROM c WHERE c.id = @id\",\
@@ -198,7 +206,8 @@ impl RequestWriter {
         self.query(headers, body.as_bytes());
     }
 
-    /// One page of the change feed of a partition key range; `after` is the etag of the last one.
+    /// One page of the change feed of a partition key range. `after` is the etag of the page
+    /// before.
     pub(crate) fn changes(&mut self, range: &str, after: Option<&str>, items_max: u64) {
         self.begin_items(Verb::Get);
         self.header("a-im", "Incremental Feed");
@@ -210,7 +219,7 @@ impl RequestWriter {
         self.bytes.extend_from_slice(b"\r\n");
     }
 
-    /// What operators ask of the partitions of the container.
+    /// The order that lists the partitions of the container.
     pub(crate) fn list_partitions(&mut self) {
         self.begin_partitions(Verb::Get);
         self.bytes.extend_from_slice(b"\r\n");
@@ -221,7 +230,7 @@ impl RequestWriter {
         self.finish_json(body);
     }
 
-    /// A transaction of one logical partition whose answer repeats no items.
+    /// A transactional batch of one logical partition, whose answer contains no items.
     pub(crate) fn batch(&mut self, key: &str, body: &[u8]) {
         self.begin_items(Verb::Post);
         self.partition_key(key);
@@ -240,7 +249,7 @@ impl RequestWriter {
         self.finish_json(body);
     }
 
-    /// Runs a stored procedure; `arguments` is a JSON array.
+    /// Runs a stored procedure. `arguments` is a JSON array.
     pub(crate) fn execute(&mut self, id: &str, key: &str, arguments: &[u8]) {
         self.link.clear();
         for part in [&self.container_link, "/sprocs/", id] {
@@ -258,7 +267,8 @@ impl RequestWriter {
         self.finish_json(body.as_bytes());
     }
 
-    /// `indexing` is the JSON of a policy, or nothing for the server's default.
+    /// Creates the container. `indexing` is the JSON of an indexing policy; None takes the server's
+    /// default.
     pub(crate) fn create_container(&mut self, throughput: Option<u32>, indexing: Option<&str>) {
         self.database_link();
         self.begin(Verb::Post, "colls", Some("colls"));
@@ -297,6 +307,7 @@ impl RequestWriter {
         }
     }
 
+    /// Begins a request to the items of the container.
     fn begin_items(&mut self, verb: Verb) {
         self.link.clone_from(&self.container_link);
         self.begin(verb, "docs", Some("docs"));
@@ -311,12 +322,13 @@ impl RequestWriter {
         self.begin(verb, resource_type, None);
     }
 
-    /// Request line and signed headers for the resource at `self.link`, or its feed of children.
+    /// Writes the request line and the signed headers for the resource at `self.link`, or for one
+    /// of its feeds.
     fn begin(&mut self, verb: Verb, resource_type: &'static str, feed: Option<&'static str>) {
         self.begin_below("", verb, resource_type, feed);
     }
 
-    /// The same below a prefix, which is not part of what is signed.
+    /// Writes the same below a path prefix, which is not part of the signature.
     fn begin_below(
         &mut self,
         prefix: &str,
@@ -324,9 +336,11 @@ impl RequestWriter {
         resource_type: &'static str,
         feed: Option<&'static str>,
     ) {
+        // The date is formatted once a second and not for each request.
         self.date.refresh();
         let (method, verb) = verb.names();
         let out = &mut self.bytes;
+        // The buffer keeps its capacity, so later requests allocate nothing.
         out.clear();
         out.extend_from_slice(method.as_bytes());
         out.push(b' ');
@@ -343,7 +357,8 @@ impl RequestWriter {
         out.extend_from_slice(b"x-ms-date: ");
         out.extend_from_slice(self.date.header().as_bytes());
         out.extend_from_slice(b"\r\nauthorization: ");
-        let signed = Signed {
+        // The signature covers the link of the parent, also where the request is for a feed.
+        let signed = SignaturePayload {
             verb,
             resource_type,
             link: &self.link,
@@ -354,6 +369,7 @@ impl RequestWriter {
         out.extend_from_slice(b"\r\n");
     }
 
+    /// Writes the header of the partition key. The key must need no JSON escapes.
     fn partition_key(&mut self, key: &str) {
         self.bytes
             .extend_from_slice(b"x-ms-documentdb-partitionkey: [\"");
@@ -369,6 +385,7 @@ impl RequestWriter {
         self.finish("application/json", body);
     }
 
+    /// Writes the last headers and the body.
     fn finish(&mut self, content_type: &str, body: &[u8]) {
         self.header("content-type", content_type);
         self.header("content-length", body.len());
@@ -383,7 +400,7 @@ mod tests {
 
     fn target() -> Target {
         let endpoint = Endpoint::parse("http://localhost:8081").unwrap();
-        Target::new(endpoint, Signer::new("a2V5").unwrap(), ["d", "c"]).unwrap()
+        Target::new(endpoint, Signer::new(&"a2V5".parse().unwrap()), ["d", "c"]).unwrap()
     }
 
     /// The lines that depend neither on the clock nor on the connection.

@@ -1,13 +1,13 @@
-//! How much memory a process holds.
+//! The resident memory of a process.
 //!
-//! Linux says it in a file; other Unix systems say it through `ps`. Windows has no program to ask
-//! that is always there, so nothing is measured.
+//! Linux has the figure in a file; other Unix systems print it through `ps`. Windows has no such
+//! program on every installation, so this module measures nothing there.
 
 use std::process::Command;
 
 const KIBIBYTE: u64 = 1024;
 
-/// Resident memory, or nothing where it cannot be measured.
+/// Returns the resident memory, or None on systems which do not report this figure.
 pub(crate) fn resident_bytes(process: u32) -> Option<u64> {
     let kibibytes = if cfg!(target_os = "linux") {
         let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
@@ -25,6 +25,7 @@ pub(crate) fn resident_bytes(process: u32) -> Option<u64> {
     kibibytes.map(|count| count * KIBIBYTE)
 }
 
+/// The resident set in kibibytes, from the text of `/proc/PID/status`.
 fn from_status(status: &str) -> Option<u64> {
     let line = status
         .lines()
@@ -32,7 +33,7 @@ fn from_status(status: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim_end().parse().ok()
 }
 
-/// In units of a million bytes, as the targets are.
+/// Prints bytes in units of a million, as the targets do.
 pub(crate) fn megabytes(bytes: Option<u64>) -> String {
     bytes.map_or_else(
         || "not measured".to_owned(),

@@ -1,11 +1,11 @@
-//! The part of HTTP/1.1 that reading one response needs.
+//! The part of HTTP/1.1 that is needed to read one response.
 //!
-//! Of some thirty headers four matter, so lines are told apart by the position of their colon
-//! before any name is compared.
+//! Four of some thirty headers matter, so the parser compares the position of the colon before it
+//! compares a name.
 
 use std::io::{self, BufRead as _};
 
-/// A response head, and where its body begins.
+/// A parsed response head, with the length of the head and of the body.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Head {
     pub(crate) status: u16,
@@ -23,7 +23,7 @@ pub(crate) enum BodyLength {
 }
 
 impl Head {
-    /// `None` while the head is incomplete.
+    /// Parses a head. Returns `None` while the head is incomplete.
     pub(crate) fn parse(received: &[u8]) -> io::Result<Option<Self>> {
         let mut rest = received;
         let Some(status_line) = take_line(&mut rest)? else {
@@ -48,15 +48,18 @@ impl Head {
             head.apply(line)?;
         }
         head.bytes = received.len() - rest.len();
+        // These statuses have no body, whatever the headers say.
         if status == 204 || status == 304 {
             head.body = BodyLength::Known(0);
         }
         Ok(Some(head))
     }
 
+    /// Reads one header line, if it is one of those that matter.
     fn apply(&mut self, line: &[u8]) -> io::Result<()> {
         if let Some(value) = value_of(line, "content-length") {
             let length = parse_number(value).ok_or_else(|| invalid("content-length"))?;
+            // RFC 9112: transfer-encoding overrides content-length.
             if self.body != BodyLength::Chunked {
                 self.body = BodyLength::Known(length);
             }
@@ -66,6 +69,7 @@ impl Head {
             self.retry_after_ms = parse_number(value);
         } else if let Some(value) = value_of(line, "transfer-encoding") {
             if !value.eq_ignore_ascii_case(b"chunked") {
+                // Any other encoding would need a decoder.
                 return Err(invalid("transfer-encoding"));
             }
             self.body = BodyLength::Chunked;
@@ -76,7 +80,8 @@ impl Head {
     }
 }
 
-/// Decodes a chunked body into `out`; the number of bytes it took, or `None` while incomplete.
+/// Decodes a chunked body into `out`. Returns the length of the encoded body, or `None` while it is
+/// incomplete.
 pub(crate) fn decode_chunks(received: &[u8], out: &mut Vec<u8>) -> io::Result<Option<usize>> {
     out.clear();
     let mut rest = received;
@@ -84,6 +89,7 @@ pub(crate) fn decode_chunks(received: &[u8], out: &mut Vec<u8>) -> io::Result<Op
         let Some(line) = take_line(&mut rest)? else {
             return Ok(None);
         };
+        // Extensions may follow the size of a chunk.
         let size = line.split(|byte| *byte == b';').next().unwrap_or_default();
         let size = std::str::from_utf8(size).ok().map(str::trim);
         let size = size.and_then(|size| usize::from_str_radix(size, 16).ok());
@@ -91,6 +97,7 @@ pub(crate) fn decode_chunks(received: &[u8], out: &mut Vec<u8>) -> io::Result<Op
         if size == 0 {
             break;
         }
+        // The chunk ends with CR LF.
         let end = size.checked_add(2).ok_or_else(|| invalid("chunk size"))?;
         let Some((chunk, after)) = rest.split_at_checked(end) else {
             return Ok(None);
@@ -102,6 +109,7 @@ pub(crate) fn decode_chunks(received: &[u8], out: &mut Vec<u8>) -> io::Result<Op
         match take_line(&mut rest)? {
             None => return Ok(None),
             Some([]) => return Ok(Some(received.len() - rest.len())),
+            // Trailers after the last chunk are skipped.
             Some(_trailer) => {}
         }
     }
@@ -117,12 +125,12 @@ pub(crate) fn header_lines(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> 
         })
 }
 
-/// Splits off a line without its end. `skip_until` is the standard library's way to the vectorised
-/// byte search of the platform.
+/// Splits off a line without its end. `skip_until` is the way of the standard library to the
+/// vectorised byte search of the platform.
 fn take_line<'a>(rest: &mut &'a [u8]) -> io::Result<Option<&'a [u8]>> {
-    let whole = *rest;
-    let taken = rest.skip_until(b'\n')?;
-    let line = whole[..taken].strip_suffix(b"\n");
+    let received = *rest;
+    let length = rest.skip_until(b'\n')?;
+    let line = received[..length].strip_suffix(b"\n");
     Ok(line.map(|line| line.strip_suffix(b"\r").unwrap_or(line)))
 }
 
@@ -134,6 +142,7 @@ fn parse_status(line: &[u8]) -> io::Result<u16> {
         .ok_or_else(|| invalid("status line"))
 }
 
+/// The value of a line with this name.
 fn value_of<'a>(line: &'a [u8], name: &str) -> Option<&'a [u8]> {
     let matches = line.get(name.len()) == Some(&b':')
         && line[..name.len()].eq_ignore_ascii_case(name.as_bytes());

@@ -1,12 +1,12 @@
-//! A run from options to report.
+//! Runs a workload: from options to a report.
 
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use crate::bare::{BareServer, Recorded};
-use crate::driver::{Drive, Span, drive};
-use crate::load::{Created, create_container, delete, load};
+use crate::bare::{BareServer, RecordedResponse};
+use crate::driver::{MeasurementPlan, Span, drive};
+use crate::load::{CreatedResource, create_container, delete, load};
 use crate::median::median;
 use crate::options::{Options, Workload};
 use crate::plan::{loaded_items, plan, threads};
@@ -15,15 +15,18 @@ use crate::request::Target;
 use crate::server::{ServerProcess, ServerProgram, data_directory};
 use crate::{overload, partitions, postgres, query, regions, scripts, start, suite};
 
-/// Both servers stay warm between the rounds of a comparison; only the connections are new.
+/// The warm-up of later rounds. Both servers stay warm between the rounds; only the connections are
+/// new.
 const LATER_WARMUP: Duration = Duration::from_millis(200);
 
-/// Prepares the data, drives the workload, cleans up and reports. Nothing is printed but the
-/// progress line. Without an endpoint the program is started on a temporary directory.
+/// Prepares the data, drives the workload, deletes the data and returns the report. Only the
+/// progress line is printed. Without an endpoint the function starts the program on a temporary
+/// directory.
 pub async fn run(options: Options, program: Option<&ServerProgram>) -> Result<Report> {
     let mut report = empty_report(&options);
     match options.workload {
         Workload::Postgres => {
+            // The comparison blocks, so it runs on the blocking pool.
             let task = tokio::task::spawn_blocking(move || postgres::run(&options));
             report.postgres = Some(task.await.context("the comparison panicked")??);
         }
@@ -67,6 +70,7 @@ pub async fn run(options: Options, program: Option<&ServerProgram>) -> Result<Re
     Ok(report)
 }
 
+/// The program of the server, for workloads that start servers themselves.
 fn own_server<'a>(
     options: &Options,
     program: Option<&'a ServerProgram>,
@@ -78,7 +82,7 @@ fn own_server<'a>(
     program.with_context(|| format!("workload {name} needs a server to start"))
 }
 
-/// Runs a workload that needs an endpoint against a server the driver started.
+/// Runs a workload that needs an endpoint, against a server that the driver started.
 pub(crate) async fn run_server(options: &Options, server: &ServerProcess) -> Result<Report> {
     let options = Options {
         endpoint: Some(server.endpoint.clone()),
@@ -87,20 +91,22 @@ pub(crate) async fn run_server(options: &Options, server: &ServerProcess) -> Res
     run_endpoint(&options, Some(server)).await
 }
 
+/// Prepares the data on an endpoint, measures, and deletes the data.
 async fn run_endpoint(options: &Options, server: Option<&ServerProcess>) -> Result<Report> {
     let plan = plan(options)?;
     let created = if options.skip_load {
-        Created::Nothing
+        CreatedResource::Nothing
     } else {
         create_container(&plan.target, options.throughput).await?
     };
     let mut result = load_and_measure(options, &plan).await;
+    // The memory of the server is read before the data is deleted.
     if let Ok(report) = &mut result {
         report.server = server.map(ServerProcess::report);
     }
     if !options.keep {
         let deleted = delete(&plan.target, &created).await;
-        // The error of the measurement is the one worth reading.
+        // The error of the measurement explains more than a deletion error that follows it.
         return result.and_then(|report| deleted.map(|()| report));
     }
     result
@@ -130,7 +136,8 @@ fn empty_report(options: &Options) -> Report {
     }
 }
 
-async fn load_and_measure(options: &Options, plan: &Drive) -> Result<Report> {
+/// Loads the items and runs the workload.
+async fn load_and_measure(options: &Options, plan: &MeasurementPlan) -> Result<Report> {
     let mut report = empty_report(options);
     if !options.skip_load && plan.keys.loaded() > 0 {
         report.load = Some(load(plan).await?);
@@ -149,9 +156,14 @@ async fn load_and_measure(options: &Options, plan: &Drive) -> Result<Report> {
     Ok(report)
 }
 
-/// Slices alternate so that whatever else the machine does meets both sides, and the ratio is the
-/// median of the rounds so that one disturbed round does not decide.
-async fn read_vs_bare(options: &Options, plan: &Drive, report: &mut Report) -> Result<()> {
+/// Measures the endpoint and the bare server in turns, so that a disturbance of the machine meets
+/// both. The result is the median of the ratios of the rounds, so that one disturbed round does not
+/// decide.
+async fn read_vs_bare(
+    options: &Options,
+    plan: &MeasurementPlan,
+    report: &mut Report,
+) -> Result<()> {
     let server = start_bare(options, plan).await?;
     let sides = [("endpoint", plan.clone()), ("bare", against(&server, plan))];
     let duration = Duration::from_secs(options.duration) / u32::from(options.rounds);
@@ -165,7 +177,7 @@ async fn read_vs_bare(options: &Options, plan: &Drive, report: &mut Report) -> R
         for (side, plan) in &sides {
             let title = format!("{side} {round}");
             let span = Span::Timed { warmup, duration };
-            let measured = drive(&Drive {
+            let measured = drive(&MeasurementPlan {
                 title: title.clone(),
                 span,
                 ..plan.clone()
@@ -185,10 +197,11 @@ async fn read_vs_bare(options: &Options, plan: &Drive, report: &mut Report) -> R
     Ok(())
 }
 
-async fn group_commit(plan: &Drive, report: &mut Report) -> Result<()> {
+async fn group_commit(plan: &MeasurementPlan, report: &mut Report) -> Result<()> {
     let mut rates = Vec::new();
+    // One connection pays for a sync of its own with every create; many connections share syncs.
     for connections in [1, plan.connections] {
-        let plan = Drive {
+        let plan = MeasurementPlan {
             connections,
             ..plan.clone()
         };
@@ -206,22 +219,24 @@ async fn group_commit(plan: &Drive, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-async fn start_bare(options: &Options, plan: &Drive) -> Result<BareServer> {
+/// Starts a bare server that repeats a point read of the measured server.
+async fn start_bare(options: &Options, plan: &MeasurementPlan) -> Result<BareServer> {
     let mut id = String::new();
     plan.keys.write_id(&mut id, 0);
-    let recorded = Recorded::point_read(&plan.target, &id).await?;
+    let recorded = RecordedResponse::point_read(&plan.target, &id).await?;
     let program = options.bare_program.clone();
     tokio::task::spawn_blocking(move || BareServer::start(program.as_deref(), &recorded))
         .await
         .context("starting the bare server panicked")?
 }
 
-fn against(bare: &BareServer, plan: &Drive) -> Drive {
+/// The same plan with the bare server as its target.
+fn against(bare: &BareServer, plan: &MeasurementPlan) -> MeasurementPlan {
     let target = Target {
         endpoint: bare.endpoint.clone(),
         ..plan.target.clone()
     };
-    Drive {
+    MeasurementPlan {
         target,
         ..plan.clone()
     }

@@ -1,7 +1,7 @@
-//! A server the driver starts itself: a process of its own, as a user runs it.
+//! A server that the driver starts: a process of its own, as a user runs it.
 //!
-//! The driver does not know the command line of any server. Whoever calls it supplies a
-//! [`ServerProgram`]; the only agreement is that the server prints one line of JSON with its
+//! The driver does not know the command line of any server. Its caller supplies a
+//! [`ServerProgram`]; the driver only requires that the server prints one line of JSON with its
 //! `endpoint` once it serves, and answers `GET /ready`.
 
 use std::fmt;
@@ -23,21 +23,22 @@ use crate::resident::{megabytes, resident_bytes};
 const STOP_TIMEOUT: Duration = Duration::from_mins(2);
 const STOP_POLL: Duration = Duration::from_millis(5);
 
-/// How to start a server, and the settings it will have.
+/// The commands that start a server, and the settings of that server.
 pub struct ServerProgram {
     /// Makes the command that serves the data in a directory.
     pub command: ServerCommand,
-    /// The same with throughput enforced, and physical partitions that may have any.
+    /// Makes the command of a server that enforces throughput, with no throughput limit on a
+    /// physical partition.
     pub metered_command: ServerCommand,
-    /// The same with an account in several regions.
+    /// Makes the command of a server with an account in several regions.
     pub regions_command: RegionsCommand,
-    /// The same with one region of an account, whose other one is another process.
+    /// Makes the command of one region of an account whose other region is another process.
     pub peer_command: PeerCommand,
-    /// Makes the command that makes certificates for regions in a directory.
+    /// Makes the command that writes certificates for regions into a directory.
     pub certificates_command: CertificatesCommand,
     pub settings: ServerSettings,
-    /// Parses and plans queries as the server does, in this process; nothing where that cannot be
-    /// done apart from a server.
+    /// Parses and plans queries in this process, as the server does. None where this program has no
+    /// query compiler outside the server.
     pub compiler: Option<QueryCompiler>,
 }
 
@@ -49,48 +50,48 @@ pub type PeerCommand = Box<dyn Fn(&Path, &PeerPlan) -> Command + Send + Sync>;
 
 pub type CertificatesCommand = Box<dyn Fn(&Path, &[&str]) -> Command + Send + Sync>;
 
-/// A region of an account in which both write, in a process of its own.
+/// One of two write regions of an account, in a process of its own.
 #[derive(Clone, Debug)]
 pub struct PeerPlan {
     pub name: String,
-    /// Where it hears the other one.
+    /// The address on which this region accepts links from the other region.
     pub listen: SocketAddr,
-    /// Where the certificates of both were made.
+    /// The directory with the certificates of both regions.
     pub certificates: PathBuf,
     pub other: (String, SocketAddr),
-    /// Whether the other one founds the account.
+    /// Whether the other process founds the account.
     pub joins: bool,
 }
 
-/// The regions that an account is to have.
+/// The regions of an account.
 #[derive(Clone, Debug, Default)]
 pub struct RegionsPlan {
-    /// The first takes the writes.
+    /// The names of the regions. The first one is the write region.
     pub names: Vec<String>,
-    /// Whether its consistency is strong, not the default.
+    /// Whether the consistency of the account is strong instead of the default.
     pub is_strong: bool,
     /// Whether every region takes writes.
     pub is_multi_write: bool,
 }
 
 /// Takes the JSON of a container's definition, the text of a query, and its parameters by name as
-/// JSON text; gives what compiles that query once.
+/// JSON text. Returns a function that compiles the query once.
 pub type QueryCompiler =
     Box<dyn Fn(&str, &str, &[(String, String)]) -> Result<CompileOnce> + Send + Sync>;
 
 pub type CompileOnce = Box<dyn Fn() -> Result<()> + Send>;
 
-/// Settings that decide how fast and how large a server is.
+/// Settings that decide the speed and the size of a server.
 #[derive(Clone, Debug, Serialize)]
 pub struct ServerSettings {
     pub cache_bytes: u64,
     pub durability: String,
 }
 
-/// The server at the end of a measurement.
+/// The server process at the end of a measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct ServerReport {
-    /// Nothing where it cannot be measured.
+    /// None where memory cannot be measured.
     pub resident_bytes: Option<u64>,
     #[serde(flatten)]
     pub settings: ServerSettings,
@@ -110,7 +111,7 @@ impl fmt::Display for ServerReport {
     }
 }
 
-/// A folder for the data of a server, on the file system the options name.
+/// A folder for the data of a server, on the file system that the options name.
 pub(crate) fn data_directory(options: &Options) -> Result<TempDir> {
     let mut temporary = tempfile::Builder::new();
     temporary.prefix("orrery-bench-");
@@ -121,15 +122,15 @@ pub(crate) fn data_directory(options: &Options) -> Result<TempDir> {
     .context("creating a folder for the server")
 }
 
-/// A running server, killed when dropped.
+/// A running server. Dropping the value kills the process.
 pub(crate) struct ServerProcess {
     child: Child,
     settings: ServerSettings,
     pub(crate) endpoint: String,
-    /// Where its regions are, in the order of the plan; none of an account without.
+    /// The endpoints of the regions in the order of the plan. Empty for an account without regions.
     pub(crate) regions: Vec<String>,
     pub(crate) management: Option<ManagementAddress>,
-    /// From the start of the process to the answer to its first request.
+    /// The time from the start of the process to the answer to its first request.
     pub(crate) start: Duration,
 }
 
@@ -146,7 +147,7 @@ struct AnnouncedRegion {
     endpoint: String,
 }
 
-/// Where operators of regions are heard.
+/// The operators' listener of a server, and the file with its key.
 #[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ManagementAddress {
@@ -159,13 +160,13 @@ impl ServerProcess {
         Self::run((program.command)(directory), program.settings.clone()).await
     }
 
-    /// One that enforces throughput.
+    /// Starts a server that enforces throughput.
     pub(crate) async fn start_metered(program: &ServerProgram, directory: &Path) -> Result<Self> {
         let command = (program.metered_command)(directory);
         Self::run(command, program.settings.clone()).await
     }
 
-    /// One with regions.
+    /// Starts a server with regions.
     pub(crate) async fn start_regions(
         program: &ServerProgram,
         directory: &Path,
@@ -177,12 +178,14 @@ impl ServerProcess {
 
     pub(crate) async fn run(mut command: Command, settings: ServerSettings) -> Result<Self> {
         let began = Instant::now();
+        // Reading the announcement blocks until the server has started.
         let announced = tokio::task::spawn_blocking(move || {
             let child = command
                 .stdin(Stdio::null())
                 .stdout(Stdio::piped())
                 .spawn()
                 .with_context(|| format!("starting {}", command.get_program().display()))?;
+            // From here on dropping `server` kills the child, also if the announcement fails.
             let mut server = Self {
                 child,
                 settings,
@@ -199,11 +202,13 @@ impl ServerProcess {
             Ok::<_, anyhow::Error>(server)
         });
         let mut server = announced.await.context("starting the server panicked")??;
+        // The announcement comes before the first answer; a start is over with the answer.
         server.ask_ready().await?;
         server.start = began.elapsed();
         Ok(server)
     }
 
+    /// Reads the line that the server prints when it serves.
     fn announcement(&mut self) -> Result<Announcement> {
         let stdout = self.child.stdout.take();
         let stdout = stdout.context("the server has no standard output")?;
@@ -214,6 +219,7 @@ impl ServerProcess {
         serde_json::from_str(&line).context("the server ended before it was ready")
     }
 
+    /// Sends `GET /ready`, whose answer ends the start.
     async fn ask_ready(&self) -> Result<()> {
         let endpoint = Endpoint::parse(&self.endpoint)?;
         let request = format!(
@@ -244,10 +250,10 @@ impl ServerProcess {
         }
     }
 
-    /// Asks the server to end, as a service manager does, and waits until it has. Unix only:
-    /// elsewhere a process can only be killed.
+    /// Sends SIGTERM, as a service manager does, and waits until the process has ended. On other
+    /// systems than Unix a process can only be killed.
     pub(crate) async fn stop(mut self) -> Result<()> {
-        // The shell has `kill` built in, so it is there even where no such program is.
+        // The shell has `kill` built in, so this works on systems without a `kill` program too.
         let signal = Command::new("sh")
             .args(["-c", "kill -TERM \"$0\"", &self.child.id().to_string()])
             .status()
@@ -262,6 +268,7 @@ impl ServerProcess {
         Ok(())
     }
 
+    /// Polls for the end of the process, up to a time limit.
     async fn wait(&mut self) -> Result<ExitStatus> {
         let began = Instant::now();
         while began.elapsed() < STOP_TIMEOUT {
@@ -279,7 +286,7 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // Its data is thrown away with it, so nothing is lost by not asking politely.
+        // The data directory is deleted with the server, so killing the process loses nothing.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

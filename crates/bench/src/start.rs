@@ -1,9 +1,9 @@
-//! How long a server takes to start, and how much memory it holds.
+//! The time of a server start, and the memory of a server.
 //!
-//! A start lasts from the creation of the process until `GET /ready` is answered over TCP. Each
-//! start on data is followed by a read of an item, so that a server cannot be quick by having
-//! forgotten. The files are in the cache of the system, as they are after an upgrade or a crash of
-//! the process; a machine that was itself restarted reads them from disk.
+//! A start lasts from the creation of the process until `GET /ready` is answered over TCP. A read
+//! of an item follows each start on data, so that a server that lost its data fails the run. The
+//! files are in the page cache of the system, as they are after an upgrade or a crash of the
+//! process; after a restart of the machine a server reads them from disk.
 
 use std::fmt;
 use std::path::Path;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use crate::bare::Recorded;
+use crate::bare::RecordedResponse;
 use crate::driver::drive;
 use crate::load::{create_container, load};
 use crate::median::median;
@@ -29,13 +29,13 @@ const IDLE_PAUSE: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug, Serialize)]
 pub struct StartReport {
     pub empty: StartTimes,
-    /// Nothing where memory cannot be measured.
+    /// None where memory cannot be measured.
     pub idle_resident_bytes: Option<u64>,
     pub load: LoadReport,
     pub loaded_resident_bytes: Option<u64>,
-    /// Nothing where a process can only be killed.
+    /// None on systems where a parent process can only kill its child.
     pub after_stop: Option<StartTimes>,
-    /// After `kill -9` of a server that was just written to.
+    /// The start after `kill -9` of a server that was writing.
     pub after_kill: StartTimes,
     pub settings: ServerSettings,
 }
@@ -60,6 +60,7 @@ impl StartTimes {
 
 pub(crate) async fn measure(options: &Options, program: &ServerProgram) -> Result<StartReport> {
     let empty = empty_starts(options, program).await?;
+    // On an empty directory, before anything is loaded.
     let idle_resident_bytes = idle_memory(options, program).await?;
 
     let directory = data_directory(options)?;
@@ -100,6 +101,7 @@ async fn empty_starts(options: &Options, program: &ServerProgram) -> Result<Star
 async fn idle_memory(options: &Options, program: &ServerProgram) -> Result<Option<u64>> {
     let directory = data_directory(options)?;
     let server = ServerProcess::start(program, directory.path()).await?;
+    // Memory of the start is given back first.
     tokio::time::sleep(IDLE_PAUSE).await;
     Ok(server.resident_bytes())
 }
@@ -118,7 +120,8 @@ async fn starts_after_stop(
     Ok(StartTimes::new(&starts))
 }
 
-/// Only a server that was writing has anything to recover.
+/// Kills a server during writes and starts it again. Only a server that was writing has records to
+/// recover.
 async fn start_after_kill(
     options: &Options,
     program: &ServerProgram,
@@ -126,11 +129,13 @@ async fn start_after_kill(
 ) -> Result<StartTimes> {
     let server = ServerProcess::start(program, directory).await?;
     drive(&plan(&against(&server, options))?).await?;
+    // Dropping the server kills it without warning.
     drop(server);
     let server = start_on_data(options, program, directory).await?;
     Ok(StartTimes::new(&[server.start]))
 }
 
+/// Starts a server on loaded data, and reads the last item.
 async fn start_on_data(
     options: &Options,
     program: &ServerProgram,
@@ -139,8 +144,9 @@ async fn start_on_data(
     let server = ServerProcess::start(program, directory).await?;
     let plan = plan(&against(&server, options))?;
     let mut last = String::new();
+    // The last loaded item is the one that a lost suffix of the log would lack.
     plan.keys.write_id(&mut last, plan.keys.loaded() - 1);
-    Recorded::point_read(&plan.target, &last)
+    RecordedResponse::point_read(&plan.target, &last)
         .await
         .context("reading an item after a restart")?;
     Ok(server)

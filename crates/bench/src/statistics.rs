@@ -1,4 +1,4 @@
-//! What one client thread counts.
+//! The counters of one client thread.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use hdrhistogram::Histogram;
 use crate::driver::THROTTLED;
 use crate::operation::OperationKind;
 
-/// A slower operation counts as this slow.
+/// The largest latency of the histogram. A slower operation counts as this slow.
 const LATENCY_NS_MAX: u64 = 120_000_000_000;
 
-/// Counts of one kind of operation. Latencies are those of successful operations, from the first
-/// byte sent to the last received, waiting after a 429 included.
+/// The counters of one kind of operation. Latencies are those of successful operations, from the
+/// first byte sent to the last byte received, with the waits after 429.
 #[derive(Clone)]
 pub(crate) struct KindStatistics {
     pub(crate) latency_ns: Histogram<u64>,
@@ -23,7 +23,7 @@ pub(crate) struct KindStatistics {
     pub(crate) charge: f64,
 }
 
-/// The first answer that was not a success.
+/// The first answer without success.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) kind: OperationKind,
@@ -31,16 +31,17 @@ pub(crate) struct Failure {
     pub(crate) body: String,
 }
 
+/// The counters of all kinds, and the first failure.
 #[derive(Clone, Default)]
 pub(crate) struct Statistics {
     pub(crate) kinds: BTreeMap<OperationKind, KindStatistics>,
     pub(crate) first_failure: Option<Failure>,
 }
 
-/// What became of one operation.
+/// The outcome of one operation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Outcome {
-    /// 0 when the connection failed before an answer.
+    /// The status, or 0 if the connection failed before an answer.
     pub(crate) status: u16,
     pub(crate) throttled: u64,
     pub(crate) sent_bytes: u64,
@@ -49,6 +50,7 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
+    /// Returns whether the status is one of success.
     pub(crate) fn is_success(self) -> bool {
         (200..300).contains(&self.status)
     }
@@ -69,6 +71,7 @@ impl KindStatistics {
     fn add(&mut self, other: &Self) {
         self.latency_ns
             .add(&other.latency_ns)
+            // Threads have histograms of their own, so that recording needs no lock.
             .expect("all histograms have the same bounds");
         for (status, count) in &other.errors {
             *self.errors.entry(*status).or_default() += count;
@@ -81,11 +84,14 @@ impl KindStatistics {
 }
 
 impl Statistics {
+    /// Counts an operation.
     pub(crate) fn record(&mut self, kind: OperationKind, outcome: Outcome, latency: Duration) {
         let counts = self.kinds.entry(kind).or_insert_with(KindStatistics::new);
         if outcome.is_success() {
             let nanoseconds = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
+            // Failed operations have no latency, since a quick failure would look like speed.
             counts.latency_ns.saturating_record(nanoseconds);
+        // A throttled operation is not an error of the server; it is counted apart.
         } else if outcome.status != THROTTLED {
             *counts.errors.entry(outcome.status).or_default() += 1;
         }
@@ -103,10 +109,12 @@ impl Statistics {
                 .add(counts);
         }
         if self.first_failure.is_none() {
+            // One failure is enough to find the cause.
             self.first_failure.clone_from(&other.first_failure);
         }
     }
 
+    /// The number of successful operations of all kinds.
     pub(crate) fn successes(&self) -> u64 {
         self.kinds
             .values()
@@ -114,6 +122,7 @@ impl Statistics {
             .sum()
     }
 
+    /// The number of errors with this status.
     pub(crate) fn errors_with(&self, status: u16) -> u64 {
         self.kinds
             .values()
@@ -121,6 +130,7 @@ impl Statistics {
             .sum()
     }
 
+    /// The number of errors of all kinds and statuses.
     pub(crate) fn errors(&self) -> u64 {
         self.kinds
             .values()

@@ -1,8 +1,8 @@
-//! All that has a target, measured in one run on one machine.
+//! All figures with a target, measured in one run on one machine.
 //!
 //! Servers run with default settings. Each part begins with a new server on a new directory, so
-//! that none pays for what the one before it left behind; the YCSB mixes share the items that the
-//! point reads loaded. Creates and `PostgreSQL` take turns, so that whatever else the machine does
+//! that the files of an earlier part do not slow it; only the YCSB mixes share the items that the
+//! point reads loaded. Creates and `PostgreSQL` take turns, so that a disturbance of the machine
 //! meets both.
 
 use std::sync::Arc;
@@ -28,7 +28,7 @@ const CREATE_ROUNDS: usize = 3;
 
 pub(crate) async fn run(options: &Options, program: &ServerProgram) -> Result<SuiteReport> {
     let folder = options.data_dir.clone().unwrap_or_else(std::env::temp_dir);
-    let machine = Machine::look(&folder);
+    let machine = Machine::detect(&folder);
     let parts = measure(options, program).await?;
     Ok(SuiteReport {
         command_line: command_line(std::env::args()),
@@ -63,6 +63,7 @@ async fn measure(options: &Options, program: &ServerProgram) -> Result<Parts> {
     })
 }
 
+/// Point reads against the bare server, and then the YCSB mixes over the same items.
 async fn reads_and_mixes(
     options: &Options,
     program: &ServerProgram,
@@ -73,6 +74,7 @@ async fn reads_and_mixes(
         workload,
         skip_load,
         items: Some(options.items().min(ITEMS_DEFAULT)),
+        // The mixes read the items that the point reads loaded.
         keep: true,
         ..options.clone()
     };
@@ -94,7 +96,8 @@ async fn group_commit(options: &Options, program: &ServerProgram) -> Result<Repo
     run_server(&options, &server).await
 }
 
-/// The inner error is why there is no `PostgreSQL` here: a reason to go on without it.
+/// Starts `PostgreSQL`. The inner error says why `PostgreSQL` is not available; the suite then runs
+/// without it.
 pub(crate) async fn start_postgres(options: &Options) -> Result<Result<Arc<Cluster>>> {
     if options.without_postgres {
         return Ok(Err(anyhow!("left out by --without-postgres")));
@@ -106,6 +109,7 @@ pub(crate) async fn start_postgres(options: &Options) -> Result<Result<Arc<Clust
         .map(Arc::new))
 }
 
+/// Rounds of creates on the server and on `PostgreSQL`.
 async fn creates(
     options: &Options,
     program: &ServerProgram,
@@ -115,6 +119,7 @@ async fn creates(
     let server = ServerProcess::start(program, directory.path()).await?;
     let options = Options {
         workload: Workload::Create,
+        // Later rounds add to the same container, as they add to the same table of PostgreSQL.
         keep: true,
         ..options.clone()
     };

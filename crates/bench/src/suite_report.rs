@@ -1,4 +1,4 @@
-//! What one run of the suite found.
+//! The results of one run of the suite.
 
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ use crate::report::Report;
 use crate::start::StartReport;
 use crate::targets::{Figures, TargetReport};
 
-/// `Display` is a Markdown document (`markdown`), `Serialize` everything behind it.
+/// The report. `Display` writes a Markdown document (`markdown`), `Serialize` all figures.
 #[derive(Clone, Debug, Serialize)]
 pub struct SuiteReport {
     pub command_line: String,
@@ -22,20 +22,20 @@ pub struct SuiteReport {
     pub parts: Parts,
 }
 
-/// The measurements in the order they were made.
+/// The measurements in the order in which they ran.
 #[derive(Clone, Debug, Serialize)]
 pub struct Parts {
     pub reads: Report,
     pub mixes: Vec<Report>,
     pub group_commit: Report,
     pub creates: Vec<CreateRound>,
-    /// Why there was nothing to compare creates with.
+    /// Why `PostgreSQL` was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub postgres_skipped: Option<String>,
     pub start: StartReport,
 }
 
-/// One turn of each side.
+/// One round, with one slice of each side.
 #[derive(Clone, Debug, Serialize)]
 pub struct CreateRound {
     pub server: Report,
@@ -54,6 +54,7 @@ impl CreateRound {
 }
 
 impl Parts {
+    /// The figures that have a target.
     pub(crate) fn figures(&self, connections: u16) -> Figures {
         let ratio = |report: &Report| report.ratio.as_ref().map(|ratio| ratio.value);
         let start = &self.start;
@@ -87,6 +88,7 @@ impl Parts {
         rates.map(|rates| median(&rates))
     }
 
+    /// All reports of measurements, for their failures and memory.
     pub(crate) fn reports(&self) -> impl Iterator<Item = &Report> {
         let creates = self.creates.iter().map(|round| &round.server);
         [&self.reads, &self.group_commit]

@@ -1,4 +1,4 @@
-//! What the server is meant to reach, and whether it does.
+//! The server's performance targets, and the verdicts on measured figures.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use serde::Serialize;
 const READS_TO_BARE_MIN: f64 = 0.6;
 const CREATES_TO_ONE_CONNECTION_MIN: f64 = 3.0;
 const CREATES_TO_POSTGRES_MIN: f64 = 1.0;
-/// Beyond the cache.
+/// The memory beyond the cache.
 const LOADED_MEMORY_MB_MAX: f64 = 200.0;
 const IDLE_MEMORY_MB_MAX: f64 = 60.0;
 const START_EMPTY_MS_MAX: f64 = 300.0;
 const START_LOADED_MS_MAX: f64 = 1000.0;
 
-/// The figures that have a target; nothing where one was not measured.
+/// The figures that have a target. None means that the suite did not measure this figure.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Figures {
     pub(crate) connections: u16,
@@ -28,6 +28,7 @@ pub(crate) struct Figures {
     pub(crate) start_loaded_ms: Option<f64>,
 }
 
+/// One target with the measured figure.
 #[derive(Clone, Debug, Serialize)]
 pub struct TargetReport {
     pub name: String,
@@ -36,6 +37,7 @@ pub struct TargetReport {
     pub verdict: Verdict,
 }
 
+/// The comparison of a figure with its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -55,6 +57,7 @@ impl fmt::Display for Verdict {
 }
 
 impl Figures {
+    /// Compares the figures with their targets.
     pub(crate) fn judge(&self) -> Vec<TargetReport> {
         let Self {
             connections, items, ..
@@ -105,16 +108,19 @@ impl Figures {
     }
 }
 
+/// The upper limit of a figure.
 #[derive(Clone, Copy)]
 enum Limit {
     AtMost(f64),
     Below(f64),
 }
 
+/// A figure that must reach a value.
 pub(crate) fn at_least(name: &str, measured: f64, least: f64) -> TargetReport {
     ratio(name, Some(measured), least)
 }
 
+/// A figure that must not exceed a value.
 pub(crate) fn at_most(name: &str, measured: f64, most: f64) -> TargetReport {
     TargetReport {
         wanted: format!("<= {most:.2}"),
@@ -123,6 +129,7 @@ pub(crate) fn at_most(name: &str, measured: f64, most: f64) -> TargetReport {
     }
 }
 
+/// A figure that must stay below a value.
 pub(crate) fn below(name: &str, measured: f64, bound: f64) -> TargetReport {
     TargetReport {
         wanted: format!("< {bound:.2}"),
@@ -131,6 +138,7 @@ pub(crate) fn below(name: &str, measured: f64, bound: f64) -> TargetReport {
     }
 }
 
+/// A target without a unit.
 fn ratio(name: &str, measured: Option<f64>, least: f64) -> TargetReport {
     TargetReport {
         name: name.to_owned(),
@@ -140,6 +148,7 @@ fn ratio(name: &str, measured: Option<f64>, least: f64) -> TargetReport {
     }
 }
 
+/// A target with a unit and an upper limit.
 fn limit(name: &str, measured: Option<f64>, limit: Limit, unit: &str) -> TargetReport {
     TargetReport {
         name: name.to_owned(),
@@ -155,6 +164,7 @@ fn limit(name: &str, measured: Option<f64>, limit: Limit, unit: &str) -> TargetR
     }
 }
 
+/// A figure that was not measured has no verdict, so that it does not look like a failure.
 fn verdict(measured: Option<f64>, meets: impl Fn(f64) -> bool) -> Verdict {
     match measured {
         None => Verdict::NotMeasured,

@@ -1,14 +1,14 @@
-//! Which operation comes next.
+//! The choice of the next operation.
 //!
 //! The YCSB mixes are those of its core workloads, with three adaptations to the protocol: an
-//! update replaces the whole item, because that is what an SDK does by default; a scan is one page
-//! of the item feed of partition key range 0 (`x-ms-max-item-count` of 1 to 100 items), because a
-//! feed has no start key; and inserts go to fresh ids behind the loaded ones.
+//! update replaces the whole item, because SDKs do so by default; a scan is one page of the item
+//! feed of partition key range 0 (`x-ms-max-item-count` of 1 to 100 items), because a feed has no
+//! start key; and inserts use fresh ids after the loaded ones.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::keyspace::KeySpace;
+use crate::item_keys::ItemKeys;
 use crate::operation::Operation;
 use crate::random::Random;
 use crate::zipfian::Zipfian;
@@ -17,15 +17,15 @@ pub(crate) const CONFLICT: u16 = 409;
 
 const SCAN_ITEMS_MAX: u64 = 100;
 
-/// A mix of operations; the numbers are percent of reads.
+/// A mix of operations. The numbers are the percentage of reads.
 #[derive(Clone)]
 pub(crate) enum Mix {
-    /// Creates of the data set, each number once, until all are taken.
+    /// Creates of the data set, each number once. The counter is shared by all connections.
     Load(Arc<AtomicU64>),
     ReadUniform,
     Create,
     UpsertUniform,
-    /// Half and half, uniform.
+    /// Reads and upserts of uniform keys, half of each.
     ReadUpsert,
     QueryUniform,
     ReadReplace(u64),
@@ -34,18 +34,19 @@ pub(crate) enum Mix {
     ReadModifyWrite(u64),
 }
 
-/// The choices of one connection.
+/// The random choices of one connection.
 pub(crate) struct Chooser {
     mix: Mix,
-    keys: Arc<KeySpace>,
+    keys: Arc<ItemKeys>,
     random: Random,
     hot: Zipfian,
     latest: Zipfian,
 }
 
 impl Chooser {
-    pub(crate) fn new(mix: Mix, keys: Arc<KeySpace>, random: Random) -> Self {
+    pub(crate) fn new(mix: Mix, keys: Arc<ItemKeys>, random: Random) -> Self {
         let latest = match mix {
+            // Preparing a distribution over all items is slow, so only the mix that needs it does.
             Mix::ReadLatestCreate(_) => Zipfian::new(keys.loaded()),
             _ => Zipfian::new(1),
         };
@@ -58,15 +59,16 @@ impl Chooser {
         }
     }
 
-    /// `None` when the mix is used up.
+    /// The next operation, or `None` when the mix has no operations left.
     pub(crate) fn next(&mut self) -> Option<Operation> {
         let operation = match &self.mix {
             Mix::Load(next) => {
+                // All connections share the counter, so that each number is loaded once.
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 return (number < self.keys.loaded()).then_some(Operation::Create(number));
             }
             Mix::ReadUniform => Operation::Read(self.uniform()),
-            Mix::Create => Operation::Create(self.keys.claim()),
+            Mix::Create => Operation::Create(self.keys.reserve()),
             Mix::UpsertUniform => Operation::Upsert(self.uniform()),
             Mix::ReadUpsert => {
                 let number = self.uniform();
@@ -88,14 +90,14 @@ impl Chooser {
                 if self.random.below(100) < *reads {
                     Operation::Read(self.latest())
                 } else {
-                    Operation::Create(self.keys.claim())
+                    Operation::Create(self.keys.reserve())
                 }
             }
             Mix::ScanCreate(scans) => {
                 if self.random.below(100) < *scans {
                     Operation::Scan(1 + self.random.below(SCAN_ITEMS_MAX))
                 } else {
-                    Operation::Create(self.keys.claim())
+                    Operation::Create(self.keys.reserve())
                 }
             }
             Mix::ReadModifyWrite(reads) => {
@@ -109,12 +111,12 @@ impl Chooser {
         Some(operation)
     }
 
-    /// Whether an error is no failure: loading finds what an earlier run left.
+    /// Whether an error is expected: a load finds the items of an earlier run.
     pub(crate) fn expects(&self, status: u16) -> bool {
         matches!(self.mix, Mix::Load(_)) && status == CONFLICT
     }
 
-    /// Where the values of items come from.
+    /// The generator of the values in items.
     pub(crate) fn random(&mut self) -> &mut Random {
         &mut self.random
     }
@@ -123,13 +125,16 @@ impl Chooser {
         self.random.below(self.keys.loaded())
     }
 
+    /// A number from the skewed distribution, scattered over all items.
     fn hot(&mut self) -> u64 {
         self.hot
             .draw_scrambled(&mut self.random, self.keys.loaded())
     }
 
+    /// A number near the newest item. The newest number has the highest probability.
     fn latest(&mut self) -> u64 {
         let visible = self.keys.visible();
+        // Items that were created since the last draw become the most frequent ones.
         self.latest.extend_to(visible);
         visible - 1 - self.latest.draw(&mut self.random).min(visible - 1)
     }
@@ -140,7 +145,7 @@ mod tests {
     use super::*;
 
     fn draw(mix: Mix, count: usize) -> Vec<Operation> {
-        let keys = Arc::new(KeySpace::new(100, 0));
+        let keys = Arc::new(ItemKeys::new(100, 0));
         let mut chooser = Chooser::new(mix, keys, Random::new(1, 0));
         std::iter::from_fn(|| chooser.next()).take(count).collect()
     }

@@ -1,9 +1,9 @@
 //! Skewed keys as YCSB draws them (Gray et al., "Quickly generating billion-record synthetic
 //! databases", 1994).
 //!
-//! `Zipfian` prefers small numbers. `scrambled` spreads its favourites over the key space by
+//! `Zipfian` prefers small numbers. `scrambled` spreads these numbers over the key space by
 //! hashing, so that hot keys are not neighbours; like YCSB it draws from a fixed universe of ten
-//! thousand million, whose normalising sum is a constant.
+//! thousand million numbers, whose normalising sum is a constant.
 
 use crate::random::Random;
 
@@ -19,7 +19,7 @@ pub(crate) struct Zipfian {
 }
 
 impl Zipfian {
-    /// Takes time linear in `count`.
+    /// The distribution over `count` numbers. Takes time linear in `count`.
     pub(crate) fn new(count: u64) -> Self {
         let mut zipfian = Self {
             count: 0,
@@ -39,7 +39,7 @@ impl Zipfian {
         }
     }
 
-    /// Takes time linear in the growth.
+    /// Extends the distribution to `count` numbers. Takes time linear in the growth.
     pub(crate) fn extend_to(&mut self, count: u64) {
         if count <= self.count {
             return;
@@ -51,7 +51,7 @@ impl Zipfian {
         self.eta = eta(count, self.zeta);
     }
 
-    /// A number below the count, 0 being the most frequent.
+    /// Draws a number below the count. The number 0 is the most frequent.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -60,6 +60,8 @@ impl Zipfian {
     pub(crate) fn draw(&self, random: &mut Random) -> u64 {
         let uniform = random.fraction();
         let scaled = uniform * self.zeta;
+        // The two most frequent numbers have closed forms; the rest follows the approximation of
+        // the paper.
         if scaled < 1.0 {
             return 0;
         }
@@ -81,6 +83,7 @@ fn eta(count: u64, zeta: f64) -> f64 {
     (1.0 - (2.0 / count as f64).powf(1.0 - THETA)) / (1.0 - zeta_two / zeta)
 }
 
+/// The hash that YCSB uses to scatter keys.
 fn fnv1a(value: u64) -> u64 {
     value
         .to_le_bytes()

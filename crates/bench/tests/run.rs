@@ -94,7 +94,7 @@ async fn every_mix_is_answered_without_errors() {
         loop {
             let report = bench(&server, &format!("--workload {workload} --duration 1")).await;
             assert!(report.is_clean(), "{report}");
-            // What is rare may not come up while the machine is busy.
+            // A rare operation may be missing in a run on a busy machine.
             if operations(&report) == expected {
                 break;
             }

@@ -1,4 +1,4 @@
-//! One connection to one container: every answer is checked.
+//! One connection to one container, with every answer checked.
 
 use anyhow::{Context, Result, bail};
 
@@ -8,31 +8,34 @@ use crate::request::{QueryHeaders, RequestWriter, ScriptKind, Target};
 
 const OK: u16 = 200;
 const CREATED: u16 = 201;
+/// The part of a failed answer that the error quotes.
 const FAILURE_BODY_BYTES_MAX: usize = 2000;
 
-pub(super) struct Client {
+/// A client whose operations fail on an unexpected status.
+pub(super) struct ScriptClient {
     connection: Connection,
     writer: RequestWriter,
 }
 
-impl Client {
-    /// Makes the container where it is missing.
-    pub(super) async fn open(target: Target) -> Result<Client> {
+impl ScriptClient {
+    /// Opens a connection, and creates the container if it is missing.
+    pub(super) async fn open(target: Target) -> Result<ScriptClient> {
         create_container(&target, None).await?;
-        Client::connect(target).await
+        ScriptClient::connect(target).await
     }
 
-    pub(super) async fn connect(target: Target) -> Result<Client> {
+    /// Opens a connection to a container that exists.
+    pub(super) async fn connect(target: Target) -> Result<ScriptClient> {
         let connection = Connection::open(target.endpoint.clone())
             .await
             .with_context(|| format!("connecting to {}", target.endpoint.authority()))?;
-        Ok(Client {
+        Ok(ScriptClient {
             connection,
             writer: RequestWriter::new(target),
         })
     }
 
-    /// Registers a script, or replaces the one that has its name.
+    /// Registers a script, or replaces the script of the same name.
     pub(super) async fn register(
         &mut self,
         kind: ScriptKind,
@@ -45,31 +48,34 @@ impl Client {
         Ok(())
     }
 
+    /// Creates an item.
     pub(super) async fn create(&mut self, key: &str, item: &[u8]) -> Result<()> {
         self.writer.create(key, item);
         self.expect(&[CREATED], "creating an item").await?;
         Ok(())
     }
 
+    /// Runs a procedure and returns its response body.
     pub(super) async fn execute(&mut self, id: &str, key: &str, arguments: &[u8]) -> Result<&[u8]> {
         self.writer.execute(id, key, arguments);
         self.expect(&[OK], "a procedure").await
     }
 
-    /// The status that a procedure which is meant to fail ends with.
+    /// Runs a procedure that is expected to fail, and returns the status.
     pub(super) async fn try_execute(&mut self, id: &str, key: &str) -> Result<u16> {
         self.writer.execute(id, key, b"[]");
         let exchange = self.connection.exchange(self.writer.bytes()).await;
         Ok(exchange.context("a procedure")?.head.status)
     }
 
+    /// Runs a transactional batch.
     pub(super) async fn batch(&mut self, key: &str, body: &[u8]) -> Result<()> {
         self.writer.batch(key, body);
         self.expect(&[OK], "a batch").await?;
         Ok(())
     }
 
-    /// The rows of a query over the whole container that gives them in one page.
+    /// The rows of a query over the whole container. The answer must fit into one page.
     pub(super) async fn query(&mut self, text: &str) -> Result<serde_json::Value> {
         let body = serde_json::json!({"query": text, "parameters": []}).to_string();
         self.writer.query(QueryHeaders::default(), body.as_bytes());
@@ -78,6 +84,7 @@ impl Client {
         Ok(answer["Documents"].clone())
     }
 
+    /// Sends the prepared request, and fails for any other status than these.
     async fn expect(&mut self, statuses: &[u16], what: &str) -> Result<&[u8]> {
         let exchange = self.connection.exchange(self.writer.bytes()).await;
         let response = exchange.with_context(|| what.to_owned())?;

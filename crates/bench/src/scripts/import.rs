@@ -1,15 +1,18 @@
-//! Ten thousand creates, a hundred in each call: a procedure as the guides write it, and batches.
+//! Ten thousand creates, a hundred in each call: a stored procedure as the guides write it, and
+//! transactional batches.
 
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
 
 use super::report::ImportReport;
-use super::{Bench, write_item};
+use super::{ScriptsBench, write_item};
 use crate::median::median;
 use crate::request::ScriptKind;
 
+/// The items of one round.
 const ITEMS: u64 = 10_000;
+/// The items of one call, which is the limit of a batch.
 const CALL_ITEMS: u64 = 100;
 const PROCEDURE: &str = "function (items) {
     var link = __.getSelfLink(), done = 0;
@@ -26,7 +29,8 @@ const PROCEDURE: &str = "function (items) {
     next();
 }";
 
-pub(super) async fn measure(bench: &Bench<'_>) -> Result<ImportReport> {
+/// Measures both kinds of import in turns.
+pub(super) async fn measure(bench: &ScriptsBench<'_>) -> Result<ImportReport> {
     let mut client = bench.client("import").await?;
     let source = ScriptKind::Procedure;
     client.register(source, "import", PROCEDURE).await?;
@@ -35,6 +39,7 @@ pub(super) async fn measure(bench: &Bench<'_>) -> Result<ImportReport> {
     let mut body = Vec::new();
     for round in 0..bench.options.rounds {
         for (is_batch, rates) in [(true, &mut batches), (false, &mut procedures)] {
+            // Both sides write into new logical partitions, so that neither replaces items.
             let key = format!("{}{round}", if is_batch { "b" } else { "s" });
             let begun = Instant::now();
             for first in (0..items).step_by(usize::try_from(CALL_ITEMS)?) {
@@ -62,6 +67,7 @@ pub(super) async fn measure(bench: &Bench<'_>) -> Result<ImportReport> {
                 } else {
                     let done = client.execute("import", &key, &body).await?;
                     let done = String::from_utf8_lossy(done).into_owned();
+                    // A procedure stops early when its time is over, and still succeeds.
                     ensure!(done == count.to_string(), "{done} of {count} were created");
                 }
             }

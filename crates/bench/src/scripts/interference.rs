@@ -1,4 +1,4 @@
-//! Point reads while every thread for scripts is kept busy by one that does not end.
+//! Point reads while endless scripts occupy every script thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::Bench;
-use super::client::Client;
+use super::ScriptsBench;
+use super::client::ScriptClient;
 use super::report::{InterferenceReport, ReadsReport};
-use crate::driver::{Drive, Measurement, Span, drive};
+use crate::driver::{Measurement, MeasurementPlan, Span, drive};
 use crate::load::{create_container, load};
 use crate::median::median;
 use crate::operation::OperationKind;
@@ -18,7 +18,7 @@ use crate::plan::plan;
 use crate::request::{ScriptKind, Target};
 
 const ITEMS_MAX: u64 = 20_000;
-/// More than there are threads for scripts, so that none of them is ever idle.
+/// More endless scripts than script threads, so that no script thread is ever idle.
 const HOSTILE: usize = 4;
 const ENDLESS: &str = "function () { for (;;) {} }";
 
@@ -26,7 +26,7 @@ const TIMED_OUT: u16 = 408;
 const BLOCKED: u16 = 403;
 const BUSY: u16 = 429;
 
-pub(super) async fn measure(bench: &Bench<'_>) -> Result<InterferenceReport> {
+pub(super) async fn measure(bench: &ScriptsBench<'_>) -> Result<InterferenceReport> {
     let options = Options {
         endpoint: Some(bench.server.endpoint.clone()),
         workload: Workload::Read,
@@ -45,7 +45,7 @@ pub(super) async fn measure(bench: &Bench<'_>) -> Result<InterferenceReport> {
             warmup,
             duration: bench.slice(),
         };
-        let reads = Drive {
+        let reads = MeasurementPlan {
             title: "reads".to_owned(),
             span,
             ..reads.clone()
@@ -65,13 +65,14 @@ pub(super) async fn measure(bench: &Bench<'_>) -> Result<InterferenceReport> {
     })
 }
 
-/// Reads while scripts run, and how many of them were stopped meanwhile.
-async fn beside_scripts(reads: &Drive, target: Target) -> Result<(Measurement, u64)> {
+/// Measures reads while scripts run. Returns also how many scripts the server stopped meanwhile.
+async fn beside_scripts(reads: &MeasurementPlan, target: Target) -> Result<(Measurement, u64)> {
     let over = Arc::new(AtomicBool::new(false));
     let mut running = Vec::new();
     for number in 0..HOSTILE {
-        let mut client = Client::open(target.clone()).await?;
+        let mut client = ScriptClient::open(target.clone()).await?;
         let over = Arc::clone(&over);
+        // A procedure for each client: the server blocks procedures one by one.
         let id = format!("endless{number}");
         client.register(ScriptKind::Procedure, &id, ENDLESS).await?;
         running.push(tokio::spawn(async move {
@@ -79,8 +80,10 @@ async fn beside_scripts(reads: &Drive, target: Target) -> Result<(Measurement, u
             while !over.load(Ordering::Relaxed) {
                 match client.try_execute(&id, &id).await? {
                     TIMED_OUT => stopped += 1,
+                    // No script thread was free; the client tries again.
                     BUSY => tokio::time::sleep(Duration::from_millis(100)).await,
-                    // It has been stopped too often; one that was replaced may run again.
+                    // The server blocks a procedure that it has stopped too often; replacing the
+                    // procedure unblocks it.
                     BLOCKED => client.register(ScriptKind::Procedure, &id, ENDLESS).await?,
                     status => bail!("an endless script was answered {status}"),
                 }
@@ -91,6 +94,7 @@ async fn beside_scripts(reads: &Drive, target: Target) -> Result<(Measurement, u
     let measured = drive(reads).await;
     over.store(true, Ordering::Relaxed);
     let mut stopped = 0;
+    // The result of the reads is examined last, so that no script keeps running after an error.
     for script in running {
         stopped += script.await.context("a client task panicked")??;
     }
@@ -112,7 +116,7 @@ fn figures(measured: &Measurement) -> Result<ReadsReport> {
     })
 }
 
-/// The median of each figure.
+/// The median of each figure over the rounds.
 fn middle(rounds: &[ReadsReport]) -> ReadsReport {
     let of =
         |figure: fn(&ReadsReport) -> f64| median(&rounds.iter().map(figure).collect::<Vec<_>>());

@@ -1,8 +1,8 @@
-//! Scripts beside the same work without them, and other requests beside hostile scripts.
+//! Scripts compared with the same work without scripts, and other requests beside hostile scripts.
 //!
-//! Both sides of a comparison take turns on one connection, so that whatever else the machine does
+//! Both sides of a comparison take turns on one connection, so that a disturbance of the machine
 //! meets both. A procedure is compared with the transactional batch that an application would send
-//! in its place; a function with the same condition written in the query.
+//! instead; a function is compared with the same condition in the query.
 
 mod client;
 mod function;
@@ -21,9 +21,9 @@ use crate::options::Options;
 use crate::progress::show_stage;
 use crate::request::Target;
 use crate::server::{ServerProcess, ServerProgram, data_directory};
-use crate::signature::Signer;
 
-use client::Client;
+use client::ScriptClient;
+use orrery_client::Signer;
 pub use report::{
     FunctionReport, ImportReport, InterferenceReport, ReadReplaceReport, ReadsReport, ScriptReport,
 };
@@ -32,7 +32,8 @@ pub(crate) async fn run(options: &Options, program: &ServerProgram) -> Result<Sc
     let folder = options.data_dir.clone().unwrap_or_else(std::env::temp_dir);
     let directory = data_directory(options)?;
     let server = ServerProcess::start(program, directory.path()).await?;
-    let bench = Bench { options, server };
+    // One server runs all parts, with a separate container per part.
+    let bench = ScriptsBench { options, server };
     let stage = |title| show_stage(options.progress, title);
     stage("read and replace");
     let read_replace = read_replace::measure(&bench).await?;
@@ -46,7 +47,7 @@ pub(crate) async fn run(options: &Options, program: &ServerProgram) -> Result<Sc
     Ok(ScriptReport {
         command_line: command_line(std::env::args()),
         date: options.date.clone(),
-        machine: Machine::look(&folder),
+        machine: Machine::detect(&folder),
         settings: program.settings.clone(),
         value_bytes: options.value_bytes,
         rounds: options.rounds,
@@ -58,21 +59,21 @@ pub(crate) async fn run(options: &Options, program: &ServerProgram) -> Result<Sc
     })
 }
 
-/// A server, and how to measure it.
-struct Bench<'a> {
+/// A running server, and the options of the measurements on it.
+struct ScriptsBench<'a> {
     options: &'a Options,
     server: ServerProcess,
 }
 
-impl Bench<'_> {
-    /// A connection to a new container.
-    async fn client(&self, container: &str) -> Result<Client> {
-        Client::open(self.target(container)?).await
+impl ScriptsBench<'_> {
+    /// Opens a connection to a new container.
+    async fn client(&self, container: &str) -> Result<ScriptClient> {
+        ScriptClient::open(self.target(container)?).await
     }
 
     fn target(&self, container: &str) -> Result<Target> {
         let endpoint = Endpoint::parse(&self.server.endpoint)?;
-        let signer = Signer::new(&self.options.key)?;
+        let signer = Signer::new(&self.options.key);
         Target::new(endpoint, signer, [&self.options.database, container])
     }
 
@@ -83,7 +84,7 @@ impl Bench<'_> {
     }
 }
 
-/// An item of about the size that was asked for.
+/// Writes an item of about the requested size.
 fn write_item(out: &mut Vec<u8>, id: &str, pk: &str, n: u64, value_bytes: usize) {
     let head = format!(r#"{{"id":"{id}","pk":"{pk}","n":{n},"fill":""#);
     let fill = value_bytes.saturating_sub(head.len() + 2);

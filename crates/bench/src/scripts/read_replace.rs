@@ -1,11 +1,11 @@
-//! Reading one item and replacing it: one procedure, one batch.
+//! Reads one item and replaces it: in one procedure, and in one batch.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 
 use super::report::ReadReplaceReport;
-use super::{Bench, write_item};
+use super::{ScriptsBench, write_item};
 use crate::median::median;
 use crate::request::ScriptKind;
 
@@ -22,7 +22,7 @@ const PROCEDURE: &str = "function (id) {
     });
 }";
 
-pub(super) async fn measure(bench: &Bench<'_>) -> Result<ReadReplaceReport> {
+pub(super) async fn measure(bench: &ScriptsBench<'_>) -> Result<ReadReplaceReport> {
     let mut client = bench.client("read-replace").await?;
     let source = ScriptKind::Procedure;
     client.register(source, "readReplace", PROCEDURE).await?;
@@ -39,6 +39,7 @@ pub(super) async fn measure(bench: &Bench<'_>) -> Result<ReadReplaceReport> {
     for round in 0..bench.options.rounds {
         let mut sides = [Vec::new(), Vec::new()];
         let warmup = if round == 0 { warmup } else { Duration::ZERO };
+        // The sides alternate on one connection and on one item.
         for (is_batch, times) in [true, false].into_iter().zip(&mut sides) {
             let begun = Instant::now();
             while times.is_empty() || begun.elapsed() < warmup + bench.slice() {
@@ -49,6 +50,7 @@ pub(super) async fn measure(bench: &Bench<'_>) -> Result<ReadReplaceReport> {
                     let counted = client.execute("readReplace", KEY, br#"["1"]"#).await?;
                     ensure!(!counted.is_empty(), "the procedure set no body");
                 }
+                // The first operations of the warm-up compile the procedure and fill the caches.
                 if begun.elapsed() >= warmup {
                     times.push(sent.elapsed().as_secs_f64() * 1e6);
                 }

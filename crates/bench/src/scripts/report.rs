@@ -1,4 +1,4 @@
-//! What the script workload found, as a Markdown document.
+//! The results of the script workload, as a Markdown document.
 
 use std::fmt::{Display, Formatter, Result};
 
@@ -13,6 +13,7 @@ const PROCEDURE_TO_BATCH_MAX: f64 = 3.0;
 const IMPORT_TO_BATCHES_MIN: f64 = 0.5;
 const FUNCTION_US_MAX: f64 = 2.0;
 
+/// The result of the script workload.
 #[derive(Clone, Debug, Serialize)]
 pub struct ScriptReport {
     pub command_line: String,
@@ -28,7 +29,7 @@ pub struct ScriptReport {
     pub interference: InterferenceReport,
 }
 
-/// Medians of the rounds' medians, on one connection.
+/// Medians over the rounds of the medians of each round, on one connection.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReadReplaceReport {
     pub batch_us: f64,
@@ -37,6 +38,7 @@ pub struct ReadReplaceReport {
     pub ratios: Vec<f64>,
 }
 
+/// The rates of a bulk import by batches and by a procedure.
 #[derive(Clone, Debug, Serialize)]
 pub struct ImportReport {
     pub items: u64,
@@ -46,26 +48,29 @@ pub struct ImportReport {
     pub ratios: Vec<f64>,
 }
 
+/// The time of a query with and without a user-defined function.
 #[derive(Clone, Debug, Serialize)]
 pub struct FunctionReport {
     pub items: u64,
-    /// The condition written in the query.
+    /// The time of the query with the condition in its text.
     pub written_ms: f64,
-    /// The condition called as a function.
+    /// The time of the query that calls the function.
     pub called_ms: f64,
     pub added_us: f64,
 }
 
+/// Point reads with and without endless scripts beside them.
 #[derive(Clone, Debug, Serialize)]
 pub struct InterferenceReport {
     pub connections: u16,
-    /// Endless scripts that are asked for at the same time.
+    /// The number of endless scripts that run at the same time.
     pub scripts: usize,
     pub scripts_stopped: u64,
     pub quiet: ReadsReport,
     pub beside: ReadsReport,
 }
 
+/// The rate and the latencies of point reads.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ReadsReport {
     pub per_second: f64,
@@ -74,6 +79,7 @@ pub struct ReadsReport {
     pub p999_us: f64,
 }
 
+/// Compares the figures of the script workload with their targets.
 pub(super) fn judge(
     read_replace: &ReadReplaceReport,
     import: &ImportReport,
@@ -114,6 +120,7 @@ impl Display for ScriptReport {
 }
 
 impl ScriptReport {
+    /// Writes the table that compares work inside scripts with equal work outside.
     fn work(&self, f: &mut Formatter<'_>) -> Result {
         heading(
             f,
@@ -153,6 +160,7 @@ impl ScriptReport {
         )
     }
 
+    /// The table of point reads beside endless scripts.
     fn reads(&self, f: &mut Formatter<'_>) -> Result {
         let InterferenceReport {
             connections,

@@ -1,29 +1,37 @@
-//! Which numbers exist as items, and what they are called.
+//! The numbers of the existing items, and their ids.
 //!
-//! Numbers below `loaded` are the preloaded data set and keep their ids from run to run. Numbers
-//! above it are created while measuring; their ids carry a tag of the run, so that a container can
-//! be kept and used again without conflicts.
+//! Numbers below `loaded` are the preloaded data set and have the same ids in every run. Numbers
+//! above it are items created during the measurement; their ids contain a tag of the run, so that a
+//! container can be kept and used again without conflicts.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Longest id `write_id` produces: the tag, a dash and twelve digits.
+/// The longest id that `write_id` writes: the tag, a dash and twelve digits.
 pub(crate) const ID_BYTES_MAX: usize = 1 + 16 + 1 + 12;
 
-pub(crate) struct KeySpace {
+/// A tag that distinguishes the items of one run from those of another run.
+pub(crate) fn unix_seconds() -> u64 {
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH);
+    elapsed.map_or(0, |elapsed| elapsed.as_secs())
+}
+
+pub(crate) struct ItemKeys {
     loaded: u64,
     run_tag: u64,
-    /// Logical partitions, when not every item has one of its own.
+    /// The number of logical partitions, if items share them.
     partitions: Option<u64>,
     next: AtomicU64,
-    /// Every number below it has been answered, so readers of the latest items find them.
+    /// All numbers below this one have an answered create, so readers of the latest items find
+    /// every item below it.
     visible: AtomicU64,
     answered_ahead: Mutex<BTreeSet<u64>>,
 }
 
-impl KeySpace {
+impl ItemKeys {
     pub(crate) fn new(loaded: u64, run_tag: u64) -> Self {
         Self {
             loaded,
@@ -35,7 +43,7 @@ impl KeySpace {
         }
     }
 
-    /// All items over so many logical partitions, in turns.
+    /// Spreads all items over this many logical partitions, in turns.
     pub(crate) fn over(self, partitions: u64) -> Self {
         let partitions = Some(partitions);
         Self { partitions, ..self }
@@ -45,22 +53,26 @@ impl KeySpace {
         self.loaded
     }
 
+    /// The number below which every item exists.
     pub(crate) fn visible(&self) -> u64 {
         self.visible.load(Ordering::Relaxed)
     }
 
-    /// A number no one else creates.
-    pub(crate) fn claim(&self) -> u64 {
+    /// A number that no other client creates.
+    pub(crate) fn reserve(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The create of a claimed number was answered.
+    /// Marks the create of a reserved number as answered. Creates finish out of order, so `visible`
+    /// moves only over a run of answered numbers without a gap.
     pub(crate) fn answered(&self, number: u64) {
         let mut ahead = self
             .answered_ahead
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
+        // The number waits here until all smaller numbers are answered.
         ahead.insert(number);
+        // The lock serialises the writers of `visible`, so a relaxed load and store are enough.
         let mut visible = self.visible();
         while ahead.remove(&visible) {
             visible += 1;
@@ -68,6 +80,7 @@ impl KeySpace {
         self.visible.store(visible, Ordering::Relaxed);
     }
 
+    /// Writes the id of an item into a reused buffer.
     pub(crate) fn write_id(&self, id: &mut String, number: u64) {
         id.clear();
         let written = if number < self.loaded {
@@ -78,7 +91,7 @@ impl KeySpace {
         written.expect("writing to a string cannot fail");
     }
 
-    /// The partition key of an item: its id, or one of a few.
+    /// The partition key of an item: its id, or one of a few shared keys.
     pub(crate) fn write_key(&self, key: &mut String, number: u64) {
         let Some(partitions) = self.partitions else {
             return self.write_id(key, number);
@@ -94,7 +107,7 @@ mod tests {
 
     #[test]
     fn ids() {
-        let keys = KeySpace::new(10, 0xABC);
+        let keys = ItemKeys::new(10, 0xABC);
         let mut id = String::new();
         for (number, expected) in [
             (0, "k000000000000"),
@@ -109,7 +122,7 @@ mod tests {
 
     #[test]
     fn keys_are_ids_or_few() {
-        let (own, few) = (KeySpace::new(200, 1), KeySpace::new(200, 1).over(100));
+        let (own, few) = (ItemKeys::new(200, 1), ItemKeys::new(200, 1).over(100));
         let mut key = String::new();
         for (keys, number, expected) in [
             (&own, 7, "k000000000007"),
@@ -124,8 +137,8 @@ mod tests {
 
     #[test]
     fn visible_waits_for_the_slowest_create() {
-        let keys = KeySpace::new(5, 0);
-        assert_eq!([keys.claim(), keys.claim(), keys.claim()], [5, 6, 7]);
+        let keys = ItemKeys::new(5, 0);
+        assert_eq!([keys.reserve(), keys.reserve(), keys.reserve()], [5, 6, 7]);
         let visible_after = |number| {
             keys.answered(number);
             keys.visible()
