@@ -1,5 +1,5 @@
-//! Bulk loading as an application does it: transactional batches on several connections, each
-//! answered only when it is durable.
+//! Loads items the way an application does: with transactional batches on several connections. The
+//! server answers each batch only when it is durable.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,19 +9,19 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use super::data::{Dataset, PARTITIONS};
-use crate::crew::{Crew, Member};
+use crate::client_pool::{ClientPool, PoolClient};
 
 const BATCH_OPERATIONS: u64 = 100;
 const OK: u16 = 200;
 const THROTTLED: u16 = 429;
 const BACKOFF_DEFAULT_MS: u64 = 100;
 
-/// Loads every document; the time from the first request to the last answer.
-pub(crate) async fn bulk_load(crew: &Crew, data: Dataset) -> Result<Duration> {
+/// Loads all documents. Returns the time from the first request to the last answer.
+pub(crate) async fn bulk_load(pool: &ClientPool, data: Dataset) -> Result<Duration> {
     let next = Arc::new(AtomicU64::new(0));
     let began = Instant::now();
-    let loaded = crew
-        .work(move |member| load_batches(member, data, Arc::clone(&next)))
+    let loaded = pool
+        .work(move |client| load_batches(client, data, Arc::clone(&next)))
         .await
         .context("loading the items")?;
     let loaded: u64 = loaded.into_iter().sum();
@@ -31,7 +31,8 @@ pub(crate) async fn bulk_load(crew: &Crew, data: Dataset) -> Result<Duration> {
     Ok(began.elapsed())
 }
 
-async fn load_batches(mut member: Member, data: Dataset, next: Arc<AtomicU64>) -> Result<u64> {
+/// Loads batches until none is left. All connections take their batches from one counter.
+async fn load_batches(mut client: PoolClient, data: Dataset, next: Arc<AtomicU64>) -> Result<u64> {
     let mut body = Vec::new();
     let mut loaded = 0;
     loop {
@@ -40,11 +41,13 @@ async fn load_batches(mut member: Member, data: Dataset, next: Arc<AtomicU64>) -
         if items.is_empty() {
             return Ok(loaded);
         }
+        // Consecutive batches are of different partitions, so that no partition gets all
+        // connections at once.
         let pk = batch % PARTITIONS;
         write_batch(&mut body, &data, pk, items.clone());
-        member.writer.batch(&format!("p{pk}"), &body);
-        if let Err(error) = send(&mut member).await {
-            // The others have no reason to go on.
+        client.writer.batch(&format!("p{pk}"), &body);
+        if let Err(error) = send(&mut client).await {
+            // The other connections stop at their next batch, since the run has failed.
             next.store(u64::MAX / 2, Ordering::Relaxed);
             return Err(error);
         }
@@ -52,20 +55,21 @@ async fn load_batches(mut member: Member, data: Dataset, next: Arc<AtomicU64>) -
     }
 }
 
-/// The partition of each batch in turn, and which of its items.
+/// All batches: the partition and the item numbers of each.
 pub(crate) fn batches(data: &Dataset) -> impl Iterator<Item = (u64, Range<u64>)> {
     (0..)
         .map(|batch| (batch % PARTITIONS, batch_items(data, batch)))
         .take_while(|(_, items)| !items.is_empty())
 }
 
-/// Which items of its partition a batch has: the partitions take turns.
+/// The items of one batch, as indexes within its partition: the partitions take turns.
 fn batch_items(data: &Dataset, batch: u64) -> Range<u64> {
     let all = data.items_of_partition();
     let from = (batch / PARTITIONS * BATCH_OPERATIONS).min(all);
     from..(from + BATCH_OPERATIONS).min(all)
 }
 
+/// Writes the body of a batch into a reused buffer.
 fn write_batch(body: &mut Vec<u8>, data: &Dataset, pk: u64, items: Range<u64>) {
     body.clear();
     for index in items {
@@ -77,9 +81,10 @@ fn write_batch(body: &mut Vec<u8>, data: &Dataset, pk: u64, items: Range<u64>) {
     body.push(b']');
 }
 
-async fn send(member: &mut Member) -> Result<()> {
+/// Sends the prepared batch, and repeats it while the server throttles.
+async fn send(client: &mut PoolClient) -> Result<()> {
     loop {
-        let exchange = member.connection.exchange(member.writer.bytes()).await;
+        let exchange = client.connection.exchange(client.writer.bytes()).await;
         let response = exchange.context("sending a batch")?;
         match response.head.status {
             OK => return Ok(()),

@@ -1,4 +1,5 @@
-//! The queries of the suite: what is asked here, what is asked of `PostgreSQL`, what must come out.
+//! The queries of the suite: their text for the server under test, their text for `PostgreSQL`, and
+//! the expected answer.
 
 use serde::Serialize;
 use serde_json::json;
@@ -7,10 +8,12 @@ use super::check::Expected;
 use super::data::{Dataset, GROUPS, PARTITIONS, ROWS};
 use crate::random::Random;
 
+/// The page size of the ordered cases.
 const TOP: u64 = 20;
-/// One of so many items is in the range of `CountRange`.
+/// `CountRange` selects one of this many items.
 const RANGE_SHARE: u64 = 10;
 
+/// The queries of the suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Case {
@@ -26,14 +29,15 @@ pub enum Case {
     Scan,
 }
 
-/// One query with its parameters drawn.
+/// One query with drawn parameters.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
-    /// The number of the logical partition, or all of them.
+pub(crate) struct BoundQuery {
+    /// The number of the logical partition, or None for all partitions.
     pub(crate) partition: Option<u64>,
     pub(crate) parameters: Vec<(&'static str, serde_json::Value)>,
     pub(crate) expected: Expected,
-    /// Spaces behind the text, which make it one that the server has not seen.
+    /// The number of spaces after the text. Another number makes a text that the server has not
+    /// cached.
     pub(crate) spaces: usize,
 }
 
@@ -51,6 +55,7 @@ impl Case {
         Self::Scan,
     ];
 
+    /// The name in the report.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::EqualityInPartition => "equality, 100 items, one partition",
@@ -66,6 +71,7 @@ impl Case {
         }
     }
 
+    /// The query text for the server under test.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::EqualityInPartition => "SELECT * FROM c WHERE c.group_in_pk = @g",
@@ -81,8 +87,9 @@ impl Case {
         }
     }
 
-    pub(crate) fn ask(self, data: &Dataset, facts: Facts, random: &mut Random) -> Asked {
-        let asked = |parameters, expected| Asked {
+    /// Draws the parameters of a query, and computes the expected answer.
+    pub(crate) fn bind(self, data: &Dataset, facts: Facts, random: &mut Random) -> BoundQuery {
+        let bound = |parameters, expected| BoundQuery {
             partition: None,
             parameters,
             expected,
@@ -92,7 +99,7 @@ impl Case {
             Self::EqualityInPartition => {
                 let pk = random.below(PARTITIONS);
                 let group = random.below(data.groups_in_partition());
-                Asked {
+                BoundQuery {
                     partition: Some(pk),
                     parameters: vec![("@g", json!(format!("g{group}")))],
                     expected: Expected::InPartition { pk, group },
@@ -102,39 +109,41 @@ impl Case {
             Self::EqualityAcross => {
                 let category = random.below(data.categories());
                 let parameter = json!(format!("c{category}"));
-                asked(vec![("@c", parameter)], Expected::Category(category))
+                bound(vec![("@c", parameter)], Expected::Category(category))
             }
-            Self::Top => asked(vec![], Expected::Ordered(0..TOP)),
+            Self::Top => bound(vec![], Expected::Ordered(0..TOP)),
             Self::TopAfter => {
+                // Every drawn value leaves a full page above it.
                 let x = random.below(data.items - TOP);
                 let expected = Expected::Ordered(x + 1..x + 1 + TOP);
-                asked(vec![("@x", json!(x))], expected)
+                bound(vec![("@x", json!(x))], expected)
             }
-            Self::Count => asked(vec![], Expected::Number(data.items as f64)),
-            Self::Sum => asked(vec![], Expected::Number(facts.score_sum)),
+            Self::Count => bound(vec![], Expected::Number(data.items as f64)),
+            Self::Sum => bound(vec![], Expected::Number(facts.score_sum)),
             Self::Average => {
                 let average = facts.score_sum / data.items as f64;
-                asked(vec![], Expected::Number(average))
+                bound(vec![], Expected::Number(average))
             }
             Self::CountRange => {
                 let width = data.items / RANGE_SHARE;
                 let x = random.below(data.items - width);
                 let parameters = vec![("@x", json!(x)), ("@y", json!(x + width))];
-                asked(parameters, Expected::Number(width as f64))
+                bound(parameters, Expected::Number(width as f64))
             }
-            Self::GroupBy => asked(vec![], Expected::Groups),
+            Self::GroupBy => bound(vec![], Expected::Groups),
             Self::Scan => {
                 let raw = random.below(data.categories());
-                asked(vec![("@r", json!(raw))], Expected::Raw(raw))
+                bound(vec![("@r", json!(raw))], Expected::Raw(raw))
             }
         }
     }
 
-    /// The same question as a script of `pgbench`, over the table of `postgres`.
+    /// The same query as a `pgbench` script, over the table of `postgres`.
     pub(crate) fn script(self, data: &Dataset) -> String {
         let n = "(doc->>'n')::numeric";
         let (groups, categories) = (data.groups_in_partition(), data.categories());
         let width = data.items / RANGE_SHARE;
+        // The bounds of `random` in pgbench are inclusive.
         let last = |count: u64| count - 1;
         match self {
             Self::EqualityInPartition => format!(
@@ -171,26 +180,27 @@ impl Case {
     }
 }
 
-/// What is known of the documents after one pass over them.
+/// Sums over all documents, from one pass over them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
     pub(crate) score_sum: f64,
 }
 
-impl Asked {
-    /// The body of the request.
+impl BoundQuery {
+    /// The body of the query request.
     pub(crate) fn body(&self, text: &str) -> String {
         let parameters = self.parameters.iter();
         let parameters: Vec<_> = parameters
             .map(|(name, value)| json!({"name": name, "value": value}))
             .collect();
+        // The spaces change the text, and so its place in the server's cache, but not the query.
         let text = format!("{text}{:1$}", "", self.spaces);
         json!({"query": text, "parameters": parameters}).to_string()
     }
 }
 
 impl Expected {
-    /// How many rows the answer has.
+    /// The number of rows of the right answer.
     pub(crate) fn rows(&self, data: &Dataset) -> u64 {
         match self {
             Self::InPartition { group, .. } => data.rows_in_partition(*group),

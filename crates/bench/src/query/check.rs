@@ -1,4 +1,4 @@
-//! Whether an answer is right. A wrong one fails the run: a rate of wrong answers is no figure.
+//! Checks an answer. A wrong answer fails the run: the rate of wrong answers is no figure.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::data::{Dataset, Fields, GROUPS};
 
 const SYSTEM_PROPERTIES: [&str; 5] = ["_rid", "_self", "_etag", "_attachments", "_ts"];
-/// Sums are exact, an average is rounded once.
+/// The largest error of a floating-point answer. Sums are exact, an average is rounded once.
 const RELATIVE_ERROR_MAX: f64 = 1e-12;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +38,7 @@ struct Page {
 }
 
 impl Expected {
-    /// Judges the bodies of all pages of an answer.
+    /// Checks the bodies of all pages of an answer.
     pub(crate) fn check(&self, data: &Dataset, pages: &[Vec<u8>]) -> Result<()> {
         let mut rows = Vec::new();
         for page in pages {
@@ -47,6 +47,7 @@ impl Expected {
         }
         let wanted = self.rows(data);
         ensure!(
+            // The number first: it gives the best message for a page that is missing.
             rows.len() as u64 == wanted,
             "{} rows instead of {wanted}",
             rows.len()
@@ -64,6 +65,7 @@ impl Expected {
             }
             Self::Number(wanted) => {
                 let number = rows[0].as_f64().context("not a number")?;
+                // The server may add in another order.
                 let close = (number - wanted).abs() <= wanted.abs() * RELATIVE_ERROR_MAX;
                 ensure!(close, "{number} instead of {wanted}");
                 Ok(())
@@ -84,8 +86,9 @@ impl Expected {
     }
 }
 
-/// Each row is an item exactly as it was loaded, none is twice, and all are asked for.
-fn items(data: &Dataset, rows: Vec<Value>, asked: impl Fn(Fields) -> bool) -> Result<()> {
+/// Checks that each row is an item exactly as it was loaded, that no item is there twice, and that
+/// the query asked for each item.
+fn items(data: &Dataset, rows: Vec<Value>, is_selected: impl Fn(Fields) -> bool) -> Result<()> {
     let mut numbers = Vec::new();
     let mut text = Vec::new();
     for row in rows {
@@ -94,7 +97,11 @@ fn items(data: &Dataset, rows: Vec<Value>, asked: impl Fn(Fields) -> bool) -> Re
         };
         let number = item_number(item.get("id").unwrap_or(&Value::Null))?;
         ensure!(number < data.items, "item {number} was never loaded");
-        ensure!(asked(data.fields(number)), "item {number} is not asked for");
+        ensure!(
+            is_selected(data.fields(number)),
+            "item {number} is not asked for"
+        );
+        // The server adds these properties to every item that it stores.
         for name in SYSTEM_PROPERTIES {
             item.shift_remove(name);
         }
@@ -107,6 +114,7 @@ fn items(data: &Dataset, rows: Vec<Value>, asked: impl Fn(Fields) -> bool) -> Re
     distinct(&numbers)
 }
 
+/// Checks that the answer has each group exactly once, with its expected count.
 fn groups(data: &Dataset, rows: &[Value]) -> Result<()> {
     let wanted = data.items / GROUPS;
     let mut numbers = Vec::new();
@@ -122,6 +130,7 @@ fn groups(data: &Dataset, rows: &[Value]) -> Result<()> {
     distinct(&numbers)
 }
 
+/// The number of an item from its id.
 fn item_number(id: &Value) -> Result<u64> {
     let digits = id.as_str().and_then(|id| id.parse().ok());
     digits.with_context(|| format!("{id} is not an id that was loaded"))
@@ -158,13 +167,13 @@ mod tests {
     /// What a right server answers.
     fn answer(data: &Dataset, facts: Facts, case: Case, expected: &Expected) -> Vec<Value> {
         let numbers = 0..data.items;
-        let select = |asked: &dyn Fn(Fields) -> bool| -> Vec<u64> {
+        let select = |is_selected: &dyn Fn(Fields) -> bool| -> Vec<u64> {
             numbers
                 .clone()
-                .filter(|number| asked(data.fields(*number)))
+                .filter(|number| is_selected(data.fields(*number)))
                 .collect()
         };
-        let whole = |numbers: Vec<u64>| {
+        let rows_of = |numbers: Vec<u64>| {
             numbers
                 .into_iter()
                 .map(|number| loaded(data, number))
@@ -172,13 +181,13 @@ mod tests {
         };
         match expected {
             Expected::InPartition { pk, group } => {
-                whole(select(&|f| f.pk == *pk && f.group_in_pk == *group))
+                rows_of(select(&|f| f.pk == *pk && f.group_in_pk == *group))
             }
-            Expected::Category(category) => whole(select(&|f| f.category == *category)),
+            Expected::Category(category) => rows_of(select(&|f| f.category == *category)),
             Expected::Ordered(range) => {
                 let mut numbers = select(&|f| range.contains(&f.n));
                 numbers.sort_by_key(|number| data.fields(*number).n);
-                whole(numbers)
+                rows_of(numbers)
             }
             Expected::Number(_) => vec![match case {
                 Case::Count => json!(data.items),
@@ -204,9 +213,9 @@ mod tests {
         };
         let mut random = Random::new(2, 0);
         for case in Case::ALL {
-            let asked = case.ask(&data, facts, &mut random);
-            let right = answer(&data, facts, case, &asked.expected);
-            let check = |pages: &[Vec<u8>]| asked.expected.check(&data, pages);
+            let bound = case.bind(&data, facts, &mut random);
+            let right = answer(&data, facts, case, &bound.expected);
+            let check = |pages: &[Vec<u8>]| bound.expected.check(&data, pages);
             check(&[page(&right)]).unwrap();
             let (one, two) = right.split_at(right.len() / 2);
             check(&[page(one), page(&[]), page(two)]).unwrap();
@@ -222,7 +231,7 @@ mod tests {
                 _ => json!({"id": "1", "g": "v1", "k": 3, "n": right[0]["n"]}),
             };
             assert!(check(&[page(&wrong)]).is_err(), "{case:?}: one changed");
-            if let Expected::Ordered(_) = asked.expected {
+            if let Expected::Ordered(_) = bound.expected {
                 let mut wrong = right.clone();
                 wrong.swap(3, 4);
                 assert!(check(&[page(&wrong)]).is_err(), "{case:?}: out of order");

@@ -1,10 +1,10 @@
-//! How long parsing and planning take, measured in this process.
+//! The time of parsing and planning, measured in this process.
 
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::case::{Asked, Case};
+use super::case::{BoundQuery, Case};
 use crate::median::median;
 use crate::server::QueryCompiler;
 
@@ -12,24 +12,26 @@ const WARMUP: usize = 50;
 const SAMPLES_MAX: usize = 2000;
 const TIME_MAX: Duration = Duration::from_millis(300);
 
-/// The median in microseconds.
+/// The median time in microseconds.
 pub(crate) fn compile_us(
     compiler: &QueryCompiler,
     container: &str,
     case: Case,
-    asked: &Asked,
+    bound: &BoundQuery,
 ) -> Result<f64> {
-    let parameters: Vec<_> = asked
+    let parameters: Vec<_> = bound
         .parameters
         .iter()
         .map(|(name, value)| ((*name).to_owned(), value.to_string()))
         .collect();
     let compile = compiler(container, case.text(), &parameters)?;
+    // The first runs load code and data into the caches.
     for _ in 0..WARMUP {
         compile()?;
     }
     let began = Instant::now();
     let mut samples = Vec::new();
+    // At least one sample, however long it takes.
     while samples.is_empty() || samples.len() < SAMPLES_MAX && began.elapsed() < TIME_MAX {
         let start = Instant::now();
         compile()?;

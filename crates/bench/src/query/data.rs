@@ -1,9 +1,9 @@
-//! The documents of the query suite, and what is known about them without keeping them.
+//! The documents of the query suite, and facts about all documents that need no document in memory.
 //!
-//! Everything in a document follows from its number and the seed. Fields that queries ask for are
-//! permutations of the numbers, so that how often a value occurs is known exactly while equal
-//! values lie scattered: no database gains by the order of loading. Scores are whole multiples of
-//! 1/64: their sum is exact in any order of addition.
+//! Everything in a document follows from its number and the seed. Fields in query conditions are
+//! permutations of the numbers, so that the count of each value is known exactly while equal values
+//! lie scattered: no database gains from the order of loading. Scores are whole multiples of 1/64:
+//! their sum is exact in any order of addition.
 
 use std::io::Write as _;
 
@@ -13,16 +13,17 @@ use super::permutation::Permutation;
 use crate::random::Random;
 
 pub(crate) const PARTITIONS: u64 = 100;
-/// Items that an equality finds.
+/// The number of items that an equality finds.
 pub(crate) const ROWS: u64 = 100;
-/// Different values of `g`.
+/// The number of distinct values of `g`.
 pub(crate) const GROUPS: u64 = 1000;
-/// So that partitions, categories and groups are of equal size.
+/// The number of items is a multiple of this, so that partitions, categories and groups have equal
+/// sizes.
 const ITEMS_UNIT: u64 = 1000;
 const SCORE_UNITS: u64 = 1_000_000;
 const UNITS_PER_ONE: f64 = 64.0;
 const TAGS: u64 = 1000;
-/// What the fields before the padding may need.
+/// An upper limit on the length of the fields before the padding.
 const VALUE_BYTES_MIN: usize = 400;
 
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +38,7 @@ pub(crate) struct Dataset {
     raw: Permutation,
 }
 
-/// The fields that queries ask for.
+/// The fields that occur in query conditions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Fields {
     pub(crate) pk: u64,
@@ -49,6 +50,7 @@ pub(crate) struct Fields {
 }
 
 impl Dataset {
+    /// A data set. Equal arguments generate equal documents.
     pub(crate) fn new(items: u64, value_bytes: usize, seed: u64) -> Result<Self> {
         if items == 0 || !items.is_multiple_of(ITEMS_UNIT) {
             bail!("{items} items: the query suite needs a multiple of {ITEMS_UNIT}");
@@ -56,6 +58,7 @@ impl Dataset {
         if value_bytes < VALUE_BYTES_MIN {
             bail!("items of {value_bytes} bytes are too small: the least is {VALUE_BYTES_MIN}");
         }
+        // The inverted seed keeps the permutations independent of the random text of the documents.
         let over = |bound, stream| Permutation::new(bound, &mut Random::new(!seed, stream));
         Ok(Self {
             items,
@@ -69,7 +72,7 @@ impl Dataset {
         })
     }
 
-    /// Different values of `category` and of `raw`.
+    /// The number of distinct values of `category` and of `raw`.
     pub(crate) fn categories(&self) -> u64 {
         self.items / ROWS
     }
@@ -78,14 +81,15 @@ impl Dataset {
         self.items / PARTITIONS
     }
 
-    /// Different values of `group_in_pk`.
+    /// The number of distinct values of `group_in_pk`.
     pub(crate) fn groups_in_partition(&self) -> u64 {
         (self.items_of_partition() / ROWS).max(1)
     }
 
-    /// Items of one partition with this value of `group_in_pk`.
+    /// The number of items of one partition with this value of `group_in_pk`.
     pub(crate) fn rows_in_partition(&self, group: u64) -> u64 {
         let (items, groups) = (self.items_of_partition(), self.groups_in_partition());
+        // The groups are one item larger below the remainder of the division.
         items / groups + u64::from(group < items % groups)
     }
 
@@ -93,7 +97,7 @@ impl Dataset {
         self.items * self.value_bytes as u64
     }
 
-    /// The sum of all scores.
+    /// The sum of the scores of all documents.
     pub(crate) fn score_sum(&self) -> f64 {
         let units: u64 = (0..self.items)
             .map(|number| score_units(&mut self.random(number)))
@@ -106,15 +110,17 @@ impl Dataset {
             pk: number % PARTITIONS,
             category: self.category.at(number) % self.categories(),
             group_in_pk: self.group_in_pk.at(number / PARTITIONS) % self.groups_in_partition(),
+            // A permutation gives each document a distinct value, so `ORDER BY` has no ties.
             n: self.n.at(number),
             g: self.g.at(number) % GROUPS,
             raw: self.raw.at(number) % self.categories(),
         }
     }
 
-    /// Appends the document of a number: JSON without escapes, of exactly the asked size.
+    /// Appends the document of a number: JSON without escapes, of exactly the requested size.
     pub(crate) fn write(&self, out: &mut Vec<u8>, number: u64) {
         let begin = out.len();
+        // The score must be drawn first; see `score_units`.
         let mut random = self.random(number);
         let score = score_units(&mut random) as f64 / UNITS_PER_ONE;
         let Fields {
@@ -151,7 +157,7 @@ impl Dataset {
     }
 }
 
-/// The first draw of a document, so that the sum needs no other.
+/// The score is the first draw of a document, so that the sum of the scores needs no other draw.
 fn score_units(random: &mut Random) -> u64 {
     random.below(SCORE_UNITS)
 }

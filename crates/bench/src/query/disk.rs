@@ -1,4 +1,4 @@
-//! How much of the disk a folder takes.
+//! The disk space of a folder.
 
 use std::fs;
 use std::path::Path;
@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 const SETTLE_POLL: Duration = Duration::from_millis(500);
-/// Unchanged for this long is settled.
+/// A folder whose size has not changed for this long is settled.
 const SETTLE_QUIET: Duration = Duration::from_secs(3);
 const SETTLE_MAX: Duration = Duration::from_secs(45);
 
-/// Waits until background work has stopped to change the size, and says it.
+/// Waits until background work no longer changes the size of the folder, and returns the size.
 pub(crate) async fn settled_bytes(folder: &Path, quiet: Option<Duration>) -> Result<u64> {
     let quiet = quiet.unwrap_or(SETTLE_QUIET).min(SETTLE_QUIET);
     let began = Instant::now();
@@ -23,19 +23,22 @@ pub(crate) async fn settled_bytes(folder: &Path, quiet: Option<Duration>) -> Res
             last = (Instant::now(), bytes);
         }
     }
+    // After the longest wait a folder that still changes is measured as it is.
     Ok(last.1)
 }
 
+/// The allocated bytes of all files below a folder.
 fn disk_bytes(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
     let entries = fs::read_dir(folder).with_context(|| format!("listing {}", folder.display()))?;
     for entry in entries {
         let path = entry?.path();
-        // Background work deletes files while they are counted.
+        // Compaction deletes files while they are counted.
         let Ok(metadata) = fs::symlink_metadata(&path) else {
             continue;
         };
         if metadata.is_dir() {
+            // A directory may disappear between the listing and the visit.
             bytes += disk_bytes(&path).unwrap_or(0);
         } else {
             bytes += allocated(&metadata);
@@ -44,6 +47,7 @@ fn disk_bytes(folder: &Path) -> Result<u64> {
     Ok(bytes)
 }
 
+/// The blocks of a file, since a sparse file takes less space than its length.
 #[cfg(unix)]
 fn allocated(metadata: &fs::Metadata) -> u64 {
     use std::os::unix::fs::MetadataExt as _;

@@ -1,4 +1,4 @@
-//! The query suite as a Markdown document, ready to be pasted.
+//! The query report as a Markdown document for docs/performance.md.
 
 use std::fmt::{Display, Formatter, Result};
 
@@ -21,6 +21,7 @@ impl Display for QueryReport {
 }
 
 impl QueryReport {
+    /// The conditions of the run.
     fn setting(&self, f: &mut Formatter<'_>) -> Result {
         opening(f, self.date.as_deref(), &self.command_line, &self.machine)?;
         writeln!(f, "- server: {}, TLS off", self.settings)?;
@@ -47,6 +48,7 @@ impl QueryReport {
         }
     }
 
+    /// The table of all cases against `PostgreSQL`.
     fn queries(&self, f: &mut Formatter<'_>) -> Result {
         let columns = [
             "Query",
@@ -79,6 +81,7 @@ impl QueryReport {
             )?;
         }
         for case in &self.cases {
+            // A refused case has a row without figures, so the reason follows the table.
             if let Some(refused) = &case.refused {
                 let (title, connections) = (case.case.title(), case.connections);
                 writeln!(
@@ -90,13 +93,14 @@ impl QueryReport {
         Ok(())
     }
 
+    /// The table of ordered pages over few and many items.
     fn sizes(&self, f: &mut Formatter<'_>) -> Result {
-        let few = format!("{} items/s", self.few_items);
-        let whole = format!("{} items/s", self.items);
+        let small = format!("{} items/s", self.few_items);
+        let large = format!("{} items/s", self.items);
         heading(
             f,
             "Ordered pages by size",
-            &["Query", &few, &whole, "Ratio"],
+            &["Query", &small, &large, "Ratio"],
         )?;
         for case in self.cases.iter().filter(|case| case.to_few.is_some()) {
             row(
@@ -112,24 +116,26 @@ impl QueryReport {
         Ok(())
     }
 
+    /// The table of the scan, whose figure is bytes per second.
     fn scan(&self, f: &mut Formatter<'_>) -> Result {
         let columns = ["One connection", "MB/s", "Pages", "PostgreSQL MB/s"];
         heading(f, "Documents gone through", &columns)?;
         for case in self.cases.iter().filter(|case| case.case == Case::Scan) {
-            let whole = |value: f64| format!("{value:.0}");
+            let integer = |value: f64| format!("{value:.0}");
             row(
                 f,
                 &[
                     case.case.title().to_owned(),
-                    whole(case.document_megabytes_per_second),
-                    whole(case.pages_per_query),
-                    optional(case.postgres_document_megabytes_per_second, whole),
+                    integer(case.document_megabytes_per_second),
+                    integer(case.pages_per_query),
+                    optional(case.postgres_document_megabytes_per_second, integer),
                 ],
             )?;
         }
         Ok(())
     }
 
+    /// The table of the server's own query metrics.
     fn metrics(&self, f: &mut Formatter<'_>) -> Result {
         let columns = [
             "Query",
@@ -164,6 +170,7 @@ impl QueryReport {
         Ok(())
     }
 
+    /// The table of parsing and planning times.
     fn compiles(&self, f: &mut Formatter<'_>) -> Result {
         let columns = [
             "Query",
@@ -187,6 +194,7 @@ impl QueryReport {
         Ok(())
     }
 
+    /// The table of loading with and without an index.
     fn loads(&self, f: &mut Formatter<'_>) -> Result {
         let columns = [
             "Indexed",
@@ -230,11 +238,12 @@ impl QueryReport {
     }
 }
 
+/// Prints a figure, or a dash for a figure that was not measured.
 fn optional(value: Option<f64>, print: impl Fn(f64) -> String) -> String {
     value.map_or_else(|| "-".to_owned(), print)
 }
 
-/// Slow rates need their decimals.
+/// Slow rates print with decimals.
 fn rate(value: f64) -> String {
     match value {
         value if value < 10.0 => format!("{value:.2}"),
@@ -247,6 +256,7 @@ fn milliseconds(value: f64) -> String {
     rate(value)
 }
 
+/// Small ratios print with more decimals.
 fn ratio(value: f64) -> String {
     if value < 0.1 {
         format!("{value:.4}")

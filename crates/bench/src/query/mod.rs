@@ -1,17 +1,17 @@
-//! The query suite: the same documents and the same questions for a server and for `PostgreSQL`.
+//! The query suite: the same documents and the same queries for a server and for `PostgreSQL`.
 //!
 //! The order of a run: a load into a container that indexes nothing, on a server of its own; the
 //! same load into a container with the default policy, whose server then answers the queries; a
-//! container with few items beside it; `PostgreSQL`. Each case is asked in rounds in which the
-//! sides take turns, so that whatever else the machine does meets both.
+//! container with few items on the same server; `PostgreSQL`. The sides of each case take turns in
+//! rounds, so that a disturbance of the machine meets all sides.
 //!
-//! The default policy is changed in one respect: `/raw/?` is excluded, so that one container can
-//! also be asked for something it has no index for.
+//! The default policy has one change: `/raw/?` is excluded, so that one container also serves
+//! queries without an index.
 
-mod asker;
 mod bulk;
 mod case;
 mod check;
+mod client;
 mod compile;
 mod data;
 mod disk;
@@ -28,6 +28,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use orrery_client::Signer;
 
 pub use case::Case;
 pub use ordered::OrderedReport;
@@ -37,13 +38,13 @@ pub use report::{
 };
 pub use slice::SliceFigures;
 
-use self::asker::Refused;
 use self::bulk::bulk_load;
 use self::case::Facts;
+use self::client::QueryRefusal;
 use self::data::Dataset;
 use self::disk::settled_bytes;
 use self::slice::Slice;
-use crate::crew::Crew;
+use crate::client_pool::ClientPool;
 use crate::endpoint::Endpoint;
 use crate::load::create_indexed;
 use crate::machine::{Machine, command_line};
@@ -53,7 +54,6 @@ use crate::postgres::{Cluster, Script};
 use crate::progress::show_stage;
 use crate::request::Target;
 use crate::server::{ServerProcess, ServerProgram, data_directory};
-use crate::signature::Signer;
 use crate::suite::start_postgres;
 
 const INDEX_ALL: &str = "{\"indexingMode\":\"consistent\",\"automatic\":true,\
@@ -62,12 +62,12 @@ const INDEX_ALL: &str = "{\"indexingMode\":\"consistent\",\"automatic\":true,\
 const INDEX_NOTHING: &str = "{\"indexingMode\":\"consistent\",\"automatic\":true,\
     \"includedPaths\":[],\"excludedPaths\":[{\"path\":\"/*\"}]}";
 const FEW_ITEMS: u64 = 10_000;
-const FEW_CONTAINER: &str = "few";
-/// Servers stay warm between the rounds; only the connections are new.
+const SMALL_CONTAINER: &str = "small";
+/// The warm-up of later rounds. Servers stay warm between the rounds; only the connections are new.
 const LATER_WARMUP: Duration = Duration::from_millis(200);
-/// Of the planned time of a case, after which no further round begins.
+/// No further round begins after this multiple of the planned time of a case.
 const LATE_FACTOR: u32 = 2;
-/// Aggregates keep a core busy each.
+/// The numbers of connections for aggregates, each of which keeps one core busy.
 const AGGREGATE_CONNECTIONS: [u16; 2] = [1, 2];
 
 const AGGREGATES: [Case; 5] = [
@@ -81,21 +81,23 @@ const AGGREGATES: [Case; 5] = [
 pub(crate) async fn run(options: &Options, program: &ServerProgram) -> Result<QueryReport> {
     let began = Instant::now();
     let folder = options.data_dir.clone().unwrap_or_else(std::env::temp_dir);
-    let machine = Machine::look(&folder);
+    let machine = Machine::detect(&folder);
     let data = Dataset::new(options.items(), options.value_bytes, options.seed)?;
-    let few = Dataset::new(few_items(data.items), options.value_bytes, options.seed)?;
+    let small = Dataset::new(few_items(data.items), options.value_bytes, options.seed)?;
 
+    // A separate server, so that its files and caches do not disturb the measured server.
     let unindexed = load_unindexed(options, program, data).await?;
     let directory = data_directory(options)?;
     let server = ServerProcess::start(program, directory.path()).await?;
-    let crew = crew(options, &server, &options.container)?;
-    let indexed = load(&crew, INDEX_ALL, data, directory.path(), options).await?;
-    let few_crew = self::crew(options, &server, FEW_CONTAINER)?;
-    create_indexed(&few_crew.target, INDEX_ALL).await?;
-    bulk_load(&few_crew, few).await?;
+    let pool = pool(options, &server, &options.container)?;
+    let indexed = load(&pool, INDEX_ALL, data, directory.path(), options).await?;
+    let small_pool = self::pool(options, &server, SMALL_CONTAINER)?;
+    create_indexed(&small_pool.target, INDEX_ALL).await?;
+    bulk_load(&small_pool, small).await?;
 
-    let whole = Side::new(crew, data);
-    let few = Side::new(few_crew, few);
+    let large = LoadedContainer::new(pool, data);
+    let small = LoadedContainer::new(small_pool, small);
+    // Started after the loads, so that PostgreSQL does not slow them.
     let (cluster, postgres_skipped) = match start_postgres(options).await? {
         Ok(cluster) => (Some(cluster), None),
         Err(error) => (None, Some(format!("{error:#}"))),
@@ -104,21 +106,22 @@ pub(crate) async fn run(options: &Options, program: &ServerProgram) -> Result<Qu
     let postgres = match &cluster {
         None => None,
         Some(cluster) => {
-            let (cluster, facts) = (Arc::clone(cluster), whole.facts);
+            let (cluster, facts) = (Arc::clone(cluster), large.facts);
             let task = tokio::task::spawn_blocking(move || postgres::load(&cluster, &data, facts));
             Some(task.await.context("loading PostgreSQL panicked")??)
         }
     };
 
     show_stage(options.progress, "single queries");
-    let (metrics, compiles) = probe::probe(&whole, &few, options, program).await?;
-    let turns = Turns {
+    // Single queries come before the measurements: a wrong answer must stop the run early.
+    let (metrics, compiles) = probe::probe(&large, &small, options, program).await?;
+    let comparison = Comparison {
         options,
-        whole: &whole,
-        few: &few,
+        large: &large,
+        small: &small,
         cluster: cluster.as_ref(),
     };
-    let cases = turns.measure().await?;
+    let cases = comparison.measure().await?;
     show_stage(options.progress, "");
     Ok(QueryReport {
         command_line: command_line(std::env::args()),
@@ -126,7 +129,7 @@ pub(crate) async fn run(options: &Options, program: &ServerProgram) -> Result<Qu
         machine,
         settings: program.settings.clone(),
         items: data.items,
-        few_items: few.data.items,
+        few_items: small.data.items,
         value_bytes: options.value_bytes,
         threads: threads(options),
         slice_seconds: slice_duration(options).as_secs_f64(),
@@ -142,41 +145,43 @@ pub(crate) async fn run(options: &Options, program: &ServerProgram) -> Result<Qu
     })
 }
 
-/// A container with what is in it.
-pub(crate) struct Side {
-    pub(crate) crew: Crew,
+/// A loaded container, with its documents and the facts about them.
+pub(crate) struct LoadedContainer {
+    pub(crate) pool: ClientPool,
     pub(crate) data: Dataset,
     pub(crate) facts: Facts,
 }
 
-impl Side {
-    fn new(crew: Crew, data: Dataset) -> Self {
+impl LoadedContainer {
+    fn new(pool: ClientPool, data: Dataset) -> Self {
         let facts = Facts {
             score_sum: data.score_sum(),
         };
-        Self { crew, data, facts }
+        Self { pool, data, facts }
     }
 }
 
+/// The size of the small container, which must differ from the large one.
 fn few_items(items: u64) -> u64 {
     if items > FEW_ITEMS {
         FEW_ITEMS
     } else {
-        // Still a multiple of what the documents need, for tests.
+        // Still a multiple of the number that the documents need, for tests with few items.
         (items / 2 / 1000 * 1000).max(1000)
     }
 }
 
-fn crew(options: &Options, server: &ServerProcess, container: &str) -> Result<Crew> {
+fn pool(options: &Options, server: &ServerProcess, container: &str) -> Result<ClientPool> {
     let endpoint = Endpoint::parse(&server.endpoint)?;
-    let signer = Signer::new(&options.key)?;
-    Ok(Crew {
+    let signer = Signer::new(&options.key);
+    Ok(ClientPool {
         target: Target::new(endpoint, signer, [&options.database, container])?,
         connections: options.connections,
         threads: threads(options),
     })
 }
 
+/// Loads the data set without an index, on a server that ends afterwards.
 async fn load_unindexed(
     options: &Options,
     program: &ServerProgram,
@@ -184,21 +189,23 @@ async fn load_unindexed(
 ) -> Result<BulkReport> {
     let directory = data_directory(options)?;
     let server = ServerProcess::start(program, directory.path()).await?;
-    let crew = crew(options, &server, &options.container)?;
-    load(&crew, INDEX_NOTHING, data, directory.path(), options).await
+    let pool = pool(options, &server, &options.container)?;
+    load(&pool, INDEX_NOTHING, data, directory.path(), options).await
 }
 
+/// Creates a container with this indexing policy, loads it, and measures its disk space.
 async fn load(
-    crew: &Crew,
+    pool: &ClientPool,
     indexing: &str,
     data: Dataset,
     directory: &Path,
     options: &Options,
 ) -> Result<BulkReport> {
     show_stage(options.progress, "bulk load");
-    create_indexed(&crew.target, indexing).await?;
-    let seconds = bulk_load(crew, data).await?.as_secs_f64();
+    create_indexed(&pool.target, indexing).await?;
+    let seconds = bulk_load(pool, data).await?.as_secs_f64();
     let quiet = options.slice_ms.map(Duration::from_millis);
+    // Compaction after the load would otherwise count as disk space.
     let disk_bytes = settled_bytes(directory, quiet).await?;
     Ok(BulkReport {
         seconds,
@@ -214,15 +221,16 @@ fn slice_duration(options: &Options) -> Duration {
     slice.unwrap_or(all / u32::from(options.rounds))
 }
 
-/// The sides that take turns.
-struct Turns<'a> {
+/// The sides of the comparison, which take turns.
+struct Comparison<'a> {
     options: &'a Options,
-    whole: &'a Side,
-    few: &'a Side,
+    large: &'a LoadedContainer,
+    small: &'a LoadedContainer,
     cluster: Option<&'a Arc<Cluster>>,
 }
 
-impl Turns<'_> {
+impl Comparison<'_> {
+    /// Measures all cases in the order of the report, and the long scan last.
     async fn measure(&self) -> Result<Vec<CaseReport>> {
         let connections = self.options.connections;
         let mut cases = Vec::new();
@@ -230,7 +238,7 @@ impl Turns<'_> {
             cases.push(self.case(case, connections, None).await?);
         }
         for case in [Case::Top, Case::TopAfter] {
-            cases.push(self.case(case, connections, Some(self.few)).await?);
+            cases.push(self.case(case, connections, Some(self.small)).await?);
         }
         for case in AGGREGATES {
             for connections in AGGREGATE_CONNECTIONS {
@@ -241,32 +249,40 @@ impl Turns<'_> {
         Ok(cases)
     }
 
-    async fn case(&self, case: Case, connections: u16, few: Option<&Side>) -> Result<CaseReport> {
+    /// Measures one case. A refusal ends its rounds and becomes part of its report.
+    async fn case(
+        &self,
+        case: Case,
+        connections: u16,
+        small: Option<&LoadedContainer>,
+    ) -> Result<CaseReport> {
         let mut rounds = Vec::new();
-        let ended = self.rounds(case, connections, few, &mut rounds).await;
+        let ended = self.rounds(case, connections, small, &mut rounds).await;
         let refused = match ended {
             Ok(()) => None,
-            Err(error) if error.is::<Refused>() => Some(format!("{error:#}")),
+            // A refused query is a result of the suite; any other error ends the run.
+            Err(error) if error.is::<QueryRefusal>() => Some(format!("{error:#}")),
             Err(error) => return Err(error),
         };
-        let json_bytes = self.whole.data.json_bytes();
+        let json_bytes = self.large.data.json_bytes();
         Ok(CaseReport {
             refused,
             ..CaseReport::new(case, connections, json_bytes, rounds)
         })
     }
 
-    /// Fewer rounds than asked for when queries are so much slower than slices are long that all
-    /// of them would take far longer than planned.
+    /// Runs the rounds. Fewer rounds than requested run if queries are so much slower than a slice
+    /// that all rounds would take far longer than planned.
     async fn rounds(
         &self,
         case: Case,
         connections: u16,
-        few: Option<&Side>,
+        small: Option<&LoadedContainer>,
         rounds: &mut Vec<RoundReport>,
     ) -> Result<()> {
         let title = format!("{}, {connections} conn", case.title());
         show_stage(self.options.progress, &title);
+        // Each round has a slice of the server and a slice of PostgreSQL.
         let planned = 2 * slice_duration(self.options) * u32::from(self.options.rounds);
         let began = Instant::now();
         for round in 0..self.options.rounds {
@@ -278,8 +294,9 @@ impl Turns<'_> {
                 0 => warmup,
                 _ => LATER_WARMUP.min(warmup),
             };
+            // Each round uses other parameters; both sides of one round share the seed.
             let seed = self.options.seed + u64::from(round);
-            let slice = |side: &Side| {
+            let slice = |side: &LoadedContainer| {
                 let slice = Slice {
                     case,
                     data: side.data,
@@ -288,27 +305,28 @@ impl Turns<'_> {
                     duration: slice_duration(self.options),
                     seed,
                 };
-                let crew = Crew {
+                let pool = ClientPool {
                     connections,
-                    ..side.crew.clone()
+                    ..side.pool.clone()
                 };
-                async move { slice.measure(&crew).await }
+                async move { slice.measure(&pool).await }
             };
-            let server = slice(self.whole).await?;
-            let few = match few {
-                Some(few) => Some(slice(few).await?),
+            let server = slice(self.large).await?;
+            let small = match small {
+                Some(small) => Some(slice(small).await?),
                 None => None,
             };
             let postgres = self.postgres(case, connections, round, seed).await?;
             rounds.push(RoundReport {
                 server,
-                few,
+                few: small,
                 postgres,
             });
         }
         Ok(())
     }
 
+    /// Runs the same query on `PostgreSQL` for the same time.
     async fn postgres(
         &self,
         case: Case,
@@ -319,8 +337,8 @@ impl Turns<'_> {
         let Some(cluster) = self.cluster.map(Arc::clone) else {
             return Ok(None);
         };
-        let text = case.script(&self.whole.data);
-        // Whole seconds are what the client of PostgreSQL counts in.
+        let text = case.script(&self.large.data);
+        // The client of PostgreSQL counts its time in whole seconds.
         let seconds = slice_duration(self.options).as_secs().max(1);
         let warmup = self.options.warmup;
         let measured = tokio::task::spawn_blocking(move || {
@@ -330,6 +348,7 @@ impl Turns<'_> {
                 seconds,
                 seed,
             };
+            // Later rounds find the pages of the table in memory.
             if round == 0 && warmup > 0 {
                 let seconds = warmup;
                 cluster.repeat(&Script { seconds, ..script })?;

@@ -1,6 +1,6 @@
-//! Ordered pages of a container with very many items beside one with few: what a page reads should
-//! not depend on what is stored. Only the path of the order is indexed, so that ten million items
-//! are loaded in minutes.
+//! Ordered pages of a container with very many items, compared with a container with few: the work
+//! for one page must not depend on the number of items. Only the path of the order is indexed, so
+//! that ten million items are loaded in minutes.
 
 use std::fmt::{Display, Formatter};
 
@@ -8,7 +8,9 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::report::{BulkReport, CaseReport};
-use super::{Case, Dataset, FEW_CONTAINER, Side, Turns, bulk_load, crew, few_items, load};
+use super::{
+    Case, Comparison, Dataset, LoadedContainer, SMALL_CONTAINER, bulk_load, few_items, load, pool,
+};
 use crate::load::create_indexed;
 use crate::machine::{Machine, command_line};
 use crate::markdown::{heading, opening, row};
@@ -16,11 +18,13 @@ use crate::options::Options;
 use crate::progress::show_stage;
 use crate::server::{ServerProcess, ServerProgram, data_directory};
 
+/// An indexing policy with only the path of the order.
 const INDEX_ORDER: &str = "{\"indexingMode\":\"consistent\",\"automatic\":true,\
     \"includedPaths\":[{\"path\":\"/n/?\"}],\"excludedPaths\":[{\"path\":\"/*\"}]}";
-/// The least that the documents of the suite need.
+/// The least size of a document of the suite.
 const VALUE_BYTES: usize = 400;
 
+/// The result of the workload for ordered pages.
 #[derive(Clone, Debug, Serialize)]
 pub struct OrderedReport {
     pub command_line: String,
@@ -33,28 +37,35 @@ pub struct OrderedReport {
     pub cases: Vec<CaseReport>,
 }
 
+/// Loads both containers and measures the ordered cases in turns.
 pub(crate) async fn run(options: &Options, program: &ServerProgram) -> Result<OrderedReport> {
     let folder = options.data_dir.clone().unwrap_or_else(std::env::temp_dir);
-    let machine = Machine::look(&folder);
+    let machine = Machine::detect(&folder);
     let data = Dataset::new(options.items(), VALUE_BYTES, options.seed)?;
-    let few = Dataset::new(few_items(data.items), VALUE_BYTES, options.seed)?;
+    let small = Dataset::new(few_items(data.items), VALUE_BYTES, options.seed)?;
     let directory = data_directory(options)?;
     let server = ServerProcess::start(program, directory.path()).await?;
-    let whole_crew = crew(options, &server, &options.container)?;
-    let loaded = load(&whole_crew, INDEX_ORDER, data, directory.path(), options).await?;
-    let few_crew = crew(options, &server, FEW_CONTAINER)?;
-    create_indexed(&few_crew.target, INDEX_ORDER).await?;
-    bulk_load(&few_crew, few).await?;
-    let (whole, few) = (Side::new(whole_crew, data), Side::new(few_crew, few));
-    let turns = Turns {
+    let large_pool = pool(options, &server, &options.container)?;
+    let loaded = load(&large_pool, INDEX_ORDER, data, directory.path(), options).await?;
+    let small_pool = pool(options, &server, SMALL_CONTAINER)?;
+    create_indexed(&small_pool.target, INDEX_ORDER).await?;
+    bulk_load(&small_pool, small).await?;
+    // Both containers are on one server and share its cache.
+    let (large, small) = (
+        LoadedContainer::new(large_pool, data),
+        LoadedContainer::new(small_pool, small),
+    );
+    let comparison = Comparison {
         options,
-        whole: &whole,
-        few: &few,
+        large: &large,
+        small: &small,
         cluster: None,
     };
     let mut cases = Vec::new();
     for case in [Case::Top, Case::TopAfter] {
-        let measured = turns.case(case, options.connections, Some(&few)).await?;
+        let measured = comparison
+            .case(case, options.connections, Some(&small))
+            .await?;
         cases.push(measured);
     }
     show_stage(options.progress, "");
@@ -63,7 +74,7 @@ pub(crate) async fn run(options: &Options, program: &ServerProgram) -> Result<Or
         date: options.date.clone(),
         machine,
         items: data.items,
-        few_items: few.data.items,
+        few_items: small.data.items,
         load: loaded,
         cases,
     })
@@ -77,8 +88,8 @@ impl Display for OrderedReport {
             "- {} items of {VALUE_BYTES} bytes with one indexed path, loaded in {:.0} s",
             self.items, self.load.seconds
         )?;
-        let [few, whole] = [self.few_items, self.items].map(|items| format!("{items} items/s"));
-        let columns = ["Query", &few, &whole, "Ratio", "p50 ms", "p99 ms"];
+        let [small, large] = [self.few_items, self.items].map(|items| format!("{items} items/s"));
+        let columns = ["Query", &small, &large, "Ratio", "p50 ms", "p99 ms"];
         heading(f, "Ordered pages by number of items", &columns)?;
         for case in &self.cases {
             let figure = |value: Option<f64>| value.unwrap_or_default();

@@ -1,7 +1,8 @@
 //! A shuffle of the numbers below a bound that needs no table.
 //!
-//! Each step of `mix` can be undone within a power of two, so it is a permutation there; a number
-//! that lands beyond the bound is mixed again until it does not, which keeps it one.
+//! Each step of `mix` is invertible modulo a power of two, so `mix` is a permutation of the numbers
+//! below that power. A result beyond the bound is mixed again until it is within the bound, which
+//! gives a permutation of the numbers below the bound.
 
 use crate::random::Random;
 
@@ -16,14 +17,16 @@ pub(crate) struct Permutation {
 }
 
 impl Permutation {
+    /// A random permutation of the numbers below `bound`.
     pub(crate) fn new(bound: u64, random: &mut Random) -> Self {
+        // The least power of two above the bound, and at least four, so that the shift moves bits.
         let bits = (u64::BITS - bound.leading_zeros()).max(2);
         let mut keys = [0; ROUNDS];
         keys.fill_with(|| random.next());
         Self { bound, bits, keys }
     }
 
-    /// Where a number below the bound goes.
+    /// The image of a number below the bound.
     pub(crate) fn at(&self, number: u64) -> u64 {
         let mut mixed = self.mix(number);
         while mixed >= self.bound {
@@ -35,7 +38,10 @@ impl Permutation {
     fn mix(&self, number: u64) -> u64 {
         let mask = (1 << self.bits) - 1;
         self.keys.iter().fold(number, |number, key| {
+            // Adding and multiplying by an odd number are invertible modulo a power of two.
             let scaled = number.wrapping_add(*key).wrapping_mul(ODD) & mask;
+            // The shift folds the high half into the low half; the high half itself stays, so this
+            // step can be undone.
             scaled ^ (scaled >> (self.bits / 2))
         })
     }

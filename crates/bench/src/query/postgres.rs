@@ -12,30 +12,31 @@ use super::data::{Dataset, GROUPS, PARTITIONS, ROWS};
 use crate::postgres::Cluster;
 
 const TABLE: &str = "CREATE TABLE docs (pk text, id text, doc jsonb)";
-/// Made after loading, as its manual recommends.
+/// The indexes, created after loading, as the manual of `PostgreSQL` recommends.
 const INDEXES: &str = "ALTER TABLE docs ADD PRIMARY KEY (pk, id); \
     CREATE INDEX docs_group ON docs (pk, (doc->>'group_in_pk')); \
     CREATE INDEX docs_category ON docs ((doc->>'category')); \
     CREATE INDEX docs_n ON docs (((doc->>'n')::numeric)); \
     CREATE INDEX docs_g ON docs ((doc->>'g'))";
 
-/// What loading took.
+/// The times of loading.
 #[derive(Clone, Debug, Serialize)]
 pub struct PostgresLoad {
     pub version: String,
     pub copy_seconds: f64,
     pub index_seconds: f64,
-    /// Of the table with its indexes.
+    /// The size of the table with its indexes.
     pub disk_bytes: u64,
 }
 
-/// Blocks.
+/// Loads all documents into the table. This call blocks.
 pub(crate) fn load(cluster: &Cluster, data: &Dataset, facts: Facts) -> Result<PostgresLoad> {
     cluster.sql(TABLE)?;
     let began = Instant::now();
     cluster.copy("COPY docs FROM STDIN", |out| {
         let mut row = Vec::new();
-        // In the order of the batches, so that the same items are neighbours on both sides.
+        // The order of the batches of the server under test, so that the same items are neighbours
+        // on both sides.
         for (pk, items) in batches(data) {
             for index in items {
                 let number = index * PARTITIONS + pk;
@@ -51,10 +52,12 @@ pub(crate) fn load(cluster: &Cluster, data: &Dataset, facts: Facts) -> Result<Po
     let copy_seconds = began.elapsed().as_secs_f64();
     let began = Instant::now();
     cluster.sql(INDEXES)?;
-    // Cannot run in the transaction of another statement.
+    // VACUUM cannot run in the transaction of another statement.
     cluster.sql("VACUUM (ANALYZE) docs")?;
+    // Without the checkpoint its writes would fall into the measured time.
     cluster.sql("CHECKPOINT")?;
     let index_seconds = began.elapsed().as_secs_f64();
+    // Before any measurement: a comparison over different data would be worthless.
     compare(cluster, data, facts)?;
     let disk_bytes = cluster.sql("SELECT pg_total_relation_size('docs')")?;
     Ok(PostgresLoad {
@@ -65,7 +68,7 @@ pub(crate) fn load(cluster: &Cluster, data: &Dataset, facts: Facts) -> Result<Po
     })
 }
 
-/// Both sides have the same documents.
+/// Checks that `PostgreSQL` has the same documents as the server under test.
 fn compare(cluster: &Cluster, data: &Dataset, facts: Facts) -> Result<()> {
     for (select, wanted) in [
         ("count(*) FROM docs", data.items as f64),

@@ -1,25 +1,25 @@
-//! What the server says about single queries, asked for apart from the measurements so that its
-//! bookkeeping is not in them.
+//! The metrics of single queries, collected apart from the measurements, because the collection of
+//! metrics slows queries.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use super::asker::{Answer, Asker, Keep};
 use super::case::Case;
+use super::client::{Answer, CheckLevel, QueryClient};
 use super::compile::compile_us;
 use super::report::{CompileReport, MetricsReport};
-use super::{INDEX_ALL, Side, slice_duration};
-use crate::crew::Crew;
+use super::{INDEX_ALL, LoadedContainer, slice_duration};
+use crate::client_pool::ClientPool;
 use crate::median::median;
 use crate::options::Options;
 use crate::random::Random;
 use crate::server::ServerProgram;
 
 const ANSWERS_MAX: usize = 300;
-/// After which slow queries are not asked again.
+/// Slow queries are not repeated after this time.
 const TIME_MAX: Duration = Duration::from_secs(1);
-/// What a query costs before data is read, in the words of the server's metrics.
+/// The metrics of the time before a query reads data.
 const COMPILE_METRICS: [&str; 4] = [
     "queryCompileTimeInMs",
     "queryLogicalPlanBuildTimeInMs",
@@ -27,31 +27,32 @@ const COMPILE_METRICS: [&str; 4] = [
     "queryOptimizationTimeInMs",
 ];
 
-/// Every case with all of its rows compared, before anything is measured.
+/// Runs every case once with all of its rows checked, before the measurements.
 pub(crate) async fn probe(
-    whole: &Side,
-    few: &Side,
+    large: &LoadedContainer,
+    small: &LoadedContainer,
     options: &Options,
     program: &ServerProgram,
 ) -> Result<(Vec<MetricsReport>, Vec<CompileReport>)> {
     let (mut metrics, mut compiles) = (Vec::new(), Vec::new());
     let time_max = TIME_MAX.min(slice_duration(options));
+    // One seed for all cases, so that a run can be repeated.
     let seed = options.seed;
     let container = format!(
         "{{\"id\":\"c\",\"partitionKey\":{{\"paths\":[\"/pk\"],\"kind\":\"Hash\",\"version\":2}},\
          \"indexingPolicy\":{INDEX_ALL}}}"
     );
     for case in Case::ALL {
-        let answers = answers(whole, case, seed, time_max, Texts::Same).await?;
-        metrics.push(report(whole, case, &answers)?);
+        let answers = answers(large, case, seed, time_max, Texts::Same).await?;
+        metrics.push(report(large, case, &answers)?);
         if matches!(case, Case::Top | Case::TopAfter) {
-            let answers = self::answers(few, case, seed, time_max, Texts::Same).await?;
-            metrics.push(report(few, case, &answers)?);
+            let answers = self::answers(small, case, seed, time_max, Texts::Same).await?;
+            metrics.push(report(small, case, &answers)?);
         }
-        let new = self::answers(whole, case, seed, time_max, Texts::New).await?;
-        let asked = case.ask(&whole.data, whole.facts, &mut Random::new(seed, 0));
+        let new = self::answers(large, case, seed, time_max, Texts::New).await?;
+        let bound = case.bind(&large.data, large.facts, &mut Random::new(seed, 0));
         let in_process_us = match &program.compiler {
-            Some(compiler) => Some(compile_us(compiler, &container, case, &asked)?),
+            Some(compiler) => Some(compile_us(compiler, &container, case, &bound)?),
             None => None,
         };
         compiles.push(CompileReport {
@@ -64,55 +65,62 @@ pub(crate) async fn probe(
     Ok((metrics, compiles))
 }
 
-/// Whether all questions have one text.
+/// Whether the queries of a case share one text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Texts {
     Same,
     New,
 }
 
+/// Repeats a query on one connection, and returns its answers with their metrics.
 async fn answers(
-    side: &Side,
+    side: &LoadedContainer,
     case: Case,
     seed: u64,
     time_max: Duration,
     texts: Texts,
 ) -> Result<Vec<Answer>> {
-    let one = Crew {
+    let one = ClientPool {
         connections: 1,
-        ..side.crew.clone()
+        ..side.pool.clone()
     };
     let (data, facts) = (side.data, side.facts);
-    let answers = one.work(move |member| async move {
-        let mut asker = Asker::new(member, data);
+    let answers = one.work(move |client| async move {
+        let mut query_client = QueryClient::new(client, data);
         let mut random = Random::new(seed, u64::MAX);
         let mut answers = Vec::new();
         let began = Instant::now();
         while answers.is_empty() || answers.len() < ANSWERS_MAX && began.elapsed() < time_max {
-            let mut asked = case.ask(&data, facts, &mut random);
+            let mut bound = case.bind(&data, facts, &mut random);
             if texts == Texts::New {
-                asked.spaces = answers.len() + 1;
+                // Another number of spaces makes a text that is not in the server's plan cache.
+                bound.spaces = answers.len() + 1;
             }
-            answers.push(asker.ask(case, &asked, Keep::RowsAndMetrics).await?);
+            answers.push(
+                query_client
+                    .run(case, &bound, CheckLevel::RowsAndMetrics)
+                    .await?,
+            );
         }
         Ok(answers)
     });
     answers.await?.pop().context("nobody asked")
 }
 
-fn report(side: &Side, case: Case, answers: &[Answer]) -> Result<MetricsReport> {
+fn report(side: &LoadedContainer, case: Case, answers: &[Answer]) -> Result<MetricsReport> {
     let last = answers.last().context("no answer")?;
-    let asked = case.ask(&side.data, side.facts, &mut Random::new(0, 0));
+    let bound = case.bind(&side.data, side.facts, &mut Random::new(0, 0));
     Ok(MetricsReport {
         case,
         items: side.data.items,
-        rows: asked.expected.rows(&side.data),
+        rows: bound.expected.rows(&side.data),
         pages: last.pages,
         charge: last.charge,
         metrics: last.metrics.clone(),
     })
 }
 
+/// The median time before data is read, from the server's metrics. None if the server sends none.
 fn server_us(answers: &[Answer]) -> Option<f64> {
     let times: Option<Vec<f64>> = answers
         .iter()

@@ -1,4 +1,4 @@
-//! What one run of the query suite found.
+//! The results of one run of the query suite.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::machine::Machine;
 use crate::median::median;
 use crate::server::ServerSettings;
 
-/// `Display` is a Markdown document (`markdown`), `Serialize` everything behind it.
+/// The report. `Display` writes a Markdown document (`markdown`), `Serialize` all figures.
 #[derive(Clone, Debug, Serialize)]
 pub struct QueryReport {
     pub command_line: String,
@@ -20,7 +20,7 @@ pub struct QueryReport {
     pub machine: Machine,
     pub settings: ServerSettings,
     pub items: u64,
-    /// Items of the small container.
+    /// The number of items of the small container.
     pub few_items: u64,
     pub value_bytes: usize,
     pub threads: u16,
@@ -29,7 +29,7 @@ pub struct QueryReport {
     pub unindexed: BulkReport,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub postgres: Option<PostgresLoad>,
-    /// Why there was nothing to compare with.
+    /// Why `PostgreSQL` was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub postgres_skipped: Option<String>,
     pub cases: Vec<CaseReport>,
@@ -44,32 +44,32 @@ pub struct QueryReport {
 pub struct BulkReport {
     pub seconds: f64,
     pub items_per_second: f64,
-    /// Once the folder of the server does not change any more.
+    /// The size of the server's folder after its background work has ended.
     pub disk_bytes: u64,
     pub disk_bytes_per_json_byte: f64,
 }
 
-/// One query on some connections.
+/// One query on a number of connections.
 #[derive(Clone, Debug, Serialize)]
 pub struct CaseReport {
     pub case: Case,
     pub query: &'static str,
     pub connections: u16,
-    /// Why there are fewer rounds than asked for, or none.
+    /// The refusal that ended the rounds early, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
     pub rounds: Vec<RoundReport>,
-    /// Medians of the rounds; zero without one.
+    /// The median of the rounds, or zero without a round.
     pub per_second: f64,
     pub mean_ms: f64,
     pub p50_ms: f64,
     pub p99_ms: f64,
     pub pages_per_query: f64,
-    /// All documents of the container, as often as it was asked.
+    /// The size of all documents of the container times the rate of queries: the rate of a scan.
     pub document_megabytes_per_second: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub few_per_second: Option<f64>,
-    /// The rate over all items divided by that over few, median of the rounds.
+    /// The rate over all items divided by the rate over few items; the median of the rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_few: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,12 +78,12 @@ pub struct CaseReport {
     pub postgres_document_megabytes_per_second: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub postgres_mean_ms: Option<f64>,
-    /// Our rate divided by that of `PostgreSQL`, median of the rounds.
+    /// The rate of the server divided by the rate of `PostgreSQL`; the median of the rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_postgres: Option<f64>,
 }
 
-/// One turn of each side.
+/// One round, with one slice of each side.
 #[derive(Clone, Debug, Serialize)]
 pub struct RoundReport {
     pub server: SliceFigures,
@@ -99,7 +99,7 @@ pub struct PostgresFigures {
     pub mean_ms: f64,
 }
 
-/// What the server says that one query cost it.
+/// The cost of one query by the server's own metrics.
 #[derive(Clone, Debug, Serialize)]
 pub struct MetricsReport {
     pub case: Case,
@@ -107,27 +107,27 @@ pub struct MetricsReport {
     pub rows: u64,
     pub pages: u64,
     pub charge: f64,
-    /// Empty when the server has none.
+    /// The metrics by name. Empty if the server sends none.
     pub metrics: BTreeMap<String, f64>,
 }
 
-/// What a query costs before data is read.
+/// The time of a query before it reads data.
 #[derive(Clone, Debug, Serialize)]
 pub struct CompileReport {
     pub case: Case,
-    /// Measured in this process: the median of many.
+    /// The median of many samples, measured in this process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_process_us: Option<f64>,
-    /// From the server's metrics, for texts that it has not seen: the median of some.
+    /// The median of the server's metrics, for query texts that the server has not cached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_new_us: Option<f64>,
-    /// The same for one text with new values every time.
+    /// The median of the server's metrics, for one text with new parameters each time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_us: Option<f64>,
 }
 
 impl QueryReport {
-    /// How much longer loading takes with the index.
+    /// The loading time with the index divided by the loading time without it.
     pub(crate) fn index_time_ratio(&self) -> f64 {
         self.indexed.seconds / self.unindexed.seconds
     }
@@ -140,6 +140,7 @@ impl CaseReport {
         json_bytes: u64,
         rounds: Vec<RoundReport>,
     ) -> Self {
+        // The median of a figure of the server, which every round has.
         let of = |figure: fn(&SliceFigures) -> f64| {
             let values: Vec<_> = rounds.iter().map(|round| figure(&round.server)).collect();
             if values.is_empty() {
@@ -148,8 +149,10 @@ impl CaseReport {
                 median(&values)
             }
         };
+        // The median of a figure that some rounds may lack.
         let all = |figure: &dyn Fn(&RoundReport) -> Option<f64>| {
             let values: Option<Vec<_>> = rounds.iter().map(figure).collect();
+            // A figure without a value in one round has no median.
             values
                 .filter(|values| !values.is_empty())
                 .map(|values| median(&values))
