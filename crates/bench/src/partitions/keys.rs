@@ -1,25 +1,32 @@
-//! A container whose items have a key each, and one with as many items over a hundred keys.
+//! Two containers of equal size: one with a logical partition for each item, one with a hundred
+//! logical partitions.
 
 use anyhow::{Result, bail, ensure};
 
-use super::Bench;
+use super::PartitionsBench;
 use super::report::{KeysReport, PairReport};
-use crate::driver::{Drive, Measurement};
+use crate::driver::{Measurement, MeasurementPlan};
 use crate::median::median;
 use crate::workload::Mix;
 
-/// Logical partitions of the other container.
-pub(super) const FEW: u64 = 100;
+/// The number of logical partitions of the second container.
+pub(super) const PARTITION_KEYS: u64 = 100;
 
-pub(super) async fn measure(bench: &Bench<'_>, many: &Drive, few: &Drive) -> Result<KeysReport> {
+/// Measures both containers with the same mixes.
+pub(super) async fn measure(
+    bench: &PartitionsBench<'_>,
+    many_keys: &MeasurementPlan,
+    few_keys: &MeasurementPlan,
+) -> Result<KeysReport> {
     let mut figures = Vec::new();
-    // Creates come last: what they add is in nobody's way.
+    // Creates come last, because the items that they add would change the reads and the queries.
     for mix in [Mix::ReadUniform, Mix::QueryUniform, Mix::Create] {
         let mut pairs = Vec::new();
         for round in 0..bench.options.rounds {
             let mut pair = [0.0; 2];
-            let mut sides: Vec<_> = [many, few].into_iter().zip(&mut pair).collect();
-            // What one side leaves to be written out, the other meets: so each is first by turns.
+            let mut sides: Vec<_> = [many_keys, few_keys].into_iter().zip(&mut pair).collect();
+            // The server flushes and compacts after a side has ended and so slows the next side;
+            // therefore each side is first in every second round.
             if round % 2 == 1 {
                 sides.reverse();
             }
@@ -36,16 +43,17 @@ pub(super) async fn measure(bench: &Bench<'_>, many: &Drive, few: &Drive) -> Res
     }
     let [reads, queries, creates] = figures.try_into().expect("there were three mixes");
     Ok(KeysReport {
-        items: many.keys.loaded(),
-        keys: many.keys.loaded(),
-        few_keys: FEW,
+        items: many_keys.keys.loaded(),
+        keys: many_keys.keys.loaded(),
+        few_keys: PARTITION_KEYS,
         reads,
         queries,
         creates,
     })
 }
 
-/// The first of each pair beside the second.
+/// Compares the first rate of each pair with the second. The ratio is the median of the ratios of
+/// the rounds, since both rates of one round meet the same machine.
 pub(crate) fn compare(pairs: &[[f64; 2]]) -> PairReport {
     let side = |side: usize| pairs.iter().map(|pair| pair[side]).collect::<Vec<_>>();
     let ratios: Vec<_> = pairs.iter().map(|[one, other]| one / other).collect();
@@ -57,16 +65,20 @@ pub(crate) fn compare(pairs: &[[f64; 2]]) -> PairReport {
     }
 }
 
-/// Operations a second, all of which succeeded and brought an item.
-pub(super) fn reads_checked(measured: &Measurement, bench: &Bench<'_>) -> Result<f64> {
+/// The rate of operations, after a check that all succeeded and that the answers contain whole
+/// items.
+pub(super) fn reads_checked(measured: &Measurement, bench: &PartitionsBench<'_>) -> Result<f64> {
     let rate = checked(measured)?;
     let kinds = measured.statistics.kinds.values();
     let bytes: u64 = kinds.map(|kind| kind.received_bytes).sum();
     let least = measured.statistics.successes() * bench.options.value_bytes as u64;
+    // Answers that are shorter than the items would mean that the server returned something else.
     ensure!(bytes > least, "{bytes} bytes were read, which are too few");
     Ok(rate)
 }
 
+/// The rate of a measurement. Any failed operation fails the run, because a rate with failures
+/// cannot be compared.
 pub(crate) fn checked(measured: &Measurement) -> Result<f64> {
     if let Some(failure) = &measured.statistics.first_failure {
         bail!(

@@ -17,13 +17,14 @@ impl Display for PartitionsReport {
         )?;
         targets(f, "Partitions: targets", &self.targets)?;
         self.big(f)?;
-        self.living(f)?;
+        self.repartitioning(f)?;
         self.rates(f)?;
         self.throttle(f)
     }
 }
 
 impl PartitionsReport {
+    /// The table of operations on a large partition.
     fn big(&self, f: &mut Formatter<'_>) -> Result {
         let BigReport {
             items,
@@ -59,19 +60,23 @@ impl PartitionsReport {
         Ok(())
     }
 
-    fn living(&self, f: &mut Formatter<'_>) -> Result {
-        let living = &self.living;
-        let connections = living.connections;
+    /// Latencies with and without splits.
+    fn repartitioning(&self, f: &mut Formatter<'_>) -> Result {
+        let repartitioning = &self.repartitioning;
+        let connections = repartitioning.connections;
         let title = format!("Reads and upserts on {connections} connections beside splits");
         let columns = ["", "ops/s", "p50 us", "p99 us", "p99.9 us", "max us"];
         heading(f, &title, &columns)?;
         let moving = format!(
             "{} splits and {} merges, slowest {}",
-            living.splits,
-            living.merges,
-            ms(living.slowest_ms)
+            repartitioning.splits,
+            repartitioning.merges,
+            ms(repartitioning.slowest_ms)
         );
-        for (name, side) in [("none", living.quiet), (&moving, living.moving)] {
+        for (name, side) in [
+            ("none", repartitioning.quiet),
+            (&moving, repartitioning.moving),
+        ] {
             let LatencyReport {
                 per_second,
                 p50_us,
@@ -87,6 +92,7 @@ impl PartitionsReport {
         Ok(())
     }
 
+    /// The table of rates with and without budgets and many keys.
     fn rates(&self, f: &mut Formatter<'_>) -> Result {
         let (keys, budgets) = (&self.keys, &self.budgets);
         let title = format!("Rates on {} connections", budgets.connections);
@@ -118,6 +124,7 @@ impl PartitionsReport {
         Ok(())
     }
 
+    /// The sentence about the use of a budget.
     fn throttle(&self, f: &mut Formatter<'_>) -> Result {
         let throttle = &self.throttle;
         writeln!(

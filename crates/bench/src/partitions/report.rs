@@ -1,4 +1,4 @@
-//! What the partitions workload found, and what was wanted.
+//! The figures of the partitions workload, and their targets.
 
 use serde::Serialize;
 
@@ -23,38 +23,40 @@ pub struct PartitionsReport {
     pub rounds: u16,
     pub targets: Vec<TargetReport>,
     pub big: BigReport,
-    pub living: LivingReport,
+    #[serde(rename = "living")]
+    pub repartitioning: RepartitioningReport,
     pub budgets: BudgetReport,
     pub keys: KeysReport,
     pub throttle: ThrottleReport,
 }
 
-/// One partition, split and merged again in every round; medians unless said.
+/// One partition, split and merged again in every round. Figures are medians unless their name says
+/// otherwise.
 #[derive(Clone, Debug, Serialize)]
 pub struct BigReport {
     pub items: u64,
-    /// JSON text of the items.
+    /// The length of the JSON text of all items.
     pub bytes: u64,
-    /// Of the whole feed, read as one range.
+    /// Items a second of the whole change feed, read as one range.
     pub feed_one_per_second: f64,
-    /// Of the whole feed, read as two ranges on two connections.
+    /// Items a second of the whole change feed, read as two ranges on two connections.
     pub feed_two_per_second: f64,
     pub split_ms: f64,
     pub split_ms_max: f64,
-    /// From the answer to a split until its parts were counted.
+    /// Milliseconds from the answer to a split until the child partitions were counted.
     pub count_ms: f64,
     pub merge_ms: f64,
     pub merge_ms_max: f64,
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct LivingReport {
+pub struct RepartitioningReport {
     pub connections: u16,
     pub splits: u64,
     pub merges: u64,
     /// The slowest split or merge.
     pub slowest_ms: f64,
-    /// Operations of either side that were not answered with success.
+    /// Operations of both sides that did not succeed.
     pub failures: u64,
     pub quiet: LatencyReport,
     pub moving: LatencyReport,
@@ -74,28 +76,28 @@ pub struct LatencyReport {
 #[derive(Clone, Debug, Serialize)]
 pub struct BudgetReport {
     pub connections: u16,
-    /// Charged reads beside reads of a server that counts nothing.
+    /// Charged reads, and reads of a server without budgets.
     pub reads: PairReport,
 }
 
-/// Rates of two sides that took turns.
+/// The rates of two sides that took turns.
 #[derive(Clone, Debug, Serialize)]
 pub struct PairReport {
     pub per_second: f64,
     pub other_per_second: f64,
-    /// The median of the rounds.
+    /// The median of the ratios of the rounds.
     pub ratio: f64,
     pub ratios: Vec<f64>,
 }
 
-/// Many logical partitions beside few.
+/// A container with many logical partitions, and a container with few.
 #[derive(Clone, Debug, Serialize)]
 pub struct KeysReport {
     pub items: u64,
     pub keys: u64,
     pub few_keys: u64,
     pub reads: PairReport,
-    /// Of one item by its id within its logical partition.
+    /// Queries of one item by its id within its logical partition.
     pub queries: PairReport,
     pub creates: PairReport,
 }
@@ -103,20 +105,20 @@ pub struct KeysReport {
 #[derive(Clone, Debug, Serialize)]
 pub struct ThrottleReport {
     pub connections: u16,
-    /// Request units a second.
+    /// The budget in request units a second.
     pub budget: u32,
     pub seconds: f64,
     pub admitted: u64,
     pub refused: u64,
-    /// Request units of what was admitted.
+    /// The request units of the admitted requests.
     pub charge: f64,
-    /// The charge as a part of what was provisioned for the time.
+    /// The charge as a fraction of the request units that the budget allows in the time.
     pub used: f64,
 }
 
 pub(super) fn judge(
     big: &BigReport,
-    living: &LivingReport,
+    repartitioning: &RepartitioningReport,
     budgets: &BudgetReport,
     keys: &KeysReport,
     throttle: &ThrottleReport,
@@ -139,12 +141,12 @@ pub(super) fn judge(
         ),
         at_most(
             "p99 while partitions are split and merged / p99 without",
-            living.p99_ratio,
+            repartitioning.p99_ratio,
             MOVING_TO_QUIET_P99_MAX,
         ),
         at_most(
             "operations that failed meanwhile",
-            living.failures as f64,
+            repartitioning.failures as f64,
             0.0,
         ),
         at_least(

@@ -1,50 +1,54 @@
-//! How much gets through when much more is asked for than was provisioned.
+//! The admitted throughput when clients request much more than was provisioned.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use super::Bench;
+use super::PartitionsBench;
 use super::report::ThrottleReport;
-use crate::crew::{Crew, Member};
-use crate::driver::Drive;
+use crate::client_pool::{ClientPool, PoolClient};
+use crate::driver::MeasurementPlan;
 use crate::random::Random;
 
 const BUDGET: u32 = 1000;
 const ITEMS_MAX: u64 = 50;
 const TIME: Duration = Duration::from_secs(10);
-/// For tests, whose slices are short.
+/// The shortest measurement, for tests with short slices.
 const TIME_MIN: Duration = Duration::from_secs(1);
-/// Not what the server asks for: clients that do wait would ask for less than they could.
+/// The pause after a refusal. It ignores the wait that the server names, because clients that wait
+/// as told would request less than they could.
 const RETRY_PAUSE: Duration = Duration::from_millis(5);
 const THROTTLED: u16 = 429;
-/// Into a second: late enough for its budget to be used up, early enough before the next.
+/// The offset into a second: late enough for its budget to be used up, early enough before the next
+/// second begins.
 const QUIET_AFTER: Duration = Duration::from_millis(800);
-/// How long one connection may try to use the budget up.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long one connection may try to use up the budget of a second.
+const WAIT_MAX: Duration = Duration::from_secs(3);
 
 #[derive(Clone, Copy, Default)]
-struct Counts {
+struct ThrottleCounts {
     charge: f64,
     admitted: u64,
     refused: u64,
 }
 
-pub(super) async fn measure(bench: &Bench<'_>) -> Result<ThrottleReport> {
+pub(super) async fn measure(bench: &PartitionsBench<'_>) -> Result<ThrottleReport> {
     let items = bench.options.items().min(ITEMS_MAX);
     let plan = bench.filled("budget", items, None, Some(BUDGET)).await?;
     let slice = bench.options.slice_ms.map(Duration::from_millis);
     let time = slice.map_or(TIME, |slice| slice.max(TIME_MIN));
-    let crew = Crew {
+    let pool = ClientPool {
         target: plan.target.clone(),
         connections: plan.connections,
         threads: plan.threads,
     };
     let plan = Arc::new(plan);
-    let from = quiet_moment(&crew, &plan).await?;
-    let counts = crew.work(move |member| hammer(member, Arc::clone(&plan), from, from + time));
-    let mut all = Counts::default();
+    // The window begins and ends in a quiet part of a second, so that it contains whole budgets.
+    let from = quiet_time(&pool, &plan).await?;
+    let counts =
+        pool.work(move |client| send_continuously(client, Arc::clone(&plan), from, from + time));
+    let mut all = ThrottleCounts::default();
     for counts in counts.await? {
         all.charge += counts.charge;
         all.admitted += counts.admitted;
@@ -52,7 +56,7 @@ pub(super) async fn measure(bench: &Bench<'_>) -> Result<ThrottleReport> {
     }
     let seconds = time.as_secs_f64();
     Ok(ThrottleReport {
-        connections: crew.connections,
+        connections: pool.connections,
         budget: BUDGET,
         seconds,
         admitted: all.admitted,
@@ -62,33 +66,37 @@ pub(super) async fn measure(bench: &Bench<'_>) -> Result<ThrottleReport> {
     })
 }
 
-/// A moment in the part of a second in which everything is refused. All that is let in within whole
-/// seconds from there is counted, and nothing else: a budget is used up soon after a second begins.
-async fn quiet_moment(crew: &Crew, plan: &Arc<Drive>) -> Result<Instant> {
-    let one = Crew {
+/// A point in time within the part of a second in which the server refuses everything. Each budget
+/// is used up soon after its second begins, so a window of whole seconds from such a point contains
+/// whole budgets and no part of another.
+async fn quiet_time(pool: &ClientPool, plan: &Arc<MeasurementPlan>) -> Result<Instant> {
+    let one = ClientPool {
         connections: 1,
-        ..crew.clone()
+        ..pool.clone()
     };
     let plan = Arc::clone(plan);
-    let found = one.work(move |mut member| {
+    let found = one.work(move |mut client| {
         let plan = Arc::clone(&plan);
         async move {
             let (mut random, mut id, mut item) =
                 (Random::new(plan.seed, 0), String::new(), Vec::new());
-            let patience = Instant::now() + PATIENCE;
+            let deadline = Instant::now() + WAIT_MAX;
             loop {
-                if Instant::now() > patience {
-                    // A disk so slow that one connection cannot use it up.
+                if Instant::now() > deadline {
+                    // The disk is so slow that one connection cannot use up the budget; any start
+                    // is as good then.
                     return Ok(Instant::now());
                 }
                 plan.keys
                     .write_id(&mut id, random.below(plan.keys.loaded()));
                 item.clear();
                 plan.shape.write(&mut item, [&id, &id], &mut random);
-                member.writer.upsert(&id, &item);
-                let exchange = member.connection.exchange(member.writer.bytes()).await;
+                client.writer.upsert(&id, &item);
+                let exchange = client.connection.exchange(client.writer.bytes()).await;
                 let head = exchange.context("using up the budget")?.head;
                 if let (THROTTLED, Some(wait)) = (head.status, head.retry_after_ms) {
+                    // The server names the wait until the next second, so the quiet part of that
+                    // second is known.
                     return Ok(Instant::now() + Duration::from_millis(wait) + QUIET_AFTER);
                 }
             }
@@ -98,29 +106,30 @@ async fn quiet_moment(crew: &Crew, plan: &Arc<Drive>) -> Result<Instant> {
     found.context("no connection used the budget up")
 }
 
-/// Reads and upserts in turns; counts what is answered within the time.
-async fn hammer(
-    mut member: Member,
-    plan: Arc<Drive>,
+/// Sends reads and upserts in turns, and counts the answers within the window.
+async fn send_continuously(
+    mut client: PoolClient,
+    plan: Arc<MeasurementPlan>,
     from: Instant,
     until: Instant,
-) -> Result<Counts> {
-    let mut random = Random::new(plan.seed, u64::from(member.number));
+) -> Result<ThrottleCounts> {
+    let mut random = Random::new(plan.seed, u64::from(client.number));
     let (mut id, mut item) = (String::new(), Vec::new());
-    let mut counts = Counts::default();
+    let mut counts = ThrottleCounts::default();
     for turn in 0_u64.. {
         plan.keys
             .write_id(&mut id, random.below(plan.keys.loaded()));
         if turn.is_multiple_of(2) {
-            member.writer.read(&id, &id);
+            client.writer.read(&id, &id);
         } else {
             item.clear();
             plan.shape.write(&mut item, [&id, &id], &mut random);
-            member.writer.upsert(&id, &item);
+            client.writer.upsert(&id, &item);
         }
-        let exchange = member.connection.exchange(member.writer.bytes()).await;
+        let exchange = client.connection.exchange(client.writer.bytes()).await;
         let head = exchange.context("a request beyond the budget")?.head;
         let now = Instant::now();
+        // Judged at the answer, like the begin of the window: both ends cut the same way.
         if now >= until {
             break;
         }
@@ -129,7 +138,9 @@ async fn hammer(
             THROTTLED => true,
             status => bail!("a request beyond the budget was answered {status}"),
         };
+        // Requests before the window only keep the budget used up.
         if now >= from {
+            // A refused request used no throughput, whatever charge it states.
             counts.charge += if is_refused { 0.0 } else { head.charge };
             counts.admitted += u64::from(!is_refused);
             counts.refused += u64::from(is_refused);
